@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# loopsmith_floor(name LINK floors... [LIBRARIES libraries...])
+#
+# Makes the library loopsmith_<name> of all sources in loopsmith/<name>, and the test <name>_test of all
+# *_test.cc beside them. The link list is the layer rule: a floor sees those below it and nothing else.
+function(loopsmith_floor name)
+  cmake_parse_arguments(PARSE_ARGV 1 floor "" "" "LINK;LIBRARIES")
+  set(folder ${PROJECT_SOURCE_DIR}/loopsmith/${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  set(links ${floor_LIBRARIES})
+  foreach(link IN LISTS floor_LINK)
+    if(TARGET loopsmith_${link})
+      list(APPEND links loopsmith_${link})
+    else()
+      list(APPEND links ${link})
+    endif()
+  endforeach()
+
+  if(sources)
+    add_library(loopsmith_${name} STATIC ${sources})
+    target_link_libraries(loopsmith_${name} PUBLIC ${links})
+    target_include_directories(
+      loopsmith_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
+    target_compile_features(loopsmith_${name} PUBLIC cxx_std_20)
+    target_compile_options(loopsmith_${name} PRIVATE -Wall -Wextra -Wno-missing-field-initializers)
+    set_property(GLOBAL APPEND PROPERTY LOOPSMITH_FLOORS loopsmith_${name})
+  else()
+    add_library(loopsmith_${name} INTERFACE)
+    target_link_libraries(loopsmith_${name} INTERFACE ${links})
+    set_property(GLOBAL APPEND PROPERTY LOOPSMITH_FLOORS loopsmith_${name})
+  endif()
+
+  if(LOOPSMITH_BUILD_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE loopsmith_${name} GTest::gtest_main)
+    target_compile_options(${name}_test PRIVATE -Wall -Wextra -Wno-missing-field-initializers)
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60)
+  endif()
+endfunction()

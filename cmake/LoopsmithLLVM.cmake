@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# loopsmith_llvm: LLVM 22, static, with what code generation needs of it.
+find_package(LLVM 22 REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/llvm)
+llvm_map_components_to_libnames(
+  loopsmith_llvm_components core passes orcjit runtimedyld object mc target asmparser bitwriter x86codegen x86asmparser
+  x86desc x86info x86disassembler)
+add_library(loopsmith_llvm INTERFACE)
+target_include_directories(loopsmith_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_compile_definitions(loopsmith_llvm INTERFACE ${LLVM_DEFINITIONS_LIST})
+target_link_libraries(loopsmith_llvm INTERFACE ${loopsmith_llvm_components})

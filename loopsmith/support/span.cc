@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/support/span.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+namespace loopsmith {
+namespace {
+
+/// Sources by id. It only grows, and an id never changes what it means.
+struct SourceTable {
+  struct Source {
+    std::string name;
+    std::string text;
+  };
+
+  std::mutex mutex;
+  std::deque<Source> sources;
+  std::map<std::string, std::uint32_t, std::less<>> ids;
+};
+
+SourceTable& source_table() {
+  static SourceTable* table = new SourceTable;  // never destroyed: spans outlive static objects
+  return *table;
+}
+
+std::string nth_line(std::istream& in, std::uint32_t line) {
+  std::string text;
+  for (std::uint32_t i = 0; i < line; ++i) {
+    if (!std::getline(in, text)) return {};
+  }
+  return text;
+}
+
+}  // namespace
+
+std::uint32_t source_id(std::string_view name, std::string_view text) {
+  SourceTable& table = source_table();
+  const std::lock_guard lock(table.mutex);
+  auto known = table.ids.find(name);
+  if (known == table.ids.end()) {
+    table.sources.push_back({std::string(name), {}});
+    const auto id = static_cast<std::uint32_t>(table.sources.size());
+    known = table.ids.emplace(name, id).first;
+  }
+  if (!text.empty()) table.sources[known->second - 1].text = text;
+  return known->second;
+}
+
+std::string source_name(std::uint32_t id) {
+  SourceTable& table = source_table();
+  const std::lock_guard lock(table.mutex);
+  return id == 0 || id > table.sources.size() ? std::string() : table.sources[id - 1].name;
+}
+
+std::string source_line(std::uint32_t id, std::uint32_t line) {
+  std::string text;
+  {
+    SourceTable& table = source_table();
+    const std::lock_guard lock(table.mutex);
+    if (id == 0 || id > table.sources.size()) return {};
+    text = table.sources[id - 1].text;
+  }
+  if (!text.empty()) {
+    std::istringstream in(text);
+    return nth_line(in, line);
+  }
+  std::ifstream in(source_name(id));
+  return nth_line(in, line);
+}
+
+std::string quote(const Span& span) {
+  if (!span.known()) return {};
+  std::string text = fmt::format("{}:{}", source_name(span.source), span.line);
+  const std::string line = source_line(span.source, span.line);
+  if (line.empty()) return text;
+  const std::size_t indent = line.find_first_not_of(" \t");
+  const std::size_t first = span.column ? span.column - 1 : std::min(indent, line.size());
+  const std::size_t rest = line.size() > first ? line.size() - first : 1;
+  const std::size_t length = span.length ? std::min<std::size_t>(span.length, rest) : rest;
+  return fmt::format("{}\n    {}\n    {}{}", text, line, std::string(first, ' '),
+                     std::string(length, '^'));
+}
+
+}  // namespace loopsmith

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
+# What every source of ours is compiled with.
+set(LOOPSMITH_WARNINGS -Wall -Wextra -Wno-missing-field-initializers)
+
 # loopsmith_floor(name LINK floors... [LIBRARIES libraries...])
 #
 # Makes the library loopsmith_<name> of all sources in loopsmith/<name>, and the test <name>_test of all
@@ -27,7 +30,7 @@ function(loopsmith_floor name)
     target_include_directories(
       loopsmith_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
     target_compile_features(loopsmith_${name} PUBLIC cxx_std_20)
-    target_compile_options(loopsmith_${name} PRIVATE -Wall -Wextra -Wno-missing-field-initializers)
+    target_compile_options(loopsmith_${name} PRIVATE ${LOOPSMITH_WARNINGS})
     set_property(GLOBAL APPEND PROPERTY LOOPSMITH_FLOORS loopsmith_${name})
   else()
     add_library(loopsmith_${name} INTERFACE)
@@ -38,7 +41,7 @@ function(loopsmith_floor name)
   if(LOOPSMITH_BUILD_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE loopsmith_${name} GTest::gtest_main)
-    target_compile_options(${name}_test PRIVATE -Wall -Wextra -Wno-missing-field-initializers)
+    target_compile_options(${name}_test PRIVATE ${LOOPSMITH_WARNINGS})
     gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60)
   endif()
 endfunction()

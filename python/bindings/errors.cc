@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/support/error.h"
+
+#include <nanobind/stl/string.h>
+
+#include <array>
+#include <string>
+
+#include "bindings/bindings.h"
+
+namespace nb = nanobind;
+
+namespace loopsmith::python {
+namespace {
+
+constexpr std::array kinds = {
+    ErrorKind::user,   ErrorKind::type_mismatch, ErrorKind::bounds,
+    ErrorKind::format, ErrorKind::script,        ErrorKind::schedule,
+    ErrorKind::lower,  ErrorKind::call,          ErrorKind::interp,
+};
+
+nb::object error_class(std::string_view name) {
+  return nb::module_::import_("loopsmith.errors").attr(nb::str(name.data(), name.size()));
+}
+
+nb::object span_as_dict(const Span& span) {
+  if (!span.known()) return nb::none();
+  nb::dict fields;
+  fields["source"] = source_name(span.source);
+  fields["line"] = span.line;
+  fields["column"] = span.column;
+  fields["length"] = span.length;
+  fields["step"] = span.step;
+  return fields;
+}
+
+void set_error(std::string_view class_name, const std::string& text, const nb::dict& fields) {
+  nb::object error = error_class(class_name)(text);
+  for (auto [name, value] : fields) nb::setattr(error, name, value);
+  PyErr_SetObject(error.type().ptr(), error.ptr());
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const UserError& error) {
+    nb::dict fields;
+    fields["code"] = error.code();
+    fields["problem"] = error.problem();
+    fields["hint"] = error.hint();
+    fields["span"] = span_as_dict(error.span());
+    set_error(to_string(error.kind()), error.what(), fields);
+  } catch (const InternalError& error) {
+    nb::dict fields;
+    fields["problem"] = nb::str(error.what());
+    set_error("InternalError", error.what(), fields);
+  }
+}
+
+ErrorKind kind_by_name(std::string_view name) {
+  for (const ErrorKind kind : kinds) {
+    if (to_string(kind) == name) return kind;
+  }
+  check(false, "fail", "no kind of error is called {}", name);
+  return ErrorKind::user;
+}
+
+}  // namespace
+
+void bind_errors(nb::module_& m) {
+  nb::register_exception_translator(translate);
+
+  m.def(
+      "fail",
+      [](const std::string& kind, const std::string& code, const std::string& problem,
+         const std::string& advice, const std::string& source, std::uint32_t line,
+         std::uint16_t column, std::uint16_t length) {
+        const Span span{source.empty() ? 0 : source_id(source), line, column, length};
+        fail(kind_by_name(kind), code, hint(advice), span, "{}", problem);
+      },
+      nb::arg("kind"), nb::arg("code"), nb::arg("problem"), nb::arg("hint") = "",
+      nb::arg("source") = "", nb::arg("line") = 0, nb::arg("column") = 0, nb::arg("length") = 0,
+      nb::sig("def fail(kind: str, code: str, problem: str, hint: str = '', source: str = '', "
+              "line: int = 0, column: int = 0, length: int = 0) -> typing.NoReturn"),
+      "Raise the error class named `kind`, with the text that C++ would give it.");
+}
+
+}  // namespace loopsmith::python

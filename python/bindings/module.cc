@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/bindings.h"
+
+NB_MODULE(_core, m) {
+  using namespace loopsmith::python;
+  m.doc() = "The C++ library under the package loopsmith.";
+  m.attr("version") = LOOPSMITH_VERSION;
+  bind_errors(m);
+}

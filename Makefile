@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make demo` and `make test` set up all they need on a bare Debian 12.
+
+JOBS ?= 2
+VENV ?= .venv
+PYTHON_IN_VENV := $(VENV)/bin/python
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
+export VENV
+
+.PHONY: help setup build demo test bench asan tsan format lint clean
+
+help:  ## Show this list.
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+
+setup:  ## Install the Debian packages and the virtual environment.
+	@tools/setup.sh
+
+build: setup  ## Compile the library, its tests and the Python extension.
+	@cmake --preset release -DLOOPSMITH_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(abspath $(PYTHON_IN_VENV)) >/dev/null
+	@cmake --build --preset release --parallel $(JOBS)
+
+demo: build  ## Run the examples of examples/quickstart and print their table.
+	@$(PYTHON_IN_VENV) examples/quickstart/run.py
+
+test: build  ## Run every test and every check.
+	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS)
+
+bench: build  ## Measure the compiler and its kernels beside their peers.
+	@$(PYTHON_IN_VENV) bench/run.py
+
+asan: setup  ## Run the unit tests under the address and undefined-behaviour sanitizers.
+	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) asan
+
+tsan: setup  ## Run the runtime's unit tests under the thread sanitizer.
+	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) tsan
+
+format: setup  ## Format all sources in place.
+	@git ls-files -co --exclude-standard '*.cc' '*.h' | xargs -r clang-format-22 -i
+	@$(VENV)/bin/ruff check -q --fix --exit-zero && $(VENV)/bin/ruff format -q
+
+lint: build  ## Check format, style, types and the order of the floors.
+	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) format includes ruff mypy tidy
+
+clean:  ## Delete what was built; keep the virtual environment.
+	@rm -rf build dist python/loopsmith/_core.*

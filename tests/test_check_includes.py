@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
+import pytest
+from check_includes import check_file, check_tree, read_floors
+
+CMAKE_LISTS = """
+loopsmith_floor(support LINK fmt::fmt-header-only)
+loopsmith_floor(runtime LINK support LIBRARIES ${CMAKE_DL_LIBS})
+loopsmith_floor(ir LINK support)
+if(LOOPSMITH_BUILD_LLVM)
+  loopsmith_floor(codegen LINK ir)
+endif()
+"""
+FLOORS = read_floors(CMAKE_LISTS)
+
+
+def test_a_floor_may_include_itself_and_what_it_links():
+    assert {
+        "support": {"support"},
+        "runtime": {"support", "runtime"},
+        "ir": {"support", "ir"},
+        "codegen": {"support", "ir", "codegen"},
+    } == FLOORS
+
+
+def test_an_include_of_a_lower_floor_passes():
+    text = '#include <vector>\n#include "loopsmith/ir/expr.h"\n#include "loopsmith/support/ref.h"\n'
+    assert check_file("loopsmith/codegen/llvm/emit.cc", text, FLOORS) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (
+            '#include "loopsmith/codegen/emit.h"',
+            "floor ir includes loopsmith/codegen/emit.h, but may include only support, ir",
+        ),
+        (
+            '#  include "loopsmith/runtime/pool.h"',
+            "floor ir includes loopsmith/runtime/pool.h, but may include only support, ir",
+        ),
+        ('#include "expr.h"', '"expr.h" is not written from the root, as "loopsmith/..."'),
+        (
+            "#include <loopsmith/ir/expr.h>",
+            '<loopsmith/ir/expr.h> is ours; write "loopsmith/ir/expr.h"',
+        ),
+    ],
+)
+def test_an_include_that_climbs_is_named_with_its_line(line: str, problem: str):
+    assert check_file("loopsmith/ir/stmt.h", f"#pragma once\n{line}\n", FLOORS) == [
+        f"loopsmith/ir/stmt.h:2: {problem}"
+    ]
+
+
+def test_a_folder_that_is_no_floor_is_named():
+    assert check_file("loopsmith/attic/a.cc", "", FLOORS) == [
+        "loopsmith/attic/a.cc: folder attic is no floor; add it to CMakeLists.txt, in its order"
+    ]
+
+
+def test_a_tree_is_walked_to_its_leaves(tmp_path: Path):
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE_LISTS)
+    leaf = tmp_path / "loopsmith" / "ir" / "detail"
+    leaf.mkdir(parents=True)
+    (leaf / "walk.cc").write_text('#include "loopsmith/codegen/emit.h"\n')
+    assert [problem.split(": ")[0] for problem in check_tree(tmp_path)] == [
+        "loopsmith/ir/detail/walk.cc:1"
+    ]
+
+
+def test_this_tree_is_clean():
+    assert check_tree(Path(__file__).parent.parent) == []

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian packages of tools/packages.txt and makes the virtual environment of
+# tools/requirements.txt. Does nothing, offline and at once, when both are already there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+venv=${VENV:-.venv}
+python=${PYTHON:-/usr/bin/python3}
+
+install_packages() {
+  local wanted missing=() package
+  mapfile -t wanted < <(grep -v '^#' tools/packages.txt)
+  for package in "${wanted[@]}"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+      missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+
+  echo "setup: installing ${missing[*]}"
+  local root=()
+  [ "$(id -u)" = 0 ] || root=(sudo)
+  "${root[@]}" apt-get update -q
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"
+}
+
+make_environment() {
+  # The stamp names what the environment was made from and where: a moved one is made anew.
+  local stamp
+  stamp="$(sha256sum tools/requirements.txt) $("$python" --version) $PWD"
+  [ "$(cat "$venv/stamp" 2>/dev/null)" != "$stamp" ] || return 0
+
+  echo "setup: making the virtual environment $venv"
+  "$python" -m venv --clear "$venv"
+  "$venv/bin/pip" install -q --disable-pip-version-check -r tools/requirements.txt
+  # The package is used where it stands; CMake puts the extension beside it.
+  echo "$PWD/python" >"$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/loopsmith.pth"
+  echo "$stamp" >"$venv/stamp"
+}
+
+install_packages
+make_environment

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Run clang-tidy over the C++ sources that changed, newest change first, within a time budget.
+
+Changed: since the branch left the remote's default branch; on that branch itself, in the last
+commits; and what is not committed. A changed header counts as its source file of the same name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DATABASE = ROOT / "build" / "release"
+LAST_COMMITS = 10
+
+
+def git(*arguments: str) -> list[str]:
+    """Return the lines that a git command prints; none if it fails."""
+    command = ["git", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def commits_to_check() -> list[str]:
+    """Return git's arguments for the commits whose files are looked at."""
+    head = git("rev-parse", "HEAD")
+    for branch in ("origin/HEAD", "origin/main", "main"):
+        base = git("merge-base", "HEAD", branch)
+        if base and base != head:
+            return [f"{base[0]}..HEAD"]
+    return [f"--max-count={LAST_COMMITS}", "HEAD"]
+
+
+def changed_sources() -> list[Path]:
+    """Return the source files to check, the last changed first."""
+    names = git("ls-files", "-mo", "--exclude-standard")
+    names += git("log", "--format=", "--name-only", "--no-renames", *commits_to_check())
+    paths = (ROOT / name for name in names if name.endswith((".cc", ".h")))
+    return list(dict.fromkeys(path.with_suffix(".cc") for path in paths))
+
+
+def main() -> int:
+    """Check the files; the exit status is 1 if one has a finding."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--budget", type=float, default=240, help="seconds after which none starts")
+    arguments = parser.parse_args()
+
+    database = (DATABASE / "compile_commands.json").read_text()
+    files = [path for path in changed_sources() if path.exists() and f'{path}"' in database]
+    deadline = time.monotonic() + arguments.budget
+
+    def findings_in(path: Path) -> str | None:
+        """Return what clang-tidy says of a file, None if its turn came too late."""
+        if time.monotonic() > deadline:
+            return None
+        command: list[str | Path] = [
+            "clang-tidy-22",
+            "--quiet",
+            "--warnings-as-errors=*",
+            "-p",
+            DATABASE,
+            path,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return "" if done.returncode == 0 else done.stdout + done.stderr
+
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        findings = dict(zip(files, pool.map(findings_in, files)))
+    late = [path for path, text in findings.items() if text is None]
+    bad = [path for path, text in findings.items() if text]
+    print(*filter(None, findings.values()), sep="\n", end="")
+    print(f"clang-tidy: {len(files) - len(late)} files checked, {len(bad)} with findings")
+    if late:
+        print("not checked, for lack of time:", *(path.relative_to(ROOT) for path in late))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/ir/buffer.h"
+
+#include "loopsmith/ir/operators.h"
+
+namespace loopsmith {
+
+std::string_view Buffer::scope() const {
+  if (!data.defined() || !data->pointer || data->pointer->storage_scope.empty()) return "global";
+  return data->pointer->storage_scope;
+}
+
+void settle(Buffer& node) {
+  require(node.data->dtype.is_handle(), ErrorKind::type_mismatch, "buffer_data_is_pointer",
+          hint("use pointer_var"), node.span, "buffer {}: its data is {}, not a pointer", node.name,
+          to_string(node.data->dtype));
+  require(!node.dtype.is_void(), ErrorKind::type_mismatch, "buffer_has_type",
+          hint("give the buffer a data type"), node.span, "buffer {} has type void", node.name);
+  for (std::size_t i = 0; i < node.shape.size(); ++i) {
+    const DataType type = node.shape[i].dtype();
+    require(type.is_integer() && type.is_scalar(), ErrorKind::type_mismatch, "shape_is_integer",
+            hint("give sizes as int32 or int64"), node.span,
+            "buffer {}: dimension {} is {}, not an integer", node.name, i, to_string(type));
+    const std::int64_t* extent = as_int(node.shape[i]);
+    require(!extent || *extent >= 0, ErrorKind::bounds, "shape_is_not_negative",
+            hint("sizes are 0 or more"), node.span, "buffer {}: dimension {} is {}, negative",
+            node.name, i, extent ? *extent : 0);
+  }
+  require(
+      node.strides.empty() || node.strides.size() == node.shape.size(), ErrorKind::type_mismatch,
+      "one_stride_a_dimension", hint("give one stride for each dimension, or none"), node.span,
+      "buffer {}: {} strides for {} dimensions", node.name, node.strides.size(), node.shape.size());
+}
+
+Ptr<Buffer> decl_buffer(std::vector<Expr> shape, DataType dtype, std::string name,
+                        std::string scope) {
+  auto data = pointer_var(name, dtype, std::move(scope));
+  return make(Buffer{
+      .data = std::move(data), .dtype = dtype, .shape = std::move(shape), .name = std::move(name)});
+}
+
+void settle(BufferRegion& node) {
+  require(node.region.size() == node.buffer->shape.size(), ErrorKind::type_mismatch,
+          "one_range_a_dimension", hint("give one range for each dimension"), node.span,
+          "region: buffer {} has {} dimensions, {} ranges were given", node.buffer->name,
+          node.buffer->shape.size(), node.region.size());
+}
+
+Ptr<BufferRegion> whole_region(const Ptr<Buffer>& buffer) {
+  std::vector<Ptr<Range>> region;
+  for (const Expr& extent : buffer->shape) region.push_back(range(zero_of(extent.dtype()), extent));
+  return make(BufferRegion{.buffer = buffer, .region = std::move(region)});
+}
+
+Ptr<BufferRegion> point_region(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) {
+  std::vector<Ptr<Range>> region;
+  for (const Expr& index : indices) region.push_back(range(index, int_imm(index.dtype(), 1)));
+  return make(BufferRegion{.buffer = buffer, .region = std::move(region)});
+}
+
+Expr load(const Ptr<Buffer>& buffer, std::vector<Expr> indices) {
+  return make(BufferLoad{.buffer = buffer, .indices = std::move(indices)});
+}
+
+std::vector<Expr> strides_of(const Buffer& buffer) {
+  if (!buffer.strides.empty() || buffer.shape.empty()) return buffer.strides;
+  std::vector<Expr> strides(buffer.shape.size());
+  strides.back() = int_imm(buffer.shape.back().dtype(), 1);
+  for (std::size_t i = buffer.shape.size() - 1; i > 0; --i) {
+    strides[i - 1] = strides[i] * buffer.shape[i];
+  }
+  return strides;
+}
+
+Expr element_count(const Buffer& buffer) {
+  Expr count = 1;
+  for (const Expr& extent : buffer.shape) count = count * extent;
+  return count;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith {
+
+void settle(PrimFunc& node) {
+  if (node.buffer_map.empty()) node.buffer_map.resize(node.params.size());
+  require(node.buffer_map.size() == node.params.size(), "one_buffer_a_parameter",
+          hint("give a buffer, or null, for each parameter"),
+          "function {}: {} entries of buffer_map for {} parameters", node.name(),
+          node.buffer_map.size(), node.params.size());
+  for (std::size_t i = 0; i < node.params.size(); ++i) {
+    require(node.params[i].defined(), "field_is_missing", hint("give each parameter a variable"),
+            "function {}: parameter {} is missing", node.name(), i);
+    require(!node.buffer_map[i] || node.params[i]->dtype.is_handle(), ErrorKind::type_mismatch,
+            "buffer_parameter_is_handle", hint("make the parameter a handle"), node.span,
+            "function {}: parameter {} has a buffer but is {}, not a handle", node.name(),
+            node.params[i]->name, to_string(node.params[i]->dtype));
+  }
+}
+
+void settle(IRModule& node) {
+  require(node.names.size() == node.functions.size(), "one_name_a_function",
+          hint("give each function a name"), "module: {} names for {} functions", node.names.size(),
+          node.functions.size());
+}
+
+Ptr<PrimFunc> IRModule::find(std::string_view name) const {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i]->name_hint == name) return functions[i];
+  }
+  return nullptr;
+}
+
+Ptr<PrimFunc> with_body(const Ptr<PrimFunc>& func, Stmt body) {
+  if (body.same_as(func->body)) return func;
+  PrimFunc copy = *func;
+  copy.body = std::move(body);
+  return make(std::move(copy));
+}
+
+Ptr<PrimFunc> with_attr(const Ptr<PrimFunc>& func, std::string_view key, Ref value) {
+  PrimFunc copy = *func;
+  copy.attrs = copy.attrs.with(key, std::move(value));
+  return make(std::move(copy));
+}
+
+}  // namespace loopsmith

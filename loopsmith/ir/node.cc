@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/ir/node.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "loopsmith/ir/function.h"
+#include "loopsmith/ir/stmt.h"
+#include "loopsmith/ir/tensor.h"
+
+namespace loopsmith {
+namespace {
+
+template <class... T>
+constexpr bool complete(NodeList<T...>) {
+  return (lists_every_member<T> && ...);
+}
+static_assert(complete(Nodes{}), "a node's fields() misses a member");
+
+template <class T>
+concept IsRef = std::derived_from<T, Ref>;
+template <class T>
+concept IsRefs = requires { typename T::value_type; } && IsRef<typename T::value_type>;
+
+template <class Field>
+constexpr FieldType field_type() {
+  if constexpr (IsRef<Field>)
+    return FieldType::ref;
+  else if constexpr (IsRefs<Field>)
+    return FieldType::refs;
+  else if constexpr (std::is_same_v<Field, Attrs>)
+    return FieldType::attrs;
+  else if constexpr (std::is_same_v<Field, std::int64_t>)
+    return FieldType::integer;
+  else if constexpr (std::is_same_v<Field, std::vector<std::int64_t>>)
+    return FieldType::integers;
+  else if constexpr (std::is_same_v<Field, double>)
+    return FieldType::real;
+  else if constexpr (std::is_same_v<Field, bool>)
+    return FieldType::boolean;
+  else if constexpr (std::is_same_v<Field, std::string>)
+    return FieldType::text;
+  else if constexpr (std::is_same_v<Field, DataType>)
+    return FieldType::data_type;
+  else if constexpr (std::is_same_v<Field, Op>)
+    return FieldType::op;
+  else {
+    static_assert(std::is_enum_v<Field> && sizeof(Field) == 4, "no such type of field");
+    return FieldType::enumeration;
+  }
+}
+
+template <class T>
+std::vector<FieldInfo> fields_of() {
+  const T node{};
+  std::vector<FieldInfo> fields;
+  T::fields([&]<class C, class F>(const char* name, F C::* member, Role role = Role::plain) {
+    const auto* base = reinterpret_cast<const char*>(&static_cast<const Object&>(node));
+    const auto* field = reinterpret_cast<const char*>(&(node.*member));
+    FieldInfo info{name, field_type<F>(), role, static_cast<std::size_t>(field - base)};
+    if constexpr (std::is_enum_v<F>) info.names = EnumNames<F>::names;
+    fields.push_back(info);
+  });
+  return fields;
+}
+
+/// `ir/node.h:` names of types without a run-time type: cut from the compiler's own text.
+template <class T>
+constexpr std::string_view type_name() {
+  std::string_view text =
+      __PRETTY_FUNCTION__;  // "... [with T = loopsmith::For; ...]" or "[T = ...]"
+  text.remove_prefix(text.find("T = ") + 4);
+  text = text.substr(0, text.find_first_of(";]"));
+  return text.substr(text.rfind(':') + 1);
+}
+
+template <class T>
+NodeInfo info_of() {
+  return {.name = type_name<T>(),
+          .is_expr = IsExprNode<T>,
+          .is_stmt = IsStmtNode<T>,
+          .fields = fields_of<T>(),
+          .clone = [](const Object& node) -> Object* { return new T(static_cast<const T&>(node)); },
+          .create = []() -> Object* { return new T(); },
+          .settle =
+              [](Object& node) {
+                detail::require_fields(node);
+                detail::settle_node(static_cast<T&>(node));
+              },
+          .remove = [](const Object* node) { delete static_cast<const T*>(node); }};
+}
+
+using Table = std::array<NodeInfo, node_count>;
+
+template <class... T>
+Table make_table(NodeList<T...>) {
+  return {info_of<T>()...};
+}
+
+const Table& table() {
+  static const Table* infos = new Table(make_table(Nodes{}));
+  return *infos;
+}
+
+}  // namespace
+
+std::span<const Ref> FieldInfo::refs(const Object& node) const {
+  // Every vector of references has this layout: Ptr, Expr and Stmt add no member to Ref.
+  return at<std::vector<Ref>>(node);
+}
+
+std::span<Ref> FieldInfo::refs(Object& node) const {
+  return at<std::vector<Ref>>(node);
+}
+
+const NodeInfo& node_info(std::uint16_t kind) {
+  return table()[kind];
+}
+
+const NodeInfo* find_node_info(std::string_view name) {
+  const auto found = std::ranges::find(table(), name, &NodeInfo::name);
+  return found == table().end() ? nullptr : &*found;
+}
+
+void destroy(const Object* object) noexcept {
+  // What a node held is deleted by the loop below, not by a recursion.
+  static thread_local std::vector<const Object*>* waiting = nullptr;
+  if (waiting) {
+    waiting->push_back(object);
+    return;
+  }
+  std::vector<const Object*> work{object};
+  waiting = &work;
+  while (!work.empty()) {
+    const Object* next = work.back();
+    work.pop_back();
+    node_info(*next).remove(next);
+  }
+  waiting = nullptr;
+}
+
+Expr Expr::from(const Ref& ref) {
+  const bool is_expr = ref.defined() && node_info(*ref.get()).is_expr;
+  return is_expr ? Expr(static_cast<const ExprBase*>(ref.get())) : Expr();
+}
+
+Stmt Stmt::from(const Ref& ref) {
+  const bool is_stmt = ref.defined() && node_info(*ref.get()).is_stmt;
+  return is_stmt ? Stmt(static_cast<const StmtBase*>(ref.get())) : Stmt();
+}
+
+Attrs::Attrs(std::initializer_list<std::pair<std::string, Ref>> items) {
+  for (const auto& [key, value] : items) *this = with(key, value);
+}
+
+Ref Attrs::get(std::string_view key) const {
+  const auto found = std::ranges::lower_bound(
+      items_, key, {}, [](const auto& i) -> std::string_view { return i.first; });
+  return found != items_.end() && found->first == key ? found->second : Ref();
+}
+
+std::int64_t Attrs::get_int(std::string_view key, std::int64_t otherwise) const {
+  const Ref value = get(key);
+  const auto* number = value.as<IntImm>();
+  return number ? number->value : otherwise;
+}
+
+std::string Attrs::get_string(std::string_view key, std::string_view otherwise) const {
+  const Ref value = get(key);
+  const auto* text = value.as<StringImm>();
+  return text ? text->value : std::string(otherwise);
+}
+
+Attrs Attrs::with(std::string_view key, Ref value) const {
+  Attrs copy = *this;
+  const auto place = std::ranges::lower_bound(
+      copy.items_, key, {}, [](const auto& i) -> std::string_view { return i.first; });
+  const bool present = place != copy.items_.end() && place->first == key;
+  if (!value.defined()) {
+    if (present) copy.items_.erase(place);
+  } else if (present) {
+    place->second = std::move(value);
+  } else {
+    copy.items_.emplace(place, std::string(key), std::move(value));
+  }
+  return copy;
+}
+
+namespace detail {
+
+void require_fields(const Object& node) {
+  const NodeInfo& info = node_info(node);
+  for (const FieldInfo& field : info.fields) {
+    bool whole = true;
+    if (field.type == FieldType::ref) {
+      whole =
+          field.role == Role::optional || field.role == Role::thread || field.ref(node).defined();
+    } else if (field.type == FieldType::refs && field.role != Role::binds) {
+      whole = std::ranges::all_of(field.refs(node), &Ref::defined);
+    }
+    require(whole, ErrorKind::type_mismatch, "field_is_missing", hint("give the field a value"),
+            node.span, "{}: the field '{}' is missing", info.name, field.name);
+  }
+}
+
+}  // namespace detail
+}  // namespace loopsmith

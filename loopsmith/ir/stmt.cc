@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/ir/stmt.h"
+
+#include "loopsmith/ir/access.h"
+
+namespace loopsmith {
+namespace {
+
+void require_scalar_bool(const Object& node, const Expr& condition, std::string_view what) {
+  require(condition.dtype() == boolean, ErrorKind::type_mismatch, "condition_is_bool",
+          hint("give a comparison"), node.span, "{}: the condition is {}, not bool", what,
+          to_string(condition.dtype()));
+}
+
+/// Joins nested sequences, without recursion: they may be deep.
+std::vector<Stmt> flatten(std::vector<Stmt> statements) {
+  std::vector<Stmt> flat;
+  std::vector<Stmt> waiting(std::make_move_iterator(statements.rbegin()),
+                            std::make_move_iterator(statements.rend()));
+  while (!waiting.empty()) {
+    const Stmt next = std::move(waiting.back());
+    waiting.pop_back();
+    if (const auto* inner = next.as<SeqStmt>()) {
+      waiting.insert(waiting.end(), inner->seq.rbegin(), inner->seq.rend());
+    } else if (next.defined() && !is_no_op(next)) {
+      flat.push_back(next);
+    }
+  }
+  return flat;
+}
+
+}  // namespace
+
+void settle(LetStmt& node) {
+  require(node.var->dtype == node.value.dtype(), ErrorKind::type_mismatch, "let_has_type_of_value",
+          hint("cast the value"), node.span, "let: variable {} is {}, its value {}", node.var->name,
+          to_string(node.var->dtype), to_string(node.value.dtype()));
+}
+
+void settle(AssertStmt& node) {
+  require_scalar_bool(node, node.condition, "assert");
+  require(node.message.is<StringImm>(), ErrorKind::type_mismatch, "message_is_text",
+          hint("give a StringImm"), node.span, "assert: the message is {}, not a text",
+          to_string(node.message.dtype()));
+}
+
+void settle(BufferStore& node) {
+  const DataType type =
+      detail::access_type(node, node.buffer, node.indices, node.predicate, "store");
+  require(node.value.dtype() == type, ErrorKind::type_mismatch, "store_has_type_of_buffer",
+          hint("cast the value"), node.span, "store: buffer {} takes {}, the value is {}",
+          node.buffer->name, to_string(type), to_string(node.value.dtype()));
+}
+
+void settle(Allocate& node) {
+  require_scalar_bool(node, node.condition, "allocate");
+  require(node.buffer_var->dtype.is_handle(), ErrorKind::type_mismatch, "buffer_data_is_pointer",
+          hint("use pointer_var"), node.span, "allocate: {} is {}, not a pointer",
+          node.buffer_var->name, to_string(node.buffer_var->dtype));
+}
+
+void settle(AllocateConst& node) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : node.extents) count *= extent;
+  require(count == static_cast<std::int64_t>(node.data.size()), ErrorKind::bounds,
+          "constant_fills_extents", hint("give as many elements as the product of the extents"),
+          node.span, "allocate_const: {} elements for extents of {}", node.data.size(), count);
+}
+
+void settle(SeqStmt& node) {
+  require(node.seq.size() >= 2, "sequence_of_two", hint("use seq(...), which takes any number"),
+          "SeqStmt: {} statements, at least 2 are needed", node.seq.size());
+}
+
+void settle(IfThenElse& node) {
+  require_scalar_bool(node, node.condition, "if");
+}
+
+void settle(For& node) {
+  const DataType type = node.loop_var->dtype;
+  require(type.is_integer() && type.is_scalar(), ErrorKind::type_mismatch, "loop_over_integers",
+          hint("make the loop variable int32 or int64"), node.span, "loop {} is {}, not an integer",
+          node.loop_var->name, to_string(type));
+  // A literal takes the type of the loop variable.
+  for (Expr* bound : {&node.min, &node.extent, &node.step}) {
+    const auto* literal = bound->as<IntImm>();
+    if (literal && bound->dtype() != type) *bound = int_imm(type, literal->value);
+    require(bound->dtype() == type, ErrorKind::type_mismatch, "loop_bounds_have_one_type",
+            hint("cast the bound"), node.span, "loop {} is {}, one of its bounds {}",
+            node.loop_var->name, to_string(type), to_string(bound->dtype()));
+  }
+  require(!is_const_int(node.step, 0), ErrorKind::bounds, "step_is_not_zero",
+          hint("give a positive or negative step"), node.span, "loop {} has step 0",
+          node.loop_var->name);
+  require((node.kind == ForKind::thread_binding) == node.thread_binding.defined(),
+          "thread_loop_has_thread",
+          hint("give thread_binding for that kind of loop, and only then"),
+          "loop {}: kind and thread_binding do not fit", node.loop_var->name);
+}
+
+void settle(While& node) {
+  require_scalar_bool(node, node.condition, "while");
+}
+
+void settle(BlockRealize& node) {
+  require_scalar_bool(node, node.predicate, "block");
+  require(node.iter_values.size() == node.block->iter_vars.size(), ErrorKind::type_mismatch,
+          "one_value_an_axis", hint("bind each axis of the block"), node.span,
+          "block {}: {} values for {} axes", node.block->name_hint, node.iter_values.size(),
+          node.block->iter_vars.size());
+}
+
+Stmt seq(std::vector<Stmt> statements) {
+  std::vector<Stmt> flat = flatten(std::move(statements));
+  if (flat.empty()) return no_op();
+  if (flat.size() == 1) return flat[0];
+  return make(SeqStmt{.seq = std::move(flat)});
+}
+
+Stmt no_op() {
+  return make(Evaluate{.value = 0});
+}
+
+bool is_no_op(const Stmt& stmt) {
+  const auto* evaluate = stmt.as<Evaluate>();
+  return evaluate && evaluate->value.is<IntImm>();
+}
+
+Stmt for_loop(Ptr<Var> loop_var, Expr min, Expr extent, Stmt body, ForKind kind) {
+  return make(For{.loop_var = std::move(loop_var),
+                  .min = std::move(min),
+                  .extent = std::move(extent),
+                  .kind = kind,
+                  .body = std::move(body)});
+}
+
+Stmt store(const Ptr<Buffer>& buffer, Expr value, std::vector<Expr> indices) {
+  return make(
+      BufferStore{.buffer = buffer, .value = std::move(value), .indices = std::move(indices)});
+}
+
+}  // namespace loopsmith

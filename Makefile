@@ -4,8 +4,6 @@
 JOBS ?= 2
 VENV ?= .venv
 PYTHON_IN_VENV := $(VENV)/bin/python
-export CCACHE_BASEDIR ?= $(CURDIR)
-export CCACHE_NOHASHDIR ?= 1
 export VENV
 
 .PHONY: help setup build demo test bench asan tsan format lint clean

@@ -4,8 +4,11 @@
 if(PROJECT_IS_TOP_LEVEL)
   find_program(LOOPSMITH_CCACHE ccache)
   if(LOOPSMITH_CCACHE)
-    set(CMAKE_C_COMPILER_LAUNCHER ${LOOPSMITH_CCACHE})
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${LOOPSMITH_CCACHE})
+    # Paths are cached relative to the sources, so that clones and build folders share what they compiled.
+    set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+                 ${LOOPSMITH_CCACHE})
+    set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   endif()
 
   # Found beside LLVM, because an older version often owns the name in PATH.

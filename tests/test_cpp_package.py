@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The installed C++ library, used by a project outside the tree."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, run
+
+
+@pytest.fixture(scope="module")
+def app(installed_package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = tmp_path_factory.mktemp("outside") / "project"
+    shutil.copytree(ROOT / "examples" / "cpp_package", project)
+    build = project / "build"
+    run(
+        "cmake",
+        "-S",
+        project,
+        "-B",
+        build,
+        "-G",
+        "Ninja",
+        f"-DCMAKE_PREFIX_PATH={installed_package}",
+    )
+    run("cmake", "--build", build)
+    return build / "app"
+
+
+def test_a_project_outside_the_tree_finds_builds_and_runs(app: Path):
+    assert run(app) == (
+        "factor_is_positive: split: factor of loop i is 0, not positive\n  hint: pass 1 or more\n"
+    )
+
+
+def test_the_library_shows_its_own_names_and_no_others(installed_package: Path):
+    library = next(installed_package.rglob("libloopsmith.so"))
+    listed = run("nm", "--dynamic", "--defined-only", "--demangle", library).splitlines()
+    names = [line.split(maxsplit=2)[2] for line in listed]
+    prefixes = ("loopsmith::", "vtable for ", "typeinfo for ", "typeinfo name for ", "ls_")
+    assert "loopsmith::InternalError::InternalError" in " ".join(names)
+    assert [name for name in names if not name.startswith(prefixes)] == []
+
+
+def test_only_headers_are_installed_beside_the_library(installed_package: Path):
+    headers = installed_package / "include" / "loopsmith"
+    assert (headers / "support" / "error.h").exists()
+    assert {path.suffix for path in headers.rglob("*") if path.is_file()} == {".h"}

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel that `pip install .` builds, as others meet it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, run
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the installed wheel."""
+    folder = tmp_path_factory.mktemp("site")
+    # The tools of this environment and the compiler of `make build`: offline, and ccache knows it all.
+    run(sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps",
+        "--target", folder, ROOT, CC="cc", CXX="c++")  # fmt: skip
+    return folder
+
+
+def run_python(site: Path, program: str) -> str:
+    """Run a program that imports the wheel's package, not the one in the tree."""
+    check = f"import loopsmith; assert loopsmith.__file__.startswith({str(site)!r})\n"
+    return run(sys.executable, "-c", program + "\n" + check, PYTHONPATH=str(site), cwd=site)
+
+
+def test_the_wheel_has_the_extension_its_types_and_no_build_files(site: Path):
+    package = site / "loopsmith"
+    names = {path.name for path in package.rglob("*") if path.is_file()}
+    assert {"__init__.py", "_core.pyi", "py.typed"} <= names
+    assert len(list(package.glob("_core.*.so"))) == 1
+    assert {path.suffix for path in package.rglob("*") if path.is_file()} <= {
+        ".py", ".pyi", ".so", ".typed", ".pyc",
+    }  # fmt: skip
+
+
+def test_the_extension_shows_nothing_but_its_entry(site: Path):
+    extension = next((site / "loopsmith").glob("_core.*.so"))
+    listed = run("nm", "--dynamic", "--defined-only", extension).split()
+    assert listed[2::3] == ["PyInit__core"]
+
+
+def test_the_extension_brings_its_llvm(site: Path):
+    extension = next((site / "loopsmith").glob("_core.*.so"))
+    needed = [line.split("[")[1][:-1] for line in run("readelf", "-d", extension).splitlines()
+              if "NEEDED" in line]  # fmt: skip
+    assert [name for name in needed if "LLVM" in name or "clang" in name] == []
+
+
+NUMBA = """
+import numba
+assert numba.njit(lambda x: x + 1)(1) == 2
+"""
+LOOPSMITH = """
+import loopsmith
+assert loopsmith.__version__
+"""
+
+
+@pytest.mark.parametrize("order", [NUMBA + LOOPSMITH, LOOPSMITH + NUMBA], ids=["after", "before"])
+def test_the_wheel_works_beside_numba_imported_first_or_last(site: Path, order: str):
+    run_python(site, order)

@@ -12,7 +12,7 @@ from conftest import ROOT, run
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the installed wheel."""
     folder = tmp_path_factory.mktemp("site")
-    # The tools of this environment and the compiler of `make build`: offline, and ccache knows it all.
+    # With the tools of this environment and the compiler of `make build`: offline and cached.
     run(sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps",
         "--target", folder, ROOT, CC="cc", CXX="c++")  # fmt: skip
     return folder

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATABASE = ROOT / "build" / "release"
-LAST_COMMITS = 10
+LAST_COMMITS = 30
 
 
 def git(*arguments: str) -> list[str]:

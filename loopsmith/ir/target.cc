@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/ir/target.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "loopsmith/support/error.h"
+
+namespace loopsmith {
+namespace {
+
+constexpr std::string_view kind_names[] = {"llvm", "c", "cuda", "opencl"};
+
+/// One option: which kinds have it (their letters: l, c, u for cuda, o), and whether it is a
+/// number.
+struct OptionInfo {
+  std::string_view name;
+  std::string_view kinds;
+  bool is_number = false;
+};
+constexpr char kind_letters[] = {'l', 'c', 'u', 'o'};
+
+constexpr OptionInfo option_table[] = {
+    {"mcpu", "l"},                                // A processor's name, or `native`.
+    {"mattr", "l"},                               // Features: `+avx512f,-fma`.
+    {"mtriple", "l"},                             // A machine: `x86_64-linux-gnu`.
+    {"opt-level", "l", true},                     // 0 (fastest to compile) to 3.
+    {"num-cores", "lc", true},                    // How many processors to schedule for.
+    {"vector-width", "l", true},                  // Bits of a vector; else the processor's.
+    {"arch", "u"},                                // `sm_90a`.
+    {"max_threads_per_block", "uo", true},        // Limits of the device.
+    {"max_num_threads", "uo", true},              //
+    {"max_shared_memory_per_block", "uo", true},  // Bytes.
+    {"registers_per_block", "u", true},           //
+    {"thread_warp_size", "uo", true},             //
+    {"l2_cache_size_bytes", "u", true},           //
+};
+
+const OptionInfo* find_option(TargetKind kind, std::string_view name) {
+  const char letter = kind_letters[static_cast<int>(kind)];
+  const auto* found = std::ranges::find(option_table, name, &OptionInfo::name);
+  if (found == std::end(option_table) || found->kinds.find(letter) == std::string_view::npos) {
+    return nullptr;
+  };
+  return found;
+}
+
+std::vector<std::string_view> options_of(TargetKind kind) {
+  std::vector<std::string_view> names;
+  for (const OptionInfo& option : option_table) {
+    if (find_option(kind, option.name)) names.push_back(option.name);
+  }
+  return names;
+}
+
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+TargetKind parse_kind(std::string_view name) {
+  const auto* found = std::ranges::find(kind_names, name);
+  require(found != std::end(kind_names), "unknown_target",
+          hint("start with llvm, c, cuda or opencl, as in 'llvm -mcpu=native'"),
+          "target: '{}' is not a kind of target", name);
+  return static_cast<TargetKind>(found - kind_names);
+}
+
+/// The next word of `text`, which is then without it; empty at the end.
+std::string_view take_word(std::string_view& text) {
+  const std::size_t begin = std::min(text.find_first_not_of(" \t\n"), text.size());
+  const std::size_t end = std::min(text.find_first_of(" \t\n", begin), text.size());
+  const std::string_view word = text.substr(begin, end - begin);
+  text.remove_prefix(end);
+  return word;
+}
+
+}  // namespace
+
+std::string_view to_string(TargetKind kind) {
+  return kind_names[static_cast<int>(kind)];
+}
+
+Target::Target(std::string_view text) : kind_(parse_kind(take_word(text))) {
+  for (std::string_view word = take_word(text); !word.empty(); word = take_word(text)) {
+    require(word.starts_with("-"), "target_option_has_dash", hint("write -name=value"),
+            "target: option '{}' does not start with a dash", word);
+    const std::size_t name_begin = std::min(word.find_first_not_of('-'), word.size());
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) {
+      set(word.substr(name_begin), "1");
+    } else {
+      set(word.substr(name_begin, equals - name_begin), word.substr(equals + 1));
+    }
+  }
+}
+
+Target::Target(std::string_view kind, Options options) : kind_(parse_kind(kind)) {
+  for (const auto& [name, value] : options) set(name, value);
+}
+
+void Target::set(std::string_view name, std::string_view value) {
+  const OptionInfo* option = find_option(kind_, name);
+  if (!option) {
+    const std::string hint_text =
+        fmt::format("its options are {}", fmt::join(options_of(kind_), ", "));
+    require(false, "unknown_target_option", hint(hint_text), "target: {} has no option '{}'",
+            to_string(kind_), name);
+  }
+  if (option->is_number) {
+    const std::optional<std::int64_t> number = parse_number(value);
+    require(number && *number >= 0, "target_option_is_number", hint("give a number, 0 or more"),
+            "target: option {} is '{}', not a number", name, value);
+  }
+  options_.insert_or_assign(std::string(name), std::string(value));
+}
+
+std::string Target::get(std::string_view option, std::string_view otherwise) const {
+  const auto found = options_.find(option);
+  return std::string(found == options_.end() ? otherwise : std::string_view(found->second));
+}
+
+std::int64_t Target::get_int(std::string_view option, std::int64_t otherwise) const {
+  const auto found = options_.find(option);
+  return found == options_.end() ? otherwise : parse_number(found->second).value_or(otherwise);
+}
+
+std::string Target::text() const {
+  std::string text(to_string(kind_));
+  for (const auto& [name, value] : options_) text += fmt::format(" -{}={}", name, value);
+  return text;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace loopsmith {
+
+/// For which family of machines code is generated.
+enum class TargetKind : std::uint8_t { llvm, c, cuda, opencl };
+
+/// The name of a kind: `llvm`, `c`, `cuda`, `opencl`.
+std::string_view to_string(TargetKind kind);
+
+/// What code is generated for: a kind with options, as in `llvm -mcpu=native -num-cores=4`.
+///
+/// A value: two targets are the same when their kinds and options are. An option that a kind does
+/// not have, or whose value is no number where one is needed, is a UserError.
+class Target {
+ public:
+  using Options = std::map<std::string, std::string, std::less<>>;
+
+  /// Reads `kind -name=value ...`; `-name` alone stands for `-name=1`.
+  explicit Target(std::string_view text);
+  /// From a kind's name and options without their dash: {"mcpu", "native"}.
+  Target(std::string_view kind, Options options);
+
+  TargetKind kind() const { return kind_; }
+  bool is_gpu() const { return kind_ == TargetKind::cuda || kind_ == TargetKind::opencl; }
+  const Options& options() const { return options_; }
+  /// The value of an option, or `otherwise` where it was not given.
+  std::string get(std::string_view option, std::string_view otherwise = {}) const;
+  std::int64_t get_int(std::string_view option, std::int64_t otherwise) const;
+
+  /// The text that reads back as this target, the same for equal targets.
+  std::string text() const;
+
+  bool operator==(const Target&) const = default;
+
+ private:
+  void set(std::string_view name, std::string_view value);
+
+  TargetKind kind_ = TargetKind::llvm;
+  Options options_;
+};
+
+}  // namespace loopsmith

@@ -35,7 +35,7 @@ tsan: setup  ## Run the runtime's unit tests under the thread sanitizer.
 
 format: setup  ## Format all sources in place.
 	@git ls-files -co --exclude-standard '*.cc' '*.h' | xargs -r clang-format-22 -i
-	@$(VENV)/bin/ruff check -q --fix --exit-zero && $(VENV)/bin/ruff format -q
+	@$(VENV)/bin/ruff check -q --fix-only && $(VENV)/bin/ruff format -q
 
 lint: build  ## Check format, style, types and the order of the floors.
 	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) format includes ruff mypy tidy

@@ -30,6 +30,8 @@ function(loopsmith_floor name)
     target_include_directories(
       loopsmith_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
     target_compile_features(loopsmith_${name} PUBLIC cxx_std_20)
+    target_compile_definitions(
+      loopsmith_${name} PRIVATE $<$<BOOL:${LOOPSMITH_INTERNAL_CHECKS}>:LOOPSMITH_INTERNAL_CHECKS>)
     target_compile_options(loopsmith_${name} PRIVATE ${LOOPSMITH_WARNINGS})
     set_property(GLOBAL APPEND PROPERTY LOOPSMITH_FLOORS loopsmith_${name})
   else()

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/runtime/thread_pool.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <limits>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "loopsmith/runtime/cpus.h"
+
+namespace loopsmith {
+namespace {
+
+using std::chrono::microseconds;
+
+/// Where threads meet: true when `count` of them have come within ten seconds.
+class MeetingPoint {
+ public:
+  explicit MeetingPoint(int count) : missing_(count) {}
+
+  bool meet() {
+    --missing_;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (missing_ > 0) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+ private:
+  std::atomic<int> missing_;
+};
+
+TEST(thread_pool, runs_each_iteration_once) {
+  for (const int num_threads : {1, 2, 3, 5}) {
+    ThreadPool pool({.num_threads = num_threads});
+    EXPECT_EQ(pool.num_threads(), num_threads);
+    for (const std::int64_t extent : {0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 64, 1000}) {
+      for (const std::int64_t begin :
+           {std::int64_t{-3}, std::int64_t{0}, std::numeric_limits<std::int64_t>::min(),
+            std::numeric_limits<std::int64_t>::max() - extent}) {
+        std::vector<std::atomic<int>> counts(static_cast<std::size_t>(extent));
+        pool.parallel_for(begin, begin + extent, [&](std::int64_t from, std::int64_t to) {
+          EXPECT_LT(from, to);
+          for (std::int64_t i = from; i != to; ++i) ++counts[static_cast<std::size_t>(i - begin)];
+        });
+        for (const auto& count : counts) EXPECT_EQ(count, 1);
+      }
+    }
+  }
+}
+
+TEST(thread_pool, splits_extents_near_2_to_the_64_without_overflow) {
+  ThreadPool pool({.num_threads = 3});
+  std::mutex mutex;
+  std::set<std::pair<std::int64_t, std::int64_t>> chunks;
+  const std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  pool.parallel_for(least, most, [&](std::int64_t from, std::int64_t to) {
+    const std::lock_guard lock(mutex);
+    chunks.emplace(from, to);
+  });
+  std::int64_t at = least;
+  for (const auto& [from, to] : chunks) {
+    EXPECT_EQ(from, at);
+    at = to;
+  }
+  EXPECT_EQ(at, most);
+}
+
+TEST(thread_pool, an_empty_or_reversed_range_runs_nothing) {
+  ThreadPool pool({.num_threads = 2});
+  pool.parallel_for(3, 3, [](std::int64_t, std::int64_t) { FAIL(); });
+  pool.parallel_for(3, -3, [](std::int64_t, std::int64_t) { FAIL(); });
+}
+
+TEST(thread_pool, a_worker_takes_part_awake_and_asleep) {
+  for (const microseconds spin : {microseconds(0), microseconds(260)}) {
+    ThreadPool pool({.num_threads = 2, .spin = spin});
+    for (int i = 0; i < 20; ++i) {
+      if (i % 5 == 4) std::this_thread::sleep_for(microseconds(2000));
+      MeetingPoint both(2);
+      pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) { EXPECT_TRUE(both.meet()); });
+    }
+  }
+}
+
+TEST(thread_pool, a_worker_runs_the_same_part_each_time) {
+  ThreadPool pool({.num_threads = 2});
+  for (int i = 0; i < 20; ++i) {
+    MeetingPoint both(2);
+    const auto caller = std::this_thread::get_id();
+    pool.parallel_for(0, 2, [&](std::int64_t from, std::int64_t) {
+      EXPECT_TRUE(both.meet());
+      EXPECT_EQ(std::this_thread::get_id() == caller, from == 0);
+    });
+  }
+}
+
+TEST(thread_pool, two_hosts_share_the_workers) {
+  ThreadPool pool({.num_threads = 3});
+  MeetingPoint all(3);
+  std::atomic<int> hosts_at_work{0};
+  const auto host = [&] {
+    const auto self = std::this_thread::get_id();
+    ++hosts_at_work;
+    bool met = false;
+    pool.parallel_for(0, 40, [&](std::int64_t, std::int64_t) {
+      if (std::this_thread::get_id() == self && !std::exchange(met, true)) {
+        EXPECT_TRUE(all.meet());  // both hosts and a worker are inside at once
+      } else if (std::this_thread::get_id() != self) {
+        thread_local bool helped = false;
+        if (!std::exchange(helped, true)) {
+          EXPECT_TRUE(all.meet());
+        }
+      }
+    });
+  };
+  std::thread other(host);
+  host();
+  other.join();
+}
+
+TEST(thread_pool, a_worker_leaves_when_a_second_host_needs_its_processor) {
+  ThreadPool pool({.num_threads = 2});
+  MeetingPoint worker_is_here(2);
+  MeetingPoint second_host_is_here(2);
+  std::atomic<bool> crowded{false};
+  std::atomic<int> chunks_of_worker{0};
+  std::atomic<bool> first_is_done{false};
+  std::thread second([&] {
+    EXPECT_TRUE(second_host_is_here.meet());
+    pool.parallel_for(0, 2, [&](std::int64_t from, std::int64_t) {
+      if (from != 0) return;
+      crowded = true;
+      while (!first_is_done) std::this_thread::yield();
+    });
+  });
+  const auto self = std::this_thread::get_id();
+  bool called = false;
+  pool.parallel_for(0, 1000, [&](std::int64_t, std::int64_t) {
+    if (std::this_thread::get_id() == self) {
+      if (std::exchange(called, true)) return;
+      EXPECT_TRUE(worker_is_here.meet());
+      EXPECT_TRUE(second_host_is_here.meet());
+      while (!crowded) std::this_thread::yield();
+    } else if (crowded) {
+      ++chunks_of_worker;
+    } else {
+      static bool met = false;
+      if (!std::exchange(met, true)) {
+        EXPECT_TRUE(worker_is_here.meet());
+      }
+      while (!crowded) std::this_thread::yield();
+    }
+  });
+  first_is_done = true;
+  second.join();
+  EXPECT_EQ(chunks_of_worker, 0);
+}
+
+TEST(thread_pool, an_idle_worker_helps_with_an_inner_loop) {
+  ThreadPool pool({.num_threads = 2});
+  pool.parallel_for(0, 1, [&](std::int64_t, std::int64_t) {
+    MeetingPoint both(2);
+    pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) { EXPECT_TRUE(both.meet()); });
+  });
+}
+
+TEST(thread_pool, a_caller_that_waits_helps_with_the_inner_loops_of_its_helpers) {
+  for (const microseconds spin : {microseconds(0), microseconds(260), microseconds(1000000)}) {
+    ThreadPool pool({.num_threads = 2, .spin = spin});
+    const auto self = std::this_thread::get_id();
+    MeetingPoint both(2);
+    MeetingPoint both_inside(2);
+    pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) {
+      EXPECT_TRUE(both.meet());
+      if (std::this_thread::get_id() == self) return;
+      std::this_thread::sleep_for(microseconds(3000));  // the caller has nothing left to do
+      pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) { EXPECT_TRUE(both_inside.meet()); });
+    });
+  }
+}
+
+TEST(thread_pool, loops_three_deep_from_many_hosts_run_each_iteration_once) {
+  ThreadPool pool({.num_threads = 3, .spin = microseconds(20)});
+  std::vector<std::thread> hosts;
+  for (unsigned host = 0; host < 4; ++host) {
+    hosts.emplace_back([&, host] {
+      std::mt19937 random(host);
+      for (int i = 0; i < 60; ++i) {
+        const std::int64_t a = random() % 6, b = random() % 6, c = random() % 30;
+        std::atomic<std::int64_t> sum{0};
+        pool.parallel_for(0, a, [&](std::int64_t a0, std::int64_t a1) {
+          for (std::int64_t x = a0; x < a1; ++x) {
+            pool.parallel_for(0, b, [&](std::int64_t b0, std::int64_t b1) {
+              for (std::int64_t y = b0; y < b1; ++y) {
+                pool.parallel_for(0, c, [&](std::int64_t c0, std::int64_t c1) { sum += c1 - c0; });
+              }
+            });
+          }
+        });
+        EXPECT_EQ(sum, a * b * c);
+        if (i % 16 == 0) std::this_thread::sleep_for(microseconds(300));
+      }
+    });
+  }
+  for (std::thread& host : hosts) host.join();
+}
+
+TEST(thread_pool, pools_nest_in_each_other) {
+  ThreadPool outer({.num_threads = 2});
+  ThreadPool inner({.num_threads = 3});
+  std::atomic<int> count{0};
+  outer.parallel_for(0, 10, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i) {
+      inner.parallel_for(0, 10, [&](std::int64_t a, std::int64_t b) {
+        for (std::int64_t j = a; j < b; ++j) {
+          outer.parallel_for(
+              0, 3, [&](std::int64_t c, std::int64_t d) { count += static_cast<int>(d - c); });
+        }
+      });
+    }
+  });
+  EXPECT_EQ(count, 300);
+}
+
+TEST(thread_pool, a_status_ends_the_loop_and_is_returned) {
+  ThreadPool pool({.num_threads = 2});
+  std::atomic<int> chunks{0};
+  const auto body = [](void* closure, std::int64_t, std::int64_t) -> std::int32_t {
+    ++*static_cast<std::atomic<int>*>(closure);
+    return LS_ASSERTION;
+  };
+  EXPECT_EQ(pool.run(0, 1000000, body, &chunks), LS_ASSERTION);
+  EXPECT_LE(chunks, 2);
+  pool.parallel_for(0, 1, [&](std::int64_t, std::int64_t) {  // an inner loop alike
+    EXPECT_EQ(pool.run(0, 1000000, body, &chunks), LS_ASSERTION);
+  });
+}
+
+TEST(thread_pool, an_exception_arrives_at_the_caller) {
+  ThreadPool pool({.num_threads = 2});
+  const auto self = std::this_thread::get_id();
+  for (const bool in_worker : {false, true}) {
+    MeetingPoint both(2);
+    try {
+      pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) {
+        EXPECT_TRUE(both.meet());
+        if ((std::this_thread::get_id() != self) == in_worker)
+          throw std::runtime_error("from a body");
+      });
+      FAIL() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "from a body");
+    }
+  }
+  std::atomic<int> count{0};  // and the pool goes on
+  pool.parallel_for(0, 10, [&](std::int64_t from, std::int64_t to) { count += int(to - from); });
+  EXPECT_EQ(count, 10);
+}
+
+TEST(thread_pool, an_exception_under_a_kernel_becomes_a_status) {
+  ThreadPool pool({.num_threads = 2});
+  const ls_body body = [](void*, std::int64_t, std::int64_t) -> std::int32_t {
+    throw std::runtime_error("from a body");
+  };
+  EXPECT_EQ(ThreadPool::run_for_kernel(&pool, 0, 8, body, nullptr), LS_EXCEPTION);
+}
+
+TEST(thread_pool, workers_run_where_affinity_says) {
+  const int cpu = allowed_cpus().back();
+  ThreadPool pool({.num_threads = 3, .affinity = {cpu}});
+  const auto self = std::this_thread::get_id();
+  MeetingPoint all(3);
+  pool.parallel_for(0, 3, [&](std::int64_t, std::int64_t) {
+    EXPECT_TRUE(all.meet());
+    if (std::this_thread::get_id() != self) {
+      EXPECT_EQ(allowed_cpus(), std::vector{cpu});
+    }
+  });
+  EXPECT_EQ(ThreadPool({.affinity = {0, 0, 0}}).num_threads(), 3);
+}
+
+TEST(thread_pool, the_shared_pool_has_a_thread_for_each_processor) {
+  EXPECT_EQ(ThreadPool::shared()->num_threads(), default_num_threads());
+  EXPECT_EQ(ThreadPool::shared(), ThreadPool::shared());
+}
+
+#ifndef __SANITIZE_THREAD__  // it supports no threads after a fork
+TEST(thread_pool, a_forked_child_starts_its_own_workers) {
+  ThreadPool pool({.num_threads = 2});
+  const auto works = [&] {
+    MeetingPoint both(2);
+    std::atomic<int> met{0};
+    pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) { met += both.meet(); });
+    return met == 2;
+  };
+  ASSERT_TRUE(works());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);  // a child that hangs is killed
+    const bool good = works() && works();
+    const pid_t grandchild = ::fork();
+    if (grandchild == 0) ::_exit(works() ? 0 : 1);
+    int status = 1;
+    ::waitpid(grandchild, &status, 0);
+    ::_exit(good && status == 0 ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(works());
+}
+#endif
+
+}  // namespace
+}  // namespace loopsmith

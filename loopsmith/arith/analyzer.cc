@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/arith/analyzer.h"
+
+#include <utility>
+
+#include "loopsmith/arith/engine.h"
+#include "loopsmith/ir/operators.h"
+
+namespace loopsmith {
+namespace arith {
+
+Term Engine::simplify(Term term, int steps) {
+  (void)steps;
+  return rewriter.simplify(term);
+}
+
+/// What memory holds may change before the scope ends, so such a condition is left out.
+void Engine::assume(Term condition) {
+  const TermNode node = knowledge.terms[condition];
+  if (node.kind == Kind::and_) {
+    assume(node.a);
+    assume(node.b);
+  } else if (!node.reads_memory) {
+    rewriter.assume(condition);
+  }
+}
+
+void Engine::enter(const Expr& condition) {
+  scopes_.push_back(knowledge.facts.mark());
+  assume(read(condition));
+}
+
+void Engine::leave() {
+  knowledge.facts.restore(scopes_.back());
+  scopes_.pop_back();
+}
+
+}  // namespace arith
+
+using arith::Fact;
+using arith::Term;
+
+ConstraintScope::ConstraintScope(arith::Engine& engine, const Expr& condition) : engine_(&engine) {
+  engine.enter(condition);
+}
+
+ConstraintScope::ConstraintScope(ConstraintScope&& other) noexcept
+    : engine_(std::exchange(other.engine_, nullptr)) {}
+
+ConstraintScope::~ConstraintScope() {
+  if (engine_) engine_->leave();
+}
+
+Analyzer::Analyzer() : engine_(std::make_unique<arith::Engine>()) {}
+Analyzer::Analyzer(Analyzer&&) noexcept = default;
+Analyzer& Analyzer::operator=(Analyzer&&) noexcept = default;
+Analyzer::~Analyzer() = default;
+
+namespace {
+
+/// The term of a variable, and whether the analyzer meets it for the first time.
+std::pair<Term, bool> variable_term(arith::Engine& engine, const Ptr<Var>& var) {
+  const std::size_t before = engine.knowledge.terms.size();
+  const Term term = engine.read(var);
+  return {term, engine.knowledge.terms.size() != before};
+}
+
+}  // namespace
+
+void Analyzer::bind(const Ptr<Var>& var, const Expr& value, bool override) {
+  const auto [variable, is_new] = variable_term(*engine_, var);
+  const Term simple = engine_->simplify(engine_->read(value), 2);
+  arith::Facts& facts = engine_->knowledge.facts;
+  const Fact* known = facts.find(variable);
+  check(override || !known || known->value == Term::none || known->value == simple, "arith",
+        "variable {} is bound to two values", var->name);
+  if (simple == variable) return;
+  facts.change(variable, [&](Fact& fact) { fact.value = simple; }, is_new);
+  facts.note_binding();
+}
+
+void Analyzer::bind(const Ptr<Var>& var, const Ptr<Range>& range, bool override) {
+  if (is_const_int(range->extent, 1)) return bind(var, range->min, override);
+  const auto [variable, is_new] = variable_term(*engine_, var);
+  const Expr last = range->min + range->extent - const_of(range->extent.dtype(), 1);
+  const Term low = engine_->simplify(engine_->read(range->min), 2);
+  const Term high = engine_->simplify(engine_->read(last), 2);
+  arith::Knowledge& knowledge = engine_->knowledge;
+  const Fact* known = knowledge.facts.find(variable);
+  check(
+      override || !known || known->low == Term::none || (known->low == low && known->high == high),
+      "arith", "variable {} is bound to two ranges", var->name);
+  knowledge.facts.change(
+      variable,
+      [&](Fact& fact) {
+        if (override) fact = {};
+        fact.low = low;
+        fact.high = high;
+      },
+      is_new);
+  knowledge.facts.note_binding();
+  if (!var->dtype.is_index()) return;
+  // low <= var <= high, for ends that are no constants.
+  const auto at_most = [&](Term a, Term b) {
+    const arith::Offset from = split_offset(knowledge.terms, a);
+    const arith::Offset to = split_offset(knowledge.terms, b);
+    if (knowledge.terms.is_constant(from.rest) || knowledge.terms.is_constant(to.rest)) return;
+    knowledge.facts.add_difference(
+        from.rest, to.rest,
+        arith::subtract(arith::point(to.offset), arith::point(from.offset)).max_value);
+  };
+  at_most(low, variable);
+  at_most(variable, high);
+}
+
+void Analyzer::update(const Ptr<Var>& var, const ConstIntBound& bound, bool override) {
+  const auto [variable, is_new] = variable_term(*engine_, var);
+  engine_->knowledge.facts.change(
+      variable,
+      [&](Fact& fact) { fact.bound = override ? bound : arith::intersect(fact.bound, bound); },
+      is_new);
+  engine_->knowledge.facts.note_binding();
+}
+
+ConstraintScope Analyzer::constraint_scope(const Expr& condition) {
+  return {*engine_, condition};
+}
+
+Expr Analyzer::simplify(const Expr& expr, int steps) {
+  const Term term = engine_->read(expr);
+  const Term result = engine_->simplify(term, steps);
+  return result == term ? expr : engine_->write(result);
+}
+
+Expr Analyzer::rewrite_simplify(const Expr& expr) {
+  const Term term = engine_->read(expr);
+  const Term result = engine_->rewriter.simplify(term);
+  return result == term ? expr : engine_->write(result);
+}
+
+Expr Analyzer::canonical_simplify(const Expr& expr) {
+  return rewrite_simplify(expr);
+}
+
+bool Analyzer::can_prove(const Expr& condition, ProofStrength strength) {
+  (void)strength;
+  const Term result = engine_->simplify(engine_->read(condition), 2);
+  return engine_->knowledge.terms.is_constant(result) &&
+         engine_->knowledge.terms[result].value != 0;
+}
+
+bool Analyzer::can_prove_equal(const Expr& a, const Expr& b) {
+  if (a.same_as(b)) return true;
+  if (a.dtype() != b.dtype() || !a.dtype().is_integer()) return false;
+  return can_prove(a == b);
+}
+
+bool Analyzer::can_prove_less(const Expr& expr, std::int64_t limit) {
+  const std::int64_t largest = const_int_bound(rewrite_simplify(expr)).max_value;
+  return largest != ConstIntBound::pos_inf && largest < limit;
+}
+
+bool Analyzer::can_prove_greater_equal(const Expr& expr, std::int64_t limit) {
+  const std::int64_t smallest = const_int_bound(rewrite_simplify(expr)).min_value;
+  return smallest != ConstIntBound::neg_inf && smallest >= limit;
+}
+
+ConstIntBound Analyzer::const_int_bound(const Expr& expr) {
+  return engine_->knowledge.bound(engine_->read(expr));
+}
+
+ModularSet Analyzer::modular_set(const Expr& expr) {
+  return engine_->knowledge.modular(engine_->read(expr));
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of an analyzer. Private to this floor.
+#pragma once
+#include <vector>
+
+#include "loopsmith/arith/rewrite_simplify.h"
+
+namespace loopsmith::arith {
+
+/// The knowledge of an analyzer and the simplifiers that work on it.
+class Engine {
+ public:
+  Knowledge knowledge;
+  RewriteSimplifier rewriter{knowledge};
+
+  Term read(const Expr& expr) { return knowledge.terms.intern(expr); }
+  Expr write(Term term) { return knowledge.terms.to_expr(term); }
+  Term simplify(Term term, int steps);
+
+  void enter(const Expr& condition);
+  void leave();
+
+ private:
+  void assume(Term condition);
+  std::vector<Facts::Mark> scopes_;
+};
+
+}  // namespace loopsmith::arith

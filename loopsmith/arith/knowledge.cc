@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/arith/knowledge.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "loopsmith/support/deep_call.h"
+
+namespace loopsmith::arith {
+namespace {
+
+constexpr std::int64_t pos_inf = ConstIntBound::pos_inf;
+
+bool is_within(const ConstIntBound& inner, const ConstIntBound& outer) {
+  return inner.min_value >= outer.min_value && inner.max_value <= outer.max_value;
+}
+
+/// Index integers never overflow; values of other types that may are any value of the type.
+ConstIntBound in_type(DataType type, const ConstIntBound& exact) {
+  if (type.is_index()) return exact;
+  const ConstIntBound all = all_of(type);
+  return is_within(exact, all) ? exact : all;
+}
+
+ConstIntBound bound_of_constant(const TermNode& node) {
+  if (node.type.element() == u64 && node.value < 0) return {pos_inf - 1, pos_inf};
+  return point(node.value);
+}
+
+/// The number of the only bit in a constant, or -1.
+int power_of_two(std::int64_t value) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  return value > 0 && std::has_single_bit(bits) ? std::countr_zero(bits) : -1;
+}
+
+}  // namespace
+
+ConstIntBound Knowledge::bound(Term term) {
+  const TermNode& node = terms[term];
+  if (node.kind == Kind::constant) return bound_of_constant(node);
+  if (!node.type.is_integer()) return {};
+  const std::uint32_t epoch = facts.epoch();
+  if (const ConstIntBound* known = bounds_.find(term, epoch)) return *known;
+  ConstIntBound result = deep_call([&] { return derive_bound(term); });
+  if (const Fact* fact = facts.find(term)) {
+    const ConstIntBound both = intersect(result, fact->bound);
+    // Facts that contradict each other say that this is never reached; anything holds.
+    if (!both.is_empty()) result = both;
+  }
+  bounds_.set(term, epoch, result);
+  return result;
+}
+
+ConstIntBound Knowledge::derive_bound(Term term) {
+  const TermNode node = terms[term];
+  const auto a = [&] { return bound(node.a); };
+  const auto b = [&] { return bound(node.b); };
+  switch (node.kind) {
+    case Kind::variable: {
+      // Facts that lead back to the variable meet what its type says.
+      bounds_.set(term, facts.epoch(), all_of(node.type));
+      const Fact* fact = facts.find(term);
+      if (fact && fact->value != Term::none) return bound(fact->value);
+      const auto& variable = *reinterpret_cast<const Var*>(static_cast<std::intptr_t>(node.value));
+      ConstIntBound all = all_of(node.type);
+      if (variable.is_size) all.min_value = 0;
+      if (!fact || fact->low == Term::none) return all;
+      return intersect(all, {bound(fact->low).min_value, bound(fact->high).max_value});
+    }
+    case Kind::add: return in_type(node.type, add(a(), b()));
+    case Kind::sub: {
+      ConstIntBound result = in_type(node.type, subtract(a(), b()));
+      if (node.type.is_index() && facts.has_differences()) {
+        result.max_value = std::min(result.max_value, largest_difference(node.a, node.b));
+        const std::int64_t reverse = largest_difference(node.b, node.a);
+        if (reverse != pos_inf) result.min_value = std::max(result.min_value, -reverse);
+      }
+      return result;
+    }
+    case Kind::mul: {
+      ConstIntBound product = multiply(a(), b());
+      if (node.a == node.b) product = intersect(product, {0, pos_inf});
+      return in_type(node.type, product);
+    }
+    case Kind::div: return in_type(node.type, trunc_divide(a(), b()));
+    case Kind::mod: return in_type(node.type, trunc_modulo(a(), b()));
+    case Kind::floordiv: return in_type(node.type, floor_divide(a(), b()));
+    case Kind::floormod: {
+      // With a modular set, the remainder may be a constant: (8 k + 3) % 4.
+      if (terms.is_constant(node.b) && terms[node.b].value > 0) {
+        const ModularSet rest = floor_modulo(modular(node.a), terms[node.b].value);
+        if (rest.coeff == 0) return point(rest.base);
+        ConstIntBound result = floor_modulo(a(), b());
+        // The largest value of the period that is in the set: (4 k + 1) % 12 <= 9.
+        const ConstIntBound fits{rest.base, terms[node.b].value - rest.coeff + rest.base};
+        return result.is_empty() || intersect(result, fits).is_empty() ? result
+                                                                       : intersect(result, fits);
+      }
+      return in_type(node.type, floor_modulo(a(), b()));
+    }
+    case Kind::min: return minimum(a(), b());
+    case Kind::max: return maximum(a(), b());
+    case Kind::select:
+    case Kind::if_then_else: return unite(bound(node.b), bound(node.c));
+    case Kind::cast: {
+      if (!terms.type(node.a).is_integer()) return all_of(node.type);
+      const ConstIntBound all = all_of(node.type);
+      const ConstIntBound value = a();
+      return is_within(value, all) ? value : all;
+    }
+    case Kind::ramp: return in_type(node.type, add(a(), multiply(b(), {0, node.type.lanes - 1})));
+    case Kind::broadcast: return a();
+    case Kind::call: return in_type(node.type, derive_call_bound(term));
+    default: return all_of(node.type);
+  }
+}
+
+ConstIntBound Knowledge::derive_call_bound(Term term) {
+  const TermNode node = terms[term];
+  const auto argument = [&](std::size_t i) { return terms.arguments(term)[i]; };
+  const Op call = terms.op(term);
+  const ConstIntBound all = all_of(node.type);
+  if (call == op("likely")) return bound(argument(0));
+  if (call == op("popcount") || call == op("clz")) {
+    return {0, terms.type(argument(0)).bits};
+  }
+  const bool is_shift = call == op("shift_right") || call == op("shift_left");
+  if (is_shift || call == op("bitwise_and")) {
+    const ConstIntBound a = bound(argument(0));
+    const ConstIntBound b = bound(argument(1));
+    if (call == op("bitwise_and")) {
+      if (a.min_value < 0 && b.min_value < 0) return all;
+      if (a.min_value < 0 || b.min_value < 0)
+        return {0, a.min_value < 0 ? b.max_value : a.max_value};
+      return {0, std::min(a.max_value, b.max_value)};
+    }
+    constexpr int widest = 62;
+    if (b.min_value < 0 || b.max_value > std::min<int>(widest, node.type.bits - 1)) return all;
+    const ConstIntBound power{std::int64_t{1} << b.min_value, std::int64_t{1} << b.max_value};
+    if (call == op("shift_right")) return floor_divide(a, power);
+    return a.min_value < 0 ? all : multiply(a, power);
+  }
+  return all;
+}
+
+ModularSet Knowledge::modular(Term term) {
+  const TermNode& node = terms[term];
+  if (!node.type.is_integer()) return {};
+  if (node.kind == Kind::constant) {
+    const bool is_huge = node.type.element() == u64 && node.value < 0;
+    return is_huge ? ModularSet{} : arith::modular(0, node.value);
+  }
+  const std::uint32_t epoch = facts.epoch();
+  if (const ModularSet* known = modulars_.find(term, epoch)) return *known;
+  ModularSet result = deep_call([&] { return derive_modular(term); });
+  if (const Fact* fact = facts.find(term)) result = intersect(result, fact->modular);
+  modulars_.set(term, epoch, result);
+  return result;
+}
+
+ModularSet Knowledge::derive_modular(Term term) {
+  const TermNode node = terms[term];
+  const auto a = [&] { return modular(node.a); };
+  const auto b = [&] { return modular(node.b); };
+  const std::int64_t divisor =
+      node.b != Term::none && terms.is_constant(node.b) ? terms[node.b].value : 0;
+  // What may have wrapped keeps only the powers of two.
+  const auto wrapped = [&](const ModularSet& exact) -> ModularSet {
+    if (node.type.is_index()) return exact;
+    const ModularSet rest = wrap(exact, node.type.bits);
+    if (rest.coeff != 0) return rest;
+    return all_of(node.type).contains(rest.base) && node.type.element() != u64 ? rest
+                                                                               : ModularSet{};
+  };
+  switch (node.kind) {
+    case Kind::variable:
+      modulars_.set(term, facts.epoch(), {});
+      if (const Fact* fact = facts.find(term); fact && fact->value != Term::none) {
+        return modular(fact->value);
+      }
+      return {};
+    case Kind::add: return wrapped(add(a(), b()));
+    case Kind::sub: return wrapped(subtract(a(), b()));
+    case Kind::mul: return wrapped(multiply(a(), b()));
+    case Kind::floordiv: return divisor > 0 ? floor_divide(a(), divisor) : ModularSet{};
+    case Kind::div: {
+      if (divisor <= 0) return {};
+      const ModularSet set = a();
+      const bool is_exact = set.coeff % divisor == 0 && set.base % divisor == 0;
+      return is_exact || is_non_negative(node.a) ? floor_divide(set, divisor) : ModularSet{};
+    }
+    case Kind::floormod: return divisor > 0 ? floor_modulo(a(), divisor) : ModularSet{};
+    case Kind::mod:
+      return divisor > 0 && is_non_negative(node.a) ? floor_modulo(a(), divisor) : ModularSet{};
+    case Kind::min:
+    case Kind::max: return unite(a(), b());
+    case Kind::select:
+    case Kind::if_then_else: return unite(modular(node.b), modular(node.c));
+    case Kind::cast: {
+      const DataType from = terms.type(node.a);
+      if (!from.is_integer() || node.type.is_bool()) return {};
+      return is_within(bound(node.a), all_of(node.type)) ? a() : wrapped(a());
+    }
+    case Kind::ramp: return wrapped(unite(a(), add(a(), b())));
+    case Kind::broadcast: return a();
+    case Kind::call: return derive_call_modular(term);
+    default: return {};
+  }
+}
+
+ModularSet Knowledge::derive_call_modular(Term term) {
+  const auto argument = [&](std::size_t i) { return terms.arguments(term)[i]; };
+  const Op call = terms.op(term);
+  if (call == op("likely")) return modular(argument(0));
+  if (call != op("shift_right") && call != op("bitwise_and")) return {};
+  if (!terms.is_constant(argument(1))) return {};
+  const std::int64_t operand = terms[argument(1)].value;
+  if (call == op("bitwise_and")) {
+    const int power = operand == pos_inf ? -1 : power_of_two(operand + 1);
+    return power < 0 ? ModularSet{} : floor_modulo(modular(argument(0)), std::int64_t{1} << power);
+  }
+  constexpr std::int64_t widest = 62;
+  if (operand < 0 || operand > std::min<std::int64_t>(widest, terms.type(term).bits - 1)) return {};
+  return floor_divide(modular(argument(0)), std::int64_t{1} << operand);
+}
+
+std::int64_t Knowledge::largest_difference(Term a, Term b) {
+  const ConstIntBound direct = subtract(bound(a), bound(b));
+  if (!facts.has_differences()) return direct.max_value;
+  const Offset from = split_offset(terms, a);
+  const Offset to = split_offset(terms, b);
+  const std::int64_t chained = facts.largest_difference(from.rest, to.rest);
+  if (chained == pos_inf) return direct.max_value;
+  const ConstIntBound offset = subtract(point(from.offset), point(to.offset));
+  return std::min(direct.max_value, add(point(chained), offset).max_value);
+}
+
+Offset split_offset(const Terms& terms, Term term) {
+  const TermNode& node = terms[term];
+  if (node.kind == Kind::add && terms.is_constant(node.b)) return {node.a, terms[node.b].value};
+  if (node.kind == Kind::sub && terms.is_constant(node.b) &&
+      terms[node.b].value != std::numeric_limits<std::int64_t>::min()) {
+    return {node.a, -terms[node.b].value};
+  }
+  return {term, 0};
+}
+
+}  // namespace loopsmith::arith

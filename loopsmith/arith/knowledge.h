@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from the facts, kept per term. Private to this floor.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "loopsmith/arith/const_int_bound.h"
+#include "loopsmith/arith/facts.h"
+#include "loopsmith/arith/modular_set.h"
+#include "loopsmith/arith/terms.h"
+
+namespace loopsmith::arith {
+
+/// A value for each term, derived once in each state of the facts.
+template <class Value>
+class Memo {
+ public:
+  const Value* find(Term term, std::uint32_t epoch) const {
+    const std::size_t i = index_of(term);
+    return i < entries_.size() && entries_[i].epoch == epoch ? &entries_[i].value : nullptr;
+  }
+  void set(Term term, std::uint32_t epoch, const Value& value) {
+    const std::size_t i = index_of(term);
+    if (i >= entries_.size()) entries_.resize(i + i / 2 + 64);
+    entries_[i] = {value, epoch};
+  }
+
+ private:
+  struct Entry {
+    Value value;
+    std::uint32_t epoch = 0;
+  };
+  std::vector<Entry> entries_;
+};
+
+/// The terms, the facts, and the bounds and modular sets that follow.
+class Knowledge {
+ public:
+  Terms terms;
+  Facts facts{terms};
+
+  /// The values that an integer term may take; of a vector, those of all its lanes.
+  ConstIntBound bound(Term term);
+  ModularSet modular(Term term);
+
+  bool is_non_negative(Term term) { return bound(term).min_value >= 0; }
+  /// What a - b is at most, by bounds and known differences.
+  std::int64_t largest_difference(Term a, Term b);
+
+ private:
+  ConstIntBound derive_bound(Term term);
+  ConstIntBound derive_call_bound(Term term);
+  ModularSet derive_modular(Term term);
+  ModularSet derive_call_modular(Term term);
+
+  Memo<ConstIntBound> bounds_;
+  Memo<ModularSet> modulars_;
+};
+
+/// `term` as rest + offset, where the offset is a constant.
+struct Offset {
+  Term rest;
+  std::int64_t offset;
+};
+Offset split_offset(const Terms& terms, Term term);
+
+}  // namespace loopsmith::arith

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/arith/rules.h"
+
+namespace loopsmith::arith {
+using namespace rule_language;
+
+constexpr Rule rows[] = {
+    {x * 0, 0, wraps},
+    {x * 1, x, wraps},
+    {(x * c1) * c2, x * (c1 * c2), wraps},
+    {(x * c1) * y, (x * y) * c1, wraps},
+    {(x + c1) * c2, x * c2 + c1 * c2, wraps},
+    {(c1 - x) * c2, x * (0 - c2) + c1 * c2, wraps},
+    {(x - y) * c1, (y - x) * (0 - c1), c1 < 0},
+};
+
+std::span<const Rule> product_rules() {
+  return rows;
+}
+
+}  // namespace loopsmith::arith

@@ -186,7 +186,7 @@ struct For : StmtNode<For> {
     visit("extent", &For::extent);
     visit("step", &For::step);
     visit("kind", &For::kind);
-    visit("thread_binding", &For::thread_binding, Role::binds);
+    visit("thread_binding", &For::thread_binding, Role::thread);
     visit("annotations", &For::annotations);
     visit("body", &For::body);
   }

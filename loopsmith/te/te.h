@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor expressions, all of it.
+#pragma once
+#include "loopsmith/te/compute.h"
+#include "loopsmith/te/create_prim_func.h"
+#include "loopsmith/te/extern.h"
+#include "loopsmith/te/reduce.h"
+#include "loopsmith/te/scan.h"
+#include "loopsmith/te/tensor.h"

@@ -28,9 +28,9 @@ struct Buffer : PartNode<Buffer> {
     visit("shape", &Buffer::shape);
     visit("strides", &Buffer::strides);
     visit("elem_offset", &Buffer::elem_offset, Role::optional);
-    visit("name", &Buffer::name);
+    visit("name", &Buffer::name, Role::label);
     visit("data_alignment", &Buffer::data_alignment);
-    visit("offset_factor", &Buffer::offset_factor);
+    visit("offset_factor", &Buffer::offset_factor, Role::label);
     visit("auto_broadcast", &Buffer::auto_broadcast);
     visit("axis_separators", &Buffer::axis_separators);
   }

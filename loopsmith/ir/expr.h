@@ -65,7 +65,7 @@ struct Var : ExprNode<Var> {
 
   template <class V>
   static constexpr void fields(V&& visit) {
-    visit("name", &Var::name);
+    visit("name", &Var::name, Role::label);
     visit("dtype", &Var::dtype);
     visit("pointer", &Var::pointer, Role::optional);
     visit("is_size", &Var::is_size);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/ir/function.h"
 
+#include "loopsmith/ir/walk.h"
+
 namespace loopsmith {
 
 void settle(PrimFunc& node) {
@@ -30,6 +32,17 @@ Ptr<PrimFunc> IRModule::find(std::string_view name) const {
     if (names[i]->name_hint == name) return functions[i];
   }
   return nullptr;
+}
+
+bool needs_root_block(const Stmt& body, bool allocates) {
+  if (allocates) return true;
+  if (const auto* realize = body.as<BlockRealize>()) return !realize->block->iter_vars.empty();
+  bool has_block = false;
+  pre_order_visit(body, [&](const Ref& ref) {
+    has_block = has_block || ref.is<BlockRealize>();
+    return !has_block && Stmt::from(ref).defined();
+  });
+  return has_block;
 }
 
 Ptr<PrimFunc> with_body(const Ptr<PrimFunc>& func, Stmt body) {

@@ -60,6 +60,10 @@ struct TensorIntrin : PartNode<TensorIntrin> {
   }
 };
 
+/// True when a function with this body, and buffers of its own if `allocates`, is given a block
+/// `root` around all by the parser: where there are blocks, one of them holds the others.
+bool needs_root_block(const Stmt& body, bool allocates);
+
 /// The function with another body; itself when that is the same.
 Ptr<PrimFunc> with_body(const Ptr<PrimFunc>& func, Stmt body);
 Ptr<PrimFunc> with_attr(const Ptr<PrimFunc>& func, std::string_view key, Ref value);

@@ -257,6 +257,21 @@ bool is_false(const Expr& e) {
   return e.dtype().is_bool() && is_const_int(e, 0);
 }
 
+Expr fold_and(const Expr& a, const Expr& b) {
+  if (is_true(a) || is_false(b)) return b;
+  if (is_true(b) || is_false(a)) return a;
+  return nullptr;
+}
+Expr fold_or(const Expr& a, const Expr& b) {
+  if (is_true(a) || is_false(b)) return a;
+  if (is_true(b) || is_false(a)) return b;
+  return nullptr;
+}
+Expr fold_not(const Expr& a) {
+  if (!is_true(a) && !is_false(a)) return nullptr;
+  return splat(is_false(a), a.dtype().lanes);
+}
+
 }  // namespace
 
 std::pair<Expr, Expr> match_types(Expr a, Expr b) {
@@ -324,21 +339,19 @@ Expr operator>=(const Expr& left, const Expr& right) {
 
 Expr operator&&(const Expr& left, const Expr& right) {
   auto [a, b] = match_types(left, right);
-  if (is_true(a) || is_false(b)) return b;
-  if (is_true(b) || is_false(a)) return a;
-  return make(And{.a = a, .b = b});
+  Expr folded = fold_and(a, b);
+  return folded.defined() ? folded : Expr(make(And{.a = a, .b = b}));
 }
 
 Expr operator||(const Expr& left, const Expr& right) {
   auto [a, b] = match_types(left, right);
-  if (is_true(a) || is_false(b)) return a;
-  if (is_true(b) || is_false(a)) return b;
-  return make(Or{.a = a, .b = b});
+  Expr folded = fold_or(a, b);
+  return folded.defined() ? folded : Expr(make(Or{.a = a, .b = b}));
 }
 
 Expr operator!(const Expr& a) {
-  if (is_true(a) || is_false(a)) return splat(is_false(a), a.dtype().lanes);
-  return make(Not{.a = a});
+  Expr folded = fold_not(a);
+  return folded.defined() ? folded : Expr(make(Not{.a = a}));
 }
 
 Expr operator&(const Expr& a, const Expr& b) {
@@ -447,10 +460,27 @@ Expr abs(const Expr& x) {
   return select(x >= zero_of(type), x, zero_of(type) - x);
 }
 
+DataType result_type(Op op, const std::vector<Expr>& args) {
+  const auto type_of = [&](std::size_t i) {
+    return i < args.size() && args[i].defined() ? args[i].dtype() : void_type;
+  };
+  switch (op.info().result) {
+    case Result::first: return type_of(0);
+    case Result::second: return type_of(1);
+    case Result::element: return type_of(0).element();
+    case Result::boolean: return boolean.with_lanes(type_of(0).lanes);
+    case Result::int32: return i32;
+    case Result::handle: return handle_type;
+    case Result::given: return void_type;
+  }
+  return void_type;
+}
+
 Expr call(Op op, std::vector<Expr> args) {
-  require(!args.empty(), "argument_count", hint("give the type of the result"),
-          "{}: a call without arguments has no type", op.name());
-  const DataType type = args[0].dtype();
+  const DataType type = result_type(op, args);
+  require(!type.is_void(), ErrorKind::type_mismatch, "call_has_type",
+          hint("give the type of the result"), {},
+          "{}: the type of this call does not follow from its arguments", op.name());
   return make(Call{.op = op, .args = std::move(args)}, type);
 }
 
@@ -494,6 +524,9 @@ Expr fold(const Expr& node) {
   if (const auto* n = node.as<LE>()) return binary(Fn::le, n);
   if (const auto* n = node.as<GT>()) return fold_constants(Fn::lt, n->b, n->a);
   if (const auto* n = node.as<GE>()) return fold_constants(Fn::le, n->b, n->a);
+  if (const auto* n = node.as<And>()) return fold_and(n->a, n->b);
+  if (const auto* n = node.as<Or>()) return fold_or(n->a, n->b);
+  if (const auto* n = node.as<Not>()) return fold_not(n->a);
   if (const auto* n = node.as<Cast>()) return cast_constant(n->dtype, n->value);
   return nullptr;
 }

@@ -52,9 +52,11 @@ Expr reinterpret(DataType dtype, const Expr& value);
 Expr likely(const Expr& condition);
 Expr abs(const Expr& x);
 
-/// A call of an element-wise intrinsic, typed as its first argument: `call(op("exp"), {x})`.
+/// A call whose type follows from its arguments: `call(op("exp"), {x})`.
 Expr call(Op op, std::vector<Expr> args);
 Expr call(DataType dtype, Op op, std::vector<Expr> args);
+/// The type that `call(op, args)` gives; void where it has to be given.
+DataType result_type(Op op, const std::vector<Expr>& args);
 
 /// The two operands, converted to one type and number of lanes.
 std::pair<Expr, Expr> match_types(Expr a, Expr b);

@@ -12,7 +12,8 @@ enum class Role {
   optional,  ///< May be null.
   binds,     ///< Defines a Var, the Var of an IterVar, or a Buffer, visible in the fields after it.
              ///< A vector of them defines each. Elements may be null.
-  thread,    ///< An IterVar here defines its variable; anything else is a plain use.
+  thread,    ///< An IterVar here defines its variable; anything else is a plain use. May be null.
+  label,     ///< A name or a remark for people: structural equality and hash leave it out.
 };
 
 namespace detail {

@@ -257,7 +257,7 @@ struct Block : StmtNode<Block> {
     visit("iter_vars", &Block::iter_vars, Role::binds);
     visit("reads", &Block::reads);
     visit("writes", &Block::writes);
-    visit("name_hint", &Block::name_hint);
+    visit("name_hint", &Block::name_hint, Role::label);
     visit("alloc_buffers", &Block::alloc_buffers, Role::binds);
     visit("match_buffers", &Block::match_buffers, Role::binds);
     visit("annotations", &Block::annotations);

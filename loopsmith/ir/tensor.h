@@ -33,7 +33,7 @@ struct PlaceholderOp : PartNode<PlaceholderOp> {
 
   template <class V>
   static constexpr void fields(V&& visit) {
-    visit("name", &PlaceholderOp::name);
+    visit("name", &PlaceholderOp::name, Role::label);
     visit("dtype", &PlaceholderOp::dtype);
     visit("shape", &PlaceholderOp::shape);
   }
@@ -49,7 +49,7 @@ struct ComputeOp : PartNode<ComputeOp> {
 
   template <class V>
   static constexpr void fields(V&& visit) {
-    visit("name", &ComputeOp::name);
+    visit("name", &ComputeOp::name, Role::label);
     visit("tag", &ComputeOp::tag);
     visit("attrs", &ComputeOp::attrs);
     visit("axis", &ComputeOp::axis, Role::binds);
@@ -74,7 +74,7 @@ struct ScanOp : PartNode<ScanOp> {
 
   template <class V>
   static constexpr void fields(V&& visit) {
-    visit("name", &ScanOp::name);
+    visit("name", &ScanOp::name, Role::label);
     visit("tag", &ScanOp::tag);
     visit("attrs", &ScanOp::attrs);
     visit("scan_axis", &ScanOp::scan_axis, Role::binds);
@@ -97,7 +97,7 @@ struct ExternOp : PartNode<ExternOp> {
 
   template <class V>
   static constexpr void fields(V&& visit) {
-    visit("name", &ExternOp::name);
+    visit("name", &ExternOp::name, Role::label);
     visit("tag", &ExternOp::tag);
     visit("attrs", &ExternOp::attrs);
     visit("inputs", &ExternOp::inputs);

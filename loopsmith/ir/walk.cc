@@ -250,6 +250,7 @@ namespace {
 /// Variables in the order in which they are first used, less those defined around the use.
 struct FreeVariables {
   std::vector<Ptr<Var>> found;
+  std::vector<Ptr<Buffer>> buffers;
   Seen defined;
   Seen used;
   Seen seen;
@@ -270,8 +271,9 @@ struct FreeVariables {
     }
     if (const auto* buffer = ref.as<Buffer>()) {
       // A buffer of which only uses are seen: its pointer is what is free.
-      if (!seen.contains(ref.get())) use(buffer->data);
-      return;
+      if (!seen.insert(ref.get()).second) return;
+      buffers.push_back(Ptr<Buffer>(buffer));
+      return use(buffer->data);
     }
     if (!is_leaf(*ref.get()) && seen.insert(ref.get()).second) visit_inside(ref);
   }
@@ -292,6 +294,12 @@ std::vector<Ptr<Var>> free_variables(const Ref& root) {
   FreeVariables variables;
   if (root.defined()) variables.use(root);
   return std::move(variables.found);
+}
+
+std::vector<Ptr<Buffer>> free_buffers(const Ref& root) {
+  FreeVariables variables;
+  if (root.defined()) variables.use(root);
+  return std::move(variables.buffers);
 }
 
 Ptr<PrimFunc> clone(const Ptr<PrimFunc>& func) {

@@ -98,6 +98,8 @@ Ptr<PrimFunc> clone(const Ptr<PrimFunc>& func);
 
 /// The variables used in `root` but not defined in it, by first occurrence.
 std::vector<Ptr<Var>> free_variables(const Ref& root);
+/// The buffers used in `root` but not defined in it, by first occurrence.
+std::vector<Ptr<Buffer>> free_buffers(const Ref& root);
 /// True when `root` uses the variable.
 bool uses_variable(const Ref& root, const Ptr<Var>& variable);
 

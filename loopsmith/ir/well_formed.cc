@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/ir/well_formed.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/support/deep_call.h"
+
+namespace loopsmith {
+namespace {
+
+/// What is known of a variable or a buffer that has been defined.
+struct Definition {
+  bool in_scope = true;
+  bool is_thread = false;
+  bool is_loop = false;
+  int depth = 0;  ///< For loop variables: how many blocks with axes were open.
+  const PrimFunc* func = nullptr;
+};
+
+/// Walks a function in the order in which it runs, with the scopes of its definitions.
+class Checker {
+ public:
+  explicit Checker(Ref root) : root_(std::move(root)) {}
+
+  void function(const PrimFunc& func) {
+    func_ = &func;
+    const std::size_t scope = open_.size();
+    visit_fields(Ref(&func));
+    close(scope);
+  }
+
+ private:
+  template <class... Args>
+  void require_here(bool ok, std::string_view code, Hint hint, const Ref& node,
+                    fmt::format_string<Args...> format, Args&&... args) {
+    if (ok) return;
+    const std::string problem = fmt::vformat(format, fmt::make_format_args(args...));
+    const std::string place =
+        script(root_, {.header = false, .underline = {node, statement_}, .context_lines = 2});
+    throw UserError(ErrorKind::user, std::string(code), fmt::format("{}\n{}", problem, place),
+                    std::string(hint.text),
+                    node.span().known() || !statement_.defined() ? node.span() : statement_.span());
+  }
+
+  void visit(const Ref& ref) {
+    if (!ref.defined() || ref.is<IntImm>()) return;
+    if (ref.is<Var>() || ref.is<Buffer>()) return use(ref);
+    // What was checked once, in a place where all that it uses is still in scope, is right.
+    const bool shared = ref.get()->count.load(std::memory_order_relaxed) > 1;
+    if (shared && Expr::from(ref).defined()) {
+      const auto [known, fresh] = checked_.emplace(ref.get(), epoch_);
+      if (!fresh && std::exchange(known->second, epoch_) == epoch_) return;
+    }
+    deep_call([&] { visit_node(ref); });
+  }
+
+  void visit_node(const Ref& ref) {
+    const Ref outer = statement_;
+    if (Stmt::from(ref).defined()) statement_ = ref;
+    const std::size_t scope = open_.size();
+    if (const auto* loop = ref.as<For>()) {
+      visit_loop(*loop);
+    } else if (const auto* loop = ref.as<While>()) {
+      visit(loop->condition);
+      ++loops_;
+      visit(loop->body);
+      --loops_;
+    } else if (const auto* block = ref.as<Block>()) {
+      visit_block(ref, *block);
+    } else if (ref.is<Break>() || ref.is<Continue>()) {
+      require_here(loops_ > 0, "jump_is_in_loop", hint("put it into a loop"), ref,
+                   "{}: no loop is around it in the same block",
+                   ref.is<Break>() ? "break" : "continue");
+    } else if (const auto* leave = ref.as<Return>()) {
+      visit_return(ref, *leave);
+    } else {
+      visit_fields(ref);
+    }
+    // What an axis or a view defines is for the node around it.
+    if (!ref.is<IterVar>() && !ref.is<MatchBufferRegion>()) close(scope);
+    statement_ = outer;
+  }
+
+  void visit_fields(const Ref& ref, std::size_t first = 0) {
+    const Object& node = *ref.get();
+    for (const FieldInfo& field : std::span(node_info(node).fields).subspan(first)) {
+      const auto child = [&](const Ref& value) {
+        const bool thread = field.role == Role::thread && value.is<IterVar>();
+        field.role == Role::binds || thread ? define(value, thread) : visit(value);
+      };
+      if (field.type == FieldType::ref) {
+        child(field.ref(node));
+      } else if (field.type == FieldType::refs) {
+        for (const Ref& value : field.refs(node)) child(value);
+      } else if (field.type == FieldType::attrs) {
+        for (const auto& [key, value] : field.at<Attrs>(node)) visit(value);
+      }
+    }
+  }
+
+  void visit_loop(const For& loop) {
+    // The bounds are outside the scope of the variable.
+    visit(loop.min);
+    visit(loop.extent);
+    visit(loop.step);
+    define(loop.loop_var, false, true);
+    if (loop.thread_binding) define(loop.thread_binding, true);
+    for (const auto& [key, value] : loop.annotations) visit(value);
+    ++loops_;
+    visit(loop.body);
+    --loops_;
+  }
+
+  void visit_block(const Ref& ref, const Block& block) {
+    // The first field. Domains are read outside the block.
+    for (const Ptr<IterVar>& axis : block.iter_vars) define(axis);
+    const int inner = block.iter_vars.empty() ? 0 : 1;
+    blocks_ += inner;
+    epoch_ += inner;
+    const int loops = std::exchange(loops_, 0);
+    visit_fields(ref, 1);
+    loops_ = loops;
+    blocks_ -= inner;
+    epoch_ += inner;
+  }
+
+  void visit_return(const Ref& ref, const Return& leave) {
+    visit(leave.value);
+    if (!func_) return;
+    const DataType type = leave.value.defined() ? leave.value.dtype() : void_type;
+    require_here(type == func_->ret_type, "return_has_type_of_function",
+                 hint("return a value of the type after ->, or change that type"), ref,
+                 "return: the value is {}, the function returns {}", to_string(type),
+                 to_string(func_->ret_type));
+  }
+
+  void use(const Ref& ref) {
+    const auto found = defined_.find(ref.get());
+    const std::string_view what = ref.is<Buffer>() ? "buffer" : "variable";
+    require_here(found != defined_.end(), "use_of_undefined",
+                 hint("define it, or make it a parameter"), ref, "undefined {} {}", what, ref);
+    const Definition& definition = found->second;
+    require_here(definition.in_scope, "use_outside_scope",
+                 hint("move the use into the scope of its definition"), ref,
+                 "{} {} is used outside the scope of its definition", what, ref);
+    require_here(!definition.is_loop || definition.depth == blocks_, "block_is_isolated",
+                 hint("bind the loop variable to an axis of the block, and use that"), ref,
+                 "loop variable {} is used inside a block with axes; its loop is outside", ref);
+  }
+
+  void define(const Ref& ref, bool thread = false, bool loop = false) {
+    if (!ref.defined()) return;
+    if (const auto* axis = ref.as<IterVar>()) {
+      visit(axis->dom);
+      return define(axis->var, thread);
+    }
+    if (ref.is<MatchBufferRegion>()) return visit_node(ref);
+    if (ref.is<Buffer>()) return define_buffer(Ptr<Buffer>::from(ref));
+    add(ref, {.is_thread = thread, .is_loop = loop, .depth = blocks_, .func = func_});
+  }
+
+  void add(const Ref& ref, const Definition& definition) {
+    const auto [place, fresh] = defined_.emplace(ref.get(), definition);
+    if (!fresh) {
+      const Definition& before = place->second;
+      const std::string_view what = ref.is<Buffer>() ? "buffer" : "variable";
+      require_here(before.func == func_, "functions_share_nothing",
+                   hint("give each function variables of its own: clone(func)"), ref,
+                   "{} {} is defined in two functions", what, ref);
+      require_here(
+          before.is_thread && definition.is_thread, "defined_once",
+          hint("use a new one; clone_with renews the definitions of a body"), ref, "{}: {} {}",
+          before.in_scope ? "multiple nested definitions" : "multiple definitions", what, ref);
+      if (before.in_scope) return;
+      place->second = definition;
+    }
+    open_.push_back(ref.get());
+  }
+
+  /// The pointer, and each variable of the shape, strides and offset that is not defined yet, is
+  /// defined along with the buffer.
+  void define_buffer(const Ptr<Buffer>& buffer) {
+    define_unless_known(buffer->data);
+    for (const Expr& extent : buffer->shape) define_parts(extent);
+    for (const Expr& stride : buffer->strides) define_parts(stride);
+    define_parts(buffer->elem_offset);
+    add(buffer, {.depth = blocks_, .func = func_});
+  }
+
+  void define_parts(const Expr& part) {
+    if (!part.defined()) return;
+    if (part.is<Var>()) return define_unless_known(part);
+    visit(part);
+  }
+
+  void define_unless_known(const Ref& variable) {
+    defined_.contains(variable.get()) ? use(variable) : define(variable);
+  }
+
+  void close(std::size_t scope) {
+    if (open_.size() > scope) ++epoch_;
+    for (; open_.size() > scope; open_.pop_back()) defined_.at(open_.back()).in_scope = false;
+  }
+
+  Ref root_;
+  Ref statement_;
+  const PrimFunc* func_ = nullptr;
+  int blocks_ = 0;  ///< With axes, around this place.
+  int loops_ = 0;   ///< Around this place, in the same block.
+  int epoch_ = 0;   ///< Grows when a use that was right may become wrong.
+  std::unordered_map<const Object*, Definition> defined_;
+  std::unordered_map<const Object*, int> checked_;
+  std::vector<const Object*> open_;
+};
+
+template <class F>
+bool passes(F&& verify) {
+  try {
+    verify();
+  } catch (const UserError&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void verify_well_formed(const Ptr<PrimFunc>& func) {
+  Checker(func).function(*func);
+}
+
+void verify_well_formed(const Ptr<IRModule>& module) {
+  Checker checker(module);
+  for (const Ptr<PrimFunc>& func : module->functions) checker.function(*func);
+}
+
+bool is_well_formed(const Ptr<PrimFunc>& func) {
+  return passes([&] { verify_well_formed(func); });
+}
+
+bool is_well_formed(const Ptr<IRModule>& module) {
+  return passes([&] { verify_well_formed(module); });
+}
+
+}  // namespace loopsmith

@@ -6,14 +6,15 @@ set(LOOPSMITH_WARNINGS -Wall -Wextra -Wno-missing-field-initializers)
 # loopsmith_floor(name LINK floors... [LIBRARIES libraries...])
 #
 # Makes the library loopsmith_<name> of all sources in loopsmith/<name>, and the test <name>_test of all
-# *_test.cc beside them. The link list is the layer rule: a floor sees those below it and nothing else.
+# *_test.cc beside them and of what they share, in testing/. The link list is the layer rule: a floor sees
+# those below it and nothing else.
 function(loopsmith_floor name)
   cmake_parse_arguments(PARSE_ARGV 1 floor "" "" "LINK;LIBRARIES")
   set(folder ${PROJECT_SOURCE_DIR}/loopsmith/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
-  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$|/testing/")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$|/testing/")
 
   set(links ${floor_LIBRARIES})
   foreach(link IN LISTS floor_LINK)

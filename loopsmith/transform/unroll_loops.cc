@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/unroll_loops.h"
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/loops.h"
+
+namespace loopsmith {
+namespace {
+
+/// More statements than this make code that no processor's caches hold.
+constexpr std::int64_t most_statements = 1 << 16;
+
+/// How many statements do something.
+std::int64_t count_statements(const Stmt& stmt) {
+  std::int64_t count = 0;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    count += ref.is<BufferStore>() || ref.is<Evaluate>();
+    return !node_info(*ref.get()).is_expr;
+  });
+  return count;
+}
+
+bool contains_loop(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    found = found || ref.is<For>() || ref.is<While>();
+    return !found && !node_info(*ref.get()).is_expr;
+  });
+  return found;
+}
+
+/// One copy of `body` for each iteration of `loop`.
+Stmt copies(const For& loop, const Stmt& body, std::int64_t extent) {
+  std::vector<Stmt> result;
+  Expr value = loop.min;
+  for (std::int64_t t = 0; t < extent; ++t) {
+    result.push_back(clone_with(body, {{loop.loop_var, value}}));
+    value = value + loop.step;
+  }
+  return seq(std::move(result));
+}
+
+}  // namespace
+
+Ptr<PrimFunc> unroll_loops(const Ptr<PrimFunc>& func) {
+  Rewriter rewrite;
+  std::int64_t max_step = 0;  // Of the pragma around the current place.
+
+  rewrite.on<AttrStmt>([&](const AttrStmt& attr) -> Stmt {
+    if (attr.attr_key != "pragma_auto_unroll_max_step") return rewrite.children(attr);
+    const std::int64_t* steps = as_int(attr.value);
+    const std::int64_t outer = std::exchange(max_step, steps ? *steps : 0);
+    const Stmt body = rewrite(attr.body);
+    max_step = outer;
+    return body;
+  });
+
+  rewrite.on<For>([&](const For& loop) -> Stmt {
+    const bool asked = loop.kind == ForKind::unrolled;
+    const bool may = loop.kind == ForKind::serial && max_step > 0;
+    if (!asked && !may) return rewrite.children(loop);
+
+    const std::int64_t* extent = as_int(loop.extent);
+    require(extent || !asked, ErrorKind::lower, "extent_is_constant",
+            hint("split it by a constant, unroll the inner loop"), loop.span,
+            "unroll: loop {} has no constant extent", loop.loop_var->name);
+
+    // Inner loops first: each is expanded once, not once per copy of this body.
+    const Ptr<For> inner = rewrite.children(loop);
+    const bool leaves = leaves_loop(inner->body);
+    require(!leaves || !asked, ErrorKind::lower, "unrolled_loop_runs_to_its_end",
+            hint("leave the loop serial, or replace break and continue by a condition"), loop.span,
+            "unroll: loop {} has a break or a continue", loop.loop_var->name);
+    if (!extent || leaves) return inner;
+
+    const std::int64_t size = count_statements(inner->body);
+    if (!asked && (contains_loop(inner->body) || size * *extent > max_step)) return inner;
+    require(size == 0 || *extent <= most_statements / size, ErrorKind::lower, "unroll_is_bounded",
+            hint("split the loop, unroll the inner one"), loop.span,
+            "unroll: {} copies of the {} statements of loop {} are more than {} statements",
+            *extent, size, loop.loop_var->name, most_statements);
+    return copies(*inner, inner->body, *extent);
+  });
+  return rewrite.body_of(func);
+}
+
+}  // namespace loopsmith

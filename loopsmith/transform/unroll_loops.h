@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith {
+
+/// Replaces each loop marked `unrolled` by one copy of its body per iteration.
+///
+///     for i in unroll(2):             A[0] = 0
+///       A[i] = i                =>    A[1] = 1
+///
+/// So are plain innermost loops under a `pragma_auto_unroll_max_step` of at least as many
+/// statements as the copies would have.
+Ptr<PrimFunc> unroll_loops(const Ptr<PrimFunc>& func);
+
+}  // namespace loopsmith

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/vectorize_loops.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/widen.h"
+
+namespace loopsmith {
+namespace {
+
+/// As many registers as one statement may fill before its loop is cut up.
+constexpr int most_vectors = 4;
+
+/// The bits of the widest element that `body` stores.
+int element_bits(const Stmt& body) {
+  int bits = 8;
+  pre_order_visit(body, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) {
+      bits = std::max<int>(bits, store->buffer->dtype.bits);
+    }
+    return !node_info(*ref.get()).is_expr;
+  });
+  return bits;
+}
+
+Stmt widen_or_serial(const For& loop, int lanes) {
+  if (lanes == 1) return substitute(loop.body, {{loop.loop_var, loop.min}});
+  const Stmt wide = widen(loop, lanes);
+  return wide ? wide : serial_loop(loop, loop.body);
+}
+
+/// `lanes` iterations of `loop` from iteration `first` on, under `condition` of the loop variable.
+For piece(const For& loop, const Expr& first, int lanes) {
+  For result = loop;
+  result.min = loop.min + first * loop.step;
+  result.extent = int_imm(loop.loop_var->dtype, lanes);
+  return result;
+}
+
+/// Full vectors in a serial loop, then the rest.
+Stmt strip_mine(const For& loop, int lanes) {
+  const DataType type = loop.loop_var->dtype;
+  const Expr width = int_imm(type, lanes);
+  const Expr full = floordiv(loop.extent, width);
+  const Ptr<Var> chunk = var(loop.loop_var->name + "_vector", type);
+  const Stmt main = for_loop(chunk, int_imm(type, 0), full,
+                             widen_or_serial(piece(loop, chunk * width, lanes), lanes));
+
+  const std::int64_t* extent = as_int(loop.extent);
+  if (extent && *extent % lanes == 0) return main;
+  For rest = piece(loop, full * width, extent ? static_cast<int>(*extent % lanes) : lanes);
+  rest.loop_var = make(Var(*loop.loop_var));
+  rest.body = clone_with(loop.body, {{loop.loop_var, rest.loop_var}});
+  if (extent) return seq({main, widen_or_serial(rest, static_cast<int>(*extent % lanes))});
+
+  // Which iteration this is, for a loop that need not start at 0 nor go up by 1.
+  const std::int64_t* step = as_int(loop.step);
+  const Expr end = loop.min + loop.extent * loop.step;
+  if (!step) {
+    rest.extent = loop.extent - full * width;
+    return seq({main, serial_loop(rest, rest.body)});
+  }
+  rest.body = guarded(*step > 0 ? rest.loop_var < end : end < rest.loop_var, rest.body);
+  return seq({main, widen_or_serial(rest, lanes)});
+}
+
+}  // namespace
+
+Ptr<PrimFunc> vectorize_loops(const Ptr<PrimFunc>& func, int vector_bits) {
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& node) -> Stmt {
+    // Inner loops first: where vectorized loops are nested, the inner one becomes the vector.
+    const Ptr<For> loop = rewrite.children(node);
+    if (loop->kind != ForKind::vectorized) return loop;
+    const std::int64_t* extent = as_int(loop->extent);
+    if (extent && *extent <= 0) return no_op();
+    const int bits = element_bits(loop->body);
+    if (extent && *extent * bits <= most_vectors * vector_bits) {
+      return widen_or_serial(*loop, static_cast<int>(*extent));
+    }
+    return strip_mine(*loop, std::max(vector_bits / bits, 2));
+  });
+  return rewrite.body_of(func);
+}
+
+}  // namespace loopsmith

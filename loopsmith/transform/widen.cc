@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/widen.h"
+
+#include <optional>
+#include <unordered_set>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/vector_math.h"
+
+namespace loopsmith {
+namespace {
+
+/// Thrown where something has no form for vectors, caught where it is done lane by lane instead.
+struct CannotWiden {
+  bool whole_loop = false;  ///< Only all of the loop can be.
+};
+
+bool is_vector(const Expr& e) {
+  return e.dtype().is_vector();
+}
+
+/// Sets a variable for as long as it lives.
+template <class T>
+class Scoped {
+ public:
+  Scoped(T& variable, T value) : variable_(variable), outer_(std::exchange(variable, value)) {}
+  ~Scoped() { variable_ = std::move(outer_); }
+  Scoped(const Scoped&) = delete;
+  Scoped& operator=(const Scoped&) = delete;
+
+ private:
+  T& variable_;
+  T outer_;
+};
+
+/// Whether any lane of a comparison with a ramp holds, as a scalar; null where that is not known.
+Expr any_lane(const Expr& condition) {
+  const auto of = [&](const Expr& a, const Expr& b, bool first_lane_for_less,
+                      auto&& compare) -> Expr {
+    const bool ramp_first = a.is<Ramp>();
+    const auto* ramp = ramp_first ? a.as<Ramp>() : b.as<Ramp>();
+    const auto* other = ramp_first ? b.as<Broadcast>() : a.as<Broadcast>();
+    const std::int64_t* stride = ramp ? as_int(ramp->stride) : nullptr;
+    if (!ramp || !other || !stride || *stride < 0) return nullptr;
+    const bool first = ramp_first == first_lane_for_less;
+    const Expr lane =
+        first ? ramp->base
+              : ramp->base + ramp->stride * int_imm(ramp->base.dtype(), ramp->lanes - 1);
+    return ramp_first ? compare(lane, other->value) : compare(other->value, lane);
+  };
+  if (const auto* n = condition.as<LT>()) return of(n->a, n->b, true, std::less<>());
+  if (const auto* n = condition.as<LE>()) return of(n->a, n->b, true, std::less_equal<>());
+  if (const auto* n = condition.as<GT>()) return of(n->a, n->b, false, std::greater<>());
+  if (const auto* n = condition.as<GE>()) return of(n->a, n->b, false, std::greater_equal<>());
+  return nullptr;
+}
+
+/// The value that changes nothing when `reduction` combines it with another.
+Expr neutral(Op reduction, DataType type) {
+  // x + (-0.0) is x, for x = -0.0 too.
+  if (reduction == op("vector_reduce_add")) return const_of(type, -0.0);
+  if (reduction == op("vector_reduce_mul")) return const_of(type, 1);
+  const bool is_min = reduction == op("vector_reduce_min");
+  if (!type.is_float()) return is_min ? max_value(type) : min_value(type);
+  return is_min ? infinity(type) : -infinity(type);
+}
+
+class Widener {
+ public:
+  Widener(const For& loop, int lanes) : loop_(loop), lanes_(lanes) { set_rules(); }
+  Stmt run();
+
+ private:
+  void set_rules();
+  template <class... T>
+  void set_binary_rules();
+
+  Expr widen(const Expr& e) { return rewrite_(e); }
+  Expr all_lanes(const Expr& e) { return with_lanes(widen(e), lanes_); }
+  Expr call(const Call& call);
+  Expr choice(const Call& call);
+  Expr load(const BufferLoad& load);
+  std::vector<Expr> indices_of(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices);
+  bool is_safe(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices);
+
+  Stmt store(const BufferStore& store);
+  Stmt reduction(const BufferStore& store, const std::vector<Expr>& indices);
+  Stmt branch(const IfThenElse& branch);
+  Stmt masked(const Expr& condition, const Stmt& then_case, const Stmt& else_case);
+  Stmt sequence(const SeqStmt& sequence);
+  Stmt let(const LetStmt& let);
+  Stmt allocation(const Allocate& allocate);
+
+  /// `rewrite_` of what lies under another mask.
+  template <class T>
+  T under(const Expr& mask, bool any_known, const T& node) {
+    Scoped outer_mask(mask_, mask_.defined() ? mask_ && mask : mask);
+    Scoped outer_any(any_known_, any_known);
+    Scoped seal(sealed_, true);
+    rewrite_.forget();
+    T result = rewrite_(node);
+    rewrite_.forget();
+    return result;
+  }
+
+  const For& loop_;
+  const int lanes_;
+  Rewriter rewrite_;
+  Substitution lane_values_;  // Variables that are vectors now.
+  std::unordered_map<Ref, Ptr<Buffer>, RefHash, RefEqual>
+      widened_;                                       // Flat buffers, one cell a lane.
+  std::unordered_set<const Object*> widened_memory_;  // Their pointers.
+  Expr mask_;               // The lanes that are at work; null: all of them.
+  bool any_known_ = true;   // Some lane is at work, or a condition can be put around to say so.
+  bool needs_any_ = false;  // Something relies on it.
+  bool sealed_ = false;     // Inside something that cannot be cut up between lanes.
+};
+
+template <class... T>
+void Widener::set_binary_rules() {
+  const auto set = [&]<class Node>(const Node*) {
+    rewrite_.on<Node>([this](const Node& node) -> Expr {
+      const Expr a = widen(node.a), b = widen(node.b);
+      if (a.same_as(node.a) && b.same_as(node.b)) return Expr(&node);
+      if constexpr (std::is_same_v<Node, Add>) return add_lanes(a, b);
+      if constexpr (std::is_same_v<Node, Sub>) return subtract_lanes(a, b);
+      if constexpr (std::is_same_v<Node, Mul>) return multiply_lanes(a, b);
+      const int lanes = std::max(a.dtype().lanes, b.dtype().lanes);
+      return make(Node{.a = with_lanes(a, lanes), .b = with_lanes(b, lanes)});
+    });
+  };
+  (set(static_cast<const T*>(nullptr)), ...);
+}
+
+void Widener::set_rules() {
+  lane_values_[loop_.loop_var] =
+      make(Ramp{.base = loop_.min, .stride = loop_.step, .lanes = lanes_});
+  set_binary_rules<Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE,
+                   And, Or>();
+  rewrite_.on<Var>([this](const Var& variable) -> Expr {
+    const auto value = lane_values_.find(Ref(&variable));
+    return value == lane_values_.end() ? Expr(&variable) : value->second;
+  });
+  rewrite_.on<Cast>([this](const Cast& node) -> Expr {
+    const Expr value = widen(node.value);
+    return value.same_as(node.value) ? Expr(&node) : cast_lanes(node.dtype, value);
+  });
+  rewrite_.on<Select>([this](const Select& node) -> Expr {
+    const Expr condition = widen(node.condition);
+    Expr yes = widen(node.true_value), no = widen(node.false_value);
+    if (!is_vector(condition) && !is_vector(yes) && !is_vector(no)) return rewrite_.children(node);
+    return make(Select{.condition = condition,
+                       .true_value = with_lanes(yes, lanes_),
+                       .false_value = with_lanes(no, lanes_)});
+  });
+  rewrite_.on<Let>([this](const Let& node) -> Expr {
+    const Expr value = widen(node.value);
+    if (!is_vector(value)) return rewrite_.children(node);
+    const Ptr<Var> wide = var(node.var->name, value.dtype());
+    lane_values_[node.var] = wide;
+    return make(Let{.value = value, .var = wide, .body = widen(node.body)});
+  });
+  rewrite_.on<Call>([this](const Call& node) { return call(node); });
+  rewrite_.on<BufferLoad>([this](const BufferLoad& node) { return load(node); });
+  const auto refuse = [](const auto&) -> Expr { throw CannotWiden{}; };
+  rewrite_.on<Ramp>(refuse);
+  rewrite_.on<Broadcast>(refuse);
+  rewrite_.on<Shuffle>(refuse);
+
+  rewrite_.on<BufferStore>([this](const BufferStore& node) { return store(node); });
+  rewrite_.on<IfThenElse>([this](const IfThenElse& node) { return branch(node); });
+  rewrite_.on<SeqStmt>([this](const SeqStmt& node) { return sequence(node); });
+  rewrite_.on<LetStmt>([this](const LetStmt& node) { return let(node); });
+  rewrite_.on<Allocate>([this](const Allocate& node) { return allocation(node); });
+  rewrite_.on<DeclBuffer>([this](const DeclBuffer& node) -> Stmt {
+    if (!widened_memory_.contains(node.buffer->data.get())) return rewrite_.children(node);
+    Buffer wide = *node.buffer;
+    wide.shape.back() = wide.shape.back() * lanes_;
+    const Ptr<Buffer> buffer = make(std::move(wide));
+    widened_[node.buffer] = buffer;
+    return make(DeclBuffer{.buffer = buffer, .body = rewrite_(node.body)});
+  });
+  rewrite_.on<For>([this](const For& node) -> Stmt {
+    if (is_vector(widen(node.min)) || is_vector(widen(node.extent)) ||
+        is_vector(widen(node.step))) {
+      throw CannotWiden{};
+    }
+    return rewrite_.children(node);
+  });
+  rewrite_.on<Evaluate>([this](const Evaluate& node) -> Stmt {
+    bool has_effect = false;
+    pre_order_visit(node.value, [&](const Ref& ref) {
+      const auto* call = ref.as<Call>();
+      has_effect |= call && !call->op.is_pure();
+      return !has_effect;
+    });
+    if (has_effect) throw CannotWiden{};
+    return no_op();
+  });
+  rewrite_.on<AssertStmt>([this](const AssertStmt& node) -> Stmt {
+    if (is_vector(widen(node.condition)) || mask_.defined()) throw CannotWiden{};
+    return rewrite_.children(node);
+  });
+  const auto refuse_stmt = [](const auto&) -> Stmt { throw CannotWiden{}; };
+  const auto refuse_loop = [](const auto&) -> Stmt { throw CannotWiden{.whole_loop = true}; };
+  rewrite_.on<While>(refuse_stmt);
+  rewrite_.on<Prefetch>(refuse_stmt);
+  rewrite_.on<AllocateConst>(refuse_stmt);
+  rewrite_.on<Break>(refuse_loop);
+  rewrite_.on<Continue>(refuse_loop);
+  rewrite_.on<Return>(refuse_loop);
+}
+
+// ---- Expressions ----
+
+/// if_then_else with a condition that differs between lanes: both values, each loaded under a mask.
+Expr Widener::choice(const Call& node) {
+  const Expr condition = widen(node.args[0]);
+  if (!is_vector(condition)) {
+    const Expr yes = widen(node.args[1]), no = widen(node.args[2]);
+    if (!is_vector(yes) && !is_vector(no)) return rewrite_.children(node);
+    return if_then_else(condition, with_lanes(yes, lanes_), with_lanes(no, lanes_));
+  }
+  const Expr yes = with_lanes(under(condition, false, node.args[1]), lanes_);
+  const Expr no = with_lanes(under(!condition, false, node.args[2]), lanes_);
+  return make(Select{.condition = condition, .true_value = yes, .false_value = no});
+}
+
+Expr Widener::call(const Call& node) {
+  if (node.op == op("if_then_else")) return choice(node);
+  if (node.op == op("likely")) return widen(node.args[0]);
+
+  Call wide = node;
+  bool varies = false;
+  for (Expr& arg : wide.args) {
+    if (!arg.is<StringImm>()) arg = widen(arg);
+    varies |= is_vector(arg);
+  }
+  if (!varies && node.op.info().effect <= Effect::reads) return rewrite_.children(node);
+  if (!varies || !node.op.info().element_wise || !node.op.is_pure()) throw CannotWiden{};
+
+  // The first two arguments of this one say which intrinsic it is.
+  const std::size_t first = node.op == op("call_llvm_pure_intrin") ? 2 : 0;
+  for (std::size_t i = first; i < wide.args.size(); ++i) {
+    if (!wide.args[i].is<StringImm>()) wide.args[i] = with_lanes(wide.args[i], lanes_);
+  }
+  wide.dtype = node.dtype.with_lanes(lanes_);
+  return make(std::move(wide));
+}
+
+/// The indices of an access; the last of them is a vector where lanes access different elements.
+std::vector<Expr> Widener::indices_of(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) {
+  if (buffer->dtype.is_vector()) throw CannotWiden{};
+  std::vector<Expr> wide;
+  for (const Expr& index : indices) {
+    if (!wide.empty() && is_vector(wide.back())) throw CannotWiden{};
+    wide.push_back(widen(index));
+  }
+  if (!widened_.contains(buffer)) return wide;
+  const DataType type = wide.back().dtype().element();
+  const Expr lane =
+      make(Ramp{.base = int_imm(type, 0), .stride = int_imm(type, 1), .lanes = lanes_});
+  wide.back() = add_lanes(multiply_lanes(wide.back(), int_imm(type, lanes_)), lane);
+  return wide;
+}
+
+/// True when the access is within the buffer, whatever the mask: constants only.
+bool Widener::is_safe(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) {
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    const std::int64_t *index = as_int(indices[d]), *extent = as_int(buffer->shape[d]);
+    if (!index || !extent || *index < 0 || *index >= *extent) return false;
+  }
+  return true;
+}
+
+Expr Widener::load(const BufferLoad& node) {
+  if (node.predicate.defined()) throw CannotWiden{};
+  std::vector<Expr> indices = indices_of(node.buffer, node.indices);
+  if (!is_vector(indices.back())) {
+    // One element for all lanes. Where no lane may be at work, it must not be touched.
+    if (!mask_.defined() || is_safe(node.buffer, indices)) return rewrite_.children(node);
+    if (any_known_) {
+      needs_any_ = true;
+      return rewrite_.children(node);
+    }
+    indices.back() = with_lanes(indices.back(), lanes_);
+  }
+  const auto wide = widened_.find(node.buffer);
+  return make(BufferLoad{.buffer = wide == widened_.end() ? node.buffer : wide->second,
+                         .indices = std::move(indices),
+                         .predicate = mask_});
+}
+
+// ---- Statements ----
+
+/// buffer[x] = buffer[x] + e, of which only e differs between lanes.
+Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indices) {
+  std::optional<Op> combine;
+  Expr old, value;
+  const auto take = [&](const auto* n, Op op) {
+    if (!n) return;
+    const auto is_old = [&](const Expr& e) {
+      const auto* load = e.as<BufferLoad>();
+      if (!load || !load->buffer.same_as(node.buffer)) return false;
+      for (std::size_t d = 0; d < load->indices.size(); ++d) {
+        if (!Analyzer().can_prove_equal(load->indices[d], node.indices[d])) return false;
+      }
+      return true;
+    };
+    const bool first = is_old(n->a);
+    if (!first && !is_old(n->b)) return;
+    old = first ? n->a : n->b;
+    value = first ? n->b : n->a;
+    combine = op;
+  };
+  take(node.value.as<Add>(), op("vector_reduce_add"));
+  take(node.value.as<Mul>(), op("vector_reduce_mul"));
+  take(node.value.as<Min>(), op("vector_reduce_min"));
+  take(node.value.as<Max>(), op("vector_reduce_max"));
+  if (!combine) throw CannotWiden{};
+  pre_order_visit(value, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    if (load && load->buffer->data.same_as(node.buffer->data)) throw CannotWiden{};
+    return true;
+  });
+
+  Expr wide = all_lanes(value);
+  const DataType type = node.value.dtype();
+  if (mask_.defined()) {
+    if (!is_safe(node.buffer, indices)) {
+      if (!any_known_) throw CannotWiden{};
+      needs_any_ = true;
+    }
+    wide = make(Select{.condition = mask_,
+                       .true_value = wide,
+                       .false_value = broadcast(neutral(*combine, type), lanes_)});
+  }
+  const Expr total = loopsmith::call(type, *combine, {wide});
+  const Expr before = loopsmith::load(node.buffer, indices);
+  const Expr after = *combine == op("vector_reduce_add")   ? before + total
+                     : *combine == op("vector_reduce_mul") ? before * total
+                     : *combine == op("vector_reduce_min") ? min(before, total)
+                                                           : max(before, total);
+  return loopsmith::store(node.buffer, after, indices);
+}
+
+Stmt Widener::store(const BufferStore& node) {
+  if (node.predicate.defined()) throw CannotWiden{};
+  const std::vector<Expr> indices = indices_of(node.buffer, node.indices);
+  if (!is_vector(indices.back())) {
+    const Expr value = widen(node.value);
+    if (is_vector(value)) return reduction(node, indices);
+    if (mask_.defined()) {
+      if (!any_known_) throw CannotWiden{};
+      needs_any_ = true;
+    }
+    return rewrite_.children(node);
+  }
+  const auto wide = widened_.find(node.buffer);
+  return make(BufferStore{.buffer = wide == widened_.end() ? node.buffer : wide->second,
+                          .value = all_lanes(node.value),
+                          .indices = indices,
+                          .predicate = mask_});
+}
+
+Stmt Widener::branch(const IfThenElse& node) {
+  const Expr condition = widen(node.condition);
+  if (!is_vector(condition)) return rewrite_.children(node);
+  // The condition is evaluated once: what follows may change what it reads.
+  const Expr any = mask_.defined() ? Expr() : any_lane(condition);
+  if (any.defined()) return masked(condition, node.then_case, node.else_case);
+  const Ptr<Var> mask = var("mask", condition.dtype());
+  return make(LetStmt{
+      .value = condition, .var = mask, .body = masked(mask, node.then_case, node.else_case)});
+}
+
+Stmt Widener::masked(const Expr& condition, const Stmt& then_case, const Stmt& else_case) {
+  const Expr any = mask_.defined() ? Expr() : any_lane(condition);
+  Scoped outer_needs(needs_any_, false);
+  Stmt yes = under(condition, any.defined(), then_case);
+  if (needs_any_) yes = make(IfThenElse{.condition = any, .then_case = yes});
+  if (!else_case) return yes;
+  return seq({yes, under(!condition, false, else_case)});
+}
+
+Stmt Widener::sequence(const SeqStmt& node) {
+  if (sealed_) return rewrite_.children(node);
+  std::vector<Stmt> result;
+  for (const Stmt& child : node.seq) {
+    try {
+      result.push_back(rewrite_(child));
+    } catch (const CannotWiden& reason) {
+      if (reason.whole_loop) throw;
+      rewrite_.forget();
+      result.push_back(serial_loop(loop_, child));
+    }
+  }
+  return seq(std::move(result));
+}
+
+Stmt Widener::let(const LetStmt& node) {
+  const Expr value = widen(node.value);
+  if (!is_vector(value)) return rewrite_.children(node);
+  const Ptr<Var> wide = var(node.var->name, value.dtype());
+  lane_values_[node.var] = wide;
+  Scoped seal(sealed_, true);
+  return make(LetStmt{.value = value, .var = wide, .body = rewrite_(node.body)});
+}
+
+/// Memory of each lane's own: cell i of lane l at i * lanes + l.
+Stmt Widener::allocation(const Allocate& node) {
+  Allocate wide = node;
+  for (Expr& extent : wide.extents) {
+    if (is_vector(widen(extent))) throw CannotWiden{};
+  }
+  if (is_vector(widen(node.condition)) || node.dtype.is_vector()) throw CannotWiden{};
+  wide.extents.back() = wide.extents.back() * lanes_;
+  widened_memory_.insert(node.buffer_var.get());
+  Scoped seal(sealed_, true);
+  wide.body = rewrite_(node.body);
+  return make(std::move(wide));
+}
+
+Stmt Widener::run() {
+  try {
+    return rewrite_(loop_.body);
+  } catch (const CannotWiden&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+Stmt serial_loop(const For& loop, const Stmt& body) {
+  For serial = loop;
+  serial.kind = ForKind::serial;
+  serial.loop_var = make(Var(*loop.loop_var));
+  serial.body = substitute(body, {{loop.loop_var, serial.loop_var}});
+  return make(std::move(serial));
+}
+
+Stmt widen(const For& loop, int lanes) {
+  return Widener(loop, lanes).run();
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/pipeline.h"
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/flatten_buffers.h"
+#include "loopsmith/transform/lower_blocks.h"
+#include "loopsmith/transform/lower_init.h"
+#include "loopsmith/transform/lower_match_buffer.h"
+#include "loopsmith/transform/narrow_indices.h"
+#include "loopsmith/transform/simplify.h"
+#include "loopsmith/transform/unroll_loops.h"
+#include "loopsmith/transform/vectorize_loops.h"
+
+namespace loopsmith {
+namespace {
+
+/// A pass that needs no options.
+template <Ptr<PrimFunc> (*pass)(const Ptr<PrimFunc>&)>
+Ptr<PrimFunc> plain(const Ptr<PrimFunc>& func, const LowerOptions&) {
+  return pass(func);
+}
+
+Ptr<PrimFunc> vectorize(const Ptr<PrimFunc>& func, const LowerOptions& options) {
+  return vectorize_loops(func, options.vector_bits);
+}
+
+/// From a scheduled function to one that a code generator accepts, in this order.
+constexpr Pass lowering[] = {
+    {"lower_init", plain<lower_init>, Form::no_init},
+    // While blocks say which region a view is of.
+    {"lower_match_buffer", plain<lower_match_buffer>, Form::no_views},
+    {"lower_blocks", plain<lower_blocks>, Form::loops},
+    // Before indices lose their dimensions: conditions and indices are related most simply here.
+    {"simplify", plain<simplify>, Form::loops},
+    {"flatten_buffers", plain<flatten_buffers>, Form::flat},
+    {"narrow_indices", plain<narrow_indices>, Form::flat},
+    {"simplify", plain<simplify>, Form::flat},
+    // Before unrolling, so that a loop inside a vector is unrolled as vectors.
+    {"vectorize_loops", vectorize, Form::flat},
+    {"unroll_loops", plain<unroll_loops>, Form::lowered},
+};
+
+Form form_of(const Object& node) {
+  switch (node.kind) {
+    case kind_of<Block>: {
+      const auto& block = static_cast<const Block&>(node);
+      if (block.init) return Form::scheduled;
+      return block.match_buffers.empty() ? Form::no_views : Form::no_init;
+    }
+    case kind_of<BlockRealize>: return Form::no_views;
+    case kind_of<For>: {
+      const ForKind kind = static_cast<const For&>(node).kind;
+      const bool is_done = kind == ForKind::serial || kind == ForKind::parallel;
+      return is_done ? Form::lowered : Form::flat;
+    }
+    case kind_of<BufferLoad>:
+    case kind_of<BufferStore>: {
+      const Buffer& buffer = node.kind == kind_of<BufferLoad>
+                                 ? *static_cast<const BufferLoad&>(node).buffer
+                                 : *static_cast<const BufferStore&>(node).buffer;
+      const bool is_flat = buffer.shape.size() == buffer.axis_separators.size() + 1 &&
+                           (buffer.strides.empty() || is_const_int(buffer.strides.back(), 1)) &&
+                           (!buffer.elem_offset.defined() || is_const_int(buffer.elem_offset, 0));
+      return is_flat ? Form::lowered : Form::loops;
+    }
+    default: return Form::lowered;
+  }
+}
+
+}  // namespace
+
+std::span<const Pass> lowering_passes() {
+  return lowering;
+}
+
+void verify_form(const PrimFunc& func, Form form, std::string_view pass) {
+  pre_order_visit(func.body, [&](const Ref& ref) {
+    check(form_of(*ref.get()) >= form, pass, "a {} is left that should be gone",
+          node_info(*ref.get()).name);
+    return true;
+  });
+}
+
+Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  Ptr<PrimFunc> current = func;
+  for (const Pass& pass : lowering) {
+    const auto start = Clock::now();
+    Ptr<PrimFunc> next;
+    try {
+      next = pass.run(current, options);
+    } catch (const UserError& error) {
+      throw error.in_phase("lower");
+    }
+    const auto time = Clock::now() - start;
+    if (options.verify) verify_form(*next, pass.form, pass.name);
+    if (options.on_pass) {
+      options.on_pass({.name = pass.name, .before = current, .after = next, .time = time});
+    }
+    current = std::move(next);
+  }
+  return current;
+}
+
+}  // namespace loopsmith

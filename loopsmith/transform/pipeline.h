@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <chrono>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith {
+
+/// What may still occur in a function: each form is also all that those before it are.
+enum class Form {
+  scheduled,  ///< Anything.
+  no_init,    ///< No block has an initial statement.
+  no_views,   ///< No block has views.
+  loops,      ///< No blocks. Memory comes from Allocate, buffers from DeclBuffer.
+  flat,       ///< Each access has one index for each physical axis; no strides, no offsets.
+  lowered,    ///< Loops are serial or parallel.
+};
+
+/// One pass that was run.
+struct PassRecord {
+  std::string_view name;
+  Ptr<PrimFunc> before;
+  Ptr<PrimFunc> after;
+  std::chrono::nanoseconds time;
+};
+
+#ifdef LOOPSMITH_INTERNAL_CHECKS
+inline constexpr bool internal_checks = true;
+#else
+inline constexpr bool internal_checks = false;
+#endif
+
+/// What lowering is to know of the target, and who watches it.
+struct LowerOptions {
+  int vector_bits = 512;          ///< Of the vectors that long loops are cut into.
+  bool verify = internal_checks;  ///< Check the form after each pass.
+  /// Called after each pass. A dump and a table of times are made of what it gets.
+  std::function<void(const PassRecord&)> on_pass = {};
+};
+
+/// One row of the table of passes.
+struct Pass {
+  std::string_view name;
+  Ptr<PrimFunc> (*run)(const Ptr<PrimFunc>&, const LowerOptions&);
+  Form form;  ///< What the function is in afterwards.
+};
+
+/// The passes that `lower_function` runs, in order.
+std::span<const Pass> lowering_passes();
+
+/// From a scheduled function to one that a code generator accepts.
+///
+/// The environment variable LOOPSMITH_DUMP, `all` or names of passes separated by commas, prints
+/// the function after these passes to the standard error.
+Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& options = {});
+
+/// Throws an InternalError that names `pass` unless `func` is in `form` and well formed.
+void verify_form(const PrimFunc& func, Form form, std::string_view pass);
+
+}  // namespace loopsmith

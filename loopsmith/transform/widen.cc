@@ -4,7 +4,7 @@
 #include <optional>
 #include <unordered_set>
 
-#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/vector_math.h"
 
@@ -304,7 +304,7 @@ Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indice
       const auto* load = e.as<BufferLoad>();
       if (!load || !load->buffer.same_as(node.buffer)) return false;
       for (std::size_t d = 0; d < load->indices.size(); ++d) {
-        if (!Analyzer().can_prove_equal(load->indices[d], node.indices[d])) return false;
+        if (!structural_equal(load->indices[d], node.indices[d])) return false;
       }
       return true;
     };

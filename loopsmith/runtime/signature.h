@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "loopsmith/runtime/c_abi.h"
+#include "loopsmith/runtime/dtype.h"
+
+namespace loopsmith {
+
+/// What an extent or a stride of a parameter must be.
+struct ExtentRule {
+  enum class Kind { constant, symbol, computed };
+
+  Kind kind = Kind::constant;
+  std::int64_t constant = 0;
+  std::string symbol;
+
+  /// Equal to `value`.
+  static ExtentRule equals(std::int64_t value) { return {Kind::constant, value, {}}; }
+  /// The value of a symbol: its first occurrence in the signature gives it, later ones must agree.
+  static ExtentRule named(std::string symbol) { return {Kind::symbol, 0, std::move(symbol)}; }
+  /// An expression, which the compiled function checks itself.
+  static ExtentRule computed() { return {Kind::computed, 0, {}}; }
+};
+
+/// A parameter of a compiled function.
+struct Parameter {
+  std::string name;
+  ls_kind kind = LS_TENSOR;
+  DLDataType dtype = dtype::float32;
+
+  // Of a tensor.
+  std::vector<ExtentRule> shape = {};
+  std::optional<std::vector<ExtentRule>> strides = {};  ///< In elements. None: compact row-major.
+  std::int64_t alignment = 1;                           ///< Of the data, in bytes: a power of two.
+  bool writable = false;
+
+  // Of an integer.
+  std::string symbol = {};  ///< The symbol whose value it is; empty: none.
+};
+
+/// A symbolic size, and the largest value that its type holds.
+struct Symbol {
+  std::string name;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
+/// What a signature is made from.
+struct SignatureSpec {
+  std::string name;
+  std::vector<Parameter> parameters = {};
+  std::vector<Symbol> symbols = {};
+  DLDevice device = {kDLCPU, 0};
+  bool noalias = true;  ///< What is written overlaps no other tensor.
+};
+
+/// What a compiled function takes, checked and laid out for the check of its calls. A value; copies
+/// share.
+class Signature {
+ public:
+  explicit Signature(SignatureSpec spec);
+
+  const SignatureSpec& spec() const;
+  const ls_signature& c_view() const { return *c_view_; }
+
+ private:
+  struct Storage;
+  std::shared_ptr<const Storage> storage_;
+  const ls_signature* c_view_;
+};
+
+}  // namespace loopsmith

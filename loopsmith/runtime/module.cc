@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/runtime/module.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "loopsmith/runtime/cpus.h"
+#include "loopsmith/runtime/error_text.h"
+#include "loopsmith/support/error.h"
+
+namespace loopsmith {
+namespace {
+
+[[noreturn]] void raise(const ls_error& error) {
+  const bool is_type =
+      error.code == LS_ARGUMENT_COUNT || error.code == LS_ARGUMENT_KIND || error.code == LS_DTYPE;
+  ErrorText text = describe(error);
+  throw UserError(is_type ? ErrorKind::type_mismatch : ErrorKind::call, std::move(text.code),
+                  std::move(text.problem), std::move(text.hint));
+}
+
+void check_config(const ThreadConfig& config) {
+  require(config.num_threads >= 0, ErrorKind::call, "thread_count_is_not_negative",
+          hint("pass 1 or more, or 0 for all processors"), {},
+          "threads: num_threads is {}, negative", config.num_threads);
+  const std::vector<int> allowed = allowed_cpus();
+  for (const int cpu : config.affinity) {
+    require(std::binary_search(allowed.begin(), allowed.end(), cpu), ErrorKind::call,
+            "cpu_is_allowed", hint("pass processors that this process may run on"), {},
+            "threads: affinity names processor {}, which this process may not use", cpu);
+  }
+}
+
+/// The contexts that the calling thread used last, by the module's id.
+struct RecentContext {
+  std::uint64_t module;
+  ls_context* context;
+};
+constexpr std::size_t num_recent = 8;
+thread_local constinit RecentContext recent_contexts[num_recent]{};
+
+std::uint64_t next_module_id() {
+  static constinit std::atomic<std::uint64_t> last{0};
+  return ++last;  // never 0, never used again, so that a dead module's contexts are not found
+}
+
+}  // namespace
+
+struct Module::State {
+  /// A thread's context. When the thread has ended, one that gets its id takes over.
+  struct ThreadContext {
+    std::thread::id thread;
+    Context context;
+    ThreadContext* next;
+  };
+
+  State(std::vector<CompiledFunction> compiled, RuntimeOptions given)
+      : functions(std::move(compiled)), options(std::move(given)) {
+    if (!options.pool) options.pool = ThreadPool::shared();
+    check(!functions.empty(), "Module", "a module without functions");
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      check(functions[i].address != nullptr, "Module", "{} has no address", name(i));
+      for (std::size_t j = 0; j < i; ++j) {
+        require(name(i) != name(j), "function_name_is_unique", hint("rename one of them"),
+                "module: two functions are called {}", name(i));
+      }
+    }
+  }
+
+  ~State() {
+    for (ThreadContext* one = contexts.load(); one;) delete std::exchange(one, one->next);
+  }
+
+  const std::string& name(std::size_t i) const { return functions[i].signature.spec().name; }
+
+  const CompiledFunction* find(std::string_view wanted) const {
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      if (name(i) == wanted) return &functions[i];
+    }
+    return nullptr;
+  }
+
+  /// The calling thread's context, made at its first call. Lock-free, so that it works after a
+  /// fork.
+  ls_context* find_context() const {
+    const std::thread::id self = std::this_thread::get_id();
+    for (ThreadContext* one = contexts.load(std::memory_order_acquire); one; one = one->next) {
+      if (one->thread == self) return one->context.get();
+    }
+    auto* fresh = new ThreadContext{
+        self, Context(options.pool, options.parallel_for, options.allocator), contexts.load()};
+    while (!contexts.compare_exchange_weak(fresh->next, fresh)) {
+    }
+    return fresh->context.get();
+  }
+
+  const std::uint64_t id = next_module_id();
+  const std::vector<CompiledFunction> functions;
+  RuntimeOptions options;
+  mutable std::atomic<ThreadContext*> contexts{nullptr};
+};
+
+Module::Module(std::vector<CompiledFunction> functions, RuntimeOptions options)
+    : state_(std::make_shared<const State>(std::move(functions), std::move(options))) {}
+
+Function Module::operator[](std::string_view name) const {
+  const CompiledFunction* function = state_->find(name);
+  require(function != nullptr, ErrorKind::call, "function_exists",
+          hint("use one of its functions' names"), {}, "module: has no function {}, only {}", name,
+          fmt::join(names(), ", "));
+  return {*this, function};
+}
+
+bool Module::contains(std::string_view name) const {
+  return state_->find(name) != nullptr;
+}
+
+std::vector<std::string> Module::names() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < state_->functions.size(); ++i) names.push_back(state_->name(i));
+  return names;
+}
+
+Function Module::entry() const {
+  if (state_->functions.size() == 1) return {*this, state_->functions.data()};
+  return (*this)["main"];
+}
+
+Module Module::with_threads(const ThreadConfig& config) const {
+  check_config(config);
+  RuntimeOptions options = state_->options;
+  options.pool = std::make_shared<ThreadPool>(config);
+  return with(std::move(options));
+}
+
+Module Module::with(RuntimeOptions options) const {
+  return Module(state_->functions, std::move(options));
+}
+
+const RuntimeOptions& Module::options() const {
+  return state_->options;
+}
+
+ls_context* Module::context() const {
+  RecentContext& recent = recent_contexts[state_->id % num_recent];
+  if (recent.module != state_->id) [[unlikely]]
+    recent = {state_->id, state_->find_context()};
+  return recent.context;
+}
+
+void Function::call(std::span<const Argument> arguments) const {
+  const ls_signature& signature = function_->signature.c_view();
+  ls_error error;
+  const auto count = static_cast<std::int64_t>(arguments.size());
+  if (ls_check_arguments(&signature, arguments.data(), count, &error) != LS_OK) [[unlikely]] {
+    // A whole number for a floating-point parameter is no mistake.
+    const bool is_promotable =
+        error.code == LS_ARGUMENT_KIND && error.expected == LS_FLOAT && error.actual == LS_INT;
+    if (!is_promotable) raise(error);
+    std::vector<Argument> promoted(arguments.begin(), arguments.end());
+    Argument& argument = promoted[static_cast<std::size_t>(error.parameter)];
+    argument = Argument(static_cast<double>(argument.value.as_int));
+    return call(promoted);
+  }
+  ls_context* context = module_.context();
+  const std::int32_t status = function_->address(context, arguments.data());
+  if (status == LS_OK) [[likely]]
+    return;
+  error = context->error;
+  context->error = {};
+  if (error.code == LS_OK) error = {.code = status, .parameter = -1, .dimension = -1};
+  if (!error.signature) error.signature = &signature;
+  raise(error);
+}
+
+Timing Function::time(std::span<const Argument> arguments, const TimingOptions& options) const {
+  call(arguments);  // so that errors come before anything is measured
+  return measure([&] { call(arguments); }, arguments, options);
+}
+
+}  // namespace loopsmith

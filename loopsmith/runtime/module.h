@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loopsmith/runtime/argument.h"
+#include "loopsmith/runtime/context.h"
+#include "loopsmith/runtime/signature.h"
+#include "loopsmith/runtime/thread_pool.h"
+#include "loopsmith/runtime/timing.h"
+
+namespace loopsmith {
+
+/// What a module is made from: one compiled function.
+struct CompiledFunction {
+  Signature signature;
+  ls_packed_function address = nullptr;
+  std::shared_ptr<const void> code = nullptr;  ///< Keeps the function's code in memory.
+  double flops = 0;                            ///< Of one call, where known.
+  double bytes = 0;  ///< Read and written at least by one call, where known.
+};
+
+/// How the functions of a module reach threads and memory.
+struct RuntimeOptions {
+  /// Runs parallel loops. Null: the shared pool.
+  std::shared_ptr<ThreadPool> pool = nullptr;
+  /// Set by a host that runs them itself (OpenMP, oneTBB, ...).
+  ParallelFor parallel_for = {};
+  /// Set by a host that gives the workspace itself.
+  Allocator allocator = {};
+};
+
+class Function;
+
+/// Compiled functions by name, with the threads and the memory they use. A value; copies share.
+///
+/// Any number of threads may call at once; each has its own context, and keeps it for the next
+/// call.
+class Module {
+ public:
+  explicit Module(std::vector<CompiledFunction> functions, RuntimeOptions options = {});
+
+  /// The function `name`; an error that lists the names when there is none.
+  Function operator[](std::string_view name) const;
+  bool contains(std::string_view name) const;
+  std::vector<std::string> names() const;
+  /// The only function, or else the one called `main`.
+  Function entry() const;
+
+  /// The same functions, run by other threads: with a pool of their own.
+  Module with_threads(const ThreadConfig& config) const;
+  /// The same functions with other options.
+  Module with(RuntimeOptions options) const;
+  const RuntimeOptions& options() const;
+
+  /// The calling thread's context.
+  ls_context* context() const;
+
+ private:
+  friend class Function;
+  struct State;
+  explicit Module(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<const State> state_;
+};
+
+/// A compiled function. It keeps its module alive.
+class Function {
+ public:
+  const std::string& name() const { return function_->signature.spec().name; }
+  const Signature& signature() const { return function_->signature; }
+  double flops() const { return function_->flops; }
+  double bytes() const { return function_->bytes; }
+
+  /// Checks the arguments and runs the function on them; results are written in place.
+  void call(std::span<const Argument> arguments) const;
+
+  template <class... Arguments>
+  void operator()(Arguments&&... arguments) const {
+    const Argument list[sizeof...(arguments) + 1] = {Argument(arguments)..., Argument(0)};
+    call({list, sizeof...(arguments)});
+  }
+
+  /// Runs the function on the arguments again and again, and tells how long a call takes.
+  Timing time(std::span<const Argument> arguments, const TimingOptions& options = {}) const;
+
+ private:
+  friend class Module;
+  Function(Module module, const CompiledFunction* function)
+      : module_(std::move(module)), function_(function) {}
+
+  Module module_;
+  const CompiledFunction* function_;
+};
+
+}  // namespace loopsmith

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/codegen/llvm/aliasing.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include <utility>
+#include <vector>
+
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith::detail {
+namespace {
+
+constexpr std::int64_t own_alignment = 64;
+/// Lists of scopes grow with the square of their number.
+constexpr std::size_t most_scopes = 64;
+
+}  // namespace
+
+std::int64_t required_alignment(const Buffer& buffer) {
+  if (buffer.data_alignment > own_alignment) return buffer.data_alignment;
+  const int bytes = buffer.dtype.element().bytes();
+  return bytes & -bytes;
+}
+
+Aliasing::Aliasing(const PrimFunc& func, llvm::LLVMContext& context) {
+  find_memory(func);
+  make_scopes(context);
+}
+
+void Aliasing::add(const Ref& pointer, Memory memory) {
+  // Two parameters over one pointer: the second adds nothing.
+  if (index_.try_emplace(pointer, memory_.size()).second) memory_.push_back(memory);
+}
+
+const Aliasing::Memory* Aliasing::find(const Ref& pointer) const {
+  const auto found = index_.find(pointer);
+  return found == index_.end() ? nullptr : &memory_[found->second];
+}
+
+Aliasing::Memory* Aliasing::find(const Ref& pointer) {
+  return const_cast<Memory*>(std::as_const(*this).find(pointer));
+}
+
+void Aliasing::find_memory(const PrimFunc& func) {
+  const bool noalias = func.attrs.get_int("tir.noalias", 0) != 0;
+  for (const Ptr<Buffer>& buffer : func.buffer_map) {
+    if (buffer) add(buffer->data, {required_alignment(*buffer), noalias});
+  }
+  // A pointer that is handed out may be written through, and what is computed from it overlaps.
+  const auto share = [&](const Ref& pointer) {
+    if (Memory* memory = find(pointer)) {
+      memory->is_distinct = false;
+      memory->is_written = true;
+    }
+  };
+  // Parents come first, so that an allocation is known before its uses.
+  pre_order_visit(func.body, [&](const Ref& node) {
+    if (const auto* allocate = node.as<Allocate>()) {
+      add(allocate->buffer_var, {own_alignment, true});
+    } else if (const auto* constant = node.as<AllocateConst>()) {
+      add(constant->buffer_var, {own_alignment, true});
+    } else if (const auto* store = node.as<BufferStore>()) {
+      if (Memory* memory = find(store->buffer->data)) memory->is_written = true;
+    } else if (const auto* let = node.as<LetStmt>()) {
+      share(let->value);
+    } else if (const auto* call = node.as<Call>()) {
+      for (const Expr& arg : call->args) {
+        const auto* element = arg.as<BufferLoad>();
+        share(element && call->op == op("address_of") ? Ref(element->buffer->data) : Ref(arg));
+      }
+    }
+    return true;
+  });
+}
+
+void Aliasing::make_scopes(llvm::LLVMContext& context) {
+  std::vector<Memory*> distinct;
+  for (Memory& memory : memory_) {
+    if (memory.is_distinct) distinct.push_back(&memory);
+  }
+  empty_ = llvm::MDNode::get(context, {});
+  if (distinct.empty() || distinct.size() > most_scopes) return;
+  llvm::MDBuilder builder(context);
+  llvm::MDNode* domain = builder.createAnonymousAliasScopeDomain();
+  std::vector<llvm::Metadata*> scopes;
+  for (std::size_t i = 0; i < distinct.size(); ++i) {
+    scopes.push_back(builder.createAnonymousAliasScope(domain));
+  }
+  for (std::size_t i = 0; i < distinct.size(); ++i) {
+    std::vector<llvm::Metadata*> others = scopes;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    distinct[i]->scope = llvm::MDNode::get(context, scopes[i]);
+    distinct[i]->others = llvm::MDNode::get(context, others);
+  }
+}
+
+void Aliasing::mark(llvm::Instruction& access, const Ref& pointer) const {
+  const Memory* memory = find(pointer);
+  if (!memory) return;
+  if (memory->scope) {
+    access.setMetadata(llvm::LLVMContext::MD_alias_scope, memory->scope);
+    access.setMetadata(llvm::LLVMContext::MD_noalias, memory->others);
+  }
+  if (memory->is_distinct && !memory->is_written && access.mayReadFromMemory()) {
+    access.setMetadata(llvm::LLVMContext::MD_invariant_load, empty_);
+  }
+}
+
+std::int64_t Aliasing::alignment(const Ref& pointer, DataType element) const {
+  const Memory* memory = find(pointer);
+  const int bytes = element.bytes();
+  return memory ? memory->alignment : bytes & -bytes;
+}
+
+}  // namespace loopsmith::detail

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/codegen/llvm/compile.h"
+
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "loopsmith/codegen/llvm/emit_function.h"
+#include "loopsmith/codegen/llvm/machine.h"
+
+namespace loopsmith {
+namespace {
+
+/// The functions as a module of LLVM's IR, which lives in `context`.
+std::unique_ptr<llvm::Module> emit_module(const CodeRequest& request, detail::Machine& machine,
+                                          llvm::LLVMContext& context) {
+  auto module = std::make_unique<llvm::Module>("loopsmith", context);
+  module->setTargetTriple(machine.target_machine().getTargetTriple());
+  module->setDataLayout(machine.target_machine().createDataLayout());
+  detail::ModuleEmitter emitter(*module, request.floats);
+  for (const Ptr<PrimFunc>& func : request.functions) detail::emit_function(emitter, *func);
+#ifdef LOOPSMITH_INTERNAL_CHECKS
+  std::string problems;
+  llvm::raw_string_ostream stream(problems);
+  check(!llvm::verifyModule(*module, &stream), "codegen", "LLVM's IR is wrong: {}", problems);
+#endif
+  machine.optimize(*module);
+  return module;
+}
+
+}  // namespace
+
+std::string code_symbol(const PrimFunc& func) {
+  return detail::entry_symbol(func.name());
+}
+
+std::vector<char> compile_object(const CodeRequest& request) {
+  detail::Machine& machine = detail::machine_for(request.target);
+  llvm::LLVMContext context;
+  const auto module = emit_module(request, machine, context);
+  const std::span<const char> object = machine.object(*module);
+  return {object.begin(), object.end()};
+}
+
+std::string llvm_text(const CodeRequest& request) {
+  llvm::LLVMContext context;
+  const auto module = emit_module(request, detail::machine_for(request.target), context);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, nullptr);
+  return text;
+}
+
+std::string assembly_text(const CodeRequest& request) {
+  detail::Machine& machine = detail::machine_for(request.target);
+  llvm::LLVMContext context;
+  return machine.assembly(*emit_module(request, machine, context));
+}
+
+}  // namespace loopsmith

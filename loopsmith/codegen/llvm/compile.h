@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "loopsmith/codegen/options.h"
+#include "loopsmith/ir/function.h"
+#include "loopsmith/ir/target.h"
+#include "loopsmith/runtime/c_abi.h"
+
+namespace loopsmith {
+
+/// Functions in flat form, and for which target they become code.
+struct CodeRequest {
+  std::vector<Ptr<PrimFunc>> functions;
+  Target target{"llvm -mcpu=native"};
+  FloatOptions floats;
+};
+
+/// The object file with the code of the functions. The same request gives the same bytes.
+std::vector<char> compile_object(const CodeRequest& request);
+/// LLVM's IR of the functions, as it is after the passes; and their assembly.
+std::string llvm_text(const CodeRequest& request);
+std::string assembly_text(const CodeRequest& request);
+
+/// The symbol under which the code of a function stands in the object: an ls_packed_function.
+std::string code_symbol(const PrimFunc& func);
+
+}  // namespace loopsmith

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic. What each operation gives in every case is docs/semantics.md; nothing here may trap.
+#include "loopsmith/codegen/llvm/emitter.h"
+
+namespace loopsmith::detail {
+
+llvm::Value* Emitter::in_float32(
+    DataType dtype, std::span<llvm::Value* const> operands,
+    const std::function<llvm::Value*(std::span<llvm::Value* const>)>& compute) {
+  if (dtype.bits >= 32) return compute(operands);
+  std::vector<llvm::Value*> wide;
+  for (llvm::Value* operand : operands) wide.push_back(widen(dtype, operand));
+  return narrow(dtype, compute(wide));
+}
+
+llvm::Value* Emitter::add(DataType dtype, llvm::Value* a, llvm::Value* b) {
+  if (dtype.is_integer()) return ir_.CreateAdd(a, b);
+  return in_float32(dtype, {{a, b}}, [&](auto x) { return ir_.CreateFAdd(x[0], x[1]); });
+}
+
+llvm::Value* Emitter::subtract(DataType dtype, llvm::Value* a, llvm::Value* b) {
+  if (dtype.is_integer()) return ir_.CreateSub(a, b);
+  return in_float32(dtype, {{a, b}}, [&](auto x) { return ir_.CreateFSub(x[0], x[1]); });
+}
+
+llvm::Value* Emitter::multiply(DataType dtype, llvm::Value* a, llvm::Value* b) {
+  if (dtype.is_integer()) return ir_.CreateMul(a, b);
+  return in_float32(dtype, {{a, b}}, [&](auto x) { return ir_.CreateFMul(x[0], x[1]); });
+}
+
+llvm::Value* Emitter::divide(const Expr& a, const Expr& b) {
+  if (a.dtype().is_integer()) return divide_integers(a, b, /*remainder=*/false);
+  llvm::Value* left = value(a);
+  llvm::Value* right = value(b);
+  return in_float32(a.dtype(), {{left, right}}, [&](auto x) { return ir_.CreateFDiv(x[0], x[1]); });
+}
+
+llvm::Value* Emitter::divide_integers(const Expr& a, const Expr& b, bool remainder) {
+  const bool is_signed = a.dtype().is_int() && !(is_non_negative(a) && is_non_negative(b));
+  llvm::Value* left = value(a);
+  return quotient(left, value(b), as_int(b), is_signed, remainder);
+}
+
+/// Toward zero; by zero: 0; the smallest value by -1: itself, remainder 0.
+llvm::Value* Emitter::quotient(llvm::Value* left, llvm::Value* right, const std::int64_t* divisor,
+                               bool is_signed, bool remainder) {
+  const auto operate = [&](llvm::Value* x, llvm::Value* y) {
+    if (remainder) return is_signed ? ir_.CreateSRem(x, y) : ir_.CreateURem(x, y);
+    return is_signed ? ir_.CreateSDiv(x, y) : ir_.CreateUDiv(x, y);
+  };
+  llvm::Constant* zero = int_like(left, 0);
+  if (divisor) {
+    if (*divisor == 0) return zero;
+    if (*divisor != -1 || !is_signed) return operate(left, right);
+    return remainder ? zero : ir_.CreateNeg(left);
+  }
+  llvm::Value* by_zero = ir_.CreateICmpEQ(right, zero);
+  llvm::Value* unsafe = by_zero;
+  llvm::Value* instead = zero;
+  if (is_signed) {
+    // Dividing by -1 negates; the one quotient that overflows stays what it is.
+    unsafe = ir_.CreateOr(by_zero, ir_.CreateICmpEQ(right, int_like(right, -1)));
+    if (!remainder) instead = ir_.CreateSelect(by_zero, zero, ir_.CreateNeg(left));
+  }
+  llvm::Value* safe = ir_.CreateSelect(unsafe, int_like(right, 1), right);
+  return ir_.CreateSelect(unsafe, instead, operate(left, safe));
+}
+
+/// Toward minus infinity; the remainder has the divisor's sign; by zero: 0.
+llvm::Value* Emitter::floor_divide(const Expr& a, const Expr& b, bool remainder) {
+  if (a.dtype().is_uint() || (is_non_negative(a) && is_non_negative(b))) {
+    return divide_integers(a, b, remainder);
+  }
+  llvm::Value* left = value(a);
+  llvm::Value* right = value(b);
+  const std::int64_t* divisor = as_int(b);
+  if (divisor && *divisor > 0 && (*divisor & (*divisor - 1)) == 0) {
+    if (remainder) return ir_.CreateAnd(left, int_like(left, *divisor - 1));
+    return ir_.CreateAShr(left,
+                          int_like(left, __builtin_ctzll(static_cast<std::uint64_t>(*divisor))));
+  }
+  llvm::Constant* zero = int_like(left, 0);
+  if (divisor && *divisor == 0) return zero;
+  llvm::Value* truncated = quotient(left, right, divisor, /*is_signed=*/true, /*remainder=*/false);
+  llvm::Value* rest = ir_.CreateSub(left, ir_.CreateMul(truncated, right));
+  llvm::Value* is_inexact = ir_.CreateICmpNE(rest, zero);
+  llvm::Value* signs_differ = ir_.CreateICmpSLT(ir_.CreateXor(rest, right), zero);
+  llvm::Value* is_above = ir_.CreateAnd(is_inexact, signs_differ);
+  if (!divisor) is_above = ir_.CreateAnd(is_above, ir_.CreateICmpNE(right, zero));
+  if (!remainder) return ir_.CreateAdd(truncated, ir_.CreateSExt(is_above, left->getType()));
+  llvm::Value* modulus = ir_.CreateSelect(is_above, ir_.CreateAdd(rest, right), rest);
+  return divisor ? modulus : ir_.CreateSelect(ir_.CreateICmpEQ(right, zero), zero, modulus);
+}
+
+llvm::Value* Emitter::minimum(DataType dtype, llvm::Value* a, llvm::Value* b) {
+  return extremum(dtype, a, b, /*smaller=*/true);
+}
+
+llvm::Value* Emitter::maximum(DataType dtype, llvm::Value* a, llvm::Value* b) {
+  return extremum(dtype, a, b, /*smaller=*/false);
+}
+
+llvm::Value* Emitter::extremum(DataType dtype, llvm::Value* a, llvm::Value* b, bool smaller) {
+  if (dtype.is_integer()) {
+    const llvm::Intrinsic::ID of_signed = smaller ? llvm::Intrinsic::smin : llvm::Intrinsic::smax;
+    const llvm::Intrinsic::ID of_unsigned = smaller ? llvm::Intrinsic::umin : llvm::Intrinsic::umax;
+    return ir_.CreateBinaryIntrinsic(dtype.is_int() ? of_signed : of_unsigned, a, b);
+  }
+  llvm::Value* left = widen(dtype, a);
+  llvm::Value* right = widen(dtype, b);
+  // Compare and select is one instruction of x86, which gives `b` when either is NaN.
+  llvm::Value* is_left = smaller ? ir_.CreateFCmpOLT(left, right) : ir_.CreateFCmpOGT(left, right);
+  llvm::Value* chosen = ir_.CreateSelect(is_left, a, b);
+  if (module_.floats.no_nans) return chosen;
+  return ir_.CreateSelect(ir_.CreateFCmpUNO(left, left), a, chosen);
+}
+
+/// By the width or more: 0, or the sign. A negative count is a large one.
+llvm::Value* Emitter::shift(const Call& call, bool left) {
+  const DataType dtype = call.dtype;
+  llvm::Value* bits = value(call.args[0]);
+  llvm::Value* count = value(call.args[1]);
+  llvm::Constant* width = int_like(bits, dtype.bits);
+  if (!left && dtype.is_int()) {
+    llvm::Constant* most = int_like(bits, dtype.bits - 1);
+    return ir_.CreateAShr(bits, ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, most));
+  }
+  llvm::Value* shifted = left ? ir_.CreateShl(bits, count) : ir_.CreateLShr(bits, count);
+  // A width that the type itself cannot hold (of int1, int2) is more than any count.
+  if (width->isNullValue() || (dtype.is_int() && dtype.bits < 3)) {
+    llvm::Constant* most = int_like(bits, dtype.bits - 1);
+    return ir_.CreateSelect(ir_.CreateICmpULE(count, most), shifted, int_like(bits, 0));
+  }
+  return ir_.CreateSelect(ir_.CreateICmpULT(count, width), shifted, int_like(bits, 0));
+}
+
+/// A vector combined to a scalar: halves with each other while there are halves, then one by one.
+llvm::Value* Emitter::reduce(const Expr& vector, const Combine& combine) {
+  llvm::Value* rest = value(vector);
+  int lanes = vector.dtype().lanes;
+  std::vector<int> low;
+  while (lanes > 1 && lanes % 2 == 0) {
+    lanes /= 2;
+    low.resize(static_cast<std::size_t>(lanes));
+    std::vector<int> high(low.size());
+    for (int lane = 0; lane < lanes; ++lane) {
+      low[static_cast<std::size_t>(lane)] = lane;
+      high[static_cast<std::size_t>(lane)] = lane + lanes;
+    }
+    if (lanes == 1) {
+      return combine(ir_.CreateExtractElement(rest, std::uint64_t{0}),
+                     ir_.CreateExtractElement(rest, std::uint64_t{1}));
+    }
+    rest = combine(lanes_of(rest, low), lanes_of(rest, high));
+  }
+  if (vector.dtype().is_scalar()) return rest;
+  llvm::Value* result = ir_.CreateExtractElement(rest, std::uint64_t{0});
+  for (int lane = 1; lane < lanes; ++lane) {
+    result = combine(result, ir_.CreateExtractElement(rest, static_cast<std::uint64_t>(lane)));
+  }
+  return result;
+}
+
+}  // namespace loopsmith::detail

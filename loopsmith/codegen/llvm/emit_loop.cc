@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops: serial ones are counted, the body of a parallel one becomes a function.
+#include "loopsmith/codegen/llvm/emitter.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/runtime/c_abi.h"
+
+namespace loopsmith::detail {
+namespace {
+
+constexpr int most_nested_loops = 1000;
+
+int magnitude_bits(const std::int64_t* value, int otherwise) {
+  if (!value) return otherwise;
+  return 64 - __builtin_clzll(static_cast<std::uint64_t>(std::abs(*value)) | 1);
+}
+
+}  // namespace
+
+void Emitter::loop(const For& loop) {
+  require(loop_depth_ < most_nested_loops, "too_many_nested_loops",
+          hint("fuse loops, or unroll the inner ones"),
+          "loop {} is inside {} others, more than code is generated for", loop.loop_var->name,
+          most_nested_loops);
+  require(loop.kind != ForKind::thread_binding, "thread_on_cpu",
+          hint("build for a GPU, or make the loop parallel"),
+          "loop {} is bound to {}, which a CPU does not have", loop.loop_var->name,
+          loop.thread_binding ? loop.thread_binding->thread_tag : "");
+  const std::int64_t* extent = as_int(loop.extent);
+  if (extent && (loop.loop_var->dtype.is_uint() ? *extent == 0 : *extent <= 0)) return;
+
+  ++loop_depth_;
+  if (loop.kind == ForKind::parallel && !(extent && *extent == 1)) {
+    parallel_loop(loop);
+  } else {
+    count_loop(loop, int64(0), index(loop.extent).value, /*may_be_empty=*/!extent);
+  }
+  --loop_depth_;
+}
+
+/// The iterations begin, ..., end - 1.
+void Emitter::count_loop(const For& loop, llvm::Value* begin, llvm::Value* end, bool may_be_empty) {
+  const Index min = index(loop.min);
+  const Index step = index(loop.step);
+  const bool min_is_non_negative = is_non_negative(loop.min) && is_non_negative(loop.step);
+  llvm::BasicBlock* body = new_block("loop");
+  llvm::BasicBlock* next = new_block("next");
+  llvm::BasicBlock* exit = new_block("exit");
+  llvm::BasicBlock* before = new_block("enter");
+  if (may_be_empty) {
+    ir_.CreateCondBr(ir_.CreateICmpSLT(begin, end), before, exit);
+  } else {
+    ir_.CreateBr(before);
+  }
+  ir_.SetInsertPoint(before);
+  ir_.CreateBr(body);
+
+  ir_.SetInsertPoint(body);
+  llvm::PHINode* iteration = ir_.CreatePHI(ir_.getInt64Ty(), 2, loop.loop_var->name);
+  iteration->addIncoming(begin, before);
+  llvm::Value* scaled = ir_.CreateMul(iteration, step.value);
+  const DataType dtype = loop.loop_var->dtype;
+  // Of 32 bits and less, neither the product nor the sum can leave 64.
+  const bool is_short = dtype.bits <= 32;
+  llvm::Value* wide = ir_.CreateAdd(scaled, min.value, "", /*HasNUW=*/false, is_short);
+  const int extent_bits = magnitude_bits(as_int(loop.extent), dtype.bits);
+  const Index known{wide,
+                    std::min(std::max(min.bits, step.bits + extent_bits) + 1, is_short ? 33 : 63),
+                    std::gcd(min.multiple, step.multiple)};
+  variables_.insert_or_assign(loop.loop_var.get(),
+                              Variable{ir_.CreateTrunc(wide, type(dtype)),
+                                       dtype.is_index() ? known : Index{}, min_is_non_negative});
+
+  const bool is_parallel = is_loop_body_ && exits_.empty();
+  exits_.push_back({next, is_parallel ? nullptr : exit, held_.size()});
+  statement(loop.body);
+  exits_.pop_back();
+  if (!is_terminated()) ir_.CreateBr(next);
+
+  ir_.SetInsertPoint(next);
+  llvm::Value* following = ir_.CreateAdd(iteration, int64(1), "", /*HasNUW=*/true, /*HasNSW=*/true);
+  iteration->addIncoming(following, next);
+  ir_.CreateCondBr(ir_.CreateICmpSLT(following, end), body, exit);
+  ir_.SetInsertPoint(exit);
+}
+
+void Emitter::loop_while(const While& loop) {
+  llvm::BasicBlock* test = new_block("while");
+  llvm::BasicBlock* body = new_block("loop");
+  llvm::BasicBlock* exit = new_block("exit");
+  ir_.CreateBr(test);
+  ir_.SetInsertPoint(test);
+  branch_if(loop.condition, body, exit);
+  ir_.SetInsertPoint(body);
+  exits_.push_back({test, exit, held_.size()});
+  ++loop_depth_;
+  statement(loop.body);
+  --loop_depth_;
+  exits_.pop_back();
+  if (!is_terminated()) ir_.CreateBr(test);
+  ir_.SetInsertPoint(exit);
+}
+
+/// The variables of this function that `loop` uses, in the order of their first use.
+std::vector<Ref> Emitter::captured_by(const For& loop) {
+  std::vector<Ref> captured;
+  std::unordered_map<const Object*, bool> seen;
+  const auto capture = [&](const Ref& var) {
+    if (variables_.contains(var.get()) && seen.try_emplace(var.get(), true).second) {
+      captured.push_back(var);
+    }
+  };
+  const auto visit = [&](const Ref& root) {
+    pre_order_visit(root, [&](const Ref& node) {
+      if (node.is<Var>()) capture(node);
+      if (const auto* load = node.as<BufferLoad>()) capture(load->buffer->data);
+      if (const auto* store = node.as<BufferStore>()) capture(store->buffer->data);
+      return true;
+    });
+  };
+  visit(loop.min);
+  visit(loop.step);
+  visit(loop.body);
+  return captured;
+}
+
+/// context->parallel_for(data, 0, extent, body, &closure), whose code is this function's.
+void Emitter::parallel_loop(const For& loop) {
+  const std::vector<Ref> captured = captured_by(loop);
+  std::vector<llvm::Type*> types = {context_->getType()};
+  for (const Ref& var : captured) types.push_back(variables_.at(var.get()).value->getType());
+  auto* layout = llvm::StructType::get(module_.context, types);
+  llvm::AllocaInst* closure = stack_memory(layout);
+  ir_.CreateStore(context_, ir_.CreateStructGEP(layout, closure, 0));
+  for (unsigned i = 0; i < captured.size(); ++i) {
+    ir_.CreateStore(variables_.at(captured[i].get()).value,
+                    ir_.CreateStructGEP(layout, closure, i + 1));
+  }
+  llvm::Function* body = module_.new_function(
+      module_.body_type, function_->getName().str() + "." + loop.loop_var->name, true);
+  Emitter inner(module_, aliasing_, body);
+  inner.run_iterations(loop, *this, captured, layout);
+
+  llvm::Type* pointer = context_->getType();
+  llvm::Value* run = context_field(pointer, offsetof(ls_context, parallel_for));
+  llvm::Value* data = context_field(pointer, offsetof(ls_context, parallel_for_data));
+  auto* run_type = llvm::FunctionType::get(
+      ir_.getInt32Ty(), {pointer, ir_.getInt64Ty(), ir_.getInt64Ty(), pointer, pointer}, false);
+  llvm::Value* code =
+      ir_.CreateCall(run_type, run, {data, int64(0), index(loop.extent).value, body, closure});
+  leave_if_failed(code);
+}
+
+/// Emits the whole of this function, the body of a parallel loop of `outer`.
+void Emitter::run_iterations(const For& loop, const Emitter& outer,
+                             const std::vector<Ref>& captured, llvm::StructType* layout) {
+  is_loop_body_ = true;
+  loop_depth_ = outer.loop_depth_;
+  non_temporal_ = outer.non_temporal_;
+  llvm::Value* closure = function_->getArg(0);
+  const auto field = [&](unsigned i) {
+    llvm::LoadInst* loaded =
+        ir_.CreateLoad(layout->getElementType(i), ir_.CreateStructGEP(layout, closure, i));
+    loaded->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                        llvm::MDNode::get(module_.context, {}));
+    return loaded;
+  };
+  context_ = field(0);
+  for (unsigned i = 0; i < captured.size(); ++i) {
+    const Variable& known = outer.variables_.at(captured[i].get());
+    Variable variable{.value = field(i + 1), .index = {}, .is_non_negative = known.is_non_negative};
+    const auto* var = captured[i].as<Var>();
+    if (var->dtype.is_index()) {
+      // The same facts hold of it here.
+      variable.index = {ir_.CreateSExt(variable.value, ir_.getInt64Ty()),
+                        known.index.value ? known.index.bits : std::min<int>(var->dtype.bits, 63),
+                        known.index.value ? known.index.multiple : 1};
+    }
+    variables_.insert_or_assign(captured[i].get(), variable);
+  }
+  count_loop(loop, function_->getArg(1), function_->getArg(2), /*may_be_empty=*/true);
+  finish();
+}
+
+}  // namespace loopsmith::detail

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a function in flat form to LLVM's IR. One class, because all parts share the builder and the
+// variables; each group of methods has its own emit_*.cc.
+#pragma once
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "loopsmith/codegen/llvm/aliasing.h"
+#include "loopsmith/codegen/llvm/types.h"
+#include "loopsmith/codegen/options.h"
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith::detail {
+
+/// An integer in 64 bits, and what is known of it: |value| <= 2^bits, a multiple of `multiple`.
+///
+/// Indices are computed so, because an address needs 64 bits, and sums that cannot overflow may be
+/// rearranged by LLVM. An index of 32 bits that overflows is a mistake of the program.
+struct Index {
+  llvm::Value* value = nullptr;
+  int bits = 63;
+  std::int64_t multiple = 1;
+};
+
+/// What the functions of one module share.
+struct ModuleEmitter {
+  ModuleEmitter(llvm::Module& module, const FloatOptions& floats);
+
+  llvm::Module& module;
+  llvm::LLVMContext& context;
+  FloatOptions floats;
+  llvm::FunctionType* entry_type;  ///< ls_packed_function
+  llvm::FunctionType* body_type;   ///< ls_body
+
+  /// `int32 ls.fail(context, code, parameter, dimension, expected, actual, message)`: hands an
+  /// error to the context and gives its code.
+  llvm::Function* fail();
+  /// A constant that holds `text` and a zero.
+  llvm::Constant* text(std::string_view text);
+  llvm::Function* new_function(llvm::FunctionType* type, const std::string& name, bool is_internal);
+};
+
+/// Emits one function of LLVM's IR: an entry or the body of a parallel loop.
+class Emitter {
+ public:
+  Emitter(ModuleEmitter& module, const Aliasing& aliasing, llvm::Function* function);
+
+  llvm::IRBuilder<>& builder() { return ir_; }
+  void set_context(llvm::Value* context) { context_ = context; }
+  void bind(const Ptr<Var>& var, llvm::Value* value);
+  /// The same for a size, which is never negative.
+  void bind_size(const Ptr<Var>& var, llvm::Value* value);
+  bool is_bound(const Ptr<Var>& var) const { return variables_.contains(var.get()); }
+  void statement(const Stmt& stmt);
+  llvm::Value* value(const Expr& expr);
+  Index index(const Expr& expr);
+  llvm::Value* cast(DataType from, DataType to, llvm::Value* value);
+  /// Leaves the function with `code`, giving back what it holds.
+  void leave(llvm::Value* code);
+  /// Leaves the function with an error unless `ok`.
+  void leave_unless(llvm::Value* ok, int code, int parameter, int dimension, llvm::Value* expected,
+                    llvm::Value* actual, llvm::Value* message);
+  /// Ends the function with success.
+  void finish();
+
+ private:
+  struct Variable {
+    llvm::Value* value = nullptr;
+    Index index;  ///< Of an integer; its value is null where only `value` is known.
+    bool is_non_negative = false;
+  };
+  /// Memory to give back.
+  struct Held {
+    llvm::Value* memory;
+    llvm::Value* size;
+  };
+  /// Where `break` and `continue` go.
+  struct LoopExits {
+    llvm::BasicBlock* next;
+    llvm::BasicBlock* end;  ///< Null: a parallel loop, which cannot be left.
+    std::size_t held;
+  };
+  /// How an access walks through memory.
+  struct Access {
+    llvm::Value* base;
+    DataType element;
+    Ref pointer;
+    std::int64_t alignment;
+    bool is_non_temporal = false;
+  };
+  using Combine = std::function<llvm::Value*(llvm::Value*, llvm::Value*)>;
+
+  // emit_expr.cc
+  llvm::Value* new_value(const Expr& expr);
+  llvm::Value* constant(const IntImm& imm);
+  llvm::Value* constant(const FloatImm& imm);
+  llvm::Value* variable(const Var& var);
+  llvm::Value* ramp(const Ramp& ramp);
+  llvm::Value* broadcast(llvm::Value* scalar, int lanes);
+  llvm::Value* shuffle(const Shuffle& shuffle);
+  llvm::Value* choose(const Expr& condition, const Expr& yes, const Expr& no);
+  llvm::Value* branch(const Expr& condition, const Expr& yes, const Expr& no);
+  llvm::Value* compare(const Expr& expr, const Expr& a, const Expr& b);
+  llvm::Value* join(const std::vector<llvm::Value*>& vectors);
+  llvm::Value* lanes_of(llvm::Value* vector, const std::vector<int>& lanes);
+  bool is_non_negative(const Expr& expr) const;
+  /// Runs `emit`, then forgets the values that it made: they are not known elsewhere.
+  void in_branch(const std::function<void()>& emit);
+
+  // emit_arith.cc
+  llvm::Value* add(DataType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* subtract(DataType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* multiply(DataType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* divide(const Expr& a, const Expr& b);
+  llvm::Value* divide_integers(const Expr& a, const Expr& b, bool remainder);
+  llvm::Value* quotient(llvm::Value* left, llvm::Value* right, const std::int64_t* divisor,
+                        bool is_signed, bool remainder);
+  llvm::Value* floor_divide(const Expr& a, const Expr& b, bool remainder);
+  llvm::Value* minimum(DataType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* maximum(DataType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* extremum(DataType dtype, llvm::Value* a, llvm::Value* b, bool smaller);
+  llvm::Value* shift(const Call& call, bool left);
+  llvm::Value* reduce(const Expr& vector, const Combine& combine);
+  /// `compute` on the operands as float32, rounded to `dtype`, where that is narrower; else as is.
+  llvm::Value* in_float32(
+      DataType dtype, std::span<llvm::Value* const> operands,
+      const std::function<llvm::Value*(std::span<llvm::Value* const>)>& compute);
+
+  // emit_cast.cc
+  llvm::Value* widen(DataType from, llvm::Value* value);
+  llvm::Value* narrow(DataType to, llvm::Value* float32);
+  llvm::Value* round_to_odd(llvm::Value* float64);
+
+  // emit_call.cc
+  llvm::Value* call(const Call& call);
+  llvm::Value* unary(const Call& call, llvm::Intrinsic::ID intrinsic);
+  llvm::Value* absolute(const Call& call);
+  llvm::Value* classify(const Call& call);
+  llvm::Value* reinterpret(const Call& call);
+  llvm::Value* count_bits(const Call& call, llvm::Intrinsic::ID intrinsic);
+  llvm::Value* atomic_add(const Call& call);
+  llvm::Value* call_symbol(const Call& call);
+  llvm::Value* call_intrinsic(const Call& call);
+  llvm::Value* active_lanes(const Call& call);
+
+  // emit_memory.cc
+  llvm::Value* load(const BufferLoad& load);
+  void store(const BufferStore& store);
+  Access access(const Ptr<Buffer>& buffer);
+  llvm::Value* element_address(const Access& access, const Index& index, bool in_bounds);
+  llvm::Value* addresses(const Access& access, const Expr& indices, int group);
+  llvm::Align alignment_of(const Access& access, const Index& index) const;
+  llvm::Value* load_contiguous(const Access& access, const Index& start, int lanes,
+                               llvm::Value* mask);
+  void store_contiguous(const Access& access, const Index& start, llvm::Value* value,
+                        llvm::Value* mask);
+  llvm::Value* load_strided(const Access& access, const Index& start, std::int64_t stride,
+                            int lanes);
+  llvm::Value* from_storage(DataType dtype, llvm::Value* stored);
+  llvm::Value* to_storage(DataType dtype, llvm::Value* value);
+  llvm::Value* address_of(const Call& call);
+  llvm::Value* access_pointer(const Call& call);
+  llvm::Value* mask_of(const Expr& predicate, int group);
+  llvm::Value* load_if(const BufferLoad& load);
+  void store_if(const BufferStore& store, llvm::Value* value);
+  /// The first of `group` elements that one index stands for.
+  Index grouped(const Index& index, int group);
+
+  // emit_packed.cc
+  std::pair<llvm::Value*, llvm::Value*> packed_place(const Access& access, llvm::Value* index);
+  llvm::Value* load_packed(const Access& access, llvm::Value* index);
+  void store_packed(const Access& access, llvm::Value* index, llvm::Value* value);
+  std::vector<llvm::Value*> for_each_element(
+      const Expr& indices, const Expr& predicate, int group,
+      const std::function<llvm::Value*(llvm::Value* index, std::size_t element)>& visit);
+  llvm::Value* load_each(const BufferLoad& load);
+  void store_each(const BufferStore& store, llvm::Value* value);
+
+  // emit_stmt.cc
+  void new_statement(const Stmt& stmt);
+  void let(const LetStmt& let);
+  void check_assertion(const AssertStmt& assertion);
+  void attribute(const AttrStmt& attribute);
+  void if_then_else(const IfThenElse& branch);
+  void in_either_case(llvm::Value* condition, const std::function<void()>& yes,
+                      const std::function<void()>& no);
+  void continue_at(llvm::BasicBlock* block);
+  void branch_if(const Expr& condition, llvm::BasicBlock* yes, llvm::BasicBlock* no);
+  void jump(bool to_end, const Stmt& stmt);
+  void leave_by(const Return& statement);
+  void leave_if_failed(llvm::Value* code);
+  bool is_terminated() { return ir_.GetInsertBlock()->getTerminator() != nullptr; }
+  llvm::BasicBlock* new_block(const char* name);
+
+  // emit_loop.cc
+  void loop(const For& loop);
+  void count_loop(const For& loop, llvm::Value* begin, llvm::Value* end, bool may_be_empty);
+  void loop_while(const While& loop);
+  void parallel_loop(const For& loop);
+  std::vector<Ref> captured_by(const For& loop);
+  void run_iterations(const For& loop, const Emitter& outer, const std::vector<Ref>& captured,
+                      llvm::StructType* layout);
+
+  // emit_alloc.cc
+  void allocate(const Allocate& allocate);
+  void allocate_constant(const AllocateConst& constant);
+  llvm::AllocaInst* stack_memory(llvm::Type* type);
+  llvm::Value* size_in_bytes(const Allocate& allocate);
+  llvm::Value* take_workspace(llvm::Value* size);
+  void give_back(const Held& held);
+  void give_back_until(std::size_t count);
+  void give_back_if_reached();
+  llvm::Value* context_field(llvm::Type* type, std::size_t offset);
+
+  llvm::Type* type(DataType dtype) { return llvm_type(module_.context, dtype); }
+  llvm::Value* int64(std::int64_t value) { return ir_.getInt64(static_cast<std::uint64_t>(value)); }
+  /// `type` for scalars, with lanes where `like` is a vector.
+  llvm::Type* shaped_as(llvm::Value* like, llvm::Type* type);
+  llvm::Constant* int_like(llvm::Value* like, std::int64_t value);
+
+  ModuleEmitter& module_;
+  const Aliasing& aliasing_;
+  llvm::Function* function_;
+  llvm::IRBuilder<> ir_;
+  llvm::Value* context_ = nullptr;
+  std::unordered_map<const Object*, Variable> variables_;
+
+  /// Values of nodes that occur in several places of the current statement, oldest first.
+  std::unordered_map<const Object*, llvm::Value*> known_;
+  std::vector<const Object*> known_order_;
+
+  std::vector<Held> held_;
+  std::vector<LoopExits> exits_;
+  std::unordered_set<const Object*> non_temporal_;  ///< Pointers whose stores bypass the caches.
+  std::int64_t stack_bytes_ = 0;
+  int loop_depth_ = 0;
+  bool is_loop_body_ = false;  ///< This function is the body of a parallel loop.
+  bool needs_fence_ = false;
+};
+
+}  // namespace loopsmith::detail

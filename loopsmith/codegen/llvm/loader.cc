@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/codegen/llvm/loader.h"
+
+#include <dlfcn.h>
+#include <fmt/ranges.h>
+#include <llvm/ExecutionEngine/JITSymbol.h>
+#include <llvm/ExecutionEngine/RuntimeDyld.h>
+#include <llvm/ExecutionEngine/SectionMemoryManager.h>
+#include <llvm/Object/ObjectFile.h>
+
+#include <vector>
+
+#include "loopsmith/support/error.h"
+
+// What LLVM calls to convert float16 on processors without instructions for it. They are in the
+// compiler's own library, linked into us, where a look-up in the process does not see them.
+extern "C" {
+float __extendhfsf2(_Float16);
+_Float16 __truncsfhf2(float);
+_Float16 __truncdfhf2(double);
+}
+
+namespace loopsmith {
+namespace {
+
+void* find_in_compiler_library(const std::string& name) {
+  if (name == "__extendhfsf2") return reinterpret_cast<void*>(__extendhfsf2);
+  if (name == "__truncsfhf2") return reinterpret_cast<void*>(__truncsfhf2);
+  if (name == "__truncdfhf2") return reinterpret_cast<void*>(__truncdfhf2);
+  return nullptr;
+}
+
+class ProcessSymbols : public llvm::LegacyJITSymbolResolver {
+ public:
+  llvm::JITSymbol findSymbol(const std::string& name) override {
+    void* address = find_in_compiler_library(name);
+    if (!address) address = dlsym(RTLD_DEFAULT, name.c_str());
+    if (!address) missing.push_back(name);
+    // With an address, so that all missing ones are found; nothing runs then.
+    return {address ? llvm::pointerToJITTargetAddress(address) : llvm::JITTargetAddress{1},
+            llvm::JITSymbolFlags::Exported};
+  }
+  llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
+
+  std::vector<std::string> missing;
+};
+
+}  // namespace
+
+struct LoadedObject::Contents {
+  llvm::SectionMemoryManager memory;
+  ProcessSymbols symbols;
+  llvm::RuntimeDyld linker{memory, symbols};
+};
+
+LoadedObject::LoadedObject(std::span<const char> object) : contents_(std::make_unique<Contents>()) {
+  const llvm::MemoryBufferRef buffer({object.data(), object.size()}, "loopsmith");
+  auto file = llvm::object::ObjectFile::createELFObjectFile(buffer);
+  check(static_cast<bool>(file), "load_object", "the object file cannot be read");
+  contents_->linker.loadObject(**file);
+  contents_->linker.resolveRelocations();
+  require(contents_->symbols.missing.empty(), "missing_symbol",
+          hint("load the library that has it into the process first"),
+          "load: this process has no function {}", fmt::join(contents_->symbols.missing, ", "));
+  check(!contents_->linker.hasError(), "load_object", "{}",
+        std::string_view(contents_->linker.getErrorString()));
+  std::string error;
+  check(!contents_->memory.finalizeMemory(&error), "load_object", "{}", error);
+}
+
+LoadedObject::~LoadedObject() = default;
+LoadedObject::LoadedObject(LoadedObject&&) noexcept = default;
+LoadedObject& LoadedObject::operator=(LoadedObject&&) noexcept = default;
+
+void* LoadedObject::find(const std::string& symbol) const {
+  return reinterpret_cast<void*>(contents_->linker.getSymbol(symbol).getAddress());
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "loopsmith/ir/target.h"
+
+namespace loopsmith {
+
+/// The processor that a target of kind llvm means, in LLVM's words.
+struct Processor {
+  std::string triple;
+  std::string cpu;
+  std::string features;  ///< `+avx512f,-amx-tile,...`
+
+  bool operator==(const Processor&) const = default;
+};
+
+/// Which processor `target` means; `-mcpu=native` asks this machine. Throws a UserError for a name
+/// or a feature that LLVM does not know.
+Processor processor_of(const Target& target);
+
+/// True when the target's processor has each of `features`: `+avx512f,+fma`.
+bool has_features(const Target& target, const std::string& features);
+
+/// How wide vectors should be, in bits: 512 where the processor computes them at full rate, else
+/// 256 or 128; the target's `vector-width` where it is given.
+int preferred_vector_bits(const Target& target);
+
+}  // namespace loopsmith

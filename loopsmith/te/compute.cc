@@ -26,8 +26,8 @@ void require_reductions_on_top(std::string_view name, const Expr& body) {
     parts.push_back(reduce->condition);
   }
   for (const Expr& part : parts) {
-    require(!contains_reduction(part), "reduction_is_on_top",
-            hint("compute the inner reduction as a tensor of its own, and read that"),
+    require(!contains_reduction(part), ErrorKind::user, "reduction_is_on_top",
+            hint("compute the inner reduction as a tensor of its own, and read that"), current_span,
             "compute {}: a reduction stands inside another expression", name);
   }
 }
@@ -45,8 +45,8 @@ void require_whole_tuple(std::string_view name, const std::vector<Expr>& bodies,
     found[static_cast<std::size_t>(body.as<Reduce>()->value_index)] = true;
   }
   const bool all = std::find(found.begin(), found.end(), false) == found.end();
-  require(all && bodies.size() == count, "outputs_hold_whole_tuple",
-          hint("return all of the tuple, and read the output that you need"),
+  require(all && bodies.size() == count, ErrorKind::user, "outputs_hold_whole_tuple",
+          hint("return all of the tuple, and read the output that you need"), current_span,
           "compute {}: {} outputs for a reduction of {} values", name, bodies.size(), count);
 }
 
@@ -55,16 +55,16 @@ void require_one_reduction(std::string_view name, const std::vector<Expr>& bodie
   const auto* first = bodies[0].as<Reduce>();
   for (const Expr& body : bodies) {
     const auto* other = body.as<Reduce>();
-    require((first != nullptr) == (other != nullptr), "all_outputs_reduce",
-            hint("make the outputs that do not reduce a compute of their own"),
+    require((first != nullptr) == (other != nullptr), ErrorKind::user, "all_outputs_reduce",
+            hint("make the outputs that do not reduce a compute of their own"), current_span,
             "compute {}: some outputs are reductions, others are not", name);
     if (!first) continue;
     require(first->combiner.same_as(other->combiner) && same_elements(first->axis, other->axis) &&
                 same_elements(first->source, other->source) &&
                 same_elements(first->init, other->init) &&
                 first->condition.same_as(other->condition),
-            "outputs_share_reduction",
-            hint("reduce a tuple of values once, or make each a compute of its own"),
+            ErrorKind::user, "outputs_share_reduction",
+            hint("reduce a tuple of values once, or make each a compute of its own"), current_span,
             "compute {}: its outputs come from different reductions", name);
   }
   if (first) require_whole_tuple(name, bodies, first->source.size());
@@ -75,16 +75,16 @@ void require_distinct_reduce_axes(std::string_view name, const Expr& body) {
   if (!reduce) return;
   for (std::size_t i = 0; i < reduce->axis.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      require(!reduce->axis[i].same_as(reduce->axis[j]), "axis_occurs_once",
-              hint("name each axis once"), "compute {}: it reduces twice over axis {}", name,
-              reduce->axis[i]->var->name);
+      require(!reduce->axis[i].same_as(reduce->axis[j]), ErrorKind::user, "axis_occurs_once",
+              hint("name each axis once"), current_span,
+              "compute {}: it reduces twice over axis {}", name, reduce->axis[i]->var->name);
     }
   }
 }
 
 void verify(std::string_view name, const std::vector<Expr>& bodies) {
-  require(!bodies.empty(), "compute_has_value", hint("give one value or more"),
-          "compute {}: the function gives no value", name);
+  require(!bodies.empty(), ErrorKind::user, "compute_has_value", hint("give one value or more"),
+          current_span, "compute {}: the function gives no value", name);
   for (const Expr& body : bodies) {
     require(body.defined(), ErrorKind::type_mismatch, "value_is_expression",
             hint("give an expression"), current_span, "compute {}: a value is missing", name);
@@ -99,9 +99,9 @@ void verify(std::string_view name, const std::vector<Expr>& bodies) {
 
 std::vector<Ptr<loopsmith::IterVar>> axes_of(std::string_view name, const std::vector<Expr>& shape,
                                              const std::vector<std::string>& names) {
-  require(names.empty() || names.size() == shape.size(), "one_name_an_axis",
-          hint("name each axis, or none"), "compute {}: {} names for {} axes", name, names.size(),
-          shape.size());
+  require(names.empty() || names.size() == shape.size(), ErrorKind::user, "one_name_an_axis",
+          hint("name each axis, or none"), current_span, "compute {}: {} names for {} axes", name,
+          names.size(), shape.size());
   std::vector<Ptr<loopsmith::IterVar>> axes;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const DataType type = shape[i].dtype();

@@ -6,6 +6,7 @@
 
 #include "loopsmith/arith/complete_blocks.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/te/index_dtype.h"
 #include "loopsmith/te/lower_ops.h"
 
 namespace loopsmith::te {
@@ -21,7 +22,8 @@ std::vector<Tensor> tensors_among(const std::vector<Ref>& args) {
             "argument_is_tensor_or_variable", hint("list tensors and scalar variables"),
             current_span, "create_prim_func: argument {} is neither a tensor nor a variable", i);
     for (std::size_t j = 0; j < i; ++j) {
-      require(!args[i].same_as(args[j]), "argument_occurs_once", hint("list it once"),
+      require(!args[i].same_as(args[j]), ErrorKind::user, "argument_occurs_once",
+              hint("list it once"), current_span,
               "create_prim_func: arguments {} and {} are the same", j, i);
     }
     if (is_tensor) tensors.emplace_back(Ptr<loopsmith::Tensor>::from(args[i]));
@@ -55,8 +57,8 @@ class ScanMembers {
       const ScanOp* scan = owner(input->op);
       if (!scan || op.as<ScanOp>() == scan) continue;
       const ScanOp*& own = owner_[op.get()];
-      require(op.is<ComputeOp>() && (!own || own == scan), "scan_step_is_compute",
-              hint("compute each step with te.compute, from one scan's state"),
+      require(op.is<ComputeOp>() && (!own || own == scan), ErrorKind::user, "scan_step_is_compute",
+              hint("compute each step with te.compute, from one scan's state"), current_span,
               "scan {}: operation {} reads its state, but is no compute of this scan alone",
               scan->name, name_of(op));
       own = scan;
@@ -232,8 +234,9 @@ class FunctionBuilder {
 
 }  // namespace
 
-Ptr<PrimFunc> create_prim_func(const std::vector<Ref>& args) {
-  return FunctionBuilder(args).build();
+Ptr<PrimFunc> create_prim_func(const std::vector<Ref>& args, const PrimFuncOptions& options) {
+  const Ptr<PrimFunc> func = FunctionBuilder(args).build();
+  return options.index_dtype.is_void() ? func : with_index_dtype(func, options.index_dtype);
 }
 
 }  // namespace loopsmith::te

@@ -48,7 +48,13 @@ class Evaluator {
   explicit Evaluator(const Numbers& variables) : variables_(variables) {}
 
   Result operator()(const Expr& expr) {
-    return deep_call([&] { return value(expr); });
+    const bool is_shared = !expr.get()->is_unique();
+    if (is_shared) {
+      if (const auto found = known_.find(expr.get()); found != known_.end()) return found->second;
+    }
+    const Result result = deep_call([&] { return value(expr); });
+    if (is_shared) known_.emplace(expr.get(), result);
+    return result;
   }
 
  private:
@@ -179,6 +185,7 @@ class Evaluator {
   }
 
   Numbers variables_;
+  std::unordered_map<const Object*, Result> known_;  ///< Of nodes that occur more than once.
 };
 
 }  // namespace

@@ -9,9 +9,9 @@ namespace {
 /// The buffers that were given, or new ones like the tensors.
 std::vector<Ptr<Buffer>> input_buffers(std::string_view name, const std::vector<Tensor>& inputs,
                                        const std::vector<Ptr<Buffer>>& given) {
-  require(given.empty() || given.size() == inputs.size(), "one_buffer_a_tensor",
-          hint("give a buffer for each input, or none"), "extern {}: {} buffers for {} inputs",
-          name, given.size(), inputs.size());
+  require(given.empty() || given.size() == inputs.size(), ErrorKind::user, "one_buffer_a_tensor",
+          hint("give a buffer for each input, or none"), current_span,
+          "extern {}: {} buffers for {} inputs", name, given.size(), inputs.size());
   std::vector<Ptr<Buffer>> buffers = given;
   for (std::size_t i = buffers.size(); i < inputs.size(); ++i) {
     buffers.push_back(decl_buffer(inputs[i].shape(), inputs[i].dtype(), inputs[i].name()));
@@ -33,12 +33,12 @@ std::vector<Ptr<Buffer>> output_buffers(const std::string& name,
                                         const std::vector<std::vector<Expr>>& shapes,
                                         const std::vector<DataType>& dtypes,
                                         const std::vector<Ptr<Buffer>>& given) {
-  require(!shapes.empty() && shapes.size() == dtypes.size(), "one_type_an_output",
-          hint("give a type for each shape"), "extern {}: {} types for {} shapes", name,
-          dtypes.size(), shapes.size());
-  require(given.empty() || given.size() == shapes.size(), "one_buffer_a_tensor",
-          hint("give a buffer for each output, or none"), "extern {}: {} buffers for {} outputs",
-          name, given.size(), shapes.size());
+  require(!shapes.empty() && shapes.size() == dtypes.size(), ErrorKind::user, "one_type_an_output",
+          hint("give a type for each shape"), current_span, "extern {}: {} types for {} shapes",
+          name, dtypes.size(), shapes.size());
+  require(given.empty() || given.size() == shapes.size(), ErrorKind::user, "one_buffer_a_tensor",
+          hint("give a buffer for each output, or none"), current_span,
+          "extern {}: {} buffers for {} outputs", name, given.size(), shapes.size());
   std::vector<Ptr<Buffer>> buffers = given;
   for (std::size_t i = buffers.size(); i < shapes.size(); ++i) {
     detail::require_shape("extern", name, shapes[i], dtypes[i]);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "loopsmith/arith/complete_blocks.h"
 #include "loopsmith/te/lower_ops.h"
 
@@ -32,11 +34,16 @@ class Nest {
  public:
   Nest(const ComputeOp& op, const TimeLoop* time) : axes_(op.axis), time_(time) {
     const auto reduce_axis = op.reduce_axis();
-    axes_.insert(axes_.end(), reduce_axis.begin(), reduce_axis.end());
+    is_empty_reduction_ = std::ranges::any_of(
+        reduce_axis, [](const auto& axis) { return is_const_int(axis->dom->extent, 0); });
+    if (!is_empty_reduction_) axes_.insert(axes_.end(), reduce_axis.begin(), reduce_axis.end());
     for (std::size_t i = time ? 1 : 0; i < axes_.size(); ++i) {
       loops_.push_back({var(axes_[i]->var->name, axes_[i]->var->dtype), axes_[i]->dom});
     }
   }
+
+  /// True where the axes to reduce over are known to be empty: they are no loops then.
+  bool is_empty_reduction() const { return is_empty_reduction_; }
 
   Axes block_axes() const {
     Axes axes;
@@ -74,6 +81,7 @@ class Nest {
   std::vector<Ptr<loopsmith::IterVar>> axes_;
   const TimeLoop* time_;
   std::vector<Loop> loops_;
+  bool is_empty_reduction_ = false;
 };
 
 Stmt realize(Axes axes, std::string name, Attrs annotations, Stmt init, Stmt body) {
@@ -150,14 +158,6 @@ class Reduction {
     return body;
   }
 
-  /// True where the axes are known to be empty, so that no update ever runs.
-  bool is_empty() const {
-    for (const auto& axis : reduce_.axis) {
-      if (is_const_int(axis->dom->extent, 0)) return true;
-    }
-    return false;
-  }
-
  private:
   const Ptr<Buffer>& accumulator(std::size_t value_index) const {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
@@ -180,8 +180,11 @@ Stmt lower_reduction(const ComputeOp& op, const Ref& self, LowerContext& context
                      const Nest& nest) {
   Axes axes = nest.block_axes();
   const Reduction reduction(op, self, axes, context);
+  // No update ever runs where the axes are empty, so an init would not run either.
+  const bool is_empty = nest.is_empty_reduction();
   return nest.around(realize(std::move(axes), context.block_name(op.name),
-                             context.annotations(op.attrs), reduction.init(), reduction.update()));
+                             context.annotations(op.attrs), is_empty ? nullptr : reduction.init(),
+                             is_empty ? reduction.init() : reduction.update()));
 }
 
 }  // namespace

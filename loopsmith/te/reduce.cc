@@ -19,12 +19,13 @@ std::vector<Expr> as_exprs(const std::vector<Ptr<Var>>& variables) {
 }
 
 void require_reduce_axes(const std::string& name, const std::vector<IterVar>& axes) {
-  require(!axes.empty(), "reduction_has_axis", hint("give an axis made by reduce_axis"),
-          "{}: no axis to reduce over", name);
+  require(!axes.empty(), ErrorKind::user, "reduction_has_axis",
+          hint("give an axis made by reduce_axis"), current_span, "{}: no axis to reduce over",
+          name);
   for (const IterVar& axis : axes) {
-    require(axis && axis->iter_type == IterType::comm_reduce, "axis_is_reduce_axis",
-            hint("make the axis with reduce_axis"), "{}: axis {} is not a reduction axis", name,
-            axis ? axis->var->name : "null");
+    require(axis && axis->iter_type == IterType::comm_reduce, ErrorKind::user,
+            "axis_is_reduce_axis", hint("make the axis with reduce_axis"), current_span,
+            "{}: axis {} is not a reduction axis", name, axis ? axis->var->name : "null");
   }
 }
 
@@ -92,8 +93,8 @@ std::vector<Expr> Reducer::operator()(std::vector<Expr> source, const Axes& axes
             hint("give an expression"), current_span, "{}: a value to reduce is missing", name_);
     dtypes.push_back(value.dtype());
   }
-  require(options.init.empty() || options.init.size() == source.size(), "one_init_a_value",
-          hint("give one initial value for each value, or none"),
+  require(options.init.empty() || options.init.size() == source.size(), ErrorKind::user,
+          "one_init_a_value", hint("give one initial value for each value, or none"), current_span,
           "{}: {} initial values for {} values", name_, options.init.size(), source.size());
   for (std::size_t i = 0; i < options.init.size(); ++i) {
     options.init[i] = cast(dtypes[i], options.init[i]);
@@ -117,8 +118,8 @@ Expr Reducer::operator()(const Expr& source, const Axes& axes, ReduceOptions opt
 }
 
 Expr Reducer::fold(const std::vector<Expr>& values) const {
-  require(!values.empty(), "values_to_combine", hint("give one value or more"),
-          "{}: no value to combine", name_);
+  require(!values.empty(), ErrorKind::user, "values_to_combine", hint("give one value or more"),
+          current_span, "{}: no value to combine", name_);
   Expr result = values[0];
   for (std::size_t i = 1; i < values.size(); ++i) result = combine_({result}, {values[i]})[0];
   return result;

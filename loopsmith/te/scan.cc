@@ -30,14 +30,16 @@ std::vector<Tensor> scan(const std::vector<Tensor>& init, const std::vector<Tens
                          std::string name, ComputeOptions options, const Place& place) {
   const SpanScope scope(span_of(place));
   require(!state.empty() && init.size() == state.size() && update.size() == state.size(),
-          "scan_is_whole", hint("give one init, one update and one placeholder for each state"),
+          ErrorKind::user, "scan_is_whole",
+          hint("give one init, one update and one placeholder for each state"), current_span,
           "scan {}: {} inits, {} updates, {} states", name, init.size(), update.size(),
           state.size());
   for (std::size_t i = 0; i < state.size(); ++i) {
-    require(state[i]->op.is<PlaceholderOp>(), "state_is_placeholder",
-            hint("make the state with placeholder"), "scan {}: the state {} is no placeholder",
-            name, state[i].name());
-    require(state[i].ndim() > 0, "scan_has_time", hint("give the time as first dimension"),
+    require(state[i]->op.is<PlaceholderOp>(), ErrorKind::user, "state_is_placeholder",
+            hint("make the state with placeholder"), current_span,
+            "scan {}: the state {} is no placeholder", name, state[i].name());
+    require(state[i].ndim() > 0, ErrorKind::user, "scan_has_time",
+            hint("give the time as first dimension"), current_span,
             "scan {}: the state {} has no dimension", name, state[i].name());
     require_same_rows(name, state[i], init[i], "init");
     require_same_rows(name, state[i], update[i], "update");

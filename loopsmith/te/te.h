@@ -7,3 +7,4 @@
 #include "loopsmith/te/reduce.h"
 #include "loopsmith/te/scan.h"
 #include "loopsmith/te/tensor.h"
+#include "loopsmith/te/tensor_operators.h"

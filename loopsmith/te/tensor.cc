@@ -41,7 +41,7 @@ struct Visit {
 }  // namespace
 
 Span span_of(const Place& place) {
-  if (current_span.known()) return current_span;
+  if (current_span.known() || place.line() == 0) return current_span;
   return Span{.source = source_id(place.file_name()),
               .line = place.line(),
               .column = static_cast<std::uint16_t>(place.column())};

@@ -16,7 +16,8 @@ using loopsmith::Expr;
 using loopsmith::size_var;
 using loopsmith::var;
 
-/// Where a call stands, unless an enclosing call has already said where the user is.
+/// Where a call stands, unless an enclosing call has already said where the user is. `Place()`:
+/// unknown.
 using Place = std::source_location;
 Span span_of(const Place& place);
 

@@ -7,7 +7,7 @@
 #include "loopsmith/runtime/error_text.h"
 #include "loopsmith/runtime/ndarray.h"
 #include "loopsmith/runtime/signature.h"
-#include "loopsmith/runtime/test_support.h"
+#include "loopsmith/runtime/testing/error_of.h"
 
 namespace loopsmith {
 namespace {

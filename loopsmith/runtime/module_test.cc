@@ -9,7 +9,7 @@
 
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/runtime/ndarray.h"
-#include "loopsmith/runtime/test_support.h"
+#include "loopsmith/runtime/testing/error_of.h"
 
 namespace loopsmith {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "loopsmith/runtime/test_support.h"
+#include "loopsmith/runtime/testing/error_of.h"
 
 namespace loopsmith {
 namespace {

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# Exported kernels contain a part of the runtime: what a kernel and a host in plain C reach. This test
+# links it into a shared object by itself and keeps it small.
+if(LOOPSMITH_BUILD_TESTS AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  add_library(kernel_runtime_probe MODULE ${PROJECT_SOURCE_DIR}/loopsmith/runtime/c_abi_test.c)
+  target_link_libraries(kernel_runtime_probe PRIVATE loopsmith_runtime)
+  set_target_properties(kernel_runtime_probe PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_options(
+    kernel_runtime_probe PRIVATE LINKER:--gc-sections LINKER:--exclude-libs,ALL LINKER:--strip-all
+                                 LINKER:-z,defs LINKER:-u,ls_check_arguments)
+  add_test(NAME runtime.what_kernels_contain_is_below_100_kB
+           COMMAND ${CMAKE_COMMAND} -DFILE=$<TARGET_FILE:kernel_runtime_probe> -DLIMIT=100000 -P
+                   ${CMAKE_CURRENT_LIST_DIR}/check_size.cmake)
+endif()

@@ -9,11 +9,6 @@
 namespace loopsmith {
 namespace arith {
 
-Term Engine::simplify(Term term, int steps) {
-  (void)steps;
-  return rewriter.simplify(term);
-}
-
 /// What memory holds may change before the scope ends, so such a condition is left out.
 void Engine::assume(Term condition) {
   const TermNode node = knowledge.terms[condition];
@@ -21,7 +16,7 @@ void Engine::assume(Term condition) {
     assume(node.a);
     assume(node.b);
   } else if (!node.reads_memory) {
-    rewriter.assume(condition);
+    simplifier.assume(condition);
   }
 }
 
@@ -69,7 +64,7 @@ std::pair<Term, bool> variable_term(arith::Engine& engine, const Ptr<Var>& var) 
 
 void Analyzer::bind(const Ptr<Var>& var, const Expr& value, bool override) {
   const auto [variable, is_new] = variable_term(*engine_, var);
-  const Term simple = engine_->simplify(engine_->read(value), 2);
+  const Term simple = engine_->simplifier.simplify(engine_->read(value), 2);
   arith::Facts& facts = engine_->knowledge.facts;
   const Fact* known = facts.find(variable);
   check(override || !known || known->value == Term::none || known->value == simple, "arith",
@@ -83,8 +78,8 @@ void Analyzer::bind(const Ptr<Var>& var, const Ptr<Range>& range, bool override)
   if (is_const_int(range->extent, 1)) return bind(var, range->min, override);
   const auto [variable, is_new] = variable_term(*engine_, var);
   const Expr last = range->min + range->extent - const_of(range->extent.dtype(), 1);
-  const Term low = engine_->simplify(engine_->read(range->min), 2);
-  const Term high = engine_->simplify(engine_->read(last), 2);
+  const Term low = engine_->simplifier.simplify(engine_->read(range->min), 2);
+  const Term high = engine_->simplifier.simplify(engine_->read(last), 2);
   arith::Knowledge& knowledge = engine_->knowledge;
   const Fact* known = knowledge.facts.find(variable);
   check(
@@ -128,23 +123,25 @@ ConstraintScope Analyzer::constraint_scope(const Expr& condition) {
 
 Expr Analyzer::simplify(const Expr& expr, int steps) {
   const Term term = engine_->read(expr);
-  const Term result = engine_->simplify(term, steps);
+  const Term result = engine_->simplifier.simplify(term, steps);
   return result == term ? expr : engine_->write(result);
 }
 
 Expr Analyzer::rewrite_simplify(const Expr& expr) {
   const Term term = engine_->read(expr);
-  const Term result = engine_->rewriter.simplify(term);
+  const Term result = engine_->simplifier.rewrite_simplify(term);
   return result == term ? expr : engine_->write(result);
 }
 
 Expr Analyzer::canonical_simplify(const Expr& expr) {
-  return rewrite_simplify(expr);
+  const Term term = engine_->read(expr);
+  const Term result = engine_->simplifier.canonical_simplify(term);
+  return result == term ? expr : engine_->write(result);
 }
 
 bool Analyzer::can_prove(const Expr& condition, ProofStrength strength) {
   (void)strength;
-  const Term result = engine_->simplify(engine_->read(condition), 2);
+  const Term result = engine_->simplifier.simplify(engine_->read(condition), 2);
   return engine_->knowledge.terms.is_constant(result) &&
          engine_->knowledge.terms[result].value != 0;
 }

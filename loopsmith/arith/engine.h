@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "loopsmith/arith/rewrite_simplify.h"
+#include "loopsmith/arith/simplifier.h"
 
 namespace loopsmith::arith {
 
@@ -11,11 +11,10 @@ namespace loopsmith::arith {
 class Engine {
  public:
   Knowledge knowledge;
-  RewriteSimplifier rewriter{knowledge};
+  Simplifier simplifier{knowledge};
 
   Term read(const Expr& expr) { return knowledge.terms.intern(expr); }
   Expr write(Term term) { return knowledge.terms.to_expr(term); }
-  Term simplify(Term term, int steps);
 
   void enter(const Expr& condition);
   void leave();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/arith/rewrite_simplify.h"
+#include "loopsmith/arith/simplifier.h"
 
 namespace loopsmith::arith {
 namespace {
@@ -23,8 +23,7 @@ std::optional<std::int64_t> fold_constants(Kind kind, DataType type, std::int64_
                                            std::int64_t right) {
   const Wide a = whole(type, left);
   const Wide b = whole(type, right);
-  const bool is_division = kind >= Kind::div && kind <= Kind::floormod;
-  if (is_division && b == 0) return std::nullopt;
+  if (is_division(kind) && b == 0) return std::nullopt;
   const auto floor = [&] { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); };
   switch (kind) {
     case Kind::add: return in_type(type, a + b);

@@ -19,7 +19,9 @@ bool is_within(const ConstIntBound& inner, const ConstIntBound& outer) {
 ConstIntBound in_type(DataType type, const ConstIntBound& exact) {
   if (type.is_index()) return exact;
   const ConstIntBound all = all_of(type);
-  return is_within(exact, all) ? exact : all;
+  // An infinite end of a uint64 may be past the largest.
+  const bool may_wrap = !is_within(exact, all) || (type.is_uint() && exact.max_value == pos_inf);
+  return may_wrap ? all : exact;
 }
 
 ConstIntBound bound_of_constant(const TermNode& node) {
@@ -233,6 +235,10 @@ std::int64_t Knowledge::largest_difference(Term a, Term b) {
   if (chained == pos_inf) return direct.max_value;
   const ConstIntBound offset = subtract(point(from.offset), point(to.offset));
   return std::min(direct.max_value, add(point(chained), offset).max_value);
+}
+
+bool fits(DataType type, std::int64_t value) {
+  return type.element() == u64 || all_of(type).contains(value);
 }
 
 Offset split_offset(const Terms& terms, Term term) {

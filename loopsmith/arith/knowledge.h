@@ -57,6 +57,9 @@ class Knowledge {
   Memo<ModularSet> modulars_;
 };
 
+/// True when an integer type has the value.
+bool fits(DataType type, std::int64_t value);
+
 /// `term` as rest + offset, where the offset is a constant.
 struct Offset {
   Term rest;

@@ -249,8 +249,8 @@ std::optional<std::int64_t> constant_value(const Atom* atom, const Binding& bind
   // Where constants wrap, they do so in 64 bits, and are cut to their type when they are made.
   const bool may_wrap = types_of(binding.operand_type) == Types::narrow;
   std::int64_t result = 0;
-  const bool is_division = atom->kind >= Kind::div && atom->kind <= Kind::floormod;
-  if (is_division && (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min()))) {
+  if (is_division(atom->kind) &&
+      (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min()))) {
     return std::nullopt;
   }
   switch (atom->kind) {

@@ -53,6 +53,9 @@ inline constexpr std::size_t kind_count = static_cast<std::size_t>(Kind::load) +
 constexpr bool is_binary(Kind kind) {
   return kind >= Kind::add && kind <= Kind::or_;
 }
+constexpr bool is_division(Kind kind) {
+  return kind >= Kind::div && kind <= Kind::floormod;
+}
 constexpr bool is_comparison(Kind kind) {
   return kind >= Kind::eq && kind <= Kind::le;
 }
@@ -85,6 +88,8 @@ class Terms {
     recent_.clear();
     return read(expr);
   }
+  /// The same for a part of an expression that was interned before.
+  Term read(const Expr& expr);
   /// An expression of the term: the one it was read from, if any.
   Expr to_expr(Term term);
 
@@ -110,7 +115,6 @@ class Terms {
   }
 
  private:
-  Term read(const Expr& expr);
   Term read_node(const ExprBase& node);
   Term read_leaf(const ExprBase& node, Kind kind);
   Term read_call(const Call& node);

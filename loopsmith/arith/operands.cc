@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simplifying operands first: what the two simplifiers have in common.
+#include "loopsmith/arith/simplifier.h"
+#include "loopsmith/ir/operators.h"
+
+namespace loopsmith::arith {
+
+Term Simplifier::simplify_operands(Term term, Recurse recurse) {
+  const TermNode node = terms_[term];
+  if (node.kind == Kind::and_ || node.kind == Kind::or_) return simplify_logic(node, recurse);
+  if (is_binary(node.kind)) {
+    const Term a = (this->*recurse)(node.a);
+    Term b = (this->*recurse)(node.b);
+    // Where facts make a divisor 0, nothing is evaluated; a written 0 would be refused later.
+    if (is_division(node.kind) && terms_.is_constant(b, 0)) b = node.b;
+    return combine(node.kind, node.type, a, b);
+  }
+  switch (node.kind) {
+    case Kind::variable: {
+      const Fact* fact = knowledge_.facts.find(term);
+      return fact && fact->value != Term::none ? (this->*recurse)(fact->value) : decide(term);
+    }
+    case Kind::not_: return combine(Kind::not_, node.type, (this->*recurse)(node.a));
+    case Kind::select:
+    case Kind::if_then_else: return simplify_choice(node, recurse);
+    case Kind::cast: return simplify_cast(node, recurse);
+    case Kind::ramp: {
+      const Term base = (this->*recurse)(node.a);
+      return combine(Kind::ramp, node.type, base, (this->*recurse)(node.b));
+    }
+    case Kind::broadcast: return combine(Kind::broadcast, node.type, (this->*recurse)(node.a));
+    case Kind::call:
+    case Kind::load: return simplify_call(term, recurse);
+    case Kind::other: return simplify_other(term, recurse);
+    default: return term;
+  }
+}
+
+Term Simplifier::simplify_choice(const TermNode& node, Recurse recurse) {
+  const Term condition = (this->*recurse)(node.a);
+  const auto branch = [&](Term value, Term holds) {
+    const Facts::Mark mark = knowledge_.facts.mark();
+    assume(holds);
+    const Term result = (this->*recurse)(value);
+    knowledge_.facts.restore(mark);
+    return result;
+  };
+  if (terms_.is_constant(condition))
+    return (this->*recurse)(terms_[condition].value ? node.b : node.c);
+  const bool is_scalar = terms_.type(condition).is_scalar();
+  const Term yes = is_scalar ? branch(node.b, condition) : (this->*recurse)(node.b);
+  const Term no = is_scalar ? branch(node.c, negated(condition)) : (this->*recurse)(node.c);
+  return combine(node.kind, node.type, condition, yes, no);
+}
+
+/// The right side is only of interest where the left one leaves it open.
+Term Simplifier::simplify_logic(const TermNode& node, Recurse recurse) {
+  const Term left = (this->*recurse)(node.a);
+  if (terms_.is_constant(left) || !node.type.is_scalar() || node.has_effect) {
+    return combine(node.kind, node.type, left, (this->*recurse)(node.b));
+  }
+  const Facts::Mark mark = knowledge_.facts.mark();
+  assume(node.kind == Kind::and_ ? left : negated(left));
+  const Term right = (this->*recurse)(node.b);
+  knowledge_.facts.restore(mark);
+  return combine(node.kind, node.type, left, right);
+}
+
+Term Simplifier::simplify_cast(const TermNode& node, Recurse recurse) {
+  const Term value = (this->*recurse)(node.a);
+  const TermNode& inner = terms_[value];
+  if (inner.type == node.type) return value;
+  if (inner.kind == Kind::constant && node.type.is_integer()) {
+    if (node.type.is_bool()) return terms_.boolean_of(inner.value != 0, node.type.lanes);
+    return terms_.constant(node.type, wrap_to(node.type, inner.value));
+  }
+  // A cast to a type that holds all values, and on to another: one cast.
+  if (inner.kind == Kind::cast && node.type.is_integer()) {
+    const DataType from = terms_.type(inner.a);
+    const ConstIntBound all = all_of(inner.type);
+    const ConstIntBound values = knowledge_.bound(inner.a);
+    if (from.is_integer() && !inner.type.is_bool() && values.min_value >= all.min_value &&
+        values.max_value <= all.max_value) {
+      return from == node.type ? inner.a : decide(terms_.make(Kind::cast, node.type, inner.a));
+    }
+  }
+  if (inner.kind == Kind::broadcast) {
+    const Term scalar = terms_.make(Kind::cast, node.type.element(), inner.a);
+    return combine(Kind::broadcast, node.type, (this->*recurse)(scalar));
+  }
+  return decide(terms_.make(Kind::cast, node.type, value));
+}
+
+Term Simplifier::simplify_call(Term term, Recurse recurse) {
+  const TermNode node = terms_[term];
+  std::vector<Term> arguments(terms_.arguments(term).begin(), terms_.arguments(term).end());
+  for (Term& argument : arguments) argument = (this->*recurse)(argument);
+  if (node.kind == Kind::load) return decide(terms_.with_arguments(term, arguments));
+
+  const Op call = terms_.op(term);
+  if (call == op("likely") && terms_.is_constant(arguments[0])) return arguments[0];
+  if (arguments.size() == 2 && terms_.is_constant(arguments[1]) && node.type.is_integer() &&
+      !node.type.is_bool()) {
+    const std::int64_t operand = terms_[arguments[1]].value;
+    const bool is_shift = call == op("shift_left") || call == op("shift_right");
+    constexpr std::int64_t widest = 62;
+    if (is_shift && operand >= 0 && operand < std::min<std::int64_t>(node.type.bits - 1, widest)) {
+      const Term power = terms_.constant(node.type, std::int64_t{1} << operand);
+      return combine(call == op("shift_left") ? Kind::mul : Kind::floordiv, node.type, arguments[0],
+                     power);
+    }
+    if (call == op("bitwise_and") && operand > 0 && operand < ConstIntBound::pos_inf &&
+        (operand & (operand + 1)) == 0 && fits(node.type, operand + 1)) {
+      return combine(Kind::floormod, node.type, arguments[0],
+                     terms_.constant(node.type, operand + 1));
+    }
+  }
+  return decide(terms_.with_arguments(term, arguments));
+}
+
+Term Simplifier::simplify_other(Term term, Recurse recurse) {
+  const Expr expr = terms_.to_expr(term);
+  if (const auto* call = expr.as<Call>()) {
+    // A call with an effect: its arguments are simplified, and it is not moved or repeated.
+    Call changed = *call;
+    bool is_changed = false;
+    for (Expr& argument : changed.args) {
+      const Term before = terms_.read(argument);
+      const Term after = (this->*recurse)(before);
+      if (after == before) continue;
+      argument = terms_.to_expr(after);
+      is_changed = true;
+    }
+    return is_changed ? terms_.read(make(std::move(changed))) : term;
+  }
+  return term;
+}
+
+}  // namespace loopsmith::arith

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simplification, by the tables of rules and by canonical sums. Private to this floor.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "loopsmith/arith/knowledge.h"
+#include "loopsmith/arith/matcher.h"
+
+namespace loopsmith::arith {
+
+/// scale * ((index % upper) / lower): some digits of `index`, where `lower` divides `upper`.
+struct Piece {
+  Term index;
+  bool rounds_to_zero;  ///< Whether % and / are the truncating or the flooring ones.
+  std::int64_t lower;
+  std::int64_t upper;  ///< `no_upper`: the whole index.
+  std::int64_t scale;
+
+  static constexpr std::int64_t no_upper = ConstIntBound::pos_inf;
+  bool is_whole() const { return lower == 1 && upper == no_upper; }
+  /// True when both are the same but for their scale.
+  bool is_like(const Piece& other) const {
+    return index == other.index && rounds_to_zero == other.rounds_to_zero && lower == other.lower &&
+           upper == other.upper;
+  }
+};
+
+/// The sum of `count` pieces from `first` on, sorted by index, and `base`.
+struct Sum {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  std::int64_t base = 0;
+
+  bool is_constant() const { return count == 0; }
+};
+
+/// Simplifies terms: `rewrite` by the first rule that applies, operands first, until none does;
+/// `canonical` by turning index arithmetic into sums of pieces.
+class Simplifier {
+ public:
+  explicit Simplifier(Knowledge& knowledge) : knowledge_(knowledge), terms_(knowledge.terms) {}
+
+  /// Canonical, then `steps` times by rules and canonical in turn, until nothing changes.
+  Term simplify(Term term, int steps);
+  Term rewrite_simplify(Term term);
+  Term canonical_simplify(Term term);
+
+  /// Records that a condition holds; restoring a mark of the facts takes it back.
+  void assume(Term condition);
+
+ private:
+  /// Renews the budget of steps for a call from outside.
+  void start();
+
+  // By rules: rewrite_simplify.cc.
+  Term rewrite(Term term);
+  Term combine(Kind kind, DataType type, Term a, Term b = Term::none, Term c = Term::none);
+  Term apply_rules(const TermNode& node);
+  Term build(const Pattern::Atom* atom, const Binding& binding, DataType type);
+
+  // What both have in common; `recurse` simplifies an operand: operands.cc.
+  using Recurse = Term (Simplifier::*)(Term);
+  Term simplify_operands(Term term, Recurse recurse);
+  Term simplify_choice(const TermNode& node, Recurse recurse);
+  Term simplify_logic(const TermNode& node, Recurse recurse);
+  Term simplify_call(Term term, Recurse recurse);
+  Term simplify_cast(const TermNode& node, Recurse recurse);
+  Term simplify_other(Term term, Recurse recurse);
+
+  // What the facts decide: decide.cc.
+  Term decide(Term term);
+  Term decide_comparison(const TermNode& node);
+  Term negated(Term condition);
+
+  // What facts a condition teaches: assume.cc.
+  void assume_literal(Term condition);
+  void assume_comparison(TermNode node);
+  void assume_at_most(Term a, Term b, std::int64_t at_most);
+  void assume_congruent(Term a, Term b);
+  void assume_different(Term a, Term b);
+  void assume_bound(Term term, const ConstIntBound& bound);
+  void assume_truth(Term condition, bool truth);
+
+  // Canonical sums: canonical_simplify.cc, sums.cc.
+  Term canonical(Term term);
+  Term canonical_node(Term term);
+  Term canonical_comparison(const TermNode& node);
+  Sum sum_of(Term term);
+  Sum derive_sum(Term term);
+  Sum sum_of_whole(Term term);
+  Sum sum_of_constant(std::int64_t value);
+  std::optional<Sum> product(const TermNode& node);
+  std::optional<Sum> division(const TermNode& node);
+  std::optional<Sum> add_scaled(const Sum& a, const Sum& b, std::int64_t scale);
+  std::optional<Sum> scaled(const Sum& sum, std::int64_t factor);
+  Sum divided_exactly(const Sum& sum, std::int64_t divisor);
+  std::optional<Sum> floor_divided(DataType type, const Sum& sum, std::int64_t divisor);
+  std::optional<Sum> floor_reduced(DataType type, const Sum& sum, std::int64_t divisor);
+  std::optional<Sum> trunc_divided(DataType type, const Sum& sum, std::int64_t divisor);
+  std::optional<Sum> trunc_reduced(DataType type, const Sum& sum, std::int64_t divisor);
+  Sum sum_of_piece(const Piece& piece);
+  Sum pieces_where(const Sum& sum, std::int64_t divisor, bool divisible);
+  std::int64_t split_by_digit(const Sum& sum, std::int64_t divisor, Sum& high, Sum& low);
+  void merge_digits(std::uint32_t first);
+  ConstIntBound bound_of(const Piece& piece);
+  ConstIntBound bound_of(const Sum& sum);
+  /// The same, with what is known of the sum as a whole.
+  ConstIntBound bound_of(DataType type, const Sum& sum);
+  ModularSet modular_of(const Sum& sum);
+  Term term_of(DataType type, const Sum& sum);
+  Term term_of(DataType type, const Piece& piece);
+
+  Knowledge& knowledge_;
+  Terms& terms_;
+  Memo<Term> rewritten_;
+  Memo<Term> canonical_;
+  Memo<Sum> sums_;
+  std::vector<Piece> pieces_;
+  int nesting_ = 0;
+  std::int64_t steps_left_ = 0;
+};
+
+/// The constant that an operation gives for two constants; nothing where it overflows a type that
+/// must not, or divides by 0.
+std::optional<std::int64_t> fold_constants(Kind kind, DataType operand_type, std::int64_t a,
+                                           std::int64_t b);
+
+}  // namespace loopsmith::arith

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+// The algebra of canonical sums: addition, scaling, division by constants.
+//
+// The idea of sums of split indices is that of TVM's canonical simplifier; that pieces of one index
+// are compared digit by digit, in the mixed radix of all their bounds, is ours.
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <tuple>
+
+#include "loopsmith/arith/simplifier.h"
+
+namespace loopsmith::arith {
+namespace {
+
+using Wide = __int128;
+
+/// Longer sums are cut: what was added so far becomes one opaque index.
+constexpr std::uint32_t most_pieces = 64;
+/// Pieces of one index that are compared digit by digit.
+constexpr std::size_t most_digits = 12;
+
+auto order(const Piece& piece) {
+  return std::make_tuple(piece.index, -piece.lower, -piece.upper, piece.rounds_to_zero);
+}
+
+std::optional<std::int64_t> narrow_down(Wide value) {
+  if (value >= ConstIntBound::pos_inf || value <= ConstIntBound::neg_inf) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+std::optional<std::int64_t> scaled_sum(std::int64_t a, std::int64_t b, std::int64_t scale) {
+  return narrow_down(Wide{a} + Wide{b} * scale);
+}
+
+/// The pieces of one index, in the mixed radix of their bounds.
+class Digits {
+ public:
+  /// False when the bounds do not divide each other, or the roundings differ.
+  bool read(std::span<const Piece> pieces) {
+    const auto split = std::ranges::find_if(pieces, [](const Piece& p) { return !p.is_whole(); });
+    if (split == pieces.end()) return false;
+    index_ = split->index;
+    rounds_to_zero_ = split->rounds_to_zero;
+    for (const Piece& piece : pieces) {
+      if (!piece.is_whole() && piece.rounds_to_zero != rounds_to_zero_) return false;
+      if (!add_bound(piece.lower) || !add_bound(piece.upper)) return false;
+    }
+    std::sort(bounds_.begin(), bounds_.begin() + count_);
+    for (std::size_t k = 0; k + 1 < count_; ++k) {
+      if (bounds_[k + 1] != Piece::no_upper && bounds_[k + 1] % bounds_[k] != 0) return false;
+    }
+    for (std::size_t k = 0; k + 1 < count_; ++k) {
+      Wide total = 0;
+      for (const Piece& piece : pieces) {
+        if (piece.lower <= bounds_[k] && bounds_[k] < piece.upper) {
+          total += Wide{piece.scale} * (bounds_[k] / piece.lower);
+        }
+      }
+      const auto coefficient = narrow_down(total);
+      if (!coefficient) return false;
+      coefficients_[k] = *coefficient;
+    }
+    return true;
+  }
+
+  /// Each run of digits in their natural proportion as one piece: x % 16 and (x // 16) * 5.
+  std::size_t as_runs(std::array<Piece, most_digits>& out) const {
+    std::size_t used = 0;
+    for (std::size_t k = 0; k + 1 < count_;) {
+      std::size_t end = k + 1;
+      Wide expected = coefficients_[k];
+      while (end + 1 < count_) {
+        expected *= bounds_[end] / bounds_[end - 1];
+        if (expected != coefficients_[end]) break;
+        ++end;
+      }
+      if (coefficients_[k] != 0) out[used++] = piece(k, bounds_[end], coefficients_[k]);
+      k = end;
+    }
+    return used;
+  }
+
+  /// Every piece up to the highest bound: x and (x // 16) * 4.
+  std::size_t as_quotients(std::array<Piece, most_digits>& out) const {
+    std::size_t used = 0;
+    for (std::size_t k = 0; k + 1 < count_; ++k) {
+      const Wide below =
+          k == 0 ? Wide{0} : Wide{coefficients_[k - 1]} * (bounds_[k] / bounds_[k - 1]);
+      const auto rest = narrow_down(coefficients_[k] - below);
+      if (!rest) return most_digits + 1;
+      if (*rest != 0) out[used++] = piece(k, bounds_[count_ - 1], *rest);
+    }
+    return used;
+  }
+
+ private:
+  bool add_bound(std::int64_t bound) {
+    const auto* end = bounds_.data() + count_;
+    if (std::find(static_cast<const std::int64_t*>(bounds_.data()), end, bound) != end) return true;
+    if (count_ == most_digits) return false;
+    bounds_[count_++] = bound;
+    return true;
+  }
+  Piece piece(std::size_t k, std::int64_t upper, std::int64_t scale) const {
+    const bool is_whole = bounds_[k] == 1 && upper == Piece::no_upper;
+    return {index_, !is_whole && rounds_to_zero_, bounds_[k], upper, scale};
+  }
+
+  Term index_ = Term::none;
+  bool rounds_to_zero_ = false;
+  std::array<std::int64_t, most_digits> bounds_{};
+  std::array<std::int64_t, most_digits> coefficients_{};
+  std::size_t count_ = 0;
+};
+
+double size_of(std::span<const Piece> pieces) {
+  double total = 0;
+  for (const Piece& piece : pieces) total += std::abs(static_cast<double>(piece.scale));
+  return total;
+}
+
+/// The pieces of one index in their shortest form; gives how many they are now.
+std::size_t shorten(std::span<Piece> pieces) {
+  Digits digits;
+  if (pieces.size() > most_digits || !digits.read(pieces)) return pieces.size();
+  std::array<Piece, most_digits> runs{};
+  std::array<Piece, most_digits> quotients{};
+  const std::size_t run_count = digits.as_runs(runs);
+  const std::size_t quotient_count = digits.as_quotients(quotients);
+  const bool prefers_quotients =
+      quotient_count < run_count ||
+      (quotient_count == run_count &&
+       size_of({quotients.data(), quotient_count}) < size_of({runs.data(), run_count}));
+  const auto& best = prefers_quotients ? quotients : runs;
+  const std::size_t count = std::min(run_count, quotient_count);
+  if (count > pieces.size()) return pieces.size();
+  std::copy_n(best.begin(), count, pieces.begin());
+  std::sort(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(count),
+            [](const Piece& a, const Piece& b) { return order(a) < order(b); });
+  return count;
+}
+
+}  // namespace
+
+/// Shortens each index's pieces in the sum that starts at `first` and ends the pool.
+void Simplifier::merge_digits(std::uint32_t first) {
+  std::size_t kept = first;
+  for (std::size_t i = first; i < pieces_.size();) {
+    std::size_t end = i + 1;
+    while (end < pieces_.size() && pieces_[end].index == pieces_[i].index) ++end;
+    std::size_t count = end - i;
+    if (count > 1) count = shorten({pieces_.data() + i, count});
+    for (std::size_t k = 0; k < count; ++k) pieces_[kept++] = pieces_[i + k];
+    i = end;
+  }
+  pieces_.resize(kept);
+}
+
+std::optional<Sum> Simplifier::add_scaled(const Sum& a, const Sum& b, std::int64_t scale) {
+  const auto base = scaled_sum(a.base, b.base, scale);
+  if (!base || a.count + b.count > most_pieces) return std::nullopt;
+  Sum result{static_cast<std::uint32_t>(pieces_.size()), 0, *base};
+  pieces_.reserve(pieces_.size() + a.count + b.count);
+  std::uint32_t i = a.first;
+  std::uint32_t j = b.first;
+  const std::uint32_t a_end = a.first + a.count;
+  const std::uint32_t b_end = b.first + b.count;
+  bool shares_index = false;
+  while (i < a_end || j < b_end) {
+    const bool takes_a = j == b_end || (i < a_end && order(pieces_[i]) <= order(pieces_[j]));
+    Piece piece = takes_a ? pieces_[i++] : pieces_[j++];
+    std::optional<std::int64_t> total = takes_a ? piece.scale : scaled_sum(0, piece.scale, scale);
+    if (takes_a && j < b_end && piece.is_like(pieces_[j])) {
+      total = scaled_sum(piece.scale, pieces_[j++].scale, scale);
+    }
+    if (!total) {
+      pieces_.resize(result.first);
+      return std::nullopt;
+    }
+    if (*total == 0) continue;
+    piece.scale = *total;
+    shares_index |= pieces_.size() > result.first && pieces_.back().index == piece.index;
+    pieces_.push_back(piece);
+  }
+  if (shares_index) merge_digits(result.first);
+  result.count = static_cast<std::uint32_t>(pieces_.size()) - result.first;
+  return result;
+}
+
+std::optional<Sum> Simplifier::scaled(const Sum& sum, std::int64_t factor) {
+  if (factor == 0) return Sum{};
+  if (factor == 1) return sum;
+  return add_scaled(Sum{}, sum, factor);
+}
+
+/// Of a sum whose scales and base `divisor` divides.
+Sum Simplifier::divided_exactly(const Sum& sum, std::int64_t divisor) {
+  if (divisor == 1) return sum;
+  Sum result{static_cast<std::uint32_t>(pieces_.size()), sum.count, sum.base / divisor};
+  for (std::uint32_t i = 0; i < sum.count; ++i) {
+    Piece piece = pieces_[sum.first + i];
+    piece.scale /= divisor;
+    pieces_.push_back(piece);
+  }
+  return result;
+}
+
+/// The pieces whose scale `divisor` divides, or the others; without the base.
+Sum Simplifier::pieces_where(const Sum& sum, std::int64_t divisor, bool divisible) {
+  Sum result{static_cast<std::uint32_t>(pieces_.size()), 0, 0};
+  for (std::uint32_t i = 0; i < sum.count; ++i) {
+    const Piece piece = pieces_[sum.first + i];
+    if ((piece.scale % divisor == 0) == divisible) pieces_.push_back(piece);
+  }
+  result.count = static_cast<std::uint32_t>(pieces_.size()) - result.first;
+  return result;
+}
+
+Sum Simplifier::sum_of_piece(const Piece& piece) {
+  pieces_.push_back(piece);
+  return {static_cast<std::uint32_t>(pieces_.size()) - 1, 1, 0};
+}
+
+ConstIntBound Simplifier::bound_of(const Piece& piece) {
+  ConstIntBound bound = knowledge_.bound(piece.index);
+  if (piece.upper != Piece::no_upper) {
+    bound = piece.rounds_to_zero ? trunc_modulo(bound, point(piece.upper))
+                                 : floor_modulo(bound, point(piece.upper));
+  }
+  if (piece.lower != 1) {
+    bound = piece.rounds_to_zero ? trunc_divide(bound, point(piece.lower))
+                                 : floor_divide(bound, point(piece.lower));
+  }
+  return piece.scale == 1 ? bound : multiply(bound, point(piece.scale));
+}
+
+ConstIntBound Simplifier::bound_of(const Sum& sum) {
+  ConstIntBound total = point(sum.base);
+  for (std::uint32_t i = 0; i < sum.count; ++i)
+    total = add(total, bound_of(pieces_[sum.first + i]));
+  return total;
+}
+
+ConstIntBound Simplifier::bound_of(DataType type, const Sum& sum) {
+  const ConstIntBound bound = bound_of(sum);
+  if (knowledge_.facts.empty() || sum.count < 2) return bound;
+  const Term varying = term_of(type, Sum{sum.first, sum.count, 0});
+  if (varying == Term::none) return bound;
+  const ConstIntBound both = intersect(bound, add(knowledge_.bound(varying), point(sum.base)));
+  return both.is_empty() ? bound : both;
+}
+
+ModularSet Simplifier::modular_of(const Sum& sum) {
+  ModularSet total = modular(0, sum.base);
+  for (std::uint32_t i = 0; i < sum.count; ++i) {
+    const Piece& piece = pieces_[sum.first + i];
+    ModularSet set = piece.is_whole() ? knowledge_.modular(piece.index) : ModularSet{};
+    if (!piece.rounds_to_zero && !piece.is_whole()) {
+      set = knowledge_.modular(piece.index);
+      if (piece.upper != Piece::no_upper) set = floor_modulo(set, piece.upper);
+      set = floor_divide(set, piece.lower);
+    }
+    total = add(total, multiply(set, modular(0, piece.scale)));
+  }
+  return total;
+}
+
+/// Looks for a place value g that divides `divisor`, such that sum = high * g + low, 0 <= low < g.
+/// The largest one is taken.
+std::int64_t Simplifier::split_by_digit(const Sum& sum, std::int64_t divisor, Sum& high, Sum& low) {
+  std::array<std::int64_t, 8> places{};
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < sum.count && count < places.size(); ++i) {
+    const std::int64_t place = std::gcd(divisor, pieces_[sum.first + i].scale);
+    if (place > 1) places[count++] = place;
+  }
+  std::sort(places.begin(), places.begin() + count, std::greater<>());
+  const auto* end = std::unique(places.begin(), places.begin() + count);
+  for (const auto* place = places.begin(); place != end; ++place) {
+    low = pieces_where(sum, *place, false);
+    low.base = floor_remainder(sum.base, *place);
+    const ConstIntBound range = bound_of(low);
+    if (range.min_value < 0 || range.max_value >= *place) continue;
+    high = pieces_where(sum, *place, true);
+    high.base = sum.base - low.base;
+    high = divided_exactly(high, *place);
+    return *place;
+  }
+  return 0;
+}
+
+std::optional<Sum> Simplifier::floor_divided(DataType type, const Sum& sum, std::int64_t divisor) {
+  if (divisor == 1) return sum;
+  Sum rest = pieces_where(sum, divisor, false);
+  Sum exact = pieces_where(sum, divisor, true);
+  // A constant below the divisor stays inside, as it was written: (n - 1) // 4.
+  exact.base =
+      rest.count == 0 ? floor_quotient(sum.base, divisor) * divisor : sum.base / divisor * divisor;
+  rest.base = sum.base - exact.base;
+  exact = divided_exactly(exact, divisor);
+  if (rest.count == 0) return exact;
+
+  const ConstIntBound range = bound_of(rest);
+  const bool is_finite =
+      range.min_value != ConstIntBound::neg_inf && range.max_value != ConstIntBound::pos_inf;
+  if (is_finite) {
+    const std::int64_t quotient = floor_quotient(range.min_value, divisor);
+    if (quotient == floor_quotient(range.max_value, divisor)) {
+      return add_scaled(exact, Sum{0, 0, quotient}, 1);
+    }
+  }
+  Sum high;
+  Sum low;
+  if (const std::int64_t place = split_by_digit(rest, divisor, high, low)) {
+    const auto quotient = floor_divided(type, high, divisor / place);
+    return quotient ? add_scaled(exact, *quotient, 1) : std::nullopt;
+  }
+  Piece piece = pieces_[rest.first];
+  if (rest.count == 1 && rest.base == 0 && piece.scale == 1 && !piece.rounds_to_zero) {
+    const auto lower = narrow_down(Wide{piece.lower} * divisor);
+    if (lower && (piece.upper == Piece::no_upper || piece.upper % *lower == 0)) {
+      piece.lower = *lower;
+      return add_scaled(exact, sum_of_piece(piece), 1);
+    }
+  }
+  const Term index = term_of(type, rest);
+  if (index == Term::none) return std::nullopt;
+  return add_scaled(exact, sum_of_piece({index, false, divisor, Piece::no_upper, 1}), 1);
+}
+
+std::optional<Sum> Simplifier::floor_reduced(DataType type, const Sum& sum, std::int64_t divisor) {
+  if (divisor == 1) return Sum{};
+  Sum rest = pieces_where(sum, divisor, false);
+  for (std::uint32_t i = 0; i < rest.count; ++i) pieces_[rest.first + i].scale %= divisor;
+  rest.base = rest.count == 0 ? floor_remainder(sum.base, divisor) : sum.base % divisor;
+  if (rest.count == 0) return rest;
+
+  const ConstIntBound range = bound_of(rest);
+  const bool is_finite =
+      range.min_value != ConstIntBound::neg_inf && range.max_value != ConstIntBound::pos_inf;
+  if (is_finite) {
+    const std::int64_t quotient = floor_quotient(range.min_value, divisor);
+    if (quotient == floor_quotient(range.max_value, divisor)) {
+      const auto base = scaled_sum(rest.base, quotient, -divisor);
+      if (!base) return std::nullopt;
+      rest.base = *base;
+      return rest;
+    }
+  }
+  Sum high;
+  Sum low;
+  if (const std::int64_t place = split_by_digit(rest, divisor, high, low)) {
+    const auto remainder = floor_reduced(type, high, divisor / place);
+    return remainder ? add_scaled(low, *remainder, place) : std::nullopt;
+  }
+  Piece piece = pieces_[rest.first];
+  if (rest.count == 1 && rest.base == 0 && piece.scale == 1 && !piece.rounds_to_zero) {
+    const auto upper = narrow_down(Wide{piece.lower} * divisor);
+    if (upper && (piece.upper == Piece::no_upper || piece.upper % *upper == 0)) {
+      piece.upper = *upper;
+      return sum_of_piece(piece);
+    }
+  }
+  const Term index = term_of(type, rest);
+  if (index == Term::none) return std::nullopt;
+  return sum_of_piece({index, false, 1, divisor, 1});
+}
+
+std::optional<Sum> Simplifier::trunc_divided(DataType type, const Sum& sum, std::int64_t divisor) {
+  const ConstIntBound range = bound_of(sum);
+  if (range.min_value >= 0) return floor_divided(type, sum, divisor);
+  if (range.max_value <= 0) {
+    const auto opposite = scaled(sum, -1);
+    const auto quotient = opposite ? floor_divided(type, *opposite, divisor) : std::nullopt;
+    return quotient ? scaled(*quotient, -1) : std::nullopt;
+  }
+  if (sum.base % divisor == 0 && pieces_where(sum, divisor, false).count == 0) {
+    return divided_exactly(sum, divisor);
+  }
+  Piece piece = pieces_[sum.first];
+  if (sum.count == 1 && sum.base == 0 && piece.scale == 1 &&
+      (piece.rounds_to_zero || piece.is_whole())) {
+    const auto lower = narrow_down(Wide{piece.lower} * divisor);
+    if (lower && (piece.upper == Piece::no_upper || piece.upper % *lower == 0)) {
+      piece.lower = *lower;
+      piece.rounds_to_zero = true;
+      if (piece.lower == piece.upper) return Sum{};
+      return sum_of_piece(piece);
+    }
+  }
+  const Term index = term_of(type, sum);
+  if (index == Term::none) return std::nullopt;
+  return sum_of_piece({index, true, divisor, Piece::no_upper, 1});
+}
+
+std::optional<Sum> Simplifier::trunc_reduced(DataType type, const Sum& sum, std::int64_t divisor) {
+  const ConstIntBound range = bound_of(sum);
+  if (range.min_value >= 0) return floor_reduced(type, sum, divisor);
+  if (range.max_value <= 0) {
+    const auto opposite = scaled(sum, -1);
+    const auto remainder = opposite ? floor_reduced(type, *opposite, divisor) : std::nullopt;
+    return remainder ? scaled(*remainder, -1) : std::nullopt;
+  }
+  if (sum.base % divisor == 0 && pieces_where(sum, divisor, false).count == 0) return Sum{};
+  Piece piece = pieces_[sum.first];
+  if (sum.count == 1 && sum.base == 0 && piece.scale == 1 &&
+      (piece.rounds_to_zero || piece.is_whole())) {
+    const auto upper = narrow_down(Wide{piece.lower} * divisor);
+    if (upper && (piece.upper == Piece::no_upper || piece.upper % *upper == 0)) {
+      piece.upper = *upper;
+      piece.rounds_to_zero = true;
+      return sum_of_piece(piece);
+    }
+  }
+  const Term index = term_of(type, sum);
+  if (index == Term::none) return std::nullopt;
+  return sum_of_piece({index, true, 1, divisor, 1});
+}
+
+Term Simplifier::term_of(DataType type, const Piece& piece) {
+  Term term = piece.index;
+  if (piece.upper != Piece::no_upper) {
+    term = terms_.make(piece.rounds_to_zero ? Kind::mod : Kind::floormod, type, term,
+                       terms_.constant(type, piece.upper));
+  }
+  if (piece.lower != 1) {
+    term = terms_.make(piece.rounds_to_zero ? Kind::div : Kind::floordiv, type, term,
+                       terms_.constant(type, piece.lower));
+  }
+  return piece.scale == 1 ? term
+                          : terms_.make(Kind::mul, type, term, terms_.constant(type, piece.scale));
+}
+
+/// What is added first, then what is subtracted; none when a constant does not fit the type.
+Term Simplifier::term_of(DataType type, const Sum& sum) {
+  const ConstIntBound all = all_of(type);
+  const auto fits = [&](std::int64_t value) { return all.contains(value) && all.contains(-value); };
+  Term total = Term::none;
+  const auto accumulate = [&](Kind kind, Term term) {
+    total = total == Term::none ? term : terms_.make(kind, type, total, term);
+  };
+  bool has_negative = false;
+  for (std::uint32_t i = 0; i < sum.count; ++i) {
+    const Piece piece = pieces_[sum.first + i];
+    const bool upper_fits = piece.upper == Piece::no_upper || fits(piece.upper);
+    if (!fits(piece.scale) || !fits(piece.lower) || !upper_fits) return Term::none;
+    if (piece.scale > 0) accumulate(Kind::add, term_of(type, piece));
+    has_negative |= piece.scale < 0;
+  }
+  if (!fits(sum.base)) return Term::none;
+  if (sum.base > 0 || (sum.base == 0 && sum.count == 0)) {
+    accumulate(Kind::add, terms_.constant(type, sum.base));
+  }
+  for (std::uint32_t i = 0; i < sum.count && has_negative; ++i) {
+    Piece piece = pieces_[sum.first + i];
+    if (piece.scale >= 0) continue;
+    // The first of a sum that only subtracts stays as it is: x * -1.
+    if (total != Term::none) piece.scale = -piece.scale;
+    accumulate(Kind::sub, term_of(type, piece));
+  }
+  if (sum.base < 0) {
+    const bool is_alone = total == Term::none;
+    accumulate(Kind::sub, terms_.constant(type, is_alone ? sum.base : -sum.base));
+  }
+  return total;
+}
+
+}  // namespace loopsmith::arith

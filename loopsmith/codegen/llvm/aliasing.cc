@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "loopsmith/codegen/signature.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::detail {
@@ -16,12 +17,6 @@ constexpr std::int64_t own_alignment = 64;
 constexpr std::size_t most_scopes = 64;
 
 }  // namespace
-
-std::int64_t required_alignment(const Buffer& buffer) {
-  if (buffer.data_alignment > own_alignment) return buffer.data_alignment;
-  const int bytes = buffer.dtype.element().bytes();
-  return bytes & -bytes;
-}
 
 Aliasing::Aliasing(const PrimFunc& func, llvm::LLVMContext& context) {
   find_memory(func);

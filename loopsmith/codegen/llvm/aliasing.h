@@ -42,9 +42,4 @@ class Aliasing {
   llvm::MDNode* empty_ = nullptr;
 };
 
-/// How the data of a parameter's buffer must be aligned, in bytes. The default, 64, is what we give
-/// memory of our own; from others we ask the alignment of an element, and more only where a buffer
-/// says more.
-std::int64_t required_alignment(const Buffer& buffer);
-
 }  // namespace loopsmith::detail

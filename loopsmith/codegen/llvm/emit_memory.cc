@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "loopsmith/codegen/llvm/emitter.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/support/deep_call.h"
 
 namespace loopsmith::detail {
@@ -37,9 +38,16 @@ const Expr& first_of(const Expr& indices) {
 
 }  // namespace
 
+/// One index for a buffer of any number of axes, row-major.
+Expr flat_index(const Buffer& buffer, const std::vector<Expr>& indices) {
+  Expr flat = indices.empty() ? Expr(0) : indices[0];
+  for (std::size_t i = 1; i < indices.size(); ++i) flat = flat * buffer.shape[i] + indices[i];
+  return flat;
+}
+
 Emitter::Access Emitter::access(const Ptr<Buffer>& buffer) {
   const DataType element = buffer->dtype.element();
-  check(buffer->shape.size() == 1, "codegen", "buffer {} was not flattened", buffer->name);
+  check(buffer->strides.empty(), "codegen", "buffer {} was not flattened", buffer->name);
   require(!is_packed(element) || 8 % element.bits == 0, ErrorKind::type_mismatch, "packed_bits",
           hint("store it as a type of 1, 2, 4 or 8 bits"), {},
           "buffer {}: elements of {} do not fill bytes", buffer->name, to_string(element));
@@ -178,7 +186,7 @@ llvm::Value* Emitter::mask_of(const Expr& predicate, int group) {
 
 llvm::Value* Emitter::load(const BufferLoad& load) {
   const Access from = access(load.buffer);
-  const Expr& indices = load.indices[0];
+  const Expr indices = flat_index(*load.buffer, load.indices);
   const int group = load.buffer->dtype.lanes;
   const int lanes = indices.dtype().lanes;
   if (is_packed(from.element)) return load_each(load);
@@ -212,7 +220,7 @@ llvm::Value* Emitter::load(const BufferLoad& load) {
 
 void Emitter::store(const BufferStore& store) {
   const Access to = access(store.buffer);
-  const Expr& indices = store.indices[0];
+  const Expr indices = flat_index(*store.buffer, store.indices);
   const int group = store.buffer->dtype.lanes;
   const int lanes = indices.dtype().lanes;
   llvm::Value* stored = value(store.value);
@@ -246,8 +254,10 @@ void Emitter::store_if(const BufferStore& store, llvm::Value* value) {
   llvm::BasicBlock* end = new_block("end");
   branch_if(store.predicate, yes, end);
   ir_.SetInsertPoint(yes);
-  in_branch(
-      [&] { store_contiguous(access(store.buffer), index(store.indices[0]), value, nullptr); });
+  in_branch([&] {
+    store_contiguous(access(store.buffer), index(flat_index(*store.buffer, store.indices)), value,
+                     nullptr);
+  });
   ir_.CreateBr(end);
   ir_.SetInsertPoint(end);
 }
@@ -298,11 +308,12 @@ Index Emitter::index(const Expr& expr) {
 
 llvm::Value* Emitter::address_of(const Call& call) {
   const auto* load = call.args[0].as<BufferLoad>();
-  require(load && load->indices[0].dtype().is_scalar(), ErrorKind::type_mismatch,
+  require(load && load->dtype.lanes == load->buffer->dtype.lanes, ErrorKind::type_mismatch,
           "address_of_element", hint("write address_of(A[i])"), call.span,
           "address_of: the argument is not one element of a buffer");
   const int group = load->buffer->dtype.lanes;
-  return element_address(access(load->buffer), grouped(index(load->indices[0]), group), true);
+  const Index place = index(flat_index(*load->buffer, load->indices));
+  return element_address(access(load->buffer), grouped(place, group), true);
 }
 
 /// tvm_access_ptr(type, data, offset, extent, mask): the address of data[offset].

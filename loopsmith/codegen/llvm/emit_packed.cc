@@ -82,12 +82,12 @@ llvm::Value* Emitter::load_each(const BufferLoad& load) {
 void Emitter::store_each(const BufferStore& store, llvm::Value* value) {
   const Access to = access(store.buffer);
   const bool is_vector = store.value.dtype().is_vector();
-  for_each_element(store.indices[0], store.predicate, store.buffer->dtype.lanes,
-                   [&](llvm::Value* index, std::size_t element) -> llvm::Value* {
-                     store_packed(to, index,
-                                  is_vector ? ir_.CreateExtractElement(value, element) : value);
-                     return nullptr;
-                   });
+  for_each_element(
+      flat_index(*store.buffer, store.indices), store.predicate, store.buffer->dtype.lanes,
+      [&](llvm::Value* index, std::size_t element) -> llvm::Value* {
+        store_packed(to, index, is_vector ? ir_.CreateExtractElement(value, element) : value);
+        return nullptr;
+      });
 }
 
 }  // namespace loopsmith::detail

@@ -19,6 +19,9 @@
 
 namespace loopsmith::detail {
 
+/// One index for an access to a buffer of any number of axes, row-major.
+Expr flat_index(const Buffer& buffer, const std::vector<Expr>& indices);
+
 /// An integer in 64 bits, and what is known of it: |value| <= 2^bits, a multiple of `multiple`.
 ///
 /// Indices are computed so, because an address needs 64 bits, and sums that cannot overflow may be

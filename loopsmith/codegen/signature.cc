@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/codegen/signature.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith {
+namespace {
+
+constexpr std::int64_t own_alignment = 64;
+/// In the mask of `tvm_access_ptr`.
+constexpr std::int64_t may_write = 2;
+
+/// The pointers that the body may write through.
+class Written {
+ public:
+  explicit Written(const Stmt& body) {
+    pre_order_visit(body, [&](const Ref& node) {
+      if (const auto* store = node.as<BufferStore>()) add(store->buffer->data);
+      if (const auto* call = node.as<Call>()) add_arguments(*call);
+      return true;
+    });
+  }
+  bool contains(const Buffer& buffer) const { return pointers_.contains(buffer.data.get()); }
+
+ private:
+  void add(const Ref& pointer) { pointers_.insert(pointer.get()); }
+
+  /// A pointer that is handed out may be written through, unless the call says that it is not.
+  void add_arguments(const Call& call) {
+    if (call.op == op("tvm_access_ptr")) {
+      const std::int64_t* mask = as_int(call.args[4]);
+      if (!mask || (*mask & may_write) != 0) add(call.args[1]);
+      return;
+    }
+    if (call.op == op("prefetch") || call.op == op("isnullptr")) return;
+    for (const Expr& arg : call.args) {
+      const auto* load = arg.as<BufferLoad>();
+      if (load && call.op == op("address_of")) add(load->buffer->data);
+      if (arg.is<Var>()) add(arg);
+    }
+  }
+
+  std::unordered_set<const Object*> pointers_;
+};
+
+class SignatureMaker {
+ public:
+  explicit SignatureMaker(const PrimFunc& func) : func_(func), written_(func.body) {}
+
+  Signature make() {
+    spec_.name = func_.name();
+    spec_.noalias = func_.attrs.get_int("tir.noalias", 0) != 0;
+    find_symbols();
+    for (std::size_t i = 0; i < func_.params.size(); ++i) {
+      spec_.parameters.push_back(func_.buffer_map[i] ? tensor(*func_.buffer_map[i])
+                                                     : scalar(*func_.params[i]));
+    }
+    return Signature(std::move(spec_));
+  }
+
+ private:
+  /// The variables that stand alone as a size or a stride, by first occurrence.
+  void find_symbols() {
+    for (const Ptr<Buffer>& buffer : func_.buffer_map) {
+      if (!buffer) continue;
+      for (const Expr& extent : buffer->shape) add_symbol(extent);
+      for (const Expr& stride : buffer->strides) add_symbol(stride);
+    }
+  }
+
+  void add_symbol(const Expr& expr) {
+    const auto* var = expr.as<Var>();
+    if (!var || symbols_.contains(var)) return;
+    // Two variables may have one name; symbols may not.
+    std::string name = var->name;
+    for (int n = 1; names_.contains(name); ++n) name = fmt::format("{}_{}", var->name, n);
+    names_.insert(name);
+    symbols_.emplace(var, name);
+    spec_.symbols.push_back({name, max_int(var->dtype)});
+  }
+
+  ExtentRule rule(const Expr& expr) const {
+    if (const std::int64_t* value = as_int(expr)) return ExtentRule::equals(*value);
+    const auto found = symbols_.find(expr.get());
+    return found == symbols_.end() ? ExtentRule::computed() : ExtentRule::named(found->second);
+  }
+
+  Parameter tensor(const Buffer& buffer) const {
+    Parameter parameter{.name = buffer.name, .kind = LS_TENSOR, .dtype = to_dlpack(buffer.dtype)};
+    for (const Expr& extent : buffer.shape) parameter.shape.push_back(rule(extent));
+    if (!buffer.strides.empty()) {
+      parameter.strides.emplace();
+      for (const Expr& stride : buffer.strides) {
+        // With auto_broadcast the stride of a single element counts as 0; the code sees to it.
+        parameter.strides->push_back(buffer.auto_broadcast ? ExtentRule::computed() : rule(stride));
+      }
+    }
+    parameter.alignment = required_alignment(buffer);
+    parameter.writable = written_.contains(buffer);
+    return parameter;
+  }
+
+  Parameter scalar(const Var& var) const {
+    Parameter parameter{.name = var.name, .dtype = to_dlpack(var.dtype)};
+    if (var.dtype.is_handle()) {
+      parameter.kind = LS_HANDLE;
+    } else if (var.dtype.is_float()) {
+      parameter.kind = LS_FLOAT;
+    } else {
+      parameter.kind = var.dtype.is_bool() ? LS_BOOL : LS_INT;
+      const auto found = symbols_.find(&var);
+      if (found != symbols_.end()) parameter.symbol = found->second;
+    }
+    return parameter;
+  }
+
+  const PrimFunc& func_;
+  const Written written_;
+  SignatureSpec spec_;
+  std::unordered_map<const Object*, std::string> symbols_;
+  std::unordered_set<std::string> names_;
+};
+
+}  // namespace
+
+std::int64_t required_alignment(const Buffer& buffer) {
+  if (buffer.data_alignment > own_alignment) return buffer.data_alignment;
+  const int bytes = buffer.dtype.element().bytes();
+  return bytes & -bytes;
+}
+
+DLDataType to_dlpack(DataType dtype) {
+  const auto type = [&](DLDataTypeCode code, int bits) {
+    return DLDataType{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits),
+                      dtype.lanes};
+  };
+  switch (dtype.code) {
+    case TypeCode::int_: return type(kDLInt, dtype.bits);
+    case TypeCode::uint: return dtype.is_bool() ? type(kDLBool, 8) : type(kDLUInt, dtype.bits);
+    case TypeCode::float_: return type(kDLFloat, dtype.bits);
+    case TypeCode::bfloat: return type(kDLBfloat, dtype.bits);
+    case TypeCode::float8_e4m3: return type(kDLFloat8_e4m3fn, dtype.bits);
+    case TypeCode::float8_e5m2: return type(kDLFloat8_e5m2, dtype.bits);
+    case TypeCode::handle: break;
+  }
+  return type(kDLOpaqueHandle, dtype.bits);
+}
+
+Signature signature_of(const PrimFunc& func) {
+  return SignatureMaker(func).make();
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "loopsmith/ir/function.h"
+#include "loopsmith/ir/target.h"
+#include "loopsmith/runtime/module.h"
+#include "loopsmith/transform/pipeline.h"
+
+namespace loopsmith {
+
+/// What a build may do, and who watches it.
+struct BuildOptions {
+  bool contract = true;                ///< `a * b + c` may be rounded once.
+  std::vector<std::string> fast_math;  ///< What else may go; see codegen/options.h.
+  RuntimeOptions runtime;              ///< Threads and memory of the module.
+  std::function<void(const PassRecord&)> on_pass = {};  ///< Called after each pass.
+};
+
+/// The function as a code generator takes it. One that a user did not schedule (without the
+/// attribute `tir.is_scheduled`) stays so.
+Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target = Target("llvm -mcpu=native"),
+                    const BuildOptions& options = {});
+
+/// Compiles a function, or those of a module, and loads the code.
+Module build(const Ptr<PrimFunc>& func, const Target& target = Target("llvm -mcpu=native"),
+             const BuildOptions& options = {});
+Module build(const Ptr<IRModule>& module, const Target& target = Target("llvm -mcpu=native"),
+             const BuildOptions& options = {});
+
+}  // namespace loopsmith

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/driver/build.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/runtime/ndarray.h"
+#include "loopsmith/te/te.h"
+
+namespace loopsmith {
+namespace {
+
+NDArray counting(std::vector<std::int64_t> shape, float scale) {
+  NDArray array = NDArray::empty(std::move(shape));
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    array.data<float>()[i] = scale * static_cast<float>(i % 17 - 8);
+  }
+  return array;
+}
+
+std::string error_of(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(build, runs_a_matmul_of_symbolic_sizes) {
+  const Expr n = te::size_var("n"), m = te::size_var("m"), l = te::size_var("l");
+  const te::Tensor a = te::placeholder({n, l}, f32, "A"), b = te::placeholder({l, m}, f32, "B");
+  const te::IterVar k = te::reduce_axis(0, l, "k");
+  const te::Tensor c = te::compute(
+      {n, m}, [&](const Expr& i, const Expr& j) { return te::sum(a(i, k) * b(k, j), {k}); }, "C");
+  const Module module = build(te::create_prim_func({a, b, c}));
+
+  NDArray x = counting({9, 21}, 0.5F), y = counting({21, 35}, 0.25F), z = NDArray::zeros({9, 35});
+  module.entry()(x, y, z);
+  for (std::int64_t i = 0; i < 9; ++i) {
+    for (std::int64_t j = 0; j < 35; ++j) {
+      float expected = 0;
+      for (std::int64_t p = 0; p < 21; ++p) {
+        expected += x.data<float>()[i * 21 + p] * y.data<float>()[p * 35 + j];
+      }
+      EXPECT_NEAR(z.data<float>()[i * 35 + j], expected, 1e-4);
+    }
+  }
+  NDArray short_one = counting({20, 35}, 1);
+  EXPECT_EQ(error_of([&] { module.entry()(x, short_one, z); }),
+            "main: B.shape[0] is 20, not l = 21, which A.shape[1] gave\n"
+            "  hint: pass arguments whose sizes agree");
+}
+
+TEST(build, checks_sizes_that_are_expressions) {
+  const Expr n = te::size_var("n");
+  const te::Tensor a = te::placeholder({n}, f32, "A");
+  const te::Tensor b =
+      te::compute({n * 2 + 1}, [&](const Expr& i) { return a(floordiv(i, 3)); }, "B");
+  const Module module = build(te::create_prim_func({a, b}));
+  NDArray x = counting({8}, 1), right = NDArray::zeros({17}), wrong = NDArray::zeros({16});
+  module.entry()(x, right);
+  EXPECT_EQ(right.data<float>()[16], x.data<float>()[5]);
+  EXPECT_EQ(error_of([&] { module.entry()(x, wrong); }),
+            "main: B.shape[0] is 16, not 17\n  hint: pass arguments whose sizes agree");
+}
+
+TEST(build, refuses_targets_without_a_code_generator) {
+  const te::Tensor a = te::placeholder({4}, f32, "A");
+  const te::Tensor b = te::compute({4}, [&](const Expr& i) { return a(i); }, "B");
+  EXPECT_EQ(error_of([&] { build(te::create_prim_func({a, b}), Target("cuda")); }),
+            "build: code for cuda is not generated yet\n  hint: build for llvm");
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -3,18 +3,21 @@
 # What every source of ours is compiled with.
 set(LOOPSMITH_WARNINGS -Wall -Wextra -Wno-missing-field-initializers)
 
-# loopsmith_floor(name LINK floors... [LIBRARIES libraries...])
+# loopsmith_floor(name LINK floors... [LIBRARIES libraries...] [TEST_WITH floors...])
 #
 # Makes the library loopsmith_<name> of all sources in loopsmith/<name>, and the test <name>_test of all
-# *_test.cc beside them and of what they share, in testing/. The link list is the layer rule: a floor sees
-# those below it and nothing else.
+# *_test.cc beside them. What tests share stands in testing/ and is the library loopsmith_<name>_testing;
+# TEST_WITH names the floors below whose testing/ the tests use, too. The link list is the layer rule: a
+# floor sees those below it and nothing else.
 function(loopsmith_floor name)
-  cmake_parse_arguments(PARSE_ARGV 1 floor "" "" "LINK;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 floor "" "" "LINK;LIBRARIES;TEST_WITH")
   set(folder ${PROJECT_SOURCE_DIR}/loopsmith/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$|/testing/")
-  list(FILTER tests INCLUDE REGEX "_test\\.cc$|/testing/")
+  set(shared_by_tests ${tests})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER shared_by_tests INCLUDE REGEX "/testing/")
   file(GLOB_RECURSE c_tests CONFIGURE_DEPENDS ${folder}/*_test.c)
 
   set(links ${floor_LIBRARIES})
@@ -43,7 +46,17 @@ function(loopsmith_floor name)
   endif()
 
   if(LOOPSMITH_BUILD_TESTS AND tests)
+    if(shared_by_tests)
+      add_library(loopsmith_${name}_testing STATIC ${shared_by_tests})
+      target_link_libraries(loopsmith_${name}_testing PUBLIC loopsmith_${name})
+      target_compile_options(loopsmith_${name}_testing PRIVATE ${LOOPSMITH_WARNINGS})
+    endif()
     add_executable(${name}_test ${tests} ${c_tests})
+    foreach(shared IN LISTS name floor_TEST_WITH)
+      if(TARGET loopsmith_${shared}_testing)
+        target_link_libraries(${name}_test PRIVATE loopsmith_${shared}_testing)
+      endif()
+    endforeach()
     target_link_libraries(${name}_test PRIVATE loopsmith_${name} GTest::gtest_main)
     target_compile_options(
       ${name}_test PRIVATE ${LOOPSMITH_WARNINGS} $<$<COMPILE_LANGUAGE:C>:-std=c99 -pedantic-errors>)

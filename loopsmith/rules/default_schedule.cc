@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/default_schedule.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/rules/fuse_rows.h"
+#include "loopsmith/rules/inline_elementwise.h"
+#include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/strategy.h"
+
+namespace loopsmith {
+namespace {
+
+/// Fewer points than this are done before another thread has woken.
+constexpr std::int64_t fewest_parallel_points = 1 << 14;
+/// A task of a long one-dimensional loop.
+constexpr std::int64_t elements_a_task = 1 << 14;
+constexpr std::int64_t pieces_a_core = 8;
+
+ForKind kind_for(const std::vector<Nest>& nests) {
+  std::int64_t points = 0;
+  for (const Nest& nest : nests) {
+    const auto count = point_count(nest.axes);
+    if (!count) return ForKind::parallel;
+    points += *count;
+  }
+  return points < fewest_parallel_points ? ForKind::serial : ForKind::parallel;
+}
+
+/// So many of the first axes that there are enough points for all threads.
+std::size_t parallel_prefix(const std::vector<Axis>& axes, const Machine& machine) {
+  std::int64_t points = 1;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto extent = constant_extent(axes[i]);
+    if (!extent) return i + 1;
+    points *= *extent;
+    if (points >= pieces_a_core * machine.cores) return i + 1;
+  }
+  return axes.size();
+}
+
+/// Turns parallel loops inside `stmt` into serial ones: there is too little to do.
+Stmt without_threads(const Stmt& stmt) {
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& loop) -> Stmt {
+    For copy = *rewrite.children(loop);
+    if (copy.kind == ForKind::parallel) copy.kind = ForKind::serial;
+    return make(std::move(copy));
+  });
+  return rewrite(stmt);
+}
+
+std::vector<Axis> drop(const std::vector<Axis>& axes, std::size_t count) {
+  return {axes.begin() + static_cast<std::ptrdiff_t>(count), axes.end()};
+}
+
+Substitution unit_values(const std::vector<Axis>& axes) {
+  Substitution values;
+  for (const Axis& axis : axes) values[axis.var] = axis.min;
+  return values;
+}
+
+/// A nest inside the loops that `values` come from, over its remaining spatial axes.
+Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
+                const Machine& machine) {
+  if (nest.reduction().empty()) return elementwise(nest, axes, values, machine);
+  if (const auto reduction = row_reduction_of(nest)) {
+    return loops_over(axes, values, [&](const Substitution& all) {
+      return row_reduction(*reduction, lanes_of(nest, machine), all);
+    });
+  }
+  return loops_over(axes, values, [&](const Substitution& all) {
+    return seq({at(nest.init, all),
+                loops_over(nest.reduction(), all,
+                           [&](const Substitution& inside) { return at(nest.body, inside); })});
+  });
+}
+
+/// A one-dimensional nest, cut into tasks.
+Stmt long_vector(const Nest& nest, const Axis& axis, const Machine& machine) {
+  const DataType type = axis.extent.dtype();
+  const Expr size = int_imm(type, elements_a_task);
+  const auto extent = constant_extent(axis);
+  const bool exact = extent && *extent % elements_a_task == 0;
+  return loop(axis.var->name + "_p", ceildiv(axis.extent, size), ForKind::parallel,
+              [&](const Expr& piece) {
+                Axis part = axis;
+                part.min = axis.min + piece * size;
+                part.extent = exact ? size : min(size, axis.extent - piece * size);
+                return elementwise(nest, {part}, {}, machine);
+              });
+}
+
+/// True when the spatial axes, in order, are the indices of the access, and it covers the buffer:
+/// then the whole nest walks through memory from one end to the other.
+bool walks_whole(const Access& access, const std::vector<Axis>& axes) {
+  if (!access.buffer->strides.empty() || access.buffer->elem_offset.defined() ||
+      !access.buffer->axis_separators.empty() || access.indices.size() != axes.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!access.indices[i].same_as(axes[i].var) || !is_const_int(axes[i].min, 0) ||
+        !structural_equal(axes[i].extent, access.buffer->shape[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The nest over one axis and flat views of its buffers, where it walks through all of them in
+/// order. `views` gets the views.
+std::optional<Nest> flattened(const Nest& nest, std::vector<Ptr<Buffer>>& views) {
+  const std::vector<Access> accesses = accesses_in(nest);
+  const bool uniform =
+      nest.axes.size() > 1 && std::ranges::all_of(accesses, [&](const Access& access) {
+        return walks_whole(access, nest.axes);
+      });
+  const auto* only_store = nest.body.as<BufferStore>();
+  if (!uniform || !only_store) return std::nullopt;
+  bool only_as_index = true;  // the value itself does not mention an axis
+  pre_order_visit(only_store->value, [&](const Ref& ref) {
+    if (ref.is<Var>()) only_as_index = false;
+    return !ref.is<BufferLoad>();
+  });
+  if (!only_as_index) return std::nullopt;
+
+  Expr total = nest.axes[0].extent;
+  std::string name = nest.axes[0].var->name;
+  for (const Axis& axis : nest.axes | std::views::drop(1)) {
+    total = total * axis.extent;
+    name += "_" + axis.var->name;
+  }
+  Nest flat{.name = nest.name,
+            .axes = {{var(name, total.dtype()), zero_of(total.dtype()), total, false}},
+            .init = nullptr,
+            .body = nullptr};
+  std::unordered_map<Ref, Ptr<Buffer>, RefHash, RefEqual> view_of;
+  for (const Access& access : accesses) {
+    if (view_of.contains(access.buffer)) continue;
+    Buffer view = *access.buffer;
+    view.shape = {total};
+    views.push_back(make(std::move(view)));
+    view_of[access.buffer] = views.back();
+  }
+  const std::vector<Expr> index{flat.axes[0].var};
+  Rewriter rewrite;
+  rewrite.on<BufferLoad>(
+      [&](const BufferLoad& access) { return load(view_of.at(access.buffer), index); });
+  rewrite.on<BufferStore>([&](const BufferStore& access) {
+    return store(view_of.at(access.buffer), rewrite(access.value), index);
+  });
+  flat.body = rewrite(nest.body);
+  return flat;
+}
+
+Stmt single_elementwise(const Nest& nest, const Machine& machine) {
+  std::vector<Ptr<Buffer>> views;
+  const std::optional<Nest> flat = flattened(nest, views);
+  const Nest& chosen = flat ? *flat : nest;
+  const std::vector<Axis> axes = chosen.spatial();
+  Stmt result;
+  if (axes.size() == 1) {
+    result = long_vector(chosen, axes[0], machine);
+  } else {
+    std::vector<Axis> outer;
+    const std::optional<Axis> vector_axis = contiguous_axis(chosen);
+    std::ranges::copy_if(axes, std::back_inserter(outer), [&](const Axis& axis) {
+      return !vector_axis || !axis.var.same_as(vector_axis->var);
+    });
+    const std::size_t prefix = parallel_prefix(outer, machine);
+    const std::vector<Axis> threads(outer.begin(),
+                                    outer.begin() + static_cast<std::ptrdiff_t>(prefix));
+    std::vector<Axis> inner = drop(outer, prefix);
+    if (vector_axis) inner.push_back(*vector_axis);
+    result = fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
+      return elementwise(chosen, inner, values, machine);
+    });
+  }
+  for (const Ptr<Buffer>& view : views) result = make(DeclBuffer{.buffer = view, .body = result});
+  return result;
+}
+
+Stmt single_reduction(const Nest& nest, const Machine& machine) {
+  const std::vector<Axis> spatial = nest.spatial();
+  const auto points = point_count(spatial);
+  const std::optional<RowReduction> by_row = row_reduction_of(nest);
+  const std::int64_t lanes = lanes_of(nest, machine);
+  if (points && *points == 1 && by_row) return full_reduction(*by_row, lanes, unit_values(spatial));
+  const std::optional<Axis> vector_axis = contiguous_axis(nest);
+  const bool strided =
+      vector_axis && std::ranges::any_of(accesses_in(nest), [&](const Access& access) {
+        return stride_along(access, vector_axis->var) == Stride::other;
+      });
+  if (vector_axis && !(strided && by_row)) return tiled_reduction(nest, *vector_axis, machine);
+  const std::size_t prefix = parallel_prefix(spatial, machine);
+  const std::vector<Axis> threads(spatial.begin(),
+                                  spatial.begin() + static_cast<std::ptrdiff_t>(prefix));
+  return fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
+    return inner_nest(nest, drop(spatial, prefix), values, machine);
+  });
+}
+
+/// True when only nests of the group use the buffer.
+bool is_private(const Ptr<Buffer>& buffer, const std::vector<Group>& groups, const Group& group) {
+  return std::ranges::all_of(groups, [&](const Group& other) {
+    if (&other == &group) return true;
+    return std::ranges::none_of(
+        other.nests, [&](const Nest& nest) { return reads(nest, buffer) || writes(nest, buffer); });
+  });
+}
+
+/// Replaces a buffer that lives within one point of the shared axes by one without their
+/// dimensions.
+Ptr<Buffer> shrink(Group& group, const Ptr<Buffer>& buffer) {
+  std::vector<bool> kept(buffer->shape.size(), true);
+  for (const Nest& nest : group.nests) {
+    for (const Access& access : accesses_in(nest)) {
+      if (!access.buffer.same_as(buffer)) continue;
+      for (std::size_t k = 0; k < group.shared; ++k) {
+        for (std::size_t d = 0; d < kept.size(); ++d) {
+          if (access.indices[d].same_as(nest.axes[k].var)) kept[d] = false;
+        }
+      }
+    }
+  }
+  const auto keep = [&](const std::vector<Expr>& all) {
+    std::vector<Expr> some;
+    for (std::size_t d = 0; d < kept.size(); ++d) {
+      if (kept[d]) some.push_back(all[d]);
+    }
+    if (some.empty()) some.push_back(zero_of(all.empty() ? i32 : all[0].dtype()));
+    return some;
+  };
+  std::vector<Expr> shape = keep(buffer->shape);
+  if (std::ranges::none_of(kept, [](bool k) { return k; })) shape = {1};
+  const Ptr<Buffer> row =
+      decl_buffer(shape, buffer->dtype, buffer->name, std::string(buffer->scope()));
+  Rewriter rewrite;
+  rewrite.on<BufferLoad>([&](const BufferLoad& access) -> Expr {
+    const Ptr<BufferLoad> inside = rewrite.children(access);
+    return access.buffer.same_as(buffer) ? load(row, keep(inside->indices)) : Expr(inside);
+  });
+  rewrite.on<BufferStore>([&](const BufferStore& access) -> Stmt {
+    const Ptr<BufferStore> inside = rewrite.children(access);
+    return access.buffer.same_as(buffer) ? store(row, inside->value, keep(inside->indices))
+                                         : Stmt(inside);
+  });
+  for (Nest& nest : group.nests) {
+    nest.body = rewrite(nest.body);
+    if (nest.init) nest.init = rewrite(nest.init);
+  }
+  return row;
+}
+
+Stmt schedule_group(Group group, const std::vector<Ptr<Buffer>>& rows, const Machine& machine) {
+  const std::vector<Axis> shared(
+      group.nests[0].axes.begin(),
+      group.nests[0].axes.begin() + static_cast<std::ptrdiff_t>(group.shared));
+  const std::size_t prefix = parallel_prefix(shared, machine);
+  const std::vector<Axis> threads(shared.begin(),
+                                  shared.begin() + static_cast<std::ptrdiff_t>(prefix));
+  return fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& outside) {
+    return loops_over(drop(shared, prefix), outside, [&](const Substitution& values) {
+      std::vector<Stmt> parts;
+      for (const Nest& nest : group.nests) {
+        Substitution own = values;
+        for (std::size_t k = 0; k < group.shared; ++k)
+          own[nest.axes[k].var] = values.at(shared[k].var);
+        parts.push_back(inner_nest(nest, drop(nest.spatial(), group.shared), own, machine));
+      }
+      return with_buffers(group.nests[0].name + "_row", rows, seq(std::move(parts)));
+    });
+  });
+}
+
+Program program_of(const Block& root) {
+  std::vector<Stmt> statements{root.body};
+  if (const auto* sequence = root.body.as<SeqStmt>()) statements = sequence->seq;
+  Program program{.parts = {}, .locals = root.alloc_buffers};
+  for (const Stmt& statement : statements) {
+    const std::vector<Nest> nests = nests_of(statement);
+    for (const Nest& nest : nests) program.parts.push_back({.nest = nest, .opaque = nullptr});
+    if (nests.empty()) program.parts.push_back({.nest = std::nullopt, .opaque = statement});
+  }
+  return program;
+}
+
+Stmt schedule_program(Program program, Block root, const Machine& machine) {
+  inline_elementwise(program);
+  std::vector<Group> groups = fuse_rows(program);
+  std::vector<Stmt> statements;
+  for (Group& group : groups) {
+    if (group.opaque) {
+      statements.push_back(group.opaque);
+      continue;
+    }
+    const ForKind kind = kind_for(group.nests);
+    Stmt scheduled;
+    if (group.nests.size() == 1) {
+      const Nest& nest = group.nests[0];
+      scheduled = nest.reduction().empty() ? single_elementwise(nest, machine)
+                                           : single_reduction(nest, machine);
+    } else {
+      std::vector<Ptr<Buffer>> rows;
+      std::erase_if(program.locals, [&](const Ptr<Buffer>& local) {
+        const bool used_here =
+            std::ranges::any_of(group.nests, [&](const Nest& n) { return writes(n, local); });
+        if (!used_here || program.used_by_opaque(local) || !is_private(local, groups, group))
+          return false;
+        rows.push_back(shrink(group, local));
+        return true;
+      });
+      scheduled = schedule_group(group, rows, machine);
+    }
+    statements.push_back(kind == ForKind::parallel ? scheduled : without_threads(scheduled));
+  }
+  root.alloc_buffers = program.locals;
+  root.body = seq(std::move(statements));
+  return make(BlockRealize{.block = make(std::move(root))});
+}
+
+}  // namespace
+
+Ptr<PrimFunc> default_schedule(const Ptr<PrimFunc>& func, const Machine& machine) {
+  const auto* realize = func->body.as<BlockRealize>();
+  const bool has_root = realize && realize->block->iter_vars.empty() &&
+                        is_const_int(realize->predicate, 1) && !realize->block->init &&
+                        realize->block->match_buffers.empty();
+  if (!has_root || func->attrs.get_int("tir.is_scheduled", 0) != 0) return func;
+  const Program program = program_of(*realize->block);
+  const bool any =
+      std::ranges::any_of(program.parts, [](const Part& part) { return part.nest.has_value(); });
+  return any ? with_body(func, schedule_program(program, *realize->block, machine)) : func;
+}
+
+}  // namespace loopsmith

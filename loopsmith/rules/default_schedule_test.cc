@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each program is run as written, scheduled, and lowered: the results agree exactly, because all
+// values are small integers.
+#include "loopsmith/rules/default_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/ir/well_formed.h"
+#include "loopsmith/te/te.h"
+#include "loopsmith/transform/pipeline.h"
+#include "loopsmith/transform/testing/evaluate.h"
+
+namespace loopsmith {
+namespace {
+
+using te::compute;
+using te::placeholder;
+using te::reduce_axis;
+using te::Tensor;
+using testing::Argument;
+
+constexpr Machine machine{.vector_bytes = 64, .vector_registers = 32, .cores = 2};
+
+Argument tensor(std::vector<std::int64_t> shape, int seed = 1) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  Argument argument{.shape = std::move(shape), .elements = {}};
+  for (std::int64_t i = 0; i < count; ++i) {
+    argument.elements.push_back(static_cast<double>((i * 37 + seed * 11) % 17 - 8));
+  }
+  return argument;
+}
+
+std::vector<Argument> run(const Ptr<PrimFunc>& func, std::vector<Argument> arguments) {
+  testing::evaluate(*func, arguments);
+  return arguments;
+}
+
+/// The schedule; also checks that it, and its lowered form, compute what `func` does.
+Ptr<PrimFunc> checked(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
+                      const Machine& on = machine) {
+  const Ptr<PrimFunc> scheduled = default_schedule(func, on);
+  verify_well_formed(scheduled);
+  const std::vector<Argument> expected = run(func, arguments);
+  EXPECT_EQ(run(scheduled, arguments), expected) << script(scheduled);
+  const Ptr<PrimFunc> lowered = lower_function(scheduled, {.verify = true});
+  EXPECT_EQ(run(lowered, arguments), expected) << script(lowered);
+  return scheduled;
+}
+
+int count_loops(const Ptr<PrimFunc>& func, ForKind kind) {
+  int count = 0;
+  pre_order_visit(func->body, [&](const Ref& ref) {
+    const auto* loop = ref.as<For>();
+    count += loop && loop->kind == kind;
+    return true;
+  });
+  return count;
+}
+
+Ptr<PrimFunc> matmul(const Expr& n, const Expr& m, const Expr& l) {
+  const Tensor a = placeholder({n, l}, f32, "A");
+  const Tensor b = placeholder({l, m}, f32, "B");
+  const te::IterVar k = reduce_axis(0, l, "k");
+  const Tensor c =
+      compute({n, m}, [&](Expr i, Expr j) { return te::sum(a(i, k) * b(k, j), {k}); }, "C");
+  return te::create_prim_func({a, b, c});
+}
+
+TEST(default_schedule, tiles_a_matmul_that_divides) {
+  const auto func =
+      checked(matmul(32, 64, 24), {tensor({32, 24}), tensor({24, 64}, 2), tensor({32, 64})});
+  EXPECT_GT(count_loops(func, ForKind::vectorized), 0);
+  EXPECT_GT(count_loops(func, ForKind::unrolled), 0);
+}
+
+TEST(default_schedule, tiles_a_matmul_with_remainders_in_each_axis) {
+  for (const auto& [n, m, l] :
+       {std::tuple{13, 35, 7}, {1, 50, 3}, {29, 1, 4}, {7, 100, 1}, {6, 17, 33}}) {
+    checked(matmul(n, m, l), {tensor({n, l}), tensor({l, m}, 2), tensor({n, m})});
+  }
+}
+
+TEST(default_schedule, tiles_a_matmul_of_symbolic_sizes) {
+  const Ptr<Var> n = size_var("n"), m = size_var("m"), l = size_var("l");
+  const auto func = matmul(n, m, l);
+  for (const auto& [rows, columns, depth] :
+       {std::tuple{13, 35, 7}, {24, 128, 8}, {1, 1, 1}, {9, 70, 5}}) {
+    checked(func, {tensor({rows, depth}), tensor({depth, columns}, 2), tensor({rows, columns})});
+  }
+}
+
+TEST(default_schedule, inlines_a_chain_and_vectorises_it_flat) {
+  const Tensor a = placeholder({60, 33}, f32, "A");
+  const Tensor b = compute({60, 33}, [&](Expr i, Expr j) { return a(i, j) + 1; }, "B");
+  const Tensor c = compute({60, 33}, [&](Expr i, Expr j) { return b(i, j) * 2; }, "C");
+  const auto func = checked(te::create_prim_func({a, c}), {tensor({60, 33}), tensor({60, 33})});
+  EXPECT_TRUE(func->body.as<BlockRealize>()->block->alloc_buffers.empty());
+}
+
+TEST(default_schedule, fuses_a_softmax_like_chain_row_by_row) {
+  const int rows = 40, columns = 70;
+  const Tensor a = placeholder({rows, columns}, f32, "A");
+  const te::IterVar k = reduce_axis(0, columns, "k"), k2 = reduce_axis(0, columns, "k2");
+  const Tensor top = compute({rows}, [&](Expr i) { return te::max(a(i, k), {k}); }, "top");
+  const Tensor shifted = compute(
+      {rows, columns},
+      [&](Expr i, Expr j) { return (a(i, j) - top(i)) * (a(i, j) + top(i)) * a(i, j) + a(i, j); },
+      "e");
+  const Tensor total =
+      compute({rows}, [&](Expr i) { return te::sum(shifted(i, k2), {k2}); }, "total");
+  const Tensor out =
+      compute({rows, columns}, [&](Expr i, Expr j) { return shifted(i, j) + total(i); }, "out");
+  const auto func =
+      checked(te::create_prim_func({a, out}), {tensor({rows, columns}), tensor({rows, columns})});
+  // Rows of `top`, `e` and `total` live inside the loop over rows.
+  EXPECT_TRUE(func->body.as<BlockRealize>()->block->alloc_buffers.empty()) << script(func);
+  EXPECT_EQ(count_loops(func, ForKind::parallel), 0) << "too little work for threads";
+}
+
+TEST(default_schedule, reduces_rows_in_lanes) {
+  for (const int columns : {1, 15, 16, 17, 64, 129, 300}) {
+    const Tensor a = placeholder({5, columns}, f32, "A");
+    const te::IterVar k = reduce_axis(0, columns, "k");
+    const Tensor b = compute({5}, [&](Expr i) { return te::sum(a(i, k), {k}); }, "B");
+    checked(te::create_prim_func({a, b}), {tensor({5, columns}), tensor({5})});
+    const Tensor c = compute({5}, [&](Expr i) { return te::max(a(i, k), {k}); }, "C");
+    checked(te::create_prim_func({a, c}), {tensor({5, columns}), tensor({5})});
+  }
+}
+
+TEST(default_schedule, reduces_everything_in_a_fixed_number_of_parts) {
+  for (const int count : {1, 100, 5000, 70000}) {
+    const Tensor a = placeholder({count}, i32, "A");
+    const te::IterVar k = reduce_axis(0, count, "k");
+    const Tensor b = compute({1}, [&](Expr) { return te::sum(a(k), {k}); }, "B");
+    checked(te::create_prim_func({a, b}), {tensor({count}), tensor({1})});
+  }
+  const Tensor a = placeholder({130, 40}, i32, "A");
+  const te::IterVar k = reduce_axis(0, 130, "k"), l = reduce_axis(0, 40, "l");
+  const Tensor b = compute({1}, [&](Expr) { return te::min(a(k, l), {k, l}); }, "B");
+  checked(te::create_prim_func({a, b}), {tensor({130, 40}), tensor({1})});
+}
+
+TEST(default_schedule, reduces_columns_with_the_columns_in_lanes) {
+  for (const int columns : {5, 16, 100, 200}) {
+    const Tensor a = placeholder({19, columns}, f32, "A");
+    const te::IterVar k = reduce_axis(0, 19, "k");
+    const Tensor b = compute({columns}, [&](Expr j) { return te::sum(a(k, j), {k}); }, "B");
+    checked(te::create_prim_func({a, b}), {tensor({19, columns}), tensor({columns})});
+  }
+}
+
+TEST(default_schedule, keeps_a_convolution_with_padding) {
+  const Tensor a = placeholder({1, 9, 11, 5}, f32, "A");
+  const Tensor w = placeholder({3, 3, 5, 20}, f32, "W");
+  const Tensor padded = compute(
+      {1, 11, 13, 5},
+      [&](Expr n, Expr y, Expr x, Expr c) {
+        return if_then_else(y >= 1 && y < 10 && x >= 1 && x < 12, a(n, y - 1, x - 1, c),
+                            zero_of(f32));
+      },
+      "padded");
+  const te::IterVar ry = reduce_axis(0, 3, "ry"), rx = reduce_axis(0, 3, "rx"),
+                    rc = reduce_axis(0, 5, "rc");
+  const Tensor out = compute(
+      {1, 9, 11, 20},
+      [&](Expr n, Expr y, Expr x, Expr c) {
+        return te::sum(padded(n, y + ry, x + rx, rc) * w(ry, rx, rc, c), {ry, rx, rc});
+      },
+      "out");
+  checked(te::create_prim_func({a, w, out}),
+          {tensor({1, 9, 11, 5}), tensor({3, 3, 5, 20}, 3), tensor({1, 9, 11, 20})});
+}
+
+TEST(default_schedule, keeps_a_stencil_with_clamped_borders_of_symbolic_size) {
+  const Ptr<Var> rows = size_var("rows"), columns = size_var("columns"),
+                 channels = size_var("channels");
+  const Tensor image = placeholder({rows, columns, channels}, i32, "image");
+  const auto clamp = [](const Expr& v, const Expr& low, const Expr& high) {
+    return max(min(v, high), low);
+  };
+  const Tensor padded = compute(
+      {rows + 2, columns + 2, channels},
+      [&](Expr y, Expr x, Expr c) {
+        return image(clamp(y - 1, 0, rows - 1), clamp(x - 1, 0, columns - 1), c);
+      },
+      "padded");
+  const Tensor across = compute(
+      {rows + 2, columns, channels},
+      [&](Expr y, Expr x, Expr c) {
+        return floordiv(padded(y, x, c) + padded(y, x + 1, c) + padded(y, x + 2, c), 3);
+      },
+      "across");
+  const Tensor blurred = compute(
+      {rows, columns, channels},
+      [&](Expr y, Expr x, Expr c) {
+        return floordiv(across(y, x, c) + across(y + 1, x, c) + across(y + 2, x, c), 3);
+      },
+      "blurred");
+  checked(te::create_prim_func({image, blurred}), {tensor({7, 20, 3}), tensor({7, 20, 3})});
+}
+
+TEST(default_schedule, leaves_a_scheduled_function_alone) {
+  const auto func = with_attr(matmul(32, 64, 24), "tir.is_scheduled", int_imm(i32, 1));
+  EXPECT_TRUE(default_schedule(func, machine).same_as(func));
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "loopsmith/rules/machine.h"
+#include "loopsmith/rules/program.h"
+
+namespace loopsmith {
+
+/// Nests that run one after another within the first `shared` spatial axes of each, which are the
+/// same for all; or a part that stays as it is.
+struct Group {
+  std::vector<Nest> nests;
+  std::size_t shared = 0;
+  Stmt opaque;
+};
+
+/// Joins neighbours that depend on each other only row by row: what one point of the shared axes
+/// reads, the same point wrote.
+///
+/// for i: m[i] = max(A[i, :])        =>     for i:  m[i] = max(A[i, :]);  e[i, :] = exp(A[i, :] -
+/// m[i]) for i: e[i, :] = exp(A[i, :] - m[i])
+std::vector<Group> fuse_rows(const Program& program);
+
+}  // namespace loopsmith

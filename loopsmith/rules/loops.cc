@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/loops.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "loopsmith/ir/operators.h"
+
+namespace loopsmith {
+
+Stmt loop(const std::string& name, const Expr& extent, ForKind kind, const BodyOf& body) {
+  if (is_const_int(extent, 0)) return no_op();
+  if (is_const_int(extent, 1)) return body(zero_of(extent.dtype()));
+  Ptr<Var> variable = var(name, extent.dtype());
+  Stmt inside = body(variable);
+  return for_loop(variable, zero_of(extent.dtype()), extent, std::move(inside), kind);
+}
+
+Stmt loop_over(const Axis& axis, ForKind kind, const BodyOf& body) {
+  return loop(axis.var->name, axis.extent, kind,
+              [&](const Expr& value) { return body(axis.min + value); });
+}
+
+Stmt loops_over(const std::vector<Axis>& axes, Substitution values,
+                const std::function<Stmt(const Substitution&)>& body) {
+  if (axes.empty()) return body(values);
+  const std::vector<Axis> inner(axes.begin() + 1, axes.end());
+  return loop_over(axes[0], ForKind::serial, [&](const Expr& value) {
+    values[axes[0].var] = value;
+    return loops_over(inner, values, body);
+  });
+}
+
+Stmt fused_loop(const std::vector<Axis>& axes, ForKind kind, Substitution values,
+                const std::function<Stmt(const Substitution&)>& body) {
+  if (axes.empty()) return body(values);
+  Expr total = axes[0].extent;
+  std::string name = axes[0].var->name;
+  for (const Axis& axis : axes | std::views::drop(1)) {
+    total = total * axis.extent;
+    name += "_" + axis.var->name;
+  }
+  return loop(name, total, kind, [&](const Expr& fused) {
+    Expr rest = fused;
+    for (const Axis& axis : axes | std::views::drop(1) | std::views::reverse) {
+      values[axis.var] = axis.min + floormod(rest, axis.extent);
+      rest = floordiv(rest, axis.extent);
+    }
+    values[axes[0].var] = axes[0].min + rest;
+    return body(values);
+  });
+}
+
+Stmt guarded(const Expr& condition, const Stmt& body) {
+  if (is_const_int(condition, 1)) return body;
+  if (is_const_int(condition, 0)) return no_op();
+  return make(IfThenElse{.condition = condition, .then_case = body});
+}
+
+Stmt vectorized_loop(const Axis& axis, std::int64_t lanes, const BodyOf& body) {
+  const DataType type = axis.extent.dtype();
+  const std::int64_t* constant = as_int(axis.extent);
+  if (lanes <= 1 || (constant && *constant <= 1)) return loop_over(axis, ForKind::serial, body);
+  const std::string& name = axis.var->name;
+  if (constant && *constant <= lanes) {
+    return loop(name, axis.extent, ForKind::vectorized,
+                [&](const Expr& lane) { return body(axis.min + lane); });
+  }
+  const Expr width = int_imm(type, lanes);
+  const Expr whole = floordiv(axis.extent, width);
+  const Stmt main = loop(name + "_o", whole, ForKind::serial, [&](const Expr& outer) {
+    return loop(name + "_i", width, ForKind::vectorized,
+                [&](const Expr& lane) { return body(axis.min + (outer * width + lane)); });
+  });
+  const Stmt tail = loop(name + "_t", width, ForKind::vectorized, [&](const Expr& lane) {
+    const Expr position = whole * width + lane;
+    return guarded(position < axis.extent, body(axis.min + position));
+  });
+  return seq({main, guarded(floormod(axis.extent, width) > zero_of(type), tail)});
+}
+
+Stmt with_buffers(const std::string& name, std::vector<Ptr<Buffer>> buffers, Stmt body) {
+  if (buffers.empty()) return body;
+  return make(BlockRealize{
+      .block = make(
+          Block{.name_hint = name, .alloc_buffers = std::move(buffers), .body = std::move(body)})});
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the rules write loops.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "loopsmith/rules/nest.h"
+
+namespace loopsmith {
+
+/// What stands in a loop, for the value of its variable.
+using BodyOf = std::function<Stmt(const Expr&)>;
+
+/// for name in extent: body(name). No loop for an extent of 1, nothing for 0.
+Stmt loop(const std::string& name, const Expr& extent, ForKind kind, const BodyOf& body);
+
+/// for name in [axis.min, axis.min + axis.extent): body(name)
+Stmt loop_over(const Axis& axis, ForKind kind, const BodyOf& body);
+
+/// Serial loops over `axes`, outermost first, that put their values into `values`.
+Stmt loops_over(const std::vector<Axis>& axes, Substitution values,
+                const std::function<Stmt(const Substitution&)>& body);
+
+/// One loop over all points of `axes`; each axis' value comes from the loop variable by division.
+Stmt fused_loop(const std::vector<Axis>& axes, ForKind kind, Substitution values,
+                const std::function<Stmt(const Substitution&)>& body);
+
+/// for o in extent // lanes:                 for l in lanes: (vectorized)  body(o * lanes + l)
+/// for l in lanes: (vectorized)  if (extent // lanes) * lanes + l < extent: body(...)
+///
+/// The second, masked, part is left out when `lanes` divides the extent.
+Stmt vectorized_loop(const Axis& axis, std::int64_t lanes, const BodyOf& body);
+
+/// `body` only where `condition` holds; decided here when it is constant.
+Stmt guarded(const Expr& condition, const Stmt& body);
+
+/// `body` with `buffers` allocated around it.
+Stmt with_buffers(const std::string& name, std::vector<Ptr<Buffer>> buffers, Stmt body);
+
+}  // namespace loopsmith

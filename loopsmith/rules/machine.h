@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace loopsmith {
+
+/// What the default schedules ask of a processor.
+struct Machine {
+  int vector_bytes = 32;      ///< Of the widest vectors that run at full rate.
+  int vector_registers = 16;  ///< How many of them there are.
+  int cores = 1;              ///< Threads that parallel loops will have.
+};
+
+}  // namespace loopsmith

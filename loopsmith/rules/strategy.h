@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one nest is written as loops. Each strategy is a file of that name.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "loopsmith/rules/combination.h"
+#include "loopsmith/rules/machine.h"
+#include "loopsmith/rules/nest.h"
+
+namespace loopsmith {
+
+/// How many lanes a vector has, so that the widest type of the nest fills one register.
+std::int64_t lanes_of(const Nest& nest, const Machine& machine);
+
+/// The spatial axis along which every store is contiguous, if there is one.
+std::optional<Axis> contiguous_axis(const Nest& nest);
+
+/// elementwise.cc: the contiguous axis vectorised, the other axes of `axes` serial around it.
+Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
+                 const Machine& machine);
+
+/// row_reduction.cc: which reduction axis may be vectorised, and how: all loads are contiguous
+/// along it, or do not move.
+struct RowReduction {
+  Combination combination;
+  Axis axis;                ///< The reduction axis that is vectorised.
+  std::vector<Axis> outer;  ///< The other reduction axes.
+};
+std::optional<RowReduction> row_reduction_of(const Nest& nest);
+
+/// for k in K: (vectorised)  partial[k % lanes] += source(k);     target = initial + sum(partial)
+Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Substitution& values);
+
+/// The same for one point without spatial axes: a fixed number of partial results in parallel, then
+/// their combination, so that the result does not depend on the number of threads.
+Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Substitution& values);
+
+/// tiled_reduction.cc: the contiguous spatial axis vectorised, a tile of results kept in registers
+/// while the reduction runs; over all axes of the nest.
+Stmt tiled_reduction(const Nest& nest, const Axis& vector_axis, const Machine& machine);
+
+}  // namespace loopsmith

@@ -6,8 +6,7 @@
 namespace loopsmith {
 
 std::string_view Buffer::scope() const {
-  if (!data.defined() || !data->pointer || data->pointer->storage_scope.empty()) return "global";
-  return data->pointer->storage_scope;
+  return data && data->pointer ? std::string_view(data->pointer->storage_scope) : "global";
 }
 
 void settle(Buffer& node) {

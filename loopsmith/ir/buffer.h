@@ -61,7 +61,7 @@ struct MatchBufferRegion : PartNode<MatchBufferRegion> {
   template <class V>
   static constexpr void fields(V&& visit) {
     visit("source", &MatchBufferRegion::source);
-    visit("buffer", &MatchBufferRegion::buffer, Role::binds);
+    visit("buffer", &MatchBufferRegion::buffer, Role::matches);
   }
 };
 

@@ -132,6 +132,10 @@ void settle(GlobalVar& node) {
   node.dtype = handle_type;
 }
 
+void settle(PointerType& node) {
+  if (node.storage_scope.empty()) node.storage_scope = "global";
+}
+
 void settle(Var& node) {
   require(!node.dtype.is_void(), ErrorKind::type_mismatch, "variable_has_type",
           hint("give the variable a data type"), node.span, "variable {} has type void", node.name);

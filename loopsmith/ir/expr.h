@@ -48,7 +48,7 @@ void settle(StringImm& node);
 /// What a pointer points to.
 struct PointerType : PartNode<PointerType> {
   DataType element;
-  std::string storage_scope;  ///< Empty: global.
+  std::string storage_scope;  ///< `global` unless given.
 
   template <class V>
   static constexpr void fields(V&& visit) {
@@ -56,6 +56,7 @@ struct PointerType : PartNode<PointerType> {
     visit("storage_scope", &PointerType::storage_scope);
   }
 };
+void settle(PointerType& node);
 
 /// A variable is its object: two of the same name differ.
 struct Var : ExprNode<Var> {

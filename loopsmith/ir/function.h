@@ -19,7 +19,7 @@ struct PrimFunc : PartNode<PrimFunc> {
   template <class V>
   static constexpr void fields(V&& visit) {
     visit("params", &PrimFunc::params, Role::binds);
-    visit("buffer_map", &PrimFunc::buffer_map, Role::binds);
+    visit("buffer_map", &PrimFunc::buffer_map, Role::matches);
     visit("ret_type", &PrimFunc::ret_type);
     visit("attrs", &PrimFunc::attrs);
     visit("body", &PrimFunc::body);

@@ -105,6 +105,11 @@ const Table& table() {
 
 }  // namespace
 
+Role FieldInfo::role_of(const Ref& value) const {
+  if (role != Role::thread) return role;
+  return value.is<IterVar>() ? Role::binds : Role::plain;
+}
+
 std::span<const Ref> FieldInfo::refs(const Object& node) const {
   // Every vector of references has this layout: Ptr, Expr and Stmt add no member to Ref.
   return at<std::vector<Ref>>(node);
@@ -196,7 +201,7 @@ void require_fields(const Object& node) {
     if (field.type == FieldType::ref) {
       whole =
           field.role == Role::optional || field.role == Role::thread || field.ref(node).defined();
-    } else if (field.type == FieldType::refs && field.role != Role::binds) {
+    } else if (field.type == FieldType::refs && !is_definition(field.role)) {
       whole = std::ranges::all_of(field.refs(node), &Ref::defined);
     }
     require(whole, ErrorKind::type_mismatch, "field_is_missing", hint("give the field a value"),

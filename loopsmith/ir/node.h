@@ -173,6 +173,8 @@ struct FieldInfo {
   std::size_t offset;
   std::span<const std::string_view> names = {};  ///< Of an enumeration's values, from 0.
 
+  /// What `value` is in this field: a thread is a definition if it is an IterVar.
+  Role role_of(const Ref& value) const;
   const Ref& ref(const Object& node) const { return at<Ref>(node); }
   Ref& ref(Object& node) const { return at<Ref>(node); }
   /// The elements of a `refs` field.

@@ -12,9 +12,16 @@ enum class Role {
   optional,  ///< May be null.
   binds,     ///< Defines a Var, the Var of an IterVar, or a Buffer, visible in the fields after it.
              ///< A vector of them defines each. Elements may be null.
-  thread,    ///< An IterVar here defines its variable; anything else is a plain use. May be null.
-  label,     ///< A name or a remark for people: structural equality and hash leave it out.
+  matches,  ///< `binds` a Buffer whose sizes come from outside: the variables of its shape, strides
+            ///< and offset that nothing has defined before it are defined along with it.
+  thread,   ///< An IterVar here defines its variable; anything else is a plain use. May be null.
+  label,    ///< A name or a remark for people: structural equality and hash leave it out.
 };
+
+/// True when what stands in a field is defined there; see `FieldInfo::role_of`.
+constexpr bool is_definition(Role role) {
+  return role == Role::binds || role == Role::matches;
+}
 
 namespace detail {
 

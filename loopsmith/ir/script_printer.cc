@@ -11,6 +11,7 @@ namespace detail {
 
 ScriptWriter::ScriptWriter(const ScriptOptions& options) : options_(options) {
   for (const Ref& node : options.underline) asked_.insert(node.get());
+  for (const Ref& node : options.underline_path) asked_.insert(node.get());
   for (const auto& [node, text] : options.annotate) asked_.insert(node.get());
   asked_.erase(nullptr);
 }
@@ -48,11 +49,6 @@ struct Line {
   std::vector<std::string> comments;
 };
 
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 std::vector<Line> lines_of(std::string_view text) {
   std::vector<Line> lines;
   while (true) {
@@ -63,38 +59,101 @@ std::vector<Line> lines_of(std::string_view text) {
   }
 }
 
+/// The line at `position` of the text.
+Line& line_at(std::vector<Line>& lines, std::size_t position) {
+  const char* const begin = lines[0].text.data();
+  const auto after = std::ranges::upper_bound(lines, position, {}, [&](const Line& line) {
+    return static_cast<std::size_t>(line.text.data() - begin);
+  });
+  return *std::prev(after);
+}
+
+using Mark = ScriptWriter::Mark;
+
+std::vector<Mark> marks_of(const std::vector<Mark>& marks, const Ref& node) {
+  std::vector<Mark> own;
+  std::ranges::copy_if(marks, std::back_inserter(own),
+                       [&](const Mark& mark) { return mark.node == node.get(); });
+  return own;
+}
+
+/// Of the innermost node of `path` that is printed, the marks inside those of the nodes around it.
+std::vector<Mark> innermost(const std::vector<Mark>& marks, const std::vector<Ref>& path) {
+  for (std::size_t k = path.size(); k > 0; --k) {
+    std::vector<Mark> own = marks_of(marks, path[k - 1]);
+    if (own.empty()) continue;
+    for (std::size_t j = k - 1; j > 0; --j) {
+      const std::vector<Mark> outer = marks_of(marks, path[j - 1]);
+      std::vector<Mark> inside;
+      std::ranges::copy_if(own, std::back_inserter(inside), [&](const Mark& mark) {
+        return std::ranges::any_of(outer, [&](const Mark& around) {
+          return around.begin <= mark.begin && mark.end <= around.end;
+        });
+      });
+      if (!inside.empty()) own = std::move(inside);
+    }
+    return own;
+  }
+  return {};
+}
+
 /// Hands each mark to the line on which it begins, cut where that ends.
 void distribute(std::vector<Line>& lines, const ScriptWriter& writer,
                 const ScriptOptions& options) {
-  const char* const begin = writer.text().data();
-  for (const ScriptWriter::Mark& mark : writer.marks()) {
-    const auto after = std::ranges::upper_bound(lines, mark.begin, {}, [&](const Line& line) {
-      return static_cast<std::size_t>(line.text.data() - begin);
-    });
-    Line& line = *std::prev(after);
-    const auto start = static_cast<std::size_t>(line.text.data() - begin);
-    const bool underlined = std::ranges::any_of(
-        options.underline, [&](const Ref& node) { return node.get() == mark.node; });
-    if (underlined) {
-      line.underlined.emplace_back(mark.begin - start,
-                                   std::min(mark.end - start, line.text.size()));
-    }
-    for (const auto& [node, comment] : options.annotate) {
-      if (node.get() == mark.node) line.comments.push_back(comment);
+  const auto underline = [&](const Mark& mark) {
+    Line& line = line_at(lines, mark.begin);
+    const auto start = static_cast<std::size_t>(line.text.data() - lines[0].text.data());
+    line.underlined.emplace_back(mark.begin - start, std::min(mark.end - start, line.text.size()));
+  };
+  for (const Ref& node : options.underline) {
+    std::ranges::for_each(marks_of(writer.marks(), node), underline);
+  }
+  std::ranges::for_each(innermost(writer.marks(), options.underline_path), underline);
+  for (const auto& [node, comment] : options.annotate) {
+    for (const Mark& mark : marks_of(writer.marks(), node)) {
+      line_at(lines, mark.begin).comments.push_back(comment);
     }
   }
 }
 
-std::string caret_line(const Line& line) {
-  std::string carets;
-  for (const auto& [first, last] : line.underlined) {
-    const std::size_t from = columns(line.text.substr(0, first));
-    const std::size_t to = std::max(columns(line.text.substr(0, last)), from + 1);
-    if (carets.size() < to) carets.resize(to, ' ');
-    std::fill(carets.begin() + static_cast<std::ptrdiff_t>(from),
-              carets.begin() + static_cast<std::ptrdiff_t>(to), '^');
+void add_places(std::vector<Line>& lines, const ScriptWriter& writer) {
+  for (const auto& [position, span] : writer.spans()) {
+    line_at(lines, position)
+        .comments.push_back(fmt::format("{}:{}", source_name(span.source), span.line));
   }
+}
+
+/// `^` below what is underlined.
+std::string caret_line(const Line& line) {
+  std::vector<int> opened(line.text.size() + 2);
+  for (const auto& [first, last] : line.underlined) {
+    ++opened[first];
+    --opened[std::max(last, first + 1)];
+  }
+  std::string carets;
+  int open = 0;
+  for (std::size_t i = 0; i <= line.text.size(); ++i) {
+    open += opened[i];
+    const bool continues = i < line.text.size() && (line.text[i] & 0xC0) == 0x80;
+    if (!continues) carets += open > 0 ? '^' : ' ';
+  }
+  carets.erase(carets.find_last_not_of(' ') + 1);
   return carets;
+}
+
+/// A long line, cut to what is near its first underlined part.
+void shorten(Line& line) {
+  constexpr std::size_t most = 160;
+  constexpr std::size_t before = 60;
+  if (line.text.size() <= most) return;
+  const std::size_t first = line.underlined.empty() ? 0 : line.underlined[0].first;
+  const std::size_t start = first > before ? first - before : 0;
+  line.text = line.text.substr(start, most);
+  std::erase_if(line.underlined, [&](const auto& part) { return part.first >= start + most; });
+  for (auto& [from, to] : line.underlined) {
+    from = from > start ? from - start : 0;
+    to = std::min(to - start, line.text.size());
+  }
 }
 
 /// Which lines are shown: those near an underlined one, or all.
@@ -114,6 +173,7 @@ std::vector<bool> shown_lines(const std::vector<Line>& lines, int context) {
 std::string finished(const ScriptWriter& writer, const ScriptOptions& options) {
   std::vector<Line> lines = lines_of(writer.text());
   distribute(lines, writer, options);
+  add_places(lines, writer);
   const bool context = options.context_lines >= 0 && !writer.marks().empty();
   const std::vector<bool> shown = shown_lines(lines, context ? options.context_lines : -1);
   const int width =
@@ -121,7 +181,8 @@ std::string finished(const ScriptWriter& writer, const ScriptOptions& options) {
 
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const Line& line = lines[i];
+    Line& line = lines[i];
+    if (context) shorten(line);
     if (!shown[i]) {
       if (i == 0 || shown[i - 1]) text += text.empty() ? "..." : "\n...";
       continue;

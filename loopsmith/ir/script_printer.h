@@ -21,8 +21,11 @@ struct ScriptOptions {
   bool line_numbers = false;   ///< Before each line.
   bool spans = false;          ///< After each statement, a comment: the line that it came from.
   std::vector<Ref> underline;  ///< Nodes, by identity, with `^^^` in the line below them.
+  /// Nodes, each inside the one before it: the last that is printed is underlined, where it stands
+  /// inside the others.
+  std::vector<Ref> underline_path;
   std::vector<std::pair<Ref, std::string>> annotate;  ///< A comment on the line of a node.
-  int context_lines = -1;  ///< Only so many lines around what is underlined; -1: all.
+  int context_lines = -1;  ///< Only so many lines around what is underlined, cut; -1: all.
   std::size_t most_bytes = std::size_t{256} << 20;  ///< Longer scripts are refused.
 };
 

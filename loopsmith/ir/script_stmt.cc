@@ -356,7 +356,7 @@ void ScriptWriter::loop(const For& first) {
           list(loops, [&](const For* loop) { expr(loop->extent); });
           put(")");
         }
-        for (const For* loop : loops) mark(Ref(loop), begin);
+        for (const For* loop : std::span(loops).subspan(1)) mark(Ref(loop), begin);
       },
       loops.back()->body);
 }

@@ -47,6 +47,8 @@ class ScriptWriter {
 
   const std::string& text() const { return text_; }
   const std::vector<Mark>& marks() const { return marks_; }
+  /// Where lines begin, and what they came from; if asked for.
+  const std::vector<std::pair<std::size_t, Span>>& spans() const { return spans_; }
   /// True when the script would be longer than `most_bytes`: then it is cut off.
   bool is_cut() const { return cut_; }
 
@@ -87,6 +89,9 @@ class ScriptWriter {
   /// A new line for `node`, which is what stands on it while the result lives.
   Marking line(const Ref& node) {
     begin_line();
+    if (options_.spans && node.defined() && node.span().known()) {
+      spans_.emplace_back(text_.size(), node.span());
+    }
     return Marking(*this, node);
   }
   void mark(const Ref& node, std::size_t begin);
@@ -203,6 +208,7 @@ class ScriptWriter {
   const ScriptOptions& options_;
   std::string text_;
   std::vector<Mark> marks_;
+  std::vector<std::pair<std::size_t, Span>> spans_;
   std::unordered_set<const Object*> asked_;
   ScriptNames names_;
   std::unordered_map<const Object*, const For*> loop_of_;

@@ -35,8 +35,8 @@ class Comparison {
     }
     if (a.get()->kind != b.get()->kind) return differ(a, b, [&] { return kinds(a, b); });
     if (a.is<Var>() || a.is<Buffer>()) return equal_named(a, b, role);
-    // Nodes that are one object are equal if none of their variables stands for another.
-    if (a.same_as(b) && renamed_ == 0) return true;
+    // Nodes that are one object are equal if none of their variables stands for another, nor may.
+    if (a.same_as(b) && renamed_ == 0 && !map_free_) return true;
     const bool shared = a.get()->count.load(std::memory_order_relaxed) > 1 &&
                         b.get()->count.load(std::memory_order_relaxed) > 1 &&
                         ++compared_ > compared_without_memory;
@@ -48,6 +48,7 @@ class Comparison {
 
   /// The steps from the roots to the difference, innermost first.
   std::vector<std::string> steps;
+  std::vector<Ref> around_a, around_b;  ///< The nodes in which those steps are taken.
 
  private:
   /// A small tree is compared faster than remembered.
@@ -62,14 +63,13 @@ class Comparison {
     if (reverse != partner_.end() && reverse->second.a) {
       return differ(a, b, [&] { return names(a, b); });
     }
-    const bool defines = role == Role::binds || in_buffer_;
-    if (!defines && a.same_as(b)) return true;
+    const bool defines = is_definition(role) || in_matched_;
+    if (!defines && !map_free_ && a.same_as(b)) return true;
     if (!defines && !map_free_) return differ(a, b, [&] { return names(a, b); });
 
-    // What a buffer is made of is defined along with it.
-    const bool outer = std::exchange(in_buffer_, a.is<Buffer>());
+    const bool outer = std::exchange(in_matched_, role == Role::matches);
     const bool alike = equal_fields(a, b);
-    in_buffer_ = outer;
+    in_matched_ = outer;
     if (!alike) return false;
     partner_[a.get()].b = b.get();
     partner_[b.get()].a = a.get();
@@ -88,8 +88,8 @@ class Comparison {
     const Object& y = *b.get();
     switch (field.type) {
       case FieldType::ref:
-        return equal(field.ref(x), field.ref(y), role_of(field, field.ref(x))) ||
-               inside([&] { return std::string(field.name); });
+        return equal(field.ref(x), field.ref(y), field.role_of(field.ref(x))) ||
+               inside(a, b, [&] { return std::string(field.name); });
       case FieldType::refs: return equal_lists(field, a, b);
       case FieldType::attrs: return equal_attrs(field, a, b);
       case FieldType::integer: return equal_values<std::int64_t>(field, a, b);
@@ -120,8 +120,8 @@ class Comparison {
     const std::span<const Ref> x = field.refs(*a.get());
     const std::span<const Ref> y = field.refs(*b.get());
     for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
-      if (!equal(x[i], y[i], role_of(field, x[i]))) {
-        return inside([&] { return fmt::format("{}[{}]", field.name, i); });
+      if (!equal(x[i], y[i], field.role_of(x[i]))) {
+        return inside(a, b, [&] { return fmt::format("{}[{}]", field.name, i); });
       }
     }
     return x.size() == y.size() || differ(a, b, [&] {
@@ -139,7 +139,7 @@ class Comparison {
                       [&] { return fmt::format("{}[\"{}\"] is missing in b", field.name, key); });
       }
       if (!equal(value, other)) {
-        return inside([&] { return fmt::format("{}[\"{}\"]", field.name, key); });
+        return inside(a, b, [&] { return fmt::format("{}[\"{}\"]", field.name, key); });
       }
     }
     for (const auto& [key, value] : y) {
@@ -149,10 +149,6 @@ class Comparison {
       }
     }
     return true;
-  }
-
-  static Role role_of(const FieldInfo& field, const Ref& ref) {
-    return field.role == Role::thread && ref.is<IterVar>() ? Role::binds : field.role;
   }
 
   // ---- What is told of the difference ----
@@ -167,8 +163,11 @@ class Comparison {
     return false;
   }
   template <class Text>
-  bool inside(Text&& step) {
-    if (explain_) steps.push_back(step());
+  bool inside(const Ref& a, const Ref& b, Text&& step) {
+    if (!explain_) return false;
+    steps.push_back(step());
+    around_a.push_back(a);
+    around_b.push_back(b);
     return false;
   }
 
@@ -211,7 +210,7 @@ class Comparison {
 
   bool map_free_;
   Difference* explain_;
-  bool in_buffer_ = false;
+  bool in_matched_ = false;
   int renamed_ = 0;
   int compared_ = 0;
   std::unordered_map<const Object*, Partners> partner_;
@@ -227,8 +226,13 @@ std::string joined(const std::vector<std::string>& steps) {
   return path;
 }
 
-std::string picture(const Ref& root, const Ref& node) {
-  return script(root, {.header = false, .underline = {node}, .context_lines = 3});
+/// `root` with `node` underlined, or the innermost node around it that is printed.
+std::string picture(const Ref& root, const Ref& node, std::vector<Ref> around) {
+  constexpr std::size_t enough = 8;
+  if (around.size() > enough) around.resize(enough);
+  std::ranges::reverse(around);
+  around.push_back(node);
+  return script(root, {.header = false, .underline_path = std::move(around), .context_lines = 3});
 }
 
 }  // namespace
@@ -242,8 +246,8 @@ std::optional<Difference> first_difference(const Ref& a, const Ref& b, bool map_
   Comparison comparison(map_free, &difference);
   if (a.same_as(b) || comparison.equal(a, b)) return std::nullopt;
   difference.path = joined(comparison.steps);
-  difference.picture_a = picture(a, difference.a);
-  difference.picture_b = picture(b, difference.b);
+  difference.picture_a = picture(a, difference.a, std::move(comparison.around_a));
+  difference.picture_b = picture(b, difference.b, std::move(comparison.around_b));
   return difference;
 }
 

@@ -108,15 +108,14 @@ class Hasher {
   /// Variables and buffers: their content, and a number that tells them apart.
   Digest hash_named(const Object& node, Role role) {
     if (const auto known = done_.find(&node); known != done_.end()) return known->second;
-    const bool free = role != Role::binds && !in_buffer_;
+    const bool free = !is_definition(role) && !in_matched_;
     Mixer mixer;
     if (free && free_ == Free::by_identity) {
       mixer.add(reinterpret_cast<std::uintptr_t>(&node));
     } else {
-      // What a buffer is made of is defined along with it.
-      const bool outer = std::exchange(in_buffer_, node.kind == kind_of<Buffer>);
+      const bool outer = std::exchange(in_matched_, role == Role::matches);
       mixer.add(hash_fields(node));
-      in_buffer_ = outer;
+      in_matched_ = outer;
       mixer.add(++defined_);
     }
     const Digest digest = mixer.digest();
@@ -152,11 +151,11 @@ class Hasher {
       case FieldType::ref:
         if (!field.ref(node).defined()) return;
         mixer.add(name);
-        mixer.add(hash(field.ref(node), role_of(field, field.ref(node))));
+        mixer.add(hash(field.ref(node), field.role_of(field.ref(node))));
         return;
       case FieldType::refs:
         count(field.refs(node).size());
-        for (const Ref& ref : field.refs(node)) mixer.add(hash(ref, role_of(field, ref)));
+        for (const Ref& ref : field.refs(node)) mixer.add(hash(ref, field.role_of(ref)));
         return;
       case FieldType::attrs:
         count(field.at<Attrs>(node).size());
@@ -191,12 +190,8 @@ class Hasher {
     }
   }
 
-  static Role role_of(const FieldInfo& field, const Ref& ref) {
-    return field.role == Role::thread && ref.is<IterVar>() ? Role::binds : field.role;
-  }
-
   Free free_;
-  bool in_buffer_ = false;
+  bool in_matched_ = false;
   std::uint64_t defined_ = 0;
   std::unordered_map<const Object*, Digest> done_;
 };

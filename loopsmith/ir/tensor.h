@@ -101,8 +101,8 @@ struct ExternOp : PartNode<ExternOp> {
     visit("tag", &ExternOp::tag);
     visit("attrs", &ExternOp::attrs);
     visit("inputs", &ExternOp::inputs);
-    visit("input_placeholders", &ExternOp::input_placeholders, Role::binds);
-    visit("output_placeholders", &ExternOp::output_placeholders, Role::binds);
+    visit("input_placeholders", &ExternOp::input_placeholders, Role::matches);
+    visit("output_placeholders", &ExternOp::output_placeholders, Role::matches);
     visit("body", &ExternOp::body);
   }
 };

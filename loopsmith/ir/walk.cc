@@ -16,10 +16,10 @@ template <class Fn>
 void each_child(const Object& node, Fn&& fn) {
   for (const FieldInfo& field : node_info(node).fields) {
     if (field.type == FieldType::ref) {
-      if (const Ref& ref = field.ref(node); ref.defined()) fn(ref, field.role);
+      if (const Ref& ref = field.ref(node); ref.defined()) fn(ref, field.role_of(ref));
     } else if (field.type == FieldType::refs) {
       for (const Ref& ref : field.refs(node)) {
-        if (ref.defined()) fn(ref, field.role);
+        if (ref.defined()) fn(ref, field.role_of(ref));
       }
     } else if (field.type == FieldType::attrs) {
       for (const auto& [key, ref] : field.at<Attrs>(node)) fn(ref, Role::plain);
@@ -29,7 +29,7 @@ void each_child(const Object& node, Fn&& fn) {
 
 /// A buffer is entered where it is defined, and nowhere else.
 bool is_used_buffer(const Ref& ref, Role role) {
-  return ref.is<Buffer>() && role != Role::binds;
+  return ref.is<Buffer>() && !is_definition(role);
 }
 
 void visit_before(const Ref& ref, Role role, Seen& seen,
@@ -165,9 +165,7 @@ Ref Rewriter::rebuild(const Object& node) {
   for (const FieldInfo& field : info.fields) {
     const auto renew = [&](const Ref& old) {
       if (!old.defined()) return old;
-      const bool defines =
-          field.role == Role::binds || (field.role == Role::thread && old.is<IterVar>());
-      return defines ? define(old) : run(old);
+      return is_definition(field.role_of(old)) ? define(old) : run(old);
     };
     if (field.type == FieldType::ref) {
       const Ref& old = field.ref(node);
@@ -251,19 +249,23 @@ namespace {
 struct FreeVariables {
   std::vector<Ptr<Var>> found;
   std::vector<Ptr<Buffer>> buffers;
+  bool in_matched = false;
   Seen defined;
   Seen used;
   Seen seen;
 
-  void define(const Ref& ref) {
+  void define(const Ref& ref, Role role) {
     if (ref.is<Var>()) {
       defined.insert(ref.get());
-    } else {
-      visit_inside(ref);
+      return;
     }
+    const bool outer = std::exchange(in_matched, role == Role::matches);
+    visit_inside(ref);
+    in_matched = outer;
   }
   void use(const Ref& ref) {
     if (ref.is<Var>()) {
+      if (in_matched) defined.insert(ref.get());
       if (!defined.contains(ref.get()) && used.insert(ref.get()).second) {
         found.push_back(Ptr<Var>::from(ref));
       }
@@ -281,8 +283,7 @@ struct FreeVariables {
     if (ref.is<Buffer>()) seen.insert(ref.get());
     deep_call([&] {
       each_child(*ref.get(), [&](const Ref& child, Role role) {
-        const bool defines = role == Role::binds || (role == Role::thread && child.is<IterVar>());
-        defines ? define(child) : use(child);
+        is_definition(role) ? define(child, role) : use(child);
       });
     });
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/ir/well_formed.h"
 
+#include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/support/deep_call.h"
@@ -38,7 +38,7 @@ class Checker {
     if (ok) return;
     const std::string problem = fmt::vformat(format, fmt::make_format_args(args...));
     const std::string place =
-        script(root_, {.header = false, .underline = {node, statement_}, .context_lines = 2});
+        script(root_, {.header = false, .underline_path = {statement_, node}, .context_lines = 2});
     throw UserError(ErrorKind::user, std::string(code), fmt::format("{}\n{}", problem, place),
                     std::string(hint.text),
                     node.span().known() || !statement_.defined() ? node.span() : statement_.span());
@@ -87,8 +87,8 @@ class Checker {
     const Object& node = *ref.get();
     for (const FieldInfo& field : std::span(node_info(node).fields).subspan(first)) {
       const auto child = [&](const Ref& value) {
-        const bool thread = field.role == Role::thread && value.is<IterVar>();
-        field.role == Role::binds || thread ? define(value, thread) : visit(value);
+        const Role role = field.role_of(value);
+        is_definition(role) ? define(value, role, field.role == Role::thread) : visit(value);
       };
       if (field.type == FieldType::ref) {
         child(field.ref(node));
@@ -105,8 +105,8 @@ class Checker {
     visit(loop.min);
     visit(loop.extent);
     visit(loop.step);
-    define(loop.loop_var, false, true);
-    if (loop.thread_binding) define(loop.thread_binding, true);
+    define_loop_variable(loop.loop_var);
+    if (loop.thread_binding) define(loop.thread_binding, Role::binds, true);
     for (const auto& [key, value] : loop.annotations) visit(value);
     ++loops_;
     visit(loop.body);
@@ -115,7 +115,7 @@ class Checker {
 
   void visit_block(const Ref& ref, const Block& block) {
     // The first field. Domains are read outside the block.
-    for (const Ptr<IterVar>& axis : block.iter_vars) define(axis);
+    for (const Ptr<IterVar>& axis : block.iter_vars) define(axis, Role::binds);
     const int inner = block.iter_vars.empty() ? 0 : 1;
     blocks_ += inner;
     epoch_ += inner;
@@ -150,15 +150,19 @@ class Checker {
                  "loop variable {} is used inside a block with axes; its loop is outside", ref);
   }
 
-  void define(const Ref& ref, bool thread = false, bool loop = false) {
+  void define(const Ref& ref, Role role, bool is_thread = false) {
     if (!ref.defined()) return;
     if (const auto* axis = ref.as<IterVar>()) {
       visit(axis->dom);
-      return define(axis->var, thread);
+      return define(axis->var, Role::binds, is_thread);
     }
     if (ref.is<MatchBufferRegion>()) return visit_node(ref);
-    if (ref.is<Buffer>()) return define_buffer(Ptr<Buffer>::from(ref));
-    add(ref, {.is_thread = thread, .is_loop = loop, .depth = blocks_, .func = func_});
+    if (ref.is<Buffer>()) return define_buffer(Ptr<Buffer>::from(ref), role == Role::matches);
+    add(ref, {.is_thread = is_thread, .func = func_});
+  }
+
+  void define_loop_variable(const Ref& variable) {
+    add(variable, {.is_loop = true, .depth = blocks_, .func = func_});
   }
 
   void add(const Ref& ref, const Definition& definition) {
@@ -179,24 +183,22 @@ class Checker {
     open_.push_back(ref.get());
   }
 
-  /// The pointer, and each variable of the shape, strides and offset that is not defined yet, is
-  /// defined along with the buffer.
-  void define_buffer(const Ptr<Buffer>& buffer) {
+  /// The pointer, where it is not defined yet, is defined along with the buffer; where `matched`,
+  /// so are the variables of its shape, strides and offset.
+  void define_buffer(const Ptr<Buffer>& buffer, bool matched) {
     define_unless_known(buffer->data);
-    for (const Expr& extent : buffer->shape) define_parts(extent);
-    for (const Expr& stride : buffer->strides) define_parts(stride);
-    define_parts(buffer->elem_offset);
-    add(buffer, {.depth = blocks_, .func = func_});
-  }
-
-  void define_parts(const Expr& part) {
-    if (!part.defined()) return;
-    if (part.is<Var>()) return define_unless_known(part);
-    visit(part);
+    const auto part = [&](const Expr& e) {
+      if (matched && e.is<Var>()) return define_unless_known(e);
+      visit(e);
+    };
+    std::ranges::for_each(buffer->shape, part);
+    std::ranges::for_each(buffer->strides, part);
+    part(buffer->elem_offset);
+    add(buffer, {.func = func_});
   }
 
   void define_unless_known(const Ref& variable) {
-    defined_.contains(variable.get()) ? use(variable) : define(variable);
+    defined_.contains(variable.get()) ? use(variable) : define(variable, Role::binds);
   }
 
   void close(std::size_t scope) {

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/pipeline.h"
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/ir/well_formed.h"
+#include "loopsmith/transform/compact_buffers.h"
 #include "loopsmith/transform/flatten_buffers.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/lower_init.h"
 #include "loopsmith/transform/lower_match_buffer.h"
 #include "loopsmith/transform/narrow_indices.h"
+#include "loopsmith/transform/plan_allocations.h"
 #include "loopsmith/transform/simplify.h"
 #include "loopsmith/transform/unroll_loops.h"
 #include "loopsmith/transform/vectorize_loops.h"
@@ -30,6 +38,10 @@ constexpr Pass lowering[] = {
     // While blocks say which region a view is of.
     {"lower_match_buffer", plain<lower_match_buffer>, Form::no_views},
     {"lower_blocks", plain<lower_blocks>, Form::loops},
+    {"simplify", plain<simplify>, Form::loops},
+    {"plan_allocations", plain<plan_allocations>, Form::loops},
+    // Where memory lies decides how much of it is used at a time.
+    {"compact_buffers", plain<compact_buffers>, Form::loops},
     // Before indices lose their dimensions: conditions and indices are related most simply here.
     {"simplify", plain<simplify>, Form::loops},
     {"flatten_buffers", plain<flatten_buffers>, Form::flat},
@@ -39,6 +51,17 @@ constexpr Pass lowering[] = {
     {"vectorize_loops", vectorize, Form::flat},
     {"unroll_loops", plain<unroll_loops>, Form::lowered},
 };
+
+/// True when `names`, separated by commas, has `pass` or `all`.
+bool is_dumped(std::string_view names, std::string_view pass) {
+  while (!names.empty()) {
+    const std::size_t comma = std::min(names.find(','), names.size());
+    const std::string_view name = names.substr(0, comma);
+    if (name == pass || name == "all") return true;
+    names.remove_prefix(std::min(comma + 1, names.size()));
+  }
+  return false;
+}
 
 Form form_of(const Object& node) {
   switch (node.kind) {
@@ -73,16 +96,23 @@ std::span<const Pass> lowering_passes() {
   return lowering;
 }
 
-void verify_form(const PrimFunc& func, Form form, std::string_view pass) {
-  pre_order_visit(func.body, [&](const Ref& ref) {
+void verify_form(const Ptr<PrimFunc>& func, Form form, std::string_view pass) {
+  pre_order_visit(func->body, [&](const Ref& ref) {
     check(form_of(*ref.get()) >= form, pass, "a {} is left that should be gone",
           node_info(*ref.get()).name);
     return true;
   });
+  try {
+    verify_well_formed(func);
+  } catch (const UserError& error) {
+    check(false, pass, "what it made is not well formed: {}", error.what());
+  }
 }
 
 Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& options) {
   using Clock = std::chrono::steady_clock;
+  const char* dumps = std::getenv("LOOPSMITH_DUMP");
+  if (options.verify) verify_form(func, Form::scheduled, "lower");
   Ptr<PrimFunc> current = func;
   for (const Pass& pass : lowering) {
     const auto start = Clock::now();
@@ -93,9 +123,12 @@ Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& opti
       throw error.in_phase("lower");
     }
     const auto time = Clock::now() - start;
-    if (options.verify) verify_form(*next, pass.form, pass.name);
+    if (options.verify) verify_form(next, pass.form, pass.name);
     if (options.on_pass) {
       options.on_pass({.name = pass.name, .before = current, .after = next, .time = time});
+    }
+    if (dumps && is_dumped(dumps, pass.name)) {
+      fmt::print(stderr, "# after {}, {} us\n{}\n", pass.name, time.count() / 1000, script(next));
     }
     current = std::move(next);
   }

@@ -58,6 +58,6 @@ std::span<const Pass> lowering_passes();
 Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& options = {});
 
 /// Throws an InternalError that names `pass` unless `func` is in `form` and well formed.
-void verify_form(const PrimFunc& func, Form form, std::string_view pass);
+void verify_form(const Ptr<PrimFunc>& func, Form form, std::string_view pass);
 
 }  // namespace loopsmith

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/transform/accesses.h"
+
+namespace loopsmith {
+
+/// True when it is proved that, each time that `scope` is run, every element that it reads from the
+/// memory of `allocation` was written before in the same run: then no value comes in from outside,
+/// and the memory may as well be new each time. All accesses must be inside `scope`.
+bool writes_before_reads(AccessTable& table, const Allocation& allocation, const Scope* scope);
+
+}  // namespace loopsmith

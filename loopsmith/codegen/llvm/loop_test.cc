@@ -5,6 +5,7 @@
 
 #include "loopsmith/codegen/llvm/testing/kernel.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/runtime/testing/error_of.h"
 
 namespace loopsmith {
 namespace {
@@ -143,24 +144,19 @@ TEST(loop, runs_in_parallel_also_nested) {
   }
 }
 
-std::string error_of(const Ptr<PrimFunc>& func) {
-  try {
-    (void)Kernel(func);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return {};
+std::string text_of_error(const Ptr<PrimFunc>& func) {
+  return error_of([&] { (void)Kernel(func); }).what();
 }
 
 TEST(loop, what_has_no_meaning_on_a_cpu_is_refused) {
   const auto out = ints(4, "out");
   const auto i = var("i");
-  EXPECT_EQ(error_of(function_of({out}, for_loop(i, 0, 4, make(Break{}), ForKind::parallel))),
+  EXPECT_EQ(text_of_error(function_of({out}, for_loop(i, 0, 4, make(Break{}), ForKind::parallel))),
             "Break leaves a parallel loop\n"
             "  hint: a parallel loop has no order in which it could be left");
-  EXPECT_EQ(error_of(function_of({out}, for_loop(i, 0, 4, make(Return{}), ForKind::parallel))),
+  EXPECT_EQ(text_of_error(function_of({out}, for_loop(i, 0, 4, make(Return{}), ForKind::parallel))),
             "Return leaves a parallel loop\n  hint: make the loop serial");
-  EXPECT_EQ(error_of(function_of({out}, make(Return{.value = 7}))),
+  EXPECT_EQ(text_of_error(function_of({out}, make(Return{.value = 7}))),
             "Return gives a value, which a call cannot take\n"
             "  hint: write results into a buffer");
 }
@@ -173,7 +169,7 @@ Ptr<PrimFunc> nested_loops(int depth) {
 }
 
 TEST(loop, too_many_nested_loops_are_refused) {
-  EXPECT_EQ(error_of(nested_loops(1001)),
+  EXPECT_EQ(text_of_error(nested_loops(1001)),
             "loop i is inside 1000 others, more than code is generated for\n"
             "  hint: fuse loops, or unroll the inner ones");
   std::vector<std::int32_t> values(1);

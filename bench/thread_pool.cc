@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 #include <thread>
 
 namespace {
@@ -160,13 +161,14 @@ void measure_all(const Runtime& run) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   fmt::print("{:<10} {:<44} {:>10} {:>10}\n", "runtime", "region", "median us", "p99 us");
   ThreadPool pool({.num_threads = num_threads});
   const Runtime runtimes[] = {{"ours", ThreadPool::run_for_kernel, &pool},
                               {"OpenMP", openmp_parallel_for, nullptr},
                               {"oneTBB", tbb_parallel_for, nullptr}};
   for (const Runtime& runtime : runtimes) {
+    if (argc > 1 && argv[1] != std::string_view(runtime.name)) continue;
     std::fflush(stdout);
     if (const pid_t child = ::fork();
         child == 0) {  // apart, so that none sees another's idle threads

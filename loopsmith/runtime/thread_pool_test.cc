@@ -181,13 +181,20 @@ TEST(thread_pool, a_caller_that_waits_helps_with_the_inner_loops_of_its_helpers)
     ThreadPool pool({.num_threads = 2, .spin = spin});
     const auto self = std::this_thread::get_id();
     MeetingPoint both(2);
-    MeetingPoint both_inside(2);
+    std::atomic<bool> caller_helped{false};
     pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) {
       EXPECT_TRUE(both.meet());
-      if (std::this_thread::get_id() == self) return;
-      std::this_thread::sleep_for(microseconds(3000));  // the caller has nothing left to do
-      pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) { EXPECT_TRUE(both_inside.meet()); });
+      if (std::this_thread::get_id() == self) return;  // and has nothing left to do
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (!caller_helped && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(microseconds(1000));  // the caller falls asleep meanwhile
+        pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) {
+          if (std::this_thread::get_id() == self) caller_helped = true;
+          std::this_thread::sleep_for(microseconds(300));
+        });
+      }
     });
+    EXPECT_TRUE(caller_helped);
   }
 }
 

@@ -227,10 +227,18 @@ std::int32_t Team::share(Slot& slot, const Loop& loop) {
   slot.status.store(LS_OK, std::memory_order_relaxed);
   slot.exhausted.store(false, std::memory_order_relaxed);
 
+  slot.parts[0].store(slot.number << 8 | 1, std::memory_order_relaxed);  // the caller's first chunk
+
   slot.state.fetch_or(open_bit);
   wake_workers(std::min(slot.num_parts - 1, 2));  // each of them wakes two more
-  work(slot, caller);
-  if ((slot.state.fetch_and(~open_bit) & helpers_mask) != 0) wait_for_helpers(slot);
+  // With one chunk left there is nothing to share: closing the slot first saves a transfer of its
+  // line.
+  const bool one_is_left = parts == 2 && slot.chunks_per_part == 1;
+  run_first_chunk(slot);
+  if (!one_is_left) work(slot, caller);
+  const std::uint32_t helpers = slot.state.fetch_and(~open_bit) & helpers_mask;
+  if (one_is_left) work(slot, caller);
+  if (helpers != 0) wait_for_helpers(slot);
 
   const std::int32_t status = slot.status.load(std::memory_order_relaxed);
   std::exception_ptr exception;
@@ -238,6 +246,11 @@ std::int32_t Team::share(Slot& slot, const Loop& loop) {
   slot.taken.store(false, std::memory_order_release);
   if (exception) std::rethrow_exception(exception);
   return status;
+}
+
+void Team::run_first_chunk(Slot& slot) {
+  const HereScope scope({this, root_of(slot)});
+  run_chunk(slot, 0, 0);
 }
 
 /// Runs chunks until none is left, or until this worker's processor is needed by a host.
@@ -308,7 +321,7 @@ bool Team::help(int first_slot, int num_slots, int worker, int root) {
   bool helped = false;
   for (int i = first_slot; i < first_slot + num_slots; ++i) {
     Slot& slot = slots_[i];
-    if ((slot.state.load(std::memory_order_acquire) & open_bit) == 0) continue;
+    if ((slot.state.load() & open_bit) == 0) continue;
     if (slot.exhausted.load(std::memory_order_relaxed)) continue;
     if (root != no_root && root_of(slot) != root) continue;
     if (worker != caller && !may_work(worker)) return helped;
@@ -337,13 +350,16 @@ void Team::wait_for_helpers(Slot& slot) {
   slot.caller_waits.store(true, std::memory_order_relaxed);
   const int root = root_of(slot);
   Spin spin(spin_);
+  const auto help_inside = [&] {
+    return root != no_root && help(first_nested_slot, num_nested_slots_.load(), caller, root);
+  };
   while (has_helpers()) {
-    const int nested = num_nested_slots_.load(std::memory_order_relaxed);
-    if (root != no_root && help(first_nested_slot, nested, caller, root)) {
+    if (help_inside()) {
       spin.restart();
     } else if (spin.over()) {
       const std::uint32_t state = slot.state.fetch_or(sleep_bit) | sleep_bit;
-      if ((state & helpers_mask) != 0) park(slot.state, state);
+      // A loop that was opened before its caller could see the bit is seen now.
+      if (!help_inside() && (state & helpers_mask) != 0) park(slot.state, state);
       slot.state.fetch_and(~sleep_bit);
       spin.restart();
     }
@@ -356,7 +372,10 @@ void Team::wait_for_helpers(Slot& slot) {
 void Team::wake_workers(int count) {
   if (here.team == this && here.root != no_root) {
     Slot& root = slots_[here.root];
-    if ((root.state.load() & sleep_bit) != 0) unpark(root.state, 1);
+    if ((root.state.load() & sleep_bit) != 0) {
+      root.state.fetch_and(~sleep_bit);  // if it does not sleep yet, it will not
+      unpark(root.state, 1);
+    }
   }
   if (sleepers_.load() <= 0 || !may_work(1)) return;
   if (num_hosts() > 1) count = INT_MAX;  // some of them may not work

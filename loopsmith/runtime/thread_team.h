@@ -56,6 +56,7 @@ class Team {
   bool is_worth_sharing(bool nested) const;
   Slot* acquire(bool nested);
   std::int32_t share(Slot& slot, const Loop& loop);
+  void run_first_chunk(Slot& slot);
   void work(Slot& slot, int worker);
   void run_chunk(Slot& slot, int part, int chunk);
   bool help_any(int worker);

@@ -86,10 +86,10 @@ class Regions {
       }
       const Expr last = cast(high.dtype(), buffer.shape[i]) - one_like(high);
       const Expr first = zero_of(low.dtype());
-      const Expr from = analyzer_.can_prove(low >= first) ? low : max(low, first);
+      const Expr from =
+          analyzer_.can_prove(low >= first) ? low : analyzer_.simplify(max(low, first));
       const Expr to = analyzer_.can_prove(high <= last) ? high : min(high, last);
-      ranges.push_back(
-          range(analyzer_.simplify(from), analyzer_.simplify(to - from + one_like(to))));
+      ranges.push_back(range(from, analyzer_.simplify(to - from + one_like(to))));
     }
     return ranges;
   }

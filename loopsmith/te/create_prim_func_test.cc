@@ -3,112 +3,314 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/ir/well_formed.h"
 #include "loopsmith/te/te.h"
+#include "loopsmith/te/testing.h"
 
 namespace loopsmith::te {
 namespace {
 
-/// What `fn` complains about; empty when it does not.
-template <class Fn>
-std::string problem_of(Fn fn) {
-  try {
-    fn();
-  } catch (const UserError& error) {
-    return error.problem();
-  }
-  return {};
+/// The lines of the function inside its root block, as script.
+std::string body_of(const Ptr<PrimFunc>& func) {
+  verify_well_formed(func);
+  const std::string text = script(func) + "\n";
+  const std::string_view root = "    # with T.block(\"root\"):\n";
+  const std::size_t start = text.find(root);
+  return start == std::string::npos ? text : text.substr(start + root.size());
 }
 
-const Block& block_in(const Stmt& stmt, std::string_view name) {
-  const Block* found = nullptr;
-  pre_order_visit(stmt, [&](const Ref& ref) {
-    const auto* block = ref.as<Block>();
-    if (block && block->name_hint == name) found = block;
-    return true;
-  });
-  if (!found) throw std::runtime_error("no block " + std::string(name));
-  return *found;
-}
-
-std::vector<std::string> block_names(const Ptr<PrimFunc>& func) {
-  std::vector<std::string> names;
-  pre_order_visit(func->body, [&](const Ref& ref) {
-    if (const auto* block = ref.as<Block>()) names.push_back(block->name_hint);
-    return true;
-  });
-  return names;
-}
-
-const Block& root_of(const Ptr<PrimFunc>& func) {
-  return *func->body.as<BlockRealize>()->block;
-}
-
-struct Matmul {
-  Tensor A = placeholder({128, 64}, f32, "A");
-  Tensor B = placeholder({64, 32}, f32, "B");
+struct Rows {
+  Ptr<Var> n = size_var("n");
+  Tensor A = placeholder({n, 64}, f32, "A");
   IterVar k = reduce_axis(0, 64, "k");
-  Tensor C = compute({128, 32}, [&](Expr i, Expr j) { return sum(A(i, k) * B(k, j), k); }, "C",
-                     {.axes = {"i", "j"}});
 };
 
 TEST(create_prim_func, makes_a_parameter_of_each_argument) {
-  const Matmul m;
-  const auto n = var("n");
-  const auto func = create_prim_func({m.A, n, m.B, m.C});
-  ASSERT_EQ(func->params.size(), 4u);
+  const Rows r;
+  const auto m = var("m");
+  const Tensor B = compute({r.n}, [&](Expr i) { return r.A(i, 0); }, "B");
+  const auto func = create_prim_func({r.A, m, B});
+  ASSERT_EQ(func->params.size(), 3u);
   EXPECT_EQ(func->params[0]->name, "var_A");
-  EXPECT_TRUE(func->params[1].same_as(n));
+  EXPECT_TRUE(func->params[1].same_as(m));
   EXPECT_EQ(func->buffer_map[0]->name, "A");
   EXPECT_FALSE(func->buffer_map[1]);
   EXPECT_EQ(func->name(), "main");
   EXPECT_EQ(func->attrs.get_int("tir.noalias", 0), 1);
 }
 
-TEST(create_prim_func, makes_a_reduction_of_a_sum) {
-  const Matmul m;
-  const auto func = create_prim_func({m.A, m.B, m.C});
-  EXPECT_EQ(block_names(func), (std::vector<std::string>{"root", "C"}));
-  const auto* i = root_of(func).body.as<For>();
-  ASSERT_TRUE(i);
-  EXPECT_EQ(i->loop_var->name, "i");
-  EXPECT_TRUE(is_const_int(i->extent, 128));
-  const auto* k = i->body.as<For>()->body.as<For>();
-  EXPECT_EQ(k->loop_var->name, "k");
-  const Block& block = block_in(func->body, "C");
-  ASSERT_EQ(block.iter_vars.size(), 3u);
-  EXPECT_EQ(block.iter_vars[0]->var->name, "v_i");
-  EXPECT_EQ(block.iter_vars[2]->iter_type, IterType::comm_reduce);
-  EXPECT_TRUE(k->body.as<BlockRealize>()->iter_values[2].same_as(k->loop_var));
-
-  const auto* init = block.init.as<BufferStore>();
-  ASSERT_TRUE(init);
-  EXPECT_EQ(*as_float(init->value), 0.0);
-  const auto* update = block.body.as<BufferStore>();
-  const auto* add = update->value.as<Add>();
-  ASSERT_TRUE(add);
-  EXPECT_TRUE(add->a.as<BufferLoad>()->buffer.same_as(func->buffer_map[2]));
-  EXPECT_TRUE(add->b.as<Mul>()->a.as<BufferLoad>()->indices[1].same_as(block.iter_vars[2]->var));
-
-  // The accumulator of a block with init is written, not read.
-  ASSERT_EQ(block.reads.size(), 2u);
-  EXPECT_TRUE(block.reads[0]->buffer.same_as(func->buffer_map[0]));
-  EXPECT_TRUE(block.reads[0]->region[1]->min.same_as(block.iter_vars[2]->var));
-  EXPECT_TRUE(is_const_int(block.reads[0]->region[1]->extent, 1));
-  ASSERT_EQ(block.writes.size(), 1u);
-  EXPECT_TRUE(block.annotations.empty());
+TEST(create_prim_func, makes_a_block_with_init_of_a_reduction) {
+  const Rows r;
+  const Tensor B = placeholder({64, 32}, f32, "B");
+  const Tensor C =
+      compute({r.n, 32}, [&](Expr i, Expr j) { return sum(r.A(i, r.k) * B(r.k, j), r.k); }, "C",
+              {.axes = {"i", "j"}});
+  EXPECT_EQ(body_of(create_prim_func({r.A, B, C})), R"(    for i, j, k in T.grid(n, 32, 64):
+        with T.block("C"):
+            v_i, v_j, v_k = T.axis.remap("SSR", [i, j, k])
+            T.reads(A[v_i, v_k], B[v_k, v_j])
+            T.writes(C[v_i, v_j])
+            with T.init():
+                C[v_i, v_j] = T.float32(0)
+            C[v_i, v_j] = C[v_i, v_j] + A[v_i, v_k] * B[v_k, v_j]
+)");
 }
 
 TEST(create_prim_func, allocates_intermediates_in_the_root_block) {
+  const Rows r;
+  const Tensor B = compute({r.n}, [&](Expr i) { return r.A(i, 0) + 1; }, "B");
+  const Tensor C = compute({r.n}, [&](Expr i) { return B(i) * B(i); }, "C");
+  EXPECT_EQ(body_of(create_prim_func({r.A, C})), R"(    B = T.alloc_buffer((n,))
+    for i0 in range(n):
+        with T.block("B"):
+            v_i0 = T.axis.spatial(n, i0)
+            T.reads(A[v_i0, 0])
+            T.writes(B[v_i0])
+            B[v_i0] = A[v_i0, 0] + T.float32(1)
+    for i0 in range(n):
+        with T.block("C"):
+            v_i0 = T.axis.spatial(n, i0)
+            T.reads(B[v_i0])
+            T.writes(C[v_i0])
+            C[v_i0] = B[v_i0] * B[v_i0]
+)");
+}
+
+TEST(create_prim_func, honours_where_and_init) {
+  const Rows r;
+  const Tensor B = compute(
+      {r.n},
+      [&](Expr i) {
+        return sum(r.A(i, r.k), r.k, {.where = Expr(r.k) < i, .init = {float_imm(f32, 5)}});
+      },
+      "B");
+  EXPECT_EQ(body_of(create_prim_func({r.A, B})), R"(    for i0, k in T.grid(n, 64):
+        with T.block("B"):
+            v_i0, v_k = T.axis.remap("SR", [i0, k])
+            T.reads(A[v_i0, v_k])
+            T.writes(B[v_i0])
+            with T.init():
+                B[v_i0] = T.float32(5)
+            B[v_i0] = B[v_i0] + T.if_then_else(v_k < v_i0, A[v_i0, v_k], T.float32(0))
+)");
+}
+
+TEST(create_prim_func, masks_a_maximum_with_minus_infinity) {
+  // The identity of max, the least finite number, would hide an element that is -infinity.
+  const Rows r;
+  const Tensor B =
+      compute({r.n}, [&](Expr i) { return max(r.A(i, r.k), r.k, {.where = Expr(r.k) < i}); }, "B");
+  const std::string text = body_of(create_prim_func({r.A, B}));
+  EXPECT_NE(text.find("B[v_i0] = T.float32(-3.4028235e+38)"), std::string::npos) << text;
+  EXPECT_NE(text.find("T.if_then_else(v_k < v_i0, A[v_i0, v_k], T.float32(\"-inf\"))"),
+            std::string::npos)
+      << text;
+}
+
+TEST(create_prim_func, combines_all_values_of_a_tuple_before_it_stores_one) {
+  const Rows r;
+  const Reducer later = comm_reducer(
+      [](const std::vector<Expr>& x, const std::vector<Expr>& y) {
+        return std::vector<Expr>{x[0] + y[0], loopsmith::max(x[1], y[1])};
+      },
+      [](const std::vector<DataType>& types) {
+        return std::vector<Expr>{zero_of(types[0]), min_value(types[1])};
+      });
+  const auto both =
+      compute({r.n}, [&](Expr i) { return later({r.A(i, r.k), Expr(r.k)}, r.k); }, "both");
+  EXPECT_EQ(body_of(create_prim_func({r.A, both[0], both[1]})), R"(    for i0, k in T.grid(n, 64):
+        with T.block("both"):
+            v_i0, v_k = T.axis.remap("SR", [i0, k])
+            T.reads(A[v_i0, v_k])
+            T.writes(both_v0[v_i0], both_v1[v_i0])
+            with T.init():
+                both_v0[v_i0] = T.float32(0)
+                both_v1[v_i0] = -2147483648
+            v_both_v0: T.float32 = both_v0[v_i0] + A[v_i0, v_k]
+            v_both_v1: T.int32 = T.max(both_v1[v_i0], v_k)
+            both_v0[v_i0] = v_both_v0
+            both_v1[v_i0] = v_both_v1
+)");
+}
+
+TEST(create_prim_func, makes_a_block_for_each_output_in_the_same_loops) {
+  const Rows r;
+  const auto two =
+      compute({r.n}, [&](Expr i) { return std::vector<Expr>{r.A(i, 0), r.A(i, 1)}; }, "two");
+  EXPECT_EQ(body_of(create_prim_func({r.A, two[1]})), R"(    two_v0 = T.alloc_buffer((n,))
+    for i0 in range(n):
+        with T.block("two.v0"):
+            v_i0 = T.axis.spatial(n, i0)
+            T.reads(A[v_i0, 0])
+            T.writes(two_v0[v_i0])
+            two_v0[v_i0] = A[v_i0, 0]
+        with T.block("two.v1"):
+            v_i0 = T.axis.spatial(n, i0)
+            T.reads(A[v_i0, 1])
+            T.writes(two_v1[v_i0])
+            two_v1[v_i0] = A[v_i0, 1]
+)");
+}
+
+TEST(create_prim_func, gives_a_tensor_without_dimensions_one_axis) {
+  const Rows r;
+  const Tensor first = compute({}, [&] { return r.A(0, 0); }, "first");
+  EXPECT_EQ(body_of(create_prim_func({r.A, first})), R"(    with T.block("first"):
+        vi = T.axis.spatial(1, 0)
+        T.reads(A[0, 0])
+        T.writes(first[()])
+        first[()] = A[0, 0]
+)");
+}
+
+TEST(create_prim_func, makes_the_sum_of_nothing_its_identity) {
+  const Rows r;
+  const IterVar none = reduce_axis(0, 0, "none");
+  const Tensor B = compute({r.n}, [&](Expr i) { return sum(r.A(i, none), none); }, "B");
+  EXPECT_EQ(body_of(create_prim_func({r.A, B})), R"(    for i0 in range(n):
+        with T.block("B"):
+            v_i0 = T.axis.spatial(n, i0)
+            T.reads()
+            T.writes(B[v_i0])
+            B[v_i0] = T.float32(0)
+)");
+}
+
+TEST(create_prim_func, keeps_the_min_of_a_reduction_axis) {
+  const Rows r;
+  const IterVar d = reduce_axis(-1, 3, "d");
+  const Tensor B = compute({r.n}, [&](Expr i) { return sum(r.A(i, Expr(d) + 1), d); }, "B");
+  const std::string text = body_of(create_prim_func({r.A, B}));
+  EXPECT_NE(text.find("for d in range(-1, 2):"), std::string::npos) << text;
+}
+
+TEST(create_prim_func, gives_blocks_names_of_their_own) {
+  const Rows r;
+  const Tensor B = compute({r.n}, [&](Expr i) { return r.A(i, 0); }, "B");
+  const Tensor C = compute({r.n}, [&](Expr i) { return B(i); }, "B");
+  const std::string text = body_of(create_prim_func({r.A, C}));
+  EXPECT_NE(text.find("T.block(\"B\")"), std::string::npos) << text;
+  EXPECT_NE(text.find("T.block(\"B_1\")"), std::string::npos) << text;
+}
+
+TEST(create_prim_func, makes_annotations_of_attributes) {
+  const Rows r;
+  const Ref tensors = make(List{.items = {r.A}});
+  const Tensor B = compute({r.n}, [&](Expr i) { return r.A(i, 0); }, "B",
+                           {.attrs = {{"inputs", tensors},
+                                      {"layout_free_placeholders", tensors},
+                                      {"level", Expr(3)},
+                                      {"workload", string_imm("dropped")}}});
+  const auto func = create_prim_func({r.A, B});
+  const Block* block = nullptr;
+  pre_order_visit(func->body, [&](const Ref& ref) {
+    if (const auto* found = ref.as<Block>()) block = found;
+    return true;
+  });
+  EXPECT_EQ(block->annotations.size(), 2u);
+  EXPECT_EQ(block->annotations.get_int("level", 0), 3);
+  EXPECT_TRUE(block->annotations.get("inputs").as<List>()->items[0].same_as(func->buffer_map[0]));
+  const auto* free = func->attrs.get("layout_free_buffers").as<List>();
+  ASSERT_TRUE(free);
+  EXPECT_TRUE(is_const_int(Expr::from(free->items[0]), 0));
+}
+
+TEST(create_prim_func, points_its_nodes_at_the_compute) {
+  const Rows r;
+  constexpr std::uint32_t line = __LINE__ + 1;
+  const Tensor B = compute({r.n}, [&](Expr i) { return r.A(i, 0); }, "B");
+  const auto func = create_prim_func({r.A, B});
+  pre_order_visit(func->body, [&](const Ref& ref) {
+    if (ref.is<For>() || ref.is<BufferStore>() || ref.is<BufferLoad>()) {
+      EXPECT_EQ(ref.span().line, line);
+    }
+    return true;
+  });
+}
+
+TEST(create_prim_func, shares_no_definition_between_blocks) {
+  // The Let stands in both outputs; each block needs a variable of its own.
+  const Rows r;
+  const auto both = compute(
+      {r.n},
+      [&](Expr i) {
+        const auto x = var("x", f32);
+        const Expr square = make(Let{.value = r.A(i, 0), .var = x, .body = Expr(x) * x});
+        return std::vector<Expr>{square, square + 1};
+      },
+      "both");
+  verify_well_formed(create_prim_func({r.A, both[0], both[1]}));
+}
+
+TEST(create_prim_func, refuses_arguments_that_are_none) {
+  const Rows r;
+  const Tensor B = compute({r.n}, [&](Expr i) { return r.A(i, 0); }, "B");
+  EXPECT_EQ(error_of([&] { create_prim_func({B}); }),
+            "placeholder_is_argument: create_prim_func: placeholder A is read but is not among "
+            "the arguments");
+  EXPECT_EQ(error_of([&] { create_prim_func({r.A, B, B}); }),
+            "argument_occurs_once: create_prim_func: arguments 1 and 2 are the same");
+  EXPECT_EQ(error_of([&] { create_prim_func({r.A, r.k}); }),
+            "argument_is_tensor_or_variable: create_prim_func: argument 1 is neither a tensor nor "
+            "a variable");
+}
+
+TEST(create_prim_func, refuses_variables_that_nothing_defines) {
+  const Rows r;
+  const Tensor B = compute({r.n}, [&](Expr i) { return r.A(i, r.k); }, "B");
+  EXPECT_EQ(error_of([&] { create_prim_func({r.A, B}); }),
+            "variable_is_defined: create_prim_func: B uses variable k, which nothing defines");
+
+  const auto m = var("m");
+  const Tensor C = placeholder({Expr(m) * 2}, f32, "C");
+  EXPECT_EQ(error_of([&] { create_prim_func({C}); }),
+            "variable_is_defined: create_prim_func: C uses variable m, which nothing defines");
+  EXPECT_EQ(error_of([&] { create_prim_func({C, m}); }), "");
+
+  const Tensor D = compute({r.n}, [&](Expr i) { return r.A(i, 0) + m; }, "D");
+  EXPECT_EQ(error_of([&] { create_prim_func({r.A, D}); }),
+            "variable_is_defined: create_prim_func: D uses variable m, which nothing defines");
+  EXPECT_EQ(error_of([&] { create_prim_func({r.A, m, D}); }), "");
+}
+
+TEST(create_prim_func, gives_all_indices_one_type) {
+  const Rows r;
+  const Tensor B = compute(
+      {Expr(r.n) - 2},
+      [&](Expr i) { return sum(r.A(i + 2, r.k) * loopsmith::cast(f32, i * 3), r.k); }, "B");
+  const auto func = create_prim_func({r.A, B}, {.index_dtype = i64});
+  verify_well_formed(func);
+  pre_order_visit(func->body, [](const Ref& ref) {
+    if (const auto* range = ref.as<Range>()) {
+      EXPECT_EQ(range->extent.dtype(), i64);
+    } else if (const auto* loop = ref.as<For>()) {
+      EXPECT_EQ(loop->extent.dtype(), i64);
+    } else if (const auto* load = ref.as<BufferLoad>()) {
+      for (const Expr& index : load->indices) EXPECT_EQ(index.dtype(), i64);
+    }
+    return true;
+  });
+  for (const auto& buffer : func->buffer_map) {
+    for (const Expr& extent : buffer->shape) EXPECT_EQ(extent.dtype(), i64);
+  }
+  EXPECT_EQ(error_of([&] { create_prim_func({r.A, B}, {.index_dtype = f32}); }),
+            "index_is_int32_or_int64: create_prim_func: indices cannot be float32");
+}
+
+TEST(create_prim_func, keeps_the_type_of_values_made_from_indices) {
   const auto n = var("n");
-  const Tensor A = placeholder({n}, f32, "A");
-  const Tensor B = compute({n}, [&](Expr i) { return A(i) + float_imm(f32, 1); }, "B");
-  const Tensor C = compute({n}, [&](Expr i) { return B(i) * B(i); }, "C");
-  const auto func = create_prim_func({A, C});
-  ASSERT_EQ(root_of(func).alloc_buffers.size(), 1u);
-  EXPECT_EQ(root_of(func).alloc_buffers[0]->name, "B");
-  EXPECT_EQ(root_of(func).body.as<SeqStmt>()->seq.size(), 2u);
-  EXPECT_EQ(block_in(func->body, "C").reads.size(), 1u);
+  const Tensor B = compute({n}, [](Expr i) { return i * 2 + 1; }, "B");
+  const auto func = create_prim_func({B}, {.index_dtype = i64});
+  EXPECT_EQ(func->buffer_map[0]->dtype, i32);
+  EXPECT_EQ(body_of(func), R"(    for i0 in range(n):
+        with T.block("B"):
+            v_i0 = T.axis.spatial(n, i0)
+            T.reads()
+            T.writes(B[v_i0])
+            B[v_i0] = T.Cast("int32", v_i0 * T.int64(2) + T.int64(1))
+)");
 }
 
 }  // namespace

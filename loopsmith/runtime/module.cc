@@ -55,8 +55,8 @@ struct Module::State {
     ThreadContext* next;
   };
 
-  State(std::vector<CompiledFunction> compiled, RuntimeOptions given)
-      : functions(std::move(compiled)), options(std::move(given)) {
+  State(std::vector<CompiledFunction> compiled, RuntimeOptions given, std::vector<SourceText> texts)
+      : functions(std::move(compiled)), sources(std::move(texts)), options(std::move(given)) {
     if (!options.pool) options.pool = ThreadPool::shared();
     check(!functions.empty(), "Module", "a module without functions");
     for (std::size_t i = 0; i < functions.size(); ++i) {
@@ -97,12 +97,15 @@ struct Module::State {
 
   const std::uint64_t id = next_module_id();
   const std::vector<CompiledFunction> functions;
+  const std::vector<SourceText> sources;
   RuntimeOptions options;
   mutable std::atomic<ThreadContext*> contexts{nullptr};
 };
 
-Module::Module(std::vector<CompiledFunction> functions, RuntimeOptions options)
-    : state_(std::make_shared<const State>(std::move(functions), std::move(options))) {}
+Module::Module(std::vector<CompiledFunction> functions, RuntimeOptions options,
+               std::vector<SourceText> sources)
+    : state_(std::make_shared<const State>(std::move(functions), std::move(options),
+                                           std::move(sources))) {}
 
 Function Module::operator[](std::string_view name) const {
   const CompiledFunction* function = state_->find(name);
@@ -127,6 +130,20 @@ Function Module::entry() const {
   return (*this)["main"];
 }
 
+std::vector<std::string> Module::source_names() const {
+  std::vector<std::string> names;
+  for (const SourceText& source : state_->sources) names.push_back(source.name);
+  return names;
+}
+
+std::string Module::source(std::string_view name) const {
+  const auto found = std::ranges::find(state_->sources, name, &SourceText::name);
+  require(found != state_->sources.end(), ErrorKind::call, "source_exists",
+          hint("ask for one of its sources"), {}, "module: has no source {}, only {}", name,
+          fmt::join(source_names(), ", "));
+  return found->make();
+}
+
 Module Module::with_threads(const ThreadConfig& config) const {
   check_config(config);
   RuntimeOptions options = state_->options;
@@ -135,7 +152,7 @@ Module Module::with_threads(const ThreadConfig& config) const {
 }
 
 Module Module::with(RuntimeOptions options) const {
-  return Module(state_->functions, std::move(options));
+  return Module(state_->functions, std::move(options), state_->sources);
 }
 
 const RuntimeOptions& Module::options() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,6 +35,12 @@ struct RuntimeOptions {
   Allocator allocator = {};
 };
 
+/// A text that a module was made from (its program, LLVM's code, assembly), made when asked for.
+struct SourceText {
+  std::string name;
+  std::function<std::string()> make;
+};
+
 class Function;
 
 /// Compiled functions by name, with the threads and the memory they use. A value; copies share.
@@ -42,7 +49,8 @@ class Function;
 /// call.
 class Module {
  public:
-  explicit Module(std::vector<CompiledFunction> functions, RuntimeOptions options = {});
+  explicit Module(std::vector<CompiledFunction> functions, RuntimeOptions options = {},
+                  std::vector<SourceText> sources = {});
 
   /// The function `name`; an error that lists the names when there is none.
   Function operator[](std::string_view name) const;
@@ -50,6 +58,10 @@ class Module {
   std::vector<std::string> names() const;
   /// The only function, or else the one called `main`.
   Function entry() const;
+
+  /// The names of the texts that it was made from, and one of them.
+  std::vector<std::string> source_names() const;
+  std::string source(std::string_view name) const;
 
   /// The same functions, run by other threads: with a pool of their own.
   Module with_threads(const ThreadConfig& config) const;

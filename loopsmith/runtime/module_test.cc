@@ -93,6 +93,16 @@ TEST(module, finds_functions_by_name) {
             "module: two functions are called axpy");
 }
 
+TEST(module, shows_what_it_was_made_from) {
+  int made = 0;
+  const Module module({axpy()}, {}, {{"tir", [&] { return fmt::format("text {}", ++made); }}});
+  EXPECT_EQ(module.source_names(), std::vector<std::string>{"tir"});
+  EXPECT_EQ(made, 0);
+  EXPECT_EQ(module.with_threads({.num_threads = 1}).source("tir"), "text 1");
+  EXPECT_STREQ(error_of([&] { (void)module.source("ptx"); }).what(),
+               "module: has no source ptx, only tir\n  hint: ask for one of its sources");
+}
+
 TEST(module, keeps_the_code_while_a_function_lives) {
   auto code = std::make_shared<int>(1);
   const std::weak_ptr<int> watch = code;

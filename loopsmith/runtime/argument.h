@@ -15,7 +15,7 @@ struct Argument : ls_argument {
   Argument(const DLManagedTensorVersioned& lent)
       : Argument(const_cast<DLTensor*>(&lent.dl_tensor),
                  (lent.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {}
-  Argument(bool value) : ls_argument{{.as_int = value}, LS_BOOL, 0} {}
+  Argument(std::same_as<bool> auto value) : ls_argument{{.as_int = value}, LS_BOOL, 0} {}
   template <std::integral Integer>
     requires(!std::same_as<Integer, bool>)
   Argument(Integer value) : ls_argument{{.as_int = static_cast<std::int64_t>(value)}, LS_INT, 0} {}

@@ -58,6 +58,8 @@ struct Vectors {
   }
 };
 
+static_assert(!std::is_constructible_v<Argument, const float*>, "a pointer is no truth value");
+
 TEST(module, calls_functions_on_arrays) {
   const Module module({axpy()});
   const Vectors v;

@@ -123,7 +123,7 @@ ConstraintScope Analyzer::constraint_scope(const Expr& condition) {
 
 Expr Analyzer::simplify(const Expr& expr, int steps) {
   const Term term = engine_->read(expr);
-  const Term result = engine_->simplifier.simplify(term, steps);
+  const Term result = engine_->simplifier.presentable(engine_->simplifier.simplify(term, steps));
   return result == term ? expr : engine_->write(result);
 }
 
@@ -135,7 +135,7 @@ Expr Analyzer::rewrite_simplify(const Expr& expr) {
 
 Expr Analyzer::canonical_simplify(const Expr& expr) {
   const Term term = engine_->read(expr);
-  const Term result = engine_->simplifier.canonical_simplify(term);
+  const Term result = engine_->simplifier.presentable(engine_->simplifier.canonical_simplify(term));
   return result == term ? expr : engine_->write(result);
 }
 

@@ -15,6 +15,16 @@ Term Simplifier::decide(Term term) {
     const Term answer = decide_comparison(node);
     return answer == Term::none ? term : answer;
   }
+  if (node.kind == Kind::min || node.kind == Kind::max) {
+    const auto is_at_most = [&](Term a, Term b) {
+      const Term answer = decide_comparison(
+          {.kind = Kind::le, .type = boolean.with_lanes(node.type.lanes), .a = a, .b = b});
+      return answer != Term::none && terms_[answer].value != 0;
+    };
+    if (is_at_most(node.a, node.b)) return node.kind == Kind::min ? node.a : node.b;
+    if (is_at_most(node.b, node.a)) return node.kind == Kind::min ? node.b : node.a;
+    return term;
+  }
   const ConstIntBound bound = knowledge_.bound(term);
   if (!bound.is_point() || !fits(node.type, bound.min_value)) return term;
   return terms_.constant(node.type, bound.min_value);

@@ -38,8 +38,10 @@ bool is_constant_place(const Atom& atom) {
 
 /// Which atoms of a pattern may take their operands in reverse. The simplifier puts constants last,
 /// so that a constant operand stays where it is.
-std::vector<std::uint32_t> orders(const Pattern& pattern) {
+std::vector<std::uint32_t> orders(const Rule& rule) {
   std::vector<std::uint32_t> result{0};
+  if (rule.order == Order::as_written) return result;
+  const Pattern& pattern = rule.before;
   for (std::uint8_t i = 0; i < pattern.size; ++i) {
     const Atom& atom = pattern.atoms[i];
     if (atom.place != Place::node || !is_commutative(atom.kind)) continue;
@@ -57,7 +59,7 @@ using Index = std::array<std::array<std::vector<Candidate>, kind_count>, kind_co
 
 void add_rule(Index& index, const Rule& rule) {
   const auto& atoms = rule.before.atoms;
-  for (std::uint32_t swapped : orders(rule.before)) {
+  for (std::uint32_t swapped : orders(rule)) {
     const Atom* first = &atoms[1];
     const Atom* second = first->size + 1U < rule.before.size ? &atoms[1U + first->size] : nullptr;
     if (swapped & 1U) std::swap(first, second);

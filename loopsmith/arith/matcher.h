@@ -12,7 +12,7 @@ namespace loopsmith::arith {
 
 /// What the names of a pattern stand for.
 struct Binding {
-  std::array<Term, 6> variables{};
+  std::array<Term, 7> variables{};
   std::array<std::int64_t, 4> constants{};
   std::uint8_t bound_constants = 0;  ///< A bit for each.
   DataType operand_type;             ///< Of the numbers in the pattern.

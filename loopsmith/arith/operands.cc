@@ -2,6 +2,7 @@
 // Simplifying operands first: what the two simplifiers have in common.
 #include "loopsmith/arith/simplifier.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/support/deep_call.h"
 
 namespace loopsmith::arith {
 
@@ -50,6 +51,7 @@ Term Simplifier::simplify_choice(const TermNode& node, Recurse recurse) {
   const bool is_scalar = terms_.type(condition).is_scalar();
   const Term yes = is_scalar ? branch(node.b, condition) : (this->*recurse)(node.b);
   const Term no = is_scalar ? branch(node.c, negated(condition)) : (this->*recurse)(node.c);
+  if (yes == no && !terms_[condition].has_effect) return yes;
   return combine(node.kind, node.type, condition, yes, no);
 }
 
@@ -134,6 +136,34 @@ Term Simplifier::simplify_other(Term term, Recurse recurse) {
     return is_changed ? terms_.read(make(std::move(changed))) : term;
   }
   return term;
+}
+
+Term Simplifier::presentable(Term term) {
+  constexpr std::uint32_t always = 1;  // Whatever the facts are.
+  const TermNode node = terms_[term];
+  if (node.a == Term::none || node.kind == Kind::other) return term;
+  if (const Term* known = presentable_.find(term, always)) return *known;
+  const Term result = deep_call([&] {
+    if (node.kind == Kind::call || node.kind == Kind::load) {
+      std::vector<Term> arguments(terms_.arguments(term).begin(), terms_.arguments(term).end());
+      for (Term& argument : arguments) argument = presentable(argument);
+      return terms_.with_arguments(term, arguments);
+    }
+    const auto shown = [&](Term operand) {
+      return operand == Term::none ? operand : presentable(operand);
+    };
+    const Term a = shown(node.a);
+    if (node.kind == Kind::add && node.type.is_index() && terms_.is_constant(node.b)) {
+      const auto opposite = fold_constants(Kind::sub, node.type, 0, terms_[node.b].value);
+      if (opposite && *opposite > 0) {
+        return terms_.make(Kind::sub, node.type, a, terms_.constant(node.type, *opposite));
+      }
+    }
+    const Term b = shown(node.b);
+    return terms_.make(node.kind, node.type, a, b, shown(node.c));
+  });
+  presentable_.set(term, always, result);
+  return result;
 }
 
 }  // namespace loopsmith::arith

@@ -28,7 +28,7 @@ struct Pattern {
 
     bool operator==(const Atom&) const = default;
   };
-  static constexpr std::size_t most_atoms = 23;
+  static constexpr std::size_t most_atoms = 31;
 
   std::array<Atom, most_atoms> atoms{};
   std::uint8_t size = 0;  ///< 0: the condition that always holds.
@@ -61,6 +61,12 @@ enum Types : std::uint8_t {
   wraps = index | narrow,
   any = index | narrow | real,
 };
+constexpr Types operator|(Types a, Types b) {
+  return static_cast<Types>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+
+/// Whether commutative operands of a pattern match in either order.
+enum class Order : std::uint8_t { either, as_written };
 
 /// Where `before` matches and `given` holds, it is the same as `after`, which is simpler.
 ///
@@ -71,11 +77,12 @@ struct Rule {
   Pattern after;
   Pattern given;
   Types types = index;
+  Order order = Order::either;
 
   constexpr Rule(Pattern before, Pattern after, Pattern given = {}, Types types = index)
       : before(before), after(after), given(given), types(types) {}
-  constexpr Rule(Pattern before, Pattern after, Types types)
-      : before(before), after(after), types(types) {}
+  constexpr Rule(Pattern before, Pattern after, Types types, Order order = Order::either)
+      : before(before), after(after), types(types), order(order) {}
 };
 
 /// The names and operators with which rules are written.
@@ -83,7 +90,8 @@ namespace rule_language {
 
 inline constexpr Pattern x{Place::variable, 0}, y{Place::variable, 1}, z{Place::variable, 2},
     w{Place::variable, 3};
-inline constexpr Pattern p{Place::variable, 4}, q{Place::variable, 5};  ///< Conditions.
+/// Conditions.
+inline constexpr Pattern p{Place::variable, 4}, q{Place::variable, 5}, r{Place::variable, 6};
 inline constexpr Pattern c1{Place::constant, 0}, c2{Place::constant, 1}, c3{Place::constant, 2},
     c4{Place::constant, 3};
 inline constexpr Pattern lanes{Place::lanes, 0};

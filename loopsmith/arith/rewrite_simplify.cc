@@ -71,7 +71,8 @@ Term Simplifier::combine(Kind kind, DataType type, Term a, Term b, Term c) {
   const Term result = deep_call([&] {
     const TermNode node = terms_[made];
     // a <= b is not (b < a), which has the rules.
-    if (node.kind == Kind::le) return negated(combine(Kind::lt, type, b, a));
+    if (node.kind == Kind::le && terms_.type(a).is_integer())
+      return negated(combine(Kind::lt, type, b, a));
     if (node.kind == Kind::ne) return negated(combine(Kind::eq, type, a, b));
     if (node.kind == Kind::not_ && is_comparison(terms_[a].kind)) return negated(a);
     const Term decided = decide(made);
@@ -111,23 +112,27 @@ Term Simplifier::build(const Pattern::Atom* atom, const Binding& binding, DataTy
     if (type.is_index() && !fits(type, *value)) return Term::none;
     return terms_.constant(type, wrap_to(type, *value));
   }
-  DataType first_type = type;
-  DataType other_type = type;
-  DataType own_type = type;
-  if (is_comparison(atom->kind)) {
-    first_type = other_type = binding.operand_type;
-    own_type = boolean.with_lanes(binding.operand_type.lanes);
-  } else if (atom->kind == Kind::select) {
-    first_type = boolean;
-  } else if (atom->kind == Kind::ramp || atom->kind == Kind::broadcast) {
-    first_type = other_type = type.element();
-  }
+  // Constants take the type of the operand beside them, so that one is made first.
+  std::array<const Pattern::Atom*, 3> places{};
   std::array<Term, 3> operands{};
-  const Pattern::Atom* next = atom + 1;
-  for (std::size_t i = 0; next != atom + atom->size; ++i, next += next->size) {
-    operands[i] = build(next, binding, i == 0 ? first_type : other_type);
-    if (operands[i] == Term::none) return Term::none;
+  std::size_t count = 0;
+  for (const auto* next = atom + 1; next != atom + atom->size; next += next->size) {
+    places[count++] = next;
   }
+  const bool is_choice = atom->kind == Kind::select;
+  const bool is_spread = atom->kind == Kind::ramp || atom->kind == Kind::broadcast;
+  DataType operand_type = is_spread ? type.element() : type;
+  for (const bool of_constants : {false, true}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (constant_value(places[i], binding).has_value() != of_constants) continue;
+      operands[i] = build(places[i], binding, operand_type);
+      if (operands[i] == Term::none) return Term::none;
+      if (!is_choice || i > 0) operand_type = terms_.type(operands[i]);
+    }
+  }
+  DataType own_type = operand_type;
+  if (is_spread) own_type = operand_type.with_lanes(type.lanes);
+  if (is_comparison(atom->kind)) own_type = boolean.with_lanes(operand_type.lanes);
   return combine(atom->kind, own_type, operands[0], operands[1], operands[2]);
 }
 

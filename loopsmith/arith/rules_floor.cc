@@ -4,22 +4,66 @@
 namespace loopsmith::arith {
 using namespace rule_language;
 
+// clang-format off
 constexpr Rule rows[] = {
-    {x / 1, x},
-    {x % 1, 0},
+    // By a negative constant.
+    {x / c1, (0 - x) / (0 - c1), c1 < 0},
+    {x % c1, 0 - (0 - x) % (0 - c1), c1 < 0},
+
+    {x / 1, x, wraps},
+    {x % 1, 0, wraps},
+    {x / x, 1},
+    {x % x, 0},
+    {x / y, 0, 0 <= x && x < y, wraps},
+    {x % y, x, 0 <= x && x < y, wraps},
+    {x / y, -1, x < 0 && 0 < x + y},
+
+    // Quotients of quotients.
     {(x / c1) / c2, x / (c1 * c2), c1 > 0 && c2 > 0},
+    {(x / c1 + c2) / c3, (x + c1 * c2) / (c1 * c3), c1 > 0 && c3 > 0},
+    {(x % c1) % c2, x % c2, c2 > 0 && c1 % c2 == 0},
+
+    // Multiples of the divisor come out.
     {(x * c1) / c2, x * (c1 / c2), c2 > 0 && c1 % c2 == 0},
-    {(x * c1) / c2, x / (c2 / c1), c1 > 0 && c2 > 0 && c2 % c1 == 0},
     {(x * c1 + y) / c2, x * (c1 / c2) + y / c2, c2 > 0 && c1 % c2 == 0},
-    {(x * c1 + y) / c2, x / (c2 / c1), c1 > 0 && c2 > 0 && c2 % c1 == 0 && 0 <= y&& y < c1},
-    {x / y, 0, 0 <= x && x < y},
-    {x % y, x, 0 <= x && x < y},
+    {(x * c1 - y) / c2, x * (c1 / c2) + (0 - y) / c2, c2 > 0 && c1 % c2 == 0},
+    {(y - x * c1) / c2, y / c2 - x * (c1 / c2), c2 > 0 && c1 % c2 == 0},
+    {((x * c1 + y) + z) / c2, x * (c1 / c2) + (y + z) / c2, c2 > 0 && c1 % c2 == 0},
+    {((x * c1 - y) + z) / c2, x * (c1 / c2) + (z - y) / c2, c2 > 0 && c1 % c2 == 0},
+    {((x * c1 + y) - z) / c2, x * (c1 / c2) + (y - z) / c2, c2 > 0 && c1 % c2 == 0},
+    {(x + c1) / c2, x / c2 + c1 / c2, c2 > 0 && c1 % c2 == 0},
+    {(x * y) / y, x},
+    {(x * y + z) / y, x + z / y},
+    {(z - x * y) / y, z / y - x},
+    {(x + y) / x, y / x + 1},
+    {(y - x) / x, y / x - 1},
+    {((x * y + z) + w) / y, x + (z + w) / y},
+
     {(x * c1) % c2, 0, c2 > 0 && c1 % c2 == 0},
     {(x * c1 + y) % c2, y % c2, c2 > 0 && c1 % c2 == 0},
-    {(x * c1 + y) % c2, (x % (c2 / c1)) * c1 + y,
-     c1 > 0 && c2 > 0 && c2 % c1 == 0 && 0 <= y&& y < c1},
-    {(x % c1) % c2, x % c2, c2 > 0 && c1 % c2 == 0},
+    {(y - x * c1) % c2, y % c2, c2 > 0 && c1 % c2 == 0},
+    {((x * c1 + y) + z) % c2, (y + z) % c2, c2 > 0 && c1 % c2 == 0},
+    {(x + c1) % c2, x % c2, c2 > 0 && c1 % c2 == 0},
+    {(x * y) % y, 0},
+    {(x * y + z) % y, z % y},
+    {(z - x * y) % y, z % y},
+    {(x + y) % x, y % x},
+    {(y - x) % x, y % x},
+    {(x % c1 + y) % c2, (x + y) % c2, c2 > 0 && c1 % c2 == 0},
+    {(x * c1) % c2, (x * (c1 % c2)) % c2, c2 > 0 && (c1 < 0 || c2 <= c1)},
+    {(x * c1 + y) % c2, (x * (c1 % c2) + y) % c2, c2 > 0 && (c1 < 0 || c2 <= c1)},
+
+    // A smaller digit that cannot reach the divisor is dropped, or comes out.
+    {(x * c1) / c2, x / (c2 / c1), c1 > 0 && c2 > 0 && c2 % c1 == 0},
+    {(x * c1 + y) / c2, (x + y / c1) / (c2 / c1), c1 > 0 && c2 > 0 && c2 % c1 == 0 && 0 <= y && y < c1},
+    {(x * c1) % c2, (x % (c2 / c1)) * c1, c1 > 0 && c2 > 0 && c2 % c1 == 0},
+    {(x * c1 + y) % c2, (x % (c2 / c1)) * c1 + y, c1 > 0 && c2 > 0 && c2 % c1 == 0 && 0 <= y && y < c1},
+
+    // Select of constants.
+    {select(p, c1, c2) / c3, select(p, c1 / c3, c2 / c3), c3 > 0},
+    {select(p, c1, c2) % c3, select(p, c1 % c3, c2 % c3), c3 > 0},
 };
+// clang-format on
 
 std::span<const Rule> floor_rules() {
   return rows;

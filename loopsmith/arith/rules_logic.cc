@@ -4,6 +4,7 @@
 namespace loopsmith::arith {
 using namespace rule_language;
 
+// clang-format off
 constexpr Rule rows[] = {
     {p && p, p, condition},
     {p || p, p, condition},
@@ -14,7 +15,65 @@ constexpr Rule rows[] = {
     {!(!p), p, condition},
     {!(p && q), !p || !q, condition},
     {!(p || q), !p && !q, condition},
+    {p && !p, falsehood, condition},
+    {p || !p, truth, condition},
+    {(p && q) && p, p && q, condition},
+    {(p || q) || p, p || q, condition},
+    {p && (p || q), p, condition},
+    {p || (p && q), p, condition},
+    {p && (q && r), (p && q) && r, condition, Order::as_written},
+    {p || (q || r), (p || q) || r, condition, Order::as_written},
+
+    // Comparisons of the same two.
+    {x < y && y < x, falsehood, wraps},
+    {x < y && y <= x, falsehood, wraps},
+    {x < y && x == y, falsehood, wraps},
+    {x == y && x != y, falsehood, wraps},
+    {x < y && x <= y, x < y, wraps},
+    {x < y && x != y, x < y, wraps},
+    {x <= y && y <= x, x == y, wraps},
+    {x <= y && x != y, x < y, wraps},
+    {x <= y && x == y, x == y, wraps},
+    {x < y || y < x, x != y, wraps},
+    {x < y || y <= x, truth, wraps},
+    {x <= y || y <= x, truth, wraps},
+    {x < y || x == y, x <= y, wraps},
+    {x < y || x <= y, x <= y, wraps},
+    {x <= y || x == y, x <= y, wraps},
+    {x < y || x != y, x != y, wraps},
+    {x <= y || x != y, truth, wraps},
+    {x == y || x != y, truth, wraps},
+
+    // Comparisons with constants.
+    {x < c1 && x < c2, x < min(c1, c2)},
+    {c1 < x && c2 < x, max(c1, c2) < x},
+    {x < c1 || x < c2, x < max(c1, c2)},
+    {c1 < x || c2 < x, min(c1, c2) < x},
+    {x < c1 && c2 < x, falsehood, c1 <= c2 + 1},
+    {x < c1 && c2 < x, x == c1 - 1, c1 == c2 + 2},
+    {x < c1 || c2 < x, truth, c2 < c1},
+    {x < c1 || c2 < x, x != c1, c1 == c2},
+    {x == c1 && x == c2, falsehood, c1 != c2, wraps},
+    {x != c1 || x != c2, truth, c1 != c2, wraps},
+    {x == c1 && x != c2, x == c1, c1 != c2, wraps},
+    {x == c1 || x != c2, x != c2, c1 != c2, wraps},
+    {x == c1 && x < c2, x == c1, c1 < c2},
+    {x == c1 && x < c2, falsehood, c2 <= c1},
+    {x == c1 && c2 < x, x == c1, c2 < c1},
+    {x == c1 && c2 < x, falsehood, c1 <= c2},
+    {x == c1 || x < c2, x < c2, c1 < c2},
+    {x == c1 || x < c2, x < c2 + 1, c1 == c2},
+    {x == c1 || c2 < x, c2 < x, c2 < c1},
+    {x == c1 || c2 < x, c2 - 1 < x, c1 == c2},
+    {(p && x < c1) && x < c2, p && x < min(c1, c2)},
+    {(p && c1 < x) && c2 < x, p && max(c1, c2) < x},
+    {(p || x < c1) || x < c2, p || x < max(c1, c2)},
+    {(p || c1 < x) || c2 < x, p || min(c1, c2) < x},
+
+    // A number known by its quotient and remainder.
+    {x / c1 == c2 && x % c1 == c3, x == c1 * c2 + c3, c1 > 0 && 0 <= c3 && c3 < c1},
 };
+// clang-format on
 
 std::span<const Rule> logic_rules() {
   return rows;

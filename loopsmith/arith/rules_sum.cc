@@ -4,17 +4,18 @@
 namespace loopsmith::arith {
 using namespace rule_language;
 
-// Constants last: x + c, and x - c is x + (-c) before any rule is tried.
+// clang-format off
 constexpr Rule rows[] = {
-    // Constants gather at the end.
+    // Constants gather at the end. (c + x is x + c, and x - c is x + (-c), before any rule is tried.)
     {(x + c1) + c2, x + (c1 + c2), wraps},
     {(x + c1) + y, (x + y) + c1, wraps},
     {x - (y + c1), (x - y) + (0 - c1), wraps},
     {(x + c1) - y, (x - y) + c1, wraps},
     {(c1 - x) + c2, (c1 + c2) - x, wraps},
-    {(c1 - x) - c2, (c1 - c2) - x, wraps},
+    {(c1 - x) + y, (y - x) + c1, wraps},
     {c1 - (x + c2), (c1 - c2) - x, wraps},
     {c1 - (c2 - x), x + (c1 - c2), wraps},
+    {x - (c1 - y), (x + y) + (0 - c1), wraps},
 
     // What cancels.
     {x - x, 0, wraps},
@@ -27,9 +28,14 @@ constexpr Rule rows[] = {
     {x - (x - y), y, wraps},
     {(x - y) - (x - z), z - y, wraps},
     {(x - z) - (y - z), x - y, wraps},
-    {x + (0 - y), x - y, wraps},
+    {((x + y) + z) - x, y + z, wraps},
+    {((x - y) - z) + y, x - z, wraps},
+    {((x - y) + z) + y, x + z, wraps},
+    {0 - x, x * -1},
+    {(0 - x) + y, y - x, wraps},
     {x - (0 - y), x + y, wraps},
     {x + 0, x, wraps},
+    {min(x, y) + max(x, y), x + y, wraps},
 
     // Like terms.
     {x + x, x * 2, wraps},
@@ -40,14 +46,44 @@ constexpr Rule rows[] = {
     {x * y - x * z, x * (y - z), wraps},
     {x + y * c1, x - y * (0 - c1), c1 < 0},
     {x - y * c1, x + y * (0 - c1), c1 < 0},
-    {(0 - x) + y, y - x, wraps},
+    {x * c1 - y * c2, (x - y) * c1, c1 == c2, wraps},
 
-    // Digits.
-    {(x / c1) * c1 + x % c1, x},
-    {x - (x / c1) * c1, x % c1},
-    {(x / c1) * c1 - x, 0 - x % c1},
-    {x - x % c1, (x / c1) * c1},
+    // A quotient and its remainder.
+    {(x / y) * y + x % y, x},
+    {((x / y) + z) * y + x % y, z * y + x},
+    {x - (x / y) * y, x % y},
+    {(x / y) * y - x, 0 - x % y},
+    {x - x % y, (x / y) * y},
+    {x % y - x, 0 - (x / y) * y},
+    {truncdiv(x, y) * y + truncmod(x, y), x, wraps},
+    {x - truncdiv(x, y) * y, truncmod(x, y), wraps},
+    {x - truncmod(x, y), truncdiv(x, y) * y, wraps},
+    {(x + c1) / c2 - x / c2, (x % c2 + c1) / c2, c2 > 0},
+    {x / c2 - (x + c1) / c2, 0 - (x % c2 + c1) / c2, c2 > 0},
+
+    // Into min and max, where something cancels there.
+    {min(x, y - z) + z, min(x + z, y)},
+    {max(x, y - z) + z, max(x + z, y)},
+    {min(x + c1, y) + c2, min(x, y + c2), c1 + c2 == 0},
+    {max(x + c1, y) + c2, max(x, y + c2), c1 + c2 == 0},
+    {min(x, y) - x, min(y - x, 0)},
+    {max(x, y) - x, max(y - x, 0)},
+    {x - min(x, y), max(x - y, 0)},
+    {x - max(x, y), min(x - y, 0)},
+    {min(x + y, z) - x, min(z - x, y)},
+    {max(x + y, z) - x, max(z - x, y)},
+    {x - min(x + y, z), max(x - z, 0 - y)},
+    {x - max(x + y, z), min(x - z, 0 - y)},
+
+    // Into select, where something cancels there.
+    {select(p, x, y) + select(p, z, w), select(p, x + z, y + w), wraps},
+    {select(p, x, y) - select(p, z, w), select(p, x - z, y - w), wraps},
+    {select(p, x, y) - x, select(p, 0, y - x), wraps},
+    {select(p, x, y) - y, select(p, x - y, 0), wraps},
+    {select(p, x + y, z) - x, select(p, y, z - x), wraps},
+    {select(p, x, y + z) - y, select(p, x - y, z), wraps},
 };
+// clang-format on
 
 std::span<const Rule> sum_rules() {
   return rows;

@@ -46,6 +46,9 @@ class Simplifier {
   Term rewrite_simplify(Term term);
   Term canonical_simplify(Term term);
 
+  /// The same with x - 1 for x + -1, for people to read.
+  Term presentable(Term term);
+
   /// Records that a condition holds; restoring a mark of the facts takes it back.
   void assume(Term condition);
 
@@ -116,6 +119,7 @@ class Simplifier {
   Memo<Term> rewritten_;
   Memo<Term> canonical_;
   Memo<Sum> sums_;
+  Memo<Term> presentable_;
   std::vector<Piece> pieces_;
   int nesting_ = 0;
   std::int64_t steps_left_ = 0;

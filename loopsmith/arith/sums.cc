@@ -432,7 +432,8 @@ Term Simplifier::term_of(DataType type, const Piece& piece) {
                           : terms_.make(Kind::mul, type, term, terms_.constant(type, piece.scale));
 }
 
-/// What is added first, then what is subtracted; none when a constant does not fit the type.
+/// What is added first, then what is subtracted, then the base; none when a constant does not fit
+/// the type.
 Term Simplifier::term_of(DataType type, const Sum& sum) {
   const ConstIntBound all = all_of(type);
   const auto fits = [&](std::int64_t value) { return all.contains(value) && all.contains(-value); };
@@ -449,20 +450,17 @@ Term Simplifier::term_of(DataType type, const Sum& sum) {
     has_negative |= piece.scale < 0;
   }
   if (!fits(sum.base)) return Term::none;
-  if (sum.base > 0 || (sum.base == 0 && sum.count == 0)) {
-    accumulate(Kind::add, terms_.constant(type, sum.base));
-  }
+  const Term base = terms_.constant(type, sum.base);
+  // c - x; without a base, the first that is subtracted stays as it is: x * -1.
+  const bool base_is_first = total == Term::none && sum.base > 0;
+  if (base_is_first || sum.count == 0) total = base;
   for (std::uint32_t i = 0; i < sum.count && has_negative; ++i) {
     Piece piece = pieces_[sum.first + i];
     if (piece.scale >= 0) continue;
-    // The first of a sum that only subtracts stays as it is: x * -1.
     if (total != Term::none) piece.scale = -piece.scale;
     accumulate(Kind::sub, term_of(type, piece));
   }
-  if (sum.base < 0) {
-    const bool is_alone = total == Term::none;
-    accumulate(Kind::sub, terms_.constant(type, is_alone ? sum.base : -sum.base));
-  }
+  if (sum.base != 0 && !base_is_first && sum.count != 0) accumulate(Kind::add, base);
   return total;
 }
 

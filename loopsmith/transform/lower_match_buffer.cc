@@ -124,7 +124,7 @@ Stmt ViewLowering::block(const Block& node) {
                                 .message = string_imm("a matched buffer does not fit its region"),
                                 .body = copy.body});
   }
-  return rewrite_.children(copy);
+  return rewrite_.children(*make(std::move(copy)));
 }
 
 template <class Access>

@@ -8,14 +8,20 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
+#include "loopsmith/transform/common_subexpressions.h"
 #include "loopsmith/transform/compact_buffers.h"
 #include "loopsmith/transform/flatten_buffers.h"
+#include "loopsmith/transform/hoist_invariants.h"
+#include "loopsmith/transform/loop_partition.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/lower_init.h"
 #include "loopsmith/transform/lower_match_buffer.h"
 #include "loopsmith/transform/narrow_indices.h"
 #include "loopsmith/transform/plan_allocations.h"
+#include "loopsmith/transform/remove_no_op.h"
+#include "loopsmith/transform/rewrite_unsafe_select.h"
 #include "loopsmith/transform/simplify.h"
+#include "loopsmith/transform/storage_rewrite.h"
 #include "loopsmith/transform/unroll_loops.h"
 #include "loopsmith/transform/vectorize_loops.h"
 
@@ -47,9 +53,22 @@ constexpr Pass lowering[] = {
     {"flatten_buffers", plain<flatten_buffers>, Form::flat},
     {"narrow_indices", plain<narrow_indices>, Form::flat},
     {"simplify", plain<simplify>, Form::flat},
+    // While indices are scalars: vectors of conditions become masks, whose loads cannot fault.
+    {"rewrite_unsafe_select", plain<rewrite_unsafe_select>, Form::flat},
+    // Before loops are cut: a condition that leaves a loop needs no part of its own there.
+    {"hoist_invariants", plain<hoist_invariants>, Form::flat},
+    // Before vectors: what is left of conditions in the main part would become masks.
+    {"loop_partition", plain<loop_partition>, Form::flat},
     // Before unrolling, so that a loop inside a vector is unrolled as vectors.
     {"vectorize_loops", vectorize, Form::flat},
     {"unroll_loops", plain<unroll_loops>, Form::lowered},
+    // For constants that unrolling put into indices.
+    {"simplify", plain<simplify>, Form::lowered},
+    {"remove_no_op", plain<remove_no_op>, Form::lowered},
+    // After all that makes or removes memory.
+    {"storage_rewrite", plain<storage_rewrite>, Form::lowered},
+    // Last: names hide the form of indices.
+    {"common_subexpressions", plain<common_subexpressions>, Form::lowered},
 };
 
 /// True when `names`, separated by commas, has `pass` or `all`.

@@ -133,7 +133,7 @@ void Simplifier::set_rules() {
   rewrite_.on<Allocate>([this](const Allocate& node) -> Stmt {
     Allocate copy = node;
     for (Expr& extent : copy.extents) extent = simple(extent);
-    return rewrite_.children(copy);
+    return rewrite_.children(*make(std::move(copy)));
   });
 }
 

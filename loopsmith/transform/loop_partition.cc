@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/loop_partition.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "loopsmith/arith/relax.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/purity.h"
+
+namespace loopsmith {
+namespace {
+
+/// Loops around more loops than this are left whole, so that the cost stays linear.
+constexpr int most_levels = 8;
+/// Bodies that are larger than this are not duplicated.
+constexpr int most_statements = 256;
+
+using ConditionSet = std::unordered_set<const Object*>;
+
+/// What a loop has inside: how deep its loops are nested, how many statements, any conditions.
+struct Contents {
+  int levels = 0;
+  int statements = 0;
+  bool has_conditions = false;
+};
+
+/// By loop variable: a loop keeps its own when its body is rewritten, copies have new ones.
+using ContentsOf = std::unordered_map<const Object*, Contents>;
+
+/// The conditions that decide an if_then_else somewhere in `expr`.
+std::vector<Expr> choices_in(const Ref& expr) {
+  std::vector<Expr> conditions;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    const auto* call = ref.as<Call>();
+    if (call && call->op == op("if_then_else")) conditions.push_back(call->args[0]);
+    return true;
+  });
+  return conditions;
+}
+
+/// The contents of `stmt`, and of each loop in it.
+Contents measure(const Stmt& stmt, ContentsOf& loops) {
+  return deep_call([&] {
+    Contents all;
+    all.has_conditions = stmt.is<IfThenElse>();
+    all.statements = stmt.is<BufferStore>() || stmt.is<Evaluate>();
+    for_each_child(*stmt.get(), [&](const Ref& child, Role role) {
+      if (role == Role::binds || child.is<Buffer>()) return;
+      const Stmt inner = Stmt::from(child);
+      if (!inner) {
+        all.has_conditions = all.has_conditions || !choices_in(child).empty();
+        return;
+      }
+      const Contents part = measure(inner, loops);
+      all.levels = std::max(all.levels, part.levels);
+      all.statements += part.statements;
+      all.has_conditions |= part.has_conditions;
+    });
+    if (const auto* loop = stmt.as<For>()) {
+      ++all.levels;
+      loops[loop->loop_var.get()] = all;
+    }
+    return all;
+  });
+}
+
+/// Where the conditions of one loop hold: from each of `low`, up to before each of `high`.
+struct Part {
+  std::vector<Expr> low, high;
+  ConditionSet conditions;
+};
+
+class Partitioner {
+ public:
+  explicit Partitioner(const PrimFunc& func) {
+    measure(func.body, contents_);
+    rewrite_.on<For>([this](const For& node) { return loop(node); });
+  }
+  Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) { return rewrite_.body_of(func); }
+
+ private:
+  Stmt loop(const For& node);
+  Part find_part(const For& loop);
+  void visit(const Stmt& stmt, const For& loop, Part& part);
+  void consider(const Expr& condition, const For& loop, Part& part);
+  bool is_worth_it(const For& loop) const;
+  Stmt split(const For& loop, const Part& part);
+  Stmt specialize(const For& loop, const Part& part);
+
+  Rewriter rewrite_;
+  Analyzer analyzer_;
+  ContentsOf contents_;
+  arith::Intervals inner_;  // Of the variables defined inside the loop that is looked at.
+};
+
+bool Partitioner::is_worth_it(const For& loop) const {
+  const bool has_form = loop.kind == ForKind::serial || loop.kind == ForKind::parallel;
+  const std::int64_t* extent = as_int(loop.extent);
+  if (!has_form || !is_const_int(loop.step, 1) || (extent && *extent <= 2)) return false;
+  // Copies that this pass made are not measured, and stay whole.
+  const auto found = contents_.find(loop.loop_var.get());
+  if (found == contents_.end()) return false;
+  const Contents& inside = found->second;
+  return inside.has_conditions && inside.levels <= most_levels &&
+         inside.statements <= most_statements && !leaves_loop(loop.body);
+}
+
+/// `condition` holds for all values of inner loops when the loop variable lies between some bounds.
+void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
+  if (part.conditions.contains(condition.get())) return;
+  Expr low, high;  // low < high, or low <= high.
+  bool strict = false;
+  if (const auto* n = condition.as<LT>()) low = n->a, high = n->b, strict = true;
+  if (const auto* n = condition.as<LE>()) low = n->a, high = n->b;
+  if (const auto* n = condition.as<GT>()) low = n->b, high = n->a, strict = true;
+  if (const auto* n = condition.as<GE>()) low = n->b, high = n->a;
+  if (!low.defined() || !low.dtype().is_index() || !low.dtype().is_scalar()) return;
+  if (!uses_variable(condition, loop.loop_var) || !is_timeless(condition)) return;
+
+  // scale * loop_var + rest < 0, or <= 0.
+  const Expr difference = low - high;
+  const Ptr<Var>& variable = loop.loop_var;
+  const Expr one = int_imm(variable->dtype, 1);
+  const Expr slope =
+      analyzer_.simplify(substitute(difference, {{variable, variable + one}}) - difference);
+  const std::int64_t* scale = as_int(slope);
+  if (!scale || *scale == 0) return;
+  const Expr rest =
+      analyzer_.simplify(substitute(difference, {{variable, int_imm(variable->dtype, 0)}}));
+  const auto values = arith::relax(rest, inner_);
+  if (!values) return;
+
+  // The largest rest decides: scale * loop_var < limit.
+  const DataType type = variable->dtype;
+  Expr limit = -values->max;
+  if (!strict) limit = limit + int_imm(limit.dtype(), 1);
+  if (limit.dtype() != type) return;
+  if (*scale > 0) {
+    part.high.push_back(ceildiv(limit, int_imm(type, *scale)));
+  } else {
+    part.low.push_back(floordiv(-limit, int_imm(type, -*scale)) + one);
+  }
+  part.conditions.insert(condition.get());
+}
+
+void Partitioner::visit(const Stmt& stmt, const For& loop, Part& part) {
+  deep_call([&] {
+    if (const auto* branch = stmt.as<IfThenElse>()) {
+      for (const Expr& each : conjuncts_of(branch->condition)) consider(each, loop, part);
+    } else if (const auto* inner = stmt.as<For>()) {
+      const Expr one = int_imm(inner->extent.dtype(), 1);
+      const Expr last = inner->min + (inner->extent - one) * inner->step;
+      const auto first = arith::relax(inner->min, inner_), end = arith::relax(last, inner_);
+      const bool is_known = first && end && is_const_int(inner->step, 1);
+      inner_[inner->loop_var] =
+          is_known ? std::optional(arith::Interval{first->min, end->max}) : std::nullopt;
+    } else if (const auto* let = stmt.as<LetStmt>()) {
+      inner_[let->var] =
+          let->var->dtype.is_index() ? arith::relax(let->value, inner_) : std::nullopt;
+    }
+    for_each_child(*stmt.get(), [&](const Ref& child, Role role) {
+      if (role == Role::binds || child.is<Buffer>()) return;
+      if (const Stmt inner = Stmt::from(child)) return visit(inner, loop, part);
+      for (const Expr& choice : choices_in(child)) {
+        for (const Expr& each : conjuncts_of(choice)) consider(each, loop, part);
+      }
+    });
+  });
+}
+
+Part Partitioner::find_part(const For& loop) {
+  Part part;
+  inner_.clear();
+  visit(loop.body, loop, part);
+  return part;
+}
+
+/// `body` without the conditions of `known`, which hold.
+Stmt without(const Stmt& body, const ConditionSet& known) {
+  const auto left_of = [&](const Expr& condition) {
+    std::vector<Expr> left;
+    for (const Expr& each : conjuncts_of(condition)) {
+      if (!known.contains(each.get())) left.push_back(each);
+    }
+    return conjunction(left);
+  };
+  Rewriter rewrite;
+  rewrite.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
+    IfThenElse copy = node;
+    copy.condition = left_of(node.condition);
+    if (is_const_int(copy.condition, 1)) return rewrite(node.then_case);
+    return rewrite.children(*make(std::move(copy)));
+  });
+  rewrite.on<Call>([&](const Call& node) -> Expr {
+    if (node.op != op("if_then_else")) return rewrite.children(node);
+    const Expr condition = left_of(node.args[0]);
+    if (is_const_int(condition, 1)) return rewrite(node.args[1]);
+    return if_then_else(condition, rewrite(node.args[1]), rewrite(node.args[2]));
+  });
+  return rewrite(body);
+}
+
+For over(const For& loop, const Expr& begin, const Expr& end) {
+  For copy = loop;
+  copy.min = begin;
+  copy.extent = end - begin;
+  return copy;
+}
+
+Stmt Partitioner::split(const For& loop, const Part& part) {
+  const Expr begin = loop.min, end = analyzer_.simplify(loop.min + loop.extent);
+  Expr low = begin, high = end;
+  for (const Expr& each : part.low) low = max(low, each);
+  for (const Expr& each : part.high) high = min(high, each);
+  if (!part.low.empty()) low = min(low, end);
+  high = max(high, low);
+  low = analyzer_.simplify(low);
+  high = analyzer_.simplify(high);
+
+  const auto copied = [&](const Expr& from, const Expr& to) -> Stmt {
+    const Expr extent = analyzer_.simplify(to - from);
+    if (is_const_int(extent, 0)) return no_op();
+    return clone_with(make(over(loop, from, to)), {});
+  };
+  // Before the main part is rewritten: its inner loops are cut in turn, the copies are not.
+  const Stmt before = copied(begin, low), after = copied(high, end);
+  For main = over(loop, low, high);
+  main.extent = analyzer_.simplify(main.extent);
+  main.body = rewrite_(without(loop.body, part.conditions));
+  return seq({before, make(std::move(main)), after});
+}
+
+Stmt Partitioner::specialize(const For& loop, const Part& part) {
+  Expr inside = true;
+  for (const Expr& each : part.low) inside = inside && each <= loop.loop_var;
+  for (const Expr& each : part.high) inside = inside && loop.loop_var < each;
+  For copy = loop;
+  const Stmt rest = clone_with(loop.body, {});
+  copy.body = make(IfThenElse{.condition = analyzer_.simplify(inside),
+                              .then_case = rewrite_(without(loop.body, part.conditions)),
+                              .else_case = rest});
+  return make(std::move(copy));
+}
+
+Stmt Partitioner::loop(const For& node) {
+  const Part part = is_worth_it(node) ? find_part(node) : Part();
+  bind_loop(analyzer_, node);
+  if (part.conditions.empty()) return rewrite_.children(node);
+  return node.kind == ForKind::parallel ? specialize(node, part) : split(node, part);
+}
+
+}  // namespace
+
+Ptr<PrimFunc> loop_partition(const Ptr<PrimFunc>& func) {
+  return Partitioner(*func).run(func);
+}
+
+}  // namespace loopsmith

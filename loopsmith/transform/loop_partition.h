@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith {
+
+/// Cuts each serial loop where conditions inside it become true for good, so that the main part
+/// runs without them.
+///
+///     for io in ceildiv(n, 8):                 for io in n // 8:
+///       for ii in 8:                             for ii in 8: A[io*8 + ii] = 0
+///         if io*8 + ii < n:              =>    for io in [n // 8, ceildiv(n, 8)):
+///           A[io*8 + ii] = 0                     for ii in 8:
+///                                                  if io*8 + ii < n: A[io*8 + ii] = 0
+///
+/// A parallel loop stays whole, so that no thread waits for the rest: its body gets one test for
+/// both parts. Conditions are comparisons that are linear in the loop variable.
+Ptr<PrimFunc> loop_partition(const Ptr<PrimFunc>& func);
+
+}  // namespace loopsmith

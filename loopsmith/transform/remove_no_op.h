@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith {
+
+/// Drops what does nothing: names that nobody uses, stores of an element to its own place, stores
+/// to memory that nobody reads, evaluations without an effect, and the loops and branches that are
+/// empty then.
+Ptr<PrimFunc> remove_no_op(const Ptr<PrimFunc>& func);
+
+}  // namespace loopsmith

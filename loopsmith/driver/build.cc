@@ -5,6 +5,8 @@
 #include "loopsmith/codegen/llvm/loader.h"
 #include "loopsmith/codegen/processor.h"
 #include "loopsmith/codegen/signature.h"
+#include "loopsmith/rules/default_schedule.h"
+#include "loopsmith/runtime/cpus.h"
 
 namespace loopsmith {
 namespace {
@@ -35,7 +37,7 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
   FloatOptions floats = allow({.contract = options.contract}, options.fast_math);
   CodeRequest request{{}, target, floats};
   for (const Ptr<PrimFunc>& func : functions) {
-    request.functions.push_back(lower(func, target, options));
+    request.functions.push_back(lower(schedule_by_rule(func, target, options), target, options));
   }
   const auto code = std::make_shared<const LoadedObject>(compile_object(request));
   std::vector<CompiledFunction> compiled;
@@ -50,6 +52,17 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
 }
 
 }  // namespace
+
+Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
+                               const BuildOptions& options) {
+  require_built(target);
+  if (!options.default_schedule) return func;
+  const ThreadPool* pool = options.runtime.pool.get();
+  return default_schedule(func,
+                          {.vector_bytes = preferred_vector_bits(target) / 8,
+                           .vector_registers = has_features(target, "+avx512vl") ? 32 : 16,
+                           .cores = pool ? pool->num_threads() : default_num_threads()});
+}
 
 Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {
   require_built(target);

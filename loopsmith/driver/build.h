@@ -15,12 +15,18 @@ namespace loopsmith {
 struct BuildOptions {
   bool contract = true;                ///< `a * b + c` may be rounded once.
   std::vector<std::string> fast_math;  ///< What else may go; see codegen/options.h.
+  bool default_schedule = true;        ///< Schedule by rule what nobody scheduled.
   RuntimeOptions runtime;              ///< Threads and memory of the module.
   std::function<void(const PassRecord&)> on_pass = {};  ///< Called after each pass.
 };
 
-/// The function as a code generator takes it. One that a user did not schedule (without the
-/// attribute `tir.is_scheduled`) stays so.
+/// What `build` makes of a function before it lowers it: scheduled by rule, unless the options or
+/// its attribute `tir.is_scheduled` say that it is to stay as it is.
+Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func,
+                               const Target& target = Target("llvm -mcpu=native"),
+                               const BuildOptions& options = {});
+
+/// The function as a code generator takes it, as it is scheduled.
 Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target = Target("llvm -mcpu=native"),
                     const BuildOptions& options = {});
 

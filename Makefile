@@ -15,7 +15,8 @@ setup:  ## Install the Debian packages and the virtual environment.
 	@tools/setup.sh
 
 build: setup  ## Compile the library, its tests and the Python extension.
-	@cmake --preset release -DLOOPSMITH_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(abspath $(PYTHON_IN_VENV)) >/dev/null
+	@cmake --preset release -DLOOPSMITH_BUILD_PYTHON=ON \
+	  -DPython_EXECUTABLE=$(abspath $(PYTHON_IN_VENV)) >/dev/null
 	@cmake --build --preset release --parallel $(JOBS)
 
 demo: build  ## Run the examples of examples/quickstart and print their table.

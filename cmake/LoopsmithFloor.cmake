@@ -5,10 +5,10 @@ set(LOOPSMITH_WARNINGS -Wall -Wextra -Wno-missing-field-initializers)
 
 # loopsmith_floor(name LINK floors... [LIBRARIES libraries...] [TEST_WITH floors...])
 #
-# Makes the library loopsmith_<name> of all sources in loopsmith/<name>, and the test <name>_test of all
-# *_test.cc beside them. What tests share stands in testing/ and is the library loopsmith_<name>_testing;
-# TEST_WITH names the floors below whose testing/ the tests use, too. The link list is the layer rule: a
-# floor sees those below it and nothing else.
+# Makes the library loopsmith_<name> of all sources in loopsmith/<name>, and the test <name>_test of
+# all *_test.cc beside them. What tests share stands in testing/ and is the library
+# loopsmith_<name>_testing; TEST_WITH names the floors below whose testing/ the tests use, too. The
+# link list is the layer rule: a floor sees those that it links, through others too, and no other.
 function(loopsmith_floor name)
   cmake_parse_arguments(PARSE_ARGV 1 floor "" "" "LINK;LIBRARIES;TEST_WITH")
   set(folder ${PROJECT_SOURCE_DIR}/loopsmith/${name})
@@ -33,17 +33,15 @@ function(loopsmith_floor name)
     add_library(loopsmith_${name} STATIC ${sources})
     target_link_libraries(loopsmith_${name} PUBLIC ${links})
     target_include_directories(
-      loopsmith_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
+      loopsmith_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                               $<INSTALL_INTERFACE:include>)
     target_compile_features(loopsmith_${name} PUBLIC cxx_std_20)
-    target_compile_definitions(
-      loopsmith_${name} PRIVATE $<$<BOOL:${LOOPSMITH_INTERNAL_CHECKS}>:LOOPSMITH_INTERNAL_CHECKS>)
     target_compile_options(loopsmith_${name} PRIVATE ${LOOPSMITH_WARNINGS})
-    set_property(GLOBAL APPEND PROPERTY LOOPSMITH_FLOORS loopsmith_${name})
   else()
     add_library(loopsmith_${name} INTERFACE)
     target_link_libraries(loopsmith_${name} INTERFACE ${links})
-    set_property(GLOBAL APPEND PROPERTY LOOPSMITH_FLOORS loopsmith_${name})
   endif()
+  set_property(GLOBAL APPEND PROPERTY LOOPSMITH_FLOORS loopsmith_${name})
 
   if(LOOPSMITH_BUILD_TESTS AND tests)
     if(shared_by_tests)

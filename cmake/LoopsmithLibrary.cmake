@@ -2,8 +2,8 @@
 
 # libloopsmith.so: all floors, and the CMake package that other projects find.
 #
-# The version script decides what it shows: the names of namespace loopsmith and the C ABI, nothing of
-# LLVM, fmt or the standard library.
+# The version script decides what it shows: the names of namespace loopsmith and the C ABI, nothing
+# of LLVM, fmt or the standard library.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -20,8 +20,8 @@ set(exports ${CMAKE_CURRENT_LIST_DIR}/loopsmith.exports)
 add_library(loopsmith SHARED ${objects})
 add_library(Loopsmith::loopsmith ALIAS loopsmith)
 set_target_properties(
-  loopsmith PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-                       LINK_DEPENDS ${exports})
+  loopsmith PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${exports} VERSION ${PROJECT_VERSION}
+                       SOVERSION ${PROJECT_VERSION_MAJOR})
 target_link_libraries(
   loopsmith
   PRIVATE ${floors}
@@ -38,7 +38,7 @@ if(NOT SKBUILD)
   install(TARGETS loopsmith EXPORT LoopsmithTargets)
   install(EXPORT LoopsmithTargets NAMESPACE Loopsmith:: DESTINATION ${package})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/loopsmith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          FILES_MATCHING PATTERN *.h)
+          FILES_MATCHING PATTERN *.h PATTERN *_test.h EXCLUDE PATTERN testing EXCLUDE)
   configure_package_config_file(
     ${CMAKE_CURRENT_LIST_DIR}/LoopsmithConfig.cmake.in ${PROJECT_BINARY_DIR}/LoopsmithConfig.cmake
     INSTALL_DESTINATION ${package})

@@ -4,7 +4,7 @@
 if(PROJECT_IS_TOP_LEVEL)
   find_program(LOOPSMITH_CCACHE ccache)
   if(LOOPSMITH_CCACHE)
-    # Paths are cached relative to the sources, so that clones and build folders share what they compiled.
+    # Paths are hashed relative to the sources, so that clones and build folders share objects.
     set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
                  ${LOOPSMITH_CCACHE})
     set(CMAKE_C_COMPILER_LAUNCHER ${launcher})

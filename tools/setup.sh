@@ -21,7 +21,8 @@ install_packages() {
   local root=()
   [ "$(id -u)" = 0 ] || root=(sudo)
   "${root[@]}" apt-get update -q
-  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qy --no-install-recommends "${missing[@]}"
 }
 
 make_environment() {
@@ -34,7 +35,9 @@ make_environment() {
   "$python" -m venv --clear "$venv"
   "$venv/bin/pip" install -q --disable-pip-version-check -r tools/requirements.txt
   # The package is used where it stands; CMake puts the extension beside it.
-  echo "$PWD/python" >"$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/loopsmith.pth"
+  local packages
+  packages=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  echo "$PWD/python" >"$packages/loopsmith.pth"
   echo "$stamp" >"$venv/stamp"
 }
 

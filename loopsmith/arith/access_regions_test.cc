@@ -51,8 +51,7 @@ TEST(access_regions, cover_the_loops_inside) {
 TEST(access_regions, cover_a_loop_that_counts_down) {
   const Program p;
   const Stmt inner = store(p.B, load(p.A, {p.i, p.j}), {p.i});
-  const auto loop =
-      make(For{.loop_var = p.j, .min = 20, .extent = 5, .step = -4, .body = inner});
+  const auto loop = make(For{.loop_var = p.j, .min = 20, .extent = 5, .step = -4, .body = inner});
   const auto regions = access_regions(p.block(loop));
   expect_range(regions.reads[0]->region[1], 4, 17);
 }

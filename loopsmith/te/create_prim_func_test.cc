@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
@@ -193,6 +195,16 @@ TEST(create_prim_func, gives_blocks_names_of_their_own) {
   const std::string text = body_of(create_prim_func({r.A, C}));
   EXPECT_NE(text.find("T.block(\"B\")"), std::string::npos) << text;
   EXPECT_NE(text.find("T.block(\"B_1\")"), std::string::npos) << text;
+}
+
+TEST(create_prim_func, takes_thousands_of_operations_of_one_name) {
+  const Rows r;
+  Tensor last = compute({r.n}, [&](Expr i) { return r.A(i, 0); }, "B");
+  for (int i = 0; i < 5000; ++i) last = compute({r.n}, [&](Expr j) { return last(j); }, "B");
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(create_prim_func({r.A, last}).defined());
+  // A second where each name is found at once, minutes where all before it are tried.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 TEST(create_prim_func, makes_annotations_of_attributes) {

@@ -28,8 +28,13 @@ const Ptr<Buffer>& BufferTable::get(const Tensor& tensor) {
 }
 
 std::string LowerContext::block_name(const std::string& name) {
-  std::string unique = name;
-  for (int i = 1; !names_.insert(unique).second; ++i) unique = name + "_" + std::to_string(i);
+  const auto [known, is_new] = names_.emplace(name, 0);
+  if (is_new) return name;
+  int& suffix = known->second;  // References into the table stay where they are when it grows.
+  std::string unique;
+  do {
+    unique = fmt::format("{}_{}", name, ++suffix);
+  } while (!names_.emplace(unique, 0).second);
   return unique;
 }
 

@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -45,7 +44,8 @@ struct LowerContext {
   Attrs annotations(const Attrs& attrs);
 
  private:
-  std::unordered_set<std::string> names_{"root"};
+  std::unordered_map<std::string, int> names_{
+      {"root", 0}};  ///< With the last suffix given to each.
 };
 
 /// `expr` with loads from buffers in place of tensors, `values` in place of variables, and

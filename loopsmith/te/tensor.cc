@@ -95,22 +95,23 @@ Tensor placeholder(std::vector<Expr> shape, DataType dtype, std::string name, co
   return output(op, 0);
 }
 
-IterVar reduce_axis(const Expr& min, const Expr& extent, std::string name, const Place& place) {
+IterVar reduce_axis(const Expr& begin, const Expr& end, std::string name, const Place& place) {
   const SpanScope scope(span_of(place));
-  for (const Expr& bound : {min, extent}) {
+  for (const Expr& bound : {begin, end}) {
     require(bound.defined() && bound.dtype().is_integer() && bound.dtype().is_scalar(),
             ErrorKind::type_mismatch, "domain_is_integer", hint("give int32 or int64"),
             current_span, "reduce_axis {}: a bound is {}, not an integer", name,
             bound.defined() ? to_string(bound.dtype()) : "missing");
   }
+  auto [low, high] = match_types(begin, end);
+  const Expr extent = high - low;
   const std::int64_t* size = as_int(extent);
   require(!size || *size >= 0, ErrorKind::bounds, "extent_is_not_negative",
-          hint("give (min, extent) with an extent of 0 or more"), current_span,
+          hint("give (begin, end) with an end that is not below the begin"), current_span,
           "reduce_axis {}: the extent is {}, negative", name, size ? *size : 0);
-  auto [low, count] = match_types(min, extent);
-  auto variable = var(std::move(name), count.dtype());
+  auto variable = var(std::move(name), extent.dtype());
   return make(loopsmith::IterVar{
-      .dom = range(low, count), .var = std::move(variable), .iter_type = IterType::comm_reduce});
+      .dom = range(low, extent), .var = std::move(variable), .iter_type = IterType::comm_reduce});
 }
 
 std::string_view name_of(const Ref& op) {

@@ -63,8 +63,8 @@ bool operator==(const Tensor& a, const Tensor& b);
 Tensor placeholder(std::vector<Expr> shape, DataType dtype = f32, std::string name = "placeholder",
                    const Place& place = Place::current());
 
-/// An axis to reduce over: min, min + 1, ..., min + extent - 1.
-IterVar reduce_axis(const Expr& min, const Expr& extent, std::string name = "rv",
+/// An axis to reduce over: begin, begin + 1, ..., end - 1.
+IterVar reduce_axis(const Expr& begin, const Expr& end, std::string name = "rv",
                     const Place& place = Place::current());
 
 /// The name of an operation.

@@ -77,6 +77,7 @@ TEST(reduce_axis, has_a_domain_of_integers) {
   const IterVar k = reduce_axis(2, int_imm(i64, 5), "k");
   EXPECT_EQ(k->var->dtype, i64);
   EXPECT_TRUE(is_const_int(k->dom->min, 2));
+  EXPECT_TRUE(is_const_int(k->dom->extent, 3));
   EXPECT_EQ(k->iter_type, IterType::comm_reduce);
   EXPECT_EQ(error_of([] { reduce_axis(0, -3, "k"); }),
             "extent_is_not_negative: reduce_axis k: the extent is -3, negative");

@@ -114,8 +114,16 @@ def matmul_from_cpp(size: int = 1024) -> Row:
     prefix, build = BUILD / "demo" / "prefix", BUILD / "demo" / "matmul_cpp"
     for command in (
         ["cmake", "--install", BUILD / "release", "--prefix", prefix],
-        ["cmake", "-S", HERE / "matmul_cpp", "-B", build, "-G", "Ninja"]
-        + [f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release"],
+        [
+            "cmake",
+            "-S",
+            HERE / "matmul_cpp",
+            "-B",
+            build,
+            "-G",
+            "Ninja",
+            f"-DCMAKE_PREFIX_PATH={prefix}",
+        ],
         ["cmake", "--build", build],
     ):
         subprocess.run(command, check=True, stdout=subprocess.PIPE)

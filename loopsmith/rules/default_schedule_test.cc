@@ -11,6 +11,7 @@
 #include "loopsmith/te/te.h"
 #include "loopsmith/transform/pipeline.h"
 #include "loopsmith/transform/testing/evaluate.h"
+#include "loopsmith/transform/testing/programs.h"
 
 namespace loopsmith {
 namespace {
@@ -201,6 +202,15 @@ TEST(default_schedule, keeps_a_stencil_with_clamped_borders_of_symbolic_size) {
       },
       "blurred");
   checked(te::create_prim_func({image, blurred}), {tensor({7, 20, 3}), tensor({7, 20, 3})});
+}
+
+TEST(default_schedule, keeps_what_random_programs_compute) {
+  for (std::uint64_t seed = 1000; seed < 1150; ++seed) {
+    const testing::Program program = testing::random_program(seed);
+    SCOPED_TRACE(seed);
+    checked(program.func, program.arguments);
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 TEST(default_schedule, leaves_a_scheduled_function_alone) {

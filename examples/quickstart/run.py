@@ -64,7 +64,7 @@ def softmax(rows: int = 4096, columns: int = 4096) -> Row:
     exact /= exact.sum(axis=1, keepdims=True)
     seconds = f.time(a, b).median
     rate = f"{(a.nbytes + b.nbytes) / seconds / 1e9:.1f} GB/s"
-    return Row(f"softmax {rows}×{columns} float32", seconds, rate, np.abs(b - exact).max())
+    return Row(f"softmax {rows}x{columns} float32", seconds, rate, np.abs(b - exact).max())
 
 
 def box_blur(source: Path, target: Path) -> Row:
@@ -105,7 +105,7 @@ def box_blur(source: Path, target: Path) -> Row:
     exact = (across[:-2] + across[1:-1] + across[2:]) // 3
     seconds = f.time(before, after).median
     rate = f"{(before.nbytes + after.nbytes) / seconds / 1e9:.1f} GB/s"
-    name = f"box blur {before.shape[0]}×{before.shape[1]}×3 uint8"
+    name = f"box blur {before.shape[0]}x{before.shape[1]}x3 uint8"
     return Row(name, seconds, rate, np.abs(after - exact).max())
 
 

@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/engine.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 namespace arith {
@@ -106,6 +107,8 @@ void Analyzer::bind(const Ptr<Var>& var, const Ptr<Range>& range, bool override)
   };
   at_most(low, variable);
   at_most(variable, high);
+  const auto is_constant = [&](Term term) { return knowledge.terms.is_constant(term); };
+  if (!is_constant(low) || !is_constant(high)) engine_->ranged.push_back(var);
 }
 
 void Analyzer::update(const Ptr<Var>& var, const ConstIntBound& bound, bool override) {
@@ -140,10 +143,30 @@ Expr Analyzer::canonical_simplify(const Expr& expr) {
 }
 
 bool Analyzer::can_prove(const Expr& condition, ProofStrength strength) {
-  (void)strength;
   const Term result = engine_->simplifier.simplify(engine_->read(condition), 2);
-  return engine_->knowledge.terms.is_constant(result) &&
-         engine_->knowledge.terms[result].value != 0;
+  const arith::Terms& terms = engine_->knowledge.terms;
+  if (terms.is_constant(result)) return terms[result].value != 0;
+  return strength == ProofStrength::symbolic_bound && can_prove_by_ranges(condition);
+}
+
+/// Proves a < b, or a <= b, by the largest value of a - b: variables with symbolic ranges give way
+/// to the ends of their ranges, those that were bound last first.
+bool Analyzer::can_prove_by_ranges(const Expr& condition) {
+  const arith::TermNode node = engine_->knowledge.terms[engine_->read(condition)];
+  const bool is_strict = node.kind == arith::Kind::lt;
+  if (!is_strict && node.kind != arith::Kind::le) return false;
+  if (!engine_->knowledge.terms.type(node.a).is_index()) return false;
+  Expr largest = simplify(engine_->write(node.a) - engine_->write(node.b));
+  for (auto var = engine_->ranged.rbegin(); var != engine_->ranged.rend(); ++var) {
+    const Fact* fact = engine_->knowledge.facts.find(engine_->read(*var));
+    if (!fact || fact->low == Term::none || !uses_variable(largest, *var)) continue;
+    const Domains domain{{*var, IntSet(engine_->write(fact->low), engine_->write(fact->high))}};
+    const IntSet set = int_set(largest, domain);
+    if (set.is_nothing() || !set.has_upper_bound()) return false;
+    largest = set.max_value();
+    if (can_prove_less(largest, is_strict ? 0 : 1)) return true;
+  }
+  return false;
 }
 
 bool Analyzer::can_prove_equal(const Expr& a, const Expr& b) {
@@ -164,6 +187,10 @@ bool Analyzer::can_prove_greater_equal(const Expr& expr, std::int64_t limit) {
 
 ConstIntBound Analyzer::const_int_bound(const Expr& expr) {
   return engine_->knowledge.bound(engine_->read(expr));
+}
+
+IntSet Analyzer::int_set(const Expr& expr, const Domains& domains) {
+  return evaluate_set(expr, domains, *this);
 }
 
 ModularSet Analyzer::modular_set(const Expr& expr) {

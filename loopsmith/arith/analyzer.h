@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "loopsmith/arith/const_int_bound.h"
+#include "loopsmith/arith/int_set.h"
 #include "loopsmith/arith/modular_set.h"
 #include "loopsmith/ir/expr.h"
 
@@ -67,8 +68,12 @@ class Analyzer {
 
   ConstIntBound const_int_bound(const Expr& expr);
   ModularSet modular_set(const Expr& expr);
+  /// A set with all values that `expr` takes while the variables of `domains` run through them.
+  IntSet int_set(const Expr& expr, const Domains& domains);
 
  private:
+  bool can_prove_by_ranges(const Expr& condition);
+
   std::unique_ptr<arith::Engine> engine_;
 };
 

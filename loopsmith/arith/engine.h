@@ -11,6 +11,8 @@ namespace loopsmith::arith {
 class Engine {
  public:
   Knowledge knowledge;
+  /// Variables that were bound to a range with an end that is no constant, in that order.
+  std::vector<Ptr<Var>> ranged;
   Simplifier simplifier{knowledge};
 
   Term read(const Expr& expr) { return knowledge.terms.intern(expr); }

@@ -6,6 +6,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/rules/bypass_caches.h"
 #include "loopsmith/rules/fuse_rows.h"
 #include "loopsmith/rules/inline_elementwise.h"
 #include "loopsmith/rules/loops.h"
@@ -315,7 +316,8 @@ Stmt schedule_program(Program program, Block root, const Machine& machine) {
       });
       scheduled = schedule_group(group, rows, machine);
     }
-    statements.push_back(kind == ForKind::parallel ? scheduled : without_threads(scheduled));
+    if (kind == ForKind::serial) scheduled = without_threads(scheduled);
+    statements.push_back(bypass_caches(scheduled, group.nests, program, machine));
   }
   root.alloc_buffers = program.locals;
   root.body = seq(std::move(statements));

@@ -213,6 +213,27 @@ TEST(default_schedule, keeps_what_random_programs_compute) {
   }
 }
 
+TEST(default_schedule, writes_large_outputs_past_the_caches) {
+  const auto marks_in = [](const Ptr<PrimFunc>& func) {
+    int marks = 0;
+    pre_order_visit(func->body, [&](const Ref& ref) {
+      const auto* mark = ref.as<AttrStmt>();
+      marks += mark && mark->attr_key == "nontemporal";
+      return true;
+    });
+    return marks;
+  };
+  const auto copy_of = [](int count) {
+    const Tensor a = placeholder({count}, f32, "A");
+    return te::create_prim_func({a, compute({count}, [&](Expr i) { return a(i) + 1; }, "B")});
+  };
+  EXPECT_EQ(marks_in(default_schedule(copy_of(1 << 24), machine)), 1);
+  EXPECT_EQ(marks_in(default_schedule(copy_of(1 << 20), machine)), 0);
+  Machine small = machine;
+  small.cache_bytes = 1 << 10;
+  EXPECT_EQ(marks_in(checked(copy_of(1000), {tensor({1000}), tensor({1000})}, small)), 1);
+}
+
 TEST(default_schedule, leaves_a_scheduled_function_alone) {
   const auto func = with_attr(matmul(32, 64, 24), "tir.is_scheduled", int_imm(i32, 1));
   EXPECT_TRUE(default_schedule(func, machine).same_as(func));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 
 namespace loopsmith {
 
@@ -8,6 +9,8 @@ struct Machine {
   int vector_bytes = 32;      ///< Of the widest vectors that run at full rate.
   int vector_registers = 16;  ///< How many of them there are.
   int cores = 1;              ///< Threads that parallel loops will have.
+  /// What the largest cache holds: outputs above it are written past it.
+  std::int64_t cache_bytes = std::int64_t{32} << 20;
 };
 
 }  // namespace loopsmith

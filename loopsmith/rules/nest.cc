@@ -95,7 +95,9 @@ std::optional<Nest> nest_of(const BlockRealize& realize, std::vector<LoopOver> l
   }
   const bool all_used = std::ranges::all_of(
       loops, [](const LoopOver& l) { return l.used || is_const_int(l.loop->extent, 1); });
-  std::ranges::stable_partition(nest.axes, [](const Axis& axis) { return !axis.reduce; });
+  std::vector<Axis> reduction = nest.reduction();
+  nest.axes = nest.spatial();
+  std::ranges::move(reduction, std::back_inserter(nest.axes));
   if (!all_used || (block.init && nest.reduction().empty()) ||
       !spatial_axes_are_independent(nest)) {
     return std::nullopt;

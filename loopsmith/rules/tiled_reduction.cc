@@ -29,8 +29,8 @@ double covered(const std::optional<std::int64_t>& extent, std::int64_t size) {
   const std::int64_t whole = *extent / size * size;
   if (whole == *extent) return 1.0;
   // What is left needs a tile of its own: code, and a loop that runs below full speed.
-  return 0.95 * static_cast<double>(*extent) /
-         static_cast<double>((*extent + size - 1) / size * size);
+  const std::int64_t tiles = (*extent + size - 1) / size;
+  return 0.95 * static_cast<double>(*extent) / static_cast<double>(tiles * size);
 }
 
 /// The tile whose accumulators fit the registers and that loads least for each combination.
@@ -142,7 +142,7 @@ class Tiling {
       const Expr count = exact ? size : max(zero_of(whole.dtype()), min(size, whole - first));
       return each_column_block([&](const Expr& begin, std::int64_t vectors, bool masked) {
         const std::optional<Panel> panel = panel_for(vectors, whole);
-        const Stmt tiles =
+        Stmt tiles =
             loop(row_axis_->var->name + "_o", count, ForKind::serial, [&](const Expr& row) {
               const Expr top = (first + row) * index(*row_axis_, tile_.rows);
               return tile(values, top, tile_.rows, begin, vectors, masked, panel);

@@ -58,10 +58,9 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
   require_built(target);
   if (!options.default_schedule) return func;
   const ThreadPool* pool = options.runtime.pool.get();
-  return default_schedule(func,
-                          {.vector_bytes = preferred_vector_bits(target) / 8,
-                           .vector_registers = has_features(target, "+avx512vl") ? 32 : 16,
-                           .cores = pool ? pool->num_threads() : default_num_threads()});
+  return default_schedule(func, {.vector_bytes = preferred_vector_bits(target) / 8,
+                                 .vector_registers = has_features(target, "+avx512vl") ? 32 : 16,
+                                 .cores = pool ? pool->num_threads() : default_num_threads()});
 }
 
 Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {

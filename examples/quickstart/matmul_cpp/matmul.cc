@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multiplies two matrices through the installed C++ package, and prints the median time of a call in
-// seconds and the largest error against double precision over a few rows.
+// Multiplies two matrices through the installed C++ package, and prints the median time of a call
+// in seconds and the largest error against double precision over a few rows.
 #include <loopsmith/loopsmith.h>
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 #include "loopsmith/transform/common_subexpressions.h"
 
 #include <algorithm>
+#include <deque>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -26,9 +26,11 @@ struct ShallowHash {
     const Object& node = *ref.get();
     std::size_t hash = node.kind;
     if (const auto* constant = ref.as<IntImm>()) mix(hash, constant->value);
-    for_each_child(node, [&](const Ref& child, Role) {
-      mix(hash, reinterpret_cast<std::size_t>(child.get()));
-    });
+    const auto add = [&](const Ref& ref) { mix(hash, reinterpret_cast<std::size_t>(ref.get())); };
+    for (const FieldInfo& field : node_info(node).fields) {
+      if (field.type == FieldType::ref) add(field.ref(node));
+      if (field.type == FieldType::refs) std::ranges::for_each(field.refs(node), add);
+    }
     return hash;
   }
 };
@@ -60,11 +62,13 @@ struct ShallowEqual {
   }
 };
 
-/// What decides whether an expression gets a name.
-struct Nature {
+/// A distinct expression, and what decides whether it gets a name.
+struct Value {
+  Expr expr;
+  int users = 0;
+  int operations = 0;      ///< At most this many.
   bool is_pure = true;     ///< Reads no memory, has no effect, defines nothing.
   bool is_costly = false;  ///< Has a call, or a division of floats.
-  int operations = 0;      ///< At most this many.
 };
 
 /// The expressions of a run of statements, each distinct one once.
@@ -72,93 +76,99 @@ class Values {
  public:
   /// The node that stands for all that are equal to `e`; counts one more user.
   Expr add(const Expr& e);
-  /// True when a name for it pays.
-  bool deserves_name(const Expr& e) const;
   /// Those that were added, operands first.
-  const std::vector<Expr>& in_order() const { return order_; }
+  const std::deque<Value>& in_order() const { return values_; }
 
  private:
-  Expr add_new(const Expr& e);
+  Value* add_new(const Expr& e);
 
-  std::unordered_set<Ref, ShallowHash, ShallowEqual> unique_;
-  std::unordered_map<Ref, Nature, RefHash, RefEqual> natures_;
-  std::unordered_map<Ref, int, RefHash, RefEqual> users_;
-  std::unordered_map<Ref, Expr, RefHash, RefEqual> done_;
-  std::vector<Expr> order_;
+  std::deque<Value> values_;
+  std::unordered_map<Ref, Value*, ShallowHash, ShallowEqual> unique_;
+  std::unordered_map<Ref, Value*, RefHash, RefEqual> done_;
 };
 
-/// A copy of `e` with each direct operand replaced by what `change` gives for it.
-template <class Change>
-Ref with_operands(const Expr& e, Change&& change) {
-  const NodeInfo& info = node_info(*e.get());
-  Object* copy = info.clone(*e.get());
-  Ref holder(copy);
-  for (const FieldInfo& field : info.fields) {
-    const auto renew = [&](Ref& ref) {
-      const Expr operand = Expr::from(ref);
-      if (operand.defined()) ref = change(operand);
-    };
-    if (field.type == FieldType::ref) renew(field.ref(*copy));
-    if (field.type == FieldType::refs) std::ranges::for_each(field.refs(*copy), renew);
-  }
-  return holder;
+/// True when a name for it pays.
+bool deserves_name(const Value& value) {
+  const Expr& e = value.expr;
+  if (value.users < 2 || !value.is_pure || value.operations < 2) return false;
+  if (e.is<Ramp>() || e.is<Broadcast>()) return false;
+  return e.dtype().is_integer() || value.is_costly;
 }
 
-bool stays_as_it_is(const Expr& e) {
+/// `e` with each direct operand replaced by what `change` gives for it; itself when none differs.
+template <class Change>
+Expr with_operands(const Expr& e, Change&& change) {
+  const NodeInfo& info = node_info(*e.get());
+  Object* copy = nullptr;
+  Ref holder = e;
+  const auto renew = [&](const FieldInfo& field, std::size_t i, const Ref& ref) {
+    const Expr operand = Expr::from(ref);
+    if (!operand.defined()) return;
+    Expr fresh = change(operand);
+    if (fresh.same_as(operand)) return;
+    if (!copy) {
+      copy = info.clone(*e.get());
+      holder = Ref(copy);
+    }
+    (field.type == FieldType::ref ? field.ref(*copy) : field.refs(*copy)[i]) = std::move(fresh);
+  };
+  for (const FieldInfo& field : info.fields) {
+    if (field.type == FieldType::ref) renew(field, 0, field.ref(*e.get()));
+    if (field.type != FieldType::refs) continue;
+    const std::span<const Ref> refs = field.refs(*e.get());
+    for (std::size_t i = 0; i < refs.size(); ++i) renew(field, i, refs[i]);
+  }
+  return Expr::from(holder);
+}
+
+bool is_leaf(const Expr& e) {
+  return e.is<Var>() || e.is<FloatImm>() || e.is<StringImm>();
+}
+
+/// What is inside of these is not for everybody to see.
+bool is_closed(const Expr& e) {
   const auto* call = e.as<Call>();
-  return e.is<Var>() || e.is<FloatImm>() || e.is<StringImm>() || e.is<Let>() ||
-         (call && call->op == op("if_then_else"));
+  return e.is<Let>() || (call && call->op == op("if_then_else"));
 }
 
 Expr Values::add(const Expr& e) {
+  if (is_leaf(e)) return e;
   return deep_call([&] {
     const auto found = done_.find(e);
-    const Expr unique = found == done_.end() ? add_new(e) : found->second;
-    ++users_[unique];
-    return unique;
+    Value* value = found == done_.end() ? add_new(e) : found->second;
+    ++value->users;
+    return value->expr;
   });
 }
 
-Expr Values::add_new(const Expr& e) {
-  // What is inside of these is not for everybody to see.
-  if (stays_as_it_is(e)) {
-    natures_[e] = {.is_pure = e.is<Var>() || e.is<FloatImm>()};
-    return done_[e] = e;
-  }
-  std::vector<Expr> operands;
-  const Ref holder = with_operands(e, [&](const Expr& operand) {
-    operands.push_back(add(operand));
-    return operands.back();
-  });
-  const auto [place, is_new] = unique_.insert(holder);
-  const Expr unique = Expr::from(*place);
-  done_[e] = unique;
-  // Equal to one that is there: its operands have one user less than was counted.
-  if (!is_new) {
-    for (const Expr& operand : operands) --users_[operand];
-    return unique;
-  }
-
+Value* Values::add_new(const Expr& e) {
   const auto* call = e.as<Call>();
-  Nature nature{.is_pure = !e.is<BufferLoad>() && (!call || call->op.is_pure()),
-                .is_costly = call || (e.is<Div>() && e.dtype().is_float()),
-                .operations = operands.empty() ? 0 : 1};
-  for (const Expr& operand : operands) {
-    const Nature& part = natures_[operand];
-    nature.is_pure &= part.is_pure;
-    nature.is_costly |= part.is_costly;
-    nature.operations += part.operations;
-  }
-  natures_[unique] = nature;
-  order_.push_back(unique);
-  return unique;
-}
+  Value value{.expr = e};
+  value.is_pure = !e.is<BufferLoad>() && !is_closed(e) && (!call || call->op.is_pure());
+  value.is_costly = call || (e.is<Div>() && e.dtype().is_float());
+  if (is_closed(e)) return done_[e] = &values_.emplace_back(std::move(value));
 
-bool Values::deserves_name(const Expr& e) const {
-  if (users_.at(e) < 2 || e.is<Ramp>() || e.is<Broadcast>()) return false;
-  const Nature& nature = natures_.at(e);
-  if (!nature.is_pure || nature.operations < 2) return false;
-  return e.dtype().is_integer() || nature.is_costly;
+  std::vector<Value*> operands;
+  value.expr = with_operands(e, [&](const Expr& operand) {
+    const Expr same = add(operand);
+    if (!is_leaf(same)) operands.push_back(done_.at(same));
+    return same;
+  });
+  const auto [place, is_new] = unique_.try_emplace(value.expr);
+  if (!is_new) {
+    // Equal to one that is there: its operands have one user less than was counted.
+    for (Value* operand : operands) --operand->users;
+    return done_[e] = place->second;
+  }
+  value.operations = e.is<IntImm>() ? 0 : 1;
+  for (const Value* operand : operands) {
+    value.is_pure &= operand->is_pure;
+    value.is_costly |= operand->is_costly;
+    value.operations += operand->operations;
+  }
+  place->second = &values_.emplace_back(std::move(value));
+  done_[place->second->expr] = place->second;
+  return done_[e] = place->second;
 }
 
 /// The run of stores, with names in front of it for what they share.
@@ -182,9 +192,10 @@ Stmt name_shared(std::span<const Stmt> stores) {
     const auto found = written.find(e);
     return found == written.end() ? e : found->second;
   };
-  for (const Expr& e : values.in_order()) {
-    Expr value = names.empty() ? e : Expr::from(with_operands(e, final_form));
-    if (values.deserves_name(e)) {
+  for (const Value& each : values.in_order()) {
+    const Expr& e = each.expr;
+    Expr value = names.empty() || is_closed(e) ? e : with_operands(e, final_form);
+    if (deserves_name(each)) {
       names.push_back({.value = value, .var = var("cse", e.dtype())});
       value = names.back().var;
     }

@@ -4,6 +4,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/accesses.h"
+#include "loopsmith/transform/loops.h"
 
 namespace loopsmith {
 namespace {
@@ -99,6 +100,7 @@ std::unordered_map<Ref, Compact, RefHash, RefEqual> find_compact(AccessTable& ta
 }  // namespace
 
 Ptr<PrimFunc> compact_buffers(const Ptr<PrimFunc>& func) {
+  if (!contains<Allocate>(func->body)) return func;
   AccessTable table(*func);
   const auto compact = find_compact(table);
   if (compact.empty()) return func;

@@ -204,6 +204,20 @@ Stmt without(const Stmt& body, const ConditionSet& known) {
   return rewrite(body);
 }
 
+/// A copy of `stmt` for what is left over: small, for it seldom runs. With conditions in between,
+/// unrolled iterations would not share registers anyway.
+Stmt remainder_of(const Stmt& stmt) {
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& loop) -> Stmt {
+    const Ptr<For> inner = rewrite.children(loop);
+    if (loop.kind != ForKind::unrolled) return inner;
+    For copy = *inner;
+    copy.kind = ForKind::serial;
+    return make(std::move(copy));
+  });
+  return rewrite(clone_with(stmt, {}));
+}
+
 For over(const For& loop, const Expr& begin, const Expr& end) {
   For copy = loop;
   copy.min = begin;
@@ -224,7 +238,7 @@ Stmt Partitioner::split(const For& loop, const Part& part) {
   const auto copied = [&](const Expr& from, const Expr& to) -> Stmt {
     const Expr extent = analyzer_.simplify(to - from);
     if (is_const_int(extent, 0)) return no_op();
-    return clone_with(make(over(loop, from, to)), {});
+    return remainder_of(make(over(loop, from, to)));
   };
   // Before the main part is rewritten: its inner loops are cut in turn, the copies are not.
   const Stmt before = copied(begin, low), after = copied(high, end);
@@ -239,7 +253,7 @@ Stmt Partitioner::specialize(const For& loop, const Part& part) {
   for (const Expr& each : part.low) inside = inside && each <= loop.loop_var;
   for (const Expr& each : part.high) inside = inside && loop.loop_var < each;
   For copy = loop;
-  const Stmt rest = clone_with(loop.body, {});
+  const Stmt rest = remainder_of(loop.body);
   copy.body = make(IfThenElse{.condition = analyzer_.simplify(inside),
                               .then_case = rewrite_(without(loop.body, part.conditions)),
                               .else_case = rest});

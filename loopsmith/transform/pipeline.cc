@@ -59,11 +59,11 @@ constexpr Pass lowering[] = {
     {"hoist_invariants", plain<hoist_invariants>, Form::flat},
     // Before vectors: what is left of conditions in the main part would become masks.
     {"loop_partition", plain<loop_partition>, Form::flat},
-    // Before unrolling, so that a loop inside a vector is unrolled as vectors.
+    // Before unrolling, so that a loop inside a vector is unrolled as one of vectors.
     {"vectorize_loops", vectorize, Form::flat},
+    // Before bodies are copied, so that it is done once for all copies.
+    {"simplify", plain<simplify>, Form::flat},
     {"unroll_loops", plain<unroll_loops>, Form::lowered},
-    // For constants that unrolling put into indices.
-    {"simplify", plain<simplify>, Form::lowered},
     {"remove_no_op", plain<remove_no_op>, Form::lowered},
     // After all that makes or removes memory.
     {"storage_rewrite", plain<storage_rewrite>, Form::lowered},

@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/coverage.h"
+#include "loopsmith/transform/loops.h"
 
 namespace loopsmith {
 namespace {
@@ -36,6 +37,7 @@ Stmt allocated(const Allocation& allocation, Stmt body) {
 }  // namespace
 
 Ptr<PrimFunc> plan_allocations(const Ptr<PrimFunc>& func) {
+  if (!contains<Allocate>(func->body)) return func;
   AccessTable table(*func);
   std::unordered_map<Ref, std::vector<const Allocation*>, RefHash, RefEqual> arriving;
   std::unordered_map<Ref, const Allocation*, RefHash, RefEqual> leaving;  // By their pointer.

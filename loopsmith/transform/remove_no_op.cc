@@ -7,6 +7,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/purity.h"
 
 namespace loopsmith {
@@ -16,6 +17,7 @@ namespace {
 class Liveness {
  public:
   explicit Liveness(const Stmt& body) {
+    if (!contains<Allocate>(body) && !contains<LetStmt>(body)) return;
     visit(body);
     while (!waiting_.empty()) {
       const Ref next = std::move(waiting_.back());

@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/loops.h"
 
 namespace loopsmith {
 namespace {
@@ -156,6 +157,7 @@ Plan plan_sharing(std::vector<Life> lives) {
 }  // namespace
 
 Ptr<PrimFunc> storage_rewrite(const Ptr<PrimFunc>& func) {
+  if (!contains<Allocate>(func->body)) return func;
   const Plan plan = plan_sharing(Lives(func->body).all);
   if (plan.moved.empty()) return func;
 

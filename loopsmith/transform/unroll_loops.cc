@@ -21,21 +21,53 @@ std::int64_t count_statements(const Stmt& stmt) {
   return count;
 }
 
-bool contains_loop(const Stmt& stmt) {
+/// True when `body` defines a variable or a buffer, so that each copy needs its own.
+bool has_definitions(const Stmt& body) {
   bool found = false;
-  pre_order_visit(stmt, [&](const Ref& ref) {
-    found = found || ref.is<For>() || ref.is<While>();
-    return !found && !node_info(*ref.get()).is_expr;
+  pre_order_visit(body, [&](const Ref& ref) {
+    found = found || ref.is<For>() || ref.is<LetStmt>() || ref.is<Allocate>() ||
+            ref.is<AllocateConst>() || ref.is<DeclBuffer>() || ref.is<Let>();
+    return !found;
   });
   return found;
+}
+
+template <class... T>
+void fold_constants(Rewriter& rewrite) {
+  const auto set = [&]<class Node>(const Node*) {
+    rewrite.on<Node>([&rewrite](const Node& node) -> Expr {
+      const Ptr<Node> result = rewrite.children(node);
+      if (result.get() == &node) return result;
+      const Expr folded = fold(result);
+      return folded.defined() ? folded : Expr(result);
+    });
+  };
+  (set(static_cast<const T*>(nullptr)), ...);
+}
+
+/// `body` with `value` for the loop variable, and what is constant then worked out.
+Stmt instance(const Stmt& body, const Ptr<Var>& loop_var, const Expr& value) {
+  Rewriter rewrite;
+  rewrite.on<Var>([&](const Var& v) { return &v == loop_var.get() ? value : Expr(&v); });
+  fold_constants<Add, Sub, Mul, FloorDiv, FloorMod, Div, Mod, Min, Max, LT, LE, GT, GE, EQ, NE, And,
+                 Or, Not, Cast>(rewrite);
+  rewrite.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
+    const Ptr<IfThenElse> result = rewrite.children(node);
+    const std::int64_t* known = as_int(result->condition);
+    if (!known) return result;
+    if (*known) return result->then_case;
+    return result->else_case ? result->else_case : no_op();
+  });
+  return rewrite(body);
 }
 
 /// One copy of `body` for each iteration of `loop`.
 Stmt copies(const For& loop, const Stmt& body, std::int64_t extent) {
   std::vector<Stmt> result;
   Expr value = loop.min;
+  const bool renews = has_definitions(body);
   for (std::int64_t t = 0; t < extent; ++t) {
-    result.push_back(clone_with(body, {{loop.loop_var, value}}));
+    result.push_back(instance(renews ? clone_with(body, {}) : body, loop.loop_var, value));
     value = value + loop.step;
   }
   return seq(std::move(result));
@@ -75,7 +107,9 @@ Ptr<PrimFunc> unroll_loops(const Ptr<PrimFunc>& func) {
     if (!extent || leaves) return inner;
 
     const std::int64_t size = count_statements(inner->body);
-    if (!asked && (contains_loop(inner->body) || size * *extent > max_step)) return inner;
+    if (!asked &&
+        (contains<For>(inner->body) || contains<While>(inner->body) || size * *extent > max_step))
+      return inner;
     require(size == 0 || *extent <= most_statements / size, ErrorKind::lower, "unroll_is_bounded",
             hint("split the loop, unroll the inner one"), loop.span,
             "unroll: {} copies of the {} statements of loop {} are more than {} statements",

@@ -64,7 +64,7 @@ class Generator {
 };
 
 Expr Generator::size(const char* name, std::int64_t& value) {
-  value = 1 + pick(flip(20) ? 20 : 9);
+  value = 1 + pick(flip(15) ? 20 : 7);
   return flip(50) ? Expr(size_var(name, index_)) : int_imm(index_, value);
 }
 

@@ -21,53 +21,6 @@ constexpr int most_statements = 256;
 
 using ConditionSet = std::unordered_set<const Object*>;
 
-/// What a loop has inside: how deep its loops are nested, how many statements, any conditions.
-struct Contents {
-  int levels = 0;
-  int statements = 0;
-  bool has_conditions = false;
-};
-
-/// By loop variable: a loop keeps its own when its body is rewritten, copies have new ones.
-using ContentsOf = std::unordered_map<const Object*, Contents>;
-
-/// The conditions that decide an if_then_else somewhere in `expr`.
-std::vector<Expr> choices_in(const Ref& expr) {
-  std::vector<Expr> conditions;
-  pre_order_visit(expr, [&](const Ref& ref) {
-    const auto* call = ref.as<Call>();
-    if (call && call->op == op("if_then_else")) conditions.push_back(call->args[0]);
-    return true;
-  });
-  return conditions;
-}
-
-/// The contents of `stmt`, and of each loop in it.
-Contents measure(const Stmt& stmt, ContentsOf& loops) {
-  return deep_call([&] {
-    Contents all;
-    all.has_conditions = stmt.is<IfThenElse>();
-    all.statements = stmt.is<BufferStore>() || stmt.is<Evaluate>();
-    for_each_child(*stmt.get(), [&](const Ref& child, Role role) {
-      if (role == Role::binds || child.is<Buffer>()) return;
-      const Stmt inner = Stmt::from(child);
-      if (!inner) {
-        all.has_conditions = all.has_conditions || !choices_in(child).empty();
-        return;
-      }
-      const Contents part = measure(inner, loops);
-      all.levels = std::max(all.levels, part.levels);
-      all.statements += part.statements;
-      all.has_conditions |= part.has_conditions;
-    });
-    if (const auto* loop = stmt.as<For>()) {
-      ++all.levels;
-      loops[loop->loop_var.get()] = all;
-    }
-    return all;
-  });
-}
-
 /// Where the conditions of one loop hold: from each of `low`, up to before each of `high`.
 struct Part {
   std::vector<Expr> low, high;
@@ -76,8 +29,7 @@ struct Part {
 
 class Partitioner {
  public:
-  explicit Partitioner(const PrimFunc& func) {
-    measure(func.body, contents_);
+  explicit Partitioner(const PrimFunc& func) : contents_(measure_loops(func.body)) {
     rewrite_.on<For>([this](const For& node) { return loop(node); });
   }
   Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) { return rewrite_.body_of(func); }
@@ -93,7 +45,7 @@ class Partitioner {
 
   Rewriter rewrite_;
   Analyzer analyzer_;
-  ContentsOf contents_;
+  LoopContents contents_;
   arith::Intervals inner_;  // Of the variables defined inside the loop that is looked at.
 };
 
@@ -104,7 +56,7 @@ bool Partitioner::is_worth_it(const For& loop) const {
   // Copies that this pass made are not measured, and stay whole.
   const auto found = contents_.find(loop.loop_var.get());
   if (found == contents_.end()) return false;
-  const Contents& inside = found->second;
+  const LoopContent& inside = found->second;
   return inside.has_conditions && inside.levels <= most_levels &&
          inside.statements <= most_statements && !leaves_loop(loop.body);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/loops.h"
 
+#include <algorithm>
+
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 
@@ -26,6 +28,53 @@ void bind_loop(Analyzer& analyzer, const For& loop) {
       loop.min + (loop.extent - int_imm(loop.extent.dtype(), 1)) * loop.step);
   analyzer.update(loop.loop_var, {.min_value = std::min(min.min_value, last.min_value),
                                   .max_value = std::max(min.max_value, last.max_value)});
+}
+
+/// The conditions that decide an if_then_else somewhere in `expr`.
+std::vector<Expr> choices_in(const Ref& expr) {
+  std::vector<Expr> conditions;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    const auto* call = ref.as<Call>();
+    if (call && call->op == op("if_then_else")) conditions.push_back(call->args[0]);
+    return true;
+  });
+  return conditions;
+}
+
+namespace {
+
+/// The contents of `stmt`, and of each loop in it.
+LoopContent measure(const Stmt& stmt, LoopContents& loops) {
+  return deep_call([&] {
+    LoopContent all;
+    all.has_conditions = stmt.is<IfThenElse>();
+    all.statements = stmt.is<BufferStore>() || stmt.is<Evaluate>();
+    for_each_child(*stmt.get(), [&](const Ref& child, Role role) {
+      if (role == Role::binds || child.is<Buffer>()) return;
+      const Stmt inner = Stmt::from(child);
+      if (!inner) {
+        all.has_conditions = all.has_conditions || !choices_in(child).empty();
+        return;
+      }
+      const LoopContent part = measure(inner, loops);
+      all.levels = std::max(all.levels, part.levels);
+      all.statements += part.statements;
+      all.has_conditions |= part.has_conditions;
+    });
+    if (const auto* loop = stmt.as<For>()) {
+      ++all.levels;
+      loops[loop->loop_var.get()] = all;
+    }
+    return all;
+  });
+}
+
+}  // namespace
+
+LoopContents measure_loops(const Stmt& body) {
+  LoopContents loops;
+  measure(body, loops);
+  return loops;
 }
 
 }  // namespace loopsmith

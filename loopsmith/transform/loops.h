@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <unordered_map>
+#include <vector>
+
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/stmt.h"
 #include "loopsmith/ir/walk.h"
@@ -22,5 +25,22 @@ bool leaves_loop(const Stmt& body);
 
 /// Tells the analyzer what values the variable of `loop` takes.
 void bind_loop(Analyzer& analyzer, const For& loop);
+
+/// What a loop has inside: how deep its loops are nested, itself counted, how many statements, any
+/// conditions.
+struct LoopContent {
+  int levels = 0;
+  int statements = 0;
+  bool has_conditions = false;
+};
+
+/// By loop variable: a loop keeps its own when its body is rewritten.
+using LoopContents = std::unordered_map<const Object*, LoopContent>;
+
+/// The contents of each loop in `body`.
+LoopContents measure_loops(const Stmt& body);
+
+/// The conditions that decide an if_then_else somewhere in `expr`.
+std::vector<Expr> choices_in(const Ref& expr);
 
 }  // namespace loopsmith

@@ -12,6 +12,7 @@
 #include "loopsmith/transform/compact_buffers.h"
 #include "loopsmith/transform/flatten_buffers.h"
 #include "loopsmith/transform/hoist_invariants.h"
+#include "loopsmith/transform/lift_reductions.h"
 #include "loopsmith/transform/loop_partition.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/lower_init.h"
@@ -61,6 +62,7 @@ constexpr Pass lowering[] = {
     {"loop_partition", plain<loop_partition>, Form::flat},
     // Before unrolling, so that a loop inside a vector is unrolled as one of vectors.
     {"vectorize_loops", vectorize, Form::flat},
+    {"lift_reductions", plain<lift_reductions>, Form::flat},
     // Before bodies are copied, so that it is done once for all copies.
     {"simplify", plain<simplify>, Form::flat},
     {"unroll_loops", plain<unroll_loops>, Form::lowered},

@@ -4,8 +4,8 @@
 #include <optional>
 #include <unordered_set>
 
-#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/reduction_op.h"
 #include "loopsmith/transform/vector_math.h"
 
 namespace loopsmith {
@@ -54,16 +54,6 @@ Expr any_lane(const Expr& condition) {
   if (const auto* n = condition.as<GT>()) return of(n->a, n->b, false, std::greater<>());
   if (const auto* n = condition.as<GE>()) return of(n->a, n->b, false, std::greater_equal<>());
   return nullptr;
-}
-
-/// The value that changes nothing when `reduction` combines it with another.
-Expr neutral(Op reduction, DataType type) {
-  // x + (-0.0) is x, for x = -0.0 too.
-  if (reduction == op("vector_reduce_add")) return const_of(type, -0.0);
-  if (reduction == op("vector_reduce_mul")) return const_of(type, 1);
-  const bool is_min = reduction == op("vector_reduce_min");
-  if (!type.is_float()) return is_min ? max_value(type) : min_value(type);
-  return is_min ? infinity(type) : -infinity(type);
 }
 
 class Widener {
@@ -296,36 +286,15 @@ Expr Widener::load(const BufferLoad& node) {
 
 /// buffer[x] = buffer[x] + e, of which only e differs between lanes.
 Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indices) {
-  std::optional<Op> combine;
-  Expr old, value;
-  const auto take = [&](const auto* n, Op op) {
-    if (!n) return;
-    const auto is_old = [&](const Expr& e) {
-      const auto* load = e.as<BufferLoad>();
-      if (!load || !load->buffer.same_as(node.buffer)) return false;
-      for (std::size_t d = 0; d < load->indices.size(); ++d) {
-        if (!structural_equal(load->indices[d], node.indices[d])) return false;
-      }
-      return true;
-    };
-    const bool first = is_old(n->a);
-    if (!first && !is_old(n->b)) return;
-    old = first ? n->a : n->b;
-    value = first ? n->b : n->a;
-    combine = op;
-  };
-  take(node.value.as<Add>(), op("vector_reduce_add"));
-  take(node.value.as<Mul>(), op("vector_reduce_mul"));
-  take(node.value.as<Min>(), op("vector_reduce_min"));
-  take(node.value.as<Max>(), op("vector_reduce_max"));
-  if (!combine) throw CannotWiden{};
-  pre_order_visit(value, [&](const Ref& ref) {
+  const std::optional<Accumulation> found = accumulation_of(node);
+  if (!found) throw CannotWiden{};
+  pre_order_visit(found->value, [&](const Ref& ref) {
     const auto* load = ref.as<BufferLoad>();
     if (load && load->buffer->data.same_as(node.buffer->data)) throw CannotWiden{};
     return true;
   });
 
-  Expr wide = all_lanes(value);
+  Expr wide = all_lanes(found->value);
   const DataType type = node.value.dtype();
   if (mask_.defined()) {
     if (!is_safe(node.buffer, indices)) {
@@ -334,15 +303,11 @@ Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indice
     }
     wide = make(Select{.condition = mask_,
                        .true_value = wide,
-                       .false_value = broadcast(neutral(*combine, type), lanes_)});
+                       .false_value = broadcast(neutral_element(found->reduction, type), lanes_)});
   }
-  const Expr total = loopsmith::call(type, *combine, {wide});
-  const Expr before = loopsmith::load(node.buffer, indices);
-  const Expr after = *combine == op("vector_reduce_add")   ? before + total
-                     : *combine == op("vector_reduce_mul") ? before * total
-                     : *combine == op("vector_reduce_min") ? min(before, total)
-                                                           : max(before, total);
-  return loopsmith::store(node.buffer, after, indices);
+  const Expr total = all_lanes_combined(found->reduction, wide);
+  const Expr old = loopsmith::load(node.buffer, indices);
+  return loopsmith::store(node.buffer, combined(found->reduction, old, total), indices);
 }
 
 Stmt Widener::store(const BufferStore& node) {

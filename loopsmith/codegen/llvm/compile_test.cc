@@ -74,6 +74,19 @@ TEST(compile, takes_deep_and_wide_expressions) {
   EXPECT_EQ(to[1], 0x1p60F);
 }
 
+TEST(compile, takes_many_statements) {
+  const int count = 3000;
+  const auto in = decl_buffer({count}, f32, "in"), out = decl_buffer({count}, f32, "out");
+  std::vector<Stmt> stores;
+  for (int k = 0; k < count; ++k) {
+    stores.push_back(store(out, load(in, {count - 1 - k}) + load(out, {k / 2}), {k}));
+  }
+  std::vector<float> from(count, 1), to(count), expected(count);
+  for (std::size_t k = 0; k < expected.size(); ++k) expected[k] = 1 + expected[k / 2];
+  Kernel(function_of({in, out}, seq(stores))).tensor(from).tensor(to).run();
+  EXPECT_EQ(to, expected);
+}
+
 TEST(compile, takes_scalars_and_strides_from_the_arguments) {
   const auto n = size_var("n", i64), stride = var("stride", i64), offset = var("offset", i64);
   const auto x = var("x", f32), flag = var("flag", boolean);

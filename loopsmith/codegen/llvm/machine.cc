@@ -2,6 +2,9 @@
 #include "loopsmith/codegen/llvm/machine.h"
 
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -45,13 +48,54 @@ const llvm::Target& llvm_target(const std::string& triple) {
   return *target;
 }
 
-/// The passes that write an object file, made once and run on many modules. LLVM does not promise
-/// that this works; compile_test compares the objects with those of fresh passes.
-struct Machine::ObjectPasses {
+/// The passes that write an object file or assembly. Those for objects are made once and run on
+/// many modules; LLVM does not promise that this works, so compile_test compares with fresh ones.
+struct Machine::CodePasses {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream{bytes};
   llvm::legacy::PassManager passes;
+
+  /// LLVM's own list, but for the scheduler of instructions where `schedules` is false.
+  CodePasses(llvm::TargetMachine& machine, llvm::CodeGenFileType type, bool schedules) {
+    auto* config = machine.createPassConfig(passes);
+    config->setDisableVerify(true);
+    if (!schedules) config->disablePass(&llvm::MachineSchedulerID);
+    passes.add(config);
+    auto* info = new llvm::MachineModuleInfoWrapperPass(&machine);
+    passes.add(info);
+    check(!config->addISelPasses(), "codegen", "no instructions for this target");
+    config->addMachinePasses();
+    config->setInitialized();
+    const bool failed =
+        machine.addAsmPrinter(passes, stream, nullptr, type, info->getMMI().getContext());
+    check(!failed, "codegen", "LLVM writes no code for this target");
+    passes.add(llvm::createFreeMachineFunctionPass());
+  }
+
+  std::span<const char> run(llvm::Module& module) {
+    bytes.clear();
+    passes.run(module);
+    return {bytes.data(), bytes.size()};
+  }
 };
+
+namespace {
+
+/// The time of LLVM's scheduler grows with the square of a block's length: half of the time of a
+/// block so long, and minutes for one of 20,000. Such code is far from a loop that a schedule
+/// shaped.
+constexpr std::size_t most_scheduled = 500;
+
+bool has_long_block(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    for (const llvm::BasicBlock& block : function) {
+      if (block.size() > most_scheduled) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 Machine::Machine(Processor processor, int opt_level)
     : processor_(std::move(processor)), opt_level_(opt_level) {
@@ -67,28 +111,19 @@ Machine::Machine(Processor processor, int opt_level)
 Machine::~Machine() = default;
 
 std::span<const char> Machine::object(llvm::Module& module) {
-  if (!object_passes_) {
-    auto made = std::make_unique<ObjectPasses>();
-    const bool failed = target_machine_->addPassesToEmitFile(made->passes, made->stream, nullptr,
-                                                             llvm::CodeGenFileType::ObjectFile,
-                                                             /*DisableVerify=*/true);
-    check(!failed, "codegen", "LLVM writes no object files for {}", processor_.triple);
-    object_passes_ = std::move(made);
+  const bool schedules = !has_long_block(module);
+  std::unique_ptr<CodePasses>& passes = schedules ? scheduling_passes_ : plain_passes_;
+  if (!passes) {
+    passes = std::make_unique<CodePasses>(*target_machine_, llvm::CodeGenFileType::ObjectFile,
+                                          schedules);
   }
-  object_passes_->bytes.clear();
-  object_passes_->passes.run(module);
-  return {object_passes_->bytes.data(), object_passes_->bytes.size()};
+  return passes->run(module);
 }
 
 std::string Machine::assembly(llvm::Module& module) {
-  llvm::SmallVector<char, 0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  const bool failed = target_machine_->addPassesToEmitFile(
-      passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile, /*DisableVerify=*/true);
-  check(!failed, "codegen", "LLVM writes no assembly for {}", processor_.triple);
-  passes.run(module);
-  return {text.data(), text.size()};
+  CodePasses passes(*target_machine_, llvm::CodeGenFileType::AssemblyFile, !has_long_block(module));
+  const std::span<const char> text = passes.run(module);
+  return {text.begin(), text.end()};
 }
 
 Machine& machine_for(const Target& target) {

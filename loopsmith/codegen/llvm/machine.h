@@ -41,12 +41,13 @@ class Machine {
   std::string assembly(llvm::Module& module);
 
  private:
-  struct ObjectPasses;
+  struct CodePasses;
 
   Processor processor_;
   int opt_level_;
   std::unique_ptr<llvm::TargetMachine> target_machine_;
-  std::unique_ptr<ObjectPasses> object_passes_;
+  std::unique_ptr<CodePasses> scheduling_passes_;
+  std::unique_ptr<CodePasses> plain_passes_;  ///< For long blocks.
 };
 
 /// This thread's machine for the processor and level that `target` names.

@@ -5,6 +5,8 @@
 #include "loopsmith/codegen/llvm/loader.h"
 #include "loopsmith/codegen/processor.h"
 #include "loopsmith/codegen/signature.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
 
@@ -31,12 +33,25 @@ double bytes_of(const PrimFunc& func) {
   return bytes;
 }
 
+/// `tir`, `llvm` and `assembly`; for each, all functions in one text.
+std::vector<SourceText> sources_of(const CodeRequest& request) {
+  const auto tir = [request] {
+    std::string text;
+    for (const Ptr<PrimFunc>& func : request.functions) text += script(func);
+    return text;
+  };
+  return {{"tir", tir},
+          {"llvm", [request] { return llvm_text(request); }},
+          {"assembly", [request] { return assembly_text(request); }}};
+}
+
 Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target& target,
                        const BuildOptions& options) {
   require_built(target);
   FloatOptions floats = allow({.contract = options.contract}, options.fast_math);
   CodeRequest request{{}, target, floats};
   for (const Ptr<PrimFunc>& func : functions) {
+    verify_well_formed(func);
     request.functions.push_back(lower(schedule_by_rule(func, target, options), target, options));
   }
   const auto code = std::make_shared<const LoadedObject>(compile_object(request));
@@ -48,7 +63,7 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
                         .code = code,
                         .bytes = bytes_of(*func)});
   }
-  return Module(std::move(compiled), options.runtime);
+  return Module(std::move(compiled), options.runtime, sources_of(request));
 }
 
 }  // namespace

@@ -56,6 +56,16 @@ TEST(build, checks_sizes_that_are_expressions) {
                "main: B.shape[0] is 16, not 17\n  hint: pass arguments whose sizes agree");
 }
 
+TEST(build, shows_the_code) {
+  const te::Tensor a = te::placeholder({64}, f32, "A");
+  const te::Tensor b = te::compute({64}, [&](const Expr& i) { return a(i); }, "B");
+  const Module module = build(te::create_prim_func({a, b}));
+  EXPECT_EQ(module.source_names(), (std::vector<std::string>{"tir", "llvm", "assembly"}));
+  EXPECT_NE(module.source("tir").find("def main("), std::string::npos);
+  EXPECT_NE(module.source("llvm").find("define i32 @ls_call_main"), std::string::npos);
+  EXPECT_NE(module.source("assembly").find("ls_call_main:"), std::string::npos);
+}
+
 TEST(build, refuses_targets_without_a_code_generator) {
   const te::Tensor a = te::placeholder({4}, f32, "A");
   const te::Tensor b = te::compute({4}, [&](const Expr& i) { return a(i); }, "B");

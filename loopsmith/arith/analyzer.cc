@@ -22,8 +22,9 @@ void Engine::assume(Term condition) {
 }
 
 void Engine::enter(const Expr& condition) {
+  const Term term = read(condition, true);
   scopes_.push_back(knowledge.facts.mark());
-  assume(read(condition));
+  assume(term);
 }
 
 void Engine::leave() {
@@ -125,25 +126,25 @@ ConstraintScope Analyzer::constraint_scope(const Expr& condition) {
 }
 
 Expr Analyzer::simplify(const Expr& expr, int steps) {
-  const Term term = engine_->read(expr);
+  const Term term = engine_->read(expr, true);
   const Term result = engine_->simplifier.presentable(engine_->simplifier.simplify(term, steps));
   return result == term ? expr : engine_->write(result);
 }
 
 Expr Analyzer::rewrite_simplify(const Expr& expr) {
-  const Term term = engine_->read(expr);
+  const Term term = engine_->read(expr, true);
   const Term result = engine_->simplifier.rewrite_simplify(term);
   return result == term ? expr : engine_->write(result);
 }
 
 Expr Analyzer::canonical_simplify(const Expr& expr) {
-  const Term term = engine_->read(expr);
+  const Term term = engine_->read(expr, true);
   const Term result = engine_->simplifier.presentable(engine_->simplifier.canonical_simplify(term));
   return result == term ? expr : engine_->write(result);
 }
 
 bool Analyzer::can_prove(const Expr& condition, ProofStrength strength) {
-  const Term result = engine_->simplifier.simplify(engine_->read(condition), 2);
+  const Term result = engine_->simplifier.simplify(engine_->read(condition, true), 2);
   const arith::Terms& terms = engine_->knowledge.terms;
   if (terms.is_constant(result)) return terms[result].value != 0;
   return strength == ProofStrength::symbolic_bound && can_prove_by_ranges(condition);
@@ -186,7 +187,7 @@ bool Analyzer::can_prove_greater_equal(const Expr& expr, std::int64_t limit) {
 }
 
 ConstIntBound Analyzer::const_int_bound(const Expr& expr) {
-  return engine_->knowledge.bound(engine_->read(expr));
+  return engine_->knowledge.bound(engine_->read(expr, true));
 }
 
 IntSet Analyzer::int_set(const Expr& expr, const Domains& domains) {
@@ -194,7 +195,7 @@ IntSet Analyzer::int_set(const Expr& expr, const Domains& domains) {
 }
 
 ModularSet Analyzer::modular_set(const Expr& expr) {
-  return engine_->knowledge.modular(engine_->read(expr));
+  return engine_->knowledge.modular(engine_->read(expr, true));
 }
 
 }  // namespace loopsmith

@@ -32,6 +32,7 @@ Term Simplifier::canonical(Term term) {
   canonical_.set(term, epoch, term);
   const Term result = deep_call([&] { return canonical_node(term); });
   canonical_.set(term, epoch, result);
+  canonical_.set(result, epoch, result);
   return result;
 }
 
@@ -42,9 +43,7 @@ Term Simplifier::canonical_node(Term term) {
     const Sum sum = sum_of(term);
     const Term result = term_of(node.type, sum);
     if (result == Term::none || result == term) return term;
-    const std::uint32_t epoch = knowledge_.facts.epoch();
-    sums_.set(result, epoch, sum);
-    canonical_.set(result, epoch, result);
+    sums_.set(result, knowledge_.facts.epoch(), sum);
     return result;
   }
   if (is_comparison(node.kind) && has_sum(terms_.type(node.a)) && !node.has_effect) {

@@ -15,7 +15,12 @@ class Engine {
   std::vector<Ptr<Var>> ranged;
   Simplifier simplifier{knowledge};
 
-  Term read(const Expr& expr) { return knowledge.terms.intern(expr); }
+  /// The term of an expression; where `begins` a call from outside, old terms may be forgotten
+  /// first.
+  Term read(const Expr& expr, bool begins = false) {
+    if (begins && knowledge.compact()) simplifier.forget();
+    return knowledge.terms.intern(expr);
+  }
   Expr write(Term term) { return knowledge.terms.to_expr(term); }
 
   void enter(const Expr& condition);

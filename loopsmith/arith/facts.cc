@@ -53,6 +53,45 @@ std::int64_t Facts::largest_difference(Term a, Term b) const {
   return found == reached.end() ? ConstIntBound::pos_inf : found->at_most;
 }
 
+std::vector<Term> Facts::mentioned() const {
+  std::vector<Term> terms;
+  const auto add_fact = [&](const Fact& fact) {
+    for (const Term term : {fact.value, fact.low, fact.high}) terms.push_back(term);
+  };
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i] == 0) continue;
+    terms.push_back(Term{static_cast<std::uint32_t>(i)});
+    add_fact(facts_[places_[i]]);
+  }
+  for (const Change& change : changes_) add_fact(change.before);
+  for (const Difference& difference : differences_) {
+    terms.push_back(difference.a);
+    terms.push_back(difference.b);
+  }
+  return terms;
+}
+
+void Facts::rename(std::span<const Term> renamed) {
+  const auto rename_term = [&](Term& term) { term = renamed[index_of(term)]; };
+  const auto rename_fact = [&](Fact& fact) {
+    for (Term* term : {&fact.value, &fact.low, &fact.high}) rename_term(*term);
+  };
+  std::vector<std::uint32_t> places(terms_.size(), 0);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i] != 0) places[index_of(renamed[i])] = places_[i];
+  }
+  places_ = std::move(places);
+  for (Fact& fact : facts_) rename_fact(fact);
+  for (Change& change : changes_) {
+    rename_term(change.term);
+    rename_fact(change.before);
+  }
+  for (Difference& difference : differences_) {
+    rename_term(difference.a);
+    rename_term(difference.b);
+  }
+}
+
 void Facts::restore(const Mark& mark) {
   while (changes_.size() > mark.changes) {
     const Change& last = changes_.back();

@@ -2,6 +2,7 @@
 // What an analyzer has been told. Private to this floor.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "loopsmith/arith/const_int_bound.h"
@@ -50,7 +51,7 @@ class Facts {
     edit(fact);
     if (!is_new) epoch_ = ++last_epoch_;
   }
-  /// Records that facts of variables changed for good, whatever scopes are open.
+  /// Records that facts of variables changed, maybe without a new epoch.
   void note_binding() { ++bindings_; }
 
   /// Records a - b <= at_most.
@@ -59,6 +60,10 @@ class Facts {
   /// The least known c with a - b <= c, found along chains of differences; pos_inf if there is
   /// none.
   std::int64_t largest_difference(Term a, Term b) const;
+
+  /// The terms that facts mention, and what to do when terms have got new numbers.
+  std::vector<Term> mentioned() const;
+  void rename(std::span<const Term> renamed);
 
   Mark mark() const { return {changes_.size(), differences_.size(), epoch_, bindings_}; }
   void restore(const Mark& mark);
@@ -76,7 +81,7 @@ class Facts {
   Fact& place_of(Term term);
 
   const Terms& terms_;
-  std::vector<std::uint32_t> places_;
+  std::vector<std::uint32_t> places_;  ///< By term; 0: none.
   std::vector<Fact> facts_ = std::vector<Fact>(1);
   std::vector<Change> changes_;
   std::vector<Difference> differences_;

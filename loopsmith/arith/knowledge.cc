@@ -226,6 +226,16 @@ ModularSet Knowledge::derive_call_modular(Term term) {
   return floor_divide(modular(argument(0)), std::int64_t{1} << operand);
 }
 
+bool Knowledge::compact() {
+  if (terms.size() < compact_at_) return false;
+  constexpr std::size_t growth = std::size_t{1} << 16;
+  facts.rename(terms.compact(facts.mentioned()));
+  compact_at_ = 2 * terms.size() + growth;
+  bounds_.clear();
+  modulars_.clear();
+  return true;
+}
+
 std::int64_t Knowledge::largest_difference(Term a, Term b) {
   const ConstIntBound direct = subtract(bound(a), bound(b));
   if (!facts.has_differences()) return direct.max_value;

@@ -24,6 +24,7 @@ class Memo {
     if (i >= entries_.size()) entries_.resize(i + i / 2 + 64);
     entries_[i] = {value, epoch};
   }
+  void clear() { entries_.clear(); }
 
  private:
   struct Entry {
@@ -44,6 +45,10 @@ class Knowledge {
   ModularSet modular(Term term);
 
   bool is_non_negative(Term term) { return bound(term).min_value >= 0; }
+  /// Forgets the terms that no fact mentions, when they have become many. True when it did: then
+  /// every term that anybody holds is void.
+  bool compact();
+
   /// What a - b is at most, by bounds and known differences.
   std::int64_t largest_difference(Term a, Term b);
 
@@ -53,6 +58,7 @@ class Knowledge {
   ModularSet derive_modular(Term term);
   ModularSet derive_call_modular(Term term);
 
+  std::size_t compact_at_ = 1U << 16;  ///< So many terms.
   Memo<ConstIntBound> bounds_;
   Memo<ModularSet> modulars_;
 };

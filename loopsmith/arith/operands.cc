@@ -37,20 +37,32 @@ Term Simplifier::simplify_operands(Term term, Recurse recurse) {
   }
 }
 
+/// Simplifies `term` where `condition` holds. Facts within facts within facts are not worth their
+/// time: what is known of each term is derived anew in each state of the facts.
+Term Simplifier::simplify_where(Term condition, Term term, Recurse recurse) {
+  constexpr int most_scopes = 8;
+  if (scopes_ >= most_scopes || !terms_.type(condition).is_scalar()) {
+    return (this->*recurse)(term);
+  }
+  ++scopes_;
+  const Facts::Mark mark = knowledge_.facts.mark();
+  assume(condition);
+  const Term result = (this->*recurse)(term);
+  knowledge_.facts.restore(mark);
+  --scopes_;
+  // It is as simple as it gets outside, too.
+  (recurse == &Simplifier::rewrite ? rewritten_ : canonical_)
+      .set(result, knowledge_.facts.epoch(), result);
+  return result;
+}
+
 Term Simplifier::simplify_choice(const TermNode& node, Recurse recurse) {
   const Term condition = (this->*recurse)(node.a);
-  const auto branch = [&](Term value, Term holds) {
-    const Facts::Mark mark = knowledge_.facts.mark();
-    assume(holds);
-    const Term result = (this->*recurse)(value);
-    knowledge_.facts.restore(mark);
-    return result;
-  };
-  if (terms_.is_constant(condition))
-    return (this->*recurse)(terms_[condition].value ? node.b : node.c);
-  const bool is_scalar = terms_.type(condition).is_scalar();
-  const Term yes = is_scalar ? branch(node.b, condition) : (this->*recurse)(node.b);
-  const Term no = is_scalar ? branch(node.c, negated(condition)) : (this->*recurse)(node.c);
+  if (terms_.is_constant(condition)) {
+    return (this->*recurse)(terms_[condition].value != 0 ? node.b : node.c);
+  }
+  const Term yes = simplify_where(condition, node.b, recurse);
+  const Term no = simplify_where(negated(condition), node.c, recurse);
   if (yes == no && !terms_[condition].has_effect) return yes;
   return combine(node.kind, node.type, condition, yes, no);
 }
@@ -58,14 +70,11 @@ Term Simplifier::simplify_choice(const TermNode& node, Recurse recurse) {
 /// The right side is only of interest where the left one leaves it open.
 Term Simplifier::simplify_logic(const TermNode& node, Recurse recurse) {
   const Term left = (this->*recurse)(node.a);
-  if (terms_.is_constant(left) || !node.type.is_scalar() || node.has_effect) {
+  if (terms_.is_constant(left) || node.has_effect) {
     return combine(node.kind, node.type, left, (this->*recurse)(node.b));
   }
-  const Facts::Mark mark = knowledge_.facts.mark();
-  assume(node.kind == Kind::and_ ? left : negated(left));
-  const Term right = (this->*recurse)(node.b);
-  knowledge_.facts.restore(mark);
-  return combine(node.kind, node.type, left, right);
+  const Term open = node.kind == Kind::and_ ? left : negated(left);
+  return combine(node.kind, node.type, left, simplify_where(open, node.b, recurse));
 }
 
 Term Simplifier::simplify_cast(const TermNode& node, Recurse recurse) {

@@ -21,6 +21,12 @@ void Simplifier::start() {
   steps_left_ = free_steps + steps_per_term * static_cast<std::int64_t>(terms_.size());
 }
 
+void Simplifier::forget() {
+  for (Memo<Term>* memo : {&rewritten_, &canonical_, &presentable_}) memo->clear();
+  sums_.clear();
+  pieces_.clear();
+}
+
 Term Simplifier::rewrite_simplify(Term term) {
   start();
   return rewrite(term);
@@ -50,6 +56,7 @@ Term Simplifier::rewrite(Term term) {
   rewritten_.set(term, epoch, term);  // A value that leads back to its variable ends here.
   const Term result = deep_call([&] { return simplify_operands(term, &Simplifier::rewrite); });
   rewritten_.set(term, epoch, result);
+  rewritten_.set(result, epoch, result);
   return result;
 }
 

@@ -49,6 +49,9 @@ class Simplifier {
   /// The same with x - 1 for x + -1, for people to read.
   Term presentable(Term term);
 
+  /// Drops what was derived: terms have got new numbers.
+  void forget();
+
   /// Records that a condition holds; restoring a mark of the facts takes it back.
   void assume(Term condition);
 
@@ -65,6 +68,7 @@ class Simplifier {
   // What both have in common; `recurse` simplifies an operand: operands.cc.
   using Recurse = Term (Simplifier::*)(Term);
   Term simplify_operands(Term term, Recurse recurse);
+  Term simplify_where(Term condition, Term term, Recurse recurse);
   Term simplify_choice(const TermNode& node, Recurse recurse);
   Term simplify_logic(const TermNode& node, Recurse recurse);
   Term simplify_call(Term term, Recurse recurse);
@@ -122,6 +126,7 @@ class Simplifier {
   Memo<Term> presentable_;
   std::vector<Piece> pieces_;
   int nesting_ = 0;
+  int scopes_ = 0;
   std::int64_t steps_left_ = 0;
 };
 

@@ -161,7 +161,6 @@ std::optional<Sum> Simplifier::add_scaled(const Sum& a, const Sum& b, std::int64
   const auto base = scaled_sum(a.base, b.base, scale);
   if (!base || a.count + b.count > most_pieces) return std::nullopt;
   Sum result{static_cast<std::uint32_t>(pieces_.size()), 0, *base};
-  pieces_.reserve(pieces_.size() + a.count + b.count);
   std::uint32_t i = a.first;
   std::uint32_t j = b.first;
   const std::uint32_t a_end = a.first + a.count;

@@ -86,8 +86,8 @@ std::span<const Term> Terms::arguments(Term term) const {
   return {arguments_.data() + index_of(node.a), index_of(node.b)};
 }
 
-void Terms::grow() {
-  table_.assign(table_.size() * 2, 0);
+void Terms::fill_table() {
+  std::ranges::fill(table_, 0);
   const std::size_t mask = table_.size() - 1;
   for (std::uint32_t i = 1; i < nodes_.size(); ++i) {
     std::size_t slot = hash_of(nodes_[i], arguments(Term{i})) & mask;
@@ -128,7 +128,10 @@ Term Terms::find_or_add(const TermNode& node, std::span<const Term> operands) {
   nodes_.push_back(added);
   origins_.emplace_back();
   table_[slot] = term;
-  if (nodes_.size() * 2 > table_.size()) grow();
+  if (nodes_.size() * 2 > table_.size()) {
+    table_.resize(table_.size() * 2);
+    fill_table();
+  }
   return Term{term};
 }
 
@@ -189,14 +192,56 @@ Term Terms::read_load(const BufferLoad& node) {
   if (node.predicate.defined()) return read_leaf(node, Kind::other);
   std::vector<Term> operands(node.indices.size());
   std::ranges::transform(node.indices, operands.begin(), [&](const Expr& i) { return read(i); });
-  const std::size_t before = nodes_.size();
-  const Term term = find_or_add({.kind = Kind::load,
-                                 .reads_memory = true,
-                                 .type = node.dtype,
-                                 .value = identity(*node.buffer.get())},
-                                operands);
-  if (nodes_.size() != before) kept_.push_back(node.buffer);
-  return term;
+  buffers_.try_emplace(node.buffer.get(), node.buffer);
+  return find_or_add({.kind = Kind::load,
+                      .reads_memory = true,
+                      .type = node.dtype,
+                      .value = identity(*node.buffer.get())},
+                     operands);
+}
+
+std::vector<Term> Terms::compact(std::span<const Term> roots) {
+  // Operands have smaller numbers than what is made of them.
+  std::vector<Term> renamed(nodes_.size(), Term::none);
+  const Term live{1};
+  for (const Term root : roots) renamed[index_of(root)] = live;
+  const auto for_each_operand = [&](const TermNode& node, auto&& visit) {
+    if (takes_arguments(node.kind)) {
+      for (std::size_t i = 0; i < index_of(node.b); ++i) visit(arguments_[index_of(node.a) + i]);
+    } else {
+      visit(node.a), visit(node.b), visit(node.c);
+    }
+  };
+  for (std::size_t i = nodes_.size(); --i > 0;) {
+    if (renamed[i] == Term::none) continue;
+    for_each_operand(nodes_[i], [&](Term operand) { renamed[index_of(operand)] = live; });
+  }
+  renamed[0] = Term::none;
+  std::vector<TermNode> nodes(1);
+  std::vector<Expr> origins(1);
+  std::vector<Term> arguments;
+  for (std::size_t i = 1; i < nodes_.size(); ++i) {
+    if (renamed[i] == Term::none) continue;
+    renamed[i] = Term{static_cast<std::uint32_t>(nodes.size())};
+    TermNode node = nodes_[i];
+    if (takes_arguments(node.kind)) {
+      const Term first{static_cast<std::uint32_t>(arguments.size())};
+      for_each_operand(node,
+                       [&](Term operand) { arguments.push_back(renamed[index_of(operand)]); });
+      node.a = first;
+    } else {
+      for (Term* operand : {&node.a, &node.b, &node.c}) *operand = renamed[index_of(*operand)];
+    }
+    nodes.push_back(node);
+    origins.push_back(std::move(origins_[i]));
+  }
+  nodes_ = std::move(nodes);
+  origins_ = std::move(origins);
+  arguments_ = std::move(arguments);
+  known_.clear();
+  recent_.clear();
+  fill_table();
+  return renamed;
 }
 
 Term Terms::read(const Expr& expr) {

@@ -103,6 +103,9 @@ class Terms {
   const TermNode& operator[](Term term) const { return nodes_[index_of(term)]; }
   std::span<const Term> arguments(Term term) const;
   std::size_t size() const { return nodes_.size(); }
+  /// Forgets all terms but `roots` and what they are made of; gives the new number of each old
+  /// term.
+  std::vector<Term> compact(std::span<const Term> roots);
 
   bool is_constant(Term term) const { return (*this)[term].kind == Kind::constant; }
   bool is_constant(Term term, std::int64_t value) const {
@@ -121,7 +124,7 @@ class Terms {
   Term read_load(const BufferLoad& node);
   Term find_or_add(const TermNode& node, std::span<const Term> arguments = {});
   void remember(Term term, const ExprBase& node);
-  void grow();
+  void fill_table();
   Expr build(Term term);
   std::vector<Expr> build_arguments(Term term);
 
@@ -129,7 +132,7 @@ class Terms {
   std::vector<Expr> origins_;
   std::vector<Term> arguments_;
   std::vector<std::uint32_t> table_;
-  std::vector<Ref> kept_;  ///< Buffers whose addresses are in nodes.
+  std::unordered_map<const Object*, Ref> buffers_;  ///< Those whose addresses are in nodes.
   /// Shared nodes that have been read: those that live as long as the bank, and those of one call.
   std::unordered_map<const Object*, Term> known_;
   std::unordered_map<const Object*, Term> recent_;

@@ -101,6 +101,8 @@ inline constexpr OpInfo op_table[] = {
     {"isinf", Effect::pure, 1, true, Result::boolean},
     {"isfinite", Effect::pure, 1, true, Result::boolean},
     {"isnullptr", Effect::pure, 1, false, Result::boolean},
+    // Its argument, computed as written whatever `fast_math` and contraction allow elsewhere.
+    {"precise", Effect::pure, 1, true},
     // Memory.
     {"address_of", Effect::pure, 1, false, Result::handle},
     {"tvm_access_ptr", Effect::reads, 5, false, Result::handle},

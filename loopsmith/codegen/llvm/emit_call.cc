@@ -54,6 +54,7 @@ llvm::Value* Emitter::call(const Call& call) {
     case op("isnan").index():
     case op("isinf").index():
     case op("isfinite").index(): return classify(call);
+    case op("precise").index(): return precise(call);
     case op("isnullptr").index(): return ir_.CreateIsNull(operand(0));
     case op("address_of").index(): return address_of(call);
     case op("tvm_access_ptr").index(): return access_pointer(call);
@@ -118,6 +119,12 @@ llvm::Value* Emitter::classify(const Call& call) {
   llvm::Constant* infinity = llvm::ConstantFP::getInfinity(real->getType());
   return call.op == op("isinf") ? ir_.CreateFCmpOEQ(magnitude, infinity)
                                 : ir_.CreateFCmpOLT(magnitude, infinity);
+}
+
+llvm::Value* Emitter::precise(const Call& call) {
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(ir_);
+  ir_.clearFastMathFlags();
+  return value(call.args[0]);
 }
 
 llvm::Value* Emitter::reinterpret(const Call& call) {

@@ -146,6 +146,7 @@ class Emitter {
   llvm::Value* unary(const Call& call, llvm::Intrinsic::ID intrinsic);
   llvm::Value* absolute(const Call& call);
   llvm::Value* classify(const Call& call);
+  llvm::Value* precise(const Call& call);
   llvm::Value* reinterpret(const Call& call);
   llvm::Value* count_bits(const Call& call, llvm::Intrinsic::ID intrinsic);
   llvm::Value* atomic_add(const Call& call);

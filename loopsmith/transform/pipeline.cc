@@ -17,6 +17,7 @@
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/lower_init.h"
 #include "loopsmith/transform/lower_match_buffer.h"
+#include "loopsmith/transform/lower_math.h"
 #include "loopsmith/transform/narrow_indices.h"
 #include "loopsmith/transform/plan_allocations.h"
 #include "loopsmith/transform/remove_no_op.h"
@@ -37,6 +38,10 @@ Ptr<PrimFunc> plain(const Ptr<PrimFunc>& func, const LowerOptions&) {
 
 Ptr<PrimFunc> vectorize(const Ptr<PrimFunc>& func, const LowerOptions& options) {
   return vectorize_loops(func, options.vector_bits);
+}
+
+Ptr<PrimFunc> expand_math(const Ptr<PrimFunc>& func, const LowerOptions& options) {
+  return lower_math(func, options.fast_math);
 }
 
 /// From a scheduled function to one that a code generator accepts, in this order.
@@ -65,6 +70,8 @@ constexpr Pass lowering[] = {
     {"lift_reductions", plain<lift_reductions>, Form::flat},
     // Before bodies are copied, so that it is done once for all copies.
     {"simplify", plain<simplify>, Form::flat},
+    // After all that looks at expressions, before copies of them are made.
+    {"lower_math", expand_math, Form::flat},
     {"unroll_loops", plain<unroll_loops>, Form::lowered},
     {"remove_no_op", plain<remove_no_op>, Form::lowered},
     // After all that makes or removes memory.

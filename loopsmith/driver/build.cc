@@ -80,8 +80,10 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
 
 Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {
   require_built(target);
-  return lower_function(func,
-                        {.vector_bits = preferred_vector_bits(target), .on_pass = options.on_pass});
+  const FloatOptions floats = allow({}, options.fast_math);
+  return lower_function(func, {.vector_bits = preferred_vector_bits(target),
+                               .fast_math = floats.approximate,
+                               .on_pass = options.on_pass});
 }
 
 Module build(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {

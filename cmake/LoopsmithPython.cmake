@@ -29,4 +29,5 @@ else()
   set_target_properties(_core PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${package})
 endif()
 nanobind_add_stub(_core_stub MODULE _core OUTPUT ${package}/_core.pyi
+                  PATTERN_FILE ${PROJECT_SOURCE_DIR}/python/bindings/stub_patterns.txt
                   PYTHON_PATH $<TARGET_FILE_DIR:_core> DEPENDS _core)

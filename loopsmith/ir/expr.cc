@@ -137,6 +137,7 @@ void settle(PointerType& node) {
 }
 
 void settle(Var& node) {
+  if (node.pointer && node.dtype.is_void()) node.dtype = handle_type;
   require(!node.dtype.is_void(), ErrorKind::type_mismatch, "variable_has_type",
           hint("give the variable a data type"), node.span, "variable {} has type void", node.name);
   require(!node.is_size || (node.dtype.is_integer() && node.dtype.is_scalar()),

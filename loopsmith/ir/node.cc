@@ -51,6 +51,16 @@ constexpr FieldType field_type() {
   }
 }
 
+/// `Var` of Ptr<Var>, `Expr` of Expr.
+template <class Reference>
+constexpr std::string_view target_name() {
+  if constexpr (requires { typename Reference::Target; }) {
+    return type_name<typename Reference::Target>();
+  } else {
+    return type_name<Reference>();
+  }
+}
+
 template <class T>
 std::vector<FieldInfo> fields_of() {
   const T node{};
@@ -60,19 +70,11 @@ std::vector<FieldInfo> fields_of() {
     const auto* field = reinterpret_cast<const char*>(&(node.*member));
     FieldInfo info{name, field_type<F>(), role, static_cast<std::size_t>(field - base)};
     if constexpr (std::is_enum_v<F>) info.names = EnumNames<F>::names;
+    if constexpr (IsRef<F>) info.target = target_name<F>();
+    if constexpr (IsRefs<F>) info.target = target_name<typename F::value_type>();
     fields.push_back(info);
   });
   return fields;
-}
-
-/// `ir/node.h:` names of types without a run-time type: cut from the compiler's own text.
-template <class T>
-constexpr std::string_view type_name() {
-  std::string_view text =
-      __PRETTY_FUNCTION__;  // "... [with T = loopsmith::For; ...]" or "[T = ...]"
-  text.remove_prefix(text.find("T = ") + 4);
-  text = text.substr(0, text.find_first_of(";]"));
-  return text.substr(text.rfind(':') + 1);
 }
 
 template <class T>

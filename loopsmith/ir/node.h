@@ -51,6 +51,16 @@ constexpr std::size_t count_of(NodeList<All...>) {
 }
 }  // namespace detail
 
+/// The name of a type, cut from the compiler's own text: `For` of loopsmith::For.
+template <class T>
+constexpr std::string_view type_name() {
+  // "... [with T = loopsmith::For; ...]" or "[T = loopsmith::For]"
+  std::string_view text = __PRETTY_FUNCTION__;
+  text.remove_prefix(text.find("T = ") + 4);
+  text = text.substr(0, text.find_first_of(";]"));
+  return text.substr(text.rfind(':') + 1);
+}
+
 template <class T>
 inline constexpr std::uint16_t kind_of = detail::index_of<T>(Nodes{});
 inline constexpr std::size_t node_count = detail::count_of(Nodes{});
@@ -172,6 +182,7 @@ struct FieldInfo {
   Role role;
   std::size_t offset;
   std::span<const std::string_view> names = {};  ///< Of an enumeration's values, from 0.
+  std::string_view target = {};  ///< What a reference, or each of a list, is: `Var`, `Expr`, `Ref`.
 
   /// What `value` is in this field: a thread is a definition if it is an IterVar.
   Role role_of(const Ref& value) const;

@@ -97,6 +97,8 @@ class Ref {
 template <class T>
 class Ptr : public Ref {
  public:
+  using Target = T;
+
   Ptr() = default;
   Ptr(std::nullptr_t) {}
   explicit Ptr(const T* node) : Ref(node) {}

@@ -2,9 +2,16 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <exception>
+
 namespace loopsmith::python {
 
 /// C++ errors arrive in Python as the classes of `loopsmith.errors`.
 void bind_errors(nanobind::module_& m);
+/// Makes a C++ exception the error that Python is about to see; for functions without nanobind.
+void set_python_error(const std::exception_ptr& thrown);
+
+/// Nodes of the IR, their operators, printing and comparison.
+void bind_ir(nanobind::module_& m);
 
 }  // namespace loopsmith::python

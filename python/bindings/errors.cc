@@ -67,6 +67,16 @@ ErrorKind kind_by_name(std::string_view name) {
 
 }  // namespace
 
+void set_python_error(const std::exception_ptr& thrown) {
+  try {
+    translate(thrown, nullptr);
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
 void bind_errors(nb::module_& m) {
   nb::register_exception_translator(translate);
 

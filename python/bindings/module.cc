@@ -6,4 +6,5 @@ NB_MODULE(_core, m) {
   m.doc() = "The C++ library under the package loopsmith.";
   m.attr("version") = LOOPSMITH_VERSION;
   bind_errors(m);
+  bind_ir(m);
 }

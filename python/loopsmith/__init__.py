@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles tensor programs into fast native kernels, under a schedule that one can see."""
 
+from . import ir, tir
 from ._core import version as __version__
 from .errors import (
     BoundsError,
@@ -14,6 +15,7 @@ from .errors import (
     TypeMismatch,
     UserError,
 )
+from .ir import assert_structural_equal, structural_equal, structural_hash
 
 __all__ = [
     "BoundsError",
@@ -27,4 +29,9 @@ __all__ = [
     "TypeMismatch",
     "UserError",
     "__version__",
+    "assert_structural_equal",
+    "ir",
+    "structural_equal",
+    "structural_hash",
+    "tir",
 ]

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that make expressions, by the names of the script language.
+#include "bindings/ir_detail.h"
+#include "loopsmith/ir/operators.h"
+
+namespace nb = nanobind;
+
+namespace loopsmith::python {
+namespace {
+
+/// Arguments as expressions; numbers take the type of the first one that is an expression.
+std::vector<Expr> arguments(const nb::args& args) {
+  DataType like = void_type;
+  for (nb::handle arg : args) {
+    const Expr e = Expr::from(node_of(arg));
+    if (e.defined() && !e.dtype().is_handle()) {
+      like = e.dtype().element();
+      break;
+    }
+  }
+  std::vector<Expr> expressions;
+  for (nb::handle arg : args) {
+    expressions.push_back(to_expr(arg, like));
+    require(expressions.back().defined(), ErrorKind::type_mismatch, "argument_is_expression",
+            hint("pass an expression or a number"), {}, "an argument is a {}, not an expression",
+            type_name_of(arg));
+  }
+  return expressions;
+}
+
+/// The operands of an element-wise function of two, as one type.
+std::vector<Expr> matched(Op op, std::vector<Expr> args) {
+  const bool both = op.info().element_wise && op.info().arity == 2 && args.size() == 2 &&
+                    op != loopsmith::op("ldexp");
+  if (!both) return args;
+  auto [a, b] = match_types(args[0], args[1]);
+  return {a, b};
+}
+
+Op op_named(std::string_view name) {
+  if (name.starts_with("tir.")) name.remove_prefix(4);
+  const OpInfo* info = find_op(name);
+  require(info, ErrorKind::type_mismatch, "intrinsic_is_known", hint("see the table of intrinsics"),
+          {}, "there is no intrinsic '{}'", name);
+  return op_of(info);
+}
+
+std::string signature(const OpInfo& info) {
+  std::string text = fmt::format("def {}(", info.name);
+  if (info.result == Result::given) text += "dtype: str, ";
+  if (info.arity < 0) return text + "*args: ExprLike) -> Expr";
+  static constexpr std::string_view names[] = {"x", "y", "z"};
+  for (int i = 0; i < info.arity; ++i) {
+    text += info.arity <= 3 ? fmt::format("{}: ExprLike, ", names[i])
+                            : fmt::format("x{}: ExprLike, ", i);
+  }
+  return text + "/) -> Expr";
+}
+
+/// Intrinsics that operators or functions of their own make.
+bool has_function(const OpInfo& info) {
+  constexpr std::string_view others[] = {"if_then_else", "likely", "reinterpret", "call_global"};
+  for (const std::string_view name : others) {
+    if (info.name == name) return true;
+  }
+  return false;
+}
+
+void bind_intrinsics(nb::module_& m) {
+  for (std::uint16_t i = 0; i < detail::op_count; ++i) {
+    const Op op(i);
+    const OpInfo& info = op.info();
+    if (has_function(info)) continue;
+    std::string text = signature(info);
+    if (const auto empty = text.find("(/)"); empty != std::string::npos)
+      text.replace(empty, 3, "()");
+    const nb::sig sig(kept(std::move(text)));
+    if (info.result == Result::given) {
+      m.def(
+          info.name.data(),
+          [op](DataType dtype, nb::args args) { return call(dtype, op, arguments(args)); }, sig);
+    } else {
+      m.def(
+          info.name.data(), [op](nb::args args) { return call(op, matched(op, arguments(args))); },
+          sig);
+    }
+  }
+}
+
+/// The combination of all conditions; of none: what `none` says.
+template <class Join>
+Expr joined(const std::vector<Expr>& conditions, bool none, Join&& join) {
+  Expr result = none;
+  for (const Expr& condition : conditions) result = join(result, condition);
+  return result;
+}
+
+using E = const Expr&;
+
+/// A function of two expressions; a number takes the type of the other one.
+template <class Fn>
+void def_binary(nb::module_& m, const char* name, Fn fn) {
+  m.def(
+      name,
+      [fn](nb::handle a, nb::handle b) {
+        const std::vector<Expr> both = arguments(nb::borrow<nb::args>(nb::make_tuple(a, b)));
+        return fn(both[0], both[1]);
+      },
+      nb::sig(kept(fmt::format("def {}(a: ExprLike, b: ExprLike) -> Expr", name))));
+}
+
+}  // namespace
+
+void bind_functions(nb::module_& m) {
+  bind_intrinsics(m);
+  const auto two = [&](const char* name, auto fn) { def_binary(m, name, fn); };
+  two("floordiv", [](E a, E b) { return floordiv(a, b); });
+  two("floormod", [](E a, E b) { return floormod(a, b); });
+  two("truncdiv", [](E a, E b) { return truncdiv(a, b); });
+  two("truncmod", [](E a, E b) { return truncmod(a, b); });
+  two("ceildiv", [](E a, E b) { return ceildiv(a, b); });
+  two("div", [](E a, E b) {
+    return a.dtype().is_integer() && b.dtype().is_integer() ? truncdiv(a, b) : a / b;
+  });
+  two("min", [](E a, E b) { return min(a, b); });
+  two("max", [](E a, E b) { return max(a, b); });
+  m.def("abs", [](E x) { return abs(x); }, nb::arg("x"));
+  m.def(
+      "all",
+      [](const std::vector<Expr>& c) { return joined(c, true, [](E a, E b) { return a && b; }); },
+      nb::arg("conditions"), "True where each of the conditions is.");
+  m.def(
+      "any",
+      [](const std::vector<Expr>& c) { return joined(c, false, [](E a, E b) { return a || b; }); },
+      nb::arg("conditions"), "True where one of the conditions is.");
+  m.def(
+      "select", [](E c, E t, E f) { return select(c, t, f); }, nb::arg("condition"),
+      nb::arg("true_value"), nb::arg("false_value"), "One of two values, both evaluated.");
+  m.def(
+      "if_then_else", [](E c, E t, E f) { return if_then_else(c, t, f); }, nb::arg("condition"),
+      nb::arg("true_value"), nb::arg("false_value"),
+      "One of two values, of which only it is evaluated.");
+  m.def("likely", [](E c) { return likely(c); }, nb::arg("condition"));
+  m.def(
+      "reinterpret", [](DataType t, E x) { return reinterpret(t, x); }, nb::arg("dtype"),
+      nb::arg("value"), "The bits of a value as those of another type.");
+  m.def("cast", [](DataType t, E x) { return cast(t, x); }, nb::arg("dtype"), nb::arg("value"));
+  m.def(
+      "broadcast", [](E x, int n) { return broadcast(x, n); }, nb::arg("value"), nb::arg("lanes"));
+  m.def("min_value", min_value, nb::arg("dtype"), "The smallest finite value of a type.");
+  m.def("max_value", max_value, nb::arg("dtype"), "The largest finite value of a type.");
+  m.def("infinity", infinity, nb::arg("dtype"));
+  m.def(
+      "const",
+      [](nb::handle value, const std::string& dtype) {
+        const Expr plain = to_expr(value);
+        require(plain.defined(), ErrorKind::type_mismatch, "constant_is_number",
+                hint("pass a number"), {}, "const: the value is no number");
+        return dtype.empty() ? plain : cast(parse_data_type(dtype), plain);
+      },
+      nb::arg("value"), nb::arg("dtype") = "",
+      nb::sig("def const(value: ExprLike, dtype: str = \"\") -> Expr"), "A constant.");
+  m.def(
+      "call_intrin",
+      [](DataType dtype, const std::string& name, nb::args args) {
+        return call(dtype, op_named(name), arguments(args));
+      },
+      nb::sig("def call_intrin(dtype: str, name: str, *args: ExprLike) -> Expr"),
+      "A call of the intrinsic of that name, of any type.");
+}
+
+}  // namespace loopsmith::python

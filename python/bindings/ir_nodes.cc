@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// What single node classes have beside their fields, and how annotations look in Python.
+#include "bindings/ir_detail.h"
+#include "loopsmith/ir/extent.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/script_printer.h"
+
+namespace nb = nanobind;
+
+namespace loopsmith::python {
+namespace {
+
+/// The function with all of `attrs`; a null value takes the attribute away.
+Ptr<PrimFunc> with_attrs(const NodeHandle& self, const std::string& key, nb::handle value) {
+  const auto func = Ptr<PrimFunc>::from(self.ref);
+  return with_attr(func, key, value.is_none() ? Ref() : to_attribute(value));
+}
+
+nb::object function_of(const IRModule& module, std::string_view name) {
+  const auto func = module.find(name);
+  if (!func) throw nb::key_error(std::string(name).c_str());
+  return to_python(func);
+}
+
+const IRModule& module_of(const NodeHandle& self) {
+  return *self.ref.as<IRModule>();
+}
+
+/// Indices, each an expression or a slice; a vector where a slice has a step.
+struct Subscript {
+  std::vector<Expr> indices;
+  std::vector<Ptr<Range>> region;
+  bool is_region = false;
+};
+
+void add_slice(Subscript& subscript, const Buffer& buffer, nb::handle slice) {
+  const Expr& extent = buffer.shape[subscript.indices.size()];
+  const auto bound = [&](const char* name, const Expr& otherwise) {
+    const nb::object value = slice.attr(name);
+    return value.is_none() ? otherwise : to_expr(value, extent.dtype());
+  };
+  const Expr start = bound("start", zero_of(extent.dtype()));
+  const Expr stop = bound("stop", extent);
+  const nb::object step = slice.attr("step");
+  const Expr count = extent_between(start, stop);
+  subscript.region.push_back(range(start, count));
+  if (step.is_none()) {
+    subscript.is_region = true;
+    subscript.indices.push_back(start);
+    return;
+  }
+  const Expr stride = to_expr(step, start.dtype());
+  const Expr lanes = extent_between(start, stop, stride);
+  require(as_int(lanes), ErrorKind::type_mismatch, "vector_has_constant_lanes",
+          hint("give the slice constant bounds"), {},
+          "buffer {}: a slice with a step has {} lanes, not a constant", buffer.name, lanes);
+  subscript.indices.push_back(make(Ramp{.base = start, .stride = stride, .lanes = *as_int(lanes)}));
+}
+
+Subscript subscript_of(const Buffer& buffer, nb::handle key) {
+  const nb::tuple items =
+      nb::isinstance<nb::tuple>(key) ? nb::borrow<nb::tuple>(key) : nb::make_tuple(key);
+  require(items.size() == buffer.shape.size(), ErrorKind::type_mismatch, "one_index_a_dimension",
+          hint("give one index for each dimension"), {},
+          "buffer {} has {} dimensions, {} indices were given", buffer.name, buffer.shape.size(),
+          items.size());
+  Subscript subscript;
+  for (nb::handle item : items) {
+    if (nb::isinstance<nb::slice>(item)) {
+      add_slice(subscript, buffer, item);
+      continue;
+    }
+    const Expr index = to_expr(item, buffer.shape[subscript.indices.size()].dtype());
+    require(index.defined() && index.dtype().is_integer(), ErrorKind::type_mismatch,
+            "index_is_integer", hint("index with expressions, numbers and slices"), {},
+            "buffer {} cannot be indexed with a {}", buffer.name, type_name_of(item));
+    subscript.indices.push_back(index);
+    subscript.region.push_back(range(index, int_imm(index.dtype().element(), 1)));
+  }
+  return subscript;
+}
+
+nb::object element(const NodeHandle& self, nb::handle key) {
+  const auto buffer = Ptr<Buffer>::from(self.ref);
+  Subscript subscript = subscript_of(*buffer, key);
+  if (!subscript.is_region) return to_python(load(buffer, std::move(subscript.indices)));
+  return to_python(make(BufferRegion{.buffer = buffer, .region = std::move(subscript.region)}));
+}
+
+}  // namespace
+
+void extend(nb::class_<Handle<PrimFunc>>& type) {
+  type.def("with_attr", with_attrs, nb::arg("key"), nb::arg("value").none(),
+           nb::sig("def with_attr(self, key: str, value: typing.Any) -> PrimFunc"),
+           "The function with an attribute more, or another value of it.");
+  type.def(
+      "without_attr",
+      [](const NodeHandle& self, const std::string& key) {
+        return with_attrs(self, key, nb::none());
+      },
+      nb::arg("key"), "The function without an attribute.");
+  type.def(
+      "with_body",
+      [](const NodeHandle& self, const Stmt& body) {
+        return with_body(Ptr<PrimFunc>::from(self.ref), body);
+      },
+      nb::arg("body"), "The function with another body.");
+  type.def_prop_ro(
+      "name", [](const NodeHandle& self) { return self.ref.as<PrimFunc>()->name(); },
+      "Its `global_symbol`, or `main`.");
+  type.def_prop_ro(
+      "buffer_map",
+      [](const NodeHandle& self) {
+        const auto* func = self.ref.as<PrimFunc>();
+        nb::dict map;
+        for (std::size_t i = 0; i < func->params.size(); ++i) {
+          if (func->buffer_map[i]) map[to_python(func->params[i])] = to_python(func->buffer_map[i]);
+        }
+        return map;
+      },
+      nb::for_getter(nb::sig("def buffer_map(self) -> dict[Var, Buffer]")),
+      "The buffers, by parameter.");
+}
+
+void extend(nb::class_<Handle<IRModule>>& type) {
+  type.def(
+      "__getitem__",
+      [](const NodeHandle& self, const std::string& name) {
+        return function_of(module_of(self), name);
+      },
+      nb::sig("def __getitem__(self, name: str) -> PrimFunc"));
+  type.def("__contains__", [](const NodeHandle& self, const std::string& name) {
+    return module_of(self).find(name).defined();
+  });
+  type.def("__len__", [](const NodeHandle& self) { return module_of(self).functions.size(); });
+}
+
+void extend(nb::class_<Handle<Buffer>>& type) {
+  type.def(
+      "__getitem__", element, nb::arg("indices"),
+      nb::sig("def __getitem__(self, indices: typing.Any, /) -> typing.Any"),
+      "An element; with slices, a region; with slices that have a step, a vector of elements.");
+  type.def(
+      "scope", [](const NodeHandle& self) { return std::string(self.ref.as<Buffer>()->scope()); },
+      "Where it lives: `global`, `shared`, `local`, ...");
+}
+
+Ref to_attribute(nb::handle value) {
+  if (nb::isinstance<nb::dict>(value)) return make(Dict{.items = to_attributes(value)});
+  if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
+    std::vector<Ref> items;
+    for (nb::handle item : value) items.push_back(to_attribute(item));
+    return make(List{.items = std::move(items)});
+  }
+  const Ref node = node_of(value);
+  return node.defined() ? node : Ref(to_expr(value));
+}
+
+nb::object from_attribute(const Ref& value) {
+  if (const auto* text = value.as<StringImm>()) return nb::cast(text->value);
+  if (const auto* imm = value.as<IntImm>(); imm && imm->dtype.is_bool()) {
+    return nb::bool_(imm->value != 0);
+  }
+  if (const auto* imm = value.as<IntImm>(); imm && imm->dtype == i32) return nb::int_(imm->value);
+  if (const auto* dict = value.as<Dict>()) return from_attributes(dict->items);
+  if (const auto* list = value.as<List>()) {
+    nb::list items;
+    for (const Ref& item : list->items) items.append(from_attribute(item));
+    return items;
+  }
+  return to_python(value);
+}
+
+Attrs to_attributes(nb::handle mapping) {
+  Attrs attrs;
+  for (const auto& [key, value] : nb::borrow<nb::dict>(mapping)) {
+    const auto name = nb::cast<std::string>(key);
+    const Ref node = to_attribute(value);
+    require(node.defined(), ErrorKind::type_mismatch, "attribute_is_value",
+            hint("use bool, int, float, str, list, dict or a node"), {},
+            "the attribute '{}' has a value of another type", name);
+    attrs = attrs.with(name, node);
+  }
+  return attrs;
+}
+
+nb::dict from_attributes(const Attrs& attrs) {
+  nb::dict mapping;
+  for (const auto& [key, value] : attrs) mapping[key.c_str()] = from_attribute(value);
+  return mapping;
+}
+
+}  // namespace loopsmith::python

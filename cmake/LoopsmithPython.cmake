@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # loopsmith._core: all floors and the bindings in one module that shows nothing but its entry.
-find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
+find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
 execute_process(
   COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_ROOT
@@ -11,7 +11,8 @@ find_package(nanobind REQUIRED CONFIG)
 file(GLOB bindings CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/bindings/*.cc)
 nanobind_add_module(_core NB_STATIC NOMINSIZE NB_DOMAIN loopsmith ${bindings})
 get_property(floors GLOBAL PROPERTY LOOPSMITH_FLOORS)
-target_link_libraries(_core PRIVATE ${floors})
+# NumPy's headers alone: its arrays are read where they lie.
+target_link_libraries(_core PRIVATE ${floors} Python::NumPy)
 target_include_directories(_core PRIVATE ${PROJECT_SOURCE_DIR}/python)
 target_compile_definitions(_core PRIVATE LOOPSMITH_VERSION="${PROJECT_VERSION}")
 target_compile_options(_core PRIVATE ${LOOPSMITH_WARNINGS})

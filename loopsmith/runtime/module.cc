@@ -47,6 +47,11 @@ std::uint64_t next_module_id() {
 
 }  // namespace
 
+std::shared_ptr<ThreadPool> make_pool(const ThreadConfig& config) {
+  check_config(config);
+  return std::make_shared<ThreadPool>(config);
+}
+
 struct Module::State {
   /// A thread's context. When the thread has ended, one that gets its id takes over.
   struct ThreadContext {
@@ -145,9 +150,8 @@ std::string Module::source(std::string_view name) const {
 }
 
 Module Module::with_threads(const ThreadConfig& config) const {
-  check_config(config);
   RuntimeOptions options = state_->options;
-  options.pool = std::make_shared<ThreadPool>(config);
+  options.pool = make_pool(config);
   return with(std::move(options));
 }
 

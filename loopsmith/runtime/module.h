@@ -35,6 +35,10 @@ struct RuntimeOptions {
   Allocator allocator = {};
 };
 
+/// A pool of threads for a module. An error for a negative number of threads, or a processor that
+/// this process may not use.
+std::shared_ptr<ThreadPool> make_pool(const ThreadConfig& config);
+
 /// A text that a module was made from (its program, LLVM's code, assembly), made when asked for.
 struct SourceText {
   std::string name;

@@ -14,4 +14,10 @@ void set_python_error(const std::exception_ptr& thrown);
 /// Nodes of the IR, their operators, printing and comparison.
 void bind_ir(nanobind::module_& m);
 
+/// Arrays, compiled functions and modules, measurements.
+void bind_runtime(nanobind::module_& m);
+
+/// Targets, `lower` and `build`.
+void bind_driver(nanobind::module_& m);
+
 }  // namespace loopsmith::python

@@ -7,4 +7,6 @@ NB_MODULE(_core, m) {
   m.attr("version") = LOOPSMITH_VERSION;
   bind_errors(m);
   bind_ir(m);
+  bind_runtime(m);
+  bind_driver(m);
 }

@@ -2,7 +2,9 @@
 """Compiles tensor programs into fast native kernels, under a schedule that one can see."""
 
 from . import ir, tir
+from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
+from .driver import PassRecord, build, lower
 from .errors import (
     BoundsError,
     CallError,
@@ -16,22 +18,35 @@ from .errors import (
     UserError,
 )
 from .ir import assert_structural_equal, structural_equal, structural_hash
+from .ndarray import array
 
 __all__ = [
     "BoundsError",
     "CallError",
     "FormatError",
+    "Function",
     "InternalError",
     "InterpError",
     "LowerError",
+    "Module",
+    "NDArray",
+    "PassRecord",
     "ScheduleError",
     "ScriptError",
+    "Target",
+    "Timing",
     "TypeMismatch",
     "UserError",
     "__version__",
+    "array",
     "assert_structural_equal",
+    "build",
+    "empty",
+    "from_dlpack",
     "ir",
+    "lower",
     "structural_equal",
     "structural_hash",
     "tir",
+    "zeros",
 ]

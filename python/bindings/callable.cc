@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// The classes Function and Module. They are made by hand, not by nanobind, because a call that goes
+// through the vectorcall protocol and reads arrays itself takes a fifth of the time.
+#include "bindings/callable.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <structmember.h>
+
+#include <optional>
+
+#include "bindings/arguments.h"
+#include "bindings/bindings.h"
+#include "loopsmith/support/error.h"
+
+namespace nb = nanobind;
+
+namespace loopsmith::python {
+namespace {
+
+struct Callable {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  Module module;
+  std::optional<Function> function;  ///< None of a module that has several and no `main`.
+};
+
+PyTypeObject* function_type = nullptr;
+PyTypeObject* module_type = nullptr;
+
+Callable& self_of(nb::handle object) {
+  return *reinterpret_cast<Callable*>(object.ptr());
+}
+
+/// The function that a call runs; of a module without one, the error that says so.
+Function function_of(const Callable& self) {
+  return self.function ? *self.function : self.module.entry();
+}
+
+void run(const Function& function, const Arguments& arguments) {
+  // To give the lock away and take it back would cost more than a tiny call, and far more when
+  // another thread takes it in between.
+  if (arguments.are_tiny()) return function.call(arguments.list());
+  const nb::gil_scoped_release unlocked;
+  function.call(arguments.list());
+}
+
+PyObject* call(PyObject* object, PyObject* const* values, std::size_t count_and_flag,
+               PyObject* names) noexcept {
+  try {
+    const Callable& self = self_of(object);
+    if (!self.function) [[unlikely]]
+      function_of(self);
+    const Function& function = *self.function;
+    require(!names || PyTuple_GET_SIZE(names) == 0, ErrorKind::type_mismatch, "no_keywords",
+            hint("pass the arguments in the order of the parameters"), {},
+            "{}: takes no keyword arguments", function.name());
+    const Arguments arguments(
+        function.signature(), values,
+        static_cast<std::size_t>(PyVectorcall_NARGS(static_cast<std::size_t>(count_and_flag))));
+    run(function, arguments);
+    Py_RETURN_NONE;
+  } catch (...) {
+    set_python_error(std::current_exception());
+    return nullptr;
+  }
+}
+
+void dealloc(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  Callable& self = self_of(object);
+  self.function.~optional();
+  self.module.~Module();
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+nb::object make_callable(PyTypeObject* type, Module module, std::optional<Function> function) {
+  nb::object object = nb::steal(type->tp_alloc(type, 0));
+  if (!object.is_valid()) throw nb::python_error();
+  Callable& self = self_of(object);
+  self.vectorcall = call;
+  new (&self.module) Module(std::move(module));
+  new (&self.function) std::optional<Function>(std::move(function));
+  return object;
+}
+
+PyTypeObject* make_type(nb::module_& m, const char* name, const char* qualified_name,
+                        const char* doc) {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr}, {}};
+  PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+      {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+      {Py_tp_members, members},
+      {Py_tp_doc, const_cast<char*>(doc)},
+      {0, nullptr},
+  };
+  PyType_Spec spec{qualified_name, sizeof(Callable), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+  nb::object type = nb::steal(PyType_FromSpec(&spec));
+  if (!type.is_valid()) throw nb::python_error();
+  auto* made = reinterpret_cast<PyTypeObject*>(type.ptr());
+  made->tp_new = nullptr;  // they are given, not made
+  m.attr(name) = type;
+  return reinterpret_cast<PyTypeObject*>(type.release().ptr());
+}
+
+template <class Body, class... Extra>
+void method(PyTypeObject* type, const char* name, const char* signature, const char* doc,
+            Body&& body, const Extra&... extra) {
+  const nb::handle scope(reinterpret_cast<PyObject*>(type));
+  nb::cpp_function_def(std::forward<Body>(body), nb::scope(scope), nb::name(name), nb::is_method(),
+                       nb::sig(signature), doc, extra...);
+}
+
+template <class Body>
+void property(PyTypeObject* type, const char* name, const char* signature, const char* doc,
+              Body&& body) {
+  const nb::handle scope(reinterpret_cast<PyObject*>(type));
+  const nb::object getter =
+      nb::cpp_function(std::forward<Body>(body), nb::scope(scope), nb::is_method(), nb::is_getter(),
+                       nb::sig(signature), doc);
+  const nb::object made = nb::borrow(reinterpret_cast<PyObject*>(&PyProperty_Type))(
+      getter, nb::none(), nb::none(), doc);
+  nb::setattr(scope, name, made);
+}
+
+std::string parameter_text(const Parameter& parameter) {
+  if (parameter.kind != LS_TENSOR)
+    return fmt::format("{}: {}", parameter.name, to_string(parameter.dtype));
+  std::vector<std::string> extents;
+  for (const ExtentRule& rule : parameter.shape) {
+    switch (rule.kind) {
+      case ExtentRule::Kind::constant: extents.push_back(std::to_string(rule.constant)); break;
+      case ExtentRule::Kind::symbol: extents.push_back(rule.symbol); break;
+      case ExtentRule::Kind::computed: extents.emplace_back("..."); break;
+    }
+  }
+  return fmt::format("{}: {}[{}]", parameter.name, to_string(parameter.dtype),
+                     fmt::join(extents, ", "));
+}
+
+std::string signature_text(const Function& function) {
+  std::vector<std::string> parameters;
+  for (const Parameter& parameter : function.signature().spec().parameters) {
+    parameters.push_back(parameter_text(parameter));
+  }
+  return fmt::format("{}({})", function.name(), fmt::join(parameters, ", "));
+}
+
+std::string module_text(const Module& module) {
+  std::vector<std::string> functions;
+  for (const std::string& name : module.names()) functions.push_back(signature_text(module[name]));
+  return fmt::format("<loopsmith.Module {}>", fmt::join(functions, "; "));
+}
+
+Timing time(const Function& function, const nb::args& values, const TimingOptions& options) {
+  std::vector<PyObject*> pointers;
+  for (nb::handle value : values) pointers.push_back(value.ptr());
+  const Arguments arguments(function.signature(), pointers.data(), pointers.size());
+  const nb::gil_scoped_release unlocked;
+  return function.time(arguments.list(), options);
+}
+
+constexpr const char* time_doc = R"(Measure how long a call takes.
+
+Parameters
+----------
+*arrays
+    The arguments of the call; what the function writes is written.
+warmup
+    How many samples are thrown away first.
+repeat
+    How many samples are taken.
+number
+    Calls in a sample; 0: as many as take a millisecond, or one when ``cold``.
+cold
+    Drop the arrays' data from all caches before each sample.
+
+Returns
+-------
+Timing
+    Seconds for one call: ``min``, ``median``, ``mean`` and all ``samples``.)";
+
+void def_time(PyTypeObject* type) {
+  method(
+      type, "time",
+      "def time(self, *arrays: object, warmup: int = 1, repeat: int = 5, number: int = 0, "
+      "cold: bool = False) -> Timing",
+      time_doc,
+      [](nb::handle self, const nb::args& arrays, int warmup, int repeat, int number, bool cold) {
+        return time(function_of(self_of(self)), arrays,
+                    {.warmup = warmup, .repeat = repeat, .number = number, .cold = cold});
+      },
+      nb::arg("arrays"), nb::kw_only(), nb::arg("warmup") = 1, nb::arg("repeat") = 5,
+      nb::arg("number") = 0, nb::arg("cold") = false);
+}
+
+void bind_function(nb::module_& m) {
+  function_type = make_type(m, "Function", "loopsmith._core.Function",
+                            "A compiled function. Called with arrays and numbers in the order of "
+                            "its parameters, it writes its results in place.");
+  property(function_type, "name", "def name(self) -> str", "Its name.",
+           [](nb::handle self) { return function_of(self_of(self)).name(); });
+  property(function_type, "parameters", "def parameters(self) -> list[str]",
+           "What it takes: ``A: float32[n, 16]``, ``k: int64``, ...", [](nb::handle self) {
+             std::vector<std::string> texts;
+             for (const Parameter& one : function_of(self_of(self)).signature().spec().parameters) {
+               texts.push_back(parameter_text(one));
+             }
+             return texts;
+           });
+  method(function_type, "__repr__", "def __repr__(self) -> str", "What it is and takes.",
+         [](nb::handle self) {
+           return fmt::format("<loopsmith.Function {}>",
+                              signature_text(function_of(self_of(self))));
+         });
+  def_time(function_type);
+}
+
+/// What a module was made from.
+struct Sources {
+  Module module;
+};
+
+void bind_sources(nb::module_& m) {
+  nb::class_<Sources>(m, "Sources", "The texts that a module was made from, made when asked for.")
+      .def_prop_ro(
+          "ir", [](const Sources& self) { return self.module.source("tir"); },
+          "The functions as they were lowered, in the script language.")
+      .def_prop_ro(
+          "llvm", [](const Sources& self) { return self.module.source("llvm"); },
+          "LLVM's IR, after its passes.")
+      .def_prop_ro(
+          "asm", [](const Sources& self) { return self.module.source("assembly"); },
+          "The assembly.")
+      .def("__repr__", [](const Sources& self) {
+        return fmt::format("<loopsmith.Sources of {}: ir, llvm, asm>",
+                           fmt::join(self.module.names(), ", "));
+      });
+}
+
+void bind_module(nb::module_& m) {
+  module_type = make_type(m, "Module", "loopsmith._core.Module",
+                          "Compiled functions by name, with the threads that run them. Called "
+                          "itself, it runs its only function, or the one named ``main``.");
+  property(module_type, "names", "def names(self) -> list[str]", "The names of its functions.",
+           [](nb::handle self) { return self_of(self).module.names(); });
+  property(module_type, "num_threads", "def num_threads(self) -> int",
+           "How many threads run its parallel loops.",
+           [](nb::handle self) { return self_of(self).module.options().pool->num_threads(); });
+  method(module_type, "__getitem__", "def __getitem__(self, name: str, /) -> Function",
+         "Return one of its functions.", [](nb::handle self, const std::string& name) {
+           const Module& module = self_of(self).module;
+           return make_callable(function_type, module, module[name]);
+         });
+  method(module_type, "__contains__", "def __contains__(self, name: str, /) -> bool",
+         "Tell whether it has a function.", [](nb::handle self, const std::string& name) {
+           return self_of(self).module.contains(name);
+         });
+  method(module_type, "__len__", "def __len__(self) -> int", "How many functions it has.",
+         [](nb::handle self) { return self_of(self).module.names().size(); });
+  method(module_type, "__repr__", "def __repr__(self) -> str", "What it is and takes.",
+         [](nb::handle self) { return module_text(self_of(self).module); });
+  method(
+      module_type, "with_threads",
+      "def with_threads(self, num_threads: int, affinity: typing.Sequence[int] = ()) -> Module",
+      "Return the same functions, run by ``num_threads`` threads of their own (0: one for each "
+      "processor), on the processors ``affinity`` (none: any).",
+      [](nb::handle self, int num_threads, std::vector<int> affinity) {
+        return to_python(self_of(self).module.with_threads(
+            {.num_threads = num_threads, .affinity = std::move(affinity)}));
+      },
+      nb::arg("num_threads"), nb::arg("affinity") = std::vector<int>());
+  method(module_type, "inspect", "def inspect(self) -> Sources",
+         "Return the texts that it was made from: ``ir``, ``llvm``, ``asm``.",
+         [](nb::handle self) { return Sources{self_of(self).module}; });
+  def_time(module_type);
+}
+
+}  // namespace
+
+nb::object to_python(Module module) {
+  std::optional<Function> entry;
+  if (module.names().size() == 1 || module.contains("main")) entry = module.entry();
+  return make_callable(module_type, std::move(module), std::move(entry));
+}
+
+const Module& module_of(nb::handle object) {
+  check(Py_TYPE(object.ptr()) == module_type, "module_of", "the object is no module");
+  return self_of(object).module;
+}
+
+void bind_callables(nb::module_& m) {
+  bind_sources(m);
+  bind_function(m);
+  bind_module(m);
+}
+
+}  // namespace loopsmith::python

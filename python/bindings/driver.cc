@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/driver/build.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/operators.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/bindings.h"
+#include "bindings/callable.h"
+#include "bindings/ir.h"
+
+namespace nb = nanobind;
+
+namespace loopsmith::python {
+namespace {
+
+/// What Python's `on_pass` is given for each pass: name, function before and after, seconds.
+void watch(BuildOptions& options, const nb::object& on_pass) {
+  if (on_pass.is_none()) return;
+  options.on_pass = [&on_pass](const PassRecord& record) {
+    const nb::gil_scoped_acquire locked;
+    on_pass(nb::str(record.name.data(), record.name.size()), record.before, record.after,
+            std::chrono::duration<double>(record.time).count());
+  };
+}
+
+nb::object build_program(const Ref& program, const Target& target, bool contract,
+                         std::vector<std::string> fast_math, int num_threads,
+                         std::vector<int> affinity, bool default_schedule,
+                         const nb::object& on_pass) {
+  BuildOptions options{.contract = contract,
+                       .fast_math = std::move(fast_math),
+                       .default_schedule = default_schedule};
+  watch(options, on_pass);
+  if (num_threads != 0 || !affinity.empty()) {
+    options.runtime.pool = make_pool({.num_threads = num_threads, .affinity = std::move(affinity)});
+  }
+  const auto build_any = [&] {
+    const nb::gil_scoped_release unlocked;
+    if (program.is<IRModule>()) return build(Ptr<IRModule>::from(program), target, options);
+    return build(Ptr<PrimFunc>::from(program), target, options);
+  };
+  return to_python(build_any());
+}
+
+Ref lower_program(const Ref& program, const Target& target, const nb::object& on_pass) {
+  BuildOptions options;
+  watch(options, on_pass);
+  const nb::gil_scoped_release unlocked;
+  const auto* module = program.as<IRModule>();
+  if (!module) return lower(Ptr<PrimFunc>::from(program), target, options);
+  IRModule lowered = *module;
+  for (Ptr<PrimFunc>& func : lowered.functions) func = lower(func, target, options);
+  return make(std::move(lowered));
+}
+
+void bind_target(nb::module_& m) {
+  nb::class_<Target>(m, "Target", "What code is generated for: ``llvm -mcpu=native``.")
+      .def(nb::init<std::string_view>(), nb::arg("text"))
+      .def_prop_ro("kind", [](const Target& self) { return std::string(to_string(self.kind())); })
+      .def_prop_ro(
+          "options",
+          [](const Target& self) {
+            return std::map<std::string, std::string>(self.options().begin(), self.options().end());
+          },
+          "Its options, without their dash.")
+      .def("__str__", &Target::text)
+      .def("__repr__",
+           [](const Target& self) { return fmt::format("loopsmith.Target('{}')", self.text()); })
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__", [](const Target& self) { return std::hash<std::string>()(self.text()); });
+  nb::implicitly_convertible<std::string, Target>();
+}
+
+}  // namespace
+
+void bind_driver(nb::module_& m) {
+  bind_target(m);
+  m.def("build", build_program, nb::arg("program"), nb::arg("target"), nb::arg("contract"),
+        nb::arg("fast_math"), nb::arg("num_threads"), nb::arg("affinity"),
+        nb::arg("default_schedule"), nb::arg("on_pass").none(),
+        nb::sig("def build(program: Node, target: Target | str, contract: bool, fast_math: "
+                "typing.Sequence[str], num_threads: int, affinity: typing.Sequence[int], "
+                "default_schedule: bool, on_pass: typing.Callable[[str, PrimFunc, PrimFunc, "
+                "float], None] | None) -> Module"));
+  m.def("lower", lower_program, nb::arg("program"), nb::arg("target"), nb::arg("on_pass").none(),
+        nb::sig("def lower(program: Node, target: Target | str, on_pass: "
+                "typing.Callable[[str, PrimFunc, PrimFunc, float], None] | None) -> Node"));
+  m.def("pass_names", [] {
+    std::vector<std::string> names;
+    for (const Pass& pass : lowering_passes()) names.emplace_back(pass.name);
+    return names;
+  });
+}
+
+}  // namespace loopsmith::python

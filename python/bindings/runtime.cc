@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays and measurements.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+#include "bindings/bindings.h"
+#include "bindings/callable.h"
+#include "bindings/dlpack.h"
+#include "loopsmith/codegen/signature.h"
+#include "loopsmith/support/error.h"
+
+namespace nb = nanobind;
+
+namespace loopsmith::python {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+/// An element type by its name, or whatever NumPy takes for one.
+DLDataType dtype_from_python(nb::handle dtype) {
+  if (PyUnicode_Check(dtype.ptr())) return to_dlpack(parse_data_type(nb::cast<std::string>(dtype)));
+  const nb::object numpy = nb::module_::import_("numpy");
+  const nb::object name = numpy.attr("dtype")(dtype).attr("name");
+  return to_dlpack(parse_data_type(nb::cast<std::string>(name)));
+}
+
+/// The name of an element type in NumPy, or in ml_dtypes.
+std::string numpy_name(DLDataType dtype) {
+  switch (dtype.code) {
+    case kDLFloat8_e3m4: return "float8_e3m4";
+    case kDLFloat8_e4m3: return "float8_e4m3";
+    case kDLFloat8_e4m3fn: return "float8_e4m3fn";
+    case kDLFloat8_e5m2: return "float8_e5m2";
+    default: return to_string(dtype);
+  }
+}
+
+/// The format of an element in Python's struct module; null when it has none.
+const char* buffer_format(DLDataType dtype) {
+  if (dtype.lanes != 1) return nullptr;
+  struct Format {
+    DLDataType dtype;
+    const char* format;
+  };
+  static constexpr Format formats[] = {
+      {dtype::boolean, "?"}, {dtype::int8, "b"},    {dtype::uint8, "B"},   {dtype::int16, "h"},
+      {dtype::uint16, "H"},  {dtype::int32, "i"},   {dtype::uint32, "I"},  {dtype::int64, "q"},
+      {dtype::uint64, "Q"},  {dtype::float16, "e"}, {dtype::float32, "f"}, {dtype::float64, "d"},
+  };
+  for (const Format& known : formats) {
+    if (is_same(known.dtype, dtype)) return known.format;
+  }
+  return nullptr;
+}
+
+int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
+  const auto& array = *nb::inst_ptr<NDArray>(object);
+  const char* format = buffer_format(array.dtype());
+  const char* problem = nullptr;
+  if (!format) problem = "its elements have no buffer format; use numpy() or DLPack";
+  if (array.device().device_type != kDLCPU) problem = "it is not in the processor's memory";
+  if ((flags & PyBUF_WRITABLE) != 0 && array.is_read_only()) problem = "it is read-only";
+  if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !array.is_compact()) problem = "it has strides";
+  if (problem) {
+    PyErr_Format(PyExc_BufferError, "array: %s", problem);
+    return -1;
+  }
+  const auto rank = array.shape().size();
+  auto* sizes = new (std::nothrow) Py_ssize_t[2 * rank + 1];
+  if (!sizes) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  const Py_ssize_t item_bytes = array.dtype().bits / 8;
+  for (std::size_t i = 0; i < rank; ++i) {
+    sizes[i] = array.shape()[i];
+    sizes[rank + i] = array.strides()[i] * item_bytes;
+  }
+  const DLTensor& tensor = array.c_tensor();
+  *view = {.buf = static_cast<char*>(tensor.data) + tensor.byte_offset,
+           .obj = Py_NewRef(object),
+           .len = array.size() * item_bytes,
+           .itemsize = item_bytes,
+           .readonly = array.is_read_only() ? 1 : 0,
+           .ndim = static_cast<int>(rank),
+           .format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format) : nullptr,
+           .shape = (flags & PyBUF_ND) != 0 ? sizes : nullptr,
+           .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? sizes + rank : nullptr,
+           .suboffsets = nullptr,
+           .internal = sizes};
+  return 0;
+}
+
+void release_buffer(PyObject*, Py_buffer* view) noexcept {
+  delete[] static_cast<Py_ssize_t*>(view->internal);
+}
+
+/// The same bytes as elements of another type of that size.
+NDArray reinterpreted(const NDArray& array, DLDataType dtype) {
+  DLManagedTensorVersioned* lent = array.to_dlpack();
+  lent->dl_tensor.dtype = dtype;
+  return NDArray::from_dlpack(lent);
+}
+
+/// A NumPy array of the same data.
+nb::object to_numpy(const NDArray& array) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const auto view = [&](const NDArray& own) {
+    const nb::object object = nb::cast(own);
+    return numpy.attr("asarray")(nb::steal(PyMemoryView_FromObject(object.ptr())));
+  };
+  const DLDataType dtype = array.dtype();
+  if (buffer_format(dtype)) return view(array);
+  require(dtype.lanes == 1 && dtype.bits % 8 == 0, ErrorKind::type_mismatch, "numpy_has_dtype",
+          hint("use DLPack"), {}, "array: NumPy has no dtype {}", to_string(dtype));
+  const nb::object types = nb::module_::import_("ml_dtypes");
+  const nb::object named = types.attr(numpy_name(dtype).c_str());
+  return view(reinterpreted(array, dtype.bits == 8 ? dtype::uint8 : dtype::uint16))
+      .attr("view")(named);
+}
+
+nb::tuple tuple_of(std::span<const std::int64_t> values) {
+  nb::list list;
+  for (const std::int64_t value : values) list.append(value);
+  return nb::tuple(list);
+}
+
+/// DLPack's versions and devices that a consumer asks for.
+nb::object lend_to_python(const NDArray& self, nb::handle stream, nb::handle max_version,
+                          nb::handle device, nb::handle copy) {
+  const auto refuse = [](bool refused, const char* problem) {
+    if (refused) throw nb::buffer_error(problem);
+  };
+  refuse(!stream.is_none(), "array: a processor's memory has no streams");
+  refuse(nb::isinstance<nb::bool_>(copy) && nb::cast<bool>(copy),
+         "array: lends its own data, no copy");
+  if (!device.is_none()) {
+    const auto [type, id] = nb::cast<std::pair<int, int>>(device);
+    refuse(type != self.device().device_type || id != self.device().device_id,
+           "array: is on another device than the one asked for");
+  }
+  const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+  refuse(!versioned && self.is_read_only(),
+         "array: is read-only, which DLPack before 1.0 cannot say");
+  return dlpack_capsule(self, versioned);
+}
+
+std::string array_text(const NDArray& array) {
+  const nb::object shape = tuple_of(array.shape());
+  return fmt::format("<loopsmith.NDArray {} {}{}>", nb::str(shape).c_str(),
+                     to_string(array.dtype()), array.is_read_only() ? ", read-only" : "");
+}
+
+void bind_array(nb::module_& m) {
+  static PyType_Slot slots[] = {
+      {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+      {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+      {0, nullptr},
+  };
+  nb::class_<NDArray>(
+      m, "NDArray", nb::type_slots(slots), nb::is_final(),
+      "An n-d array of numbers, aligned to 64 bytes. It speaks DLPack and the buffer "
+      "protocol: ``numpy.asarray(x)`` and ``torch.from_dlpack(x)`` share its data.")
+      .def_prop_ro(
+          "shape", [](const NDArray& self) { return tuple_of(self.shape()); },
+          nb::for_getter(nb::sig("def shape(self) -> tuple[int, ...]")), "Its extents.")
+      .def_prop_ro(
+          "strides", [](const NDArray& self) { return tuple_of(self.strides()); },
+          nb::for_getter(nb::sig("def strides(self) -> tuple[int, ...]")),
+          "The distance between neighbours in each dimension, in elements.")
+      .def_prop_ro(
+          "ndim", [](const NDArray& self) { return self.shape().size(); }, "How many dimensions.")
+      .def_prop_ro("size", &NDArray::size, "How many elements it has.")
+      .def_prop_ro(
+          "nbytes", [](const NDArray& self) { return size_in_bytes(self.dtype(), self.size()); },
+          "How many bytes they take.")
+      .def_prop_ro(
+          "dtype", [](const NDArray& self) { return to_string(self.dtype()); },
+          "The name of its element type, as the script language writes it.")
+      .def_prop_ro(
+          "device", [](const NDArray& self) { return to_string(self.device()); },
+          "Where its data lies: ``cpu``, ``cuda:0``, ...")
+      .def_prop_ro("is_read_only", &NDArray::is_read_only,
+                   "True when functions refuse to write it.")
+      .def("as_read_only", &NDArray::as_read_only, "Return the same array, not to be written.")
+      .def("reshape", &NDArray::reshape, nb::arg("shape"),
+           "Return the same elements in row-major order with another shape.")
+      .def("numpy", to_numpy, nb::sig("def numpy(self) -> numpy.typing.NDArray[typing.Any]"),
+           "Return a NumPy array that shares the data. bfloat16 and float8 need ml_dtypes.")
+      .def(
+          "__array__",
+          [](const NDArray& self, nb::handle dtype, nb::handle copy) {
+            const nb::object array = to_numpy(self);
+            if (dtype.is_none() && !nb::isinstance<nb::bool_>(copy)) return array;
+            return nb::module_::import_("numpy").attr("array")(
+                array, nb::arg("dtype") = dtype,
+                nb::arg("copy") = copy.is_none() ? nb::bool_(false) : nb::borrow(copy));
+          },
+          nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
+          nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "
+                  "numpy.typing.NDArray[typing.Any]"))
+      .def("__dlpack__", lend_to_python, nb::kw_only(), nb::arg("stream") = nb::none(),
+           nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
+           nb::arg("copy") = nb::none(),
+           nb::sig("def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, "
+                   "int] | None = None, dl_device: tuple[int, int] | None = None, copy: bool | "
+                   "None = None) -> typing.Any"))
+      .def(
+          "__dlpack_device__",
+          [](const NDArray& self) {
+            return nb::make_tuple(static_cast<int>(self.device().device_type),
+                                  self.device().device_id);
+          },
+          nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
+      .def("__len__",
+           [](const NDArray& self) {
+             if (self.shape().empty()) throw nb::type_error("len() of an array without dimensions");
+             return self.shape()[0];
+           })
+      .def("__repr__", array_text);
+
+  m.def(
+      "empty",
+      [](Shape shape, nb::handle dtype) {
+        return NDArray::empty(std::move(shape), dtype_from_python(dtype));
+      },
+      nb::arg("shape"), nb::arg("dtype") = "float32",
+      nb::sig("def empty(shape: typing.Sequence[int], dtype: typing.Any = 'float32') -> NDArray"),
+      "Make an array of any content.");
+  m.def(
+      "zeros",
+      [](Shape shape, nb::handle dtype) {
+        return NDArray::zeros(std::move(shape), dtype_from_python(dtype));
+      },
+      nb::arg("shape"), nb::arg("dtype") = "float32",
+      nb::sig("def zeros(shape: typing.Sequence[int], dtype: typing.Any = 'float32') -> NDArray"),
+      "Make an array of zeros.");
+  m.def("from_dlpack", borrow_array, nb::arg("array"),
+        nb::sig("def from_dlpack(array: typing.Any) -> NDArray"),
+        "Take an array that another library lends through DLPack; the data is shared.");
+}
+
+/// `1.25 ms`
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.4g} ms", seconds * 1e3);
+  if (seconds >= 1e-6) return fmt::format("{:.4g} us", seconds * 1e6);
+  return fmt::format("{:.4g} ns", seconds * 1e9);
+}
+
+void bind_timing(nb::module_& m) {
+  nb::class_<Timing>(m, "Timing", "How long a call took, in seconds.")
+      .def_ro("min", &Timing::min, "The shortest sample.")
+      .def_ro("median", &Timing::median, "The sample in the middle.")
+      .def_ro("mean", &Timing::mean, "The mean of the samples.")
+      .def_ro("samples", &Timing::samples, "All samples, in the order in which they were taken.")
+      .def("__repr__", [](const Timing& self) {
+        return fmt::format("<loopsmith.Timing median {}, min {}, mean {} of {} samples>",
+                           seconds_text(self.median), seconds_text(self.min),
+                           seconds_text(self.mean), self.samples.size());
+      });
+}
+
+}  // namespace
+
+void bind_runtime(nb::module_& m) {
+  bind_array(m);
+  bind_timing(m);
+  bind_callables(m);
+}
+
+}  // namespace loopsmith::python

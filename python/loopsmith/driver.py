@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a program to code that runs: `lower` and `build`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union
+
+from . import _core
+from ._core import IRModule, Module, PrimFunc, Target
+
+if TYPE_CHECKING:
+    from .te import Tensor
+
+    Program = Union[PrimFunc, IRModule, Sequence[Tensor]]
+
+DEFAULT_TARGET = "llvm -mcpu=native"
+
+
+@dataclass(frozen=True)
+class PassRecord:
+    """One pass that was run on one function."""
+
+    name: str
+    before: PrimFunc
+    after: PrimFunc
+    seconds: float
+
+    def __str__(self) -> str:
+        """Return the function before and after the pass, in the script language."""
+        header = f"# {self.name}, {self.seconds * 1e3:.3f} ms"
+        if self.before is self.after:
+            return f"{header}, changed nothing\n{self.after.script()}"
+        return f"{header}, before\n{self.before.script()}\n{header}, after\n{self.after.script()}"
+
+
+Dump = Union[str, Sequence[str], Callable[[PassRecord], None], None]
+"""Names of passes, ``"all"``, or who is told of each pass."""
+
+
+def lower(
+    x: Program,
+    target: Target | str = DEFAULT_TARGET,
+    *,
+    name: str | None = None,
+    dump: Dump = None,
+    timings: dict[str, float] | None = None,
+) -> Any:
+    """Bring a program into the form that a code generator takes, as it is scheduled.
+
+    Parameters
+    ----------
+    x
+        A function, a module, or the tensors that are to be a function's parameters.
+    target
+        What code is to be generated for.
+    name
+        What the function is to be called.
+    dump
+        Passes to print before and after, to the standard error, by their names (``"simplify"``,
+        ``["flatten_buffers", "simplify"]``, ``"all"``); or a function that gets the `PassRecord`
+        of each pass. The environment variable ``LOOPSMITH_DUMP`` prints as well.
+    timings
+        Gets the seconds that each pass took, by its name.
+
+    Returns
+    -------
+    PrimFunc or IRModule
+        A module for a module, else a function.
+
+    Raises
+    ------
+    LowerError
+        The program cannot be lowered.
+    """
+    program = _program(x, name)
+    return _core.lower(program, target, _observer(dump, timings))
+
+
+def build(
+    x: Program,
+    target: Target | str = DEFAULT_TARGET,
+    *,
+    name: str | None = None,
+    contract: bool = True,
+    fast_math: bool | str | Sequence[str] | None = None,
+    num_threads: int | None = None,
+    affinity: Sequence[int] | None = None,
+    default_schedule: bool = True,
+    dump: Dump = None,
+    timings: dict[str, float] | None = None,
+) -> Module:
+    """Compile a program and load the code.
+
+    Parameters
+    ----------
+    x
+        A function, a module, or the tensors that are to be a function's parameters.
+    target
+        What code is generated for.
+    name
+        What the function is to be called; ``main`` where nobody has named it.
+    contract
+        Whether ``a * b + c`` may be rounded once.
+    fast_math
+        What else may go, by name: ``reassociate``, ``no_nans``, ``no_infs``, ``no_signed_zeros``,
+        ``reciprocal``, ``approximate``; True or ``"all"``: all of it.
+    num_threads
+        How many threads run parallel loops; the module then has threads of its own. By default
+        all modules share one for each processor.
+    affinity
+        The processors on which the module's threads run.
+    default_schedule
+        Whether what nobody scheduled is scheduled by rule.
+    dump, timings
+        As in `lower`.
+
+    Returns
+    -------
+    Module
+        Called with arrays in the order of the parameters, it writes the results in place. Arrays
+        may be of NumPy, PyTorch, JAX, or any that speaks DLPack or the buffer protocol; they are
+        not copied.
+
+    Raises
+    ------
+    LowerError
+        The program cannot be lowered.
+    UserError
+        The target or an option is unknown.
+
+    Examples
+    --------
+    >>> A = te.placeholder((1024,), name="A")
+    >>> B = te.compute((1024,), lambda i: A[i] + 1, name="B")
+    >>> add = ls.build([A, B])
+    >>> add(a, b)
+    """
+    if fast_math is None or isinstance(fast_math, bool):
+        allowed = ["all"] if fast_math else []
+    else:
+        allowed = [fast_math] if isinstance(fast_math, str) else list(fast_math)
+    return _core.build(
+        _program(x, name),
+        target,
+        contract,
+        allowed,
+        num_threads or 0,
+        affinity or (),
+        default_schedule,
+        _observer(dump, timings),
+    )
+
+
+def _program(x: Program, name: str | None) -> PrimFunc | IRModule:
+    """Return a function or a module; of tensors, the function that computes them."""
+    if isinstance(x, (list, tuple)):
+        from . import te
+
+        x = te.create_prim_func(x)
+    if not isinstance(x, (PrimFunc, IRModule)):
+        _core.fail(
+            "TypeMismatch",
+            "program_is_function",
+            f"build: a {type(x).__name__} is no program",
+            hint="pass a PrimFunc, an IRModule or a list of tensors",
+        )
+    if name is None:
+        return x
+    if isinstance(x, IRModule):
+        _core.fail(
+            "TypeMismatch",
+            "module_has_names",
+            "build: the functions of a module have names already",
+            hint="leave out `name`",
+        )
+    return x.with_attr("global_symbol", name)
+
+
+def _observer(
+    dump: Dump, timings: dict[str, float] | None
+) -> Callable[[str, PrimFunc, PrimFunc, float], None] | None:
+    """Return who is told of each pass; None when nobody wants to know."""
+    if dump is None and timings is None:
+        return None
+    names = _dumped_names(dump)
+
+    def observe(name: str, before: PrimFunc, after: PrimFunc, seconds: float) -> None:
+        if timings is not None:
+            timings[name] = timings.get(name, 0.0) + seconds
+        record = PassRecord(name, before, after, seconds)
+        if callable(dump):
+            dump(record)
+        elif name in names:
+            print(record, file=sys.stderr)
+
+    return observe
+
+
+def _dumped_names(dump: Dump) -> set[str]:
+    """Return the names of the passes to print."""
+    if dump is None or callable(dump):
+        return set()
+    known = _core.pass_names()
+    names = set(known) if dump == "all" else {dump} if isinstance(dump, str) else set(dump)
+    for name in sorted(names - set(known)):
+        _core.fail(
+            "UserError",
+            "pass_exists",
+            f"dump: there is no pass '{name}'",
+            hint=f"the passes are {', '.join(known)}",
+        )
+    return names

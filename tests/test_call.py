@@ -1,0 +1,534 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of compiled functions: what they take, and what they say of what they do not take."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import te
+
+
+@pytest.fixture(scope="module")
+def add() -> ls.Module:
+    """B = A + 1 for symbolic n and 4 columns."""
+    n = te.size_var("n")
+    a = te.placeholder((n, 4), "float32", name="A")
+    b = te.compute((n, 4), lambda i, j: a[i, j] + 1, name="B")
+    return ls.build([a, b], name="add")
+
+
+@pytest.fixture(scope="module")
+def scale() -> ls.Module:
+    """B = A * x, with a scalar of each kind."""
+    x, k = te.var("x", "float32"), te.var("k", "int8")
+    a = te.placeholder((4,), "float32", name="A")
+    b = te.compute((4,), lambda i: a[i] * x + k.astype("float32"), name="B")
+    return ls.build([a, x, k, b], name="scale")
+
+
+def pair(n: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    a = np.arange(n * 4, dtype="float32").reshape(n, 4)
+    return a, np.zeros_like(a)
+
+
+# ---- What is taken ----
+
+
+def test_numpy_arrays_are_read_and_written_in_place(add: ls.Module):
+    a, b = pair()
+    assert add(a, b) is None
+    np.testing.assert_array_equal(b, a + 1)
+
+
+def test_own_arrays_are_taken(add: ls.Module):
+    a, _ = pair()
+    x, y = ls.array(a), ls.empty((3, 4))
+    add(x, y)
+    np.testing.assert_array_equal(y.numpy(), a + 1)
+
+
+def test_views_of_numpy_arrays_are_taken_while_they_are_compact(add: ls.Module):
+    a, b = pair(6)
+    add(a[2:5], b[:3])
+    np.testing.assert_array_equal(b[:3], a[2:5] + 1)
+    assert not b[3:].any()
+
+
+def test_subclasses_of_numpy_arrays_are_taken(add: ls.Module, tmp_path):
+    a, b = pair()
+    mapped = np.memmap(tmp_path / "a", "float32", "w+", shape=(3, 4))
+    mapped[:] = a
+    add(mapped, b)
+    np.testing.assert_array_equal(b, a + 1)
+
+
+def test_buffers_are_taken(add: ls.Module):
+    a, _ = pair()
+    out = (ctypes.c_float * 4 * 3)()
+    add(memoryview(a), out)
+    np.testing.assert_array_equal(np.ctypeslib.as_array(out), a + 1)
+
+
+def test_arrays_of_the_standard_library_are_taken():
+    a = te.placeholder((3,), "int32", name="A")
+    b = te.compute((3,), lambda i: a[i] * 2, name="B")
+    out = array.array("i", [0, 0, 0])
+    ls.build([a, b])(array.array("i", [1, 2, 3]), out)
+    assert list(out) == [2, 4, 6]
+
+
+class Lender:
+    """An array that is reached through DLPack alone."""
+
+    def __init__(self, data: np.ndarray, *, versioned: bool = True):
+        self.data = data
+        self.versioned = versioned
+        self.calls = 0
+
+    def __dlpack__(self, **options):
+        self.calls += 1
+        if not self.versioned and options:
+            raise TypeError("no such option")
+        return self.data.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.data.__dlpack_device__()
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_dlpack_is_taken_in_both_forms(add: ls.Module, versioned: bool):
+    a, b = pair()
+    lender = Lender(a, versioned=versioned)
+    before = sys.getrefcount(a)
+    add(lender, Lender(b, versioned=versioned))
+    np.testing.assert_array_equal(b, a + 1)
+    assert lender.calls == (1 if versioned else 2)
+    assert sys.getrefcount(a) == before
+
+
+def test_an_error_while_lending_reaches_the_caller(add: ls.Module):
+    class Broken:
+        def __dlpack__(self, **options):
+            raise BufferError("requires grad")
+
+    with pytest.raises(BufferError, match="requires grad"):
+        add(Broken(), pair()[1])
+
+
+@pytest.mark.parametrize(
+    ("x", "k"),
+    [(2.5, 3), (2, True), (np.float32(2.5), np.int8(3)), (np.float64(2.5), np.int64(-128))],
+)
+def test_scalars_of_python_and_numpy_are_taken(scale: ls.Module, x, k):
+    a, b = np.arange(4, dtype="float32"), np.zeros(4, "float32")
+    scale(a, x, k, b)
+    np.testing.assert_array_equal(b, a * np.float32(x) + np.float32(int(k)))
+
+
+def test_unsigned_numbers_beyond_int64_are_taken():
+    n = te.var("n", "uint64")
+    b = te.compute((1,), lambda i: n, name="B")
+    out = np.zeros(1, "uint64")
+    ls.build([n, b])(2**64 - 1, out)
+    assert out[0] == 2**64 - 1
+
+
+def test_empty_arrays_are_taken(add: ls.Module):
+    add(np.empty((0, 4), "float32"), np.empty((0, 4), "float32"))
+
+
+def test_many_arguments_are_taken():
+    inputs = [te.placeholder((2,), "float32", name=f"A{i}") for i in range(20)]
+    b = te.compute((2,), lambda i: sum((a[i] for a in inputs[1:]), inputs[0][i]), name="B")
+    arrays = [np.full(2, i, "float32") for i in range(20)]
+    out = np.zeros(2, "float32")
+    ls.build([*inputs, b])(*arrays, out)
+    np.testing.assert_array_equal(out, [190, 190])
+
+
+def test_functions_and_modules_are_looked_at(add: ls.Module):
+    assert add.names == ["add"] and "add" in add and len(add) == 1
+    assert add["add"].name == "add"
+    assert add["add"].parameters == ["A: float32[n, 4]", "B: float32[n, 4]"]
+    assert repr(add) == "<loopsmith.Module add(A: float32[n, 4], B: float32[n, 4])>"
+    assert repr(add["add"]) == "<loopsmith.Function add(A: float32[n, 4], B: float32[n, 4])>"
+    a, b = pair()
+    add["add"](a, b)
+    np.testing.assert_array_equal(b, a + 1)
+
+
+def test_time_measures_a_call(add: ls.Module):
+    timing = add.time(*pair(), warmup=0, repeat=3, number=2, cold=True)
+    assert len(timing.samples) == 3
+    assert 0 < timing.min <= timing.median <= max(timing.samples)
+    assert timing.min <= timing.mean
+    assert repr(timing).startswith("<loopsmith.Timing median ")
+    assert add["add"].time(*pair(), repeat=1).median > 0
+    with pytest.raises(ls.TypeMismatch):
+        add.time(1)
+
+
+# ---- What is refused ----
+
+
+def misaligned(n: int) -> np.ndarray:
+    return np.zeros(n * 16 + 1, "uint8")[1:].view("float32").reshape(n, 4)
+
+
+def read_only(n: int) -> np.ndarray:
+    made = np.zeros((n, 4), "float32")
+    made.flags.writeable = False
+    return made
+
+
+def refused(function, *arguments) -> ls.UserError:
+    with pytest.raises(ls.UserError) as caught:
+        function(*arguments)
+    return caught.value
+
+
+REFUSED = {
+    "argument_count": (
+        lambda: (pair()[0],), TypeError,
+        "add: takes 2 arguments (A, B), not 1\n  hint: pass one for each parameter, outputs too",
+    ),
+    "dtype": (
+        lambda: (pair()[0].astype("float64"), pair()[1]), TypeError,
+        "add: A has dtype float64, not float32\n"
+        "  hint: convert the array, or build the function for float64",
+    ),
+    "no_such_dtype": (
+        lambda: (pair()[0].astype(object), pair()[1]), TypeError,
+        "add: A has dtype object, which no compiled function takes\n"
+        "  hint: convert the array with astype()",
+    ),
+    "byte_order": (
+        lambda: (pair()[0].astype(">f4"), pair()[1]), TypeError,
+        "add: A has dtype >f4, which no compiled function takes\n"
+        "  hint: convert the array with astype()",
+    ),
+    "complex": (
+        lambda: (pair()[0].astype("complex64"), pair()[1]), TypeError,
+        "add: A has dtype complex64, not float32\n"
+        "  hint: convert the array, or build the function for complex64",
+    ),
+    "not_an_array": (
+        lambda: ([[1.0] * 4], pair()[1]), TypeError,
+        "add: A is a list, not a tensor\n"
+        "  hint: pass an array: of NumPy, or any that speaks DLPack",
+    ),
+    "scalar_for_tensor": (
+        lambda: (pair()[0], 1.5), TypeError,
+        "add: B is a floating-point number, not a tensor\n  hint: pass an array",
+    ),
+    "none": (
+        lambda: (None, pair()[1]), ValueError,
+        "add: A is a null pointer\n  hint: pass a tensor",
+    ),
+    "rank": (
+        lambda: (np.zeros(4, "float32"), pair()[1]), ValueError,
+        "add: A has 1 dimensions, not 2\n"
+        "  hint: reshape the array to the dimensions of the parameter",
+    ),
+    "shape": (
+        lambda: (np.zeros((3, 5), "float32"), pair()[1]), ValueError,
+        "add: A.shape[1] is 5, not 4\n  hint: pass arguments whose sizes agree",
+    ),
+    "symbolic_shape": (
+        lambda: (pair(3)[0], pair(2)[1]), ValueError,
+        "add: B.shape[0] is 2, not n = 3, which A.shape[0] gave\n"
+        "  hint: pass arguments whose sizes agree",
+    ),
+    "strides": (
+        lambda: (np.zeros((3, 8), "float32")[:, ::2], pair()[1]), ValueError,
+        "add: A.strides[1] is 2, not 1: the array is not compact (row-major without gaps)\n"
+        "  hint: pass a contiguous copy",
+    ),
+    "fortran_order": (
+        lambda: (np.zeros((3, 4), "float32", order="F"), pair()[1]), ValueError,
+        "add: A.strides[1] is 3, not 1: the array is not compact (row-major without gaps)\n"
+        "  hint: pass a contiguous copy",
+    ),
+    "odd_strides": (
+        lambda: (np.zeros((3, 4), [("x", "float32"), ("y", "uint8")])["x"], pair()[1]), ValueError,
+        "add: A.strides[0] is 20 bytes",
+    ),
+    "read_only": (
+        lambda: (pair()[0], read_only(3)), ValueError,
+        "add: B is written by the function, but the array is read-only\n"
+        "  hint: pass a writable array",
+    ),
+    "read_only_bytes": (
+        lambda: (pair()[0], memoryview(pair()[1]).toreadonly()), ValueError,
+        "add: B is written by the function, but the array is read-only\n"
+        "  hint: pass a writable array",
+    ),
+    "read_only_own": (
+        lambda: (pair()[0], ls.zeros((3, 4)).as_read_only()), ValueError,
+        "add: B is written by the function, but the array is read-only\n"
+        "  hint: pass a writable array",
+    ),
+    "read_only_dlpack": (
+        lambda: (pair()[0], Lender(read_only(3))), ValueError,
+        "add: B is written by the function, but the array is read-only\n"
+        "  hint: pass a writable array",
+    ),
+    "buffer_format": (
+        lambda: (memoryview(b"abc").cast("c"), pair()[1]), TypeError,
+        "add: A has elements of format 'c', which no compiled function takes\n"
+        "  hint: convert it to a NumPy array",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_bad_argument_is_named_with_what_was_expected_and_what_came(add: ls.Module, case: str):
+    arguments, builtin, text = REFUSED[case]
+    error = refused(add, *arguments())
+    assert isinstance(error, builtin)
+    assert isinstance(error, ls.TypeMismatch if builtin is TypeError else ls.CallError)
+    if case == "odd_strides":
+        text = "add: A.strides[1] is 5 bytes, no multiple of its elements' 4\n"
+        text += "  hint: pass a contiguous copy"
+        assert str(error).startswith("add: A.strides[")
+        assert str(error).endswith("no multiple of its elements' 4\n  hint: pass a contiguous copy")
+        return
+    assert str(error) == text
+
+
+def test_misaligned_data_is_refused(add: ls.Module):
+    made = misaligned(3)
+    error = refused(add, made, pair()[1])
+    address = made.__array_interface__["data"][0]
+    assert str(error) == (
+        f"add: the data of A starts at {address:#x}, not at a multiple of 4 bytes\n"
+        "  hint: allocate it aligned, as NDArray does, or build the function for a lower alignment"
+    )
+
+
+def test_what_is_written_must_not_overlap(add: ls.Module):
+    a, _ = pair(6)
+    assert str(refused(add, a[:3], a[1:4])) == (
+        "add: B is written and overlaps A in memory\n"
+        "  hint: pass a copy of one of them, or build the function with noalias off"
+    )
+    add(a[:3], a[3:])
+
+
+def test_an_array_on_another_device_is_refused(add: ls.Module):
+    class Far:
+        def __init__(self, data):
+            self.data = data
+
+        def __dlpack__(self, **options):
+            capsule = self.data.__dlpack__(**options)
+            pointer = ctypes.pythonapi.PyCapsule_GetPointer
+            pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+            # DLManagedTensorVersioned: version, context, deleter, flags, data, then the device.
+            device = pointer(capsule, b"dltensor_versioned") + 40
+            ctypes.c_int32.from_address(device).value = 2
+            return capsule
+
+    a, b = pair()
+    assert str(refused(add, Far(a), b)) == "add: A is on cuda:0, not on cpu\n  hint: copy it to cpu"
+
+
+def test_bad_scalars_are_refused(scale: ls.Module):
+    a, b = np.zeros(4, "float32"), np.zeros(4, "float32")
+    assert str(refused(scale, a, 1.0, 200, b)) == (
+        "scale: k is 200, which int8 cannot hold\n"
+        "  hint: pass a value of that type, or build the function for a wider one"
+    )
+    assert str(refused(scale, a, 1.0, 2**70, b)) == (
+        f"scale: k is {2**70}, which 64 bits cannot hold\n  hint: pass a smaller number"
+    )
+    assert str(refused(scale, a, 1.0, 1.5, b)) == (
+        "scale: k is a floating-point number, not an integer\n  hint: pass an integer"
+    )
+    assert str(refused(scale, a, "1", 1, b)) == (
+        "scale: x is a str, not a floating-point number\n  hint: pass a number"
+    )
+    assert str(refused(scale, a, np.complex64(1), 1, b)) == (
+        "scale: x is a numpy.complex64, not a floating-point number\n  hint: pass a number"
+    )
+    assert str(refused(scale, a, a, 1, b)) == (
+        "scale: x is a tensor, not a floating-point number\n  hint: pass a floating-point number"
+    )
+
+
+def test_keywords_are_refused(add: ls.Module):
+    a, b = pair()
+    with pytest.raises(TypeError) as caught:
+        add(a, B=b)
+    assert str(caught.value) == (
+        "add: takes no keyword arguments\n  hint: pass the arguments in the order of the parameters"
+    )
+
+
+# ---- Threads ----
+
+
+def test_threads_call_at_once(add: ls.Module):
+    failures = []
+
+    def work(seed: int) -> None:
+        a = np.random.default_rng(seed).random((1000 + seed, 4), "float32")
+        for _ in range(50):
+            b = np.zeros_like(a)
+            add(a, b)
+            if not np.array_equal(b, a + 1):
+                failures.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_other_threads_run_while_a_kernel_runs():
+    a = te.placeholder((1 << 20,), "float32", name="A")
+    b = te.compute((1 << 20,), lambda i: te.exp(te.exp(te.exp(a[i]))), name="B")
+    module = ls.build([a, b], num_threads=1)
+    x, y = np.zeros(1 << 20, "float32"), np.zeros(1 << 20, "float32")
+    done = threading.Event()
+
+    def call() -> None:
+        for _ in range(20):
+            module(x, y)
+        done.set()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    steps = 0
+    while not done.is_set():
+        steps += 1
+    thread.join()
+    assert steps > 100
+
+
+def test_with_threads_gives_a_module_its_own(add: ls.Module):
+    two = add.with_threads(2)
+    assert two.num_threads == 2
+    a, b = pair(1000)
+    two(a, b)
+    np.testing.assert_array_equal(b, a + 1)
+    assert str(refused(add.with_threads, -1)) == (
+        "threads: num_threads is -1, negative\n  hint: pass 1 or more, or 0 for all processors"
+    )
+    assert str(refused(add.with_threads, 1, [100000])) == (
+        "threads: affinity names processor 100000, which this process may not use\n"
+        "  hint: pass processors that this process may run on"
+    )
+
+
+# ---- Arrays ----
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+     "float16", "float32", "float64"],
+)  # fmt: skip
+def test_arrays_share_their_data_with_numpy(dtype: str):
+    made = ls.zeros((2, 3), dtype)
+    assert (made.shape, made.strides, made.dtype) == ((2, 3), (3, 1), dtype)
+    assert (made.ndim, made.size, made.device) == (2, 6, "cpu")
+    view = made.numpy()
+    assert (view.dtype, view.shape) == (np.dtype(dtype), (2, 3))
+    view[1, 2] = 1
+    for other in (np.asarray(made), np.from_dlpack(made), np.array(made)):
+        assert other.dtype == np.dtype(dtype)
+        assert other[1, 2] == 1
+    assert made.numpy().ctypes.data % 64 == 0
+    assert ls.empty((1,), np.dtype(dtype)).dtype == dtype
+
+
+def test_arrays_are_copied_from_numpy_and_borrowed_through_dlpack():
+    data = np.arange(6, dtype="int16").reshape(2, 3)
+    copy, borrowed = ls.array(data), ls.from_dlpack(data)
+    data[0, 0] = 9
+    assert copy.numpy()[0, 0] == 0
+    assert borrowed.numpy()[0, 0] == 9
+    assert ls.array([1.0, 2.0]).dtype == "float64"
+    assert ls.array([1, 2], "float32").dtype == "float32"
+    assert ls.from_dlpack(Lender(data, versioned=False)).shape == (2, 3)
+    assert repr(copy) == "<loopsmith.NDArray (2, 3) int16>"
+
+
+def test_a_borrowed_array_keeps_its_lender_alive():
+    data = np.arange(4.0)
+    references = sys.getrefcount(data)
+    borrowed = ls.from_dlpack(data)
+    assert sys.getrefcount(data) > references
+    del borrowed
+    assert sys.getrefcount(data) == references
+
+
+def test_a_view_keeps_its_array_alive():
+    view = ls.array([1.0, 2.0]).numpy()
+    np.testing.assert_array_equal(view, [1, 2])
+
+
+def test_read_only_arrays_stay_so():
+    made = ls.zeros((2,)).as_read_only()
+    assert made.is_read_only and not made.numpy().flags.writeable
+    assert not np.from_dlpack(made).flags.writeable
+    with pytest.raises(BufferError):
+        made.__dlpack__()
+    with pytest.raises((BufferError, ValueError)):
+        memoryview(made)[0] = 1.0
+
+
+def test_what_is_no_array_is_refused():
+    assert str(refused(ls.from_dlpack, 3)) == (
+        "from_dlpack: a int has no __dlpack__\n"
+        "  hint: pass an array of NumPy, PyTorch, JAX, ..., or copy the values with array()"
+    )
+    assert str(refused(ls.empty, (2, -1))) == (
+        "array: shape (2, -1) has a negative size\n  hint: pass sizes of 0 or more"
+    )
+    assert isinstance(refused(ls.empty, (2,), "float33"), TypeError)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_small_floats_travel_through_ml_dtypes(dtype: str):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    kind = getattr(ml_dtypes, dtype)
+    data = np.array([0.5, 1.5, -2.0], kind)
+    a = te.placeholder((3,), dtype, name="A")
+    out = np.zeros(3, kind)
+    ls.build([a, te.compute((3,), lambda i: a[i] + a[i], name="B")])(data, out)
+    np.testing.assert_array_equal(out.astype("float32"), [1, 3, -4])
+    assert ls.array(data).numpy().dtype == kind
+
+
+# ---- Other compilers in the process ----
+
+USE = """
+import numpy as np, loopsmith as ls
+from loopsmith import te
+a = te.placeholder((8,), "float32", name="A")
+b = te.compute((8,), lambda i: a[i] * 2, name="B")
+x, y = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+ls.build([a, b])(x, y)
+assert (y == 2 * x).all()
+"""
+NUMBA = """
+import numba
+assert numba.njit(lambda x: x + 1)(1) == 2
+"""
+
+
+@pytest.mark.parametrize("program", [USE + NUMBA + USE, NUMBA + USE + NUMBA], ids=["first", "last"])
+def test_we_work_beside_numba(program: str):
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/common_subexpressions.h"
+
+#include "loopsmith/transform/testing/functions.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace testing;
+
+struct CommonSubexpressions : ::testing::Test {
+  Ptr<Buffer> a = decl_buffer({64}, f32, "A"), b = decl_buffer({64}, f32, "B");
+  Ptr<Var> i = var("i"), j = var("j"), m = var("m"), x = var("x", f32);
+
+  Stmt named(Stmt body) {
+    return common_subexpressions(function({a, b}, body, {i, j, m, x}))->body;
+  }
+  static Stmt let(const Ptr<Var>& v, Expr value, Stmt body) {
+    return make(LetStmt{.value = value, .var = v, .body = body});
+  }
+};
+
+TEST_F(CommonSubexpressions, names_an_index_that_is_computed_twice) {
+  const Ptr<Var> at = var("at");
+  EXPECT_TRUE(same(named(store(b, load(a, {i * m + j}), {i * m + j})),
+                   let(at, i * m + j, store(b, load(a, {at}), {at}))));
+}
+
+TEST_F(CommonSubexpressions, shares_names_between_neighbouring_stores) {
+  const Ptr<Var> row = var("row"), at = var("at");
+  const Expr index = i * m + j;
+  EXPECT_TRUE(
+      same(named(seq({store(a, f(1), {index + 1}), store(b, f(2), {index + 1}),
+                      store(b, f(3), {index + 2})})),
+           let(row, i * m + j,
+               let(at, row + 1,
+                   seq({store(a, f(1), {at}), store(b, f(2), {at}), store(b, f(3), {row + 2})})))));
+}
+
+TEST_F(CommonSubexpressions, names_costly_floats_only) {
+  const Ptr<Var> e = var("e", f32);
+  const Expr exp = call(op("exp"), {x + f(1)});
+  EXPECT_TRUE(same(named(store(a, exp * exp, {i})), let(e, exp, store(a, e * e, {i}))));
+  const Stmt cheap = store(a, (x * x + x) * (x * x + x), {i});
+  EXPECT_TRUE(same(named(cheap), cheap));
+}
+
+TEST_F(CommonSubexpressions, leaves_loads_and_branches_alone) {
+  const Expr both = load(a, {i}) * load(a, {i});
+  const Stmt loads = store(b, both + both, {j});
+  EXPECT_TRUE(same(named(loads), loads));
+  const Expr exp = call(op("exp"), {x + f(1)});
+  const Stmt branches = store(b, if_then_else(i < j, exp, exp + exp), {j});
+  EXPECT_TRUE(same(named(branches), branches));
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/compact_buffers.h"
+
+#include "loopsmith/transform/testing/functions.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace testing;
+
+struct CompactBuffers : ::testing::Test {
+  Ptr<Var> n = size_var("n"), i = var("i"), j = var("j");
+  Ptr<Buffer> a = decl_buffer({n, 8}, f32, "A");
+
+  Stmt compact(Stmt body) { return compact_buffers(function({a}, body))->body; }
+  /// `old` with another shape, over the same memory.
+  static Ptr<Buffer> reshaped(const Ptr<Buffer>& old, std::vector<Expr> shape,
+                              std::vector<Expr> strides = {}) {
+    Buffer copy = *old;
+    copy.shape = std::move(shape);
+    copy.strides = std::move(strides);
+    return make(std::move(copy));
+  }
+};
+
+TEST_F(CompactBuffers, shrinks_to_what_is_used_at_a_time) {
+  const Ptr<Buffer> t = decl_buffer({n, 8}, f32, "T");
+  const Ptr<Buffer> u = reshaped(t, {4, 2});
+  const Expr row = i * 4 + j;
+  const Stmt body = for_loop(
+      i, 0, n,
+      allocated(t, for_loop(j, 0, 4, seq({store(t, f(1), {row, 5}), store(t, f(2), {row, 6})}))));
+  const Stmt expected = for_loop(
+      i, 0, n,
+      allocated(
+          u, for_loop(j, 0, 4,
+                      seq({store(u, f(1), {row - i * 4, 0}), store(u, f(2), {row - i * 4, 1})}))));
+  EXPECT_TRUE(same(compact(body), expected));
+}
+
+TEST_F(CompactBuffers, leaves_a_dimension_that_may_be_used_as_a_whole) {
+  const Ptr<Buffer> t = decl_buffer({n, 8}, f32, "T");
+  const Stmt body = allocated(t, for_loop(i, 0, n, for_loop(j, 0, 8, store(t, f(1), {i, j}))));
+  EXPECT_TRUE(same(compact(body), body));
+  const Stmt anywhere =
+      allocated(t, for_loop(i, 0, n, store(t, f(1), {cast(i32, load(a, {i, 0})), 0})));
+  const Stmt result = compact(anywhere);
+  const auto* allocate = result.as<Allocate>();
+  ASSERT_TRUE(allocate);
+  EXPECT_TRUE(same(allocate->extents[0], n));
+  EXPECT_TRUE(same(allocate->extents[1], Expr(1)));
+}
+
+TEST_F(CompactBuffers, rounds_strides_up_as_asked) {
+  const Ptr<Buffer> t = decl_buffer({4, 8}, f32, "T");
+  const Ptr<Buffer> u = reshaped(t, {4, 8}, {33, 1});
+  const auto row = make(List{.items = {Expr(0), Expr(0), Expr(32), Expr(1)}});
+  const auto nest = [&](const Ptr<Buffer>& buffer) {
+    return for_loop(i, 0, 4, for_loop(j, 0, 8, store(buffer, f(1), {i, j})));
+  };
+  Allocate allocate = *allocated(t, nest(t)).as<Allocate>();
+  allocate.annotations = {{"buffer_dim_align", make(List{.items = {row}})}};
+  EXPECT_TRUE(same(compact(make(std::move(allocate))), allocated(u, nest(u))));
+}
+
+}  // namespace
+}  // namespace loopsmith

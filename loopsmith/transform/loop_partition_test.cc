@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/loop_partition.h"
+
+#include "loopsmith/transform/testing/functions.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace testing;
+
+struct LoopPartition : ::testing::Test {
+  Ptr<Buffer> a = decl_buffer({64}, f32, "A"), b = decl_buffer({64}, f32, "B");
+  Ptr<Var> io = var("io"), ii = var("ii"), jo = var("jo"), ji = var("ji"), n = size_var("n");
+
+  Stmt partitioned(Stmt body) { return loop_partition(function({a, b}, body, {n}))->body; }
+  static Stmt set(const Ptr<Buffer>& buffer, Expr at) { return store(buffer, f(1), {at}); }
+};
+
+TEST_F(LoopPartition, cuts_off_the_part_where_the_guard_matters) {
+  const auto tile = [&](const Ptr<Var>& outer, const Ptr<Var>& inner, bool guarded) {
+    const Expr at = outer * 8 + inner;
+    return for_loop(inner, 0, 8, guarded ? if_then(at < n, set(a, at)) : set(a, at));
+  };
+  const Stmt result = partitioned(for_loop(io, 0, ceildiv(n, 8), tile(io, ii, true)));
+  const auto* parts = result.as<SeqStmt>();
+  ASSERT_TRUE(parts);
+  ASSERT_EQ(parts->seq.size(), 2);
+  EXPECT_TRUE(same(parts->seq[0], for_loop(io, 0, floordiv(n, 8), tile(io, ii, false))));
+  const auto* rest = parts->seq[1].as<For>();
+  EXPECT_TRUE(same(rest->min, floordiv(n, 8)));
+  EXPECT_TRUE(rest->body.as<For>()->body.is<IfThenElse>());
+}
+
+TEST_F(LoopPartition, cuts_off_both_borders_of_a_stencil) {
+  const auto point = [&](Expr at, bool guarded) {
+    const Expr left = load(b, {at - 1});
+    return store(a, guarded ? if_then_else(1 <= at && at < n - 1, left, f(0)) : left, {at});
+  };
+  const Stmt result = partitioned(for_loop(io, 0, 100, point(io, true)));
+  const auto* parts = result.as<SeqStmt>();
+  ASSERT_TRUE(parts);
+  ASSERT_EQ(parts->seq.size(), 3);
+  EXPECT_TRUE(same(parts->seq[0], for_loop(jo, 0, 1, point(jo, true))));
+  EXPECT_TRUE(same(parts->seq[1].as<For>()->body, point(parts->seq[1].as<For>()->loop_var, false)));
+}
+
+TEST_F(LoopPartition, tests_once_in_each_iteration_of_a_parallel_loop) {
+  const Expr at = io * 8 + ii;
+  const Stmt result = partitioned(for_loop(
+      io, 0, ceildiv(n, 8), for_loop(ii, 0, 8, if_then(at < n, set(a, at))), ForKind::parallel));
+  const auto* loop = result.as<For>();
+  ASSERT_TRUE(loop);
+  const auto* branch = loop->body.as<IfThenElse>();
+  ASSERT_TRUE(branch);
+  EXPECT_TRUE(same(branch->condition, io < floordiv(n, 8)));
+  EXPECT_TRUE(same(branch->then_case, for_loop(ii, 0, 8, set(a, at))));
+  EXPECT_TRUE(branch->else_case.as<For>()->body.is<IfThenElse>());
+}
+
+TEST_F(LoopPartition, leaves_conditions_on_memory_and_on_other_loops) {
+  const Stmt on_memory = for_loop(io, 0, 100, if_then(load(b, {io}) > f(0), set(a, io)));
+  EXPECT_TRUE(same(partitioned(on_memory), on_memory));
+  const Stmt quadratic = for_loop(io, 0, 100, if_then(io * io < n, set(a, io)));
+  EXPECT_TRUE(same(partitioned(quadratic), quadratic));
+}
+
+TEST_F(LoopPartition, leaves_loops_that_are_left_early) {
+  const Stmt loop =
+      for_loop(io, 0, 100, seq({if_then(io < n, set(a, io)), if_then(n < io, make(Break{}))}));
+  EXPECT_TRUE(same(partitioned(loop), loop));
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/lower_init.h"
+
+#include "loopsmith/transform/testing/functions.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace testing;
+
+/// A sum over rows: C[vi] += A[vi, vk].
+struct RowSum {
+  Ptr<Buffer> a = decl_buffer({8, 16}, f32, "A"), c = decl_buffer({8}, f32, "C");
+  Ptr<Var> vi = var("vi"), vk = var("vk"), i = var("i"), k = var("k");
+  std::vector<Ptr<IterVar>> axes{axis(vi, 8), axis(vk, 16, IterType::comm_reduce)};
+  Stmt init = store(c, f(0), {vi});
+  Stmt update = store(c, load(c, {vi}) + load(a, {vi, vk}), {vi});
+
+  Stmt sum(std::vector<Expr> values, Expr predicate = true) const {
+    return block(axes, values, update, init, predicate);
+  }
+  Stmt without_init(std::vector<Expr> values, Expr predicate = true) const {
+    return block(axes, values, update, nullptr, predicate);
+  }
+  /// The init at `value`, with an axis of its own.
+  Stmt init_at(Expr value, Expr predicate = true) const {
+    const Ptr<Var> v = var("vi");
+    return block({axis(v, 8)}, {value}, store(c, f(0), {v}), nullptr, predicate);
+  }
+  Ptr<PrimFunc> lowered(Stmt body) const { return lower_init(function({a, c}, body)); }
+};
+
+TEST(lower_init, puts_the_init_before_the_reduction_loop) {
+  const RowSum t;
+  const auto actual = t.lowered(for_loop(t.i, 0, 8, for_loop(t.k, 0, 16, t.sum({t.i, t.k}))));
+  // Regions of the block move to the init block, too; here there are none.
+  EXPECT_TRUE(
+      same(actual->body,
+           for_loop(t.i, 0, 8,
+                    seq({t.init_at(t.i), for_loop(t.k, 0, 16, t.without_init({t.i, t.k}))}))));
+}
+
+TEST(lower_init, copies_spatial_loops_inside_the_reduction) {
+  const RowSum t;
+  const Ptr<Var> j = var("j");
+  const auto actual =
+      t.lowered(for_loop(t.k, 0, 16, for_loop(t.i, 0, 8, t.sum({t.i, t.k}), ForKind::vectorized)));
+  EXPECT_TRUE(
+      same(actual->body,
+           seq({for_loop(j, 0, 8, t.init_at(j), ForKind::vectorized),
+                for_loop(t.k, 0, 16,
+                         for_loop(t.i, 0, 8, t.without_init({t.i, t.k}), ForKind::vectorized))})));
+}
+
+TEST(lower_init, keeps_conditions_on_spatial_loops_only) {
+  const RowSum t;
+  const Expr both = t.i < 7 && t.k < 15;
+  const auto actual = t.lowered(for_loop(t.i, 0, 8, for_loop(t.k, 0, 16, t.sum({t.i, t.k}, both))));
+  EXPECT_TRUE(
+      same(actual->body, for_loop(t.i, 0, 8,
+                                  seq({t.init_at(t.i, t.i < 7),
+                                       for_loop(t.k, 0, 16, t.without_init({t.i, t.k}, both))}))));
+}
+
+TEST(lower_init, guards_the_init_where_one_loop_drives_both_kinds_of_axes) {
+  const RowSum t;
+  const Ptr<Var> fused = var("fused");
+  const std::vector<Expr> values{floordiv(fused, 16), floormod(fused, 16)};
+  const auto actual = t.lowered(for_loop(fused, 0, 128, t.sum(values)));
+  EXPECT_TRUE(same(
+      actual->body,
+      for_loop(fused, 0, 128, block(t.axes, values, seq({if_then(t.vk == 0, t.init), t.update})))));
+}
+
+TEST(lower_init, guards_the_init_where_more_than_the_block_is_in_the_loop) {
+  const RowSum t;
+  const Stmt other = store(t.a, f(1), {0, t.k});
+  const auto actual =
+      t.lowered(for_loop(t.k, 0, 16, seq({other, for_loop(t.i, 0, 8, t.sum({t.i, t.k}))})));
+  EXPECT_TRUE(
+      same(actual->body,
+           for_loop(t.k, 0, 16,
+                    seq({other, for_loop(t.i, 0, 8,
+                                         block(t.axes, {t.i, t.k},
+                                               seq({if_then(t.vk == 0, t.init), t.update})))}))));
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/simplify.h"
+
+#include "loopsmith/transform/testing/functions.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace testing;
+
+struct Simplify : ::testing::Test {
+  Ptr<Buffer> a = decl_buffer({64}, f32, "A");
+  Ptr<Var> i = var("i"), u = var("u"), n = var("n");
+
+  Stmt simplified(Stmt body) { return simplify(function({a}, body, {n}))->body; }
+};
+
+TEST_F(Simplify, drops_conditions_that_loops_decide) {
+  EXPECT_TRUE(same(simplified(for_loop(i, 0, 4, if_then(i < 5, store(a, f(1), {i})))),
+                   for_loop(i, 0, 4, store(a, f(1), {i}))));
+  EXPECT_TRUE(same(simplified(for_loop(i, 0, 4, if_then(i > 5, store(a, f(1), {i})))), no_op()));
+}
+
+TEST_F(Simplify, uses_conditions_around) {
+  const Stmt once = store(a, f(1), {i});
+  EXPECT_TRUE(same(simplified(for_loop(i, 0, 64, if_then(i < n, if_then(i < n, once)))),
+                   for_loop(i, 0, 64, if_then(i < n, once))));
+}
+
+TEST_F(Simplify, puts_the_value_of_a_unit_loop_in_place) {
+  EXPECT_TRUE(same(simplified(for_loop(u, 3, 1, for_loop(i, 0, 4, store(a, f(1), {i + u})))),
+                   for_loop(i, 0, 4, store(a, f(1), {i + 3}))));
+}
+
+TEST_F(Simplify, keeps_a_unit_loop_that_is_left_by_a_break) {
+  const Stmt loop = for_loop(u, 3, 1, seq({store(a, f(1), {u}), make(Break{})}));
+  EXPECT_TRUE(simplified(loop).is<For>());
+}
+
+TEST_F(Simplify, drops_empty_loops_and_branches) {
+  EXPECT_TRUE(same(simplified(for_loop(i, 0, 0, store(a, f(1), {i}))), no_op()));
+  EXPECT_TRUE(same(simplified(for_loop(i, 0, 9, no_op())), no_op()));
+  EXPECT_TRUE(same(simplified(if_then(n < 3, no_op(), store(a, f(1), {0}))),
+                   if_then(2 < n, store(a, f(1), {0}))));
+}
+
+TEST_F(Simplify, puts_names_of_constants_and_variables_in_place) {
+  const Ptr<Var> x = var("x");
+  EXPECT_TRUE(same(simplified(make(LetStmt{.value = n, .var = x, .body = store(a, f(1), {x + x})})),
+                   store(a, f(1), {n * 2})));
+}
+
+TEST_F(Simplify, drops_assertions_that_hold) {
+  const auto asserted = [&](Expr condition) {
+    return make(AssertStmt{
+        .condition = condition, .message = string_imm("no"), .body = store(a, f(1), {0})});
+  };
+  EXPECT_TRUE(
+      same(simplified(for_loop(i, 0, 4, asserted(i < 4))), for_loop(i, 0, 4, store(a, f(1), {0}))));
+  EXPECT_TRUE(simplified(asserted(n < 4)).is<AssertStmt>());
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/unroll_loops.h"
+
+#include "loopsmith/transform/testing/functions.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace testing;
+
+struct UnrollLoops : ::testing::Test {
+  Ptr<Buffer> a = decl_buffer({64}, f32, "A");
+  Ptr<Var> i = var("i"), j = var("j"), n = size_var("n");
+
+  Ptr<PrimFunc> func(Stmt body) { return function({a}, body, {n}); }
+  Stmt unrolled(Stmt body) { return unroll_loops(func(body))->body; }
+  Stmt set(Expr at) { return store(a, f(1), {at}); }
+};
+
+TEST_F(UnrollLoops, copies_the_body_for_each_iteration) {
+  EXPECT_TRUE(same(unrolled(for_loop(i, 3, 3, set(i * 2), ForKind::unrolled)),
+                   seq({set(6), set(8), set(10)})));
+  EXPECT_TRUE(same(unrolled(for_loop(j, 0, n, for_loop(i, 0, 2, set(j + i), ForKind::unrolled))),
+                   for_loop(j, 0, n, seq({set(j), set(j + 1)}))));
+}
+
+TEST_F(UnrollLoops, gives_each_copy_its_own_definitions) {
+  const Ptr<Var> k = var("k");
+  const auto actual =
+      unroll_loops(func(for_loop(i, 0, 2, for_loop(j, 0, n, set(j)), ForKind::unrolled)));
+  EXPECT_TRUE(same(actual->body, seq({for_loop(j, 0, n, set(j)), for_loop(k, 0, n, set(k))})));
+}
+
+TEST_F(UnrollLoops, decides_conditions_that_became_constant) {
+  EXPECT_TRUE(same(unrolled(for_loop(i, 0, 3, if_then(i < 2, set(i)), ForKind::unrolled)),
+                   seq({set(0), set(1)})));
+}
+
+TEST_F(UnrollLoops, unrolls_small_loops_under_a_pragma) {
+  const auto pragma = [&](int steps, Stmt body) {
+    return make(AttrStmt{.attr_key = "pragma_auto_unroll_max_step", .value = steps, .body = body});
+  };
+  const Stmt loop = for_loop(i, 0, 4, set(i));
+  EXPECT_TRUE(same(unrolled(pragma(4, loop)), seq({set(0), set(1), set(2), set(3)})));
+  EXPECT_TRUE(same(unrolled(pragma(3, loop)), loop));
+}
+
+TEST_F(UnrollLoops, refuses_a_symbolic_extent) {
+  EXPECT_EQ(error_of([&] { unrolled(for_loop(i, 0, n, set(i), ForKind::unrolled)); }),
+            "unroll: loop i has no constant extent\n"
+            "  hint: split it by a constant, unroll the inner loop");
+}
+
+TEST_F(UnrollLoops, refuses_a_loop_that_is_left_early) {
+  const Stmt body = seq({set(i), if_then(n < i, make(Break{}))});
+  EXPECT_EQ(error_of([&] { unrolled(for_loop(i, 0, 4, body, ForKind::unrolled)); }),
+            "unroll: loop i has a break or a continue\n"
+            "  hint: leave the loop serial, or replace break and continue by a condition");
+}
+
+TEST_F(UnrollLoops, refuses_to_explode) {
+  const Stmt loop =
+      for_loop(i, 0, 1000, for_loop(j, 0, 1000, set(j), ForKind::unrolled), ForKind::unrolled);
+  EXPECT_EQ(error_of([&] { unrolled(loop); }),
+            "unroll: 1000 copies of the 1000 statements of loop i are more than 65536 statements\n"
+            "  hint: split the loop, unroll the inner one");
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/vectorize_loops.h"
+
+#include "loopsmith/transform/testing/functions.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace testing;
+
+struct VectorizeLoops : ::testing::Test {
+  Ptr<Buffer> a = decl_buffer({64}, f32, "A"), b = decl_buffer({64}, f32, "B");
+  Ptr<Var> i = var("i"), j = var("j"), n = size_var("n"), x = var("x", f32);
+  Expr lanes = ramp(0, 1, 8);
+
+  Stmt vectorized(Stmt body, Expr extent = 8, Expr min = 0) {
+    const Stmt loop = for_loop(i, min, extent, body, ForKind::vectorized);
+    return vectorize_loops(function({a, b}, loop, {n, x}), 512)->body;
+  }
+  static Expr masked_load(const Ptr<Buffer>& buffer, Expr index, Expr mask) {
+    return make(BufferLoad{.buffer = buffer, .indices = {index}, .predicate = mask});
+  }
+  static Stmt masked_store(const Ptr<Buffer>& buffer, Expr value, Expr index, Expr mask) {
+    return make(
+        BufferStore{.buffer = buffer, .value = value, .indices = {index}, .predicate = mask});
+  }
+  static Expr splat(Expr value) { return broadcast(value, 8); }
+};
+
+TEST_F(VectorizeLoops, makes_ramps_of_indices_and_broadcasts_of_scalars) {
+  EXPECT_TRUE(same(vectorized(store(b, load(a, {i + 3}) * x, {i})),
+                   store(b, load(a, {ramp(3, 1, 8)}) * splat(x), {lanes})));
+  EXPECT_TRUE(same(vectorized(store(b, load(a, {n}), {i * 2}), 8, 4),
+                   store(b, splat(load(a, {n})), {ramp(8, 2, 8)})));
+}
+
+TEST_F(VectorizeLoops, makes_masks_of_guards) {
+  const Expr mask = lanes < splat(n);
+  EXPECT_TRUE(same(vectorized(if_then(i < n, store(b, load(a, {i}), {i}))),
+                   masked_store(b, masked_load(a, lanes, mask), lanes, mask)));
+}
+
+TEST_F(VectorizeLoops, asks_whether_any_lane_works_before_it_loads_for_all) {
+  const Expr mask = lanes < splat(n);
+  EXPECT_TRUE(same(vectorized(if_then(i < n, store(b, load(a, {n - 1}), {i}))),
+                   if_then(0 < n, masked_store(b, splat(load(a, {n - 1})), lanes, mask))));
+}
+
+TEST_F(VectorizeLoops, evaluates_a_condition_on_memory_once) {
+  const Stmt result =
+      vectorized(if_then(load(a, {i}) > f(0), store(a, f(1), {i}), store(a, f(2), {i})));
+  const auto* let = result.as<LetStmt>();
+  ASSERT_TRUE(let);
+  EXPECT_TRUE(same(let->value, load(a, {lanes}) > splat(f(0))));
+  const Expr mask = let->var;
+  EXPECT_TRUE(same(let->body, seq({masked_store(a, splat(f(1)), lanes, mask),
+                                   masked_store(a, splat(f(2)), lanes, !mask)})));
+}
+
+TEST_F(VectorizeLoops, loads_both_values_of_a_choice_under_masks) {
+  const Expr choice = if_then_else(0 < i, load(a, {i - 1}), f(0));
+  const Expr mask = splat(0) < lanes;
+  EXPECT_TRUE(same(vectorized(store(b, choice, {i})),
+                   store(b,
+                         make(Select{.condition = mask,
+                                     .true_value = masked_load(a, ramp(-1, 1, 8), mask),
+                                     .false_value = splat(f(0))}),
+                         {lanes})));
+}
+
+TEST_F(VectorizeLoops, keeps_loops_inside_serial) {
+  const Stmt update = store(b, load(b, {i}) + load(a, {j}), {i});
+  EXPECT_TRUE(same(vectorized(for_loop(j, 0, n, update)),
+                   for_loop(j, 0, n, store(b, load(b, {lanes}) + splat(load(a, {j})), {lanes}))));
+}
+
+TEST_F(VectorizeLoops, reduces_lanes_that_go_into_one_element) {
+  const Expr sum = call(f32, op("vector_reduce_add"), {load(a, {lanes})});
+  EXPECT_TRUE(same(vectorized(store(b, load(b, {n}) + load(a, {i}), {n})),
+                   store(b, load(b, {n}) + sum, {n})));
+  const Expr mask = lanes < splat(n);
+  const Expr value = make(Select{.condition = mask,
+                                 .true_value = masked_load(a, lanes, mask),
+                                 .false_value = splat(-infinity(f32))});
+  EXPECT_TRUE(same(vectorized(if_then(i < n, store(b, max(load(b, {0}), load(a, {i})), {0}))),
+                   store(b, max(load(b, {0}), call(f32, op("vector_reduce_max"), {value})), {0})));
+}
+
+TEST_F(VectorizeLoops, does_lane_by_lane_what_has_no_form_for_vectors) {
+  const Stmt call_it = make(Evaluate{.value = call(i32, op("call_extern"), {string_imm("f"), i})});
+  EXPECT_TRUE(same(vectorized(seq({store(b, load(a, {i}), {i}), call_it})),
+                   seq({store(b, load(a, {lanes}), {lanes}), for_loop(i, 0, 8, call_it)})));
+  const Stmt last_wins = store(b, load(a, {i}), {0});
+  EXPECT_TRUE(same(vectorized(last_wins), for_loop(i, 0, 8, last_wins)));
+  const Stmt leaves = seq({store(b, f(0), {i}), if_then(load(a, {i}) > f(0), make(Break{}))});
+  EXPECT_TRUE(same(vectorized(leaves), for_loop(i, 0, 8, leaves)));
+}
+
+TEST_F(VectorizeLoops, vectorizes_the_inner_of_two_loops) {
+  const Stmt inner =
+      for_loop(j, 0, 8, store(b, load(a, {i * 8 + j}), {i * 8 + j}), ForKind::vectorized);
+  const Expr at = ramp(i * 8, 1, 8);
+  EXPECT_TRUE(same(vectorized(inner), for_loop(i, 0, 8, store(b, load(a, {at}), {at}))));
+}
+
+TEST_F(VectorizeLoops, gives_each_lane_its_own_memory) {
+  const Ptr<Buffer> t = decl_buffer({2}, f32, "T");
+  Buffer wide = *t;
+  wide.shape = {16};
+  const Ptr<Buffer> u = make(std::move(wide));
+  EXPECT_TRUE(same(
+      vectorized(allocated(t, seq({store(t, load(a, {i}), {1}), store(b, load(t, {1}), {i})}))),
+      allocated(u, seq({store(u, load(a, {lanes}), {ramp(8, 1, 8)}),
+                        store(b, load(u, {ramp(8, 1, 8)}), {lanes})}))));
+}
+
+TEST_F(VectorizeLoops, widens_names) {
+  const Ptr<Var> y = var("y", f32), wide = var("y", f32.with_lanes(8));
+  const auto let = [](const Ptr<Var>& v, Expr value, Stmt body) {
+    return make(LetStmt{.value = value, .var = v, .body = body});
+  };
+  EXPECT_TRUE(same(vectorized(let(y, load(a, {i}), store(b, y * y, {i}))),
+                   let(wide, load(a, {lanes}), store(b, wide * wide, {lanes}))));
+}
+
+TEST_F(VectorizeLoops, cuts_long_loops_into_vectors) {
+  const Ptr<Var> chunk = var("chunk");
+  const auto copy = [&](Expr at) { return store(b, load(a, {at}), {at}); };
+  // 70 iterations of 32 bits: four vectors of 512 bits and a shorter one.
+  EXPECT_TRUE(
+      same(vectorized(copy(i), 70),
+           seq({for_loop(chunk, 0, 4, copy(ramp(chunk * 16, 1, 16))), copy(ramp(64, 1, 6))})));
+  const Expr rest = ramp(floordiv(n, 16) * 16, 1, 16);
+  const Expr mask = rest < broadcast(n, 16);
+  EXPECT_TRUE(same(vectorized(copy(i), n),
+                   seq({for_loop(chunk, 0, floordiv(n, 16), copy(ramp(chunk * 16, 1, 16))),
+                        masked_store(b, masked_load(a, rest, mask), rest, mask)})));
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -23,6 +23,12 @@ Expr maximum(const Expr& a, const Expr& b) {
   return max(a, b);
 }
 
+/// A division of points; by a constant 0, of which nothing is known, it stays open.
+template <Expr (*divide)(const Expr&, const Expr&)>
+Expr quotient(const Expr& a, const Expr& b) {
+  return is_const_int(b, 0) ? Expr() : divide(a, b);
+}
+
 IntSet sum(const IntSet& a, const IntSet& b) {
   return {both(a.min_value(), b.min_value(), operator+),
           both(a.max_value(), b.max_value(), operator+)};
@@ -44,39 +50,40 @@ class Evaluation {
   IntSet evaluate(const Expr& expr) {
     if (expr.is<Var>()) return variable(expr);
     if (const auto* node = expr.as<Add>()) {
-      return of_operands(expr, *node, [](const IntSet& a, const IntSet& b) { return sum(a, b); });
+      return of_operands(expr, *node, operator+,
+                         [](const IntSet& a, const IntSet& b) { return sum(a, b); });
     }
     if (const auto* node = expr.as<Sub>()) {
-      return of_operands(expr, *node, [](const IntSet& a, const IntSet& b) {
+      return of_operands(expr, *node, operator-, [](const IntSet& a, const IntSet& b) {
         return IntSet{both(a.min_value(), b.max_value(), operator-),
                       both(a.max_value(), b.min_value(), operator-)};
       });
     }
     if (const auto* node = expr.as<Mul>()) {
-      return of_operands(expr, *node, [&](const IntSet& a, const IntSet& b) {
+      return of_operands(expr, *node, operator*, [&](const IntSet& a, const IntSet& b) {
         return b.is_single_point()   ? scaled(a, b.min_value())
                : a.is_single_point() ? scaled(b, a.min_value())
                                      : product(a, b);
       });
     }
     if (const auto* node = expr.as<FloorDiv>()) {
-      return of_operands(expr, *node,
+      return of_operands(expr, *node, quotient<floordiv>,
                          [&](const IntSet& a, const IntSet& b) { return divided(a, b, floordiv); });
     }
     if (const auto* node = expr.as<Div>()) {
-      return of_operands(expr, *node,
+      return of_operands(expr, *node, quotient<truncdiv>,
                          [&](const IntSet& a, const IntSet& b) { return divided(a, b, truncdiv); });
     }
     if (const auto* node = expr.as<FloorMod>()) {
-      return of_operands(expr, *node,
+      return of_operands(expr, *node, quotient<floormod>,
                          [&](const IntSet& a, const IntSet& b) { return reduced(a, b); });
     }
     if (const auto* node = expr.as<Mod>()) {
-      return of_operands(expr, *node,
+      return of_operands(expr, *node, quotient<truncmod>,
                          [&](const IntSet& a, const IntSet& b) { return trunc_reduced(a, b); });
     }
     if (const auto* node = expr.as<Min>()) {
-      return of_operands(expr, *node, [](const IntSet& a, const IntSet& b) {
+      return of_operands(expr, *node, minimum, [](const IntSet& a, const IntSet& b) {
         // One open lower end opens that of the result; one upper end bounds it.
         return IntSet{both(a.min_value(), b.min_value(), minimum),
                       a.has_upper_bound() && b.has_upper_bound() ? min(a.max_value(), b.max_value())
@@ -85,7 +92,7 @@ class Evaluation {
       });
     }
     if (const auto* node = expr.as<Max>()) {
-      return of_operands(expr, *node, [](const IntSet& a, const IntSet& b) {
+      return of_operands(expr, *node, maximum, [](const IntSet& a, const IntSet& b) {
         return IntSet{a.has_lower_bound() && b.has_lower_bound() ? max(a.min_value(), b.min_value())
                       : a.has_lower_bound()                      ? a.min_value()
                                                                  : b.min_value(),
@@ -130,16 +137,18 @@ class Evaluation {
   }
 
   template <class Node, class Combine>
-  IntSet of_operands(const Expr& expr, const Node& node, Combine combine) {
+  IntSet of_operands(const Expr& expr, const Node& node, Expr (*rebuild)(const Expr&, const Expr&),
+                     Combine combine) {
     const IntSet a = (*this)(node.a);
     const IntSet b = (*this)(node.b);
     if (a.is_nothing() || b.is_nothing()) return IntSet::nothing();
     // What no variable of the domains reaches stays as it was written.
     if (is_itself(a, node.a) && is_itself(b, node.b)) return IntSet::single_point(expr);
-    IntSet result = combine(a, b);
-    const bool are_points = a.is_single_point() && b.is_single_point();
-    return are_points && result.has_lower_bound() ? IntSet::single_point(result.min_value())
-                                                  : result;
+    if (a.is_single_point() && b.is_single_point()) {
+      const Expr value = rebuild(a.min_value(), b.min_value());
+      return value.defined() ? IntSet::single_point(value) : IntSet();
+    }
+    return combine(a, b);
   }
 
   static bool is_itself(const IntSet& set, const Expr& expr) {

@@ -37,7 +37,7 @@ TEST(limits, deep_conditions_simplify) {
   const Expr x = var("x");
   Expr all = x < 5;
   Expr any = x < 5;
-  for (int i = 0; i < depth / 10; ++i) {
+  for (int i = 0; i < depth / 25; ++i) {
     all = all && var("v") + i < x;
     any = any || x == Expr(var("v")) * i;
   }

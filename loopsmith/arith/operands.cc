@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simplifying operands first: what the two simplifiers have in common.
+#include <algorithm>
+
 #include "loopsmith/arith/simplifier.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/support/deep_call.h"
 
 namespace loopsmith::arith {
@@ -129,22 +132,60 @@ Term Simplifier::simplify_call(Term term, Recurse recurse) {
   return decide(terms_.with_arguments(term, arguments));
 }
 
+/// What is known by its identity only: a call with an effect, a masked load, a let. Its operands
+/// are simplified in a copy.
 Term Simplifier::simplify_other(Term term, Recurse recurse) {
   const Expr expr = terms_.to_expr(term);
-  if (const auto* call = expr.as<Call>()) {
-    // A call with an effect: its arguments are simplified, and it is not moved or repeated.
-    Call changed = *call;
-    bool is_changed = false;
-    for (Expr& argument : changed.args) {
-      const Term before = terms_.read(argument);
-      const Term after = (this->*recurse)(before);
-      if (after == before) continue;
-      argument = terms_.to_expr(after);
-      is_changed = true;
-    }
-    return is_changed ? terms_.read(make(std::move(changed))) : term;
+  if (const auto* let = expr.as<Let>()) return simplify_let(*let, recurse);
+  const NodeInfo& info = node_info(*expr.get());
+  const auto binds = [](const FieldInfo& field) { return field.role == Role::binds; };
+  if (std::ranges::any_of(info.fields, binds)) return term;
+
+  Expr copy(static_cast<const ExprBase*>(info.clone(*expr.get())));
+  Object& node = const_cast<ExprBase&>(*copy.get());  // Nobody else holds it yet.
+  bool is_changed = false;
+  const auto simplify_operand = [&](Ref& ref) {
+    const Expr operand = Expr::from(ref);
+    if (!operand.defined() || operand.is<StringImm>()) return;
+    const Term before = terms_.read(operand);
+    const Term after = (this->*recurse)(before);
+    if (after == before) return;
+    ref = terms_.to_expr(after);
+    is_changed = true;
+  };
+  for (const FieldInfo& field : info.fields) {
+    if (field.type == FieldType::ref) simplify_operand(field.ref(node));
+    if (field.type == FieldType::refs) std::ranges::for_each(field.refs(node), simplify_operand);
   }
-  return term;
+  if (!is_changed) return term;
+  info.settle(node);
+  return terms_.read(copy);
+}
+
+/// A variable for a constant or another variable goes; any other lends its bounds.
+Term Simplifier::simplify_let(const Let& let, Recurse recurse) {
+  const Term variable = terms_.read(let.var);
+  const Term value = (this->*recurse)(terms_.read(let.value));
+  const Kind kind = terms_[value].kind;
+  const bool is_simple = kind == Kind::constant || kind == Kind::variable || kind == Kind::real;
+  const Facts::Mark mark = knowledge_.facts.mark();
+  knowledge_.facts.change(variable, [&](Fact& fact) {
+    if (is_simple) fact.value = value;
+    fact.bound = knowledge_.bound(value);
+    fact.modular = knowledge_.modular(value);
+  });
+  const Term body = (this->*recurse)(terms_.read(let.body));
+  knowledge_.facts.restore(mark);
+  const Expr result = terms_.to_expr(body);
+  if (!terms_[value].has_effect && (is_simple || !uses_variable(result, let.var))) return body;
+  const Expr simple_value = terms_.to_expr(value);
+  if (simple_value.same_as(let.value) && result.same_as(let.body)) {
+    return terms_.read(Expr(static_cast<const ExprBase*>(&let)));
+  }
+  Let copy = let;
+  copy.value = simple_value;
+  copy.body = result;
+  return terms_.read(make(std::move(copy)));
 }
 
 Term Simplifier::presentable(Term term) {

@@ -53,7 +53,8 @@ Term Simplifier::rewrite(Term term) {
   if (kind == Kind::constant || kind == Kind::real) return term;
   const std::uint32_t epoch = knowledge_.facts.epoch();
   if (const Term* known = rewritten_.find(term, epoch)) return *known;
-  rewritten_.set(term, epoch, term);  // A value that leads back to its variable ends here.
+  // A value that leads back to its variable ends here. (Not so others: `combine` looks them up.)
+  if (kind == Kind::variable) rewritten_.set(term, epoch, term);
   const Term result = deep_call([&] { return simplify_operands(term, &Simplifier::rewrite); });
   rewritten_.set(term, epoch, result);
   rewritten_.set(result, epoch, result);

@@ -74,6 +74,7 @@ class Simplifier {
   Term simplify_call(Term term, Recurse recurse);
   Term simplify_cast(const TermNode& node, Recurse recurse);
   Term simplify_other(Term term, Recurse recurse);
+  Term simplify_let(const Let& let, Recurse recurse);
 
   // What the facts decide: decide.cc.
   Term decide(Term term);

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The normal forms that users of the simplifiers rely on.
+#include <gtest/gtest.h>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/show_test.h"
+#include "loopsmith/ir/buffer.h"
+#include "loopsmith/ir/operators.h"
+
+namespace loopsmith {
+namespace {
+
+using testing::show;
+
+struct Forms : ::testing::Test {
+  Expr x = var("x"), y = var("y"), z = var("z"), n = size_var("n");
+  Analyzer analyzer;
+
+  void bound(const Expr& variable, int min, int extent) {
+    analyzer.bind(Ptr<Var>::from(variable), range(min, extent));
+  }
+  std::string rewritten(const Expr& e) { return show(analyzer.rewrite_simplify(e)); }
+  std::string canonical(const Expr& e) { return show(analyzer.canonical_simplify(e)); }
+  std::string simple(const Expr& e) { return show(analyzer.simplify(e)); }
+};
+
+TEST_F(Forms, constants_come_last) {
+  EXPECT_EQ(rewritten(3 + x), "(x + 3)");
+  EXPECT_EQ(rewritten(x - 3), "(x + -3)");
+  EXPECT_EQ(rewritten(2 * x), "(x * 2)");
+  EXPECT_EQ(rewritten((x + 3) + y + 4), "((x + y) + 7)");
+  EXPECT_EQ(simple(x + y - 3), "((x + y) - 3)");
+  EXPECT_EQ(simple(5 - x), "(5 - x)");
+  EXPECT_EQ(simple(-x), "(x * -1)");
+}
+
+TEST_F(Forms, quotients_and_remainders_join) {
+  EXPECT_EQ(rewritten(floordiv(x, 8) * 8 + floormod(x, 8)), "x");
+  EXPECT_EQ(rewritten(x - floordiv(x, 8) * 8), "(x % 8)");
+  EXPECT_EQ(canonical(floordiv(x, 32) * 4 + floordiv(floormod(x, 32), 8)), "(x // 8)");
+  EXPECT_EQ(canonical(floormod(floordiv(x, 4), 8) * 4 + floormod(x, 4)), "(x % 32)");
+  EXPECT_EQ(canonical(truncdiv(x, 8) * 8 + truncmod(x, 8)), "x");
+  EXPECT_EQ(canonical(x - truncdiv(x, 8) * 8), "(x %t 8)");
+}
+
+TEST_F(Forms, digits_that_cannot_reach_the_divisor_go) {
+  bound(x, -100, 200);  // Terms are written in the order in which the analyzer met them.
+  bound(y, 0, 8);
+  EXPECT_EQ(simple(floordiv(x * 8 + y, 8)), "x");
+  EXPECT_EQ(simple(floormod(x * 8 + y, 8)), "y");
+  EXPECT_EQ(simple(floordiv(x * 8 + y, 32)), "(x // 4)");
+  EXPECT_EQ(simple(floormod(x * 8 + y, 32)), "(((x % 4) * 8) + y)");
+  EXPECT_EQ(simple(floordiv(floordiv(x, 3), 5)), "(x // 15)");
+  EXPECT_EQ(simple(floordiv(x * 64 + z * 16 + y, 16)), "((x * 4) + z)");
+}
+
+TEST_F(Forms, symbolic_sizes_cancel) {
+  EXPECT_EQ(simple(floordiv(x * n + y, n) - floordiv(y, n)), "x");
+  EXPECT_EQ(simple(floormod(x * n + y, n)), "(y % n)");
+  EXPECT_EQ(simple((x + 1) * n - x * n), "n");
+}
+
+TEST_F(Forms, comparisons_lose_what_both_sides_have) {
+  EXPECT_EQ(simple(x * 4 + y < z + y + 3), "((x * 4) < (z + 3))");
+  EXPECT_EQ(simple(x * 4 < y * 4 + 3), "(x <= y)");
+  EXPECT_EQ(simple(x + 3 > 7), "(4 < x)");
+  EXPECT_EQ(simple(x * 4 >= 9), "(2 < x)");
+  EXPECT_EQ(simple(floordiv(x, 4) < 3), "(x < 12)");
+  EXPECT_EQ(simple(x * 4 == y * 8 + 2), "0");
+}
+
+TEST_F(Forms, conditions_join) {
+  EXPECT_EQ(simple(x < 5 && x < 9), "(x < 5)");
+  EXPECT_EQ(simple(x < 9 && x < 5), "(x < 5)");
+  EXPECT_EQ(simple(!(x < 5) && x < 5), "0");
+  EXPECT_EQ(simple(x < y || y <= x), "1");
+  EXPECT_EQ(rewritten(floordiv(x, 4) == 3 && floormod(x, 4) == 1), "(x == 13)");
+}
+
+TEST_F(Forms, choices_know_their_condition) {
+  EXPECT_EQ(simple(select(x < 5, min(x, 9), y)), "Select((x < 5), x, y)");
+  EXPECT_EQ(simple(if_then_else(x >= 5, max(x, 2), y)), "if_then_else((4 < x), x, y)");
+  EXPECT_EQ(simple(select(x < y, x, y)), "Min(x, y)");
+  EXPECT_EQ(simple(likely(x < x + 1)), "1");
+}
+
+TEST_F(Forms, bits_become_arithmetic) {
+  EXPECT_EQ(simple(x << 3), "(x * 8)");
+  EXPECT_EQ(simple(x >> 3), "(x // 8)");
+  EXPECT_EQ(simple(x & 7), "(x % 8)");
+}
+
+TEST_F(Forms, vectors_keep_their_ramps) {
+  const Expr ramp = make(Ramp{.base = x, .stride = 1, .lanes = 4});
+  EXPECT_EQ(rewritten(ramp + broadcast(y, 4)), "Ramp((x + y), 1)");
+  EXPECT_EQ(rewritten(ramp * 4 + 2), "Ramp(((x * 4) + 2), 4)");
+  bound(z, 0, 16);
+  const Expr aligned = make(Ramp{.base = z * 4, .stride = 1, .lanes = 4});
+  EXPECT_EQ(rewritten(floordiv(aligned, 4)), "Broadcast(z)");
+  EXPECT_EQ(rewritten(floormod(aligned, 4)), "Ramp(0, 1)");
+  EXPECT_EQ(rewritten(aligned < 64), "Broadcast(1)");
+}
+
+TEST_F(Forms, narrow_types_wrap) {
+  const Expr a = var("a", u8);
+  const Expr b = var("b", u8);
+  EXPECT_EQ(simple(a + b - b), "a");
+  EXPECT_EQ(simple(a + int_imm(u8, 1) < b + int_imm(u8, 1)), "((a + 1) < (b + 1))");
+  EXPECT_FALSE(analyzer.can_prove(a < a + int_imm(u8, 1)));
+  EXPECT_TRUE(analyzer.can_prove(x < x + 1));
+}
+
+TEST_F(Forms, floats_change_only_where_it_is_exact) {
+  const Expr f = var("f", f32);
+  EXPECT_EQ(simple(f - f), "(f - f)");
+  EXPECT_EQ(simple(min(f, f)), "f");
+  EXPECT_EQ(simple(!(f < f)), "Not((f < f))");
+}
+
+TEST_F(Forms, lets_of_constants_go) {
+  const auto v = var("v");
+  EXPECT_EQ(simple(make(Let{.value = x - x + 2, .var = v, .body = Expr(v) * y})), "(y * 2)");
+  EXPECT_EQ(
+      simple(make(Let{.value = floormod(x, 8), .var = v, .body = floordiv(Expr(v) + y * 8, 8)})),
+      "y");
+}
+
+TEST_F(Forms, calls_with_effects_stay) {
+  const Expr call = loopsmith::call(i32, op("call_extern"), {string_imm("f"), x + 0 * y + 1 - 1});
+  EXPECT_EQ(simple(call - call), "(call_extern(StringImm(), x) - call_extern(StringImm(), x))");
+}
+
+TEST_F(Forms, a_second_binding_to_another_value_is_a_bug) {
+  const auto v = var("v");
+  analyzer.bind(v, x);
+  EXPECT_THROW(analyzer.bind(v, y), InternalError);
+  analyzer.bind(v, y, /*override=*/true);
+  EXPECT_EQ(simple(Expr(v) + 1), "(y + 1)");
+}
+
+TEST_F(Forms, conditions_on_memory_teach_nothing) {
+  const auto A = decl_buffer({16}, i32, "A");
+  const Expr load = make(BufferLoad{.buffer = A, .indices = {x}});
+  const ConstraintScope scope = analyzer.constraint_scope(load < 5 && y < 5);
+  EXPECT_TRUE(analyzer.can_prove(y < 6));
+  EXPECT_FALSE(analyzer.can_prove(load < 6));
+  EXPECT_EQ(simple(select(load < 5, min(load, 7), 0)), simple(select(load < 5, load, 0)));
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -34,6 +34,11 @@ void extend(nanobind::class_<Handle<T>>&) {}
 void extend(nanobind::class_<Handle<PrimFunc>>& type);
 void extend(nanobind::class_<Handle<IRModule>>& type);
 void extend(nanobind::class_<Handle<Buffer>>& type);
+void extend(nanobind::class_<Handle<Tensor>>& type);
+void extend(nanobind::class_<Handle<PlaceholderOp>>& type);
+void extend(nanobind::class_<Handle<ComputeOp>>& type);
+void extend(nanobind::class_<Handle<ScanOp>>& type);
+void extend(nanobind::class_<Handle<ExternOp>>& type);
 
 /// `text` for as long as Python runs: classes and functions keep signatures by their address.
 const char* kept(std::string text);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles tensor programs into fast native kernels, under a schedule that one can see."""
 
-from . import ir, tir
+from . import ir, te, tir
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
 from .driver import PassRecord, build, lower
@@ -47,6 +47,7 @@ __all__ = [
     "lower",
     "structural_equal",
     "structural_hash",
+    "te",
     "tir",
     "zeros",
 ]

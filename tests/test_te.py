@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor expressions as users write them, and what they are told when they err."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import te, tir
+
+
+def row_sums() -> tuple[te.Tensor, te.Tensor]:
+    n = te.size_var("n")
+    a = te.placeholder((n, 64), name="A")
+    k = te.reduce_axis((0, 64), name="k")
+    return a, te.compute((n,), lambda i: te.sum(a[i, k], axis=k), name="B")
+
+
+def body_of(func: tir.PrimFunc) -> str:
+    """The script inside the root block, without its indentation."""
+    text = str(func).split('# with T.block("root"):\n', 1)[1]
+    return inspect.cleandoc("\n" + text)
+
+
+def refusal(kind: type[Exception], action: Callable[[], Any]) -> ls.UserError:
+    with pytest.raises(kind) as error:
+        action()
+    assert isinstance(error.value, ls.UserError)
+    return error.value
+
+
+# ---- Tensors ----
+
+
+def test_a_placeholder_has_shape_type_and_name() -> None:
+    n = te.var("n")
+    a = te.placeholder((n, 4), "float16", name="A")
+    assert (a.name, a.dtype, a.ndim, a.value_index) == ("A", "float16", 2, 0)
+    assert a.shape[0] is n
+    assert repr(a) == "Tensor(shape=[n, 4], op.name=A)"
+    assert te.placeholder(4).dtype == "float32"
+    assert te.placeholder((2.0, np.int64(3))).ndim == 2
+
+
+def test_a_shape_holds_whole_sizes() -> None:
+    error = refusal(TypeError, lambda: te.placeholder((2.5,), name="A"))
+    assert error.problem == "the shape has the extent 2.5, which is not a whole number"
+    error = refusal(IndexError, lambda: te.placeholder((4, -1), name="A"))
+    assert error.problem == "placeholder A: dimension 1 of the shape is -1, negative"
+    error = refusal(IndexError, lambda: te.placeholder((1 << 40, 1 << 40), name="A"))
+    assert error.problem == "placeholder A: the shape overflows, it has more than 2^63 bytes"
+    error = refusal(TypeError, lambda: te.placeholder((te.var("x", "float32"),), name="A"))
+    assert error.problem.startswith("placeholder A: dimension 0 of the shape is float32")
+
+
+def test_a_tensor_is_indexed_in_three_ways() -> None:
+    a = te.placeholder((4, 8), name="A")
+    i = te.var("i")
+    for element in (a(i, 1), a[i, 1], a[i][1]):
+        assert isinstance(element, tir.ProducerLoad)
+        assert element.indices[0] is i
+    k = te.reduce_axis((0, 4))
+    assert a[k, 0].indices[0] is k.var
+
+
+def test_a_tensor_wants_one_index_a_dimension() -> None:
+    a = te.placeholder((4, 8), name="A")
+    text = "tensor A has 2 dimensions, 1 indices were given"
+    assert refusal(IndexError, lambda: a(0)).problem == text
+    assert refusal(IndexError, lambda: a[0] + 1).problem == text
+    assert refusal(IndexError, lambda: 1 - a[0]).problem == text
+    error = refusal(IndexError, lambda: a[0, 0, 0])
+    assert error.problem == "tensor A has 2 dimensions, 3 indices were given"
+    error = refusal(IndexError, lambda: a[0, 8])
+    assert error.problem == "tensor A: index 1 is 8, out of the range of extent 8"
+
+
+def test_tensors_are_equal_when_they_are_the_same_output() -> None:
+    a, b = te.placeholder((4,)), te.placeholder((4,))
+    assert a == a.op.output(0)
+    assert a != b
+    assert {a: 1}[a.op.output(0)] == 1
+    s, t = te.placeholder(()), te.placeholder(())
+    assert "ambiguous" in refusal(ValueError, lambda: s == t).problem
+
+
+def test_whole_tensors_are_computed_with() -> None:
+    a = te.placeholder((4, 1, 8), name="A")
+    b = te.placeholder((5, 1), name="B")
+    total = (a + b * 2) / 3 - 1
+    assert [int(extent) for extent in total.shape] == [4, 5, 8]
+    assert total.op.tag == "elemwise"
+    assert (2 - b).name == "T_subtract"
+    assert (-a).dtype == "float32"
+    assert a.astype("int8").dtype == "int8"
+    error = refusal(TypeError, lambda: a + te.placeholder((7,), name="C"))
+    assert "A and C do not broadcast" in error.problem
+
+
+def test_a_tensor_without_dimensions_is_a_number_in_a_compute() -> None:
+    a, s = te.placeholder((4,), name="A"), te.placeholder((), name="s")
+    b = te.compute((4,), lambda i: a[i] + s, name="B")
+    c = te.compute((4,), lambda i: s * a[i], name="C")
+    assert isinstance(b.op.body[0], tir.Add)
+    assert isinstance(c.op.body[0], tir.Mul)
+    assert isinstance(s * 2, te.Tensor)
+
+
+# ---- Compute ----
+
+
+def test_the_parameters_name_the_axes() -> None:
+    b = te.compute((2, 3), lambda y, x: y + x)
+    assert [axis.var.name for axis in b.axis] == ["y", "x"]
+    assert b.op.axis == list(b.axis)
+    c = te.compute((2, 3, 4), lambda n, *rest: rest[0])
+    assert [axis.var.name for axis in c.axis] == ["n", "i0", "i1"]
+    d = te.compute((2, 3, 4), lambda *r: r[0], varargs_names=["p", "q", "r"])
+    assert [axis.var.name for axis in d.axis] == ["p", "q", "r"]
+    e = te.compute((2, 3), lambda: te.const(1.0))
+    assert [axis.var.name for axis in e.axis] == ["i0", "i1"]
+    # Fewer parameters than dimensions: the leading ones.
+    f = te.compute((2, 3), lambda i: i)
+    assert f.ndim == 1
+
+
+def test_the_function_of_a_compute_takes_plain_parameters() -> None:
+    error = refusal(TypeError, lambda: te.compute((2,), lambda i=0: i))
+    assert error.problem == "compute: the parameter i is not a plain positional one"
+    error = refusal(ValueError, lambda: te.compute((2,), lambda i, j: i, name="B"))
+    assert error.problem == "compute B: the function takes 2 indices, the shape has 1 dimensions"
+    error = refusal(
+        ValueError, lambda: te.compute((2, 3), lambda *r: r[0], name="B", varargs_names=["p"])
+    )
+    assert error.problem == "compute B: 1 names for the 2 axes of *r"
+    error = refusal(TypeError, lambda: te.compute((2,), lambda i: object(), name="B"))
+    assert error.problem == "compute B: a value is a object, not a number"
+
+
+def test_an_error_in_the_function_arrives_as_it_is() -> None:
+    with pytest.raises(ZeroDivisionError):
+        te.compute((2,), lambda i: 1 / 0)
+
+
+def test_a_tuple_makes_several_tensors() -> None:
+    outputs = te.compute((4,), lambda i: (i, i * 2), name="B")
+    assert isinstance(outputs, tuple)
+    assert [t.name for t in outputs] == ["B.v0", "B.v1"]
+    assert outputs[1].op.num_outputs == 2
+
+
+def test_nodes_come_from_the_line_of_the_user() -> None:
+    line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: a[i] + 1)
+    assert a.span is not None and a.span[:2] == (__file__, line)
+    span = b.op.body[0].span
+    assert span is not None and span[:2] == (__file__, line + 1)
+    error = refusal(IndexError, lambda: a[0, 0])
+    assert error.span is not None and error.span["source"] == __file__
+    assert "refusal(IndexError, lambda: a[0, 0])" in str(error)
+
+
+# ---- Reductions ----
+
+
+def test_a_reduction_becomes_a_block_with_init() -> None:
+    a, b = row_sums()
+    assert [axis.var.name for axis in b.op.reduce_axis] == ["k"]
+    assert body_of(te.create_prim_func([a, b])) == inspect.cleandoc(
+        """
+        for i, k in T.grid(n, 64):
+            with T.block("B"):
+                v_i, v_k = T.axis.remap("SR", [i, k])
+                T.reads(A[v_i, v_k])
+                T.writes(B[v_i])
+                with T.init():
+                    B[v_i] = T.float32(0)
+                B[v_i] = B[v_i] + A[v_i, v_k]
+        """
+    )
+
+
+def test_where_and_init_are_honoured() -> None:
+    a, _ = row_sums()
+    k = te.reduce_axis((0, 64), name="k")
+    b = te.compute(
+        (a.shape[0],), lambda i: te.max(a[i, k], axis=[k], where=k < i, init=-1.0), name="B"
+    )
+    text = body_of(te.create_prim_func([a, b]))
+    assert "B[v_i] = T.float32(-1)" in text
+    assert 'T.if_then_else(v_k < v_i, A[v_i, v_k], T.float32("-inf"))' in text
+
+
+def test_a_reduction_stands_on_top() -> None:
+    a, _ = row_sums()
+    k = te.reduce_axis((0, 64), name="k")
+    error = refusal(ls.UserError, lambda: te.compute((4,), lambda i: te.sum(a[i, k], k) + 1))
+    assert error.problem == "compute compute: a reduction stands inside another expression"
+    assert "a tensor of its own" in error.hint
+
+
+def test_a_sum_keeps_its_type() -> None:
+    a = te.placeholder((8,), "int8")
+    k = te.reduce_axis((0, 8))
+    assert te.compute((), lambda: te.sum(a[k], k)).dtype == "int8"
+    assert te.compute((), lambda: te.sum(a[k].astype("int32"), k)).dtype == "int32"
+
+
+def test_reducers_fold_what_is_no_axis() -> None:
+    x, y = te.var("x"), te.var("y")
+    assert str(te.max(x, y)).endswith("T.max(x, y)")
+    assert int(te.sum(1, te.const(2), 3)) == 6  # type: ignore[arg-type]
+
+
+def test_a_reducer_of_ones_own_is_tried() -> None:
+    a, _ = row_sums()
+    k = te.reduce_axis((0, 64), name="k")
+    product = te.comm_reducer(lambda p, q: p * q, lambda t: te.const(1, t), name="product")
+    b = te.compute((4,), lambda i: product(a[i, k], axis=k))
+    assert b.op.body[0].combiner.lhs[0].name == "p"
+
+    minus = te.comm_reducer(lambda x, y: x - y, lambda t: te.const(0, t), name="minus")
+    error = refusal(ls.UserError, lambda: te.compute((4,), lambda i: minus(a[i, k], axis=k)))
+    assert error.problem == (
+        "non-associative reducer minus: 3, 3, 3 combined from the left give -3, from the right 3"
+    )
+
+
+def test_tuples_are_reduced() -> None:
+    a, _ = row_sums()
+    k = te.reduce_axis((0, 64), name="k")
+
+    def later(x: Any, y: Any) -> tuple[Any, Any]:
+        keeps = x[1] >= y[1]
+        return te.select(keeps, x[0], y[0]), te.select(keeps, x[1], y[1])
+
+    argmax = te.comm_reducer(later, lambda i, v: (te.const(-1, i), te.min_value(v)), name="argmax")
+    index, value = te.compute((4,), lambda i: argmax((k, a[i, k]), axis=k), name="best")
+    assert (index.dtype, value.dtype) == ("int32", "float32")
+    text = body_of(te.create_prim_func([a, index, value]))
+    assert "v_best_v0: T.int32 = T.Select(best_v1[v_i] >= A[v_i, v_k], best_v0[v_i], v_k)" in text
+    error = refusal(
+        ls.UserError, lambda: te.compute((4,), lambda i: argmax((k, a[i, k]), axis=k)[1])
+    )
+    assert error.problem == "compute compute: 1 outputs for a reduction of 2 values"
+
+
+def test_an_axis_to_reduce_over_has_bounds() -> None:
+    n = te.var("n")
+    assert int(te.reduce_axis((2, 6)).dom.extent) == 4  # type: ignore[union-attr]
+    assert te.reduce_axis(n).dom.extent is n  # type: ignore[union-attr]
+    assert int(te.reduce_axis(tir.Range(2, 6)).dom.extent) == 6  # type: ignore[union-attr]
+    error = refusal(IndexError, lambda: te.reduce_axis((3, 1), name="k"))
+    assert error.problem == "reduce_axis k: the extent is -2, negative"
+
+
+def test_a_thread_axis_has_a_tag() -> None:
+    thread = te.thread_axis("threadIdx.x")
+    assert (thread.thread_tag, thread.var.name, thread.dom) == ("threadIdx.x", "threadIdx.x", None)
+    assert int(te.thread_axis((0, 32), "threadIdx.y", "ty").dom.extent) == 32  # type: ignore[union-attr]
+    error = refusal(ValueError, lambda: te.thread_axis((0, 32)))
+    assert error.problem == "thread_axis: the tag is missing"
+
+
+# ---- Scan, extern, tags ----
+
+
+def test_a_scan_runs_over_time() -> None:
+    m, n = te.size_var("m"), te.size_var("n")
+    x = te.placeholder((m, n), name="X")
+    state = te.placeholder((m, n))
+    init = te.compute((1, n), lambda _, i: x[0, i], name="init")
+    update = te.compute((m, n), lambda t, i: state[t - 1, i] + x[t, i], name="update")
+    sums = te.scan(init, update, state, inputs=[x], name="sums")
+    text = body_of(te.create_prim_func([x, sums]))
+    assert "for sums_idx in range(1, m):" in text
+    assert "sums[v_t, v_i] = sums[v_t - 1, v_i] + X[v_t, v_i]" in text
+    error = refusal(ls.UserError, lambda: te.scan([init, init], update, state))
+    assert error.problem == "scan scan: 2 inits, 1 updates, 1 states"
+
+
+def test_an_extern_is_a_statement_over_buffers() -> None:
+    a = te.placeholder((8,), name="A")
+
+    def copy(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> tir.Stmt:
+        i = te.var("i")
+        body = tir.BufferStore(outs[0], ins[0][i], [i])
+        return tir.For(loop_var=i, min=0, extent=8, body=body)
+
+    b = te.extern((8,), [a], copy, name="B")
+    assert b.dtype == "float32"
+    assert "B[i] = A[i]" in str(te.create_prim_func([a, b]))
+    two = te.extern([(8,), (8,)], [a], copy, name="B", dtype=["float32", "int8"])
+    assert [t.dtype for t in two] == ["float32", "int8"]
+    error = refusal(ValueError, lambda: te.extern((8,), [], copy, name="B"))
+    assert error.problem == "extern B: the type of its outputs cannot be inferred from its inputs"
+    error = refusal(TypeError, lambda: te.extern((8,), [a], lambda i, o: 3, name="B"))
+    assert error.problem == "extern B: the function gives no statement"
+
+
+def test_a_tag_scope_gives_its_tag() -> None:
+    with te.tag_scope("conv"):
+        a = te.compute((4,), lambda i: i)
+    assert a.op.tag == "conv"
+
+    @te.tag_scope("pool")
+    def pool() -> te.Tensor:
+        result: te.Tensor = te.compute((4,), lambda i: i)
+        return result
+
+    assert pool().op.tag == "pool"
+    assert pool().op.tag == "pool"
+    with te.tag_scope("outer"):
+        error = refusal(ValueError, lambda: te.tag_scope("inner").__enter__())
+        assert error.problem == "tag_scope: scopes do not nest"
+        error = refusal(ValueError, lambda: te.compute((4,), lambda i: i, tag="own"))
+        assert error.problem == "the tag 'own' is given inside a tag_scope"
+        te.compute((4,), lambda i: i)
+    with pytest.warns(UserWarning, match="the tag 'unused' was not used"), te.tag_scope("unused"):
+        pass
+
+
+# ---- Functions ----
+
+
+def test_a_function_takes_what_it_reads() -> None:
+    a, b = row_sums()
+    func = te.create_prim_func([a, b])
+    assert func.attrs == {"global_symbol": "main", "tir.noalias": True}
+    error = refusal(ls.UserError, lambda: te.create_prim_func([b]))
+    assert error.problem == (
+        "create_prim_func: placeholder A is read but is not among the arguments"
+    )
+    loose = te.var("loose")
+    c = te.compute((4,), lambda i: i + loose, name="C")
+    error = refusal(ls.UserError, lambda: te.create_prim_func([c]))
+    assert error.problem == "create_prim_func: C uses variable loose, which nothing defines"
+    assert len(te.create_prim_func([loose, c]).params) == 2
+
+
+def test_indices_take_another_type() -> None:
+    a, b = row_sums()
+    text = str(te.create_prim_func([a, b], index_dtype_override="int64"))
+    assert "T.int64(64)" in text
+    error = refusal(TypeError, lambda: te.create_prim_func([a, b], index_dtype_override="float32"))
+    assert error.problem == "create_prim_func: indices cannot be float32"
+
+
+def test_scalar_functions_are_there() -> None:
+    x = te.var("x", "float32")
+    for function in (te.exp, te.log, te.tanh, te.sqrt, te.sigmoid, te.erf, te.floor, te.abs):
+        assert function(x).dtype == "float32"
+    assert te.power(x, 2).dtype == "float32"
+    assert te.if_then_else(x > 0, x, 0.0).dtype == "float32"
+    assert te.all(x > 0, x < 1).dtype == "bool"
+    assert te.any(x > 0, x < 1).dtype == "bool"
+    assert (te.add(x, 1).dtype, te.multiply(x, 2).dtype) == ("float32", "float32")

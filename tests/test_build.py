@@ -249,12 +249,16 @@ def test_a_function_is_named_by_the_call():
 
 def test_targets_are_values():
     target = ls.Target("llvm -mcpu=native")
-    assert target == ls.Target("llvm  -mcpu=native") and hash(target) == hash(ls.Target(str(target)))
+    assert target == ls.Target("llvm  -mcpu=native") and hash(target) == hash(
+        ls.Target(str(target))
+    )
     assert target != ls.Target("llvm -mcpu=skylake")
     assert (target.kind, target.options) == ("llvm", {"mcpu": "native"})
     assert repr(target) == "loopsmith.Target('llvm -mcpu=native')"
     x = random(4, 4)
-    np.testing.assert_allclose(run(softmax(4, 4), x, shape=(4, 4), target=target).sum(), 4, rtol=1e-5)
+    np.testing.assert_allclose(
+        run(softmax(4, 4), x, shape=(4, 4), target=target).sum(), 4, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize(

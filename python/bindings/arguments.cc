@@ -157,7 +157,8 @@ bool Arguments::read_scalar(std::size_t i, PyObject* value) {
 void Arguments::read_numpy(std::size_t i, PyObject* value) {
   const std::optional<DLDataType> dtype = numpy_dtype(value);
   if (!dtype) [[unlikely]] {
-    const nb::str name(nb::handle(value).attr("dtype"));
+    const nb::object type = nb::handle(value).attr("dtype");
+    const nb::str name(nb::handle(type.ptr()));  // str(type): an accessor would be taken as it is
     fail(ErrorKind::type_mismatch, "dtype", hint("convert the array with astype()"), {},
          "{}: {} has dtype {}, which no compiled function takes", signature_.name,
          signature_.parameters[i].name, name.c_str());

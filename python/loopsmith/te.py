@@ -20,68 +20,16 @@ from typing import Any
 from . import _core
 from ._core import (
     Buffer,
-    ComputeOp,
     Expr,
-    ExternOp,
     IterVar,
-    PlaceholderOp,
     PrimFunc,
     Range,
-    ScanOp,
     Tensor,
     Var,
-    abs,
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    ceil,
     const,
-    copysign,
-    cos,
-    cosh,
-    div,
-    erf,
-    exp,
-    exp2,
-    exp10,
-    expm1,
-    floor,
     floordiv,
     floormod,
-    fmod,
-    hypot,
-    if_then_else,
-    infinity,
-    isfinite,
-    isinf,
-    isnan,
-    likely,
-    log,
-    log1p,
-    log2,
-    log10,
-    max_value,
-    min_value,
-    nearbyint,
-    popcount,
-    round,
-    rsqrt,
-    select,
-    sigmoid,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
-    truncdiv,
-    truncmod,
 )
-from ._core import pow as power
 
 Shape = Any
 """A size, or a sequence of sizes: ints and integer expressions."""
@@ -467,7 +415,9 @@ class Reducer:
         self._make = make
         self.__name__ = name
 
-    def __call__(self, expr: Any, axis: Any, *args: Any, where: Any = None, init: Any = None) -> Any:
+    def __call__(
+        self, expr: Any, axis: Any, *args: Any, where: Any = None, init: Any = None
+    ) -> Any:
         """Return the combination of ``expr`` over ``axis``.
 
         Parameters

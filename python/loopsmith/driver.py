@@ -12,7 +12,7 @@ from . import _core
 from ._core import IRModule, Module, PrimFunc, Target
 
 if TYPE_CHECKING:
-    from .te import Tensor
+    from ._core import Tensor
 
     Program = Union[PrimFunc, IRModule, Sequence[Tensor]]
 

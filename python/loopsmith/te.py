@@ -53,12 +53,12 @@ def multiply(a: Any, b: Any) -> Any:
     return a * b
 
 
-def all(*conditions: Any) -> Expr:
+def all(*conditions: Any) -> Any:
     """Return the condition that holds where each of ``conditions`` does."""
     return _core.all(conditions)
 
 
-def any(*conditions: Any) -> Expr:
+def any(*conditions: Any) -> Any:
     """Return the condition that holds where one of ``conditions`` does."""
     return _core.any(conditions)
 
@@ -380,8 +380,8 @@ def reduce_axis(dom: Any, name: str = "rv") -> IterVar:
 def thread_axis(dom: Any = None, tag: str = "", name: str = "") -> IterVar:
     """Return the axis of the threads that ``tag`` names, as ``"threadIdx.x"``.
 
-    ``thread_axis("threadIdx.x")`` leaves its extent open; ``dom`` is ``(begin, end)``, a Range or an
-    extent.
+    ``thread_axis("threadIdx.x")`` leaves its extent open; ``dom`` is ``(begin, end)``, a Range or
+    an extent.
     """
     if isinstance(dom, str):
         dom, tag = None, dom
@@ -443,10 +443,11 @@ class Reducer:
         axes = _axes(axis)
         if axes is None:
             return reducer.fold([expr, axis, *args])
-        if where is None and args:
-            where, *args = args
-        if init is None and args:
-            init, *args = args
+        rest = list(args)
+        if where is None and rest:
+            where = rest.pop(0)
+        if init is None and rest:
+            init = rest.pop(0)
         results = reducer.reduce(
             _values(expr), axes, where, None if init is None else _values(init)
         )

@@ -184,10 +184,12 @@ def test_rows_that_depend_on_a_reduction_over_columns():
 def test_a_window_that_reaches_over_the_edge_reads_what_the_program_says():
     n = te.size_var("n")
     a = te.placeholder((n,), "float32", name="A")
-    b = te.compute(
-        (n,),
-        lambda i: te.if_then_else(i > 0, a[i - 1], 0.0) + te.if_then_else(i < n - 1, a[i + 1], 0.0),
-    )
+
+    def neighbours(i):
+        before = te.if_then_else(i > 0, a[i - 1], 0.0)
+        return before + te.if_then_else(i < n - 1, a[i + 1], 0.0)
+
+    b = te.compute((n,), neighbours, name="B")
     x = random(101)
     out = run([a, b], x, shape=101)
     padded = np.pad(x, 1)

@@ -166,12 +166,12 @@ def test_functions_and_modules_are_looked_at(add: ls.Module):
 
 
 def test_time_measures_a_call(add: ls.Module):
-    timing = add.time(*pair(), warmup=0, repeat=3, cold=True)
+    timing = add.time(*pair(), warmup=0, repeat=3, number=2)
     assert len(timing.samples) == 3
     assert 0 < timing.min <= timing.median <= max(timing.samples)
     assert timing.min <= timing.mean
     assert repr(timing).startswith("<loopsmith.Timing median ")
-    assert add["add"].time(*pair(), repeat=1).median > 0
+    assert add["add"].time(*pair(), repeat=1, cold=True).median > 0
     with pytest.raises(ls.TypeMismatch):
         add.time(1)
 
@@ -485,8 +485,7 @@ def test_read_only_arrays_stay_so():
     assert not np.from_dlpack(made).flags.writeable
     with pytest.raises(BufferError):
         made.__dlpack__()
-    with pytest.raises(TypeError, match="cannot modify read-only memory"):
-        memoryview(made)[0] = 1.0
+    assert memoryview(made).readonly
 
 
 def test_what_is_no_array_is_refused():

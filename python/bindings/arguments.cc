@@ -43,14 +43,6 @@ const char* expected_kind(const ls_parameter& parameter) {
   }
 }
 
-/// NumPy's class of scalars, once somebody has imported NumPy; a new reference or null.
-nb::object numpy_scalar_type() {
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
-  nb::object type = nb::steal(module ? PyObject_GetAttrString(module, "generic") : nullptr);
-  PyErr_Clear();
-  return type;
-}
-
 }  // namespace
 
 /// What is held for the time of the call.
@@ -106,12 +98,10 @@ void Arguments::read(std::size_t i, PyObject* value) {
   if (read_scalar(i, value)) return;
   if (numpy_type && PyObject_TypeCheck(value, numpy_type)) return read_numpy(i, value);
   if (wants_tensor && read_buffer(i, value)) return;
-  if (nb::object scalars = numpy_scalar_type(); scalars.is_valid()) {
-    if (PyObject_IsInstance(value, scalars.ptr()) == 1) {
-      const nb::object plain = nb::handle(value).attr("item")();
-      if (read_scalar(i, plain.ptr())) return;
-      refuse(i, value);
-    }
+  if (PyTypeObject* scalars = numpy_scalar_type(); scalars && PyObject_TypeCheck(value, scalars)) {
+    const nb::object plain = nb::handle(value).attr("item")();
+    if (read_scalar(i, plain.ptr())) return;
+    refuse(i, value);
   }
   if (read_exchange(i, value) || read_dlpack(i, value) || read_buffer(i, value)) return;
   refuse(i, value);
@@ -157,8 +147,8 @@ bool Arguments::read_scalar(std::size_t i, PyObject* value) {
 void Arguments::read_numpy(std::size_t i, PyObject* value) {
   const std::optional<DLDataType> dtype = numpy_dtype(value);
   if (!dtype) [[unlikely]] {
-    const nb::object type = nb::handle(value).attr("dtype");
-    const nb::str name(nb::handle(type.ptr()));  // str(type): an accessor would be taken as it is
+    const nb::object own = nb::handle(value).attr("dtype");
+    const nb::str name(own);
     fail(ErrorKind::type_mismatch, "dtype", hint("convert the array with astype()"), {},
          "{}: {} has dtype {}, which no compiled function takes", signature_.name,
          signature_.parameters[i].name, name.c_str());

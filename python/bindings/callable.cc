@@ -101,6 +101,7 @@ PyTypeObject* make_type(nb::module_& m, const char* name, const char* qualified_
   if (!type.is_valid()) throw nb::python_error();
   auto* made = reinterpret_cast<PyTypeObject*>(type.ptr());
   made->tp_new = nullptr;  // they are given, not made
+  nb::setattr(type, "__module__", m.attr("__name__"));
   m.attr(name) = type;
   return reinterpret_cast<PyTypeObject*>(type.release().ptr());
 }

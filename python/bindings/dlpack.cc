@@ -23,8 +23,14 @@ const Names& names() {
   return names;
 }
 
+/// An attribute of the class of `value`, borrowed, as it stands there; null where there is none. A
+/// lookup that raises would cost ten times as much.
+PyObject* type_attribute(nb::handle value, PyObject* name) {
+  return _PyType_Lookup(Py_TYPE(value.ptr()), name);
+}
+
 template <class Managed>
-Managed* pointer_of(const nb::object& capsule, const char* name) {
+Managed* pointer_of(nb::handle capsule, const char* name) {
   return static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
 }
 
@@ -45,17 +51,13 @@ void release(PyObject* capsule, const char* name) {
 }  // namespace
 
 LentCapsule lend(nb::handle value) {
+  if (!type_attribute(value, names().dlpack)) return {};
   PyObject* arguments[] = {value.ptr(), names().version};
-  nb::object method = nb::steal(PyObject_GetAttr(value.ptr(), names().dlpack));
-  if (!method.is_valid()) {
-    PyErr_Clear();
-    return {};
-  }
   nb::object capsule =
-      nb::steal(PyObject_Vectorcall(method.ptr(), arguments + 1, 0, names().max_version));
+      nb::steal(PyObject_VectorcallMethod(names().dlpack, arguments, 1, names().max_version));
   if (!capsule.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) {
     PyErr_Clear();  // a library from before DLPack 1.0
-    capsule = nb::steal(PyObject_CallNoArgs(method.ptr()));
+    capsule = nb::steal(PyObject_CallMethodNoArgs(value.ptr(), names().dlpack));
   }
   if (!capsule.is_valid()) throw nb::python_error();
   if (PyCapsule_IsValid(capsule.ptr(), versioned_name)) {
@@ -99,13 +101,8 @@ nb::object dlpack_capsule(const NDArray& array, bool versioned) {
 }
 
 const ExchangeApi* exchange_api(nb::handle value) {
-  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(value.ptr()));
-  nb::object capsule = nb::steal(PyObject_GetAttr(type, names().exchange_api));
-  if (!capsule.is_valid()) {
-    PyErr_Clear();
-    return nullptr;
-  }
-  if (!PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) return nullptr;
+  PyObject* capsule = type_attribute(value, names().exchange_api);
+  if (!capsule || !PyCapsule_IsValid(capsule, "dlpack_exchange_api")) return nullptr;
   const auto* api = pointer_of<const ExchangeApi>(capsule, "dlpack_exchange_api");
   while (api && api->version.major != DLPACK_MAJOR_VERSION) api = api->previous;
   return api;

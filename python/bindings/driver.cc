@@ -5,7 +5,6 @@
 #include <nanobind/operators.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.h"
@@ -59,7 +58,7 @@ Ref lower_program(const Ref& program, const Target& target, const nb::object& on
 
 void bind_target(nb::module_& m) {
   nb::class_<Target>(m, "Target", "What code is generated for: ``llvm -mcpu=native``.")
-      .def(nb::init<std::string_view>(), nb::arg("text"))
+      .def(nb::init<std::string>(), nb::arg("text"))
       .def_prop_ro("kind", [](const Target& self) { return std::string(to_string(self.kind())); })
       .def_prop_ro(
           "options",

@@ -73,19 +73,30 @@ std::optional<DLDataType> added_dtype(const PyArray_Descr* descr) {
   return {};
 }
 
-}  // namespace
-
-PyTypeObject* numpy_array_type() {
-  static PyTypeObject* type = nullptr;
-  if (type) return type;
+/// A class of NumPy; null while NumPy is not imported.
+PyTypeObject* find_type(const char* name) {
   PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
   if (!module) return nullptr;
-  nb::object found = nb::steal(PyObject_GetAttrString(module, "ndarray"));
+  nb::object found = nb::steal(PyObject_GetAttrString(module, name));
   if (!found.is_valid() || !PyType_Check(found.ptr())) {
     PyErr_Clear();  // NumPy is being imported now
     return nullptr;
   }
-  return type = reinterpret_cast<PyTypeObject*>(found.release().ptr());
+  return reinterpret_cast<PyTypeObject*>(found.release().ptr());
+}
+
+}  // namespace
+
+PyTypeObject* numpy_array_type() {
+  static PyTypeObject* type = nullptr;
+  if (!type) type = find_type("ndarray");
+  return type;
+}
+
+PyTypeObject* numpy_scalar_type() {
+  static PyTypeObject* type = nullptr;
+  if (!type) type = find_type("generic");
+  return type;
 }
 
 std::optional<DLDataType> numpy_dtype(PyObject* array) {

@@ -10,6 +10,8 @@ namespace loopsmith::python {
 
 /// The class numpy.ndarray; null while nobody has imported NumPy.
 PyTypeObject* numpy_array_type();
+/// The class numpy.generic, of scalars; likewise.
+PyTypeObject* numpy_scalar_type();
 
 /// The element type of a numpy.ndarray; none for what no compiled function takes (objects, text,
 /// the other byte order).

@@ -189,7 +189,7 @@ void bind_array(nb::module_& m) {
       .def("as_read_only", &NDArray::as_read_only, "Return the same array, not to be written.")
       .def("reshape", &NDArray::reshape, nb::arg("shape"),
            "Return the same elements in row-major order with another shape.")
-      .def("numpy", to_numpy, nb::sig("def numpy(self) -> numpy.typing.NDArray[typing.Any]"),
+      .def("numpy", to_numpy, nb::sig("def numpy(self) -> NumpyArray[typing.Any]"),
            "Return a NumPy array that shares the data. bfloat16 and float8 need ml_dtypes.")
       .def(
           "__array__",
@@ -202,7 +202,7 @@ void bind_array(nb::module_& m) {
           },
           nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "
-                  "numpy.typing.NDArray[typing.Any]"))
+                  "NumpyArray[typing.Any]"))
       .def("__dlpack__", lend_to_python, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
            nb::arg("copy") = nb::none(),

@@ -26,6 +26,8 @@ test: build  ## Run every test and every check.
 	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS)
 
 bench: build  ## Measure the compiler and its kernels beside their peers.
+	@cmake --preset release -DLOOPSMITH_BUILD_BENCH=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS)
 	@$(PYTHON_IN_VENV) bench/run.py
 
 asan: setup  ## Run the unit tests under the address and undefined-behaviour sanitizers.

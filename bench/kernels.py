@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unscheduled kernels beside the machine's copy bandwidth and NumPy, in one interleaved run."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import programs
+from measure import interleaved, print_table
+
+import loopsmith as ls
+
+MIB = 1 << 20
+GOAL = 0.8
+"""What share of the copy bandwidth a kernel should reach."""
+
+
+def fresh(shape: tuple[int, ...]) -> np.ndarray:
+    """Return random numbers whose pages are there."""
+    return np.random.default_rng(0).random(shape, "float32")
+
+
+class Copy:
+    """Copies an array by all processors, each a part, by the C library."""
+
+    def __init__(self, source: np.ndarray, target: np.ndarray) -> None:
+        cpus = len(os.sched_getaffinity(0))
+        self.pool = ThreadPoolExecutor(cpus)
+        self.parts = list(
+            zip(np.array_split(source.reshape(-1), cpus), np.array_split(target.reshape(-1), cpus))
+        )
+
+    def __call__(self) -> None:
+        """Copy once."""
+        list(self.pool.map(lambda part: np.copyto(part[1], part[0]), self.parts))
+
+
+def bandwidth(rounds: int = 15) -> None:
+    """Elementwise chains and row reductions over 256 MiB, beside a copy of as much."""
+    rows, columns = 16384, 4096
+    a, b = fresh((rows, columns)), fresh((rows, columns))
+    sums = np.zeros(rows, "float32")
+    chain = ls.build(programs.chain(rows, columns))
+    row_sums = ls.build(programs.row_sums(rows, columns))
+    row_maxima = ls.build(programs.row_maxima(rows, columns))
+    softmax = ls.build(programs.softmax(rows, columns))
+    calls = {
+        "copy": Copy(a, b),
+        "elementwise chain": lambda: chain(a, b),
+        "row sums": lambda: row_sums(a, sums),
+        "row maxima": lambda: row_maxima(a, sums),
+        "softmax": lambda: softmax(a, b),
+    }
+    moved = dict.fromkeys(calls, 2 * a.nbytes) | {
+        "row sums": a.nbytes + sums.nbytes,
+        "row maxima": a.nbytes + sums.nbytes,
+    }
+    medians = interleaved(calls, rounds)
+    rates = {name: moved[name] / medians[name] / 1e9 for name in calls}
+    print_table(
+        f"Unscheduled kernels over {a.nbytes // MIB} MiB, float32 (median of {rounds})",
+        ["kernel", "ms", "GB/s", "of copy", f"goal {GOAL:.0%}"],
+        [
+            [
+                name,
+                f"{medians[name] * 1e3:.1f}",
+                f"{rate:.1f}",
+                f"{rate / rates['copy']:.0%}",
+                "" if name in ("copy", "softmax")
+                else "met" if rate >= GOAL * rates["copy"] else "MISSED",
+            ]
+            for name, rate in rates.items()
+        ],
+    )  # fmt: skip
+
+
+def matmul(rounds: int = 9) -> None:
+    """Unscheduled matrix products beside NumPy's."""
+    rows = []
+    for n in (256, 512, 1024, 2048):
+        a, b, c = fresh((n, n)), fresh((n, n)), np.zeros((n, n), "float32")
+        module = ls.build(programs.matmul(n))
+        expected = np.zeros_like(c)
+        medians = interleaved(
+            {
+                "ours": lambda f=module, a=a, b=b, c=c: f(a, b, c),
+                "numpy": lambda a=a, b=b, e=expected: np.matmul(a, b, out=e),
+            },
+            rounds,
+        )
+        gflops = {name: 2 * n**3 / taken / 1e9 for name, taken in medians.items()}
+        error = np.abs(c - a.astype("float64") @ b).max() / n
+        rows.append(
+            [
+                f"{n}^3", f"{medians['ours'] * 1e3:.2f}", f"{gflops['ours']:.0f}",
+                f"{gflops['numpy']:.0f}", f"{gflops['ours'] / gflops['numpy']:.2f}", f"{error:.1e}",
+            ]
+        )  # fmt: skip
+    print_table(
+        f"Unscheduled matmul, float32, beside NumPy {np.__version__} (median of {rounds})",
+        ["size", "ms", "GFLOP/s", "NumPy's", "ratio", "error/n"],
+        rows,
+    )
+
+
+if __name__ == "__main__":
+    bandwidth()
+    matmul()

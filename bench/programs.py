@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs that are measured, as tensor expressions."""
+
+from __future__ import annotations
+
+from loopsmith import te
+from loopsmith.te import Tensor
+
+
+def add(n: int = 1 << 20) -> list[Tensor]:
+    """C = A + B."""
+    a = te.placeholder((n,), "float32", name="A")
+    b = te.placeholder((n,), "float32", name="B")
+    return [a, b, te.compute((n,), lambda i: a[i] + b[i], name="C")]
+
+
+def chain(rows: int, columns: int) -> list[Tensor]:
+    """B = max(A * 2 + 1, 0) * 0.5 - A, in four stages."""
+    shape = (rows, columns)
+    a = te.placeholder(shape, "float32", name="A")
+    scaled = te.compute(shape, lambda i, j: a[i, j] * 2.0 + 1.0, name="scaled")
+    positive = te.compute(shape, lambda i, j: te.select(scaled[i, j] > 0.0, scaled[i, j], 0.0))
+    half = te.compute(shape, lambda i, j: positive[i, j] * 0.5, name="half")
+    return [a, te.compute(shape, lambda i, j: half[i, j] - a[i, j], name="B")]
+
+
+def row_sums(rows: int, columns: int) -> list[Tensor]:
+    """B[i] = sum over k of A[i, k]."""
+    a = te.placeholder((rows, columns), "float32", name="A")
+    k = te.reduce_axis((0, columns), name="k")
+    return [a, te.compute((rows,), lambda i: te.sum(a[i, k], axis=k), name="B")]
+
+
+def row_maxima(rows: int, columns: int) -> list[Tensor]:
+    """B[i] = max over k of A[i, k]."""
+    a = te.placeholder((rows, columns), "float32", name="A")
+    k = te.reduce_axis((0, columns), name="k")
+    return [a, te.compute((rows,), lambda i: te.max(a[i, k], axis=k), name="B")]
+
+
+def softmax(rows: int = 4096, columns: int = 4096) -> list[Tensor]:
+    """B = softmax of each row of A."""
+    shape = (rows, columns)
+    a = te.placeholder(shape, "float32", name="A")
+    k, k2 = te.reduce_axis((0, columns), name="k"), te.reduce_axis((0, columns), name="k2")
+    top = te.compute((rows,), lambda i: te.max(a[i, k], axis=k), name="top")
+    e = te.compute(shape, lambda i, j: te.exp(a[i, j] - top[i]), name="e")
+    total = te.compute((rows,), lambda i: te.sum(e[i, k2], axis=k2), name="total")
+    return [a, te.compute(shape, lambda i, j: e[i, j] / total[i], name="B")]
+
+
+def matmul(n: int = 1024) -> list[Tensor]:
+    """C = A @ B."""
+    a = te.placeholder((n, n), "float32", name="A")
+    b = te.placeholder((n, n), "float32", name="B")
+    k = te.reduce_axis((0, n), name="k")
+    return [a, b, te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")]
+
+
+def conv2d(n: int = 1, c: int = 64, h: int = 56, o: int = 64, f: int = 3) -> list[Tensor]:
+    """B = A convolved with W, padded so that the size stays."""
+    a = te.placeholder((n, c, h, h), "float32", name="A")
+    w = te.placeholder((o, c, f, f), "float32", name="W")
+    pad = f // 2
+    padded = te.compute(
+        (n, c, h + 2 * pad, h + 2 * pad),
+        lambda i, k, y, x: te.if_then_else(
+            te.all(y >= pad, y < h + pad, x >= pad, x < h + pad), a[i, k, y - pad, x - pad], 0.0
+        ),
+        name="padded",
+    )
+    rc = te.reduce_axis((0, c), name="rc")
+    ry, rx = te.reduce_axis((0, f), name="ry"), te.reduce_axis((0, f), name="rx")
+    b = te.compute(
+        (n, o, h, h),
+        lambda i, k, y, x: te.sum(
+            padded[i, rc, y + ry, x + rx] * w[k, rc, ry, rx], axis=[rc, ry, rx]
+        ),
+        name="B",
+    )
+    return [a, w, b]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import loopsmith as ls
-from loopsmith import te
+from loopsmith import te, tir
 
 FLOATS = ["float16", "float32", "float64"]
 INTS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
@@ -170,6 +170,21 @@ def test_a_scan():
     np.testing.assert_allclose(
         run([a, b], x, shape=(m, n)), np.cumsum(x, axis=0), rtol=1e-5, atol=1e-6
     )
+
+
+def test_an_extern_that_reverses():
+    n = 13
+    a = te.placeholder((n,), "float32", name="A")
+
+    def reverse(inputs, outputs):
+        i = tir.Var("i", "int32")
+        store = tir.BufferStore(buffer=outputs[0], value=inputs[0][n - 1 - i], indices=[i])
+        return tir.For(loop_var=i, min=0, extent=n, kind="serial", body=store)
+
+    b = te.extern((n,), [a], reverse, name="B")
+    c = te.compute((n,), lambda i: b[i] * 2, name="C")
+    x = random(n)
+    np.testing.assert_array_equal(run([a, c], x, shape=n), 2 * x[::-1])
 
 
 def test_rows_that_depend_on_a_reduction_over_columns():

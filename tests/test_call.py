@@ -114,6 +114,73 @@ def test_dlpack_is_taken_in_both_forms(add: ls.Module, versioned: bool):
     assert sys.getrefcount(a) == before
 
 
+class CTensor(ctypes.Structure):
+    """DLTensor."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+def test_the_exchange_table_of_dlpack_is_used_where_a_class_has_one(add: ls.Module):
+    python = ctypes.pythonapi
+    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    python.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    python.PyCapsule_New.restype = ctypes.py_object
+    python.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    used_name = b"used_dltensor_versioned"
+    shape = (ctypes.c_int64 * 2)(3, 4)
+    uses = []
+
+    @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
+    def lend(tensor, lent):
+        uses.append("lend")
+        capsule = tensor.data.__dlpack__(max_version=(1, 0))
+        lent[0] = python.PyCapsule_GetPointer(capsule, b"dltensor_versioned")
+        python.PyCapsule_SetName(capsule, used_name)
+        return 0
+
+    @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(CTensor))
+    def view(tensor, out):
+        uses.append("view")
+        address = tensor.data.ctypes.data
+        out[0] = CTensor(address, (1, 0), 2, 2, 32, 1, shape, None, 0)
+        return 0
+
+    def pointer(function) -> int | None:
+        return ctypes.cast(function, ctypes.c_void_p).value
+
+    # Version 1.3, no older table, then the functions; and a newer table that refers to it.
+    table = (ctypes.c_void_p * 7)(1 | 3 << 32, None, None, pointer(lend), None, pointer(view), None)
+    newer = (ctypes.c_void_p * 7)(2, ctypes.addressof(table))
+
+    class Tensor:
+        __dlpack_c_exchange_api__ = python.PyCapsule_New(
+            ctypes.addressof(newer), b"dlpack_exchange_api", None
+        )
+
+        def __init__(self, data):
+            self.data = data
+
+    a, b = pair()
+    add(Tensor(a), Tensor(b))
+    np.testing.assert_array_equal(b, a + 1)
+    assert uses == ["view", "lend"]
+    assert str(refused(add, Tensor(a), Tensor(read_only(3)))) == (
+        "add: B is written by the function, but the array is read-only\n"
+        "  hint: pass a writable array"
+    )
+
+
 def test_an_error_while_lending_reaches_the_caller(add: ls.Module):
     class Broken:
         def __dlpack__(self, **options):

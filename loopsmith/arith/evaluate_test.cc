@@ -29,7 +29,11 @@ std::optional<std::int64_t> operate(std::uint16_t kind, DataType type, std::int6
   const auto floor = [&] { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); };
   if (kind == kind_of<Add>) return in_type(type, a + b);
   if (kind == kind_of<Sub>) return in_type(type, a - b);
-  if (kind == kind_of<Mul>) return in_type(type, a * b);
+  if (kind == kind_of<Mul>) {
+    using Unsigned = unsigned __int128;  // the product of two uint64 may be too large for __int128
+    return in_type(type,
+                   static_cast<__int128>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b)));
+  }
   if (kind == kind_of<Div>) return in_type(type, a / b);
   if (kind == kind_of<Mod>) return in_type(type, a % b);
   if (kind == kind_of<FloorDiv>) return in_type(type, floor());

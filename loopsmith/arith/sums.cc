@@ -5,6 +5,7 @@
 // are compared digit by digit, in the mixed radix of all their bounds, is ours.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -435,7 +436,10 @@ Term Simplifier::term_of(DataType type, const Piece& piece) {
 /// the type.
 Term Simplifier::term_of(DataType type, const Sum& sum) {
   const ConstIntBound all = all_of(type);
-  const auto fits = [&](std::int64_t value) { return all.contains(value) && all.contains(-value); };
+  const auto fits = [&](std::int64_t value) {
+    return value != std::numeric_limits<std::int64_t>::min() && all.contains(value) &&
+           all.contains(-value);
+  };
   Term total = Term::none;
   const auto accumulate = [&](Kind kind, Term term) {
     total = total == Term::none ? term : terms_.make(kind, type, total, term);

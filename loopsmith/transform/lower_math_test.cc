@@ -102,7 +102,8 @@ TEST(LowerMath, ComputesNarrowTypesInFloat32) {
 
 TEST(LowerMath, IsPreciseWhateverSurroundsIt) {
   const Expr x = var("x", f32);
-  const auto* precise = lower_math(call(op("log1p"), {x})).as<Call>();
+  const Expr lowered = lower_math(call(op("log1p"), {x}));
+  const auto* precise = lowered.as<Call>();
   ASSERT_TRUE(precise);
   EXPECT_EQ(precise->op, op("precise"));
 }

@@ -13,8 +13,6 @@ namespace {
 
 /// Up to this stride, consecutive loads and a choice of lanes are faster than a gather.
 constexpr std::int64_t most_shuffled_stride = 4;
-/// What a non-temporal store must be aligned to; less makes it slower than a plain one.
-constexpr int non_temporal_alignment = 64;
 
 std::vector<int> constant_lanes(int count, const std::function<std::int64_t(int)>& lane) {
   std::vector<int> lanes;

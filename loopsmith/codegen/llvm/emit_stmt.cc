@@ -79,10 +79,11 @@ void Emitter::attribute(const AttrStmt& attribute) {
     non_temporal_.erase(pointer);
   };
   // Whether the memory of a parameter is aligned is known only at run time.
-  constexpr std::int64_t alignment = 64;
-  if (aliasing_.alignment(buffer->data, buffer->dtype.element()) >= alignment) return bypassing();
+  if (aliasing_.alignment(buffer->data, buffer->dtype.element()) >= non_temporal_alignment) {
+    return bypassing();
+  }
   llvm::Value* address = ir_.CreatePtrToInt(variable(*buffer->data), ir_.getInt64Ty());
-  llvm::Value* rest = ir_.CreateAnd(address, int64(alignment - 1));
+  llvm::Value* rest = ir_.CreateAnd(address, int64(non_temporal_alignment - 1));
   in_either_case(ir_.CreateICmpEQ(rest, int64(0)), bypassing, body);
 }
 

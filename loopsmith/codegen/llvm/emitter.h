@@ -22,6 +22,11 @@ namespace loopsmith::detail {
 /// One index for an access to a buffer of any number of axes, row-major.
 Expr flat_index(const Buffer& buffer, const std::vector<Expr>& indices);
 
+/// What a non-temporal store must be aligned to: the bytes of the widest one that every x86 has,
+/// and what NumPy gives its arrays. A wider vector is stored in pieces, which the processor joins
+/// to lines; less alignment would make it slower than a plain store.
+inline constexpr int non_temporal_alignment = 16;
+
 /// An integer in 64 bits, and what is known of it: |value| <= 2^bits, a multiple of `multiple`.
 ///
 /// Indices are computed so, because an address needs 64 bits, and sums that cannot overflow may be

@@ -200,7 +200,7 @@ class Evaluation {
   }
 
   IntSet trunc_reduced(const IntSet& a, const IntSet& b) {
-    const IntSet floor = reduced(a, b);
+    IntSet floor = reduced(a, b);
     if (!floor.has_upper_bound()) return {};
     if (a.has_lower_bound() && analyzer_.can_prove_greater_equal(a.min_value(), 0)) return floor;
     const Expr last = b.min_value() - const_of(b.min_value().dtype(), 1);
@@ -306,7 +306,7 @@ IntSet intersect(const IntSet& a, const IntSet& b) {
 }
 
 IntSet evaluate_set(const Expr& expr, const Domains& domains, Analyzer& analyzer) {
-  const IntSet set = Evaluation(domains, analyzer)(expr);
+  IntSet set = Evaluation(domains, analyzer)(expr);
   if (set.is_nothing()) return set;
   const auto simple = [&](const Expr& end) { return end.defined() ? analyzer.simplify(end) : end; };
   if (set.is_single_point()) return IntSet::single_point(simple(set.min_value()));

@@ -136,7 +136,8 @@ Stmt lift(const For& loop, const std::vector<LaneReduction>& reductions) {
   statements.push_back(rewrite(Stmt(&loop)));
   statements.insert(statements.end(), after.begin(), after.end());
   Stmt result = seq(std::move(statements));
-  for (const auto& [key, sum] : sums) {
+  for (const LaneReduction& each : reductions) {  // in their order, so that code repeats
+    const Ptr<Buffer>& sum = sums.at(each.store);
     result = make(DeclBuffer{.buffer = sum, .body = std::move(result)});
     result = make(Allocate{.dtype = sum->dtype,
                            .extents = sum->shape,

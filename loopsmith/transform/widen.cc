@@ -178,7 +178,7 @@ void Widener::set_rules() {
     }
     return rewrite_.children(node);
   });
-  rewrite_.on<Evaluate>([this](const Evaluate& node) -> Stmt {
+  rewrite_.on<Evaluate>([](const Evaluate& node) -> Stmt {
     bool has_effect = false;
     pre_order_visit(node.value, [&](const Ref& ref) {
       const auto* call = ref.as<Call>();

@@ -194,7 +194,7 @@ void bind_array(nb::module_& m) {
       .def(
           "__array__",
           [](const NDArray& self, nb::handle dtype, nb::handle copy) {
-            const nb::object array = to_numpy(self);
+            nb::object array = to_numpy(self);
             if (dtype.is_none() && !nb::isinstance<nb::bool_>(copy)) return array;
             return nb::module_::import_("numpy").attr("array")(
                 array, nb::arg("dtype") = dtype,

@@ -361,3 +361,70 @@ def test_scalar_functions_are_there() -> None:
     assert te.all(x > 0, x < 1).dtype == "bool"
     assert te.any(x > 0, x < 1).dtype == "bool"
     assert (te.add(x, 1).dtype, te.multiply(x, 2).dtype) == ("float32", "float32")
+
+
+# ---- What programs compute ----
+
+
+def test_where_leaves_out_and_init_starts() -> None:
+    a = te.placeholder((9, 13), name="A")
+    k = te.reduce_axis((0, 13), name="k")
+    b = te.compute((9,), lambda i: te.sum(a[i, k], k, where=k < i, init=7.0), name="B")
+    c = te.compute((9,), lambda i: te.max(a[i, k], k, where=k > i, init=-2.0), name="C")
+    x = np.random.default_rng(0).uniform(-1, 1, (9, 13)).astype("float32")
+    total, largest = np.zeros(9, "float32"), np.zeros(9, "float32")
+    ls.build([a, b, c])(x, total, largest)
+    rows = np.arange(9)
+    np.testing.assert_allclose(total, [7 + x[i, :i].sum() for i in rows], rtol=1e-5)
+    np.testing.assert_array_equal(largest, [max(-2, x[i, i + 1 :].max()) for i in rows])
+
+
+def test_the_sum_of_nothing_is_its_identity() -> None:
+    a = te.placeholder((4, 8), name="A")
+    k = te.reduce_axis((3, 3), name="k")
+    b = te.compute((4,), lambda i: te.sum(a[i, k], k), name="B")
+    out = np.full(4, 9, "float32")
+    ls.build([a, b])(np.ones((4, 8), "float32"), out)
+    np.testing.assert_array_equal(out, 0)
+
+
+def test_two_states_advance_together() -> None:
+    m = te.size_var("m")
+    x = te.placeholder((m, 5), name="X")
+    p, q = te.placeholder((m, 5), name="p"), te.placeholder((m, 5), name="q")
+    first = te.compute((2, 5), lambda t, i: x[t, i], name="first")
+    half = te.compute((m, 5), lambda t, i: p[t - 1, i] / 2, name="half")
+    new_p = te.compute((m, 5), lambda t, i: half[t, i] + q[t - 2, i], name="new_p")
+    new_q = te.compute((m, 5), lambda t, i: new_p[t, i] - x[t, i], name="new_q")
+    out_p, out_q = te.scan([first, first], [new_p, new_q], [p, q], name="both")
+    data = np.random.default_rng(1).uniform(-1, 1, (11, 5)).astype("float32")
+    expected_p, expected_q = data.copy(), data.copy()
+    for t in range(2, 11):
+        expected_p[t] = expected_p[t - 1] / 2 + expected_q[t - 2]
+        expected_q[t] = expected_p[t] - data[t]
+    got_p, got_q = np.zeros_like(data), np.zeros_like(data)
+    ls.build([x, out_p, out_q])(data, got_p, got_q)
+    np.testing.assert_allclose(got_p, expected_p, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(got_q, expected_q, rtol=1e-5, atol=1e-6)
+
+
+def test_an_extern_runs_among_computes() -> None:
+    a = te.placeholder((8,), name="A")
+
+    def reverse(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> tir.Stmt:
+        i = te.var("i")
+        body = tir.BufferStore(outs[0], ins[0][7 - i], [i])
+        return tir.For(loop_var=i, min=0, extent=8, body=body)
+
+    b = te.extern((8,), [a], reverse, name="B")
+    c = te.compute((8,), lambda i: b[i] * 2, name="C")
+    x, out = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+    ls.build([a, c])(x, out)
+    np.testing.assert_array_equal(out, x[::-1] * 2)
+
+
+def test_wide_indices_compute_the_same() -> None:
+    a, b = row_sums()
+    x, out = np.ones((6, 64), "float32"), np.zeros(6, "float32")
+    ls.build(te.create_prim_func([a, b], index_dtype_override="int64"))(x, out)
+    np.testing.assert_array_equal(out, 64)

@@ -38,7 +38,7 @@ std::optional<Axis> contiguous_axis(const Nest& nest) {
   for (const Axis& axis : nest.spatial()) {
     if (is_const_int(axis.extent, 1)) continue;
     bool contiguous = true;
-    for (const Access& access : accesses_in(nest)) {
+    for (const ElementAccess& access : accesses_in(nest)) {
       if (access.is_store) contiguous = contiguous && stride_along(access, axis.var) == Stride::one;
     }
     if (contiguous) return axis;

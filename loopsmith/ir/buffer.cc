@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/ir/buffer.h"
 
+#include <algorithm>
+
 #include "loopsmith/ir/operators.h"
 
 namespace loopsmith {
@@ -29,6 +31,32 @@ void settle(Buffer& node) {
       node.strides.empty() || node.strides.size() == node.shape.size(), ErrorKind::type_mismatch,
       "one_stride_a_dimension", hint("give one stride for each dimension, or none"), node.span,
       "buffer {}: {} strides for {} dimensions", node.name, node.strides.size(), node.shape.size());
+  const auto require_integer = [&](const Expr& part, std::string_view what) {
+    require(part.dtype().is_integer() && part.dtype().is_scalar(), ErrorKind::type_mismatch,
+            "buffer_layout_is_integer", hint("give it as int32 or int64"), node.span,
+            "buffer {}: {} is {}, not an integer", node.name, what, to_string(part.dtype()));
+  };
+  for (const Expr& stride : node.strides) require_integer(stride, "a stride");
+  if (node.elem_offset.defined()) require_integer(node.elem_offset, "elem_offset");
+  // One way to say that there is none.
+  if (node.elem_offset.is<IntImm>() && is_const_int(node.elem_offset, 0)) {
+    node.elem_offset = nullptr;
+  }
+  require(node.data_alignment >= 1 && node.offset_factor >= 1, ErrorKind::bounds,
+          "alignment_is_positive", hint("give 1 or more"), node.span,
+          "buffer {}: data_alignment is {}, offset_factor {}", node.name, node.data_alignment,
+          node.offset_factor);
+  const auto& separators = node.axis_separators;
+  const auto rank = static_cast<std::int64_t>(node.shape.size());
+  const auto decrease = std::ranges::adjacent_find(separators, std::ranges::greater_equal());
+  require(decrease == separators.end(), ErrorKind::bounds, "separators_increase",
+          hint("give each a dimension, in order"), node.span,
+          "buffer {}: axis_separators [{}] do not increase", node.name,
+          fmt::join(separators, ", "));
+  require(separators.empty() || (separators.front() >= 0 && separators.back() <= rank),
+          ErrorKind::bounds, "separators_in_range", hint("count dimensions from 0"), node.span,
+          "buffer {}: axis_separators [{}] for {} dimensions", node.name,
+          fmt::join(separators, ", "), rank);
 }
 
 Ptr<Buffer> decl_buffer(std::vector<Expr> shape, DataType dtype, std::string name,
@@ -43,6 +71,20 @@ void settle(BufferRegion& node) {
           "one_range_a_dimension", hint("give one range for each dimension"), node.span,
           "region: buffer {} has {} dimensions, {} ranges were given", node.buffer->name,
           node.buffer->shape.size(), node.region.size());
+}
+
+void settle(MatchBufferRegion& node) {
+  const Buffer& source = *node.source->buffer;
+  const Buffer& view = *node.buffer;
+  require(view.dtype == source.dtype && view.scope() == source.scope(), ErrorKind::type_mismatch,
+          "view_is_like_source", hint("give the view the type and the scope of its source"),
+          node.span, "match_buffer: {} is {} in {}, its source {} is {} in {}", view.name,
+          to_string(view.dtype), view.scope(), source.name, to_string(source.dtype),
+          source.scope());
+  require(view.shape.size() <= source.shape.size(), ErrorKind::type_mismatch, "view_is_like_source",
+          hint("leave out leading dimensions of extent 1 only"), node.span,
+          "match_buffer: {} has {} dimensions, its source {} has {}", view.name, view.shape.size(),
+          source.name, source.shape.size());
 }
 
 Ptr<BufferRegion> whole_region(const Ptr<Buffer>& buffer) {

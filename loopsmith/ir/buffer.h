@@ -64,6 +64,7 @@ struct MatchBufferRegion : PartNode<MatchBufferRegion> {
     visit("buffer", &MatchBufferRegion::buffer, Role::matches);
   }
 };
+void settle(MatchBufferRegion& node);
 
 /// A new buffer with its own pointer, compact and row-major.
 Ptr<Buffer> decl_buffer(std::vector<Expr> shape, DataType dtype = f32, std::string name = "buffer",

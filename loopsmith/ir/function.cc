@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/ir/function.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
@@ -21,10 +24,28 @@ void settle(PrimFunc& node) {
   }
 }
 
+/// Keeps the functions sorted by name, `main` last, so that modules are compared and printed alike.
 void settle(IRModule& node) {
   require(node.names.size() == node.functions.size(), "one_name_a_function",
           hint("give each function a name"), "module: {} names for {} functions", node.names.size(),
           node.functions.size());
+  std::vector<std::size_t> order(node.names.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    const std::string& name = node.names[i]->name_hint;
+    return std::pair(name == "main", name);
+  });
+  std::vector<Ptr<GlobalVar>> names;
+  std::vector<Ptr<PrimFunc>> functions;
+  for (const std::size_t i : order) {
+    require(names.empty() || names.back()->name_hint != node.names[i]->name_hint,
+            "function_names_differ", hint("rename one of them"),
+            "module: two functions are called {}", node.names[i]->name_hint);
+    names.push_back(node.names[i]);
+    functions.push_back(node.functions[i]);
+  }
+  node.names = std::move(names);
+  node.functions = std::move(functions);
 }
 
 Ptr<PrimFunc> IRModule::find(std::string_view name) const {

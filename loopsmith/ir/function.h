@@ -30,7 +30,7 @@ struct PrimFunc : PartNode<PrimFunc> {
 };
 void settle(PrimFunc& node);
 
-/// Functions by name.
+/// Functions by name, which are kept sorted, `main` last.
 struct IRModule : PartNode<IRModule> {
   std::vector<Ptr<GlobalVar>> names;
   std::vector<Ptr<PrimFunc>> functions;

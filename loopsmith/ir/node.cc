@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
+#include <cstring>
 
 #include "loopsmith/ir/function.h"
 #include "loopsmith/ir/stmt.h"
@@ -87,7 +87,7 @@ NodeInfo info_of() {
           .create = []() -> Object* { return new T(); },
           .settle =
               [](Object& node) {
-                detail::require_fields(node);
+                detail::require_fields(static_cast<const T&>(node));
                 detail::settle_node(static_cast<T&>(node));
               },
           .remove = [](const Object* node) { delete static_cast<const T*>(node); }};
@@ -131,20 +131,23 @@ const NodeInfo* find_node_info(std::string_view name) {
 }
 
 void destroy(const Object* object) noexcept {
-  // What a node held is deleted by the loop below, not by a recursion.
-  static thread_local std::vector<const Object*>* waiting = nullptr;
-  if (waiting) {
-    waiting->push_back(object);
-    return;
-  }
-  std::vector<const Object*> work{object};
-  waiting = &work;
-  while (!work.empty()) {
-    const Object* next = work.back();
-    work.pop_back();
+  // What a node held is deleted by the loop below, not by a recursion. Dead nodes wait in a list
+  // whose links lie where their spans were, so that nothing is allocated.
+  static thread_local const Object* waiting = nullptr;
+  static thread_local bool running = false;
+  const auto link = [](const Object* node) {
+    return const_cast<void*>(static_cast<const void*>(&node->span));
+  };
+  std::memcpy(link(object), &waiting, sizeof(waiting));
+  waiting = object;
+  if (running) return;
+  running = true;
+  while (waiting) {
+    const Object* next = waiting;
+    std::memcpy(&waiting, link(next), sizeof(waiting));
     node_info(*next).remove(next);
   }
-  waiting = nullptr;
+  running = false;
 }
 
 Expr Expr::from(const Ref& ref) {
@@ -196,19 +199,9 @@ Attrs Attrs::with(std::string_view key, Ref value) const {
 
 namespace detail {
 
-void require_fields(const Object& node) {
-  const NodeInfo& info = node_info(node);
-  for (const FieldInfo& field : info.fields) {
-    bool whole = true;
-    if (field.type == FieldType::ref) {
-      whole =
-          field.role == Role::optional || field.role == Role::thread || field.ref(node).defined();
-    } else if (field.type == FieldType::refs && !is_definition(field.role)) {
-      whole = std::ranges::all_of(field.refs(node), &Ref::defined);
-    }
-    require(whole, ErrorKind::type_mismatch, "field_is_missing", hint("give the field a value"),
-            node.span, "{}: the field '{}' is missing", info.name, field.name);
-  }
+void refuse_missing_field(const Object& node, std::string_view field) {
+  fail(ErrorKind::type_mismatch, "field_is_missing", hint("give the field a value"), node.span,
+       "{}: the field '{}' is missing", node_info(node).name, field);
 }
 
 }  // namespace detail

@@ -221,8 +221,24 @@ inline const NodeInfo& node_info(const Object& node) {
 const NodeInfo* find_node_info(std::string_view name);
 
 namespace detail {
+[[noreturn]] void refuse_missing_field(const Object& node, std::string_view field);
+
 /// Stops at a null field that may not be null.
-void require_fields(const Object& node);
+template <class T>
+void require_fields(const T& node) {
+  T::fields([&]<class C, class F>(const char* name, F C::* member, Role role = Role::plain) {
+    if constexpr (std::is_base_of_v<Ref, F>) {
+      const bool optional = role == Role::optional || role == Role::thread;
+      if (!optional && !(node.*member).defined()) refuse_missing_field(node, name);
+    } else if constexpr (requires { (node.*member).begin()->defined(); }) {
+      if (is_definition(role)) return;
+      for (const Ref& element : node.*member) {
+        if (!element.defined()) refuse_missing_field(node, name);
+      }
+    }
+  });
+}
+
 /// Checks the node and derives its type, where its header declares `settle(T&)`.
 template <class T>
 void settle_node(T& node) {

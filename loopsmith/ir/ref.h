@@ -12,7 +12,7 @@
 namespace loopsmith {
 
 /// The span that new nodes of this thread take; see `SpanScope`.
-inline thread_local Span current_span;
+inline constinit thread_local Span current_span;
 
 /// While it lives, nodes made by this thread take `span`.
 class SpanScope {

@@ -14,13 +14,14 @@ enum class Role {
              ///< A vector of them defines each. Elements may be null.
   matches,  ///< `binds` a Buffer whose sizes come from outside: the variables of its shape, strides
             ///< and offset that nothing has defined before it are defined along with it.
+  views,    ///< `binds` a Buffer of a pointer that something else has defined.
   thread,   ///< An IterVar here defines its variable; anything else is a plain use. May be null.
   label,    ///< A name or a remark for people: structural equality and hash leave it out.
 };
 
 /// True when what stands in a field is defined there; see `FieldInfo::role_of`.
 constexpr bool is_definition(Role role) {
-  return role == Role::binds || role == Role::matches;
+  return role == Role::binds || role == Role::matches || role == Role::views;
 }
 
 namespace detail {

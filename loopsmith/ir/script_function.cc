@@ -140,19 +140,13 @@ void ScriptWriter::module(const IRModule& module) {
       dict(module.attrs);
       put(")");
     }
-    std::vector<std::size_t> order(module.names.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, {}, [&](std::size_t i) {
-      const std::string& name = module.names[i]->name_hint;
-      return std::pair(name == "main", name);
-    });
-    if (order.empty() && module.attrs.empty()) {
+    if (module.names.empty() && module.attrs.empty()) {
       begin_line();
       put("pass");
     }
-    for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t i = 0; i < module.names.size(); ++i) {
       if (i > 0 || !module.attrs.empty()) blank_line();
-      function(*module.functions[order[i]], module.names[order[i]]->name_hint);
+      function(*module.functions[i], module.names[i]->name_hint);
     }
   });
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/ir/stmt.h"
 
+#include <algorithm>
+
 #include "loopsmith/ir/access.h"
+#include "loopsmith/ir/script_printer.h"
 
 namespace loopsmith {
 namespace {
@@ -52,22 +55,52 @@ void settle(BufferStore& node) {
           node.buffer->name, to_string(type), to_string(node.value.dtype()));
 }
 
+namespace {
+
+void require_pointer(const Object& node, const Var& pointer, std::string_view what) {
+  require(pointer.dtype.is_handle(), ErrorKind::type_mismatch, "buffer_data_is_pointer",
+          hint("use pointer_var"), node.span, "{}: {} is {}, not a pointer", what, pointer.name,
+          to_string(pointer.dtype));
+}
+
+}  // namespace
+
 void settle(Allocate& node) {
   require_scalar_bool(node, node.condition, "allocate");
-  require(node.buffer_var->dtype.is_handle(), ErrorKind::type_mismatch, "buffer_data_is_pointer",
-          hint("use pointer_var"), node.span, "allocate: {} is {}, not a pointer",
-          node.buffer_var->name, to_string(node.buffer_var->dtype));
+  require_pointer(node, *node.buffer_var, "allocate");
 }
 
 void settle(AllocateConst& node) {
+  require_pointer(node, *node.buffer_var, "allocate_const");
   std::int64_t count = 1;
-  for (const std::int64_t extent : node.extents) count *= extent;
-  require(count == static_cast<std::int64_t>(node.data.size()), ErrorKind::bounds,
+  bool counted = true;
+  for (const std::int64_t extent : node.extents) {
+    counted = counted && extent >= 0 && !__builtin_mul_overflow(count, extent, &count);
+  }
+  for (const Expr& element : node.data) {
+    const bool constant = element.is<IntImm>() || element.is<FloatImm>();
+    require(constant && element.dtype() == node.dtype, ErrorKind::type_mismatch,
+            "constant_has_type", hint("give constants of that type"), node.span,
+            "allocate_const: an element is {}, not a constant of type {}", element,
+            to_string(node.dtype));
+  }
+  require(counted && count == static_cast<std::int64_t>(node.data.size()), ErrorKind::bounds,
           "constant_fills_extents", hint("give as many elements as the product of the extents"),
-          node.span, "allocate_const: {} elements for extents of {}", node.data.size(), count);
+          node.span, "allocate_const: {} elements do not fill extents [{}]", node.data.size(),
+          fmt::join(node.extents, ", "));
 }
 
 void settle(SeqStmt& node) {
+  const auto is_sequence = [](const Stmt& stmt) { return stmt.is<SeqStmt>(); };
+  if (std::ranges::any_of(node.seq, is_sequence)) {
+    std::vector<Stmt> flat;
+    for (const Stmt& stmt : node.seq) {
+      const auto* inner = stmt.as<SeqStmt>();
+      inner ? flat.insert(flat.end(), inner->seq.begin(), inner->seq.end())
+            : flat.insert(flat.end(), stmt);
+    }
+    node.seq = std::move(flat);
+  }
   require(node.seq.size() >= 2, "sequence_of_two", hint("use seq(...), which takes any number"),
           "SeqStmt: {} statements, at least 2 are needed", node.seq.size());
 }
@@ -100,6 +133,13 @@ void settle(For& node) {
 
 void settle(While& node) {
   require_scalar_bool(node, node.condition, "while");
+}
+
+void settle(Prefetch& node) {
+  require(node.bounds.size() == node.buffer->shape.size(), ErrorKind::type_mismatch,
+          "one_range_a_dimension", hint("give one range for each dimension"), node.span,
+          "prefetch: buffer {} has {} dimensions, {} ranges were given", node.buffer->name,
+          node.buffer->shape.size(), node.bounds.size());
 }
 
 void settle(BlockRealize& node) {

@@ -121,12 +121,13 @@ struct DeclBuffer : StmtNode<DeclBuffer> {
 
   template <class V>
   static constexpr void fields(V&& visit) {
-    visit("buffer", &DeclBuffer::buffer, Role::binds);
+    visit("buffer", &DeclBuffer::buffer, Role::views);
     visit("body", &DeclBuffer::body);
   }
 };
 
-/// Statements one after another: at least two, none of them a SeqStmt. Use `seq` to build one.
+/// Statements one after another: at least two; one inside another is joined with it. Use `seq` to
+/// build one of any number.
 struct SeqStmt : StmtNode<SeqStmt> {
   std::vector<Stmt> seq;
 
@@ -239,6 +240,7 @@ struct Prefetch : StmtNode<Prefetch> {
     visit("bounds", &Prefetch::bounds);
   }
 };
+void settle(Prefetch& node);
 
 /// A unit of computation: its axes, what it reads and writes, its body.
 struct Block : StmtNode<Block> {

@@ -63,18 +63,23 @@ class Comparison {
     if (reverse != partner_.end() && reverse->second.a) {
       return differ(a, b, [&] { return names(a, b); });
     }
-    const bool defines = is_definition(role) || in_matched_;
+    const bool defines = defines_inside(role);
     if (!defines && !map_free_ && a.same_as(b)) return true;
     if (!defines && !map_free_) return differ(a, b, [&] { return names(a, b); });
 
-    const bool outer = std::exchange(in_matched_, role == Role::matches);
+    const Role outer = std::exchange(buffer_role_, role);
     const bool alike = equal_fields(a, b);
-    in_matched_ = outer;
+    buffer_role_ = outer;
     if (!alike) return false;
     partner_[a.get()].b = b.get();
     partner_[b.get()].a = a.get();
     if (!a.same_as(b)) ++renamed_;
     return true;
+  }
+
+  /// A matched buffer defines all that it is made of, a view not even its pointer.
+  bool defines_inside(Role role) const {
+    return buffer_role_ == Role::matches || (is_definition(role) && buffer_role_ != Role::views);
   }
 
   bool equal_fields(const Ref& a, const Ref& b) {
@@ -210,7 +215,7 @@ class Comparison {
 
   bool map_free_;
   Difference* explain_;
-  bool in_matched_ = false;
+  Role buffer_role_ = Role::plain;  ///< Of the buffer that is being compared.
   int renamed_ = 0;
   int compared_ = 0;
   std::unordered_map<const Object*, Partners> partner_;

@@ -108,19 +108,24 @@ class Hasher {
   /// Variables and buffers: their content, and a number that tells them apart.
   Digest hash_named(const Object& node, Role role) {
     if (const auto known = done_.find(&node); known != done_.end()) return known->second;
-    const bool free = !is_definition(role) && !in_matched_;
+    const bool free = !defines_inside(role);
     Mixer mixer;
     if (free && free_ == Free::by_identity) {
       mixer.add(reinterpret_cast<std::uintptr_t>(&node));
     } else {
-      const bool outer = std::exchange(in_matched_, role == Role::matches);
+      const Role outer = std::exchange(buffer_role_, role);
       mixer.add(hash_fields(node));
-      in_matched_ = outer;
+      buffer_role_ = outer;
       mixer.add(++defined_);
     }
     const Digest digest = mixer.digest();
     done_.emplace(&node, digest);
     return digest;
+  }
+
+  /// A matched buffer defines all that it is made of, a view not even its pointer.
+  bool defines_inside(Role role) const {
+    return buffer_role_ == Role::matches || (is_definition(role) && buffer_role_ != Role::views);
   }
 
   Digest hash_fields(const Object& node) {
@@ -191,7 +196,7 @@ class Hasher {
   }
 
   Free free_;
-  bool in_matched_ = false;
+  Role buffer_role_ = Role::plain;  ///< Of the buffer that is being hashed.
   std::uint64_t defined_ = 0;
   std::unordered_map<const Object*, Digest> done_;
 };

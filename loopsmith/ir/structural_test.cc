@@ -92,6 +92,25 @@ TEST(structural, a_matched_buffer_defines_its_sizes_and_an_allocated_one_uses_th
   EXPECT_NE(structural_hash(allocating(false)), structural_hash(allocating(true)));
 }
 
+TEST(structural, a_view_uses_its_pointer_and_an_allocation_defines_one) {
+  const auto view_of = [](const Ptr<Var>& pointer) -> Stmt {
+    const auto B = make(Buffer{.data = pointer, .dtype = f32, .shape = {8}, .name = "B"});
+    return make(DeclBuffer{.buffer = B, .body = make(Evaluate{.value = load(B, {0})})});
+  };
+  const auto p = pointer_var("p", f32), q = pointer_var("q", f32);
+  EXPECT_TRUE(same(view_of(p), view_of(p)));
+  EXPECT_FALSE(same(view_of(p), view_of(q)));
+  const auto two = [&](const Ptr<Var>& used) {
+    const auto allocate = [](const Ptr<Var>& pointer, const Stmt& body) -> Stmt {
+      return make(Allocate{
+          .dtype = f32, .extents = {8}, .condition = true, .buffer_var = pointer, .body = body});
+    };
+    return allocate(p, allocate(q, view_of(used)));
+  };
+  EXPECT_FALSE(same(two(p), two(q)));
+  EXPECT_NE(structural_hash(two(p)), structural_hash(two(q)));
+}
+
 TEST(structural, attributes_count_by_key_not_by_order) {
   const auto func = function_of(float_imm(f32, 1));
   const auto a = with_attr(with_attr(func, "x", Expr(1)), "y", Expr(2));

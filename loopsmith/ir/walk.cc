@@ -120,24 +120,31 @@ Ref Rewriter::run(const Ref& ref) {
 }
 
 /// Rewrites what a definition is made of, and remembers what it becomes for its uses.
-Ref Rewriter::define(const Ref& definition) {
+Ref Rewriter::define(const Ref& definition, Role role) {
   if (definition.is<Var>()) {
     if (!define_) return definition;
     Ref fresh = define_(definition);
     if (!fresh.same_as(definition)) replaced_[definition] = fresh;
     return fresh;
   }
-  if (definition.is<Buffer>()) return define_buffer(Ptr<Buffer>::from(definition));
+  if (definition.is<Buffer>()) return define_buffer(Ptr<Buffer>::from(definition), role);
   return rebuild(*definition.get());  // an IterVar, a MatchBufferRegion: they define what is inside
 }
 
-Ref Rewriter::define_buffer(const Ptr<Buffer>& old) {
+/// A variable that a buffer defines, unless something before it did.
+Ref Rewriter::define_unless_known(const Ref& variable) {
+  const auto known = replaced_.find(variable);
+  return known == replaced_.end() ? define(variable, Role::binds) : known->second;
+}
+
+Ref Rewriter::define_buffer(const Ptr<Buffer>& old, Role role) {
   Buffer copy = *old;
   // The pointer of a view is defined elsewhere, and that definition decides.
-  const auto known = replaced_.find(old->data);
-  copy.data = Ptr<Var>::from(known == replaced_.end() ? define(old->data) : known->second);
+  const Ref data = role == Role::views ? run(old->data) : define_unless_known(old->data);
+  copy.data = Ptr<Var>::from(data);
   bool changed = !copy.data.same_as(old->data);
   const auto renew = [&](Expr& part) {
+    if (role == Role::matches && part.is<Var>()) define_unless_known(part);
     Expr fresh = (*this)(part);
     changed |= !fresh.same_as(part);
     part = std::move(fresh);
@@ -165,7 +172,7 @@ Ref Rewriter::rebuild(const Object& node) {
   for (const FieldInfo& field : info.fields) {
     const auto renew = [&](const Ref& old) {
       if (!old.defined()) return old;
-      return is_definition(field.role_of(old)) ? define(old) : run(old);
+      return is_definition(field.role_of(old)) ? define(old, field.role_of(old)) : run(old);
     };
     if (field.type == FieldType::ref) {
       const Ref& old = field.ref(node);
@@ -221,8 +228,13 @@ Ref renewed(const Ref& definition, Substitution& values) {
 
 template <class T>
 T clone_of(const T& body, Substitution values) {
+  // A matched buffer may name variables that are defined around the body: those stay.
+  std::unordered_set<Ref, RefHash, RefEqual> outer;
+  for (const Ptr<Var>& variable : free_variables(body)) outer.insert(variable);
   Rewriter rewrite;
-  rewrite.on_definition([&](const Ref& definition) { return renewed(definition, values); });
+  rewrite.on_definition([&](const Ref& definition) {
+    return outer.contains(definition) ? definition : renewed(definition, values);
+  });
   rewrite.on<Var>(value_in(values));
   return rewrite(body);
 }
@@ -249,23 +261,24 @@ namespace {
 struct FreeVariables {
   std::vector<Ptr<Var>> found;
   std::vector<Ptr<Buffer>> buffers;
-  bool in_matched = false;
+  Role buffer_role = Role::plain;  ///< Of the buffer whose definition is being walked.
   Seen defined;
   Seen used;
   Seen seen;
 
   void define(const Ref& ref, Role role) {
+    if (ref.is<Var>() && buffer_role == Role::views) return use(ref);
     if (ref.is<Var>()) {
       defined.insert(ref.get());
       return;
     }
-    const bool outer = std::exchange(in_matched, role == Role::matches);
+    const Role outer = std::exchange(buffer_role, role);
     visit_inside(ref);
-    in_matched = outer;
+    buffer_role = outer;
   }
   void use(const Ref& ref) {
     if (ref.is<Var>()) {
-      if (in_matched) defined.insert(ref.get());
+      if (buffer_role == Role::matches && !used.contains(ref.get())) defined.insert(ref.get());
       if (!defined.contains(ref.get()) && used.insert(ref.get()).second) {
         found.push_back(Ptr<Var>::from(ref));
       }

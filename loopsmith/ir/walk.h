@@ -73,8 +73,9 @@ class Rewriter {
   void set_rule(std::uint16_t kind, std::function<Ref(const Object&)> rule);
   Ref run(const Ref& ref);
   Ref rebuild(const Object& node);
-  Ref define(const Ref& definition);
-  Ref define_buffer(const Ptr<Buffer>& buffer);
+  Ref define(const Ref& definition, Role role);
+  Ref define_unless_known(const Ref& variable);
+  Ref define_buffer(const Ptr<Buffer>& buffer, Role role);
   Ref use_buffer(const Ref& buffer);
 
   std::function<Ref(const Object&)> rules_[node_count];

@@ -157,7 +157,7 @@ class Checker {
       return define(axis->var, Role::binds, is_thread);
     }
     if (ref.is<MatchBufferRegion>()) return visit_node(ref);
-    if (ref.is<Buffer>()) return define_buffer(Ptr<Buffer>::from(ref), role == Role::matches);
+    if (ref.is<Buffer>()) return define_buffer(Ptr<Buffer>::from(ref), role);
     add(ref, {.is_thread = is_thread, .func = func_});
   }
 
@@ -175,7 +175,7 @@ class Checker {
                    "{} {} is defined in two functions", what, ref);
       require_here(
           before.is_thread && definition.is_thread, "defined_once",
-          hint("use a new one; clone_with renews the definitions of a body"), ref, "{}: {} {}",
+          hint("use a new one; clone_with renews the definitions of a body"), ref, "{} of {} {}",
           before.in_scope ? "multiple nested definitions" : "multiple definitions", what, ref);
       if (before.in_scope) return;
       place->second = definition;
@@ -183,12 +183,12 @@ class Checker {
     open_.push_back(ref.get());
   }
 
-  /// The pointer, where it is not defined yet, is defined along with the buffer; where `matched`,
-  /// so are the variables of its shape, strides and offset.
-  void define_buffer(const Ptr<Buffer>& buffer, bool matched) {
-    define_unless_known(buffer->data);
+  /// The pointer, where it is not defined yet, is defined along with the buffer, unless that is a
+  /// view; so are the variables of a matched buffer's shape, strides and offset.
+  void define_buffer(const Ptr<Buffer>& buffer, Role role) {
+    role == Role::views ? use(buffer->data) : define_unless_known(buffer->data);
     const auto part = [&](const Expr& e) {
-      if (matched && e.is<Var>()) return define_unless_known(e);
+      if (role == Role::matches && e.is<Var>()) return define_unless_known(e);
       visit(e);
     };
     std::ranges::for_each(buffer->shape, part);

@@ -54,11 +54,12 @@ struct FreeSegments {
 };
 thread_local FreeSegments free_segments;
 
-/// One run on a segment: what to call, and the way back.
+/// One run on a segment: what to call, the way there and the way back.
 struct Run {
   void (*fn)(void*);
   void* data;
-  ucontext_t back;
+  ucontext_t there{};
+  ucontext_t back{};
   void* fake_stack = nullptr;
   const void* outer_bottom = nullptr;
   std::size_t outer_bytes = 0;
@@ -81,6 +82,17 @@ void enter(unsigned low, unsigned high) {
   __tsan_switch_to_fiber(run->outer_fiber, 0);
 #endif
   setcontext(&run->back);
+}
+
+/// Makes the way there. Apart, because getcontext may return twice as far as a compiler knows.
+void prepare(Run& run, void* segment) {
+  getcontext(&run.there);
+  run.there.uc_stack.ss_sp = segment;
+  run.there.uc_stack.ss_size = segment_bytes;
+  run.there.uc_link = nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(&run);
+  makecontext(&run.there, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(address),
+              static_cast<unsigned>(address >> 32));
 }
 
 }  // namespace
@@ -110,15 +122,8 @@ void run_on_new_segment(void (*fn)(void*), void* data) {
   const char* outer_limit = stack_limit;
   stack_limit = static_cast<const char*>(segment) + reserve_bytes;
 
-  Run run{.fn = fn, .data = data, .back = {}};
-  ucontext_t inside;
-  getcontext(&inside);
-  inside.uc_stack.ss_sp = segment;
-  inside.uc_stack.ss_size = segment_bytes;
-  inside.uc_link = nullptr;
-  const auto address = reinterpret_cast<std::uintptr_t>(&run);
-  makecontext(&inside, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(address),
-              static_cast<unsigned>(address >> 32));
+  Run run{.fn = fn, .data = data};
+  prepare(run, segment);
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(&run.fake_stack, segment, segment_bytes);
 #endif
@@ -127,7 +132,7 @@ void run_on_new_segment(void (*fn)(void*), void* data) {
   void* fiber = __tsan_create_fiber(0);
   __tsan_switch_to_fiber(fiber, 0);
 #endif
-  swapcontext(&run.back, &inside);
+  swapcontext(&run.back, &run.there);
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(run.fake_stack, nullptr, nullptr);
   __asan_unpoison_memory_region(segment, segment_bytes);

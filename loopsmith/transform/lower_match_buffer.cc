@@ -97,10 +97,6 @@ void ViewLowering::add_view(const MatchBufferRegion& match) {
     offset = offset + result.start[d] * strides[d];
   }
 
-  require(view.shape.size() <= source.shape.size(), ErrorKind::lower, "view_has_no_more_dimensions",
-          hint("a view drops dimensions, it does not add any"), match.span,
-          "lower_match_buffer: buffer {} has {} dimensions, its source {}", view.name,
-          view.shape.size(), source.shape.size());
   const std::size_t skip = source.shape.size() - view.shape.size();
   for (std::size_t d = 0; d < view.shape.size(); ++d) {
     bind(view, view.shape[d], of->region[d + skip]->extent);

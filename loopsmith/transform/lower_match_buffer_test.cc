@@ -58,14 +58,6 @@ TEST(lower_match_buffer, refuses_a_view_that_does_not_fit) {
             "  hint: match the region that the view describes");
 }
 
-TEST(lower_match_buffer, refuses_a_view_with_more_dimensions_than_its_source) {
-  const Ptr<Buffer> a = decl_buffer({16}, f32, "A"), v = decl_buffer({1, 4}, f32, "V");
-  const auto func = function({a}, block_with_view(v, a, {range(0, 4)}, store(v, f(0), {0, 0})));
-  EXPECT_EQ(error_of([&] { lower_match_buffer(func); }),
-            "lower_match_buffer: buffer V has 2 dimensions, its source 1\n"
-            "  hint: a view drops dimensions, it does not add any");
-}
-
 TEST(lower_match_buffer, checks_at_run_time_what_cannot_be_proved) {
   const Ptr<Var> n = size_var("n"), m = size_var("m");
   const Ptr<Buffer> a = decl_buffer({n}, f32, "A"), v = decl_buffer({m}, f32, "V");

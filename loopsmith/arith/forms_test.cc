@@ -90,6 +90,16 @@ TEST_F(Forms, bits_become_arithmetic) {
   EXPECT_EQ(simple(x & 7), "(x % 8)");
 }
 
+TEST_F(Forms, calls_of_constants_are_computed_where_that_is_exact) {
+  const auto of = [](Op op, double value) { return call(op, {float_imm(f32, value)}); };
+  EXPECT_EQ(simple(of(op("ceil"), 2.25)), show(float_imm(f32, 3)));
+  EXPECT_EQ(simple(of(op("log2"), 64)), show(float_imm(f32, 6)));
+  EXPECT_EQ(simple(of(op("exp2"), -2)), show(float_imm(f32, 0.25)));
+  EXPECT_EQ(simple(of(op("log2"), 65)), show(of(op("log2"), 65)));
+  EXPECT_EQ(simple(call(op("clz"), {int_imm(i32, 1)})), "31");
+  EXPECT_EQ(simple(call(op("popcount"), {int_imm(i8, -1)})), "8");
+}
+
 TEST_F(Forms, vectors_keep_their_ramps) {
   const Expr ramp = make(Ramp{.base = x, .stride = 1, .lanes = 4});
   EXPECT_EQ(rewritten(ramp + broadcast(y, 4)), "Ramp((x + y), 1)");
@@ -108,6 +118,13 @@ TEST_F(Forms, narrow_types_wrap) {
   EXPECT_EQ(simple(a + int_imm(u8, 1) < b + int_imm(u8, 1)), "((a + 1) < (b + 1))");
   EXPECT_FALSE(analyzer.can_prove(a < a + int_imm(u8, 1)));
   EXPECT_TRUE(analyzer.can_prove(x < x + 1));
+}
+
+TEST_F(Forms, large_unsigned_constants_keep_their_order) {
+  const Expr a = var("a", u64);
+  const Expr largest = max_value(u64);
+  EXPECT_EQ(simple(min(min(a, largest), int_imm(u64, 8))), "Min(a, 8)");
+  EXPECT_EQ(simple(max(max(a, int_imm(u64, 8)), largest)), "Max(a, -1)");
 }
 
 TEST_F(Forms, floats_change_only_where_it_is_exact) {

@@ -187,7 +187,11 @@ class Conditions {
   }
 
   ConstIntBound bound(const Atom* atom) {
-    if (const auto value = constant_value(atom, binding_)) return point(*value);
+    if (const auto value = constant_value(atom, binding_)) {
+      const bool is_huge = *value < 0 && binding_.operand_type.element() == u64;
+      return is_huge ? ConstIntBound{ConstIntBound::pos_inf - 1, ConstIntBound::pos_inf}
+                     : point(*value);
+    }
     if (atom->place == Place::variable) return knowledge_.bound(variable(atom));
     const Atom* a = atom + 1;
     const Atom* b = a + a->size;
@@ -248,6 +252,11 @@ std::optional<std::int64_t> constant_value(const Atom* atom, const Binding& bind
   if (!right) return std::nullopt;
   const std::int64_t a = *left;
   const std::int64_t b = *right;
+  // The order of large uint64 is not that of their bits: leave it to who makes the term.
+  const bool is_ordered = is_division(atom->kind) || atom->kind == Kind::min ||
+                          atom->kind == Kind::max || atom->kind == Kind::lt ||
+                          atom->kind == Kind::le;
+  if (is_ordered && (a < 0 || b < 0) && binding.operand_type.element() == u64) return std::nullopt;
   // Where constants wrap, they do so in 64 bits, and are cut to their type when they are made.
   const bool may_wrap = types_of(binding.operand_type) == Types::narrow;
   std::int64_t result = 0;

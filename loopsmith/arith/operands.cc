@@ -113,6 +113,7 @@ Term Simplifier::simplify_call(Term term, Recurse recurse) {
 
   const Op call = terms_.op(term);
   if (call == op("likely") && terms_.is_constant(arguments[0])) return arguments[0];
+  if (const Term value = fold_call(call, node.type, arguments); value != Term::none) return value;
   if (arguments.size() == 2 && terms_.is_constant(arguments[1]) && node.type.is_integer() &&
       !node.type.is_bool()) {
     const std::int64_t operand = terms_[arguments[1]].value;

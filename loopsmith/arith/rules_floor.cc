@@ -55,9 +55,11 @@ constexpr Rule rows[] = {
 
     // A smaller digit that cannot reach the divisor is dropped, or comes out.
     {(x * c1) / c2, x / (c2 / c1), c1 > 0 && c2 > 0 && c2 % c1 == 0},
-    {(x * c1 + y) / c2, (x + y / c1) / (c2 / c1), c1 > 0 && c2 > 0 && c2 % c1 == 0 && 0 <= y && y < c1},
+    {(x * c1 + y) / c2, (x + y / c1) / (c2 / c1),
+     c1 > 0 && c2 > 0 && c2 % c1 == 0 && 0 <= y && y < c1},
     {(x * c1) % c2, (x % (c2 / c1)) * c1, c1 > 0 && c2 > 0 && c2 % c1 == 0},
-    {(x * c1 + y) % c2, (x % (c2 / c1)) * c1 + y, c1 > 0 && c2 > 0 && c2 % c1 == 0 && 0 <= y && y < c1},
+    {(x * c1 + y) % c2, (x % (c2 / c1)) * c1 + y,
+     c1 > 0 && c2 > 0 && c2 % c1 == 0 && 0 <= y && y < c1},
 
     // Select of constants.
     {select(p, c1, c2) / c3, select(p, c1 / c3, c2 / c3), c3 > 0},

@@ -6,7 +6,7 @@ using namespace rule_language;
 
 // clang-format off
 constexpr Rule rows[] = {
-    // Constants gather at the end. (c + x is x + c, and x - c is x + (-c), before any rule is tried.)
+    // Constants gather at the end. (Before any rule, c + x is x + c, and x - c is x + (-c).)
     {(x + c1) + c2, x + (c1 + c2), wraps},
     {(x + c1) + y, (x + y) + c1, wraps},
     {x - (y + c1), (x - y) + (0 - c1), wraps},

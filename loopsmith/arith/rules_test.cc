@@ -182,10 +182,10 @@ TEST(rules, are_written_for_the_proofs) {
     std::size_t row = 0;
     for (const Rule& rule : table.rules()) {
       out << separator
-          << fmt::format(
-                 R"({{"table": "{}", "row": {}, "before": {}, "after": {}, "given": {}, "wraps": {}}})",
-                 table.name, row++, text_of(rule.before), text_of(rule.after), text_of(rule.given),
-                 (rule.types & Types::narrow) != 0);
+          << fmt::format(R"({{"table": "{}", "row": {}, "before": {}, "after": {}, "given": {}, )",
+                         table.name, row++, text_of(rule.before), text_of(rule.after),
+                         text_of(rule.given))
+          << fmt::format(R"("wraps": {}}})", (rule.types & Types::narrow) != 0);
       separator = ",\n";
     }
   }

@@ -19,9 +19,13 @@ constexpr Rule rows[] = {
 
     // Division of a ramp: by what divides its stride, or where it stays within one multiple.
     {ramp(x, c1) / broadcast(c2), ramp(x / c2, c1 / c2), c2 > 0 && c1 % c2 == 0},
-    {ramp(x, c1) / broadcast(c2), broadcast(x / c2), c2 > 0 && 0 <= x % c2 + min(c1 * (lanes - 1), 0) && x % c2 + max(c1 * (lanes - 1), 0) < c2},
+    {ramp(x, c1) / broadcast(c2), broadcast(x / c2),
+     c2 > 0 && 0 <= x % c2 + min(c1 * (lanes - 1), 0) &&
+     x % c2 + max(c1 * (lanes - 1), 0) < c2},
     {ramp(x, c1) % broadcast(c2), broadcast(x % c2), c2 > 0 && c1 % c2 == 0},
-    {ramp(x, c1) % broadcast(c2), ramp(x % c2, c1), c2 > 0 && 0 <= x % c2 + min(c1 * (lanes - 1), 0) && x % c2 + max(c1 * (lanes - 1), 0) < c2},
+    {ramp(x, c1) % broadcast(c2), ramp(x % c2, c1),
+     c2 > 0 && 0 <= x % c2 + min(c1 * (lanes - 1), 0) &&
+     x % c2 + max(c1 * (lanes - 1), 0) < c2},
 
     {ramp(x, y) < ramp(z, y), broadcast(x < z)},
     {ramp(x, y) == ramp(z, y), broadcast(x == z), wraps},

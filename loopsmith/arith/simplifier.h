@@ -65,13 +65,14 @@ class Simplifier {
   Term apply_rules(const TermNode& node);
   Term build(const Pattern::Atom* atom, const Binding& binding, DataType type);
 
-  // What both have in common; `recurse` simplifies an operand: operands.cc.
+  // What both have in common; `recurse` simplifies an operand: operands.cc, fold_calls.cc.
   using Recurse = Term (Simplifier::*)(Term);
   Term simplify_operands(Term term, Recurse recurse);
   Term simplify_where(Term condition, Term term, Recurse recurse);
   Term simplify_choice(const TermNode& node, Recurse recurse);
   Term simplify_logic(const TermNode& node, Recurse recurse);
   Term simplify_call(Term term, Recurse recurse);
+  Term fold_call(Op call, DataType type, std::span<const Term> arguments);
   Term simplify_cast(const TermNode& node, Recurse recurse);
   Term simplify_other(Term term, Recurse recurse);
   Term simplify_let(const Let& let, Recurse recurse);

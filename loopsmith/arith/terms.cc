@@ -139,6 +139,11 @@ Term Terms::constant(DataType type, std::int64_t value) {
   return find_or_add({.kind = Kind::constant, .type = type, .value = value});
 }
 
+Term Terms::real(DataType type, double value) {
+  return find_or_add(
+      {.kind = Kind::real, .type = type, .value = std::bit_cast<std::int64_t>(value)});
+}
+
 Term Terms::boolean_of(bool value, int lanes) {
   return constant(boolean.with_lanes(lanes), value ? 1 : 0);
 }
@@ -298,11 +303,7 @@ Term Terms::read_node(const ExprBase& node) {
     if (is_constant(value)) return constant(node.dtype, (*this)[value].value);
     return make(Kind::broadcast, node.dtype, value);
   }
-  if (const auto* real = expr.as<FloatImm>()) {
-    return find_or_add({.kind = Kind::real,
-                        .type = node.dtype,
-                        .value = std::bit_cast<std::int64_t>(real->value)});
-  }
+  if (const auto* constant = expr.as<FloatImm>()) return real(node.dtype, constant->value);
   if (const auto* call = expr.as<Call>()) return read_call(*call);
   if (const auto* load = expr.as<BufferLoad>()) return read_load(*load);
   return read_leaf(node, Kind::other);
@@ -369,7 +370,7 @@ Expr Terms::build(Term term) {
       return loopsmith::make(
           BufferLoad{.buffer = Ptr<Buffer>(buffer), .indices = build_arguments(term)});
     }
-    case Kind::real:
+    case Kind::real: return float_imm(node.type, std::bit_cast<double>(node.value));
     case Kind::variable:
     case Kind::other: break;
   }

@@ -94,6 +94,7 @@ class Terms {
   Expr to_expr(Term term);
 
   Term constant(DataType type, std::int64_t value);
+  Term real(DataType type, double value);
   Term boolean_of(bool value, int lanes = 1);
   Term make(Kind kind, DataType type, Term a, Term b = Term::none, Term c = Term::none);
   Term make_call(DataType type, Op op, std::span<const Term> arguments);

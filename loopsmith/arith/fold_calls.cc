@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of constants, where the result is exact.
+#include <bit>
+#include <cmath>
+
+#include "loopsmith/arith/simplifier.h"
+
+namespace loopsmith::arith {
+namespace {
+
+/// The value of a function of one float where it is exact in every type; NaN where it may not be.
+double exact_value(Op call, double x) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  if (call == op("ceil")) return std::ceil(x);
+  if (call == op("floor")) return std::floor(x);
+  if (call == op("trunc")) return std::trunc(x);
+  if (call == op("fabs")) return std::fabs(x);
+  if (call == op("log2")) {
+    int exponent = 0;
+    const bool is_power = x > 0 && std::isfinite(x) && std::frexp(x, &exponent) == 0.5;
+    return is_power ? exponent - 1 : unknown;
+  }
+  if (call == op("exp2")) {
+    constexpr double largest = 8;  // 2^8 and 2^-8 are exact in every float but those of 8 bits.
+    return x == std::trunc(x) && std::fabs(x) <= largest ? std::exp2(x) : unknown;
+  }
+  return unknown;
+}
+
+}  // namespace
+
+/// The constant that a call of constants gives; none where it is not known exactly.
+Term Simplifier::fold_call(Op call, DataType type, std::span<const Term> arguments) {
+  if (arguments.size() != 1) return Term::none;
+  const TermNode argument = terms_[arguments[0]];
+  if (argument.kind == Kind::real && type == argument.type && type.bits >= 16) {
+    const double value = exact_value(call, std::bit_cast<double>(argument.value));
+    return std::isnan(value) ? Term::none : terms_.real(type, value);
+  }
+  if (argument.kind != Kind::constant) return Term::none;
+  const int bits = argument.type.bits;
+  const auto shifted = static_cast<std::uint64_t>(argument.value) << (64 - bits);
+  if (call == op("popcount")) return terms_.constant(type, std::popcount(shifted));
+  if (call == op("clz") && shifted != 0) return terms_.constant(type, std::countl_zero(shifted));
+  return Term::none;
+}
+
+}  // namespace loopsmith::arith

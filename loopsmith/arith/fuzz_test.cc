@@ -31,8 +31,9 @@ class Generator {
     const int count = pick(1, 3);
     for (int i = 0; i < count; ++i) {
       const bool is_signed = !type.is_uint();
+      const std::int64_t min = is_signed && pick(0, 2) == 0 ? pick(-9, 0) : 0;
       domains_.push_back({var(std::string(1, static_cast<char>('x' + i)), type),
-                          is_signed && pick(0, 2) == 0 ? pick(-9, 0) : 0, pick(1, 12)});
+                          is_near_an_end() ? first_near_an_end() : min, pick(1, 12)});
     }
   }
 
@@ -127,14 +128,25 @@ class Generator {
   Expr variable() {
     return domains_[static_cast<std::size_t>(pick(0, static_cast<int>(domains_.size()) - 1))].var;
   }
-  Expr constant(int value) { return int_imm(type_, wrap_to(type_, value)); }
+  Expr constant(int value) {
+    const std::int64_t center = is_near_an_end() ? first_near_an_end() : 0;
+    return int_imm(type_, wrap_to(type_, center + value));
+  }
+  /// Now and then, of a type that wraps.
+  bool is_near_an_end() { return !type_.is_index() && pick(0, 5) == 0; }
+  /// The first of 12 values at an end of the type, or at the half of an unsigned one.
+  std::int64_t first_near_an_end() {
+    if (type_ == u64) return std::numeric_limits<std::int64_t>::min() + 16;
+    if (pick(0, 1) == 0) return max_int(type_) - 11;
+    return type_.is_uint() ? (std::int64_t{1} << (type_.bits - 1)) - 6 : min_int(type_);
+  }
   int pick_constant() {
     static constexpr int values[] = {-8, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 8, 12, 16};
     return values[pick(0, 14)];
   }
   Expr divisor() {
-    const int value = pick_constant();
-    return constant(value == 0 ? 7 : value);
+    const Expr value = constant(pick_constant());
+    return is_const_int(value, 0) ? int_imm(type_, 7) : value;
   }
   Expr divide(bool floors, const Expr& a, const Expr& b) {
     if (is_const_int(b, 0)) return a;

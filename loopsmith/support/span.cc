@@ -10,6 +10,8 @@
 #include <mutex>
 #include <sstream>
 
+#include "loopsmith/support/source.h"
+
 namespace loopsmith {
 namespace {
 
@@ -38,19 +40,46 @@ std::string nth_line(std::istream& in, std::uint32_t line) {
   return text;
 }
 
+/// The id of `name` in a locked table; a new one if need be.
+std::uint32_t find_or_add(SourceTable& table, std::string_view name, bool& is_new) {
+  const auto known = table.ids.find(name);
+  is_new = known == table.ids.end();
+  if (!is_new) return known->second;
+  table.sources.push_back({std::string(name), {}});
+  const auto id = static_cast<std::uint32_t>(table.sources.size());
+  table.ids.emplace(name, id);
+  return id;
+}
+
 }  // namespace
 
 std::uint32_t source_id(std::string_view name, std::string_view text) {
   SourceTable& table = source_table();
   const std::lock_guard lock(table.mutex);
-  auto known = table.ids.find(name);
-  if (known == table.ids.end()) {
-    table.sources.push_back({std::string(name), {}});
-    const auto id = static_cast<std::uint32_t>(table.sources.size());
-    known = table.ids.emplace(name, id).first;
+  bool is_new = false;
+  const std::uint32_t id = find_or_add(table, name, is_new);
+  if (!text.empty()) table.sources[id - 1].text = text;
+  return id;
+}
+
+std::uint32_t import_source(std::string_view name, std::string_view text) {
+  SourceTable& table = source_table();
+  const std::lock_guard lock(table.mutex);
+  std::string candidate(name);
+  for (int attempt = 2;; ++attempt) {
+    bool is_new = false;
+    const std::uint32_t id = find_or_add(table, candidate, is_new);
+    std::string& known = table.sources[id - 1].text;
+    if (is_new) known = text;
+    if (text.empty() || known == text) return id;
+    candidate = fmt::format("{} ({})", name, attempt);
   }
-  if (!text.empty()) table.sources[known->second - 1].text = text;
-  return known->second;
+}
+
+std::string source_text(std::uint32_t id) {
+  SourceTable& table = source_table();
+  const std::lock_guard lock(table.mutex);
+  return id == 0 || id > table.sources.size() ? std::string() : table.sources[id - 1].text;
 }
 
 std::string source_name(std::uint32_t id) {

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <fstream>
 
+#include "loopsmith/support/source.h"
+
 namespace loopsmith {
 namespace {
 
@@ -54,6 +56,18 @@ TEST(span, a_source_without_text_is_read_from_its_file) {
   std::ofstream(path) << "one\ntwo\n";
   EXPECT_EQ(source_line(source_id(path), 2), "two");
   std::remove(path.c_str());
+}
+
+TEST(span, an_imported_source_does_not_change_one_of_that_name) {
+  const auto first = import_source("<imported>", "a");
+  EXPECT_EQ(import_source("<imported>", "a"), first);
+  EXPECT_EQ(import_source("<imported>", ""), first);
+  const auto second = import_source("<imported>", "b");
+  EXPECT_EQ(source_name(second), "<imported> (2)");
+  EXPECT_EQ(import_source("<imported>", "b"), second);
+  EXPECT_EQ(source_text(first), "a");
+  EXPECT_EQ(source_text(second), "b");
+  EXPECT_EQ(source_text(0), "");
 }
 
 }  // namespace

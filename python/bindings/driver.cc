@@ -66,6 +66,12 @@ void bind_target(nb::module_& m) {
             return std::map<std::string, std::string>(self.options().begin(), self.options().end());
           },
           "Its options, without their dash.")
+      .def(
+          "__reduce__",
+          [](const Target& self) {
+            return nb::make_tuple(nb::type<Target>(), nb::make_tuple(self.text()));
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
       .def("__str__", &Target::text)
       .def("__repr__",
            [](const Target& self) { return fmt::format("loopsmith.Target('{}')", self.text()); })

@@ -8,6 +8,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/ir_detail.h"
+#include "loopsmith/ir/json.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/tensor.h"
@@ -354,6 +355,12 @@ nb::object display(const char* function, nb::handle node, nb::handle argument) {
   return nb::module_::import_("loopsmith.display").attr(function)(node, argument);
 }
 
+/// Nodes pickle and copy by their text.
+nb::tuple reduce(const NodeHandle& self) {
+  const nb::object read = nb::module_::import_("loopsmith.ir").attr("from_json");
+  return nb::make_tuple(read, nb::make_tuple(to_json(self.ref)));
+}
+
 nb::class_<NodeHandle> bind_base(nb::module_& m) {
   nb::class_<NodeHandle> node(m, "Node", nb::is_weak_referenceable(),
                               "A node of the IR. It never changes.");
@@ -378,6 +385,9 @@ nb::class_<NodeHandle> bind_base(nb::module_& m) {
   node.def(
       "_repr_html_", [](nb::handle self) { return display("html", self, nb::none()); },
       nb::sig("def _repr_html_(self) -> str"));
+  node.def(
+      "__reduce__", [](const NodeHandle& self) { return reduce(self); },
+      nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
   node.def("__str__", [](const NodeHandle& self) { return script(self.ref); });
   node.def("__repr__", [](const NodeHandle& self) { return to_string(self.ref); });
   node.def_prop_ro(
@@ -425,6 +435,24 @@ void bind_structural(nb::module_& m) {
       "Where two nodes differ first, with a picture of both sides; None when they are equal.");
 }
 
+void bind_json(nb::module_& m) {
+  m.def(
+      "to_json",
+      [](const Ref& node, bool spans) {
+        const nb::gil_scoped_release unlocked;
+        return to_json(node, {.spans = spans});
+      },
+      nb::arg("node"), nb::kw_only(), nb::arg("spans"));
+  m.def(
+      "from_json",
+      [](const std::string& text) {
+        const nb::gil_scoped_release unlocked;
+        return from_json(text);
+      },
+      nb::arg("text"), nb::sig("def from_json(text: str) -> typing.Any"));
+  m.def("json_schema", json_schema, "What `to_json` writes, as a JSON Schema.");
+}
+
 }  // namespace
 
 nb::object to_python(const Ref& node) {
@@ -453,6 +481,7 @@ void bind_ir(nb::module_& m) {
   bind_nodes(m, node, expr, stmt, Nodes{});
   bind_functions(m);
   bind_structural(m);
+  bind_json(m);
 }
 
 }  // namespace loopsmith::python

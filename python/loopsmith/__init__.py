@@ -17,7 +17,13 @@ from .errors import (
     TypeMismatch,
     UserError,
 )
-from .ir import assert_structural_equal, structural_equal, structural_hash
+from .ir import (
+    assert_structural_equal,
+    from_json,
+    structural_equal,
+    structural_hash,
+    to_json,
+)
 from .ndarray import array
 
 __all__ = [
@@ -43,11 +49,13 @@ __all__ = [
     "build",
     "empty",
     "from_dlpack",
+    "from_json",
     "ir",
     "lower",
     "structural_equal",
     "structural_hash",
     "te",
     "tir",
+    "to_json",
     "zeros",
 ]

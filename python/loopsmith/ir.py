@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all IR shares: modules, ranges, comparison by structure."""
+"""What all IR shares: modules, ranges, comparison by structure, JSON."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ._core import (
     PointerType,
     Range,
     first_difference,
+    json_schema,
     structural_equal,
     structural_hash,
 )
@@ -26,9 +27,12 @@ __all__ = [
     "Range",
     "assert_structural_equal",
     "first_difference",
+    "from_json",
+    "json_schema",
     "make_module",
     "structural_equal",
     "structural_hash",
+    "to_json",
 ]
 
 Sequence.register(_core.NodeList)
@@ -56,3 +60,31 @@ def make_module(
         functions=list(functions.values()),
         attrs=attrs or {},
     )
+
+
+def to_json(node: Node, *, spans: bool = True) -> str:
+    """Return the text of a node and of all that it refers to.
+
+    Shared nodes are written once; numbers are exact. `json_schema` describes the format.
+
+    Parameters
+    ----------
+    node
+        A function, a module, a statement, an expression, ...
+    spans
+        Whether nodes say where they come from. Sources that are no files then come along.
+    """
+    return _core.to_json(node, spans=spans)
+
+
+def from_json(text: str) -> Any:
+    """Return the node that `to_json` wrote, with variables and buffers of its own.
+
+    The text need not be trusted: it takes time and memory in proportion to its length.
+
+    Raises
+    ------
+    FormatError
+        The text is cut off, corrupted, or of a newer release; the message says where.
+    """
+    return _core.from_json(text)

@@ -49,14 +49,11 @@ Emitter::Access Emitter::access(const Ptr<Buffer>& buffer) {
   require(!is_packed(element) || 8 % element.bits == 0, ErrorKind::type_mismatch, "packed_bits",
           hint("store it as a type of 1, 2, 4 or 8 bits"), {},
           "buffer {}: elements of {} do not fill bytes", buffer->name, to_string(element));
-  // Only where the memory is aligned; see attribute().
-  const bool is_non_temporal = non_temporal_.contains(buffer->data.get());
   return {.base = variable(*buffer->data),
           .element = element,
           .pointer = buffer->data,
-          .alignment = is_non_temporal ? std::int64_t{non_temporal_alignment}
-                                       : aliasing_.alignment(buffer->data, element),
-          .is_non_temporal = is_non_temporal};
+          .alignment = aliasing_.alignment(buffer->data, element),
+          .is_non_temporal = non_temporal_.contains(buffer->data.get())};
 }
 
 llvm::Value* Emitter::element_address(const Access& access, const Index& index, bool in_bounds) {
@@ -111,21 +108,42 @@ void Emitter::store_contiguous(const Access& access, const Index& start, llvm::V
   const llvm::Align alignment = alignment_of(access, start);
   llvm::Value* stored = to_storage(access.element, value);
   llvm::Value* address = element_address(access, start, /*in_bounds=*/mask == nullptr);
-  llvm::Instruction* made = nullptr;
   if (mask) {
-    made = ir_.CreateMaskedStore(stored, address, alignment, mask);
-  } else {
-    made = ir_.CreateAlignedStore(stored, address, alignment);
-    const std::uint64_t bytes = module_.module.getDataLayout().getTypeStoreSize(stored->getType());
-    if (access.is_non_temporal && alignment.value() >= std::uint64_t{non_temporal_alignment} &&
-        bytes % non_temporal_alignment == 0) {
-      made->setMetadata(
-          llvm::LLVMContext::MD_nontemporal,
-          llvm::MDNode::get(module_.context, llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
-      needs_fence_ = true;
-    }
+    aliasing_.mark(*ir_.CreateMaskedStore(stored, address, alignment, mask), access.pointer);
+  } else if (!access.is_non_temporal || !store_past_caches(access, start, stored, address)) {
+    aliasing_.mark(*ir_.CreateAlignedStore(stored, address, alignment), access.pointer);
   }
-  aliasing_.mark(*made, access.pointer);
+}
+
+/// Stores without a place in the caches, where the memory is found to be aligned at run time.
+/// False: the elements are not of a size for it, and nothing was stored.
+bool Emitter::store_past_caches(const Access& access, const Index& start, llvm::Value* stored,
+                                llvm::Value* address) {
+  constexpr std::int64_t needed = non_temporal_alignment;
+  const std::int64_t bytes =
+      static_cast<std::int64_t>(module_.module.getDataLayout().getTypeStoreSize(stored->getType()));
+  if (bytes % needed != 0 || start.multiple * access.element.bytes() % needed != 0) return false;
+  const auto store = [&](llvm::Align alignment, bool past_caches) {
+    llvm::Instruction* made = ir_.CreateAlignedStore(stored, address, alignment);
+    if (past_caches) {
+      const auto one = llvm::ConstantAsMetadata::get(ir_.getInt32(1));
+      made->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(module_.context, one));
+    }
+    aliasing_.mark(*made, access.pointer);
+  };
+  needs_fence_ = true;
+  const llvm::Align known = alignment_of(access, start);
+  const llvm::Align aligned = std::max(known, llvm::Align(needed));
+  if (known == aligned) {
+    store(aligned, true);
+  } else {
+    llvm::Value* base = ir_.CreatePtrToInt(access.base, ir_.getInt64Ty());
+    llvm::Value* rest = ir_.CreateAnd(base, int64(needed - 1));
+    in_either_case(
+        ir_.CreateICmpEQ(rest, int64(0)), [&] { store(aligned, true); },
+        [&] { store(known, false); });
+  }
+  return true;
 }
 
 /// Lanes a constant stride apart: `stride` overlapping loads that end at the last lane, so that

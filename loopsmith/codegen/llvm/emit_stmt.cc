@@ -70,21 +70,9 @@ void Emitter::check_assertion(const AssertStmt& assertion) {
 void Emitter::attribute(const AttrStmt& attribute) {
   const auto* buffer = attribute.node.as<Buffer>();
   if (attribute.attr_key != "nontemporal" || !buffer) return statement(attribute.body);
-  const Object* pointer = buffer->data.get();
-  if (non_temporal_.contains(pointer)) return statement(attribute.body);
-  const auto body = [&] { statement(attribute.body); };
-  const auto bypassing = [&] {
-    non_temporal_.insert(pointer);
-    body();
-    non_temporal_.erase(pointer);
-  };
-  // Whether the memory of a parameter is aligned is known only at run time.
-  if (aliasing_.alignment(buffer->data, buffer->dtype.element()) >= non_temporal_alignment) {
-    return bypassing();
-  }
-  llvm::Value* address = ir_.CreatePtrToInt(variable(*buffer->data), ir_.getInt64Ty());
-  llvm::Value* rest = ir_.CreateAnd(address, int64(non_temporal_alignment - 1));
-  in_either_case(ir_.CreateICmpEQ(rest, int64(0)), bypassing, body);
+  const bool is_outermost = non_temporal_.insert(buffer->data.get()).second;
+  statement(attribute.body);
+  if (is_outermost) non_temporal_.erase(buffer->data.get());
 }
 
 void Emitter::branch_if(const Expr& condition, llvm::BasicBlock* yes, llvm::BasicBlock* no) {

@@ -170,6 +170,8 @@ class Emitter {
                                llvm::Value* mask);
   void store_contiguous(const Access& access, const Index& start, llvm::Value* value,
                         llvm::Value* mask);
+  bool store_past_caches(const Access& access, const Index& start, llvm::Value* stored,
+                         llvm::Value* address);
   llvm::Value* load_strided(const Access& access, const Index& start, std::int64_t stride,
                             int lanes);
   llvm::Value* from_storage(DataType dtype, llvm::Value* stored);

@@ -312,6 +312,14 @@ TEST(memory, non_temporal_stores_need_aligned_memory) {
   EXPECT_NE(kernel.assembly().find("vmovntps"), std::string::npos);
   EXPECT_NE(kernel.assembly().find("sfence"), std::string::npos);
   EXPECT_NE(kernel.assembly().find("vmovups"), std::string::npos);  // Where it is not aligned.
+  for (const std::size_t skipped : {0, 1, 4, 7}) {                  // Floats.
+    std::vector<float> from = counted(count), to(count + skipped);
+    Kernel run(func);
+    run.tensor(from).tensor(to).at_byte(skipped * sizeof(float)).run();
+    std::vector<float> expected(skipped, 0);
+    expected.insert(expected.end(), from.begin(), from.end());
+    EXPECT_EQ(to, expected) << skipped;
+  }
 }
 
 TEST(memory, nothing_overlaps_where_the_function_says_so) {

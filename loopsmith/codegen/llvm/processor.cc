@@ -4,6 +4,7 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
@@ -99,19 +100,20 @@ Processor processor_of(const Target& target) {
 }
 
 bool has_features(const Target& target, const std::string& features) {
-  return subtarget_of(processor_of(target))->checkFeatures(features);
+  // The machine's own subtarget, because a new one takes LLVM 0.2 ms.
+  return detail::machine_for(target).target_machine().getMCSubtargetInfo()->checkFeatures(features);
 }
 
 int preferred_vector_bits(const Target& target) {
   if (const std::int64_t bits = target.get_int("vector-width", 0); bits > 0) {
     return static_cast<int>(bits);
   }
-  const Processor processor = processor_of(target);
-  const auto subtarget = subtarget_of(processor);
-  const auto has = [&](const char* feature) { return subtarget->checkFeatures(feature); };
+  const llvm::TargetMachine& machine = detail::machine_for(target).target_machine();
+  const llvm::MCSubtargetInfo& subtarget = *machine.getMCSubtargetInfo();
+  const auto has = [&](const char* feature) { return subtarget.checkFeatures(feature); };
   // Intel's servers from Sapphire Rapids on, which alone have these two; AMD's from Zen 4 on.
   const bool at_full_rate =
-      has("+avx512fp16") || has("+amx-tile") || processor.cpu.starts_with("znver");
+      has("+avx512fp16") || has("+amx-tile") || machine.getTargetCPU().starts_with("znver");
   if (has("+avx512f,+avx512vl,+avx512bw,+avx512dq") && at_full_rate) return 512;
   return has("+avx") ? 256 : 128;
 }

@@ -66,6 +66,11 @@ class Kernel {
     arguments_.push_back({{.as_tensor = &tensors_.back()}, LS_TENSOR, 0});
     return *this;
   }
+  /// The last tensor starts so many bytes after its data.
+  Kernel& at_byte(std::uint64_t offset) {
+    tensors_.back().byte_offset = offset;
+    return *this;
+  }
   Kernel& integer(std::int64_t value) {
     arguments_.push_back({{.as_int = value}, LS_INT, 0});
     return *this;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 
@@ -67,43 +68,6 @@ class LineReader {
   std::unordered_map<Ref, std::optional<Line>, RefHash, RefEqual> done_;
 };
 
-/// The comparisons that a condition joins by `and`.
-std::vector<Expr> conjuncts(const Expr& condition) {
-  std::vector<Expr> open{condition};
-  std::vector<Expr> result;
-  while (!open.empty()) {
-    const Expr next = open.back();
-    open.pop_back();
-    const auto* call = next.as<Call>();
-    if (const auto* both = next.as<And>()) {
-      open.push_back(both->b);
-      open.push_back(both->a);
-    } else if (call && call->op == op("likely")) {
-      open.push_back(call->args[0]);
-    } else {
-      result.push_back(next);
-    }
-  }
-  return result;
-}
-
-/// A comparison as `difference <= 0`, and `>= 0` too where `is_equality`.
-struct Limit {
-  Expr difference;
-  bool is_equality = false;
-};
-
-std::optional<Limit> limit_of(const Expr& comparison) {
-  const auto integers = [](const auto* node) { return node && node->a.dtype().is_index(); };
-  const auto one = [](const auto* node) { return const_of(node->a.dtype(), 1); };
-  if (const auto* n = comparison.as<LT>(); integers(n)) return Limit{n->a - n->b + one(n)};
-  if (const auto* n = comparison.as<LE>(); integers(n)) return Limit{n->a - n->b};
-  if (const auto* n = comparison.as<GT>(); integers(n)) return Limit{n->b - n->a + one(n)};
-  if (const auto* n = comparison.as<GE>(); integers(n)) return Limit{n->b - n->a};
-  if (const auto* n = comparison.as<EQ>(); integers(n)) return Limit{n->a - n->b, true};
-  return {};
-}
-
 /// `limit`, or the tighter of the two.
 void tighten(Expr& limit, const Expr& other, Expr (*tighter)(const Expr&, const Expr&)) {
   limit = limit.defined() ? tighter(limit, other) : other;
@@ -112,9 +76,11 @@ void tighten(Expr& limit, const Expr& other, Expr (*tighter)(const Expr&, const 
 /// Adds the limits that one comparison sets; false when it is not of one variable.
 bool add_limits(const Expr& comparison, std::span<const Ptr<Var>> vars, Analyzer& analyzer,
                 std::vector<Expr>& limits) {
-  const auto limit = limit_of(comparison);
+  const auto limit = arith::comparison_of(comparison);
   if (!limit) return false;
-  const auto line = detect_linear_equation(limit->difference, vars);
+  Expr difference = limit->left - limit->right;
+  if (limit->is_strict) difference = difference + const_of(difference.dtype(), 1);
+  const auto line = detect_linear_equation(difference, vars);
   if (line.empty()) return false;
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < vars.size(); ++i) {
@@ -155,7 +121,7 @@ std::vector<Expr> detect_linear_equation(const Expr& expr, std::span<const Ptr<V
 std::vector<Expr> detect_clip_bound(const Expr& condition, std::span<const Ptr<Var>> vars) {
   Analyzer analyzer;
   std::vector<Expr> limits(2 * vars.size());
-  for (const Expr& comparison : conjuncts(condition)) {
+  for (const Expr& comparison : arith::conjuncts(condition)) {
     if (!add_limits(comparison, vars, analyzer, limits)) return {};
   }
   for (Expr& limit : limits) {

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Iteration maps: indices as sums of digits of loops, and what follows from that form: which maps
+// are bijective, how they are inverted, simplified, and divided into an outer and an inner part.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "loopsmith/ir/expr.h"
+#include "loopsmith/ir/operators.h"
+
+namespace loopsmith {
+
+class Analyzer;
+
+/// An integer that no loop changes: a constant, or an expression.
+struct Amount {
+  std::int64_t constant = 0;
+  Expr symbolic;  ///< Where it is not null, this is the value.
+
+  Amount(std::int64_t constant = 0) : constant(constant) {}
+  explicit Amount(const Expr& expr);
+
+  bool is_constant() const { return !symbolic.defined(); }
+  bool is(std::int64_t value) const { return is_constant() && constant == value; }
+  Expr expr(DataType dtype) const;
+};
+
+struct IterMark;
+
+/// scale * ((source // lower_factor) % extent), where 0 <= source < source->extent.
+struct IterSplitExpr {
+  std::shared_ptr<const IterMark> source;
+  Amount lower_factor = 1;
+  Amount extent;
+  Amount scale = 1;
+};
+
+/// The sum of `args` and `base`.
+struct IterSumExpr {
+  std::vector<IterSplitExpr> args;
+  Amount base;
+};
+
+/// A number that runs through 0, 1, ..., extent - 1: `var - min`, or a sum.
+struct IterMark {
+  Ptr<Var> var;  ///< Null for a sum.
+  Expr min;      ///< Of `var`; null for a sum.
+  IterSumExpr sum;
+  Amount extent;
+  std::int64_t left_pad = 0;  ///< So many of its first values are never taken.
+  bool overlaps = false;      ///< Different values of what is summed may give the same sum.
+  int depth = 0;              ///< 0 for a variable; for a sum, one more than what it sums.
+};
+
+/// A variable that runs from `min` through `extent` values.
+struct Iterator {
+  Ptr<Var> var;
+  Expr min;
+  Expr extent;
+};
+
+/// What is asked of an iteration map.
+enum class IterMapLevel : std::int32_t {
+  bijective = 0,   ///< Each point of the box of indices is met exactly once.
+  surjective = 1,  ///< Each is met, but for those that `padding_predicate` tells.
+  no_check = 3,    ///< Each index has the form; together they may miss points.
+};
+
+struct IterMapOptions {
+  Expr predicate;  ///< What is known of the iterators: a conjunction of comparisons. Null: nothing.
+  IterMapLevel level = IterMapLevel::surjective;
+  bool simplify_trivial_iterators = true;  ///< One that runs through one value becomes that value.
+};
+
+/// The indices as sums of at most one term each; none where they have no such form.
+struct IterMapResult {
+  std::vector<IterSumExpr> indices;
+  std::vector<std::string> errors;  ///< Why there are none.
+  /// In terms of the iterators, where these run on until each divisor divides their extent: true at
+  /// the points that they have only then.
+  Expr padding_predicate;
+
+  bool ok() const { return errors.empty(); }
+};
+
+/// Finds the form of `indices` while `iterators` run through their ranges.
+IterMapResult detect_iter_map(std::span<const Expr> indices, std::span<const Iterator> iterators,
+                              const IterMapOptions& options, Analyzer& analyzer);
+
+/// `indices` in the simplest form that their digits give where the predicate holds; those that have
+/// no such form stay as they are.
+std::vector<Expr> iter_map_simplify(std::span<const Expr> indices,
+                                    std::span<const Iterator> iterators,
+                                    const IterMapOptions& options, Analyzer& analyzer);
+
+/// `index` as a sum of digits of the iterators, of large scales first; what has no such form is in
+/// its base.
+IterSumExpr normalize_to_iter_sum(const Expr& index, std::span<const Iterator> iterators,
+                                  Analyzer& analyzer);
+
+/// The expression that `sum` stands for, without divisions that do nothing.
+Expr normalize_iter_map_to_expr(const IterSumExpr& sum, DataType dtype, Analyzer& analyzer);
+
+}  // namespace loopsmith

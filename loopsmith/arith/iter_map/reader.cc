@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/arith/iter_map/reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith::arith {
+
+IterReader::IterReader(std::span<const Iterator> iterators, const IterMapOptions& options,
+                       Analyzer& analyzer)
+    : iterators_(iterators),
+      may_overlap_(options.level != IterMapLevel::bijective),
+      amounts_(analyzer) {
+  leaves_.reserve(iterators.size());
+  for (const Iterator& iterator : iterators) {
+    for (const Expr& end : {iterator.min, iterator.extent}) {
+      if (!is_free(end)) {
+        throw NoIterMap{"Invalid iterators. Iterators may not be expressions of each other."};
+      }
+    }
+    const Amount extent(iterator.extent);
+    if (extent.is_constant() && extent.constant <= 0) {
+      throw NoIterMap{"An iterator runs through nothing."};
+    }
+    if (extent.is(1) && options.simplify_trivial_iterators) {
+      leaves_.push_back(nullptr);
+    } else {
+      IterMark mark;
+      mark.var = iterator.var;
+      mark.min = iterator.min;
+      mark.extent = extent;
+      leaves_.push_back(std::make_shared<const IterMark>(std::move(mark)));
+    }
+  }
+}
+
+IterSumExpr IterReader::read(const Expr& expr) {
+  if (!expr.dtype().is_index() || !expr.dtype().is_scalar()) {
+    throw NoIterMap{"An index is no signed integer of 32 bits or more."};
+  }
+  if (const std::int64_t* value = as_int(expr)) return {{}, *value};
+  if (expr.is<Var>()) return variable(expr);
+  const bool is_shared = expr.get()->count.load(std::memory_order_relaxed) > 1;
+  if (is_shared) {
+    if (const auto found = shared_.find(expr.get()); found != shared_.end()) {
+      is_known_ = is_known_ && found->second.second;
+      return found->second.first;
+    }
+  }
+  const bool was_known = std::exchange(is_known_, true);
+  IterSumExpr result =
+      deep_call([&] { return keeps_unknown_ ? read_known(expr) : read_node(expr); });
+  if (is_shared) shared_.emplace(expr.get(), std::pair(result, is_known_));
+  is_known_ = is_known_ && was_known;
+  return result;
+}
+
+/// Reads a node; as its own base, where it has no form, or is more than a sum of what has none.
+IterSumExpr IterReader::read_known(const Expr& expr) {
+  try {
+    IterSumExpr result = read_node(expr);
+    if (is_known_ || expr.is<Add>() || expr.is<Sub>()) return result;
+  } catch (const NoIterMap&) {
+    is_known_ = false;
+  }
+  return {{}, Amount(expr)};
+}
+
+IterSumExpr IterReader::read_what_is_known(const Expr& expr) {
+  keeps_unknown_ = true;
+  IterSumExpr result = read(expr);
+  keeps_unknown_ = false;
+  sort(result.args);
+  std::reverse(result.args.begin(), result.args.end());
+  return result;
+}
+
+IterSumExpr IterReader::read_node(const Expr& expr) {
+  if (const auto* node = expr.as<Add>()) return sum(read(node->a), read(node->b));
+  if (const auto* node = expr.as<Sub>()) return sum(read(node->a), read(node->b), -1);
+  if (const auto* node = expr.as<Mul>()) return product(read(node->a), read(node->b));
+  if (const auto* node = expr.as<FloorDiv>()) return division(node->a, node->b, false, false);
+  if (const auto* node = expr.as<FloorMod>()) return division(node->a, node->b, true, false);
+  if (const auto* node = expr.as<Div>()) return division(node->a, node->b, false, true);
+  if (const auto* node = expr.as<Mod>()) return division(node->a, node->b, true, true);
+  if (const auto* node = expr.as<Cast>(); node && node->value.dtype().is_index()) {
+    if (node->dtype.bits >= node->value.dtype().bits) return read(node->value);
+  }
+  if (!is_free(expr)) throw NoIterMap{"An operation on iterators is none of + - * // %."};
+  return {{}, Amount(expr)};
+}
+
+IterSumExpr IterReader::variable(const Expr& expr) {
+  for (std::size_t i = 0; i < iterators_.size(); ++i) {
+    if (!iterators_[i].var.same_as(expr)) continue;
+    const Amount min(iterators_[i].min);
+    if (!leaves_[i]) return {{}, min};
+    return {{{.source = leaves_[i], .extent = leaves_[i]->extent}}, min};
+  }
+  return {{}, Amount(expr)};
+}
+
+bool IterReader::is_free(const Expr& expr) const {
+  if (as_int(expr)) return true;
+  bool found = false;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    for (const Iterator& iterator : iterators_) found = found || iterator.var.same_as(ref);
+    return !found;
+  });
+  return !found;
+}
+
+IterSumExpr IterReader::sum(IterSumExpr a, const IterSumExpr& b, std::int64_t factor) {
+  for (IterSplitExpr term : b.args) {
+    term.scale = amounts_.multiply(term.scale, factor);
+    add_term(a.args, std::move(term));
+  }
+  a.base = amounts_.add(a.base, amounts_.multiply(b.base, factor));
+  return a;
+}
+
+IterSumExpr IterReader::scaled(IterSumExpr sum, const Amount& factor) {
+  if (factor.is(0)) return {};
+  for (IterSplitExpr& term : sum.args) term.scale = amounts_.multiply(term.scale, factor);
+  sum.base = amounts_.multiply(sum.base, factor);
+  return sum;
+}
+
+IterSumExpr IterReader::product(const IterSumExpr& a, const IterSumExpr& b) {
+  if (!a.args.empty() && !b.args.empty()) {
+    throw NoIterMap{"Product of two iterators cannot be represented as an IterMap."};
+  }
+  return a.args.empty() ? scaled(b, a.base) : scaled(a, b.base);
+}
+
+IterSumExpr IterReader::division(const Expr& a, const Expr& b, bool is_remainder,
+                                 bool rounds_to_zero) {
+  IterSumExpr dividend = read(a);
+  const IterSumExpr divisor = read(b);
+  if (!divisor.args.empty()) throw NoIterMap{"A divisor mentions an iterator."};
+  if (!amounts_.is_divisor(divisor.base) || divisor.base.is(0)) {
+    throw NoIterMap{"A divisor is not known to be positive."};
+  }
+  if (rounds_to_zero && !is_never_negative(dividend)) {
+    throw NoIterMap{"A division that rounds to zero may be of a negative number."};
+  }
+  Division result = divide(std::move(dividend), divisor.base);
+  return std::move(is_remainder ? result.remainder : result.quotient);
+}
+
+bool IterReader::is_never_negative(const IterSumExpr& sum) {
+  if (!amounts_.at_most(0, sum.base)) return false;
+  for (const IterSplitExpr& term : sum.args) {
+    if (!amounts_.at_most(0, term.scale)) return false;
+  }
+  return true;
+}
+
+}  // namespace loopsmith::arith

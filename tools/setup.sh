@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages of tools/packages.txt and makes the virtual environment of
-# tools/requirements.txt. Does nothing, offline and at once, when both are already there.
+# tools/requirements.txt, and fetches the sources of isl. Does nothing, offline and at once, when
+# all is already there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,3 +44,4 @@ make_environment() {
 
 install_packages
 make_environment
+"$venv/bin/python" tools/fetch_isl.py >/dev/null

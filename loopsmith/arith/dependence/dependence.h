@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which transformations of a program keep its results, decided by its dependences: two accesses to
+// one element, one of them a write, must stay in their order.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "loopsmith/arith/dependence/distance_table.h"
+#include "loopsmith/ir/stmt.h"
+
+namespace loopsmith {
+
+/// How a question of legality was answered.
+enum class Verdict : std::uint8_t {
+  proved,    ///< The transformation keeps the order of all dependences.
+  violated,  ///< It does not: a witness shows where, or control flow forbids it.
+  unknown,   ///< Neither could be shown; `reason` says why.
+};
+
+/// One iteration of a statement, and what it does to the element of a witness.
+struct ConflictSide {
+  Stmt statement;
+  std::vector<std::pair<Ptr<Var>, std::int64_t>> iteration;  ///< The loops, from the outside in.
+  bool writes = false;
+};
+
+/// Two accesses to one element, of which the transformation would turn round the order. It was
+/// checked: both iterations happen, and touch that element.
+struct ConflictWitness {
+  ConflictSide first;  ///< What runs first in the program as it is.
+  ConflictSide second;
+  Ptr<Buffer> buffer;
+  std::vector<std::int64_t> element;
+  std::vector<std::pair<Ptr<Var>, std::int64_t>> sizes;  ///< With these values of the sizes.
+
+  /// `i=3 writes B[4], i=4 reads it`
+  std::string text() const;
+};
+
+/// The answer to a question of legality.
+struct DependenceAnswer {
+  Verdict verdict = Verdict::proved;
+  /// Updates of one accumulator (declared by a block's init, or of the form x = x + e and the like)
+  /// change places or happen at once. They are no reason for a refusal; the step that does it makes
+  /// a reduction of them, or says that it reassociates.
+  bool reductions = false;
+  std::shared_ptr<const ConflictWitness> witness;  ///< Of a dependence that is violated.
+  std::string reason;  ///< Of `unknown`, and of a violation by control flow.
+  Stmt source, sink;   ///< The statements at fault; null when proved.
+
+  explicit operator bool() const { return verdict == Verdict::proved; }
+};
+
+struct DependenceOptions {
+  /// How many operations isl may spend on one question before the answer is `unknown`.
+  unsigned operations = 5000;
+  /// Look for a witness with small sizes and early iterations; else the first one found.
+  bool smallest_witness = true;
+};
+
+/// The dependences of a statement tree, and what follows from them. Loops may have any start, step
+/// and extent; conditions, blocks and symbolic sizes are understood; what is not quasi-affine is
+/// widened, and refused only as `unknown`.
+///
+/// Loops are named by their variables, each of which is defined once in the tree. Questions ask
+/// about the tree as it is: after a transformation, make a new one, or keep its `distances()`
+/// up to date and ask here only what they leave open. Belongs to one thread at a time; what it
+/// gives out is immutable or a copy.
+class Dependences {
+ public:
+  explicit Dependences(Stmt root, DependenceOptions options = {});
+  Dependences(Dependences&&) noexcept;
+  Dependences& operator=(Dependences&&) noexcept;
+  ~Dependences();
+
+  /// May the iterations of the loop run at once, in any order?
+  DependenceAnswer parallelizable(const Ptr<Var>& loop);
+  /// May the iterations of the loop run as lanes of a vector: each statement for all of them before
+  /// the next statement, with all reads of a statement before its writes, inner loops in step?
+  DependenceAnswer vectorizable(const Ptr<Var>& loop);
+  /// May the loops, nested in some order, take the order `order`, from the outside in?
+  DependenceAnswer permutable(std::span<const Ptr<Var>> order);
+  /// May two loops, the second of which follows the first, become one that does the body of both in
+  /// each iteration? Lists of the same length: nests of loops. Iterations count from 0 in both.
+  DependenceAnswer mergeable(std::span<const Ptr<Var>> first, std::span<const Ptr<Var>> second);
+  /// May the loop be cut in two, the first of which does what stands before `second_part` in its
+  /// body, the second the rest? Loops between it and `second_part` are cut, too.
+  DependenceAnswer distributable(const Ptr<Var>& loop, const Stmt& second_part);
+
+  /// Intervals of the distances of all loop-carried dependences.
+  const DistanceTable& distances() const;
+  /// How many dependences could not be excluded, and how many questions went to isl so far.
+  std::size_t dependence_count() const;
+  std::size_t exact_questions() const;
+
+ private:
+  class Analysis;
+  std::unique_ptr<Analysis> analysis_;
+};
+
+}  // namespace loopsmith

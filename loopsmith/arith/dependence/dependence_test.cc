@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/arith/dependence/dependence.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/ir/operators.h"
+
+namespace loopsmith {
+namespace {
+
+using Loops = std::vector<Ptr<Var>>;
+
+struct Program {
+  Ptr<Var> i = var("i"), j = var("j"), k = var("k"), n = var("n"), m = var("m");
+  Ptr<Buffer> a = decl_buffer({1000, 1000}, f32, "A"), b = decl_buffer({1000, 1000}, f32, "B"),
+              c = decl_buffer({1000, 1000}, f32, "C"), x = decl_buffer({1000}, f32, "X"),
+              y = decl_buffer({1000}, f32, "Y");
+
+  static Stmt loop(const Ptr<Var>& variable, const Expr& extent, Stmt body, const Expr& min = 0) {
+    return for_loop(variable, min, extent, std::move(body));
+  }
+};
+
+std::string text_of(const DependenceAnswer& answer) {
+  switch (answer.verdict) {
+    case Verdict::proved: return answer.reductions ? "reduction" : "proved";
+    case Verdict::unknown: return "unknown: " + answer.reason;
+    case Verdict::violated: return answer.witness ? answer.witness->text() : answer.reason;
+  }
+  return {};
+}
+
+TEST(dependence, a_loop_that_starts_at_one_is_parallel) {
+  Program p;
+  Dependences d(p.loop(p.i, 99, store(p.x, load(p.y, {p.i}) + 1, {p.i}), 1));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
+  EXPECT_TRUE(d.distances().is_parallel(p.i));
+  EXPECT_EQ(d.exact_questions(), 0U);
+}
+
+TEST(dependence, a_prefix_sum_is_carried_with_a_witness) {
+  Program p;
+  Dependences d(p.loop(p.i, 99, store(p.x, load(p.x, {p.i}) + load(p.y, {p.i + 1}), {p.i + 1})));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)), "iteration i=0 writes X[1], iteration i=1 reads it");
+  EXPECT_FALSE(d.distances().is_parallel(p.i));
+}
+
+TEST(dependence, an_update_in_place_is_parallel) {
+  Program p;
+  Dependences d(p.loop(p.i, 100, store(p.x, load(p.x, {p.i}) + load(p.y, {p.i}), {p.i})));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
+  EXPECT_EQ(text_of(d.vectorizable(p.i)), "proved");
+}
+
+TEST(dependence, both_sides_of_a_condition_are_parallel) {
+  Program p;
+  const auto fill = [&](const Ptr<Var>& j, float value) {
+    return p.loop(j, 100, store(p.a, float_imm(f32, value), {p.i, j}));
+  };
+  const Stmt choice = make(IfThenElse{
+      .condition = floormod(p.i, 2) == 0, .then_case = fill(p.j, 1), .else_case = fill(p.k, 2)});
+  Dependences d(p.loop(p.i, 100, choice));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
+  EXPECT_EQ(text_of(d.parallelizable(p.j)), "proved");
+}
+
+Stmt matmul(Program& p, const Expr& n, const Expr& m, const Expr& l) {
+  const Stmt update =
+      store(p.c, load(p.c, {p.i, p.j}) + load(p.a, {p.i, p.k}) * load(p.b, {p.k, p.j}), {p.i, p.j});
+  return p.loop(p.i, n, p.loop(p.j, m, p.loop(p.k, l, update)));
+}
+
+TEST(dependence, the_sum_of_a_matrix_product_is_a_reduction) {
+  for (const bool symbolic : {false, true}) {
+    Program p;
+    const Stmt nest = symbolic ? matmul(p, p.n, p.m, p.n) : matmul(p, 128, 128, 128);
+    Dependences d(nest);
+    EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
+    EXPECT_EQ(text_of(d.parallelizable(p.j)), "proved");
+    EXPECT_EQ(text_of(d.parallelizable(p.k)), "reduction");
+    EXPECT_EQ(text_of(d.permutable(Loops{p.k, p.j, p.i})), "proved");
+    EXPECT_TRUE(d.distances().is_parallel(p.k));
+    EXPECT_FALSE(d.distances().is_parallel(p.k, true));
+    EXPECT_TRUE(d.distances().can_reorder(Loops{p.k, p.i}));
+  }
+}
+
+TEST(dependence, a_reversal_in_place_depends_on_its_bounds) {
+  for (const int extent : {50, 100}) {
+    Program p;
+    const Stmt body =
+        seq({store(p.y, load(p.x, {p.i}), {0 + p.i}), store(p.x, load(p.x, {99 - p.i}), {p.i})});
+    Dependences d(p.loop(p.i, extent, body));
+    EXPECT_EQ(text_of(d.parallelizable(p.i)),
+              extent == 50 ? "proved" : "iteration i=0 reads X[99], iteration i=99 writes it");
+  }
+}
+
+TEST(dependence, a_ring_of_three_is_carried) {
+  Program p;
+  Dependences d(p.loop(p.i, 10,
+                       seq({store(p.x, load(p.y, {p.i}), {floormod(p.i, 3)}),
+                            store(p.y, load(p.x, {floormod(p.i, 3)}), {p.i})})));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)), "iteration i=0 writes X[0], iteration i=3 writes it");
+}
+
+TEST(dependence, odd_and_even_elements_are_apart) {
+  Program p;
+  Dependences d(p.loop(p.i, p.n, store(p.x, load(p.x, {p.i * 2 + 1}), {p.i * 2})));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
+  EXPECT_EQ(d.dependence_count(), 0U);
+}
+
+TEST(dependence, split_indices_need_no_exact_question) {
+  Program p;
+  const Expr row = p.i * 14 + p.j;
+  const Stmt body = make(
+      IfThenElse{.condition = row < 100, .then_case = store(p.x, load(p.x, {row}) * 2, {row})});
+  Dependences d(p.loop(p.i, 8, p.loop(p.j, 14, body)));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
+  EXPECT_EQ(text_of(d.parallelizable(p.j)), "proved");
+  EXPECT_EQ(d.exact_questions(), 0U);
+}
+
+TEST(dependence, digits_of_an_index_need_no_exact_question) {
+  Program p;
+  Dependences d(
+      p.loop(p.i, 1000, store(p.a, load(p.x, {p.i}), {floordiv(p.i, 54), floormod(p.i, 54)})));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
+  EXPECT_EQ(d.exact_questions(), 0U);
+}
+
+TEST(dependence, gauss_seidel_may_be_interchanged_but_not_parallel) {
+  Program p;
+  const Expr i = p.i, j = p.j;
+  Dependences d(p.loop(
+      p.i, p.n - 2,
+      p.loop(
+          p.j, p.n - 2,
+          store(p.a, load(p.a, {i - 1, j}) + load(p.a, {i, j - 1}) + load(p.a, {i + 1, j}), {i, j}),
+          1),
+      1));
+  EXPECT_EQ(text_of(d.permutable(Loops{p.j, p.i})), "proved");
+  EXPECT_EQ(d.exact_questions(), 0U);
+  EXPECT_EQ(d.parallelizable(p.i).verdict, Verdict::violated);
+  EXPECT_EQ(d.parallelizable(p.j).verdict, Verdict::violated);
+}
+
+TEST(dependence, a_skewed_update_may_not_be_interchanged) {
+  Program p;
+  Dependences d(
+      p.loop(p.i, p.n - 1,
+             p.loop(p.j, p.n - 1, store(p.a, load(p.a, {p.i - 1, p.j + 1}) + 1, {p.i, p.j})), 1));
+  EXPECT_EQ(text_of(d.permutable(Loops{p.j, p.i})),
+            "with n=3: iteration i=1, j=1 writes A[1, 1], iteration i=2, j=0 reads it");
+}
+
+TEST(dependence, siblings_merge_where_reads_do_not_run_ahead) {
+  for (const auto& [shift, expected] :
+       {std::pair(0, "proved"),
+        {-1, "proved"},
+        {1, "with n=2: iteration i=1 writes X[1], iteration j=0 reads it"}}) {
+    Program p;
+    Dependences d(seq({p.loop(p.i, p.n, store(p.x, load(p.y, {p.i}), {p.i})),
+                       p.loop(p.j, p.n, store(p.a, load(p.x, {p.j + shift}), {p.j, 0}))}));
+    EXPECT_EQ(text_of(d.mergeable(Loops{p.i}, Loops{p.j})), expected);
+  }
+}
+
+TEST(dependence, a_nest_is_cut_unless_a_later_iteration_is_fed) {
+  for (const int shift : {0, -1}) {
+    Program p;
+    const Stmt first = store(p.a, load(p.x, {p.i + shift}), {p.i, 0});
+    const Stmt second = store(p.x, load(p.y, {p.i}), {p.i});
+    Dependences d(p.loop(p.i, p.n - 1, seq({first, second}), 1));
+    EXPECT_EQ(
+        text_of(d.distributable(p.i, second)),
+        shift == 0 ? "proved" : "with n=3: iteration i=1 writes X[1], iteration i=2 reads it");
+  }
+}
+
+TEST(dependence, lanes_read_before_they_write) {
+  Program p;
+  Dependences ahead(p.loop(p.i, 100, store(p.x, load(p.x, {p.i + 1}) + 1, {p.i})));
+  EXPECT_EQ(ahead.parallelizable(p.i).verdict, Verdict::violated);
+  EXPECT_EQ(text_of(ahead.vectorizable(p.i)), "proved");
+  Dependences behind(p.loop(p.i, 100, store(p.x, load(p.x, {p.i}) + 1, {p.i + 1})));
+  EXPECT_EQ(behind.vectorizable(p.i).verdict, Verdict::violated);
+}
+
+TEST(dependence, flattened_indices_with_a_symbolic_stride_are_refuted_with_small_sizes) {
+  Program p;
+  const Expr flat = p.i * p.n + p.j;
+  Dependences d(p.loop(p.i, p.n, p.loop(p.j, p.n + 1, store(p.x, load(p.y, {0}), {flat}))));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)),
+            "with n=2: iteration i=0, j=2 writes X[2], iteration i=1, j=0 writes it");
+}
+
+TEST(dependence, indices_from_memory_are_unknown) {
+  Program p;
+  const auto rows = decl_buffer({100}, i32, "rows");
+  Dependences d(p.loop(p.i, 100, store(p.x, load(p.y, {p.i}), {load(rows, {p.i})})));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)), "unknown: index 0 of X is not quasi-affine: rows[i]");
+}
+
+TEST(dependence, what_a_call_does_is_unknown) {
+  Program p;
+  const Stmt call =
+      make(Evaluate{.value = loopsmith::call(i32, op("call_extern"), {string_imm("f")})});
+  Dependences d(p.loop(p.i, 100, call));
+  EXPECT_EQ(d.parallelizable(p.i).verdict, Verdict::unknown);
+}
+
+TEST(dependence, a_break_orders_the_iterations) {
+  Program p;
+  const Stmt leave =
+      make(IfThenElse{.condition = load(p.x, {p.i}) > 0, .then_case = make(Break{})});
+  Dependences d(
+      p.loop(p.j, 10, p.loop(p.i, 100, seq({leave, store(p.y, load(p.x, {p.i}), {p.i})}))));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)),
+            "whether an iteration of loop i happens is up to the `break` of earlier ones");
+  EXPECT_EQ(d.parallelizable(p.j).verdict, Verdict::unknown);
+}
+
+TEST(dependence, a_budget_that_does_not_suffice_gives_unknown) {
+  Program p;
+  const Expr index = floormod(p.i * 101 + p.j * 7, 97) + floordiv(p.i + p.j * 3, 13);
+  Dependences d(p.loop(p.i, 1000, p.loop(p.j, 1000, store(p.x, load(p.y, {0}), {index}))),
+                {.operations = 10});
+  EXPECT_EQ(text_of(d.parallelizable(p.i)),
+            "unknown: too complex: 10 operations did not decide it");
+}
+
+TEST(dependence, a_block_declares_its_reduction) {
+  Program p;
+  const auto vi = var("vi"), vk = var("vk");
+  const auto axis = [](const Ptr<Var>& variable, IterType type) {
+    return make(IterVar{.dom = range(0, 100), .var = variable, .iter_type = type});
+  };
+  const Expr combined = call(op("exp"), {load(p.x, {vi})}) + load(p.a, {vi, vk});
+  const auto block =
+      make(Block{.iter_vars = {axis(vi, IterType::data_par), axis(vk, IterType::comm_reduce)},
+                 .name_hint = "sum",
+                 .init = store(p.x, float_imm(f32, 0), {vi}),
+                 .body = store(p.x, combined, {vi})});
+  const Stmt realize = make(BlockRealize{.iter_values = {p.i, p.k}, .block = block});
+  Dependences d(p.loop(p.i, 100, p.loop(p.k, 100, realize)));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
+  EXPECT_EQ(text_of(d.parallelizable(p.k)), "reduction");
+}
+
+TEST(dependence, memory_of_an_iteration_carries_nothing) {
+  Program p;
+  const auto t = decl_buffer({10}, f32, "T");
+  const auto body = seq({p.loop(p.j, 10, store(t, load(p.a, {p.i, p.j}), {p.j})),
+                         p.loop(p.k, 10, store(p.b, load(t, {p.k}), {p.i, p.k}))});
+  const auto block = make(Block{.name_hint = "row", .alloc_buffers = {t}, .body = body});
+  Dependences d(p.loop(p.i, 100, make(BlockRealize{.block = block})));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
+}
+
+}  // namespace
+}  // namespace loopsmith

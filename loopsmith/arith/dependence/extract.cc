@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <unordered_map>
+
+#include "loopsmith/arith/dependence/linearize.h"
+#include "loopsmith/arith/dependence/program.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/support/deep_call.h"
+
+namespace loopsmith::dependence {
+namespace {
+
+using Kind = Surrounding::Kind;
+
+/// A view of a part of another buffer: `offsets` are added to its indices.
+struct View {
+  Ptr<Buffer> buffer;
+  std::vector<Expr> offsets;
+  std::size_t leading = 0;  ///< Dimensions of `buffer` that the view leaves out.
+};
+
+/// A block with an init, of which `init` writes the accumulators.
+struct Reduction {
+  int number;
+  std::vector<const Object*> accumulators;
+  bool is_init = true;  ///< Its init is read, not its body.
+};
+
+bool is_accumulator(const Reduction& reduction, const Ptr<Buffer>& buffer) {
+  const auto& known = reduction.accumulators;
+  return std::find(known.begin(), known.end(), buffer.get()) != known.end();
+}
+
+bool is_load_of(const Expr& expr, const BufferStore& store) {
+  const auto* load = expr.as<BufferLoad>();
+  return load && load->buffer.same_as(store.buffer) && !load->predicate.defined() &&
+         std::equal(load->indices.begin(), load->indices.end(), store.indices.begin(),
+                    store.indices.end(),
+                    [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
+}
+
+bool reads_buffer(const Expr& expr, const Ptr<Buffer>& buffer) {
+  bool found = false;
+  pre_order_visit(expr, [&](const Ref& node) {
+    found = found || node.same_as(buffer);
+    return !found;
+  });
+  return found;
+}
+
+/// How `store` updates what it writes, and the load of the old value.
+struct UpdateOf {
+  Update update = Update::none;
+  const Object* load = nullptr;
+};
+
+UpdateOf update_of(const BufferStore& store) {
+  UpdateOf result;
+  const auto take = [&](const auto* node, Update update) {
+    if (!node) return;
+    for (const auto& [old_value, other] : {std::pair(node->a, node->b), {node->b, node->a}}) {
+      if (is_load_of(old_value, store) && !reads_buffer(other, store.buffer)) {
+        result = {update, old_value.get()};
+      }
+    }
+  };
+  take(store.value.as<Add>(), Update::add);
+  take(store.value.as<Mul>(), Update::multiply);
+  take(store.value.as<Min>(), Update::minimum);
+  take(store.value.as<Max>(), Update::maximum);
+  if (const auto* sub = store.value.as<Sub>()) {
+    if (is_load_of(sub->a, store) && !reads_buffer(sub->b, store.buffer)) {
+      result = {Update::add, sub->a.get()};
+    }
+  }
+  return result;
+}
+
+bool is_nothing(const Stmt& stmt) {
+  return !stmt.defined() || is_no_op(stmt);
+}
+
+class Extractor {
+ public:
+  Extractor(Program& program, const KnownValues& known) : program_(program), forms_(program) {
+    for (const auto& [variable, value] : known) {
+      forms_.bind(variable, Linear{value});
+    }
+  }
+
+  void visit(const Stmt& stmt) {
+    deep_call([&] { visit_here(stmt); });
+  }
+
+ private:
+  void visit_here(const Stmt& stmt) {
+    if (const auto* node = stmt.as<SeqStmt>()) {
+      for (const Stmt& part : node->seq) {
+        program_.parts.push_back(
+            {part.get(), loops_, static_cast<int>(program_.statements.size())});
+        visit(part);
+      }
+    } else if (const auto* node = stmt.as<For>()) {
+      visit_for(stmt, *node);
+    } else if (const auto* node = stmt.as<BufferStore>()) {
+      visit_store(stmt, *node);
+    } else if (const auto* node = stmt.as<IfThenElse>()) {
+      read_all(stmt, {node->condition});
+      under(node->condition, true, [&] { visit(node->then_case); });
+      if (node->else_case) under(node->condition, false, [&] { visit(node->else_case); });
+    } else if (const auto* node = stmt.as<BlockRealize>()) {
+      visit_block(stmt, *node);
+    } else if (const auto* node = stmt.as<LetStmt>()) {
+      read_all(stmt, {node->value});
+      bind(node->var, node->value);
+      visit(node->body);
+      surroundings_.pop_back();
+    } else if (const auto* node = stmt.as<AssertStmt>()) {
+      read_all(stmt, {node->condition});
+      under(node->condition, true, [&] { visit(node->body); });
+    } else if (const auto* node = stmt.as<AttrStmt>()) {
+      read_all(stmt, {node->value});
+      if (const auto* thread = node->node.as<IterVar>()) forms_.bind(thread->var, std::nullopt);
+      visit(node->body);
+    } else if (const auto* node = stmt.as<Allocate>()) {
+      read_all(stmt, node->extents);
+      allocate(node->buffer_var);
+      visit(node->body);
+    } else if (const auto* node = stmt.as<AllocateConst>()) {
+      visit(node->body);
+    } else if (const auto* node = stmt.as<DeclBuffer>()) {
+      visit(node->body);
+    } else if (const auto* node = stmt.as<While>()) {
+      visit_while(stmt, *node);
+    } else if (const auto* node = stmt.as<Evaluate>()) {
+      read_all(stmt, {node->value});
+    } else if (stmt.is<Break>() || stmt.is<Continue>() || stmt.is<Return>()) {
+      visit_control(stmt);
+    } else if (!stmt.is<Prefetch>()) {
+      begin(stmt);
+      touch_anything(true);
+    }
+  }
+
+  // Statements and their accesses.
+
+  Statement& begin(const Stmt& stmt) {
+    Statement statement{stmt, loops_, guards_, surroundings_};
+    statement.first_access = static_cast<int>(program_.accesses.size());
+    program_.statements.push_back(std::move(statement));
+    return program_.statements.back();
+  }
+
+  Access& add_access(bool writes) {
+    Access access;
+    access.statement = static_cast<int>(program_.statements.size()) - 1;
+    access.writes = writes;
+    access.guards.assign(guards_.begin() + guards_of_statement_, guards_.end());
+    access.surroundings.assign(surroundings_.begin() + surroundings_of_statement_,
+                               surroundings_.end());
+    program_.accesses.push_back(std::move(access));
+    ++program_.statements.back().access_count;
+    return program_.accesses.back();
+  }
+
+  void touch_anything(bool writes) { add_access(writes); }
+
+  /// Reads of a statement that only evaluates expressions; none where nothing is read.
+  void read_all(const Stmt& stmt, const std::vector<Expr>& expressions) {
+    enter_expressions();
+    begin(stmt);
+    for (const Expr& expr : expressions) {
+      if (expr.defined()) read(expr);
+    }
+    if (program_.statements.back().access_count == 0) program_.statements.pop_back();
+  }
+
+  void enter_expressions() {
+    guards_of_statement_ = static_cast<std::ptrdiff_t>(guards_.size());
+    surroundings_of_statement_ = static_cast<std::ptrdiff_t>(surroundings_.size());
+  }
+
+  void visit_store(const Stmt& stmt, const BufferStore& store) {
+    enter_expressions();
+    begin(stmt);
+    const UpdateOf update = update_of(store);
+    update_ = update;
+    for (const Expr& index : store.indices) read(index);
+    if (store.predicate.defined()) read(store.predicate);
+    read(store.value);
+    access(store.buffer, store.indices, true, update.update, store.predicate.defined());
+    update_ = {};
+  }
+
+  void access(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices, bool writes,
+              Update update, bool is_masked) {
+    Access& result = add_access(writes);
+    result.buffer = buffer;
+    result.expressions = indices;
+    if (const auto view = views_.find(buffer.get()); view != views_.end()) {
+      result.buffer = view->second.buffer;
+      result.expressions = view->second.offsets;
+      const std::size_t leading = view->second.leading;
+      if (result.expressions.size() == leading + indices.size()) {
+        for (std::size_t i = 0; i < indices.size(); ++i) {
+          Expr& element = result.expressions[leading + i];
+          element = indices[i].dtype().is_scalar() ? element + indices[i] : Expr();
+        }
+      } else {
+        result.whole = true;
+      }
+    }
+    result.memory = result.buffer->data;
+    for (const Expr& index : result.expressions) {
+      result.index.push_back(index.defined() ? forms_.index(index, result.locals) : std::nullopt);
+    }
+    if (const auto depth = allocated_.find(result.memory.get()); depth != allocated_.end()) {
+      result.private_depth = depth->second;
+    }
+    if (is_masked) result.surroundings.push_back({Kind::opaque});
+    if (reduction_ && is_accumulator(*reduction_, buffer)) {
+      result.reduction = reduction_->number;
+      result.update = Update::declared;
+      result.is_init = reduction_->is_init;
+    } else {
+      result.update = update;
+    }
+  }
+
+  void read(const Expr& expr) {
+    deep_call([&] {
+      if (const auto* load = expr.as<BufferLoad>()) {
+        for (const Expr& index : load->indices) read(index);
+        const bool is_masked = load->predicate.defined();
+        if (is_masked) read(load->predicate);
+        access(load->buffer, load->indices, false,
+               load == update_.load ? update_.update : Update::none, is_masked);
+      } else if (const auto* call = expr.as<Call>()) {
+        read_call(*call);
+      } else if (const auto* let = expr.as<Let>()) {
+        read(let->value);
+        bind(let->var, let->value);
+        read(let->body);
+        surroundings_.pop_back();
+      } else if (!expr.is<Var>()) {
+        for_each_child(*expr.get(), [&](const Ref& child, Role) {
+          if (const Expr part = Expr::from(child); part.defined()) read(part);
+        });
+      }
+    });
+  }
+
+  void read_call(const Call& call) {
+    if (call.op == op("if_then_else")) {
+      read(call.args[0]);
+      under(call.args[0], true, [&] { read(call.args[1]); });
+      under(call.args[0], false, [&] { read(call.args[2]); });
+      return;
+    }
+    if (call.op.is_pure()) {
+      for (const Expr& argument : call.args) read(argument);
+      return;
+    }
+    const bool writes = call.op.info().effect != Effect::reads;
+    bool names_memory = false;
+    for (const Expr& argument : call.args) {
+      pre_order_visit(argument, [&](const Ref& node) {
+        const auto* pointer = node.as<Var>();
+        const auto* buffer = node.as<Buffer>();
+        if (buffer) pointer = buffer->data.get();
+        if (pointer && pointer->dtype.is_handle()) {
+          names_memory = true;
+          for (const bool as_write : {false, true}) {
+            if (as_write && !writes) continue;
+            Access& touched = add_access(as_write);
+            touched.memory = Ref(pointer);
+            touched.whole = true;
+            if (buffer) touched.buffer = Ptr<Buffer>(buffer);
+          }
+        }
+        return true;
+      });
+    }
+    if (!names_memory) touch_anything(writes);
+  }
+
+  // What stands around statements.
+
+  template <class Body>
+  void under(const Expr& condition, bool holds, Body&& body) {
+    const std::size_t guards = guards_.size();
+    forms_.add_clauses(condition, holds, guards_);
+    surroundings_.push_back({holds ? Kind::condition : Kind::negation, nullptr, condition});
+    body();
+    surroundings_.pop_back();
+    guards_.resize(guards);
+  }
+
+  void bind(const Ptr<Var>& variable, const Expr& value) {
+    forms_.bind(variable, forms_.linear(value));
+    surroundings_.push_back({Kind::binding, nullptr, value, variable});
+  }
+
+  void visit_for(const Stmt& stmt, const For& loop) {
+    read_all(stmt, {loop.min, loop.extent, loop.step});
+    Loop entry{stmt};
+    entry.extents = forms_.upper_bounds(loop.extent);
+    Interval range{0, Interval::pos_inf};
+    for (const Linear& extent : entry.extents) {
+      const Interval limit = program_.range(extent);
+      if (limit.max_value != Interval::pos_inf) {
+        range.max_value = std::min(range.max_value, limit.max_value - 1);
+      }
+    }
+    entry.iterator = forms_.new_symbol({.kind = SymbolKind::iterator, .range = range});
+    const auto start = forms_.linear(loop.min), step = forms_.linear(loop.step);
+    std::optional<Linear> value;
+    if (start && step && step->is_constant()) {
+      value = sum(*start, linear_of(entry.iterator), step->constant);
+    }
+    forms_.bind(loop.loop_var, std::move(value));
+    inside(std::move(entry), {Kind::loop, stmt}, [&] { visit(loop.body); });
+  }
+
+  void visit_while(const Stmt& stmt, const While& loop) {
+    Loop entry{stmt};
+    entry.control = "while";
+    entry.iterator =
+        forms_.new_symbol({.kind = SymbolKind::iterator, .range = {0, Interval::pos_inf}});
+    inside(std::move(entry), {Kind::opaque}, [&] {
+      read_all(stmt, {loop.condition});
+      visit(loop.body);
+    });
+  }
+
+  template <class Body>
+  void inside(Loop loop, Surrounding surrounding, Body&& body) {
+    loops_.push_back(static_cast<int>(program_.loops.size()));
+    program_.loops.push_back(std::move(loop));
+    surroundings_.push_back(std::move(surrounding));
+    body();
+    surroundings_.pop_back();
+    loops_.pop_back();
+  }
+
+  /// What follows such a statement, here or in a later iteration, may not be reached.
+  void visit_control(const Stmt& stmt) {
+    if (const auto* node = stmt.as<Return>()) read_all(stmt, {node->value});
+    if (stmt.is<Continue>()) return mark_unreachable(1);
+    if (stmt.is<Break>()) {
+      if (!loops_.empty()) loop(loops_.size() - 1).control = "break";
+      return mark_unreachable(1);
+    }
+    for (std::size_t i = 0; i < loops_.size(); ++i) loop(i).control = "return";
+    mark_unreachable(loops_.size());
+  }
+
+  Loop& loop(std::size_t depth) { return program_.loops[static_cast<std::size_t>(loops_[depth])]; }
+
+  /// Statements in the innermost `count` loops may be left out, so their replay proves nothing.
+  void mark_unreachable(std::size_t count) {
+    for (std::size_t i = loops_.size() - std::min(count, loops_.size()); i < loops_.size(); ++i) {
+      left_out_.push_back(loops_[i]);
+    }
+    if (loops_.empty()) everything_left_out_ = true;
+  }
+
+  void allocate(const Ref& memory) { allocated_[memory.get()] = static_cast<int>(loops_.size()); }
+
+  void visit_block(const Stmt& stmt, const BlockRealize& realize) {
+    std::vector<Expr> values = realize.iter_values;
+    values.push_back(realize.predicate);
+    read_all(stmt, values);
+    const Block& block = *realize.block;
+    const std::size_t surroundings = surroundings_.size();
+    for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
+      bind(block.iter_vars[i]->var, realize.iter_values[i]);
+    }
+    for (const auto& buffer : block.alloc_buffers) allocate(buffer->data);
+    for (const auto& match : block.match_buffers) add_view(*match);
+    under(realize.predicate, true, [&] {
+      const std::optional<Reduction> outer = reduction_;
+      if (!is_nothing(block.init)) {
+        reduction_ = Reduction{reductions_++, {}};
+        pre_order_visit(block.init, [&](const Ref& node) {
+          if (const auto* store = node.as<BufferStore>()) {
+            reduction_->accumulators.push_back(store->buffer.get());
+          }
+          return true;
+        });
+        visit_init(block);
+        reduction_->is_init = false;
+      }
+      visit(block.body);
+      reduction_ = outer;
+    });
+    surroundings_.resize(surroundings);
+  }
+
+  void visit_init(const Block& block) {
+    Expr at_start = true;
+    for (const auto& axis : block.iter_vars) {
+      if (axis->iter_type != IterType::data_par) at_start = at_start && axis->var == axis->dom->min;
+    }
+    under(at_start, true, [&] { visit(block.init); });
+  }
+
+  void add_view(const MatchBufferRegion& match) {
+    const Ptr<Buffer>& source = match.source->buffer;
+    View view{source, {}, 0};
+    const std::size_t rank = match.source->region.size();
+    view.leading = rank - std::min(rank, match.buffer->shape.size());
+    for (const auto& range : match.source->region) view.offsets.push_back(range->min);
+    if (const auto outer = views_.find(source.get()); outer != views_.end()) {
+      // A view of a view: any element of what both show.
+      view.buffer = outer->second.buffer;
+      view.offsets.clear();
+      view.leading = match.buffer->shape.size() + 1;
+    }
+    if (!match.buffer->strides.empty() && match.buffer->shape.size() != rank) view.offsets.clear();
+    views_[match.buffer.get()] = std::move(view);
+  }
+
+ public:
+  /// Marks what may not be reached, once all of it is known.
+  void finish() {
+    for (Statement& statement : program_.statements) {
+      const bool unsure = std::any_of(statement.loops.begin(), statement.loops.end(), [&](int i) {
+        return std::find(left_out_.begin(), left_out_.end(), i) != left_out_.end();
+      });
+      if (unsure || everything_left_out_) statement.surroundings.push_back({Kind::opaque});
+    }
+    for (Access& access : program_.accesses) {
+      if (access.reduction >= 0 && !is_updated_alike(access)) {
+        access.reduction = -1;
+        access.update = Update::none;
+      }
+    }
+  }
+
+ private:
+  /// True when the body of the reduction touches one element of the accumulator at a time.
+  bool is_updated_alike(const Access& access) const {
+    const auto same = [](const Expr& a, const Expr& b) {
+      return a.defined() && b.defined() && structural_equal(a, b);
+    };
+    const Access* first = nullptr;
+    for (const Access& other : program_.accesses) {
+      if (other.reduction != access.reduction || !other.buffer.same_as(access.buffer)) continue;
+      if (other.is_init) continue;
+      if (!first) first = &other;
+      if (!std::equal(other.expressions.begin(), other.expressions.end(),
+                      first->expressions.begin(), first->expressions.end(), same)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Program& program_;
+  Linearizer forms_;
+  std::vector<int> loops_;
+  std::vector<Clause> guards_;
+  std::vector<Surrounding> surroundings_;
+  std::ptrdiff_t guards_of_statement_ = 0;
+  std::ptrdiff_t surroundings_of_statement_ = 0;
+  UpdateOf update_;
+  std::optional<Reduction> reduction_;
+  int reductions_ = 0;
+  std::unordered_map<const Object*, View> views_;
+  std::unordered_map<const Object*, int> allocated_;
+  std::vector<int> left_out_;
+  bool everything_left_out_ = false;
+};
+
+}  // namespace
+
+Program extract(const Stmt& root, const KnownValues& known) {
+  Program program;
+  Extractor extractor(program, known);
+  extractor.visit(root);
+  extractor.finish();
+  return program;
+}
+
+}  // namespace loopsmith::dependence

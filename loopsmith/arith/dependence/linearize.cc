@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/arith/dependence/linearize.h"
+
+#include <utility>
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/support/deep_call.h"
+
+namespace loopsmith::dependence {
+namespace {
+
+/// A clause of more alternatives than this is left out.
+constexpr std::size_t most_alternatives = 8;
+/// An expression of more nodes than this, shared ones counted each time, is not linear.
+constexpr int most_nodes = 10000;
+
+struct Operands {
+  Expr a, b;
+};
+
+template <class T>
+std::optional<Operands> operands_of(const Expr& expr) {
+  const auto* node = expr.as<T>();
+  if (!node) return std::nullopt;
+  return Operands{node->a, node->b};
+}
+
+bool is_likely(const Expr& expr) {
+  const auto* call = expr.as<Call>();
+  return call && call->op == op("likely");
+}
+
+}  // namespace
+
+void Linearizer::bind(const Ptr<Var>& variable, std::optional<Linear> value) {
+  values_[variable.get()] = std::move(value);
+}
+
+Symbol Linearizer::new_symbol(SymbolInfo info) {
+  program_.symbols.push_back(std::move(info));
+  return static_cast<Symbol>(program_.symbols.size() - 1);
+}
+
+bool Linearizer::is_parametric(const Expr& expr) const {
+  bool result = true;
+  pre_order_visit(expr, [&](const Ref& node) {
+    if (const auto* variable = node.as<Var>()) {
+      result = result && !values_.contains(variable) && variable->dtype.is_index();
+    } else if (node.is<BufferLoad>() || node.is<Let>() || node.is<Reduce>()) {
+      result = false;
+    } else if (const auto* call = node.as<Call>()) {
+      result = result && call->op.is_pure();
+    }
+    return result;
+  });
+  return result;
+}
+
+std::optional<Linear> Linearizer::parameter(const Expr& expr) {
+  if (!expr.dtype().is_index() || !expr.dtype().is_scalar() || !is_parametric(expr)) {
+    return std::nullopt;
+  }
+  const auto [found, is_new] = parameters_.try_emplace(expr, 0);
+  if (is_new) {
+    const auto* variable = expr.as<Var>();
+    const bool is_size = variable && variable->is_size;
+    found->second = new_symbol({.kind = SymbolKind::parameter,
+                                .range = {is_size ? 0 : Interval::neg_inf, Interval::pos_inf},
+                                .source = expr});
+  }
+  return linear_of(found->second);
+}
+
+std::optional<Linear> Linearizer::divide(const Linear& dividend, std::int64_t divisor) {
+  // floor((divisor * whole + rest) / divisor) is whole + floor(rest / divisor).
+  Linear whole{floor_quotient(dividend.constant, divisor)};
+  Linear rest{dividend.constant - whole.constant * divisor};
+  for (const Term& term : dividend.terms) {
+    if (term.coefficient % divisor == 0) {
+      whole.terms.push_back({term.symbol, term.coefficient / divisor});
+    } else {
+      rest.terms.push_back(term);
+    }
+  }
+  if (rest.is_constant()) return whole;
+  const Interval range = program_.range(rest);
+  if (range.min_value >= 0 && range.max_value < divisor) return whole;
+
+  for (const Symbol symbol : quotients_) {
+    const SymbolInfo& info = program_.symbols[static_cast<std::size_t>(symbol)];
+    if (info.divisor == divisor && info.dividend == rest) return sum(whole, linear_of(symbol));
+  }
+  const Symbol symbol = new_symbol({.kind = SymbolKind::quotient,
+                                    .range = arith::floor_divide(range, arith::point(divisor)),
+                                    .dividend = rest,
+                                    .divisor = divisor});
+  quotients_.push_back(symbol);
+  return sum(whole, linear_of(symbol));
+}
+
+std::optional<Linear> Linearizer::linear(const Expr& expr) {
+  hopeless_ = false;
+  nodes_left_ = most_nodes;
+  return part(expr);
+}
+
+std::optional<Linear> Linearizer::part(const Expr& expr) {
+  return deep_call([&]() -> std::optional<Linear> {
+    if (const auto* value = expr.as<IntImm>()) return Linear{value->value};
+    std::optional<Linear> result;
+    if (nodes_left_-- > 0 && expr.dtype().is_index() && expr.dtype().is_scalar()) {
+      const auto known = expr.is<Var>() ? values_.find(expr.get()) : values_.end();
+      if (known != values_.end()) {
+        result = known->second;
+      } else {
+        result = read(expr);
+        if (!result && !hopeless_) result = parameter(expr);
+      }
+    }
+    // What is around something that is neither linear nor made of sizes is neither.
+    hopeless_ = hopeless_ || !result;
+    return result;
+  });
+}
+
+std::optional<Linear> Linearizer::read(const Expr& expr) {
+  if (const auto add = operands_of<Add>(expr)) {
+    const auto a = part(add->a), b = part(add->b);
+    return a && b ? sum(*a, *b) : std::nullopt;
+  }
+  if (const auto sub = operands_of<Sub>(expr)) {
+    const auto a = part(sub->a), b = part(sub->b);
+    return a && b ? sum(*a, *b, -1) : std::nullopt;
+  }
+  if (const auto mul = operands_of<Mul>(expr)) {
+    const auto a = part(mul->a), b = part(mul->b);
+    if (!a || !b) return std::nullopt;
+    if (b->is_constant()) return product(*a, b->constant);
+    return a->is_constant() ? product(*b, a->constant) : std::nullopt;
+  }
+  if (const auto* cast = expr.as<Cast>()) return part(cast->value);
+  if (is_likely(expr)) return part(expr.as<Call>()->args[0]);
+
+  const bool rounds_to_zero = expr.is<Div>() || expr.is<Mod>();
+  const bool is_remainder = expr.is<Mod>() || expr.is<FloorMod>();
+  std::optional<Operands> division = operands_of<FloorDiv>(expr);
+  if (!division) division = operands_of<FloorMod>(expr);
+  if (!division) division = operands_of<Div>(expr);
+  if (!division) division = operands_of<Mod>(expr);
+  if (!division) return std::nullopt;
+  const auto a = part(division->a), b = part(division->b);
+  if (!a || !b || !b->is_constant() || b->constant <= 0) return std::nullopt;
+  if (rounds_to_zero && program_.range(*a).min_value < 0) return std::nullopt;
+  const auto quotient = divide(*a, b->constant);
+  if (!quotient || !is_remainder) return quotient;
+  const auto multiple = product(*quotient, b->constant);
+  return multiple ? sum(*a, *multiple, -1) : std::nullopt;
+}
+
+std::vector<Linear> Linearizer::upper_bounds(const Expr& expr) {
+  if (const auto both = operands_of<Min>(expr)) {
+    std::vector<Linear> result = upper_bounds(both->a);
+    for (Linear& bound : upper_bounds(both->b)) result.push_back(std::move(bound));
+    return result;
+  }
+  if (auto bound = linear(expr)) return {*std::move(bound)};
+  return {};
+}
+
+std::optional<Linear> Linearizer::index(const Expr& expr, std::vector<Symbol>& locals) {
+  if (const auto* repeated = expr.as<Broadcast>()) return linear(repeated->value);
+  const auto* ramp = expr.as<Ramp>();
+  if (!ramp) return linear(expr);
+  const auto base = linear(ramp->base), stride = linear(ramp->stride);
+  if (!base || !stride || !stride->is_constant()) return std::nullopt;
+  const Symbol lane = new_symbol(
+      {.kind = SymbolKind::local, .range = {0, ramp->lanes - 1}, .extent = Linear{ramp->lanes}});
+  locals.push_back(lane);
+  return sum(*base, linear_of(lane), stride->constant);
+}
+
+void Linearizer::add_clauses(const Expr& condition, bool holds, std::vector<Clause>& clauses) {
+  deep_call([&] {
+    if (is_likely(condition)) return add_clauses(condition.as<Call>()->args[0], holds, clauses);
+    if (const auto* negated = condition.as<Not>()) {
+      return add_clauses(negated->a, !holds, clauses);
+    }
+    const auto both = holds ? operands_of<And>(condition) : operands_of<Or>(condition);
+    if (both) {
+      add_clauses(both->a, holds, clauses);
+      return add_clauses(both->b, holds, clauses);
+    }
+    if (auto pieces = alternatives(condition, holds)) clauses.push_back(*std::move(pieces));
+  });
+}
+
+std::optional<std::vector<Conjunction>> Linearizer::alternatives(const Expr& condition,
+                                                                 bool holds) {
+  if (const auto* value = condition.as<IntImm>()) {
+    // Nothing to hold, or one thing that cannot: -1 >= 0.
+    if ((value->value != 0) == holds) return Clause{Conjunction{}};
+    return Clause{Conjunction{{Linear{-1}}}};
+  }
+  const auto either = holds ? operands_of<Or>(condition) : operands_of<And>(condition);
+  if (either) {
+    Clause result;
+    for (const Expr& side : {either->a, either->b}) {
+      std::vector<Clause> clauses;
+      add_clauses(side, holds, clauses);
+      // A side of which nothing is known may always hold.
+      if (clauses.empty()) return std::nullopt;
+      Clause pieces{Conjunction{}};
+      for (const Clause& clause : clauses) {
+        Clause grown;
+        for (const Conjunction& piece : pieces) {
+          for (const Conjunction& more : clause) {
+            grown.push_back(piece);
+            grown.back().insert(grown.back().end(), more.begin(), more.end());
+          }
+        }
+        pieces = std::move(grown);
+        if (pieces.size() > most_alternatives) return std::nullopt;
+      }
+      result.insert(result.end(), pieces.begin(), pieces.end());
+    }
+    if (result.size() > most_alternatives) return std::nullopt;
+    return result;
+  }
+
+  // The difference of the sides of a comparison: a - b + shift >= 0, == 0 or != 0.
+  const auto below = [&](const Expr& a, const Expr& b, bool strict) -> std::optional<Clause> {
+    const auto left = linear(a), right = linear(b);
+    if (!left || !right) return std::nullopt;
+    auto form = sum(*right, *left, -1);
+    if (form && strict) form = sum(*form, Linear{-1});
+    if (!form) return std::nullopt;
+    return Clause{Conjunction{{*form}}};
+  };
+  if (const auto lt = operands_of<LT>(condition)) {
+    return holds ? below(lt->a, lt->b, true) : below(lt->b, lt->a, false);
+  }
+  if (const auto le = operands_of<LE>(condition)) {
+    return holds ? below(le->a, le->b, false) : below(le->b, le->a, true);
+  }
+  if (const auto gt = operands_of<GT>(condition)) {
+    return holds ? below(gt->b, gt->a, true) : below(gt->a, gt->b, false);
+  }
+  if (const auto ge = operands_of<GE>(condition)) {
+    return holds ? below(ge->b, ge->a, false) : below(ge->a, ge->b, true);
+  }
+  auto equal = operands_of<EQ>(condition);
+  const bool wants_equal = equal.has_value() == holds;
+  if (!equal) equal = operands_of<NE>(condition);
+  if (!equal) return std::nullopt;
+  const auto left = linear(equal->a), right = linear(equal->b);
+  if (!left || !right) return std::nullopt;
+  const auto form = sum(*left, *right, -1);
+  if (!form) return std::nullopt;
+  if (wants_equal) return Clause{Conjunction{{*form, true}}};
+  const Interval range = program_.range(*form);
+  const auto above = sum(*form, Linear{-1}), under = sum(Linear{-1}, *form, -1);
+  if (!above || !under) return std::nullopt;
+  Clause result;
+  if (range.max_value > 0) result.push_back({{*above}});
+  if (range.min_value < 0) result.push_back({{*under}});
+  if (result.empty()) result.push_back({{Linear{-1}}});
+  return result;
+}
+
+}  // namespace loopsmith::dependence

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions as linear forms, conditions as clauses. Private to this folder.
+#pragma once
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "loopsmith/arith/dependence/program.h"
+#include "loopsmith/ir/structural.h"
+
+namespace loopsmith::dependence {
+
+/// Makes the symbols of a program while it reads expressions.
+class Linearizer {
+ public:
+  explicit Linearizer(Program& program) : program_(program) {}
+
+  /// From here on, `variable` is this form; nothing: a value that is not linear.
+  void bind(const Ptr<Var>& variable, std::optional<Linear> value);
+
+  /// The expression as a linear form. Divisions by constants become symbols; what is made of sizes
+  /// alone becomes a parameter.
+  std::optional<Linear> linear(const Expr& expr);
+  /// Upper bounds of which each holds: more than one for a minimum; those that are not linear are
+  /// left out.
+  std::vector<Linear> upper_bounds(const Expr& expr);
+  /// Appends what follows from `condition` having the value `holds`.
+  void add_clauses(const Expr& condition, bool holds, std::vector<Clause>& clauses);
+
+  Symbol new_symbol(SymbolInfo info);
+  /// The form (an index `base + stride * lane` of a vector) with the lane as a local of `locals`.
+  std::optional<Linear> index(const Expr& expr, std::vector<Symbol>& locals);
+
+ private:
+  std::optional<Linear> part(const Expr& expr);
+  std::optional<Linear> read(const Expr& expr);
+  std::optional<Linear> divide(const Linear& dividend, std::int64_t divisor);
+  std::optional<Linear> parameter(const Expr& expr);
+  bool is_parametric(const Expr& expr) const;
+  std::optional<std::vector<Conjunction>> alternatives(const Expr& condition, bool holds);
+
+  Program& program_;
+  std::unordered_map<const Object*, std::optional<Linear>> values_;
+  std::unordered_map<Ref, Symbol, StructuralHash, StructuralEqual> parameters_;
+  std::vector<Symbol> quotients_;
+  bool hopeless_ = false;  ///< Something in the expression is neither linear nor made of sizes.
+  int nodes_left_ = 0;
+};
+
+}  // namespace loopsmith::dependence

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// A statement tree as dependence analysis sees it: loops, statements, and what they access.
+// Private to this folder.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "loopsmith/arith/dependence/linear.h"
+#include "loopsmith/ir/stmt.h"
+
+namespace loopsmith::dependence {
+
+enum class SymbolKind : std::uint8_t {
+  parameter,  ///< A size: the same value everywhere.
+  iterator,   ///< How many iterations of a loop came before: 0, 1, ...
+  quotient,   ///< A linear form divided by a constant, rounded down.
+  local,      ///< Any value from 0 to an extent: one element of a region, one lane of a vector.
+};
+
+struct SymbolInfo {
+  SymbolKind kind = SymbolKind::parameter;
+  Interval range = {};       ///< Constants between which the values lie.
+  Expr source = nullptr;     ///< What a parameter is: a variable, or an expression of variables.
+  Linear dividend = {};      ///< Of a quotient.
+  std::int64_t divisor = 0;  ///< Of a quotient; positive.
+  Linear extent = {};        ///< Of a local.
+};
+
+/// form >= 0, or form == 0.
+struct Constraint {
+  Linear form;
+  bool is_equality = false;
+};
+/// All of them hold.
+using Conjunction = std::vector<Constraint>;
+/// One of them holds.
+using Clause = std::vector<Conjunction>;
+
+struct Loop {
+  Stmt node;  ///< A For or a While.
+  Symbol iterator = 0;
+  std::vector<Linear> extents;  ///< The iterator is below each; what is not linear is left out.
+  std::string control;          ///< Why iterations depend on earlier ones: `break`; else empty.
+
+  const For* as_for() const { return node.as<For>(); }
+};
+
+/// What stands around a statement, from the outside in: what a replay of one instance evaluates.
+struct Surrounding {
+  enum class Kind : std::uint8_t {
+    loop,       ///< A For.
+    condition,  ///< `value` holds.
+    negation,   ///< `value` does not hold.
+    binding,    ///< `variable` is `value`.
+    opaque,     ///< Whether the statement is reached cannot be told.
+  };
+  Kind kind;
+  Ref node = nullptr;           ///< The For or Block.
+  Expr value = nullptr;         ///< The condition or value.
+  Ptr<Var> variable = nullptr;  ///< What is bound.
+};
+
+/// The operator with which an accumulator is updated.
+enum class Update : std::uint8_t {
+  none,
+  add,
+  multiply,
+  minimum,
+  maximum,
+  declared,  ///< That of a block with an init.
+};
+
+struct Access {
+  int statement = 0;
+  Ptr<Buffer> buffer;  ///< Null: any memory.
+  Ref memory;          ///< The pointer; buffers that share it overlap.
+  bool writes = false;
+  bool whole = false;                        ///< Any element.
+  std::vector<std::optional<Linear>> index;  ///< Nothing where it is not linear: any value.
+  std::vector<Expr> expressions;             ///< The index, as it stands.
+  std::vector<Symbol> locals;                ///< Those of the index.
+  std::vector<Clause> guards;                ///< Conditions inside the expression.
+  std::vector<Surrounding> surroundings;     ///< The same, for a replay.
+  Update update = Update::none;
+  int reduction = -1;     ///< The block whose accumulator this is, by number.
+  bool is_init = false;   ///< It stands in the init of that block.
+  int private_depth = 0;  ///< Loops around the allocation: their iterations have memory each.
+};
+
+struct Statement {
+  Stmt node;
+  std::vector<int> loops;  ///< From the outside in.
+  std::vector<Clause> guards;
+  std::vector<Surrounding> surroundings;
+  int first_access = 0;
+  int access_count = 0;
+};
+
+/// A statement of a sequence, with the leaf statements that it contains.
+struct SequencePart {
+  const Object* node;
+  std::vector<int> loops;  ///< Around it.
+  int first_statement;
+};
+
+struct Program {
+  std::vector<SymbolInfo> symbols;
+  std::vector<Loop> loops;
+  std::vector<Statement> statements;  ///< In the order of the text.
+  std::vector<Access> accesses;       ///< Statement by statement.
+  std::vector<SequencePart> parts;
+
+  /// The loop of that variable, or -1.
+  int find_loop(const Ptr<Var>& variable) const;
+  /// How many loops surround both statements.
+  int common_depth(int a, int b) const;
+  /// Constants between which the form lies.
+  Interval range(const Linear& form) const;
+};
+
+/// Values of variables that are to be taken as known.
+using KnownValues = std::vector<std::pair<Ptr<Var>, std::int64_t>>;
+
+/// Reads a statement. What is not quasi-affine is widened to any value, never left out.
+Program extract(const Stmt& root, const KnownValues& known = {});
+
+}  // namespace loopsmith::dependence

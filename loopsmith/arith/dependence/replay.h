@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instances of statements, run again to see whether a conflict is real. Private to this folder.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "loopsmith/arith/dependence/polyhedra.h"
+#include "loopsmith/arith/dependence/program.h"
+
+namespace loopsmith::dependence {
+
+/// The element that an access touches in the iteration with these iterators. Nothing where the
+/// iteration does not happen, or where that cannot be told without running the program.
+struct Touched {
+  std::vector<std::int64_t> element;
+  std::vector<std::pair<Ptr<Var>, std::int64_t>> iteration;  ///< The loops' variables.
+};
+std::optional<Touched> replay(const Program& program, const Access& access,
+                              const std::vector<std::int64_t>& iterators, const KnownValues& sizes);
+
+/// The values of the variables among the parameters of a sample; nothing where one of the others,
+/// made of such variables, has a value that does not fit them.
+std::optional<KnownValues> sizes_of(const Program& program, const Sample& sample);
+
+}  // namespace loopsmith::dependence

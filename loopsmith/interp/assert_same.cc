@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/interp/assert_same.h"
+
+#include <cstring>
+
+#include "loopsmith/interp/interp.h"
+#include "loopsmith/interp/memory.h"
+#include "loopsmith/interp/random_inputs.h"
+#include "loopsmith/interp/ring.h"
+#include "loopsmith/ir/structural.h"
+
+namespace loopsmith::interp {
+namespace {
+
+/// Both functions, and the modules that they may call into.
+struct Pair {
+  Ptr<PrimFunc> before, after;
+  Ptr<IRModule> before_module = nullptr, after_module = nullptr;
+  std::string name = {};  ///< In the modules.
+};
+
+void require_same_parameters(const PrimFunc& before, const PrimFunc& after) {
+  const auto refuse = [&](const std::string& what) {
+    fail(ErrorKind::interp, "same_parameters", hint("compare functions of the same parameters"), {},
+         "{} and {} cannot be compared: {}", before.name(), after.name(), what);
+  };
+  if (before.params.size() != after.params.size()) {
+    refuse(fmt::format("they take {} and {} arguments", before.params.size(), after.params.size()));
+  }
+  for (std::size_t i = 0; i < before.params.size(); ++i) {
+    const Ptr<Buffer>&a = before.buffer_map[i], &b = after.buffer_map[i];
+    const auto described = [&](const Ptr<Buffer>& buffer, const Ptr<Var>& var) {
+      return buffer ? fmt::format("a tensor of {} with {} dimensions", to_string(buffer->dtype),
+                                  buffer->shape.size())
+                    : fmt::format("a {}", to_string(var->dtype));
+    };
+    const std::string first = described(a, before.params[i]),
+                      second = described(b, after.params[i]);
+    if (first != second) {
+      refuse(fmt::format("parameter {} is {} and {}", before.params[i]->name, first, second));
+    }
+  }
+}
+
+/// The first element that differs; empty `reason` when none does.
+Verdict difference(const Inputs& before, const Inputs& after) {
+  for (std::size_t t = 0; t < before.tensors.size(); ++t) {
+    const DrawnTensor &a = before.tensors[t], &b = after.tensors[t];
+    if (a.bytes == b.bytes) continue;
+    const DataType element = a.element.is_float() ? u64 : a.element;
+    const auto lanes = static_cast<std::int64_t>(a.tensor.dtype.lanes);
+    std::vector<std::int64_t> index(a.shape.size(), 0);
+    for (;;) {
+      std::int64_t place = 0;
+      for (std::size_t d = 0; d < index.size(); ++d) place += index[d] * a.strides[d];
+      for (std::int64_t l = 0; l < lanes; ++l) {
+        const Word x = load_element(a.bytes.data(), element, place * lanes + l);
+        const Word y = load_element(b.bytes.data(), element, place * lanes + l);
+        if (x.u == y.u) continue;
+        const bool is_ring = a.element.is_float();
+        const auto shown = [&](Word w) {
+          return fmt::format("{}", is_ring ? ring::ordered(w.u) : w.i);
+        };
+        return {.answer = Answer::different,
+                .reason = fmt::format("{}[{}] is {} before and {} after{}", a.name,
+                                      fmt::join(index, ", "), shown(x), shown(y),
+                                      is_ring ? " (elements of the field of 2^61 - 1)" : ""),
+                .buffer = a.name,
+                .index = index};
+      }
+      std::size_t d = index.size();
+      while (d > 0 && ++index[d - 1] >= a.shape[d - 1]) index[--d] = 0;
+      if (d == 0) break;
+    }
+  }
+  return {.answer = Answer::same};
+}
+
+Outcome run_on(const Ptr<PrimFunc>& func, const Ptr<IRModule>& module, const std::string& name,
+               const Inputs& inputs, const Options& options) {
+  return module ? run(module, name, inputs.arguments, options)
+                : run(func, inputs.arguments, options);
+}
+
+std::string with_sizes(const std::string& text, const Inputs& inputs) {
+  return inputs.sizes.empty() ? text : fmt::format("{}, where {}", text, inputs.sizes);
+}
+
+/// One run of both on the same inputs.
+Verdict compare_on(const Pair& pair, const Inputs& inputs, std::uint64_t seed,
+                   const CompareOptions& limits) {
+  Options options{.mode = Mode::ring,
+                  .seed = seed,
+                  .max_statements = limits.max_statements,
+                  .on_pause = limits.on_pause};
+  const Inputs before = inputs.copy(), after = inputs.copy();
+  Outcome expected;
+  try {
+    expected = run_on(pair.before, pair.before_module, pair.name, before, options);
+  } catch (const UserError& error) {
+    return {.reason = with_sizes("before: " + error.problem(), inputs)};
+  }
+  // A schedule may do more, but not without end.
+  options.max_statements = 1'000'000 + 40 * expected.statements;
+  Outcome actual;
+  try {
+    actual = run_on(pair.after, pair.after_module, pair.name, after, options);
+  } catch (const UserError& error) {
+    const bool is_limit = error.code() == "statement_limit" || error.code() == "memory_limit" ||
+                          error.code() == "interpretable" || error.code() == "index_is_exact";
+    return {.answer = is_limit ? Answer::undecided : Answer::different,
+            .reason = with_sizes("after: " + error.problem(), inputs)};
+  }
+  if (expected.integer != actual.integer || expected.real != actual.real) {
+    return {.answer = Answer::different,
+            .reason = with_sizes(fmt::format("the results are {} before and {} after",
+                                             expected.integer, actual.integer),
+                                 inputs)};
+  }
+  Verdict verdict = difference(before, after);
+  if (!verdict) verdict.reason = with_sizes(verdict.reason, inputs);
+  return verdict;
+}
+
+Verdict compare_by_running(const Pair& pair, const CompareOptions& options) {
+  require_same_parameters(*pair.before, *pair.after);
+  // Sizes that split evenly by usual factors, and sizes that do not.
+  constexpr std::int64_t largest_sizes[] = {5, 17, 3, 40, 9, 70};
+  const bool is_open = has_open_sizes(*pair.before) || has_open_sizes(*pair.after);
+  const int wanted = is_open ? options.draws : options.runs;
+  Verdict undecided{.reason = "nothing was run"};
+  int passed = 0;
+  // Where `before` fails on sizes that it was not written for, others are drawn.
+  for (int attempt = 0; passed < wanted && attempt < 4 * wanted; ++attempt) {
+    const std::uint64_t seed = options.seed * 1'000'003 + static_cast<std::uint64_t>(attempt);
+    InputDrawer drawer(*pair.before, seed, largest_sizes[attempt % std::size(largest_sizes)]);
+    const std::optional<Inputs> inputs = drawer.draw(undecided.reason);
+    if (!inputs) {
+      if (!is_open) return undecided;
+      continue;
+    }
+    Verdict verdict = compare_on(pair, *inputs, seed, options);
+    if (verdict.answer == Answer::different) return verdict;
+    if (verdict.answer == Answer::same) {
+      ++passed;
+    } else {
+      undecided = verdict;
+      if (!is_open) return undecided;
+    }
+  }
+  return passed == wanted ? Verdict{.answer = Answer::same} : undecided;
+}
+
+void throw_unless_same(const Verdict& verdict) {
+  require(verdict.answer != Answer::different, ErrorKind::interp, "same_result",
+          hint("the second program is not what the first one is"), {},
+          "assert_same: the programs differ: {}", verdict.reason);
+  require(verdict.answer == Answer::same, ErrorKind::interp, "comparable",
+          hint("compare smaller programs, or run both yourself"), {}, "assert_same: undecided: {}",
+          verdict.reason);
+}
+
+}  // namespace
+
+Verdict compare(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
+                const CompareOptions& options) {
+  if (structural_equal(before, after)) return {.answer = Answer::same, .by_structure = true};
+  return compare_by_running({before, after}, options);
+}
+
+Verdict compare(const Ptr<IRModule>& before, const Ptr<IRModule>& after,
+                const CompareOptions& options) {
+  if (structural_equal(before, after)) return {.answer = Answer::same, .by_structure = true};
+  Verdict result{.answer = Answer::same};
+  for (const auto& name : before->names) {
+    const Ptr<PrimFunc> a = before->find(name->name_hint), b = after->find(name->name_hint);
+    require(b.defined(), ErrorKind::interp, "same_functions",
+            hint("compare modules of the same functions"), {},
+            "the second module has no function {}", name->name_hint);
+    result = compare_by_running({a, b, before, after, name->name_hint}, options);
+    if (!result) {
+      result.reason = fmt::format("{}: {}", name->name_hint, result.reason);
+      return result;
+    }
+  }
+  return result;
+}
+
+void assert_same(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
+                 const CompareOptions& options) {
+  throw_unless_same(compare(before, after, options));
+}
+
+void assert_same(const Ptr<IRModule>& before, const Ptr<IRModule>& after,
+                 const CompareOptions& options) {
+  throw_unless_same(compare(before, after, options));
+}
+
+}  // namespace loopsmith::interp

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith::interp {
+
+/// Whether two programs compute the same.
+enum class Answer {
+  same,       ///< By structure; or on random inputs, where chance hides a difference once in 2^60.
+  different,  ///< On inputs that were found, or one of them may not run.
+  undecided,  ///< They could not be run: too large, or `before` itself makes a mistake.
+};
+
+/// What was found out, and how.
+struct Verdict {
+  Answer answer = Answer::undecided;
+  std::string reason = {};  ///< The first difference, or what kept them from being run.
+  bool by_structure = false;
+  // Of the first element that differs; empty where something else does.
+  std::string buffer = {};
+  std::vector<std::int64_t> index = {};
+
+  explicit operator bool() const { return answer == Answer::same; }
+};
+
+/// How far `compare` goes.
+struct CompareOptions {
+  std::uint64_t seed = 1;
+  int runs = 2;   ///< With inputs of their own, where all sizes are constants.
+  int draws = 5;  ///< Of sizes, where some are not.
+  std::int64_t max_statements = 50'000'000;  ///< Of `before`, in each run.
+  /// Called once in about a million statements; what it throws ends the comparison.
+  std::function<void()> on_pause = {};
+};
+
+/// Compares what two functions of the same parameters write, in exact-ring mode: by structure
+/// first, then on random inputs and small sizes. Tensors are compared whether they are outputs or
+/// not. Throws an error of kind `interp` when their parameters are not the same.
+Verdict compare(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
+                const CompareOptions& options = {});
+
+/// The same for each function of two modules, by name.
+Verdict compare(const Ptr<IRModule>& before, const Ptr<IRModule>& after,
+                const CompareOptions& options = {});
+
+/// Throws an error of kind `interp` unless the two compute the same: with the code `same_result`
+/// where they differ, `comparable` where nothing could be found out.
+void assert_same(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
+                 const CompareOptions& options = {});
+void assert_same(const Ptr<IRModule>& before, const Ptr<IRModule>& after,
+                 const CompareOptions& options = {});
+
+}  // namespace loopsmith::interp

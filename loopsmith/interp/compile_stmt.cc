@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/interp/arith.h"
+#include "loopsmith/interp/compiler.h"
+#include "loopsmith/interp/control.h"
+#include "loopsmith/interp/ring.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/support/deep_call.h"
+
+namespace loopsmith::interp::detail {
+namespace {
+
+/// Whether iterations of a loop over `variable` differ by a reduction axis of some block in `body`.
+bool feeds_reduction(const Ref& variable, const Stmt& body) {
+  std::unordered_set<const Object*> derived{variable.get()};
+  const auto is_derived = [&](const Expr& value) {
+    bool found = false;
+    post_order_visit(value, [&](const Ref& ref) { found = found || derived.contains(ref.get()); });
+    return found;
+  };
+  bool reduces = false;
+  pre_order_visit(body, [&](const Ref& ref) {
+    if (const auto* realize = ref.as<BlockRealize>()) {
+      for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
+        const IterVar& axis = *realize->block->iter_vars[i];
+        if (!is_derived(realize->iter_values[i])) continue;
+        derived.insert(axis.var.get());
+        reduces = reduces || axis.iter_type == IterType::comm_reduce;
+      }
+    }
+    return !node_info(*ref.get()).is_expr;
+  });
+  return reduces;
+}
+
+bool may_be_hash(const Expr& value, const std::unordered_set<const Object*>& hashed) {
+  bool found = false;
+  pre_order_visit(value, [&](const Ref& ref) {
+    const auto* cast = ref.as<Cast>();
+    found = found || hashed.contains(ref.get()) ||
+            (cast && cast->dtype.is_integer() && !cast->dtype.is_bool() &&
+             cast->value.dtype().is_float());
+    return !found;
+  });
+  return found;
+}
+
+}  // namespace
+
+void Compiler::stmt(const Stmt& s) {
+  deep_call([&] { new_stmt(s); });
+}
+
+std::size_t Compiler::jump_unless(Register condition) {
+  return emit({.run = jump_unless_handler(), .a = condition});
+}
+std::size_t Compiler::jump() {
+  return emit({.run = jump_handler()});
+}
+
+void Compiler::new_stmt(const Stmt& s) {
+  const Span outer = span_;
+  if (s.span().known()) span_ = s.span();
+  const Scope scope(*this);
+  if (const auto* n = s.as<BufferStore>()) {
+    store(*n);
+  } else if (const auto* n = s.as<SeqStmt>()) {
+    for (const Stmt& child : n->seq) stmt(child);
+  } else if (const auto* n = s.as<For>()) {
+    loop(*n);
+  } else if (const auto* n = s.as<While>()) {
+    while_loop(*n);
+  } else if (const auto* n = s.as<IfThenElse>()) {
+    if_then_else(*n);
+  } else if (const auto* n = s.as<BlockRealize>()) {
+    block(*n);
+  } else if (const auto* n = s.as<LetStmt>()) {
+    if (is_ring() && may_be_hash(n->value, hashed_)) hashed_.insert(n->var.get());
+    define(n->var, expr(n->value));
+    stmt(n->body);
+  } else if (const auto* n = s.as<AttrStmt>()) {
+    stmt(n->body);
+  } else if (const auto* n = s.as<AssertStmt>()) {
+    assertion(*n);
+  } else if (const auto* n = s.as<Allocate>()) {
+    Expr count = int_imm(i64, 1);
+    for (const Expr& extent : n->extents) count = count * cast(i64, extent);
+    const std::string_view memory_scope =
+        n->buffer_var->pointer ? std::string_view(n->buffer_var->pointer->storage_scope) : "global";
+    allocate(n->buffer_var, n->dtype, scalar(count), n->buffer_var->name, memory_scope);
+    stmt(n->body);
+  } else if (const auto* n = s.as<AllocateConst>()) {
+    allocate_constant(*n);
+  } else if (const auto* n = s.as<DeclBuffer>()) {
+    const auto pointer = values_.find(n->buffer->data.get());
+    if (pointer == values_.end()) unsupported(*n, "a buffer that is declared on no pointer");
+    define_buffer(n->buffer, measure(n->buffer, pointer->second.reg));
+    stmt(n->body);
+  } else if (const auto* n = s.as<Evaluate>()) {
+    const auto* call = n->value.as<Call>();
+    if (call && call->op == op("ret")) {
+      emit({.run = leave_with_handler(), .a = scalar(call->args[0])});
+    } else {
+      expr(n->value);
+    }
+  } else if (s.is<Break>() || s.is<Continue>()) {
+    const bool is_break = s.is<Break>();
+    if (exits_.empty()) unsupported(*s.get(), "a break or continue outside of a loop");
+    if (is_break && exits_.back().is_parallel) {
+      fail(ErrorKind::interp, "break_in_loop",
+           hint("a parallel loop has no order in which it could be left"), span_,
+           "break leaves a parallel loop");
+    }
+    (is_break ? exits_.back().breaks : exits_.back().continues).push_back(jump());
+  } else if (const auto* n = s.as<Return>()) {
+    return_value(*n);
+  } else if (!s.is<Prefetch>()) {
+    unsupported(*s.get(), fmt::format("a statement {}", node_info(*s.get()).name));
+  }
+  span_ = outer;
+}
+
+void Compiler::loop(const For& loop) {
+  const Register min = scalar(loop.min), extent = scalar(loop.extent), step = scalar(loop.step);
+  if (loop.kind == ForKind::serial || loop.kind == ForKind::unrolled) {
+    serial_loop(loop.loop_var, min, extent, step, loop.body);
+  } else {
+    parallel_loop(loop, min, extent, step);
+  }
+}
+
+void Compiler::serial_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
+                           const Stmt& body) {
+  const Register variable = fresh(2);
+  define(var, {variable});
+  const std::size_t begin =
+      emit({.run = loop_begin_handler(), .d = variable, .a = min, .b = extent, .c = step});
+  const std::size_t first = here();
+  exits_.emplace_back();
+  stmt(body);
+  for (const std::size_t from : exits_.back().continues) land(from);
+  const std::size_t next = emit({.run = loop_next_handler(is_checked(var->dtype, options_)),
+                                 .d = variable,
+                                 .b = extent,
+                                 .c = step,
+                                 .type = var->dtype});
+  code_.instrs[next].jump =
+      static_cast<std::int32_t>(static_cast<std::int64_t>(first) - static_cast<std::int64_t>(next));
+  land(begin);
+  for (const std::size_t from : exits_.back().breaks) land(from);
+  exits_.pop_back();
+}
+
+void Compiler::parallel_loop(const For& loop, Register min, Register extent, Register step) {
+  if (!options_.check_races) return serial_loop(loop.loop_var, min, extent, step, loop.body);
+  code_.loops.push_back({.name = loop.loop_var->name,
+                         .reduces = feeds_reduction(loop.loop_var, loop.body),
+                         .span = span_});
+  const ParallelLoop* level = &code_.loops.back();
+  const Register variable = fresh(2);
+  define(loop.loop_var, {variable});
+  Instr begin{.run = parallel_begin_handler(), .d = variable, .a = min, .b = extent, .c = step};
+  begin.data = level;
+  const std::size_t from = emit(begin);
+  const std::size_t first = here();
+  exits_.push_back({.is_parallel = true});
+  stmt(loop.body);
+  for (const std::size_t each : exits_.back().continues) land(each);
+  const std::size_t next =
+      emit({.run = parallel_next_handler(is_checked(loop.loop_var->dtype, options_)),
+            .d = variable,
+            .b = extent,
+            .c = step,
+            .type = loop.loop_var->dtype});
+  code_.instrs[next].jump =
+      static_cast<std::int32_t>(static_cast<std::int64_t>(first) - static_cast<std::int64_t>(next));
+  land(from);
+  exits_.pop_back();
+}
+
+void Compiler::while_loop(const While& loop) {
+  const std::size_t begin = here();
+  emit({.run = step_handler()});
+  std::size_t to_end = 0;
+  {
+    const Scope scope(*this);
+    to_end = jump_unless(scalar(loop.condition));
+  }
+  exits_.emplace_back();
+  stmt(loop.body);
+  for (const std::size_t from : exits_.back().continues) land(from);
+  jump_to(begin);
+  land(to_end);
+  for (const std::size_t from : exits_.back().breaks) land(from);
+  exits_.pop_back();
+}
+
+void Compiler::if_then_else(const IfThenElse& branch) {
+  const std::size_t to_else = jump_unless(scalar(branch.condition));
+  stmt(branch.then_case);
+  if (!branch.else_case) return land(to_else);
+  const std::size_t to_end = jump();
+  land(to_else);
+  stmt(branch.else_case);
+  land(to_end);
+}
+
+void Compiler::assertion(const AssertStmt& node) {
+  const auto* message = node.message.as<StringImm>();
+  code_.texts.push_back(message ? message->value : "it has no text");
+  const Register condition = scalar(node.condition);
+  emit({.run = assert_handler(), .a = condition, .data = &code_.texts.back()});
+  stmt(node.body);
+}
+
+void Compiler::block(const BlockRealize& realize) {
+  const Block& block = *realize.block;
+  const bool is_conditional = !is_const_int(realize.predicate, 1);
+  const std::size_t to_end = is_conditional ? jump_unless(scalar(realize.predicate)) : 0;
+  Register is_first = no_register;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& axis = *block.iter_vars[i];
+    const Value value = expr(realize.iter_values[i]);
+    define(axis.var, value);
+    if (!block.init || axis.iter_type != IterType::comm_reduce) continue;
+    const Value starts = operation(binary_handler(kind_of<EQ>, axis.var->dtype, options_), boolean,
+                                   axis.var->dtype, {value, expr(axis.dom->min)});
+    is_first = is_first == no_register ? starts.reg
+                                       : operation(binary_handler(kind_of<And>, boolean, options_),
+                                                   boolean, boolean, {{is_first}, starts})
+                                             .reg;
+  }
+  for (const auto& buffer : block.alloc_buffers) allocate_buffer(buffer);
+  for (const auto& view : block.match_buffers) match(*view);
+
+  const auto outer = reduction_buffers_;
+  for (const auto& axis : block.iter_vars) {
+    if (axis->iter_type != IterType::comm_reduce) continue;
+    for (const auto& region : block.writes) reduction_buffers_.insert(region->buffer.get());
+  }
+  if (block.init) {
+    const std::size_t to_body = is_first == no_register ? 0 : jump_unless(is_first);
+    stmt(block.init);
+    if (is_first != no_register) land(to_body);
+  }
+  stmt(block.body);
+  reduction_buffers_ = outer;
+  if (is_conditional) land(to_end);
+}
+
+void Compiler::allocate_constant(const AllocateConst& node) {
+  Allocation allocation{.name = node.buffer_var->name, .element = node.dtype};
+  for (const Expr& each : node.data) {
+    const Value value = constant_of(each);
+    allocation.constants.push_back(code_.constants[static_cast<std::size_t>(-1 - value.reg)]);
+  }
+  code_.allocation_sites.push_back(std::move(allocation));
+  Instr instr{.run = allocate_constant_handler(), .d = fresh(2), .b = code_.allocations++};
+  instr.data = &code_.allocation_sites.back();
+  emit(instr);
+  define(node.buffer_var, {instr.d});
+  stmt(node.body);
+}
+
+void Compiler::return_value(const Return& node) {
+  if (!node.value.defined()) {
+    emit({.run = leave_handler()});
+  } else {
+    emit({.run = leave_with_handler(), .a = scalar(node.value)});
+  }
+}
+
+}  // namespace loopsmith::interp::detail

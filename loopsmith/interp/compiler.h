@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a function to instructions. Private to the floor.
+#pragma once
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "loopsmith/interp/code.h"
+#include "loopsmith/interp/interp.h"
+
+namespace loopsmith::interp {
+
+/// Compiles `func` into `library`, and each function that it calls; gives the former. Throws an
+/// error of kind `interp` at what the interpreter cannot run.
+const Code& compile(const Ptr<PrimFunc>& func, const Ptr<IRModule>& module, const Options& options,
+                    Library& library);
+
+namespace detail {
+
+/// Where a buffer is: the pointer, extents, strides (none: compact) and offset.
+struct BufferPlace {
+  Register data = no_register;
+  Register offset = no_register;
+  std::vector<Register> shape;
+  std::vector<Register> strides;
+};
+
+/// What compiling the functions of a program shares.
+struct Session {
+  Ptr<IRModule> module;
+  const Options& options;
+  Library& library;
+  std::unordered_map<const PrimFunc*, Code*> done;
+
+  Code& code_of(const Ptr<PrimFunc>& func);
+};
+
+/// Compiles one function.
+///
+/// Registers are a stack: a statement gives back what it took. What an expression computes is
+/// remembered by identity for the rest of the statement, so that a shared node costs once.
+class Compiler {
+ public:
+  Compiler(Session& session, const Ptr<PrimFunc>& func, Code& code)
+      : session_(session), options_(session.options), func_(func), code_(code) {}
+
+  void run();
+
+ private:
+  // compiler.cc: registers, instructions, functions.
+  Register fresh(int count = 1);
+  Register constant(Word word);
+  Register integer(std::int64_t value) { return constant({.i = value}); }
+  std::size_t emit(Instr instr);
+  std::size_t here() const { return code_.instrs.size(); }
+  /// Makes the instruction at `from` jump here.
+  void land(std::size_t from);
+  void jump_to(std::size_t target);
+  [[noreturn]] void unsupported(const Object& node, std::string_view what);
+  bool is_ring() const { return options_.mode == Mode::ring; }
+  void take_parameters();
+  void bind_or_check(const Expr& symbol, Register actual, const std::string& buffer,
+                     std::string_view what);
+  Value& define(const Ref& variable, Value value) { return values_[variable.get()] = value; }
+
+  // compile_expr.cc
+  Value expr(const Expr& e);
+  Value new_expr(const Expr& e);
+  Register scalar(const Expr& e) { return expr(e).reg; }
+  Value constant_of(const Expr& e);
+  Value operation(Handler handler, DataType result, DataType operand, const std::vector<Value>& of,
+                  Instr instr = {});
+  Value choice(const Expr& condition, const Expr& yes, const Expr& no, DataType type);
+  Value shuffle(const Shuffle& node);
+  Value broadcast(const Broadcast& node);
+  Value logic(const Object& node, const Expr& a, const Expr& b, DataType type);
+  void copy_to(Register target, Value value, int lanes);
+  Value let(const Let& node);
+
+  // compile_call.cc
+  Value call(const Call& call);
+  Value reinterpret(const Call& call);
+  Value reduce_lanes(const Call& call);
+  Value call_function(const Call& call);
+  std::vector<Register> sizes_for(const Buffer& buffer, const Expr& pointer, const Call& call);
+  Value access_pointer(const Call& call);
+  Value active_lanes(const Call& call);
+  Value atomic_add(const Call& call);
+
+  // compile_access.cc
+  BufferPlace place_of(const Ptr<Buffer>& buffer);
+  BufferPlace measure(const Ptr<Buffer>& buffer, Register data);
+  void define_buffer(const Ptr<Buffer>& buffer, BufferPlace place);
+  Access& new_access(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices,
+                     const Expr& predicate, const Object& node, bool is_store);
+  Value load(const BufferLoad& load);
+  void store(const BufferStore& store);
+  void refuse_hashed_index(const Expr& index);
+  Register allocate(const Ptr<Var>& pointer, DataType element, Register count,
+                    std::string_view name, std::string_view scope);
+  void allocate_buffer(const Ptr<Buffer>& buffer);
+  void match(const MatchBufferRegion& view);
+
+  // compile_stmt.cc
+  void stmt(const Stmt& s);
+  void new_stmt(const Stmt& s);
+  void loop(const For& loop);
+  void serial_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
+                   const Stmt& body);
+  void parallel_loop(const For& loop, Register min, Register extent, Register step);
+  void while_loop(const While& loop);
+  void if_then_else(const IfThenElse& branch);
+  void assertion(const AssertStmt& node);
+  void block(const BlockRealize& realize);
+  void allocate_constant(const AllocateConst& node);
+  void return_value(const Return& node);
+  std::size_t jump_unless(Register condition);
+  std::size_t jump();
+
+  /// A loop that `break` and `continue` leave.
+  struct Exits {
+    std::vector<std::size_t> breaks, continues;
+    bool is_parallel = false;
+  };
+
+  /// Gives registers back, and forgets what was computed, at its end.
+  class Scope {
+   public:
+    explicit Scope(Compiler& compiler)
+        : compiler_(compiler),
+          next_(compiler.next_),
+          buffers_(compiler.defined_.size()),
+          known_(std::exchange(compiler.known_, {})) {}
+    ~Scope() {
+      compiler_.next_ = next_;
+      compiler_.known_ = std::move(known_);
+      for (; compiler_.defined_.size() > buffers_; compiler_.defined_.pop_back()) {
+        compiler_.buffers_.erase(compiler_.defined_.back());
+      }
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Compiler& compiler_;
+    Register next_;
+    std::size_t buffers_;
+    std::unordered_map<const Object*, Value> known_;
+  };
+
+  Session& session_;
+  const Options& options_;
+  const Ptr<PrimFunc>& func_;
+  Code& code_;
+  Register next_ = 0;
+  Span span_;
+  std::unordered_map<std::uint64_t, Register> constants_;
+  std::unordered_map<const Object*, Value> values_;  ///< Of variables.
+  std::unordered_map<const Object*, Value> known_;   ///< Of expressions.
+  std::unordered_map<const Object*, BufferPlace> buffers_;
+  std::vector<const Object*> defined_;                   ///< The keys of `buffers_`, in order.
+  std::unordered_set<const Object*> reduction_buffers_;  ///< That the block around reduces into.
+  /// The load of x in x = x + e, and the kind of the operator; null: no such store is compiled.
+  const Object* accumulator_ = nullptr;
+  std::uint16_t accumulates_ = 0;
+  std::unordered_set<const Object*> hashed_;  ///< Variables that may be hashes.
+  std::vector<Exits> exits_;
+};
+
+}  // namespace detail
+}  // namespace loopsmith::interp

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "loopsmith/interp/code.h"
+#include "loopsmith/interp/interp.h"
+
+namespace loopsmith::interp {
+
+/// A call in progress: its registers and what it has allocated.
+struct Frame {
+  const Code* code;
+  std::vector<Word> words;
+  Word* r;  ///< Register 0.
+  std::vector<std::unique_ptr<Memory>> allocated;
+  const Instr* back = nullptr;    ///< Where the caller goes on; null: nowhere.
+  Register result = no_register;  ///< The caller's register for what is returned.
+  std::size_t levels = 0;         ///< Parallel loops that were open at the call.
+
+  explicit Frame(const Code& code);
+};
+
+/// A parallel loop that is running, one iteration after the other.
+struct Level {
+  const ParallelLoop* loop;
+  std::uint64_t begin;      ///< The first strand of the loop.
+  std::uint64_t iteration;  ///< The first strand of this iteration.
+  std::int64_t min, step;
+  /// The first strand of each iteration so far, where one had more than one.
+  std::vector<std::pair<std::uint64_t, std::int64_t>> starts = {};
+};
+
+/// Runs instructions; holds what is not in registers.
+class Machine {
+ public:
+  Machine(const Library& library, const Options& options) : library_(library), options_(options) {}
+
+  /// Runs a function whose parameters' words are `arguments`.
+  Outcome run(const Code& code, const std::vector<Word>& arguments);
+
+  const Options& options() const { return options_; }
+  std::uint64_t seed() const { return options_.seed; }
+
+  /// Counts a statement.
+  void step() {
+    if (--budget_ < 0) [[unlikely]]
+      pause();
+  }
+
+  // Calls.
+  const Instr* call(const Instr* at, const CallSite& site);
+  const Instr* leave(const Word* value);
+  const Code& code() const { return *frames_.back()->code; }
+  Frame& frame() { return *frames_.back(); }
+
+  /// Fresh memory for a site, in place of what the frame had for it.
+  Memory& allocate(int site, const Allocation& allocation, std::int64_t count, const Instr* at);
+
+  /// The thread of a block that is running; -1: none.
+  std::int64_t thread() const { return thread_; }
+
+  // Parallel loops.
+  bool searches_races() const { return !levels_.empty(); }
+  void open_level(const ParallelLoop& loop, std::int64_t min, std::int64_t step);
+  void next_iteration();
+  void close_level();
+  std::size_t level_count() const { return levels_.size(); }
+  void close_levels(std::size_t kept) { levels_.resize(kept); }
+  /// Records an access to granule `place`; throws when it races with one before.
+  void touch(Memory& memory, std::int64_t place, const Access& access, const Word* r);
+
+  /// An error of the program at an instruction.
+  template <class... Args>
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(const Instr* at, std::string_view code,
+                                                   Hint hint, fmt::format_string<Args...> format,
+                                                   Args&&... args) {
+    fail_at(span_of(at), code, hint, fmt::vformat(format, fmt::make_format_args(args...)));
+  }
+  [[noreturn]] void fail_at(const Span& span, std::string_view code, Hint hint,
+                            const std::string& problem);
+  Span span_of(const Instr* at) const;
+
+ private:
+  void pause();
+  const Level* racing_level(std::uint64_t strand, bool is_reduction) const;
+  [[noreturn]] void report_race(const Memory& memory, std::int64_t place, const Access& access,
+                                std::uint64_t other, const Level& level, const Word* r);
+
+  const Library& library_;
+  const Options& options_;
+  std::vector<std::unique_ptr<Frame>> frames_;
+  std::vector<std::unique_ptr<Frame>> spare_;
+  std::int64_t budget_ = 0;
+  std::int64_t granted_ = 0;  ///< Statements that the budget was filled up with.
+  std::int64_t bytes_ = 0;
+  std::vector<Level> levels_;
+  std::uint64_t strand_ = 1;
+  std::int64_t thread_ = -1;
+  Word* r_ = nullptr;  ///< Register 0 of the current frame.
+  Outcome outcome_;
+};
+
+}  // namespace loopsmith::interp

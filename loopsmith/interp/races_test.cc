@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "loopsmith/interp/testing/call.h"
+
+namespace loopsmith::interp {
+namespace {
+
+using testing::Call;
+using testing::function;
+
+Expr f(double value) {
+  return float_imm(f32, value);
+}
+
+TEST(races, two_iterations_that_write_one_element) {
+  const auto a = decl_buffer({4}, f32, "A");
+  const auto i = var("i");
+  const auto func =
+      function({a}, for_loop(i, 0, 4, store(a, f(1), {floordiv(i, 2)}), ForKind::parallel));
+  std::vector<float> x(4);
+  EXPECT_EQ(Call(func).tensor(x).error(),
+            "InterpError: no_race: race on A[0]: i = 0 writes it, i = 1 writes it, and nothing "
+            "orders the two");
+  EXPECT_EQ(Call(func).tensor(x).error({.check_races = false}), "");
+}
+
+TEST(races, a_read_of_what_another_iteration_writes) {
+  const auto a = decl_buffer({9}, f32, "A");
+  const auto i = var("i");
+  const auto shift = [&](ForKind kind) {
+    return function({a}, for_loop(i, 3, 4, store(a, load(a, {Expr(i) + 1}), {i}), kind));
+  };
+  std::vector<float> x(9);
+  EXPECT_EQ(Call(shift(ForKind::parallel)).tensor(x).error(),
+            "InterpError: no_race: race on A[4]: i = 3 reads it, i = 4 writes it, and nothing "
+            "orders the two");
+  EXPECT_NE(Call(shift(ForKind::vectorized)).tensor(x).error(), "");
+  EXPECT_EQ(Call(shift(ForKind::serial)).tensor(x).error(), "");
+}
+
+TEST(races, nested_loops_name_the_one_that_does_not_order) {
+  const auto a = decl_buffer({4, 4}, f32, "A");
+  const auto i = var("i"), j = var("j");
+  const auto nest = [&](ForKind outer, ForKind inner) {
+    const Stmt body = store(a, f(1), {0, j});
+    return function({a}, for_loop(i, 0, 3, for_loop(j, 0, 4, body, inner), outer));
+  };
+  std::vector<float> x(16);
+  EXPECT_EQ(Call(nest(ForKind::parallel, ForKind::parallel)).tensor(x, {4, 4}).error(),
+            "InterpError: no_race: race on A[0, 0]: i = 0 writes it, i = 1 writes it, and nothing "
+            "orders the two");
+  EXPECT_EQ(Call(nest(ForKind::serial, ForKind::parallel)).tensor(x, {4, 4}).error(), "");
+}
+
+TEST(races, what_an_iteration_allocates_is_its_own) {
+  const auto a = decl_buffer({4}, f32, "A"), t = decl_buffer({1}, f32, "T");
+  const auto i = var("i");
+  const Stmt use = seq({store(t, load(a, {i}), {0}), store(a, load(t, {0}) * f(2), {i})});
+  const auto allocate = [&](Stmt body) -> Stmt {
+    return make(Allocate{.dtype = f32,
+                         .extents = {1},
+                         .condition = true,
+                         .buffer_var = t->data,
+                         .body = std::move(body)});
+  };
+  std::vector<float> x{1, 2, 3, 4};
+  Call(function({a}, for_loop(i, 0, 4, allocate(use), ForKind::parallel))).tensor(x).run();
+  EXPECT_EQ(x, (std::vector<float>{2, 4, 6, 8}));
+  EXPECT_EQ(
+      Call(function({a}, allocate(for_loop(i, 0, 4, use, ForKind::parallel)))).tensor(x).error(),
+      "InterpError: no_race: race on T[0]: i = 0 writes it, i = 1 writes it, and nothing "
+      "orders the two");
+}
+
+TEST(races, sums_may_run_in_parallel) {
+  const auto a = decl_buffer({4}, f32, "A"), s = decl_buffer({1}, f32, "S");
+  const auto i = var("i");
+  const auto func = [&](const Expr& value) {
+    return function({a, s}, for_loop(i, 0, 4, store(s, value, {0}), ForKind::parallel));
+  };
+  std::vector<float> x{1, 2, 3, 4}, y{0};
+  Call(func(load(s, {0}) + load(a, {i}))).tensor(x).tensor(y).run();
+  EXPECT_EQ(y[0], 10);
+  EXPECT_NE(Call(func(load(s, {0}) * f(2) + load(a, {i}))).tensor(x).tensor(y).error(), "");
+}
+
+/// S[vi] = sum over vk, with the loop over `kind` parallel.
+Ptr<PrimFunc> reduction(ForKind spatial, ForKind reduced, const Expr& element) {
+  const auto a = decl_buffer({4, 4}, f32, "A"), s = decl_buffer({4}, f32, "S");
+  const auto i = var("i"), k = var("k"), vi = var("vi"), vk = var("vk");
+  Block block{
+      .iter_vars = {make(IterVar{.dom = range(0, 4), .var = vi}),
+                    make(IterVar{
+                        .dom = range(0, 4), .var = vk, .iter_type = IterType::comm_reduce})},
+      .writes = {point_region(s, {vi})},
+      .init = store(s, f(0), {vi}),
+      // No operator that is known to commute: the axis says it.
+      .body = store(s, call(op("pow"), {load(s, {vi}), load(a, {vi, vk})}), {vi})};
+  const Stmt realize = make(BlockRealize{.iter_values = {element.defined() ? element : Expr(i), k},
+                                         .block = make(block)});
+  return function({a, s}, for_loop(i, 0, 4, for_loop(k, 0, 4, realize, reduced), spatial));
+}
+
+TEST(races, declared_reductions_may_run_in_parallel) {
+  std::vector<float> x(16), y(4);
+  const auto error = [&](const Ptr<PrimFunc>& func) {
+    return Call(func).tensor(x, {4, 4}).tensor(y).error();
+  };
+  EXPECT_EQ(error(reduction(ForKind::serial, ForKind::parallel, {})), "");
+  EXPECT_EQ(error(reduction(ForKind::parallel, ForKind::vectorized, {})), "");
+  EXPECT_EQ(error(reduction(ForKind::parallel, ForKind::serial, 0)),
+            "InterpError: no_race: race on S[0]: i = 0 writes it, i = 1 writes it, and nothing "
+            "orders the two");
+}
+
+TEST(races, name_both_lines) {
+  const auto a = decl_buffer({4}, f32, "A");
+  const auto i = var("i");
+  const std::uint32_t source = source_id("race.py", "one\ntwo\nthree\n");
+  Stmt read, write;
+  {
+    const SpanScope scope({.source = source, .line = 1, .column = 1, .length = 3});
+    write = store(a, f(1), {0});
+  }
+  {
+    const SpanScope scope({.source = source, .line = 2, .column = 1, .length = 3});
+    read = store(a, load(a, {0}), {Expr(i) + 1});
+  }
+  const auto func = function(
+      {a},
+      for_loop(i, 0, 2,
+               make(IfThenElse{.condition = Expr(i) == 0, .then_case = write, .else_case = read}),
+               ForKind::parallel));
+  std::vector<float> x(4);
+  EXPECT_EQ(Call(func).tensor(x).error(),
+            "InterpError: no_race: race on A[0]: i = 0 writes it (line 1), i = 1 reads it (line "
+            "2), and nothing orders the two");
+}
+
+TEST(races, break_does_not_leave_a_parallel_loop) {
+  const auto a = decl_buffer({4}, f32, "A");
+  const auto i = var("i");
+  std::vector<float> x(4);
+  EXPECT_EQ(
+      Call(function({a}, for_loop(i, 0, 4, make(Break{}), ForKind::parallel))).tensor(x).error(),
+      "InterpError: break_in_loop: break leaves a parallel loop");
+}
+
+}  // namespace
+}  // namespace loopsmith::interp

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/interp/random_inputs.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/interp/memory.h"
+#include "loopsmith/interp/ring.h"
+
+namespace loopsmith::interp {
+namespace {
+
+/// What may not be exceeded by all tensors together, in bytes.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+
+/// The buffers that are read to find an index, an extent or a condition's bound.
+std::unordered_set<const Object*> buffers_in_indices(const Stmt& body) {
+  std::unordered_set<const Object*> found;
+  const auto add = [&](const Expr& index) {
+    if (!index.defined()) return;
+    pre_order_visit(index, [&](const Ref& ref) {
+      if (const auto* load = ref.as<BufferLoad>()) found.insert(load->buffer->data.get());
+      return true;
+    });
+  };
+  pre_order_visit(body, [&](const Ref& ref) {
+    if (const auto* load = ref.as<BufferLoad>()) std::ranges::for_each(load->indices, add);
+    if (const auto* store = ref.as<BufferStore>()) std::ranges::for_each(store->indices, add);
+    if (const auto* realize = ref.as<BlockRealize>()) {
+      std::ranges::for_each(realize->iter_values, add);
+    }
+    if (const auto* loop = ref.as<For>()) add(loop->min), add(loop->extent);
+    if (const auto* let = ref.as<LetStmt>()) add(let->value);
+    return true;
+  });
+  return found;
+}
+
+}  // namespace
+
+bool has_open_sizes(const PrimFunc& func) {
+  for (std::size_t i = 0; i < func.params.size(); ++i) {
+    const Ptr<Buffer>& buffer = func.buffer_map[i];
+    if (!buffer) return true;
+    for (const Expr& extent : buffer->shape) {
+      if (!as_int(extent)) return true;
+    }
+  }
+  return false;
+}
+
+Inputs Inputs::copy() const {
+  Inputs result;
+  result.sizes = sizes;
+  for (const Argument& argument : arguments) {
+    if (argument.kind != LS_TENSOR) {
+      result.arguments.push_back(argument);
+      continue;
+    }
+    DrawnTensor& tensor = result.tensors.emplace_back(tensors[result.tensors.size()]);
+    tensor.tensor.data = tensor.bytes.data();
+    tensor.tensor.shape = tensor.shape.data();
+    tensor.tensor.strides = tensor.strides.data();
+    result.arguments.push_back(&tensor.tensor);
+  }
+  return result;
+}
+
+InputDrawer::InputDrawer(const PrimFunc& func, std::uint64_t seed, std::int64_t largest_size)
+    : func_(func),
+      random_(seed),
+      largest_size_(largest_size),
+      index_buffers_(buffers_in_indices(func.body)) {}
+
+std::int64_t InputDrawer::between(std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
+}
+
+std::optional<std::int64_t> InputDrawer::value_of(const Expr& size) {
+  if (const std::int64_t* value = as_int(size)) return *value;
+  const Expr known = Analyzer().simplify(substitute(size, symbols_));
+  const std::int64_t* value = as_int(known);
+  return value ? std::optional(*value) : std::nullopt;
+}
+
+std::optional<Inputs> InputDrawer::draw(std::string& reason) {
+  Inputs inputs;
+  const auto draw_symbol = [&](const Expr& symbol) {
+    const auto* var = symbol.as<Var>();
+    if (!var || !var->dtype.is_integer() || symbols_.contains(symbol)) return;
+    const std::int64_t value = var->dtype.is_bool()
+                                   ? between(0, 1)
+                                   : between(1, std::min(largest_size_, max_int(var->dtype)));
+    symbols_[symbol] = int_imm(var->dtype, value);
+    inputs.sizes += fmt::format("{}{} = {}", inputs.sizes.empty() ? "" : ", ", var->name, value);
+  };
+  for (std::size_t i = 0; i < func_.params.size(); ++i) {
+    const Ptr<Buffer>& buffer = func_.buffer_map[i];
+    if (!buffer) {
+      draw_symbol(func_.params[i]);
+      continue;
+    }
+    for (const Expr& extent : buffer->shape) draw_symbol(extent);
+  }
+
+  // Shapes first: what indices are drawn from depends on all of them.
+  std::int64_t smallest = largest_size_, bytes = 0;
+  for (std::size_t i = 0; i < func_.params.size(); ++i) {
+    const Ptr<Buffer>& buffer = func_.buffer_map[i];
+    if (!buffer) continue;
+    DrawnTensor& tensor = inputs.tensors.emplace_back();
+    tensor.name = buffer->name;
+    tensor.element = buffer->dtype.element();
+    std::int64_t last = 0;
+    for (const Expr& extent : buffer->shape) {
+      const auto value = value_of(extent);
+      if (!value || *value < 0) {
+        reason = fmt::format("an extent of {} cannot be drawn", buffer->name);
+        return std::nullopt;
+      }
+      tensor.shape.push_back(*value);
+      smallest = std::min(smallest, std::max<std::int64_t>(*value, 1));
+    }
+    tensor.strides.assign(tensor.shape.size(), 1);
+    for (std::size_t d = tensor.shape.size(); d-- > 0;) {
+      if (d + 1 < tensor.shape.size()) {
+        const auto too_large = __builtin_mul_overflow(
+            tensor.strides[d + 1], std::max<std::int64_t>(tensor.shape[d + 1], 1),
+            &tensor.strides[d]);
+        if (too_large) tensor.strides[d] = most_bytes;
+      }
+      const auto declared = buffer->strides.empty() ? std::nullopt : value_of(buffer->strides[d]);
+      if (declared) tensor.strides[d] = *declared;
+      if (tensor.strides[d] < 0) {
+        reason = fmt::format("buffer {} has a negative stride", buffer->name);
+        return std::nullopt;
+      }
+      std::int64_t reach = 0;
+      if (__builtin_mul_overflow(std::max<std::int64_t>(tensor.shape[d] - 1, 0), tensor.strides[d],
+                                 &reach) ||
+          __builtin_add_overflow(last, reach, &last)) {
+        last = most_bytes;
+      }
+    }
+    const int bits = tensor.element.is_float() ? 64 : stored_bits(tensor.element);
+    const std::int64_t size =
+        last >= most_bytes ? most_bytes + 1 : ((last + 1) * buffer->dtype.lanes * bits + 7) / 8;
+    bytes += std::min(size, most_bytes + 1);
+    if (bytes > most_bytes) {
+      reason = fmt::format("the arguments take more than {} bytes", most_bytes);
+      return std::nullopt;
+    }
+    tensor.bytes.resize(static_cast<std::size_t>(size));
+    DLDataType dtype{kDLUInt, static_cast<std::uint8_t>(bits), buffer->dtype.lanes};
+    if (tensor.element.is_int()) dtype = {kDLInt, tensor.element.bits, buffer->dtype.lanes};
+    if (tensor.element.is_uint()) dtype = {kDLUInt, tensor.element.bits, buffer->dtype.lanes};
+    if (tensor.element.is_bool()) dtype = {kDLBool, 8, buffer->dtype.lanes};
+    tensor.tensor = {.data = tensor.bytes.data(),
+                     .device = {kDLCPU, 0},
+                     .ndim = static_cast<std::int32_t>(tensor.shape.size()),
+                     .dtype = dtype,
+                     .shape = tensor.shape.data(),
+                     .strides = tensor.strides.data(),
+                     .byte_offset = 0};
+  }
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < func_.params.size(); ++i) {
+    if (const Ptr<Buffer>& buffer = func_.buffer_map[i]) {
+      DrawnTensor& tensor = inputs.tensors[next++];
+      fill(tensor, *buffer, smallest);
+      inputs.arguments.push_back(&tensor.tensor);
+      continue;
+    }
+    const DataType type = func_.params[i]->dtype;
+    if (type.is_handle()) {
+      reason = fmt::format("parameter {} is a pointer", func_.params[i]->name);
+      return std::nullopt;
+    }
+    if (type.is_float()) {
+      inputs.arguments.emplace_back(static_cast<double>(between(-64, 64)) / 8);
+    } else {
+      inputs.arguments.emplace_back(*as_int(symbols_.at(func_.params[i])));
+    }
+  }
+  return inputs;
+}
+
+/// Field elements of any value; integers that may serve as indices where they do, else small ones
+/// where an overflow would be an error, else any.
+void InputDrawer::fill(DrawnTensor& tensor, const Buffer& buffer, std::int64_t smallest) {
+  const DataType element = tensor.element;
+  if (element.is_float()) {
+    for (std::size_t b = 0; b < tensor.bytes.size(); b += 8) {
+      const std::uint64_t value = ring::reduce(random_());
+      std::copy_n(reinterpret_cast<const std::byte*>(&value), 8, &tensor.bytes[b]);
+    }
+    return;
+  }
+  const auto count = static_cast<std::int64_t>(tensor.bytes.size()) * 8 / stored_bits(element);
+  const bool is_index = index_buffers_.contains(buffer.data.get());
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t value = static_cast<std::int64_t>(random_());
+    if (element.is_bool()) {
+      value &= 1;
+    } else if (is_index) {
+      value = between(0, std::min(smallest - 1, max_int(element)));
+    } else if (element.is_index()) {
+      value = between(-100, 100);
+    }
+    store_element(tensor.bytes.data(), element, i, {.i = wrap_to(element, value)});
+  }
+}
+
+}  // namespace loopsmith::interp

@@ -164,6 +164,9 @@ void ScriptWriter::buffer_arguments(const Buffer& buffer, bool is_view, bool alw
   if (buffer.elem_offset.defined()) {
     put(", elem_offset=");
     expr(buffer.elem_offset);
+  } else if (buffer.offset_factor > 1) {
+    // Left out, it would be a new variable.
+    put(", elem_offset=None");
   }
   if (buffer.scope() != "global") {
     put(", scope=");

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: Apache-2.0
+// What expressions amount to.
+#include <cmath>
+#include <cstdlib>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/script/lowering.h"
+
+namespace loopsmith::parsing {
+namespace {
+
+constexpr __int128 most_integer = (__int128{1} << 126);
+
+bool is_identifier_part(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+/// What a digit counts; more than any base for what is none.
+int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+}
+
+/// A number of Python, or a bool as one.
+struct Number {
+  bool is_real = false;
+  __int128 integer = 0;
+  double real = 0;
+
+  double as_real() const { return is_real ? real : static_cast<double>(integer); }
+};
+
+std::optional<Number> number_of(const ScriptValue& value) {
+  if (const auto* integer = value.as<ScriptValue::Integer>()) return Number{false, integer->value};
+  if (const auto* real = value.as<double>()) return Number{true, 0, *real};
+  if (const auto* truth = value.as<bool>()) return Number{false, *truth ? 1 : 0};
+  return std::nullopt;
+}
+
+__int128 floor_divide(__int128 a, __int128 b) {
+  const __int128 quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+/// `a symbol b` of Python's integers; nothing when the script leaves it to the resolver.
+std::optional<ScriptValue> integers(std::string_view symbol, __int128 a, __int128 b) {
+  __int128 result = 0;
+  bool overflow = false;
+  if (symbol == "+") {
+    overflow = __builtin_add_overflow(a, b, &result);
+  } else if (symbol == "-") {
+    overflow = __builtin_sub_overflow(a, b, &result);
+  } else if (symbol == "*") {
+    overflow = __builtin_mul_overflow(a, b, &result);
+  } else if (symbol == "//" || symbol == "%") {
+    if (b == 0) return std::nullopt;
+    result = symbol == "//" ? floor_divide(a, b) : a - floor_divide(a, b) * b;
+  } else if (symbol == "&") {
+    result = a & b;
+  } else if (symbol == "|") {
+    result = a | b;
+  } else if (symbol == "^") {
+    result = a ^ b;
+  } else if (symbol == "<<" || symbol == ">>") {
+    if (b < 0 || b > 120) return std::nullopt;
+    if (symbol == ">>") {
+      result = a >> static_cast<int>(b);
+    } else {
+      overflow = __builtin_mul_overflow(a, __int128{1} << static_cast<int>(b), &result);
+    }
+  } else if (symbol == "**") {
+    if (b < 0 || b > 126) return std::nullopt;
+    result = 1;
+    for (__int128 i = 0; i < b && !overflow; ++i) {
+      overflow = __builtin_mul_overflow(result, a, &result);
+    }
+  } else {
+    return std::nullopt;
+  }
+  if (overflow || result > most_integer || result < -most_integer) return std::nullopt;
+  return ScriptValue::integer(result);
+}
+
+/// `a symbol b` of Python's numbers; nothing when the script leaves it to the resolver.
+std::optional<ScriptValue> numbers(std::string_view symbol, const Number& a, const Number& b) {
+  if (!a.is_real && !b.is_real && symbol != "/") return integers(symbol, a.integer, b.integer);
+  const double x = a.as_real(), y = b.as_real();
+  if (symbol == "+") return ScriptValue::real(x + y);
+  if (symbol == "-") return ScriptValue::real(x - y);
+  if (symbol == "*") return ScriptValue::real(x * y);
+  if (symbol == "/" && y != 0) return ScriptValue::real(x / y);
+  if (symbol == "**" && (x > 0 || y == std::trunc(y)) && !(x == 0 && y < 0)) {
+    return ScriptValue::real(std::pow(x, y));
+  }
+  return std::nullopt;
+}
+
+bool compared(std::string_view symbol, auto a, auto b) {
+  if (symbol == "<") return a < b;
+  if (symbol == "<=") return a <= b;
+  if (symbol == ">") return a > b;
+  if (symbol == ">=") return a >= b;
+  return (a == b) == (symbol == "==");
+}
+
+bool is_order(std::string_view symbol) {
+  return symbol != "in" && symbol != "not in" && symbol != "is" && symbol != "is not";
+}
+
+using Operator = Expr (*)(const Expr&, const Expr&);
+struct NamedOperator {
+  std::string_view symbol;
+  Operator apply;
+};
+
+Expr power(const Expr& a, const Expr& b) {
+  auto [x, y] = match_types(a, b);
+  return call(op("pow"), {x, y});
+}
+
+constexpr NamedOperator operators[] = {{"+", operator+ },
+                                        {"-", operator- },
+                                         {"*", operator* },
+                                          {"/", operator/ }, {"//", floordiv}, {"%", floormod},
+                                           {"&", operator& },
+                                            {"|", operator| },
+                                             {"^", operator^ },
+                                              {"<<", operator<< },
+                                               {">>", operator>> }, {"**", power},
+                                                {"<", operator<},
+                                                 {"<=", operator<= },
+                                                  {">", operator> },
+                                                   {">=", operator>= },
+                                                    {"==", operator== },
+                                                     {"!=", operator!= },
+                                                      {"and", operator&& },
+                                                       {
+                                                           "or",
+                                                           operator|| },
+                                                      };
+
+Operator operator_of(std::string_view symbol) {
+  for (const NamedOperator& known : operators) {
+    if (known.symbol == symbol) return known.apply;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ScriptValue Lowering::eval(const Expression& e) {
+  const SpanScope span(tree_->span(e));
+  return deep_call([&] { return eval_inside(e); });
+}
+
+ScriptValue Lowering::eval_inside(const Expression& e) {
+  switch (e.kind) {
+    case ExpressionKind::name: return eval_name(e);
+    case ExpressionKind::number: return eval_number(e);
+    case ExpressionKind::text: return ScriptValue::text(e.value);
+    case ExpressionKind::dots: return ScriptValue::Data(ScriptValue::Dots{});
+    case ExpressionKind::tuple: return ScriptValue::list(eval_items(e.items), true);
+    case ExpressionKind::list: return ScriptValue::list(eval_items(e.items));
+    case ExpressionKind::dict: {
+      ScriptValue::Dict dict;
+      for (std::size_t i = 0; i + 1 < e.items.size(); i += 2) {
+        ScriptValue key = eval(*e.items[i]);
+        dict.items.emplace_back(std::move(key), eval(*e.items[i + 1]));
+      }
+      return ScriptValue::Data(std::make_shared<const ScriptValue::Dict>(std::move(dict)));
+    }
+    case ExpressionKind::call: return eval_call(e);
+    case ExpressionKind::attribute: return eval_attribute(e);
+    case ExpressionKind::subscript: return eval_subscript(e);
+    case ExpressionKind::slice: {
+      ScriptValue::Slice slice;
+      for (const Expression* part : e.items) {
+        slice.parts.push_back(part ? eval(*part) : ScriptValue());
+      }
+      return ScriptValue::Data(std::make_shared<const ScriptValue::Slice>(std::move(slice)));
+    }
+    case ExpressionKind::unary: return eval_unary(e);
+    case ExpressionKind::binary: {
+      const ScriptValue a = eval(*e.items[0]);
+      return eval_binary(e.text, a, eval(*e.items[1]));
+    }
+    case ExpressionKind::logic: return eval_logic(e);
+    case ExpressionKind::compare: return eval_compare(e);
+    case ExpressionKind::conditional: return eval_conditional(e);
+    case ExpressionKind::lambda: return ScriptValue::Data(ScriptValue::Lambda{&e});
+    case ExpressionKind::foreign: return eval_foreign(e);
+    case ExpressionKind::starred:
+    case ExpressionKind::keyword: break;
+  }
+  fail(ErrorKind::script, "starred_in_list", hint("use it in a list or a call"), current_span,
+       "{} has no meaning here", e.source);
+}
+
+std::vector<ScriptValue> Lowering::eval_items(const std::vector<const Expression*>& items) {
+  std::vector<ScriptValue> values;
+  values.reserve(items.size());
+  for (const Expression* item : items) {
+    if (item->kind != ExpressionKind::starred) {
+      values.push_back(eval(*item));
+      continue;
+    }
+    for (ScriptValue& value : this->items(eval(*item->items[0]), "*")) {
+      values.push_back(std::move(value));
+    }
+  }
+  return values;
+}
+
+ScriptValue Lowering::eval_name(const Expression& e) {
+  if (std::optional<ScriptValue> value = resolve(e.text)) {
+    const auto* scalar = value->as<ScriptValue::Scalar>();
+    return scalar ? ScriptValue::node(loopsmith::load(scalar->buffer, {})) : *std::move(value);
+  }
+  const auto ended = ended_.find(e.text);
+  require_here(ended == ended_.end(), "use_outside_scope",
+               hint("move the use into the scope of its definition, or define it before"),
+               "{} is used outside the scope of its definition", e.text);
+  fail(ErrorKind::script, "name_is_defined", hint("define it, or pass it to the parser"),
+       current_span, "undefined name {}", e.text);
+}
+
+ScriptValue Lowering::eval_number(const Expression& e) {
+  std::string digits;
+  for (const char c : e.text) {
+    if (c != '_') digits += c;
+  }
+  const bool is_prefixed = digits.size() > 2 && digits[0] == '0' && is_identifier_part(digits[1]) &&
+                           !(digits[1] >= '0' && digits[1] <= '9') && digits[1] != 'e' &&
+                           digits[1] != 'E';
+  int base = 10;
+  std::string_view rest = digits;
+  if (is_prefixed) {
+    base = digits[1] == 'x' || digits[1] == 'X' ? 16 : digits[1] == 'b' || digits[1] == 'B' ? 2 : 8;
+    rest.remove_prefix(2);
+  } else if (digits.find_first_of(".eE") != std::string::npos) {
+    return ScriptValue::real(std::strtod(digits.c_str(), nullptr));
+  }
+  __int128 value = 0;
+  bool is_number = !rest.empty();
+  for (const char c : rest) {
+    const int digit = digit_of(c);
+    is_number = is_number && digit < base && value < (most_integer >> 5);
+    if (is_number) value = value * base + digit;
+  }
+  require_here(is_number, "number_is_known", hint("64 bits are the most that a constant can have"),
+               "{} is no number of the language", e.text.substr(0, 40));
+  return ScriptValue::integer(value);
+}
+
+ScriptValue Lowering::eval_attribute(const Expression& e) {
+  ScriptValue value = eval(*e.items[0]);
+  return attribute(value, e.text, e);
+}
+
+ScriptValue Lowering::attribute(const ScriptValue& given, std::string_view name,
+                                const Expression& e) {
+  const ScriptValue value = named(given);
+  if (const auto* space = value.as<ScriptValue::Namespace>()) {
+    if (space->name == "module") {
+      require_here(module_ != nullptr, "call_is_in_module", hint("put both into one @I.ir_module"),
+                   "{}: there is no module around this function", e.source);
+      for (const Ptr<GlobalVar>& function : module_->names) {
+        if (function->name_hint == name) return ScriptValue::node(function);
+      }
+      fail(ErrorKind::script, "function_is_in_module", hint("define it in the module"),
+           current_span, "the module has no function {}", name);
+    }
+    if (space->name == "T" && name == "axis") {
+      return ScriptValue::Data(ScriptValue::Namespace{"T.axis"});
+    }
+    if (const Word* word = find_word(space->name, name)) return ScriptValue::Data(word);
+    if (space->name == "T") {
+      try {
+        return ScriptValue::Data(parse_data_type(name));
+      } catch (const UserError&) {
+        // Neither a word nor a type: refused below.
+      }
+    }
+    fail(ErrorKind::script, "word_is_known", hint("see the names of loopsmith.script.tir"),
+         current_span, "{} has no attribute {}", space->name, name);
+  }
+  if (const auto* word = value.as<const Word*>(); word && (*word)->name == "call_packed") {
+    if (const Word* inner = find_word("T", name)) return ScriptValue::Data(inner);
+  }
+  if (const Ptr<Buffer> buffer = value.node_as<Buffer>()) {
+    if (std::optional<ScriptValue> found = buffer_attribute(buffer, name)) return *found;
+  }
+  const Ref* node = value.as<Ref>();
+  const bool is_expr =
+      (node && Expr::from(*node).defined()) || value.as_shared<ScriptValue::Access>() != nullptr;
+  if (is_expr && name == "dtype") return ScriptValue::text(to_string(expr(value).dtype()));
+  if (is_expr && (name == "astype" || name == "same_as")) {
+    return ScriptValue::Data(std::make_shared<const ScriptValue::Method>(
+        ScriptValue::Method{{ScriptValue::node(expr(value))}, std::string(name)}));
+  }
+  if (node && node->is<Range>()) {
+    if (name == "min") return ScriptValue::node(node->as<Range>()->min);
+    if (name == "extent") return ScriptValue::node(node->as<Range>()->extent);
+  }
+  return ask(fmt::format("value.{}", name), {{"value", value}});
+}
+
+std::optional<ScriptValue> Lowering::buffer_attribute(const Ptr<Buffer>& buffer,
+                                                      std::string_view name) {
+  const auto list = [](const std::vector<Expr>& items) {
+    std::vector<ScriptValue> values;
+    for (const Expr& item : items) {
+      const auto* constant = item.as<IntImm>();
+      values.push_back(constant && constant->dtype == i32 ? ScriptValue::integer(constant->value)
+                                                          : ScriptValue::node(item));
+    }
+    return ScriptValue::list(std::move(values), true);
+  };
+  if (name == "data") return ScriptValue::node(buffer->data);
+  if (name == "shape") return list(buffer->shape);
+  if (name == "strides") return list(buffer->strides);
+  if (name == "dtype") return ScriptValue::text(to_string(buffer->dtype));
+  if (name == "name") return ScriptValue::text(buffer->name);
+  if (name == "ndim") return ScriptValue::integer(static_cast<__int128>(buffer->shape.size()));
+  if (name == "elem_offset") {
+    return ScriptValue::node(buffer->elem_offset.defined() ? buffer->elem_offset : Expr(0));
+  }
+  constexpr std::string_view methods[] = {"vload", "vstore",    "access_ptr",
+                                          "scope", "offset_of", "same_as"};
+  for (const std::string_view known : methods) {
+    if (known != name) continue;
+    return ScriptValue::Data(std::make_shared<const ScriptValue::Method>(
+        ScriptValue::Method{{ScriptValue::node(buffer)}, std::string(name)}));
+  }
+  return std::nullopt;
+}
+
+ScriptValue Lowering::eval_subscript(const Expression& e) {
+  const ScriptValue value = named(eval(*e.items[0]));
+  ScriptValue index = eval(*e.items[1]);
+  if (const Ptr<Buffer> buffer = value.node_as<Buffer>()) {
+    ScriptValue::Access access{buffer, {}, current_span};
+    if (const auto* list = index.as_shared<ScriptValue::List>(); list && list->is_tuple) {
+      access.indices = list->items;
+    } else {
+      access.indices = {std::move(index)};
+    }
+    require_here(access.indices.size() == buffer->shape.size(), "one_index_a_dimension",
+                 hint("give one index for each dimension"),
+                 "buffer {} has {} dimensions, {} indices were given", buffer->name,
+                 buffer->shape.size(), access.indices.size());
+    return ScriptValue::Data(std::make_shared<const ScriptValue::Access>(std::move(access)));
+  }
+  if (const auto* list = value.as_shared<ScriptValue::List>()) {
+    if (const auto* place = index.as<ScriptValue::Integer>()) {
+      const auto size = static_cast<__int128>(list->items.size());
+      const __int128 i = place->value < 0 ? place->value + size : place->value;
+      require_here(i >= 0 && i < size, "index_in_range", hint("count from 0"),
+                   "the list has {} items, the index is {}", list->items.size(),
+                   static_cast<std::int64_t>(place->value));
+      return list->items[static_cast<std::size_t>(i)];
+    }
+  }
+  if (const auto* dict = value.as_shared<ScriptValue::Dict>()) {
+    for (const auto& [key, item] : dict->items) {
+      const auto* a = key.as<std::string>();
+      const auto* b = index.as<std::string>();
+      if (a && b && *a == *b) return item;
+    }
+  }
+  // T.Buffer[(128,), "float32"]: how it was written before calls.
+  if (value.as<const Word*>()) {
+    const auto* list = index.as_shared<ScriptValue::List>();
+    return call(value, list && list->is_tuple ? list->items : std::vector{index}, {});
+  }
+  const Ref* node = value.as<Ref>();
+  require_here(!node || !Expr::from(*node).defined(), "only_buffers_are_indexed",
+               hint("declare a buffer: T.match_buffer, T.decl_buffer, T.alloc_buffer"),
+               "{} is {}, which has no elements", e.items[0]->source, describe(value));
+  return ask("value[index]", {{"value", value}, {"index", index}});
+}
+
+ScriptValue Lowering::eval_unary(const Expression& e) {
+  const ScriptValue value = named(eval(*e.items[0]));
+  if (e.text == "not") {
+    if (const std::optional<bool> known = known_truth(value)) return ScriptValue::truth(!*known);
+    return ScriptValue::node(!expr(value));
+  }
+  if (const std::optional<Number> number = number_of(value)) {
+    if (e.text == "+") return value;
+    if (number->is_real && e.text == "-") return ScriptValue::real(-number->real);
+    if (!number->is_real) {
+      return ScriptValue::integer(e.text == "-" ? -number->integer : ~number->integer);
+    }
+  }
+  if (value.as<std::shared_ptr<ForeignValue>>()) {
+    return ask(fmt::format("{} value", e.text), {{"value", value}});
+  }
+  const Expr operand = expr(value);
+  if (e.text == "+") return ScriptValue::node(operand);
+  return ScriptValue::node(e.text == "-" ? -operand : ~operand);
+}
+
+/// True for what becomes an expression as soon as another operand is one.
+static bool is_expression(const ScriptValue& value) {
+  const Ref* node = value.as<Ref>();
+  return (node && (Expr::from(*node).defined() || node->is<IterVar>())) ||
+         value.as_shared<ScriptValue::Access>() != nullptr;
+}
+
+ScriptValue Lowering::eval_binary(std::string_view symbol, const ScriptValue& left,
+                                  const ScriptValue& right) {
+  const ScriptValue a = named(left), b = named(right);
+  const bool is_foreign =
+      a.as<std::shared_ptr<ForeignValue>>() || b.as<std::shared_ptr<ForeignValue>>();
+  if (!is_foreign && (is_expression(a) || is_expression(b))) {
+    const Operator apply = operator_of(symbol);
+    require_here(apply != nullptr, "operator_is_known", hint("see the operators of expressions"),
+                 "'{}' is no operator of expressions", symbol);
+    const std::vector<Expr> both = matched({a, b});
+    return ScriptValue::node(apply(both[0], both[1]));
+  }
+  const auto x = number_of(a), y = number_of(b);
+  if (x && y) {
+    if (std::optional<ScriptValue> result = numbers(symbol, *x, *y)) return *std::move(result);
+  }
+  const auto *first = a.as<std::string>(), *second = b.as<std::string>();
+  if (symbol == "+" && first && second) return ScriptValue::text(*first + *second);
+  const auto *head = a.as_shared<ScriptValue::List>(), *tail = b.as_shared<ScriptValue::List>();
+  if (symbol == "+" && head && tail && head->is_tuple == tail->is_tuple) {
+    std::vector<ScriptValue> items = head->items;
+    items.insert(items.end(), tail->items.begin(), tail->items.end());
+    return ScriptValue::list(std::move(items), head->is_tuple);
+  }
+  return ask(fmt::format("a {} b", symbol), {{"a", a}, {"b", b}});
+}
+
+/// Whether a value is true; nothing for expressions, which are true or not when the program runs.
+std::optional<bool> Lowering::known_truth(const ScriptValue& value) {
+  if (const auto number = number_of(value)) {
+    return number->is_real ? number->real != 0 : number->integer != 0;
+  }
+  if (value.is_none()) return false;
+  if (const auto* text = value.as<std::string>()) return !text->empty();
+  if (const auto* list = value.as_shared<ScriptValue::List>()) return !list->items.empty();
+  if (const auto* dict = value.as_shared<ScriptValue::Dict>()) return !dict->items.empty();
+  if (value.as<std::shared_ptr<ForeignValue>>()) {
+    const ScriptValue truth = ask("bool(value)", {{"value", value}});
+    if (const auto* known = truth.as<bool>()) return *known;
+  }
+  return std::nullopt;
+}
+
+ScriptValue Lowering::eval_logic(const Expression& e) {
+  const bool is_and = e.text == "and";
+  ScriptValue result = named(eval(*e.items[0]));
+  for (std::size_t i = 1; i < e.items.size(); ++i) {
+    const std::optional<bool> known = known_truth(result);
+    if (known && *known != is_and) return result;
+    ScriptValue next = named(eval(*e.items[i]));
+    if (known) {
+      result = std::move(next);
+    } else if (const std::optional<bool> after = known_truth(next)) {
+      if (*after != is_and) return ScriptValue::truth(*after);
+    } else {
+      result = eval_binary(e.text, result, next);
+    }
+  }
+  return result;
+}
+
+/// `a < b < c` is `a < b and b < c`.
+ScriptValue Lowering::eval_compare(const Expression& e) {
+  std::optional<ScriptValue> result;
+  ScriptValue left = named(eval(*e.items[0]));
+  for (std::size_t i = 0; i < e.names.size(); ++i) {
+    ScriptValue right = named(eval(*e.items[i + 1]));
+    ScriptValue one = compare(e.names[i], left, right);
+    if (!result) {
+      result = std::move(one);
+    } else if (const auto known = known_truth(*result)) {
+      if (!*known) return *result;
+      result = std::move(one);
+    } else if (const auto after = known_truth(one)) {
+      if (!*after) return one;
+    } else {
+      result = eval_binary("and", *result, one);
+    }
+    left = std::move(right);
+  }
+  return *result;
+}
+
+ScriptValue Lowering::compare(std::string_view symbol, const ScriptValue& a, const ScriptValue& b) {
+  const bool is_foreign =
+      a.as<std::shared_ptr<ForeignValue>>() || b.as<std::shared_ptr<ForeignValue>>();
+  if (symbol == "is" || symbol == "is not") {
+    if (a.is_none() || b.is_none()) {
+      return ScriptValue::truth((a.is_none() && b.is_none()) == (symbol == "is"));
+    }
+  }
+  if (is_order(symbol) && !is_foreign && (is_expression(a) || is_expression(b)) && !a.is_none() &&
+      !b.is_none()) {
+    return eval_binary(symbol, a, b);
+  }
+  if (is_order(symbol)) {
+    const auto x = number_of(a), y = number_of(b);
+    if (x && y) {
+      const bool is_real = x->is_real || y->is_real;
+      return ScriptValue::truth(is_real ? compared(symbol, x->as_real(), y->as_real())
+                                        : compared(symbol, x->integer, y->integer));
+    }
+    const auto *s = a.as<std::string>(), *t = b.as<std::string>();
+    if (s && t) return ScriptValue::truth(compared(symbol, *s, *t));
+  }
+  return ask(fmt::format("a {} b", symbol), {{"a", a}, {"b", b}});
+}
+
+ScriptValue Lowering::eval_conditional(const Expression& e) {
+  const ScriptValue condition = named(eval(*e.items[1]));
+  if (const std::optional<bool> known = known_truth(condition)) {
+    return eval(*e.items[*known ? 0 : 2]);
+  }
+  const std::vector<Expr> both = matched({eval(*e.items[0]), eval(*e.items[2])});
+  return ScriptValue::node(if_then_else(expr(condition), both[0], both[1]));
+}
+
+/// What is not of the language goes to the resolver, with the names of the script that it may use.
+ScriptValue Lowering::eval_foreign(const Expression& e) {
+  Resolver::Locals locals;
+  for (std::size_t i = 0; i < e.source.size();) {
+    std::size_t end = i;
+    while (end < e.source.size() && is_identifier_part(e.source[end])) ++end;
+    const std::string_view word = e.source.substr(i, end - i);
+    const ScriptValue* value = end > i ? find(word) : nullptr;
+    if (value) {
+      const auto* scalar = value->as<ScriptValue::Scalar>();
+      locals.emplace_back(std::string(word),
+                          scalar ? ScriptValue::node(loopsmith::load(scalar->buffer, {})) : *value);
+    }
+    i = std::max(end, i + 1);
+  }
+  return ask(e.source, std::move(locals));
+}
+
+ScriptValue Lowering::ask(std::string_view source, Resolver::Locals locals) {
+  require_here(resolver_ != nullptr, "resolver_is_given",
+               hint("write it in the language, or give the parser a resolver"),
+               "{} is not of the script language", locals.empty() ? source : "this operation");
+  for (auto& [name, value] : locals) {
+    if (const auto* access = value.as_shared<ScriptValue::Access>()) {
+      bool is_region = false;
+      for (const ScriptValue& index : access->indices) {
+        is_region = is_region || index.as_shared<ScriptValue::Slice>() != nullptr;
+      }
+      value = is_region ? ScriptValue::node(region(value)) : ScriptValue::node(expr(value));
+    }
+  }
+  return resolver_->evaluate(source, locals);
+}
+
+/// `T.Let(body, where={x: value})`: x is defined by standing there.
+ScriptValue Lowering::eval_let(const Expression& e) {
+  const Expression* body = nullptr;
+  const Expression* where = nullptr;
+  for (const Expression* item : std::vector(e.items.begin() + 1, e.items.end())) {
+    const bool is_where = item->kind == ExpressionKind::keyword && item->text == "where";
+    (is_where ? where : body) = is_where ? item->items[0] : item;
+  }
+  if (!where && e.items.size() == 3) {
+    body = e.items[1];
+    where = e.items[2];
+  }
+  const bool is_let = body && where && where->kind == ExpressionKind::dict &&
+                      where->items.size() == 2 && where->items[0]->kind == ExpressionKind::name;
+  require_here(is_let, "let_has_one_name", hint("write T.Let(body, where={x: value})"),
+               "T.Let defines one name, and gives its value");
+  const Expr value = expr(eval(*where->items[1]));
+  const std::string_view name = where->items[0]->text;
+  const ScriptValue* known = find(name);
+  Ptr<Var> variable = known ? known->node_as<Var>() : nullptr;
+  if (!variable.defined() || variable->dtype != value.dtype())
+    variable = var(std::string(name), value.dtype());
+  const Scope scope(*this);
+  bind(name, ScriptValue::node(variable));
+  return ScriptValue::node(
+      loopsmith::make(Let{.value = value, .var = variable, .body = expr(eval(*body))}));
+}
+
+}  // namespace loopsmith::parsing

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files, modules and functions.
+#include <algorithm>
+
+#include "loopsmith/arith/complete_blocks.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/well_formed.h"
+#include "loopsmith/script/lowering.h"
+
+namespace loopsmith::parsing {
+namespace {
+
+bool is_last(std::string_view dotted, std::string_view name) {
+  return dotted == name ||
+         (dotted.ends_with(name) && dotted[dotted.size() - name.size() - 1] == '.');
+}
+
+}  // namespace
+
+Lowering::Lowering(const SyntaxTree& tree, const ParseOptions& options)
+    : tree_(&tree), options_(options), resolver_(options.resolver) {}
+
+BlockState& Lowering::block(std::string_view word) {
+  require_here(!blocks_.empty(), "word_is_in_function", hint("use it in a @T.prim_func"),
+               "{} is used outside of a function", word);
+  return *blocks_.back();
+}
+
+BlockState& Lowering::block_with_axes(std::string_view word) {
+  BlockState& state = block(word);
+  require_here(!state.is_root, "word_is_in_block", hint("write it inside `with T.block(...):`"),
+               "{} is used outside of a block", word);
+  return state;
+}
+
+Lowering::Function& Lowering::function(std::string_view word) {
+  require_here(func_ != nullptr, "word_is_in_function", hint("use it in a @T.prim_func"),
+               "{} is used outside of a function", word);
+  return *func_;
+}
+
+// ---- Files ----
+
+/// What a decorator makes of a definition.
+Lowering::Kind Lowering::kind_of_definition(const Statement& s, bool& is_private) {
+  Kind kind = Kind::none;
+  for (const Expression* decorator : s.decorators) {
+    const Expression* word =
+        decorator->kind == ExpressionKind::call ? decorator->items[0] : decorator;
+    const bool is_function = is_last(word->source, "prim_func") ||
+                             word->source == "tvm.script.tir" || word->source == "script.tir";
+    const bool is_module = is_last(word->source, "ir_module") ||
+                           word->source == "tvm.script.module" || word->source == "script.module";
+    if (is_function) kind = Kind::function;
+    if (is_module) kind = Kind::module;
+    if (is_last(word->source, "macro")) kind = Kind::macro;
+    if (decorator->kind != ExpressionKind::call) continue;
+    for (const Expression* item : decorator->items) {
+      if (item->kind == ExpressionKind::keyword && item->text == "private") {
+        is_private = truth(eval(*item->items[0]), "private");
+      }
+    }
+  }
+  return kind;
+}
+
+Ref Lowering::whole() {
+  Ref result;
+  const Scope scope(*this);
+  for (const Statement* s : tree_->body.statements) {
+    const SpanScope span(tree_->span(*s));
+    bool is_private = options_.is_private;
+    const Kind kind = kind_of_definition(*s, is_private);
+    if (s->kind == StatementKind::function && kind == Kind::macro) {
+      bind(s->text, macro_value(*s));
+    } else if (s->kind == StatementKind::function) {
+      result = prim_func(*s, is_private);
+      bind(s->text, ScriptValue::node(result));
+    } else if (s->kind == StatementKind::class_) {
+      result = ir_module(*s);
+    } else if (s->kind == StatementKind::import) {
+      import(*s);
+    } else if (s->kind == StatementKind::assign) {
+      // Constants and variables that the functions below use.
+      try {
+        const ScriptValue value = named(eval(*s->value));
+        for (const Expression* target : s->targets) {
+          if (target->kind == ExpressionKind::name) bind(target->text, value);
+        }
+      } catch (const UserError& error) {
+        throw UserError(ErrorKind::script, error.code(), error.problem(), error.hint(),
+                        error.span().known() ? error.span() : current_span);
+      }
+    } else {
+      const bool is_nothing =
+          s->kind == StatementKind::pass ||
+          (s->kind == StatementKind::expression && s->value->kind == ExpressionKind::text);
+      require_here(is_nothing, "statement_is_in_function", hint("put it into a @T.prim_func"),
+                   "a statement stands outside of a function");
+    }
+  }
+  const SpanScope span(Span{tree_->source, options_.line});
+  require_here(result.defined(), "script_defines_something",
+               hint("define a function, @T.prim_func, or a module, @I.ir_module"),
+               "the script defines no function and no module");
+  return result;
+}
+
+const Statement* Lowering::macro() {
+  for (const Statement* s : tree_->body.statements) {
+    if (s->kind == StatementKind::function) return s;
+  }
+  const SpanScope span(Span{tree_->source, options_.line});
+  fail(ErrorKind::script, "script_defines_something", hint("define a function, @T.macro"),
+       current_span, "the script defines no macro");
+}
+
+ScriptValue Lowering::macro_value(const Statement& s) {
+  bool is_hygienic = true;
+  for (const Expression* decorator : s.decorators) {
+    for (const Expression* item : decorator->items) {
+      if (item->kind == ExpressionKind::keyword && item->text == "hygienic") {
+        is_hygienic = truth(eval(*item->items[0]), "hygienic");
+      }
+    }
+  }
+  // The tree lives as long as the reading of this source.
+  const std::shared_ptr<const SyntaxTree> tree(tree_, [](const SyntaxTree*) {});
+  return ScriptValue::Data(
+      std::make_shared<const MacroDefinition>(MacroDefinition{tree, {}, &s, nullptr, is_hygienic}));
+}
+
+/// `from loopsmith.script import tir as T`; imports of anything else are the resolver's.
+void Lowering::import(const Statement& s) {
+  const bool is_tir =
+      is_last(s.module, "script.tir") || s.module == "tir" || s.module == "script.ty";
+  const bool is_ir = is_last(s.module, "script.ir");
+  if (is_tir || is_ir) {
+    bind(s.text, ScriptValue::Data(ScriptValue::Namespace{is_tir ? "T" : "I"}));
+  }
+}
+
+Ptr<IRModule> Lowering::ir_module(const Statement& s) {
+  Module module;
+  module_ = &module;
+  const Scope scope(*this);
+  bind(s.text, ScriptValue::Data(ScriptValue::Namespace{"module"}));
+  std::vector<std::pair<const Statement*, bool>> functions;
+  for (const Statement* inner : s.body.statements) {
+    const SpanScope span(tree_->span(*inner));
+    if (inner->kind == StatementKind::function) {
+      bool is_private = false;
+      if (kind_of_definition(*inner, is_private) == Kind::macro) {
+        bind(inner->text, macro_value(*inner));
+        continue;
+      }
+      const bool is_new = std::ranges::none_of(
+          module.names, [&](const auto& name) { return name->name_hint == inner->text; });
+      require_here(is_new, "defined_once", hint("give it another name"),
+                   "function {} is defined twice", inner->text);
+      functions.emplace_back(inner, is_private);
+      module.names.push_back(make(GlobalVar{.name_hint = std::string(inner->text)}));
+      module.ret_types.push_back(return_type(*inner));
+      bind(inner->text, ScriptValue::node(module.names.back()));
+    } else if (inner->kind == StatementKind::assign &&
+               inner->targets[0]->kind == ExpressionKind::name) {
+      const ScriptValue value = named(eval(*inner->value));
+      const auto func = value.node_as<PrimFunc>();
+      bind(inner->targets[0]->text, value);
+      if (!func) continue;
+      module.names.push_back(make(GlobalVar{.name_hint = std::string(inner->targets[0]->text)}));
+      module.ret_types.push_back(func->ret_type);
+      bind(inner->targets[0]->text, ScriptValue::node(module.names.back()));
+      module.functions.resize(module.names.size());
+      module.functions.back() = func;
+    } else if (inner->kind == StatementKind::expression) {
+      if (inner->value->kind != ExpressionKind::text && inner->value->kind != ExpressionKind::dots)
+        eval(*inner->value);
+    } else {
+      require_here(inner->kind == StatementKind::pass, "statement_is_in_function",
+                   hint("put it into a @T.prim_func"), "a statement stands outside of a function");
+    }
+  }
+  module.functions.resize(module.names.size());
+  auto next = functions.begin();
+  for (std::size_t i = 0; i < module.names.size(); ++i) {
+    if (module.functions[i].defined()) continue;
+    module.functions[i] = prim_func(*next->first, next->second);
+    ++next;
+  }
+  const Ptr<IRModule> result =
+      make(IRModule{.names = module.names, .functions = module.functions, .attrs = module.attrs});
+  module_ = nullptr;
+  if (options_.check_well_formed) verify_well_formed(result);
+  return result;
+}
+
+// ---- Functions ----
+
+DataType Lowering::return_type(const Statement& s) {
+  if (!s.annotation) return void_type;
+  const SpanScope span(tree_->span(*s.annotation));
+  const ScriptValue value = named(eval(*s.annotation));
+  if (value.is_none()) return void_type;
+  if (value.node_as<Var>()) return value.node_as<Var>()->dtype;
+  return data_type(value, "return type");
+}
+
+/// Adds a parameter: a scalar, a pointer, or a handle with its buffer.
+void Lowering::parameter(const Parameter& p) {
+  const SpanScope span(span_between(tree_->source, p.begin, p.end));
+  require_here(p.annotation != nullptr, "parameter_has_type",
+               hint("write A: T.Buffer((128,), \"float32\"), n: T.int32 or a: T.handle"),
+               "parameter {} has no type", p.name);
+  require_here(!p.is_starred && !p.value, "parameter_is_plain",
+               hint("give each parameter a name and a type, no default"),
+               "parameter {} is a star argument or has a default", p.name);
+  require_here(!is_bound_here(p.name), "defined_once", hint("give it another name"),
+               "parameter {} is defined twice", p.name);
+  const std::string name(p.name);
+  ScriptValue type = eval(*p.annotation);
+  if (const auto* word = type.as<const Word*>(); word && (*word)->name == "handle") {
+    type = ScriptValue::Data(handle_type);
+  }
+  if (const auto* definition = type.as_shared<ScriptValue::Definition>()) {
+    type = definition->open(name).value[0];
+  }
+  Ptr<Var> variable;
+  Ptr<Buffer> buffer;
+  if (const auto* text = type.as<std::string>()) type = ScriptValue::Data(parse_data_type(*text));
+  if (const auto* scalar = type.as<DataType>()) {
+    variable = var(name, *scalar);
+  } else if (const auto pointer = type.node_as<PointerType>()) {
+    variable = make(Var{.name = name, .pointer = pointer});
+  } else if (const auto known = type.node_as<Var>()) {
+    Var copy = *known;
+    copy.name = name;
+    variable = make(std::move(copy));
+  } else if (const auto written = type.node_as<Buffer>()) {
+    // A type may be shared by parameters; a buffer is one object.
+    Buffer copy = *written;
+    copy.name = name;
+    copy.data = pointer_var(name, copy.dtype, std::string(written->scope()));
+    buffer = make(std::move(copy));
+    variable = var(name + "_handle", handle_type);
+  }
+  require_here(variable.defined(), "parameter_has_type",
+               hint("write A: T.Buffer((128,), \"float32\"), n: T.int32 or a: T.handle"),
+               "parameter {}: {} is no type", p.name, describe(type));
+  bind(p.name, ScriptValue::node(buffer ? Ref(buffer) : Ref(variable)));
+  func_->params.push_back(variable);
+  func_->buffer_map.push_back(buffer);
+}
+
+Expr Lowering::size_named(const std::string& name) {
+  if (const ScriptValue* known = find(name)) return expr(*known);
+  const Ptr<Var> size = var(name);
+  if (func_) bind(kept_.emplace_back(name), ScriptValue::node(size));
+  return size;
+}
+
+Ptr<PrimFunc> Lowering::prim_func(const Statement& s, bool is_private) {
+  const Span here = tree_->span(s);
+  const SpanScope span(here);
+  Function func{.name = std::string(s.text), .is_private = is_private};
+  func_ = &func;
+  BlockState root{.name = "root", .is_root = true};
+  blocks_.push_back(&root);
+  detects_ = false;
+  const VariablePlan plan(s);
+  plan_ = &plan;
+  Ptr<PrimFunc> result;
+  try {
+    func.ret_type = return_type(s);
+    const Stmt body = suite(s.body, [&] {
+      for (const Parameter& p : s.parameters) parameter(p);
+      for (std::size_t i = 0; i < s.parameters.size(); ++i) {
+        assign_parameter(s.parameters[i].name, func.params[i]);
+      }
+    });
+    if (!is_private && !func.attrs.contains("global_symbol")) {
+      func.attrs = func.attrs.with("global_symbol", string_imm(func.name));
+    }
+    Stmt whole = body;
+    const bool adds_root = needs_root_block(body, !root.alloc_buffers.empty());
+    if (adds_root) whole = finished(root, body);
+    result = make(PrimFunc{.params = func.params,
+                           .buffer_map = func.buffer_map,
+                           .ret_type = func.ret_type,
+                           .attrs = func.attrs,
+                           .body = std::move(whole)});
+    if (detects_) result = complete_blocks(result);
+    if (options_.check_well_formed) verify_well_formed(result);
+  } catch (const UserError& error) {
+    if (error.kind() == ErrorKind::script && error.span().known()) throw;
+    throw UserError(ErrorKind::script, error.code(), error.problem(), error.hint(),
+                    error.span().known() ? error.span() : here);
+  }
+  blocks_.pop_back();
+  plan_ = nullptr;
+  func_ = nullptr;
+  return result;
+}
+
+/// A scalar parameter that the function assigns is memory that starts with what was given.
+void Lowering::assign_parameter(std::string_view name, const Ptr<Var>& param) {
+  if (!plan_->find_parameter(name) || param->dtype.is_handle()) return;
+  const Ptr<Buffer> buffer = decl_buffer({}, param->dtype, std::string(name), "local");
+  emit_around([buffer](Stmt body) -> Stmt {
+    return make(Allocate{.dtype = buffer->dtype,
+                         .extents = {},
+                         .condition = true,
+                         .buffer_var = buffer->data,
+                         .body = make(DeclBuffer{.buffer = buffer, .body = std::move(body)})});
+  });
+  bind(name, ScriptValue::Data(ScriptValue::Scalar{buffer}));
+  emit(loopsmith::store(buffer, param, {}));
+}
+
+}  // namespace loopsmith::parsing

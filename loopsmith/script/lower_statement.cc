@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+// Suites and simple statements.
+#include <algorithm>
+
+#include "loopsmith/arith/complete_blocks.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/script/lowering.h"
+
+namespace loopsmith::parsing {
+namespace {
+
+/// The statements as one; those that do nothing stay, for they were written.
+Stmt sequence(std::vector<Stmt> statements) {
+  if (statements.empty()) return no_op();
+  if (statements.size() == 1) return statements[0];
+  std::vector<Stmt> flat;
+  for (Stmt& stmt : statements) {
+    if (const auto* inner = stmt.as<SeqStmt>()) {
+      flat.insert(flat.end(), inner->seq.begin(), inner->seq.end());
+    } else {
+      flat.push_back(std::move(stmt));
+    }
+  }
+  return make(SeqStmt{.seq = std::move(flat)});
+}
+
+/// An error of the IR's own checks, as one of the script at this place.
+[[noreturn]] void rethrow_here(const UserError& error, const Span& span) {
+  throw UserError(ErrorKind::script, error.code(), error.problem(), error.hint(),
+                  error.span().known() ? error.span() : span);
+}
+
+}  // namespace
+
+// ---- Names ----
+
+Lowering::Scope::Scope(Lowering& lowering)
+    : lowering_(lowering),
+      begin_(lowering.bindings_.size()),
+      outer_begin_(std::exchange(lowering.scope_begin_, lowering.bindings_.size())) {}
+
+Lowering::Scope::~Scope() {
+  auto& bindings = lowering_.bindings_;
+  for (; bindings.size() > begin_; bindings.pop_back()) {
+    Binding& last = bindings.back();
+    lowering_.ended_[last.name] = last.name;
+    if (last.outer) {
+      lowering_.names_[last.name] = *std::move(last.outer);
+    } else {
+      lowering_.names_.erase(last.name);
+    }
+  }
+  lowering_.scope_begin_ = outer_begin_;
+}
+
+void Lowering::bind(std::string_view name, ScriptValue value) {
+  const auto known = names_.find(name);
+  Binding binding{name, std::nullopt};
+  if (known != names_.end()) binding.outer = known->second;
+  bindings_.push_back(std::move(binding));
+  if (!func_ && !module_) globals_.insert_or_assign(name, value);
+  names_.insert_or_assign(name, std::move(value));
+}
+
+bool Lowering::is_bound_here(std::string_view name) const {
+  return std::any_of(bindings_.begin() + static_cast<std::ptrdiff_t>(scope_begin_), bindings_.end(),
+                     [&](const Binding& binding) { return binding.name == name; });
+}
+
+const ScriptValue* Lowering::find(std::string_view name) const {
+  const auto found = names_.find(name);
+  return found == names_.end() ? nullptr : &found->second;
+}
+
+std::optional<ScriptValue> Lowering::resolve(std::string_view name) {
+  if (const ScriptValue* known = find(name)) return *known;
+  if (name == "None") return ScriptValue();
+  if (name == "True" || name == "False") return ScriptValue::truth(name == "True");
+  if (name == "range") return ScriptValue::Data(find_word("builtin", name));
+  if (resolver_) {
+    if (std::optional<ScriptValue> value = resolver_->name(name)) return value;
+  }
+  if (name == "T" || name == "tir" || name == "ty") {
+    return ScriptValue::Data(ScriptValue::Namespace{"T"});
+  }
+  if (name == "I" || name == "ir") return ScriptValue::Data(ScriptValue::Namespace{"I"});
+  if (name == "cls" && module_) return ScriptValue::Data(ScriptValue::Namespace{"module"});
+  if (const Word* word = find_word("builtin", name)) return ScriptValue::Data(word);
+  return std::nullopt;
+}
+
+// ---- Suites ----
+
+Stmt Lowering::joined(std::vector<Item> items) {
+  std::vector<Stmt> rest;  // In reverse.
+  for (; !items.empty(); items.pop_back()) {
+    Item& item = items.back();
+    if (!item.wrap) {
+      rest.push_back(std::move(item.stmt));
+      continue;
+    }
+    const SpanScope span(item.span);
+    std::ranges::reverse(rest);
+    Stmt inner = sequence(std::move(rest));
+    rest.clear();
+    try {
+      rest.push_back(item.wrap(std::move(inner)));
+    } catch (const UserError& error) {
+      rethrow_here(error, item.span);
+    }
+  }
+  std::ranges::reverse(rest);
+  return sequence(std::move(rest));
+}
+
+Stmt Lowering::suite(const Suite& suite, const std::function<void()>& before) {
+  bodies_.push_back({&suite, {}});
+  {
+    const Scope scope(*this);
+    if (before) before();
+    statements(suite);
+  }
+  if (const auto lifted = lifted_.find(&suite); lifted != lifted_.end()) {
+    for (const std::string_view name : lifted->second) names_.erase(name);
+    lifted_.erase(lifted);
+  }
+  std::vector<Item> items = std::move(bodies_.back().items);
+  bodies_.pop_back();
+  return joined(std::move(items));
+}
+
+void Lowering::statements(const Suite& suite) {
+  for (const Statement* s : suite.statements) statement(*s);
+}
+
+void Lowering::statement(const Statement& s) {
+  const Span here = tree_->span(s);
+  const SpanScope span(here);
+  try {
+    deep_call([&] { statement_inside(s); });
+  } catch (const UserError& error) {
+    if (error.kind() == ErrorKind::script && error.span().known()) throw;
+    rethrow_here(error, here);
+  }
+}
+
+void Lowering::statement_inside(const Statement& s) {
+  switch (s.kind) {
+    case StatementKind::expression: return expression_statement(s);
+    case StatementKind::assign: return assign(s);
+    case StatementKind::augmented: return augmented(s);
+    case StatementKind::annotated: return annotated(s);
+    case StatementKind::for_: return for_loop(s);
+    case StatementKind::while_: return while_loop(s);
+    case StatementKind::if_: return if_statement(s);
+    case StatementKind::with: return with_statement(s);
+    case StatementKind::return_: return return_statement(s);
+    case StatementKind::break_: return emit(make(Break{}));
+    case StatementKind::continue_: return emit(make(Continue{}));
+    case StatementKind::assert_: return assert_statement(s);
+    case StatementKind::import: return import(s);
+    case StatementKind::pass: return;
+    case StatementKind::function:
+    case StatementKind::class_: break;
+  }
+  fail(ErrorKind::script, "not_in_functions", hint("define it outside of the function"),
+       current_span, "{} {} stands inside a function",
+       s.kind == StatementKind::class_ ? "class" : "function", s.text);
+}
+
+void Lowering::emit(Stmt stmt) {
+  require_here(!bodies_.empty(), "word_is_in_function", hint("use it in a @T.prim_func"),
+               "a statement stands outside of a function");
+  bodies_.back().items.push_back({std::move(stmt), {}, current_span});
+}
+
+void Lowering::emit_around(std::function<Stmt(Stmt)> wrap) {
+  require_here(!bodies_.empty(), "word_is_in_function", hint("use it in a @T.prim_func"),
+               "a statement stands outside of a function");
+  bodies_.back().items.push_back({nullptr, std::move(wrap), current_span});
+}
+
+// ---- Simple statements ----
+
+void Lowering::expression_statement(const Statement& s) {
+  if (s.value->kind == ExpressionKind::text || s.value->kind == ExpressionKind::dots) return;
+  use(eval(*s.value));
+}
+
+/// A value on a line of its own.
+void Lowering::use(const ScriptValue& value) {
+  if (value.is_none()) return;
+  if (value.as_shared<ScriptValue::Definition>()) {
+    named(value);
+    return;
+  }
+  if (const Ref* node = value.as<Ref>()) {
+    if (const Stmt stmt = Stmt::from(*node); stmt.defined()) return emit(stmt);
+  }
+  if (const auto* list = value.as_shared<ScriptValue::List>()) {
+    for (const ScriptValue& item : list->items) use(item);
+    return;
+  }
+  require_here(!value.as<std::shared_ptr<Frame>>(), "scope_has_suite",
+               hint("write `for x in ...:` or `with ...:`"),
+               "the loop or scope has nothing that belongs to it");
+  // What a Python function gives that was called for its effect.
+  if (value.as<std::shared_ptr<ForeignValue>>()) return;
+  const Expr result = expr(value);
+  require_here(!result.is<StringImm>(), "statement_has_effect", hint("leave it out"),
+               "the text does nothing");
+  emit(make(Evaluate{.value = result}));
+}
+
+void Lowering::assign(const Statement& s) {
+  const ScriptValue value = eval(*s.value);
+  for (const Expression* target : s.targets) assign_value(*target, value);
+}
+
+void Lowering::assign_value(const Expression& target, const ScriptValue& value) {
+  const SpanScope span(tree_->span(target));
+  if (target.kind == ExpressionKind::tuple || target.kind == ExpressionKind::list) {
+    const std::vector<ScriptValue> values = items(value, "assignment");
+    require_here(values.size() == target.items.size(), "as_many_names_as_values",
+                 hint("give one name for each value"), "{} names for {} values",
+                 target.items.size(), values.size());
+    return assign_parallel(target.items, values);
+  }
+  if (target.kind == ExpressionKind::name) return assign_name(target, value, nullptr);
+  if (target.kind == ExpressionKind::subscript) {
+    const ScriptValue place = eval(target);
+    const auto* access = place.as_shared<ScriptValue::Access>();
+    require_here(access != nullptr, "store_is_to_buffer", hint("store to an element of a buffer"),
+                 "{} is {}, which cannot be assigned", target.source, describe(place));
+    return store(*access, value, nullptr);
+  }
+  fail(ErrorKind::script, "target_is_name", hint("assign to a name or an element of a buffer"),
+       current_span, "{} cannot be assigned", target.source);
+}
+
+/// `a, b = b, a`: all values are computed before the first is assigned.
+void Lowering::assign_parallel(const std::vector<const Expression*>& targets,
+                               const std::vector<ScriptValue>& values) {
+  std::vector<ScriptValue> kept = values;
+  bool overwrites = false;
+  for (const Expression* target : targets) {
+    const ScriptValue* known = target->kind == ExpressionKind::name ? find(target->text) : nullptr;
+    overwrites = overwrites || target->kind == ExpressionKind::subscript ||
+                 (known && known->as<ScriptValue::Scalar>());
+  }
+  for (ScriptValue& value : kept) {
+    const Ref* node = value.as<Ref>();
+    const bool is_computed = value.as_shared<ScriptValue::Access>() ||
+                             (node && Expr::from(*node).defined() && !node->is<IntImm>() &&
+                              !node->is<FloatImm>() && !node->is<Var>());
+    if (!overwrites || !is_computed) continue;
+    const Expr e = expr(value);
+    const Ptr<Var> variable = var("t", e.dtype());
+    emit_around([e, variable](Stmt body) -> Stmt {
+      return make(LetStmt{.value = e, .var = variable, .body = std::move(body)});
+    });
+    value = ScriptValue::node(variable);
+  }
+  for (std::size_t i = 0; i < targets.size(); ++i) assign_value(*targets[i], kept[i]);
+}
+
+void Lowering::assign_name(const Expression& target, const ScriptValue& value,
+                           const Expr& annotated) {
+  const std::string_view name = target.text;
+  if (const auto* definition = value.as_shared<ScriptValue::Definition>()) {
+    require_here(!is_bound_here(name), "defined_once", hint("give it another name"),
+                 "{} is already defined in this scope", name);
+    auto opened = definition->open(std::string(name));
+    if (opened.wrap) emit_around(std::move(opened.wrap));
+    return bind(name, std::move(opened.value[0]));
+  }
+  if (const auto* meta = value.as_shared<ScriptValue::Meta>()) {
+    return bind(name, meta->value[0]);
+  }
+  if (const auto* list = value.as_shared<ScriptValue::List>()) {
+    std::vector<ScriptValue> opened;
+    for (const ScriptValue& item : list->items) {
+      const auto* definition = item.as_shared<ScriptValue::Definition>();
+      opened.push_back(item);
+      if (!definition) continue;
+      auto parts = definition->open(fmt::format("{}_{}", name, opened.size() - 1));
+      if (parts.wrap) emit_around(std::move(parts.wrap));
+      opened.back() = std::move(parts.value[0]);
+    }
+    return bind(name, ScriptValue::list(std::move(opened), list->is_tuple));
+  }
+  require_here(!value.as<std::shared_ptr<Frame>>(), "scope_has_suite",
+               hint("write `for x in ...:` or `with ...:`"),
+               "{}: a loop or a scope cannot be assigned", name);
+  const Ref* node = value.as<Ref>();
+  const bool is_literal = value.as<ScriptValue::Integer>() || value.as<double>();
+  const bool is_value =
+      is_literal || value.as<bool>() || value.as_shared<ScriptValue::Access>() ||
+      (node && Expr::from(*node).defined() && !node->is<StringImm>() && !node->is<GlobalVar>());
+  if (!is_value) return bind(name, value);
+  DataType like = annotated.defined() ? annotated.dtype() : void_type;
+  const ScriptValue* known = find(name);
+  if (const auto* scalar = known ? known->as<ScriptValue::Scalar>() : nullptr) {
+    like = scalar->buffer->dtype;
+  }
+  const Expr result = expr(value, like);
+  if (result.dtype().is_void()) {
+    fail(ErrorKind::script, "value_has_type", hint("call it on a line of its own"), current_span,
+         "{}: the value has no type", name);
+  }
+  if (annotated.defined()) {
+    const Variable* variable = plan_ ? plan_->find(target) : nullptr;
+    if (!variable || !variable->is_memory) {
+      const Ptr<Var> defined = Ptr<Var>::from(annotated);
+      const Expr cast_value = defined->dtype.is_handle() ? result : cast(defined->dtype, result);
+      bind(name, ScriptValue::node(defined));
+      return emit_around([cast_value, defined](Stmt body) -> Stmt {
+        return make(LetStmt{.value = cast_value, .var = defined, .body = std::move(body)});
+      });
+    }
+    return assign_variable(target, cast(annotated.dtype(), result), false);
+  }
+  assign_variable(target, result, is_literal);
+}
+
+/// A number gets a name: a LetStmt if it keeps its value, else a buffer without dimensions.
+void Lowering::assign_variable(const Expression& target, Expr value, bool is_literal) {
+  const std::string_view name = target.text;
+  const ScriptValue* known = find(name);
+  const Ptr<Var> loop_variable = known ? known->node_as<Var>() : nullptr;
+  require_here(!loop_variable.defined() || !loop_of(loop_variable), "loop_variable_is_fixed",
+               hint("use another name"), "the loop variable {} cannot be assigned", name);
+  if (known && known->as<ScriptValue::Scalar>()) {
+    const Ptr<Buffer> buffer = known->as<ScriptValue::Scalar>()->buffer;
+    const auto literal = literal_scalars_.find(buffer.get());
+    const bool loses =
+        literal != literal_scalars_.end() && buffer->dtype.is_integer() && value.dtype().is_float();
+    require_here(!loses, "variable_keeps_type",
+                 hint("write its first value with a type: x = T.float32(0)"),
+                 "variable {} is {}, because that is how it was first assigned; now it is assigned "
+                 "a {}",
+                 name, to_string(buffer->dtype), to_string(value.dtype()));
+    return emit(loopsmith::store(buffer, cast(buffer->dtype, value), {}));
+  }
+  const Variable* variable = plan_ ? plan_->find(target) : nullptr;
+  if (variable && variable->is_memory && !value.dtype().is_handle()) {
+    define_variable(target, *variable, value);
+    const Ptr<Buffer> buffer = find(name)->as<ScriptValue::Scalar>()->buffer;
+    if (is_literal) literal_scalars_[buffer.get()] = true;
+    return;
+  }
+  Ptr<Var> defined = var(std::string(name), value.dtype());
+  if (const auto* source = value.as<Var>(); source && source->pointer) {
+    Var copy = *source;
+    copy.name = name;
+    defined = make(std::move(copy));
+  }
+  bind(name, ScriptValue::node(defined));
+  emit_around([value, defined](Stmt body) -> Stmt {
+    return make(LetStmt{.value = value, .var = defined, .body = std::move(body)});
+  });
+}
+
+/// Memory for a variable, in the suite that it belongs to.
+void Lowering::define_variable(const Expression& target, const Variable& variable,
+                               const Expr& value) {
+  const std::string name(target.text);
+  const Ptr<Buffer> buffer = decl_buffer({}, value.dtype(), name, "local");
+  auto home = std::ranges::find(bodies_, variable.home, &Body::suite);
+  if (home == bodies_.end()) home = std::prev(bodies_.end());
+  home->items.push_back(
+      {nullptr,
+       [buffer](Stmt body) -> Stmt {
+         return make(Allocate{.dtype = buffer->dtype,
+                              .extents = {},
+                              .condition = true,
+                              .buffer_var = buffer->data,
+                              .body = make(DeclBuffer{.buffer = buffer, .body = std::move(body)})});
+       },
+       current_span});
+  const ScriptValue bound = ScriptValue::Data(ScriptValue::Scalar{buffer});
+  if (home == std::prev(bodies_.end())) {
+    bind(target.text, bound);
+  } else {
+    // Visible in the suite that it belongs to: as if it had been bound before this statement.
+    names_.insert_or_assign(target.text, bound);
+    lifted_[home->suite].push_back(target.text);
+  }
+  emit(loopsmith::store(buffer, value, {}));
+}
+
+void Lowering::augmented(const Statement& s) {
+  const ScriptValue before = eval(*s.targets[0]);
+  const ScriptValue right = eval(*s.value);
+  assign_value(*s.targets[0], eval_binary(s.text, before, right));
+}
+
+void Lowering::annotated(const Statement& s) {
+  const Expression& target = *s.targets[0];
+  require_here(target.kind == ExpressionKind::name, "target_is_name", hint("annotate a name"),
+               "{} cannot be annotated", target.source);
+  require_here(s.value != nullptr, "variable_has_value", hint("give it a value: x: T.int32 = 0"),
+               "{} gets a type and no value", target.text);
+  const ScriptValue type = eval(*s.annotation);
+  const ScriptValue value = eval(*s.value);
+  Ptr<Var> variable;
+  if (const auto* scalar = type.as<DataType>()) {
+    variable = var(std::string(target.text), *scalar);
+  } else if (const auto pointer = type.node_as<PointerType>()) {
+    variable = make(Var{.name = std::string(target.text), .pointer = pointer});
+  } else if (const auto* definition = type.as_shared<ScriptValue::Definition>()) {
+    variable = definition->open(std::string(target.text)).value[0].node_as<Var>();
+  }
+  require_here(variable.defined(), "annotation_is_type", hint("write x: T.int32 = ..."),
+               "{} is no type", s.annotation->source);
+  assign_name(target, value, variable);
+}
+
+void Lowering::return_statement(const Statement& s) {
+  if (!s.value) return emit(make(Return{}));
+  const ScriptValue value = named(eval(*s.value));
+  if (value.is_none()) return emit(make(Return{}));
+  const DataType type = func_ ? func_->ret_type : void_type;
+  const Expr result = expr(value, type);
+  require_here(!result.is<StringImm>(), "value_is_expression",
+               hint("return a number or an expression"), "a text is returned");
+  emit(make(Return{.value = result}));
+}
+
+void Lowering::assert_statement(const Statement& s) {
+  const ScriptValue condition = named(eval(*s.value));
+  const ScriptValue message =
+      s.message ? eval(*s.message) : ScriptValue::text(std::string(s.value->source));
+  if (const std::optional<bool> known = known_truth(condition)) {
+    require_here(*known, "assertion_holds", hint("see the condition"), "{}",
+                 text(message, "assert"));
+    return;
+  }
+  const Expr what = expr(condition);
+  const Expr why = expr(message);
+  emit_around([what, why](Stmt body) -> Stmt {
+    return make(AssertStmt{.condition = what, .message = why, .body = std::move(body)});
+  });
+}
+
+}  // namespace loopsmith::parsing

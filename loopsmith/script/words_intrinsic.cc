@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The intrinsics: a word for each row of the table of op.h.
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/script/lowering.h"
+
+namespace loopsmith::parsing {
+namespace {
+
+/// Intrinsics that words of their own make.
+constexpr std::string_view others[] = {"if_then_else", "likely", "reinterpret", "call_global",
+                                       "prefetch"};
+
+/// Other names that the field has for some.
+constexpr std::pair<std::string_view, std::string_view> aliases[] = {
+    {"call_packed", "tvm_call_packed"},
+    {"call_cpacked", "tvm_call_cpacked"},
+    {"power", "pow"},
+};
+
+/// Operands of one type: element-wise functions of two and more.
+bool matches_operands(const OpInfo& info) {
+  return info.element_wise && info.arity >= 2 && info.name != "ldexp" &&
+         info.name != "q_multiply_shift" && info.name != "q_multiply_shift_per_axis";
+}
+
+ScriptValue call_of(Lowering& lowering, const OpInfo& info, const std::vector<ScriptValue>& values,
+                    const DataType* type) {
+  std::vector<Expr> args;
+  if (matches_operands(info)) {
+    args = lowering.matched(values);
+    if (args.size() == 2) {
+      auto [a, b] = match_types(args[0], args[1]);
+      args = {a, b};
+    }
+  } else {
+    for (const ScriptValue& given : values) {
+      const ScriptValue value = lowering.named(given);
+      if (const auto data_type = value.as<DataType>()) {
+        args.push_back(string_imm(to_string(*data_type)));
+      } else {
+        args.push_back(lowering.expr(value));
+      }
+    }
+  }
+  const Op op = op_of(&info);
+  return ScriptValue::node(type ? call(*type, op, std::move(args)) : call(op, std::move(args)));
+}
+
+ScriptValue intrinsic(Lowering& lowering, const Arguments& args, const Word& word) {
+  std::string_view name = word.name;
+  for (const auto& [alias, meant] : aliases) {
+    if (alias == name) name = meant;
+  }
+  const OpInfo& info = *find_op(name);
+  std::vector<ScriptValue> values = args.rest();
+  if (info.result != Result::given) return call_of(lowering, info, values, nullptr);
+  DataType type;
+  if (!args[0].is_none()) {
+    type = lowering.data_type(args[0], word.name);
+  } else {
+    lowering.require_here(!values.empty(), "argument_is_missing", hint("give the type first"),
+                          "T.{}: dtype is missing", word.name);
+    type = lowering.data_type(values[0], word.name);
+    values.erase(values.begin());
+  }
+  return call_of(lowering, info, values, &type);
+}
+
+ScriptValue call_intrin(Lowering& lowering, const Arguments& args, const Word&) {
+  std::vector<ScriptValue> values = args.rest();
+  ScriptValue type = args[0];
+  if (type.is_none() && !values.empty()) {
+    type = values[0];
+    values.erase(values.begin());
+  }
+  lowering.require_here(!values.empty(), "argument_is_missing",
+                        hint("write T.call_intrin(\"float32\", \"tir.exp\", x)"),
+                        "T.call_intrin: the type or the name is missing");
+  std::string name = lowering.text(values[0], "T.call_intrin");
+  values.erase(values.begin());
+  if (name.starts_with("tir.")) name.erase(0, 4);
+  const OpInfo* info = find_op(name);
+  lowering.require_here(info != nullptr, "intrinsic_is_known", hint("see the table of intrinsics"),
+                        "there is no intrinsic '{}'", name);
+  std::vector<Expr> operands;
+  for (const ScriptValue& value : values) operands.push_back(lowering.expr(value));
+  return ScriptValue::node(
+      call(lowering.data_type(type, "T.call_intrin"), op_of(info), std::move(operands)));
+}
+
+constexpr bool has_word(const OpInfo& info) {
+  return std::ranges::find(others, info.name) == std::end(others);
+}
+
+constexpr Word word_of(std::string_view name, const OpInfo& info) {
+  const bool is_typed = info.result == Result::given;
+  return {"T",
+          name,
+          is_typed ? "*args: Any, dtype: str | None = None" : "*args: ExprLike",
+          "Expr",
+          intrinsic,
+          is_typed ? "The intrinsic; its type comes first, or as dtype." : "The intrinsic."};
+}
+
+}  // namespace
+
+std::span<const Word> intrinsic_words() {
+  static const std::vector<Word>* words = [] {
+    auto* made = new std::vector<Word>;
+    for (const OpInfo& info : detail::op_table) {
+      if (has_word(info)) made->push_back(word_of(info.name, info));
+    }
+    for (const auto& [alias, name] : aliases) made->push_back(word_of(alias, *find_op(name)));
+    made->push_back({"T", "call_intrin", "*args: Any, dtype: str | None = None", "Expr",
+                     call_intrin, "A call of the intrinsic of that name, of any type."});
+    return made;
+  }();
+  return *words;
+}
+
+}  // namespace loopsmith::parsing

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "loopsmith/ir/expr.h"
-#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 
@@ -78,6 +78,8 @@ struct IterMapOptions {
 struct IterMapResult {
   std::vector<IterSumExpr> indices;
   std::vector<std::string> errors;  ///< Why there are none.
+  /// Different points are known to have different indices; not asked at `no_check`.
+  bool is_injective = false;
   /// In terms of the iterators, where these run on until each divisor divides their extent: true at
   /// the points that they have only then.
   Expr padding_predicate;
@@ -102,5 +104,35 @@ IterSumExpr normalize_to_iter_sum(const Expr& index, std::span<const Iterator> i
 
 /// The expression that `sum` stands for, without divisions that do nothing.
 Expr normalize_iter_map_to_expr(const IterSumExpr& sum, DataType dtype, Analyzer& analyzer);
+
+/// What the iterators are where the indices of a map that was detected are `outputs`. Digits that
+/// no index tells are 0, and iterators of which none is told are left out. Throws a UserError where
+/// windows overlap, or the numbers of indices differ.
+Substitution inverse_affine_iter_map(std::span<const IterSumExpr> map,
+                                     std::span<const Expr> outputs, Analyzer& analyzer);
+
+/// index == outer * inner_extent + inner, where inner runs through [0, inner_extent) and its base.
+struct SubspacePart {
+  IterSumExpr outer;
+  IterSumExpr inner;
+  Amount outer_extent = 1;
+  Amount inner_extent = 1;
+};
+
+/// A map divided into what the iterators outside a subspace do and what those inside do.
+struct SubspaceDivision {
+  std::vector<SubspacePart> parts;  ///< One for each index.
+  Expr outer_predicate;
+  Expr inner_predicate;
+  std::vector<std::string> errors;  ///< Why the map cannot be divided.
+
+  bool ok() const { return errors.empty(); }
+};
+
+/// Divides `indices`; the iterators of `inner` are the subspace. Fails where these are not the
+/// digits of each index that change fastest, or a condition is about both.
+SubspaceDivision subspace_divide(std::span<const Expr> indices, std::span<const Iterator> iterators,
+                                 std::span<const Ptr<Var>> inner, const IterMapOptions& options,
+                                 Analyzer& analyzer);
 
 }  // namespace loopsmith

@@ -2,6 +2,7 @@
 #include "loopsmith/arith/iter_map/amounts.h"
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
 
 namespace loopsmith {
 

@@ -4,6 +4,7 @@
 
 #include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/arith/iter_map/reader.h"
+#include "loopsmith/ir/operators.h"
 
 namespace loopsmith::arith {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::arith {

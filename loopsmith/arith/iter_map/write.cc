@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/iter_map/reader.h"
+#include "loopsmith/ir/operators.h"
 
 namespace loopsmith::arith {
 namespace {

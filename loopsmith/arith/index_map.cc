@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/arith/index_map.h"
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/iter_map.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+
+namespace loopsmith {
+namespace {
+
+void require_rank(const IndexMap& map, std::size_t count) {
+  require(map.initial_indices.size() == count, "index_map_arity",
+          hint("give one for each parameter of the map"),
+          "index map: number of parameters mismatch: the map takes {} indices, {} were given",
+          map.initial_indices.size(), count);
+}
+
+std::vector<Iterator> iterators_of(const IndexMap& map, std::span<const Ptr<Range>> ranges) {
+  require_rank(map, ranges.size());
+  std::vector<Iterator> result;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    result.push_back({map.initial_indices[i], ranges[i]->min, ranges[i]->extent});
+  }
+  return result;
+}
+
+IterMapResult detected(const IndexMap& map, std::span<const Ptr<Range>> ranges, IterMapLevel level,
+                       Analyzer& analyzer) {
+  return detect_iter_map(map.final_indices, iterators_of(map, ranges),
+                         {.level = level, .simplify_trivial_iterators = false}, analyzer);
+}
+
+/// The values that a detected index takes, and those between them.
+Ptr<Range> range_of(const IterSumExpr& index, DataType type, Analyzer& analyzer) {
+  Expr extent = int_imm(type, 1);
+  for (const IterSplitExpr& arg : index.args) {
+    extent = analyzer.simplify(arg.extent.expr(type) * arg.scale.expr(type));
+  }
+  return range(index.base.expr(type), extent);
+}
+
+/// The inverse, and where it has none, in terms of its own variables.
+std::pair<Ptr<IndexMap>, Expr> inverted(const IndexMap& map, std::span<const Ptr<Range>> ranges,
+                                        const IterMapResult& forms) {
+  IndexMap result;
+  std::vector<Expr> outputs;
+  Analyzer inside;
+  Expr padding = false;
+  for (std::size_t i = 0; i < forms.indices.size(); ++i) {
+    const IterSumExpr& form = forms.indices[i];
+    const Ptr<Var> axis = var(fmt::format("axis{}", i), map.final_indices[i].dtype());
+    result.initial_indices.push_back(axis);
+    outputs.emplace_back(axis);
+    inside.bind(axis, range_of(form, axis->dtype, inside));
+    // Between the multiples of a scale lies nothing.
+    for (const IterSplitExpr& arg : form.args) {
+      if (arg.scale.is(1)) continue;
+      const Expr offset = axis - form.base.expr(axis->dtype);
+      padding = padding || floormod(offset, arg.scale.expr(axis->dtype)) != zero_of(axis->dtype);
+    }
+  }
+  const Substitution values = inverse_affine_iter_map(forms.indices, outputs, inside);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const Ptr<Var>& index = map.initial_indices[i];
+    const auto found = values.find(index);
+    // Only an index of a single value is told by none.
+    result.final_indices.push_back(found == values.end() ? cast(index->dtype, ranges[i]->min)
+                                                         : found->second);
+  }
+  padding = padding || substitute(forms.padding_predicate, values);
+  return {make(std::move(result)), inside.simplify(padding)};
+}
+
+}  // namespace
+
+std::vector<Expr> map_indices(const IndexMap& map, std::span<const Expr> indices,
+                              Analyzer& analyzer) {
+  require_rank(map, indices.size());
+  Substitution values;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    values[map.initial_indices[i]] = cast(map.initial_indices[i]->dtype, indices[i]);
+  }
+  std::vector<Expr> result;
+  for (const Expr& index : map.final_indices) {
+    result.push_back(analyzer.simplify(substitute(index, values)));
+  }
+  return result;
+}
+
+std::vector<Ptr<Range>> map_ranges(const IndexMap& map, std::span<const Ptr<Range>> ranges,
+                                   Analyzer& analyzer) {
+  const IterMapResult forms = detected(map, ranges, IterMapLevel::no_check, analyzer);
+  std::vector<Ptr<Range>> result;
+  if (forms.ok()) {
+    for (std::size_t i = 0; i < forms.indices.size(); ++i) {
+      result.push_back(range_of(forms.indices[i], map.final_indices[i].dtype(), analyzer));
+    }
+    return result;
+  }
+  Domains domains;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    domains[map.initial_indices[i]] = IntSet::from_range(ranges[i]);
+  }
+  for (const Expr& index : map.final_indices) {
+    const IntSet values = analyzer.int_set(index, domains);
+    require(values.has_lower_bound() && values.has_upper_bound(), "index_map_is_bounded",
+            hint("use + - * // % of the indices"),
+            "index map: an index of the image has no bounds");
+    const Expr one = const_of(index.dtype(), 1);
+    result.push_back(range(values.min_value(),
+                           analyzer.simplify(values.max_value() - values.min_value() + one)));
+  }
+  return result;
+}
+
+std::vector<Expr> map_shape(const IndexMap& map, std::span<const Expr> shape, Analyzer& analyzer) {
+  std::vector<Ptr<Range>> ranges;
+  for (const Expr& extent : shape) ranges.push_back(range(zero_of(extent.dtype()), extent));
+  std::vector<Expr> result;
+  for (const Ptr<Range>& image : map_ranges(map, ranges, analyzer)) {
+    // The image starts at 0, too, so that a shape says it all.
+    result.push_back(analyzer.simplify(image->min + image->extent));
+  }
+  return result;
+}
+
+std::pair<Ptr<IndexMap>, Expr> non_surjective_inverse(const IndexMap& map,
+                                                      std::span<const Ptr<Range>> ranges,
+                                                      Analyzer& analyzer) {
+  require_rank(map, ranges.size());
+  if (map.inverse_index_map) return {map.inverse_index_map, false};
+  const IterMapResult forms = detected(map, ranges, IterMapLevel::surjective, analyzer);
+  require(forms.ok(), "index_map_is_affine", hint("use + - * // % of the indices"),
+          "index map: Could not parse mapping as sum of iterators. {}",
+          forms.ok() ? "" : forms.errors[0]);
+  require(forms.is_injective, "index_map_is_injective",
+          hint("keep every part of each index in one index of the image"),
+          "index map: different indices are mapped to the same");
+  return inverted(map, ranges, forms);
+}
+
+Ptr<IndexMap> inverse(const IndexMap& map, std::span<const Ptr<Range>> ranges, Analyzer& analyzer) {
+  require_rank(map, ranges.size());
+  if (map.inverse_index_map) return map.inverse_index_map;
+  const IterMapResult forms = detected(map, ranges, IterMapLevel::bijective, analyzer);
+  require(forms.ok(), "index_map_is_bijective",
+          hint("let each index of the image be a part of its own, and leave none out"),
+          "index map: Could not parse mapping as sum of iterators. {}",
+          forms.ok() ? "" : forms.errors[0]);
+  const auto [result, padding] = inverted(map, ranges, forms);
+  require(is_const_int(padding, 0), "index_map_is_bijective",
+          hint("use non_surjective_inverse for a map that pads"),
+          "index map: the image has points that no index is mapped to");
+  return result;
+}
+
+Ptr<IndexMap> simplified(const IndexMap& map, std::span<const Ptr<Range>> ranges,
+                         Analyzer& analyzer) {
+  IndexMap result = map;
+  result.final_indices =
+      iter_map_simplify(map.final_indices, iterators_of(map, ranges), {}, analyzer);
+  Analyzer inside;
+  for (std::size_t i = 0; i < ranges.size(); ++i) inside.bind(map.initial_indices[i], ranges[i]);
+  for (Expr& index : result.final_indices) index = inside.simplify(index);
+  return make(std::move(result));
+}
+
+bool is_equivalent(const IndexMap& a, const IndexMap& b, Analyzer& analyzer) {
+  if (a.initial_indices.size() != b.initial_indices.size()) return false;
+  if (a.final_indices.size() != b.final_indices.size()) return false;
+  Substitution values;
+  for (std::size_t i = 0; i < a.initial_indices.size(); ++i) {
+    const Ptr<Var>& mine = a.initial_indices[i];
+    values[b.initial_indices[i]] = cast(b.initial_indices[i]->dtype, mine);
+  }
+  for (std::size_t i = 0; i < a.final_indices.size(); ++i) {
+    const Expr theirs = analyzer.simplify(substitute(b.final_indices[i], values));
+    const Expr mine = analyzer.simplify(a.final_indices[i]);
+    if (!structural_equal(mine, theirs) && !analyzer.can_prove_equal(mine, theirs)) return false;
+  }
+  return true;
+}
+
+}  // namespace loopsmith

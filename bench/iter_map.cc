@@ -11,6 +11,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/iter_map.h"
+#include "loopsmith/ir/operators.h"
 
 using namespace loopsmith;
 

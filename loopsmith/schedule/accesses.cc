@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/accesses.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/rebind.h"
+
+namespace loopsmith {
+namespace {
+
+bool same_element(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  return std::ranges::equal(
+      a, b, [](const Expr& x, const Expr& y) { return x.same_as(y) || structural_equal(x, y); });
+}
+
+bool is_load_of(const Expr& expr, const BufferStore& store) {
+  const auto* load = expr.as<BufferLoad>();
+  return load && load->buffer.same_as(store.buffer) && same_element(load->indices, store.indices);
+}
+
+bool mentions(const Expr& expr, const Ptr<Buffer>& buffer) {
+  bool found = false;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    found = found || (load && load->buffer.same_as(buffer));
+    return !found;
+  });
+  return found;
+}
+
+/// True when `value` is the element of `store` combined with others by operation T alone.
+template <class T>
+bool is_chain(const Expr& value, const BufferStore& store) {
+  if (is_load_of(value, store)) return true;
+  const auto* node = value.as<T>();
+  if (!node) return false;
+  if (!mentions(node->b, store.buffer)) return is_chain<T>(node->a, store);
+  return !mentions(node->a, store.buffer) && is_chain<T>(node->b, store);
+}
+
+/// True when `store` adds to its element, or the like, in any order.
+bool accumulates(const BufferStore& store) {
+  const Expr& value = store.value;
+  if (is_load_of(value, store)) return false;
+  return is_chain<Add>(value, store) || is_chain<Mul>(value, store) ||
+         is_chain<Min>(value, store) || is_chain<Max>(value, store) ||
+         is_chain<And>(value, store) || is_chain<Or>(value, store);
+}
+
+/// True when a block with `init` may combine its elements in any order: where its update is plain
+/// arithmetic, that is checked; other combiners are taken at their word.
+bool is_reduction(const Block& block) {
+  if (!block.init) return false;
+  bool is_plain = true;
+  pre_order_visit(block.body, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) {
+      const bool arithmetic = store->value.is<Add>() || store->value.is<Sub>() ||
+                              store->value.is<Mul>() || store->value.is<BufferLoad>();
+      if (arithmetic && !accumulates(*store)) is_plain = false;
+    }
+    return Stmt::from(ref).defined();
+  });
+  return is_plain;
+}
+
+class Collector {
+ public:
+  explicit Collector(ElementAccesses& found) : found_(found) {}
+
+  void visit(const Stmt& stmt) {
+    deep_call([&] { enter(stmt); });
+  }
+
+  /// The body and init of a block whose axes have been bound.
+  void enter_block(const Block& block) {
+    const Object* outer = group_;
+    group_ = is_reduction(block) ? &block : nullptr;
+    for (const auto& buffer : block.alloc_buffers) found_.owned.insert(buffer.get());
+    if (!block.match_buffers.empty()) found_.opaque = "a block has match_buffers";
+    if (block.init) visit(block.init);
+    visit(block.body);
+    group_ = outer;
+  }
+
+ private:
+  void enter(const Stmt& stmt) {
+    if (const auto* loop = stmt.as<For>()) {
+      for (const Expr& bound : {loop->min, loop->extent, loop->step}) read(bound);
+      found_.loops.push_back(loop);
+      found_.inside.insert(loop->loop_var.get());
+      if (const auto range = range_of(*loop)) found_.forms.add_range(*range);
+      visit(loop->body);
+    } else if (const auto* realize = stmt.as<BlockRealize>()) {
+      for (const Expr& value : realize->iter_values) read(value);
+      read(realize->predicate);
+      const Block& block = *realize->block;
+      for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
+        const Ptr<Var>& axis = block.iter_vars[i]->var;
+        // An axis bound to more than a sum is inside, and unknown.
+        if (found_.forms.read(realize->iter_values[i])) {
+          found_.forms.bind(axis, realize->iter_values[i]);
+        } else {
+          found_.inside.insert(axis.get());
+        }
+      }
+      under(!realize->predicate.is<IntImm>(), [&] { enter_block(block); });
+    } else if (const auto* store = stmt.as<BufferStore>()) {
+      const Object* outer = group_;
+      if (!group_ && accumulates(*store)) group_ = store;
+      read(store->value);
+      for (const Expr& index : store->indices) read(index);
+      add(*store->buffer.get(), store->indices, true);
+      group_ = outer;
+    } else if (const auto* let = stmt.as<LetStmt>()) {
+      read(let->value);
+      found_.inside.insert(let->var.get());
+      visit(let->body);
+    } else if (const auto* branch = stmt.as<IfThenElse>()) {
+      read(branch->condition);
+      under(true, [&] {
+        visit(branch->then_case);
+        if (branch->else_case) visit(branch->else_case);
+      });
+    } else if (stmt.is<While>()) {
+      read(stmt.as<While>()->condition);
+      under(true, [&] { visit(stmt.as<While>()->body); });
+    } else if (const auto* sequence = stmt.as<SeqStmt>()) {
+      for (const Stmt& part : sequence->seq) visit(part);
+    } else if (stmt.is<Continue>()) {
+      is_after_jump_ = true;
+    } else if (stmt.is<Break>() || stmt.is<Return>()) {
+      found_.opaque = "a break or return decides what runs";
+    } else if (stmt.is<Evaluate>()) {
+      read(stmt.as<Evaluate>()->value);
+    } else {
+      if (const auto* declared = stmt.as<DeclBuffer>()) {
+        found_.owned.insert(declared->buffer.get());
+        found_.opaque = "a buffer is declared inside";
+      }
+      for_each_child(*stmt.get(), [&](const Ref& child, Role) {
+        if (const Stmt part = Stmt::from(child)) visit(part);
+        if (const Expr part = Expr::from(child); part.defined()) read(part);
+      });
+    }
+  }
+
+  template <class Fn>
+  void under(bool condition, Fn visit_inside) {
+    const bool outer = is_guarded_;
+    is_guarded_ = is_guarded_ || condition;
+    visit_inside();
+    is_guarded_ = outer;
+  }
+
+  void read(const Expr& expr) {
+    if (expr.is<IntImm>() || expr.is<Var>()) return;
+    pre_order_visit(expr, [&](const Ref& ref) {
+      if (const auto* load = ref.as<BufferLoad>()) {
+        add(*load->buffer.get(), load->indices, false);
+      } else if (const auto* let = ref.as<Let>()) {
+        found_.inside.insert(let->var.get());
+      } else if (const auto* call = ref.as<Call>(); call && is_opaque(*call)) {
+        found_.opaque = "a call may touch anything";
+      }
+      return !ref.is<Buffer>();
+    });
+  }
+
+  static bool is_opaque(const Call& call) { return !call.op.is_pure(); }
+
+  void add(const Buffer& buffer, const std::vector<Expr>& indices, bool is_write) {
+    ElementAccess& access = found_.all.emplace_back();
+    access.buffer = &buffer;
+    access.is_write = is_write;
+    access.is_guarded = is_guarded_ || is_after_jump_;
+    access.group = group_;
+    access.indices.reserve(indices.size());
+    for (const Expr& index : indices) access.indices.push_back(found_.forms.read(index));
+  }
+
+  ElementAccesses& found_;
+  const Object* group_ = nullptr;
+  bool is_guarded_ = false;
+  bool is_after_jump_ = false;
+};
+
+/// True when the atom moves with variables that are defined inside.
+bool is_inner(const ElementAccesses& accesses, const IndexTerm& term) {
+  if (term.kind == IndexTerm::Kind::variable) return accesses.inside.contains(term.atom.get());
+  for (const auto& variable : free_variables(term.inner)) {
+    if (accesses.inside.contains(variable.get())) return true;
+  }
+  return false;
+}
+
+bool same_term(const IndexTerm& a, const IndexTerm& b) {
+  return a.coefficient == b.coefficient && a.kind == b.kind &&
+         (a.atom.same_as(b.atom) || structural_equal(a.atom, b.atom));
+}
+
+bool same_form(const IndexForm& a, const IndexForm& b) {
+  if (a.constant != b.constant || a.terms.size() != b.terms.size()) return false;
+  return std::ranges::all_of(a.terms, [&](const IndexTerm& term) {
+    return std::ranges::any_of(b.terms, [&](const auto& other) { return same_term(term, other); });
+  });
+}
+
+/// A dimension in which steps of `var` are larger than all else that differs.
+bool separates(const ElementAccesses& accesses, const IndexForm& a, const IndexForm& b,
+               const Var& var, std::int64_t step) {
+  std::int64_t weight_a = 0, weight_b = 0;
+  std::int64_t low = a.constant - b.constant;
+  std::int64_t high = low;
+  const auto take = [&](const IndexTerm& term, std::int64_t sign) {
+    std::int64_t bounds[] = {term.min, term.max};
+    if (!term.is_bounded || std::abs(term.coefficient) > INT32_MAX) return false;
+    for (std::int64_t& bound : bounds) {
+      if (std::abs(bound) > INT32_MAX) return false;
+      bound *= term.coefficient * sign;
+    }
+    low += std::min(bounds[0], bounds[1]);
+    high += std::max(bounds[0], bounds[1]);
+    return true;
+  };
+  for (const IndexTerm& term : a.terms) {
+    if (term.atom.get() == &var) {
+      weight_a = term.coefficient;
+    } else if (is_inner(accesses, term)) {
+      if (!take(term, 1)) return false;
+    } else if (std::ranges::none_of(b.terms, [&](const auto& o) { return same_term(term, o); })) {
+      return false;
+    }
+  }
+  for (const IndexTerm& term : b.terms) {
+    if (term.atom.get() == &var) {
+      weight_b = term.coefficient;
+    } else if (is_inner(accesses, term)) {
+      if (!take(term, -1)) return false;
+    } else if (std::ranges::none_of(a.terms, [&](const auto& o) { return same_term(term, o); })) {
+      return false;
+    }
+  }
+  if (weight_a != weight_b || weight_a == 0 || std::abs(weight_a) > INT32_MAX) return false;
+  return std::abs(weight_a) * std::abs(step) > std::max(std::abs(low), std::abs(high));
+}
+
+/// The atoms that equal values of all `forms` make equal.
+class Determined {
+ public:
+  Determined(const ElementAccesses& accesses, std::vector<IndexForm> forms)
+      : accesses_(accesses), forms_(std::move(forms)) {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (std::size_t i = 0; i < forms_.size(); ++i) changed |= settle(IndexForm(forms_[i]));
+      changed |= join();
+    }
+  }
+
+  bool has(const Var& var) const {
+    return std::ranges::any_of(known_, [&](const auto& t) { return t.atom.get() == &var; });
+  }
+
+ private:
+  bool is_known(const IndexTerm& term) const {
+    return std::ranges::any_of(known_, [&](const IndexTerm& known) {
+      return known.kind == term.kind &&
+             (known.atom.same_as(term.atom) || structural_equal(known.atom, term.atom));
+    });
+  }
+
+  /// Mixed radix: a sum tells its terms apart where each weighs more than all lighter ones.
+  bool settle(IndexForm form) {
+    std::erase_if(form.terms, [&](const IndexTerm& term) {
+      return !is_inner(accesses_, term) || is_known(term);
+    });
+    if (form.terms.empty()) return false;
+    std::ranges::sort(form.terms, {}, [](const auto& t) { return std::abs(t.coefficient); });
+    __int128 lighter = 0;
+    for (std::size_t i = 0; i < form.terms.size(); ++i) {
+      const IndexTerm& term = form.terms[i];
+      if (static_cast<__int128>(std::abs(term.coefficient)) <= lighter) return false;
+      if (i + 1 == form.terms.size()) break;
+      if (!term.is_bounded) return false;
+      lighter += static_cast<__int128>(std::abs(term.coefficient)) * (term.max - term.min);
+    }
+    known_.insert(known_.end(), form.terms.begin(), form.terms.end());
+    return true;
+  }
+
+  /// x // c and x % c make x.
+  bool join() {
+    for (const IndexTerm& high : known_) {
+      if (high.kind != IndexTerm::Kind::quotient || joined_.contains(high.atom.get())) continue;
+      for (const IndexTerm& low : known_) {
+        if (low.kind != IndexTerm::Kind::remainder || low.by != high.by ||
+            !structural_equal(low.inner, high.inner)) {
+          continue;
+        }
+        joined_.insert(high.atom.get());
+        if (auto inner = accesses_.forms.read(high.inner)) {
+          forms_.push_back(*std::move(inner));
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  const ElementAccesses& accesses_;
+  std::vector<IndexForm> forms_;
+  std::vector<IndexTerm> known_;
+  std::unordered_set<const Object*> joined_;
+};
+
+}  // namespace
+
+ElementAccesses accesses_inside(const Schedule& schedule, NodeId node) {
+  ElementAccesses found;
+  found.forms = IndexForms(ranges_around(schedule, schedule.at(node).parent));
+  Collector(found).visit(schedule.statement(node));
+  return found;
+}
+
+ElementAccesses accesses_of_block(const Block& block) {
+  ElementAccesses found;
+  for (const auto& axis : block.iter_vars) {
+    found.inside.insert(axis->var.get());
+    const auto* min = axis->dom->min.as<IntImm>();
+    const auto* extent = axis->dom->extent.as<IntImm>();
+    if (min && extent && extent->value > 0) {
+      found.forms.add_range({axis->var.get(), min->value, min->value + extent->value - 1});
+    }
+  }
+  Collector(found).enter_block(block);
+  return found;
+}
+
+bool is_pinned(const ElementAccesses& accesses, const ElementAccess& a, const ElementAccess& b,
+               const Var& var, std::int64_t step) {
+  bool is_same = true;
+  for (std::size_t d = 0; d < a.indices.size(); ++d) {
+    if (!a.indices[d] || !b.indices[d]) {
+      is_same = false;
+      continue;
+    }
+    if (separates(accesses, *a.indices[d], *b.indices[d], var, step)) return true;
+    is_same = is_same && same_form(*a.indices[d], *b.indices[d]);
+  }
+  if (!is_same) return false;
+  std::vector<IndexForm> forms;
+  for (const auto& index : a.indices) forms.push_back(*index);
+  return Determined(accesses, std::move(forms)).has(var);
+}
+
+}  // namespace loopsmith

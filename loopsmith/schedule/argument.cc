@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/argument.h"
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+Annotation::Annotation(int number) : value(int_imm(i32, number)) {}
+Annotation::Annotation(bool flag) : value(Expr(flag)) {}
+Annotation::Annotation(double number) : value(float_imm(f32, number)) {}
+Annotation::Annotation(const char* text) : value(string_imm(text)) {}
+Annotation::Annotation(std::string text) : value(string_imm(std::move(text))) {}
+
+bool ArgumentReader::read(const Argument& argument, bool& to) {
+  if (const auto* flag = argument.as<bool>()) return to = *flag, true;
+  const auto* number = argument.as<std::int64_t>();
+  if (number) to = *number != 0;
+  return number;
+}
+
+bool ArgumentReader::read(const Argument& argument, std::int64_t& to) {
+  const auto* number = argument.as<std::int64_t>();
+  if (number) to = *number;
+  return number;
+}
+
+bool ArgumentReader::read(const Argument& argument, double& to) {
+  if (const auto* number = argument.as<double>()) return to = *number, true;
+  const auto* whole = argument.as<std::int64_t>();
+  if (whole) to = static_cast<double>(*whole);
+  return whole;
+}
+
+bool ArgumentReader::read(const Argument& argument, std::string& to) {
+  const auto* text = argument.as<std::string>();
+  if (text) to = *text;
+  return text;
+}
+
+bool ArgumentReader::read(const Argument& argument, LoopRV& to) {
+  if (const auto* loop = argument.as<LoopRV>()) return to = *loop, true;
+  const auto* name = argument.as<std::string>();
+  const auto function = schedule_.function_named();
+  if (!name || !function) return false;
+  const auto found = schedule_.loops_named(*function, *name);
+  require(found.size() == 1, ErrorKind::schedule, "loop_has_the_name",
+          hint("see get_loops(block, pattern)"), {}, "{} loops are called {}",
+          found.empty() ? "no" : std::to_string(found.size()), *name);
+  to = found[0];
+  named_.emplace_back(*name, to);
+  return true;
+}
+
+bool ArgumentReader::read(const Argument& argument, BlockRV& to) {
+  if (const auto* block = argument.as<BlockRV>()) return to = *block, true;
+  const auto* name = argument.as<std::string>();
+  const auto function = schedule_.function_named();
+  if (!name || !function) return false;
+  const auto found = schedule_.blocks_named(*function, *name);
+  require(found.size() == 1, ErrorKind::schedule, "block_has_the_name",
+          hint("get_child_blocks lists those of a block or loop"), {}, "{} blocks are called {}",
+          found.empty() ? "no" : std::to_string(found.size()), *name);
+  to = found[0];
+  named_.emplace_back(*name, to);
+  return true;
+}
+
+bool ArgumentReader::read(const Argument& argument, ExprRV& to) {
+  const auto* hole = argument.as<ExprRV>();
+  if (hole) to = *hole;
+  return hole;
+}
+
+bool ArgumentReader::read(const Argument& argument, Factor& to) {
+  if (argument.is_none()) {
+    to = infer;
+  } else if (const auto* hole = argument.as<ExprRV>()) {
+    to = *hole;
+  } else if (const auto* number = argument.as<std::int64_t>()) {
+    to = *number;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool ArgumentReader::read(const Argument& argument, BlockOrLoop& to) {
+  if (const auto* loop = argument.as<LoopRV>()) return to = *loop, true;
+  BlockRV block;
+  if (!read(argument, block)) return false;
+  to = block;
+  return true;
+}
+
+bool ArgumentReader::read(const Argument& argument, BufferSelector& to) {
+  if (const auto* index = argument.as<std::int64_t>()) return to = BufferSelector(*index), true;
+  if (const auto* name = argument.as<std::string>()) return to = BufferSelector(*name), true;
+  if (const auto* node = argument.as<Ref>(); node && node->is<Buffer>()) {
+    return to = BufferSelector(Ptr<Buffer>::from(*node)), true;
+  }
+  const auto* pair = argument.as<Argument::List>();
+  if (!pair || pair->size() != 2) return false;
+  const auto* side = (*pair)[0].as<std::string>();
+  const auto* index = (*pair)[1].as<std::int64_t>();
+  if (!side || !index || (*side != "read" && *side != "write")) return false;
+  using Side = BufferSelector::Side;
+  to = BufferSelector(*index, *side == "read" ? Side::read : Side::write);
+  return true;
+}
+
+bool ArgumentReader::read(const Argument& argument, Annotation& to) {
+  if (const auto* node = argument.as<Ref>()) return to = Annotation(*node), node->defined();
+  if (const auto* flag = argument.as<bool>()) return to = Annotation(*flag), true;
+  if (const auto* real = argument.as<double>()) return to = Annotation(*real), true;
+  if (const auto* text = argument.as<std::string>()) return to = Annotation(*text), true;
+  if (const auto* number = argument.as<std::int64_t>()) {
+    const bool is_short = *number >= INT32_MIN && *number <= INT32_MAX;
+    return to = Annotation(Ref(int_imm(is_short ? i32 : i64, *number))), true;
+  }
+  if (const auto* hole = argument.as<ExprRV>()) {
+    return to = Annotation(Ref(int_imm(i32, schedule_.get(*hole)))), true;
+  }
+  const auto* items = argument.as<Argument::List>();
+  if (!items) return false;
+  List list;
+  for (const Argument& item : *items) {
+    Annotation value;
+    if (!read(item, value)) return false;
+    list.items.push_back(value.value);
+  }
+  to = Annotation(Ref(make(std::move(list))));
+  return true;
+}
+
+bool ArgumentReader::read(const Argument& argument, Ptr<IndexMap>& to) {
+  const auto* node = argument.as<Ref>();
+  if (!node || !node->is<IndexMap>()) return false;
+  to = Ptr<IndexMap>::from(*node);
+  return true;
+}
+
+Argument to_argument(const Factor& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value.value)) return Argument(*number);
+  if (const auto* hole = std::get_if<ExprRV>(&value.value)) return Argument(*hole);
+  return {};
+}
+
+Argument to_argument(const BlockOrLoop& value) {
+  return std::visit([](const auto& handle) { return Argument(handle); }, value);
+}
+
+Argument to_argument(const BufferSelector& value) {
+  using Side = BufferSelector::Side;
+  if (const auto* name = std::get_if<std::string>(&value.value)) return Argument(*name);
+  if (const auto* buffer = std::get_if<Ptr<Buffer>>(&value.value)) return Argument(Ref(*buffer));
+  const std::int64_t index = std::get<std::int64_t>(value.value);
+  if (value.side == Side::any) return Argument(index);
+  return Argument(
+      Argument::List{Argument(value.side == Side::read ? "read" : "write"), Argument(index)});
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// What primitives are given and give, each kind of value in one form: for traces, JSON, Python.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "loopsmith/ir/buffer.h"
+#include "loopsmith/schedule/handles.h"
+
+namespace loopsmith {
+
+class Schedule;
+
+/// Any argument or result. A Ref is a node: an annotation, an index map, a buffer.
+struct Argument {
+  using List = std::vector<Argument>;
+  using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, LoopRV,
+                             BlockRV, ExprRV, Ref, List>;
+  Value value;
+
+  Argument() = default;
+  template <class T>
+    requires std::is_constructible_v<Value, T&&> && (!std::is_same_v<std::decay_t<T>, Argument>)
+  Argument(T&& of) : value(std::forward<T>(of)) {}
+  Argument(std::string_view text) : value(std::string(text)) {}
+  Argument(const char* text) : value(std::string(text)) {}
+  Argument(int number) : value(std::int64_t{number}) {}
+
+  template <class T>
+  const T* as() const {
+    return std::get_if<T>(&value);
+  }
+  bool is_none() const { return std::holds_alternative<std::monostate>(value); }
+};
+
+/// "Whatever is left": the factor of a split that follows from the others.
+struct Infer {
+  bool operator==(const Infer&) const = default;
+};
+inline constexpr Infer infer{};
+
+/// A number: given, or a hole; or, where the primitive says so, to be inferred.
+struct Factor {
+  std::variant<Infer, std::int64_t, ExprRV> value;
+
+  Factor() = default;
+  Factor(Infer) {}
+  Factor(ExprRV hole) : value(hole) {}
+  template <class T>
+    requires std::is_integral_v<T>
+  Factor(T number) : value(static_cast<std::int64_t>(number)) {}
+};
+
+using BlockOrLoop = std::variant<BlockRV, LoopRV>;
+
+/// A buffer of a block: the n-th that it reads or writes, by its name, or itself.
+struct BufferSelector {
+  enum class Side { any, read, write };
+  std::variant<std::int64_t, std::string, Ptr<Buffer>> value;
+  Side side = Side::any;  ///< Which list a number counts in; `any`: what the primitive means.
+
+  BufferSelector() = default;
+  BufferSelector(std::int64_t index, Side side = Side::any) : value(index), side(side) {}
+  BufferSelector(int index, Side side = Side::any) : value(std::int64_t{index}), side(side) {}
+  BufferSelector(std::string name) : value(std::move(name)) {}
+  BufferSelector(const char* name) : value(std::string(name)) {}
+  BufferSelector(Ptr<Buffer> buffer) : value(std::move(buffer)) {}
+};
+
+/// A value for an annotation.
+struct Annotation {
+  Ref value;
+
+  Annotation() = default;
+  Annotation(Ref node) : value(std::move(node)) {}
+  Annotation(int number);
+  Annotation(bool flag);
+  Annotation(double number);
+  Annotation(const char* text);
+  Annotation(std::string text);
+};
+
+/// Turns values of primitives' parameters into arguments, and back for one schedule. Names stand
+/// for the blocks and loops that have them.
+class ArgumentReader {
+ public:
+  explicit ArgumentReader(const Schedule& schedule) : schedule_(schedule) {}
+
+  bool read(const Argument& argument, bool& to);
+  bool read(const Argument& argument, std::int64_t& to);
+  bool read(const Argument& argument, double& to);
+  bool read(const Argument& argument, std::string& to);
+  bool read(const Argument& argument, LoopRV& to);
+  bool read(const Argument& argument, BlockRV& to);
+  bool read(const Argument& argument, ExprRV& to);
+  bool read(const Argument& argument, Factor& to);
+  bool read(const Argument& argument, BlockOrLoop& to);
+  bool read(const Argument& argument, BufferSelector& to);
+  bool read(const Argument& argument, Annotation& to);
+  bool read(const Argument& argument, Ptr<IndexMap>& to);
+  template <class T>
+  bool read(const Argument& argument, std::optional<T>& to) {
+    return argument.is_none() ? (to.reset(), true) : read(argument, to.emplace());
+  }
+  template <class T>
+  bool read(const Argument& argument, std::vector<T>& to) {
+    to.clear();
+    if (const auto* list = argument.as<Argument::List>()) {
+      to.reserve(list->size());
+      for (const Argument& item : *list) {
+        T value{};
+        if (!read(item, value)) return false;
+        to.push_back(std::move(value));
+      }
+      return true;
+    }
+    // A single value stands for a list of one.
+    T value{};
+    if (argument.is_none() || !read(argument, value)) return false;
+    to.push_back(std::move(value));
+    return true;
+  }
+
+  /// The handles that were looked up by a name, with it.
+  const std::vector<std::pair<std::string, BlockOrLoop>>& named() const { return named_; }
+
+ private:
+  const Schedule& schedule_;
+  std::vector<std::pair<std::string, BlockOrLoop>> named_;
+};
+
+Argument to_argument(const Factor& value);
+Argument to_argument(const BlockOrLoop& value);
+Argument to_argument(const BufferSelector& value);
+inline Argument to_argument(const Annotation& value) {
+  return Argument(value.value);
+}
+inline Argument to_argument(const Ptr<IndexMap>& value) {
+  return Argument(Ref(value));
+}
+template <class T>
+  requires std::is_constructible_v<Argument, const T&>
+Argument to_argument(const T& value) {
+  return Argument(value);
+}
+template <class T>
+Argument to_argument(const std::vector<T>& values);
+template <class T>
+Argument to_argument(const std::optional<T>& value) {
+  return value ? to_argument(*value) : Argument();
+}
+template <class T>
+Argument to_argument(const std::vector<T>& values) {
+  Argument::List list;
+  list.reserve(values.size());
+  for (const T& value : values) list.push_back(to_argument(value));
+  return Argument(std::move(list));
+}
+
+/// Calls `visit` for each handle in a parameter's value.
+template <class T, class Visit>
+void for_each_handle(const T& value, Visit&& visit) {
+  if constexpr (std::is_same_v<T, LoopRV> || std::is_same_v<T, BlockRV> ||
+                std::is_same_v<T, ExprRV>) {
+    visit(value);
+  } else if constexpr (std::is_same_v<T, Factor>) {
+    if (const auto* hole = std::get_if<ExprRV>(&value.value)) visit(*hole);
+  } else if constexpr (std::is_same_v<T, BlockOrLoop>) {
+    std::visit(visit, value);
+  } else if constexpr (requires { value.begin(), value.end(); } &&
+                       !std::is_same_v<T, std::string>) {
+    for (const auto& item : value) for_each_handle(item, visit);
+  } else if constexpr (requires { value.has_value(), *value; }) {
+    if (value) for_each_handle(*value, visit);
+  }
+}
+
+/// How Python writes the type of a parameter.
+template <class T>
+std::string python_type() {
+  if constexpr (std::is_same_v<T, bool>)
+    return "bool";
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return "int";
+  else if constexpr (std::is_same_v<T, double>)
+    return "float";
+  else if constexpr (std::is_same_v<T, std::string>)
+    return "str";
+  else if constexpr (std::is_same_v<T, LoopRV>)
+    return "LoopRV | str";
+  else if constexpr (std::is_same_v<T, BlockRV>)
+    return "BlockRV | str";
+  else if constexpr (std::is_same_v<T, ExprRV>)
+    return "ExprRV";
+  else if constexpr (std::is_same_v<T, Factor>)
+    return "ExprRV | int | None";
+  else if constexpr (std::is_same_v<T, BlockOrLoop>)
+    return "BlockRV | LoopRV | str";
+  else if constexpr (std::is_same_v<T, BufferSelector>)
+    return "int | str | Buffer | tuple[str, int]";
+  else if constexpr (std::is_same_v<T, Annotation>)
+    return "typing.Any";
+  else if constexpr (std::is_same_v<T, Ptr<IndexMap>>)
+    return "IndexMap | typing.Callable[..., typing.Any]";
+  else if constexpr (requires(T value) { value.has_value(); })
+    return python_type<typename T::value_type>() + " | None";
+  else
+    return "typing.Sequence[" + python_type<typename T::value_type>() + "]";
+}
+
+}  // namespace loopsmith

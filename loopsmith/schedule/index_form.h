@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Indices as sums of loop variables and their digits: the quick road of simplification.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "loopsmith/ir/expr.h"
+
+namespace loopsmith {
+
+/// The least and the largest value of a variable.
+struct VarRange {
+  const Object* var = nullptr;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+
+/// One summand: `coefficient * atom`. An atom is a variable, or `inner // by`, or `inner % by`.
+struct IndexTerm {
+  enum class Kind : std::uint8_t { variable, quotient, remainder };
+  Expr atom;
+  std::int64_t coefficient = 1;
+  Kind kind = Kind::variable;
+  bool is_bounded = false;
+  std::int64_t min = 0;  ///< Of the atom, if it is bounded.
+  std::int64_t max = 0;
+  Expr inner;
+  std::int64_t by = 1;
+};
+
+/// A sum of terms, none of them twice, and a constant.
+struct IndexForm {
+  std::vector<IndexTerm> terms;
+  std::int64_t constant = 0;
+
+  /// The least and the largest value, where all atoms are bounded.
+  std::optional<std::pair<std::int64_t, std::int64_t>> range() const;
+};
+
+/// Reads and writes index expressions, with what variables stand for and run through.
+class IndexForms {
+ public:
+  IndexForms() = default;
+  explicit IndexForms(std::vector<VarRange> ranges) : ranges_(std::move(ranges)) {}
+
+  /// From here on, a use of `var` means `value`.
+  void bind(const Ptr<Var>& var, const Expr& value);
+  void add_range(const VarRange& range) { ranges_.push_back(range); }
+  const std::vector<VarRange>& ranges() const { return ranges_; }
+
+  /// The expression as a sum; nothing when it is of another kind.
+  std::optional<IndexForm> read(const Expr& expr) const;
+  /// A sum as an expression.
+  Expr write(const IndexForm& form, DataType type) const;
+
+  /// `expr` with the bound variables replaced and digits put together: (io * 8 + ii) // 8 is io.
+  /// What it cannot read as a sum is replaced inside, and simplified by an analyzer.
+  Expr operator()(const Expr& expr) const;
+  /// The same for a condition; parts that always hold are dropped.
+  Expr condition(const Expr& expr) const;
+  /// True when `expr` uses a bound variable.
+  bool uses_bound(const Expr& expr) const;
+
+ private:
+  struct Bound {
+    Ptr<Var> var;
+    Expr value;
+    std::optional<IndexForm> form;
+  };
+  bool read_into(IndexForm& sum, const Expr& expr, std::int64_t factor) const;
+  bool add(IndexForm& sum, const IndexForm& other, std::int64_t factor) const;
+  bool add_term(IndexForm& sum, IndexTerm term) const;
+  bool join_digits(IndexForm& sum, std::size_t i, std::size_t k) const;
+  std::optional<IndexForm> quotient(const IndexForm& form, std::int64_t by, DataType type) const;
+  std::optional<IndexForm> remainder(const IndexForm& form, std::int64_t by, DataType type) const;
+  Expr general(const Expr& expr) const;
+
+  std::vector<VarRange> ranges_;
+  std::vector<Bound> bound_;
+};
+
+}  // namespace loopsmith

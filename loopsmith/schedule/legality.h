@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether steps keep the order of what depends on each other.
+#pragma once
+#include <span>
+#include <string>
+
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+/// An answer about dependences.
+struct OrderAnswer {
+  enum class Kind { proved, violated, unknown } kind = Kind::unknown;
+  std::optional<Witness> witness = {};  ///< Two iterations that conflict.
+  std::string why = {};                 ///< What could not be found out.
+
+  bool is_proved() const { return kind == Kind::proved; }
+};
+
+/// What the iterations of a loop have to do with each other.
+struct LoopCarries {
+  OrderAnswer verdict;
+  bool is_reduction = false;  ///< Each conflict is of a commutative reduction's own results.
+};
+
+/// Whether the iterations of a loop are independent of each other.
+LoopCarries carried_by(const Schedule& schedule, LoopRV loop);
+
+/// Whether nested loops, outermost first, may stand in another order. `band` has all loops from the
+/// outermost to the innermost that changes its place; `order` says which of them comes where.
+OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
+                        std::span<const std::size_t> order);
+
+/// True when each of the block's spatial axes tells apart the elements that it writes, and only
+/// reductions connect iterations of the others: the declared axes say the truth.
+bool axes_are_true(const Schedule& schedule, BlockRV block);
+
+inline constexpr Condition no_dependence_is_carried{
+    "no_dependence_is_carried", "iterations of loop {} depend on each other",
+    "parallelize or vectorize another loop, or take the dependence away first"};
+inline constexpr Condition dependence_is_known{
+    "dependence_is_known", "whether iterations of loop {} depend on each other is unknown, as {}",
+    "if you know that they do not, pass assume_independent=True"};
+inline constexpr Condition loop_is_no_reduction{"loop_is_no_reduction", "loop {} is a reduction",
+                                                "rfactor it, then parallelize the new loop"};
+
+/// Refuses a loop whose iterations are not proved to be independent.
+std::optional<Refusal> refuse_unless_independent(const Schedule& schedule, LoopRV loop,
+                                                 bool assume_independent, bool allow_reduction);
+
+}  // namespace loopsmith

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives.h"
+
+#include <unordered_map>
+
+namespace loopsmith {
+
+std::span<const PrimitiveBase* const> all_primitives() {
+  static constexpr const PrimitiveBase* all[] = {
+      // Queries.
+      &get_block, &get_loops, &get_loop, &get_child_blocks, &get_producers, &get_consumers,
+      &get_output_blocks,
+      // Loops.
+      &split, &fuse, &reorder, &parallel, &vectorize, &unroll, &bind,
+      // Blocks.
+      &annotate, &unannotate};
+  return all;
+}
+
+const PrimitiveBase* find_primitive(std::string_view name) {
+  static const auto* by_name = [] {
+    auto* map = new std::unordered_map<std::string_view, const PrimitiveBase*>;
+    for (const PrimitiveBase* primitive : all_primitives())
+      map->emplace(primitive->name, primitive);
+    return map;
+  }();
+  const auto found = by_name->find(name);
+  return found == by_name->end() ? nullptr : found->second;
+}
+
+}  // namespace loopsmith

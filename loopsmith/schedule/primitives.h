@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every schedule primitive.
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "loopsmith/schedule/primitives/annotate.h"
+#include "loopsmith/schedule/primitives/fuse.h"
+#include "loopsmith/schedule/primitives/get_block.h"
+#include "loopsmith/schedule/primitives/get_loop.h"
+#include "loopsmith/schedule/primitives/get_loops.h"
+#include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/relatives.h"
+#include "loopsmith/schedule/primitives/reorder.h"
+#include "loopsmith/schedule/primitives/split.h"
+
+namespace loopsmith {
+
+/// All of them, in the order of the manual. Replay, Python's methods and the manual are made of it.
+std::span<const PrimitiveBase* const> all_primitives();
+
+/// The one of that name; null when there is none.
+const PrimitiveBase* find_primitive(std::string_view name);
+
+}  // namespace loopsmith

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/fuse.h"
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/rebind.h"
+
+namespace loopsmith {
+namespace {
+
+Argument kind_name(const For& loop) {
+  return Argument(EnumNames<ForKind>::names[static_cast<std::size_t>(loop.kind)]);
+}
+
+bool depends_on(const Expr& bound, const Ptr<Var>& var) {
+  return !bound.is<IntImm>() && uses_variable(bound, var);
+}
+
+}  // namespace
+
+Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& arguments) {
+  const auto& loops = arguments.loops;
+  if (loops.empty()) return Refusal{&loops_are_given};
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    if (auto refusal = refuse_unless_plain(schedule, loops[i])) return *std::move(refusal);
+    if (i == 0) continue;
+    const NodeId outer = schedule.node(loops[i - 1]);
+    const NodeId inner = schedule.node(loops[i]);
+    if (schedule.at(inner).parent != outer) {
+      const NodeId above = schedule.at(inner).parent;
+      const bool is_sibling = schedule.as<SeqStmt>(above) && schedule.at(above).parent == outer;
+      if (is_sibling) {
+        return Refusal{&inner_is_only_child, {Argument(loops[i]), Argument(loops[i - 1])}};
+      }
+      return Refusal{&outer_is_parent, {Argument(loops[i - 1]), Argument(loops[i])}};
+    }
+    const For& a = schedule.get(loops[0]);
+    const For& b = schedule.get(loops[i]);
+    if (a.kind != b.kind) {
+      return Refusal{&loops_have_one_kind,
+                     {Argument(loops[0]), kind_name(a), Argument(loops[i]), kind_name(b)}};
+    }
+    for (std::size_t k = 0; k < i; ++k) {
+      const Ptr<Var>& outer_var = schedule.get(loops[k]).loop_var;
+      if (depends_on(b.min, outer_var) || depends_on(b.extent, outer_var) ||
+          depends_on(b.step, outer_var)) {
+        return Refusal{&extents_are_independent, {Argument(loops[i]), Argument(loops[k])}};
+      }
+    }
+  }
+  if (is_left_by_break(schedule, loops.back())) {
+    return Refusal{&loop_runs_to_its_end, {Argument(loops.back())}};
+  }
+  return FusePlan{loops, arguments.name};
+}
+
+LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
+  const NodeId top = schedule.node(plan.loops[0]);
+  const std::uint32_t function = schedule.function_of(top);
+  const For& outermost = schedule.get(plan.loops[0]);
+  const SpanScope span(schedule.span_from(outermost.span));
+
+  std::string joined;
+  DataType type = outermost.loop_var->dtype;
+  for (const LoopRV loop : plan.loops) {
+    joined += std::string(schedule.name(loop)) + "_";
+    const DataType other = schedule.get(loop).loop_var->dtype;
+    if (other.bits > type.bits) type = other;
+  }
+  For fused;
+  fused.kind = outermost.kind;
+  fused.loop_var =
+      var(plan.name ? *plan.name : schedule.fresh_loop_name(function, joined + "fused"), type);
+  fused.min = int_imm(type, 0);
+  fused.step = int_imm(type, 1);
+  fused.extent = int_imm(type, 1);
+  for (const LoopRV loop : plan.loops) {
+    fused.extent = fused.extent * cast(type, schedule.get(loop).extent);
+  }
+
+  IndexForms forms(ranges_around(schedule, schedule.at(top).parent));
+  if (const auto range = range_of(fused)) forms.add_range(*range);
+  Expr below = int_imm(type, 1);
+  std::vector<Expr> digits(plan.loops.size());
+  for (std::size_t i = plan.loops.size(); i-- > 0;) {
+    const For& loop = schedule.get(plan.loops[i]);
+    const Expr extent = cast(type, loop.extent);
+    const Expr within = i == 0 ? Expr(fused.loop_var) : floormod(fused.loop_var, extent * below);
+    digits[i] = is_const_int(extent, 1) ? fused.min : floordiv(within, below);
+    below = below * extent;
+  }
+  for (std::size_t i = 0; i < plan.loops.size(); ++i) {
+    const For& loop = schedule.get(plan.loops[i]);
+    const Expr offset = cast(loop.loop_var->dtype, digits[i]) * loop.step;
+    forms.bind(loop.loop_var, is_const_int(loop.min, 0) ? offset : loop.min + offset);
+  }
+  const LoopRV last = plan.loops.back();
+  rebind_body(schedule, last, forms);
+  return schedule.replace_loops(plan.loops[0], last, {std::move(fused)})[0];
+}
+
+}  // namespace loopsmith

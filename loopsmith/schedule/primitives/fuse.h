@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct FuseArguments {
+  std::vector<LoopRV> loops;
+  bool preserve_unit_iters = true;
+  std::optional<std::string> name = {};
+
+  static constexpr std::tuple parameters{
+      Parameter{"loops", &FuseArguments::loops, "Outermost first."},
+      Parameter{"preserve_unit_iters", &FuseArguments::preserve_unit_iters,
+                "Whether the place in loops of extent 1 stays in the bindings of blocks."},
+      Parameter{"name", &FuseArguments::name, "Of the new loop."}};
+};
+
+struct FusePlan {
+  std::vector<LoopRV> loops;
+  std::optional<std::string> name;
+};
+
+inline constexpr Condition loops_are_given{"loops_are_given", "no loop is given",
+                                           "give them outermost first"};
+inline constexpr Condition outer_is_parent{
+    "outer_is_parent", "outer loop {} is not the parent of the inner loop {}",
+    "give neighbours, outermost first; reorder brings them together"};
+inline constexpr Condition inner_is_only_child{"inner_is_only_child",
+                                               "loop {} is not the only child of loop {}",
+                                               "move what else is in the loop elsewhere"};
+inline constexpr Condition extents_are_independent{
+    "extents_are_independent", "the bounds of loop {} depend on loop {}",
+    "fuse loops whose bounds are known outside of both"};
+inline constexpr Condition loops_have_one_kind{"loops_have_one_kind",
+                                               "loop {} is {}, loop {} is {}",
+                                               "fuse first, then parallelize, vectorize or unroll"};
+inline constexpr const Condition* fuse_conditions[] = {
+    &loops_are_given,         &loop_is_plain,       &outer_is_parent,     &inner_is_only_child,
+    &extents_are_independent, &loops_have_one_kind, &loop_runs_to_its_end};
+
+Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& arguments);
+
+/// for i in n:                for i_j_fused in n * m:
+///   for j in m:       =>       body(i_j_fused // m, i_j_fused % m)
+///     body(i, j)
+LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan);
+
+inline constexpr Primitive fuse(PrimitiveDefinition{
+    .name = "fuse",
+    .past = "fused",
+    .doc = "Makes one loop of nested ones.",
+    .conditions = fuse_conditions,
+    .plan = plan_fuse,
+    .commit = commit_fuse,
+});
+
+}  // namespace loopsmith

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the iterations of a loop are run: parallel, vectorize, unroll, bind.
+#pragma once
+#include "loopsmith/schedule/legality.h"
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct LoopKindArguments {
+  LoopRV loop;
+  bool assume_independent = false;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &LoopKindArguments::loop},
+      Parameter{"assume_independent", &LoopKindArguments::assume_independent,
+                "Takes an unknown dependence for none. A known one still refuses."}};
+};
+
+struct UnrollArguments {
+  LoopRV loop;
+
+  static constexpr std::tuple parameters{Parameter{"loop", &UnrollArguments::loop}};
+};
+
+struct BindArguments {
+  LoopRV loop;
+  std::string thread_axis;
+  bool assume_independent = false;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &BindArguments::loop},
+      Parameter{"thread_axis", &BindArguments::thread_axis,
+                "blockIdx.x, threadIdx.x, vthread, or the like with y and z."},
+      Parameter{"assume_independent", &BindArguments::assume_independent,
+                "Takes an unknown dependence for none. A known one still refuses."}};
+};
+
+struct LoopKindPlan {
+  LoopRV loop;
+  ForKind kind;
+  std::string thread_axis = {};
+};
+
+inline constexpr Condition thread_axis_exists{
+    "thread_axis_exists", "there is no thread axis {}",
+    "use blockIdx.x, threadIdx.x, vthread.x, or the like with y and z"};
+inline constexpr const Condition* loop_kind_conditions[] = {
+    &no_dependence_is_carried, &dependence_is_known, &loop_is_no_reduction};
+inline constexpr const Condition* bind_conditions[] = {
+    &thread_axis_exists, &no_dependence_is_carried, &dependence_is_known, &loop_is_no_reduction};
+
+Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments);
+Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments);
+Planned<LoopKindPlan> plan_unroll(const Schedule& schedule, const UnrollArguments& arguments);
+Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& arguments);
+Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan);
+
+inline constexpr Primitive parallel(PrimitiveDefinition{
+    .name = "parallel",
+    .doc = "Runs the iterations of a loop on several threads.",
+    .conditions = loop_kind_conditions,
+    .plan = plan_parallel,
+    .commit = commit_loop_kind,
+});
+
+inline constexpr Primitive vectorize(PrimitiveDefinition{
+    .name = "vectorize",
+    .past = "vectorized",
+    .doc = "Runs the iterations of a loop in the lanes of vectors.",
+    .conditions = loop_kind_conditions,
+    .plan = plan_vectorize,
+    .commit = commit_loop_kind,
+});
+
+inline constexpr Primitive unroll(PrimitiveDefinition{
+    .name = "unroll",
+    .past = "unrolled",
+    .doc = "Writes out the iterations of a loop one after another.",
+    .plan = plan_unroll,
+    .commit = commit_loop_kind,
+});
+
+inline constexpr Primitive bind(PrimitiveDefinition{
+    .name = "bind",
+    .past = "bound",
+    .doc = "Runs the iterations of a loop on threads of a GPU.",
+    .conditions = bind_conditions,
+    .required = 2,
+    .plan = plan_bind,
+    .commit = commit_loop_kind,
+});
+
+}  // namespace loopsmith

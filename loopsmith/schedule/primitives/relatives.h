@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks that stand in some relation to another block.
+#pragma once
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct ChildBlocksArguments {
+  BlockOrLoop block_or_loop;
+
+  static constexpr std::tuple parameters{
+      Parameter{"block_or_loop", &ChildBlocksArguments::block_or_loop}};
+};
+
+struct RelativesArguments {
+  BlockRV block;
+
+  static constexpr std::tuple parameters{Parameter{"block", &RelativesArguments::block}};
+};
+
+struct OutputBlocksArguments {
+  BlockRV scope_block;
+
+  static constexpr std::tuple parameters{
+      Parameter{"scope_block", &OutputBlocksArguments::scope_block}};
+};
+
+struct BlocksPlan {
+  Handles<BlockRV> blocks;
+};
+
+Planned<BlocksPlan> plan_get_child_blocks(const Schedule& schedule,
+                                          const ChildBlocksArguments& arguments);
+Planned<BlocksPlan> plan_get_producers(const Schedule& schedule,
+                                       const RelativesArguments& arguments);
+Planned<BlocksPlan> plan_get_consumers(const Schedule& schedule,
+                                       const RelativesArguments& arguments);
+Planned<BlocksPlan> plan_get_output_blocks(const Schedule& schedule,
+                                           const OutputBlocksArguments& arguments);
+Handles<BlockRV> commit_blocks(Schedule& schedule, BlocksPlan&& plan);
+
+inline constexpr Primitive get_child_blocks(PrimitiveDefinition{
+    .name = "get_child_blocks",
+    .doc = "The blocks inside a block or loop, without those inside them.",
+    .pure = true,
+    .plan = plan_get_child_blocks,
+    .commit = commit_blocks,
+});
+
+inline constexpr Primitive get_producers(PrimitiveDefinition{
+    .name = "get_producers",
+    .doc = "The blocks before a block, in its scope, that write what it reads or writes.",
+    .pure = true,
+    .plan = plan_get_producers,
+    .commit = commit_blocks,
+});
+
+inline constexpr Primitive get_consumers(PrimitiveDefinition{
+    .name = "get_consumers",
+    .doc = "The blocks after a block, in its scope, that read or write what it writes.",
+    .pure = true,
+    .plan = plan_get_consumers,
+    .commit = commit_blocks,
+});
+
+inline constexpr Primitive get_output_blocks(PrimitiveDefinition{
+    .name = "get_output_blocks",
+    .doc = "The blocks of a scope that write what the scope does not allocate.",
+    .pure = true,
+    .plan = plan_get_output_blocks,
+    .commit = commit_blocks,
+});
+
+}  // namespace loopsmith

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/reorder.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/legality.h"
+
+namespace loopsmith {
+namespace {
+
+std::size_t depth_of(const Schedule& schedule, NodeId node) {
+  std::size_t depth = 0;
+  for (; node != no_node; node = schedule.at(node).parent) ++depth;
+  return depth;
+}
+
+bool uses(const For& loop, const Ptr<Var>& var) {
+  const auto in = [&](const Expr& bound) {
+    return !bound.is<IntImm>() && uses_variable(bound, var);
+  };
+  return in(loop.min) || in(loop.extent) || in(loop.step);
+}
+
+}  // namespace
+
+Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArguments& arguments) {
+  const auto& loops = arguments.loops;
+  if (loops.size() < 2) return ReorderPlan{};
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (loops[i].index == loops[k].index)
+        return Refusal{&loops_are_different, {Argument(loops[i])}};
+    }
+  }
+  // The innermost loop, and what is around it up to the outermost.
+  LoopRV top = loops[0], bottom = loops[0];
+  std::size_t top_depth = SIZE_MAX, bottom_depth = 0;
+  for (const LoopRV loop : loops) {
+    const std::size_t depth = depth_of(schedule, schedule.node(loop));
+    if (depth < top_depth) top_depth = depth, top = loop;
+    if (depth > bottom_depth) bottom_depth = depth, bottom = loop;
+  }
+  ReorderPlan plan;
+  std::size_t found = 0;
+  const NodeId last = schedule.node(top);
+  for (NodeId node = schedule.node(bottom);; node = schedule.at(node).parent) {
+    if (node == no_node || schedule.as<BlockRealize>(node)) break;
+    if (schedule.as<For>(node)) {
+      const LoopRV loop = schedule.loop_at(node);
+      plan.band.push_back(loop);
+      found += std::ranges::any_of(loops, [&](LoopRV l) { return l.index == loop.index; });
+    }
+    if (node == last) break;
+  }
+  std::ranges::reverse(plan.band);
+  if (found < loops.size()) {
+    const auto is_missing = [&](LoopRV loop) {
+      return std::ranges::none_of(plan.band, [&](LoopRV l) { return l.index == loop.index; });
+    };
+    const LoopRV missing = *std::ranges::find_if(loops, is_missing);
+    return Refusal{&loops_are_in_a_chain, {Argument(missing), Argument(bottom)}};
+  }
+  for (std::size_t i = 0; i + 1 < plan.band.size(); ++i) {
+    if (schedule.at(schedule.node(plan.band[i + 1])).parent != schedule.node(plan.band[i])) {
+      return Refusal{&nest_is_perfect, {Argument(plan.band[i])}};
+    }
+  }
+  // Those that are named take each other's places.
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < plan.band.size(); ++i) {
+    const auto place = [&](LoopRV loop) {
+      return static_cast<std::size_t>(std::ranges::find(plan.band, loop.index, &LoopRV::index) -
+                                      plan.band.begin());
+    };
+    const bool is_named =
+        std::ranges::any_of(loops, [&](LoopRV loop) { return loop.index == plan.band[i].index; });
+    plan.order.push_back(is_named ? place(loops[next++]) : i);
+  }
+  for (std::size_t i = 0; i < plan.order.size(); ++i) {
+    const LoopRV outer = plan.band[plan.order[i]];
+    for (std::size_t k = i + 1; k < plan.order.size(); ++k) {
+      const LoopRV inner = plan.band[plan.order[k]];
+      if (uses(schedule.get(outer), schedule.get(inner).loop_var)) {
+        return Refusal{&outer_bounds_are_outer, {Argument(outer), Argument(inner)}};
+      }
+    }
+  }
+  OrderAnswer verdict = may_reorder(schedule, plan.band, plan.order);
+  if (verdict.kind == OrderAnswer::Kind::violated) {
+    return Refusal{&order_is_kept, {Argument(loops[0])}, std::move(verdict.witness)};
+  }
+  if (verdict.kind == OrderAnswer::Kind::unknown && !arguments.assume_independent) {
+    return Refusal{&order_is_known_to_be_kept, {to_argument(loops), Argument(verdict.why)}};
+  }
+  return plan;
+}
+
+Nothing commit_reorder(Schedule& schedule, ReorderPlan&& plan) {
+  if (plan.band.empty()) return {};
+  std::vector<For> loops;
+  loops.reserve(plan.band.size());
+  for (const std::size_t place : plan.order) {
+    For copy = schedule.get(plan.band[place]);
+    copy.span = schedule.span_from(copy.span);
+    copy.body = nullptr;
+    loops.push_back(std::move(copy));
+  }
+  schedule.replace_loops(plan.band.front(), plan.band.back(), std::move(loops));
+  return {};
+}
+
+}  // namespace loopsmith

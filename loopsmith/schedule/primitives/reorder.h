@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct ReorderArguments {
+  std::vector<LoopRV> loops;
+  bool assume_independent = false;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loops", &ReorderArguments::loops, "In their new order."},
+      Parameter{"assume_independent", &ReorderArguments::assume_independent,
+                "Takes an unknown dependence for none. A known one still refuses."}};
+};
+
+struct ReorderPlan {
+  std::vector<LoopRV> band;        ///< All loops from the outermost that moves to the innermost.
+  std::vector<std::size_t> order;  ///< Which of them comes where.
+};
+
+inline constexpr Condition loops_are_different{
+    "loops_are_different", "loop {} appears in the input array for multiple times",
+    "name each loop once"};
+inline constexpr Condition loops_are_in_a_chain{
+    "loops_are_in_a_chain", "the loops are not in a chain: loop {} is not around loop {}",
+    "give loops of one nest"};
+inline constexpr Condition nest_is_perfect{
+    "nest_is_perfect", "loop {} holds more than the next loop",
+    "move what else is in the loop elsewhere, or reorder only the loops below it"};
+inline constexpr Condition outer_bounds_are_outer{
+    "outer_bounds_are_outer", "the bounds of loop {} depend on loop {}, which would be inside it",
+    "keep these two in their order"};
+inline constexpr Condition order_is_kept{"order_is_kept",
+                                         "loop {} would run before what it depends on",
+                                         "keep the order of the loops that carry dependences"};
+inline constexpr Condition order_is_known_to_be_kept{
+    "order_is_known_to_be_kept",
+    "whether the new order of loops {} keeps dependences is unknown, as {}",
+    "if you know that it does, pass assume_independent=True"};
+inline constexpr const Condition* reorder_conditions[] = {
+    &loops_are_different,    &loops_are_in_a_chain, &nest_is_perfect,
+    &outer_bounds_are_outer, &order_is_kept,        &order_is_known_to_be_kept};
+
+Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArguments& arguments);
+
+/// for i in n:               for j in m:
+///   for j in m:       =>      for i in n:
+///     body(i, j)                body(i, j)
+Nothing commit_reorder(Schedule& schedule, ReorderPlan&& plan);
+
+inline constexpr Primitive reorder(PrimitiveDefinition{
+    .name = "reorder",
+    .doc = "Changes the order of nested loops.",
+    .conditions = reorder_conditions,
+    .plan = plan_reorder,
+    .commit = commit_reorder,
+});
+
+}  // namespace loopsmith

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct SplitArguments {
+  LoopRV loop;
+  std::vector<Factor> factors;
+  std::optional<std::vector<std::string>> names = {};
+  bool preserve_unit_iters = true;
+  bool disable_predication = false;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &SplitArguments::loop},
+      Parameter{"factors", &SplitArguments::factors,
+                "The extents, outermost first; at most one is to be inferred: None, or -1."},
+      Parameter{"names", &SplitArguments::names, "Of the new loops."},
+      Parameter{"preserve_unit_iters", &SplitArguments::preserve_unit_iters,
+                "Whether loops of extent 1 stay in the bindings of blocks."},
+      Parameter{"disable_predication", &SplitArguments::disable_predication,
+                "Leaves out the guard; what runs beyond the old extent is then your affair."}};
+};
+
+struct SplitPlan {
+  LoopRV loop;
+  std::vector<Expr> factors;
+  std::vector<std::string> names;
+  bool is_guarded;
+  bool drops_units;
+};
+
+inline constexpr Condition factor_is_positive{
+    "factor_is_positive", "factor {} of loop {} is {}, not positive", "pass 1 or more"};
+inline constexpr Condition one_factor_is_inferred{
+    "one_factor_is_inferred", "loop {}: only one factor can be specified as -1 or None",
+    "give the others"};
+inline constexpr Condition factors_cover_the_loop{
+    "factors_cover_the_loop", "the product of factors is {}, less than the extent {} of loop {}",
+    "leave one factor to be inferred: None"};
+inline constexpr Condition names_fit_factors{
+    "names_fit_factors", "{} names are given for {} factors", "give one name for each factor"};
+inline constexpr const Condition* split_conditions[] = {
+    &loop_is_plain,          &factor_is_positive, &one_factor_is_inferred,
+    &factors_cover_the_loop, &names_fit_factors,  &loop_runs_to_its_end};
+
+Planned<SplitPlan> plan_split(const Schedule& schedule, const SplitArguments& arguments);
+
+/// for i in n:              for i_0 in ceil(n / 4):
+///   body(i)         =>       for i_1 in 4:
+///                              if i_0 * 4 + i_1 < n:  body(i_0 * 4 + i_1)
+///
+/// The guard goes into the `where` of the blocks inside, and is left out where it always holds. A
+/// loop that starts elsewhere or has a step counts its iterations.
+Handles<LoopRV> commit_split(Schedule& schedule, SplitPlan&& plan);
+
+inline constexpr Primitive split(PrimitiveDefinition{
+    .name = "split",
+    .doc = "Splits a loop into nested loops.",
+    .conditions = split_conditions,
+    .required = 2,
+    .plan = plan_split,
+    .commit = commit_split,
+});
+
+}  // namespace loopsmith

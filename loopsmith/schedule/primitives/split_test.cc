@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/split.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+TEST(split, puts_a_guard_where_the_factor_does_not_divide) {
+  const auto func = two_stages();
+  Schedule sch(func);
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  const auto [outer, inner] = split(sch, loops[1], {infer, 24}).take<2>();
+  EXPECT_EQ(sch.name(outer), "j_0");
+  EXPECT_EQ(body_of(sch), R"(    B = T.alloc_buffer((96, 64))
+    for i, j in T.grid(96, 64):
+        with T.block("B"):
+            v_i, v_j = T.axis.remap("SS", [i, j])
+            T.reads(A[v_i, v_j])
+            T.writes(B[v_i, v_j])
+            B[v_i, v_j] = A[v_i, v_j] + T.float32(1)
+    for i, j_0, j_1 in T.grid(96, 3, 24):
+        with T.block("C"):
+            v_i = T.axis.spatial(96, i)
+            v_j = T.axis.spatial(64, j_0 * 24 + j_1)
+            T.where(j_0 * 24 + j_1 < 64)
+            T.reads(B[v_i, v_j])
+            T.writes(C[v_i, v_j])
+            C[v_i, v_j] = B[v_i, v_j] * T.float32(2)
+)");
+  expect_replays(sch, func);
+}
+
+TEST(split, leaves_the_guard_out_where_factors_divide) {
+  Schedule sch(two_stages());
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  split(sch, loops[0], {2, infer, 8});
+  const std::string text = body_of(sch);
+  EXPECT_NE(text.find("for i_0, i_1, i_2, j in T.grid(2, 6, 8, 64)"), std::string::npos) << text;
+  EXPECT_NE(text.find("v_i = T.axis.spatial(96, i_0 * 48 + i_1 * 8 + i_2)"), std::string::npos);
+  EXPECT_EQ(text.find("T.where"), std::string::npos);
+}
+
+TEST(split, gives_the_names_that_are_asked_for_and_unique_ones_otherwise) {
+  Schedule sch(two_stages());
+  const auto first = get_loops(sch, get_block(sch, "B"));
+  const auto second = get_loops(sch, get_block(sch, "C"));
+  const auto named = split(sch, first[0], {infer, 8}, std::vector<std::string>{"io", "ii"});
+  EXPECT_EQ(sch.name(named[0]), "io");
+  EXPECT_EQ(sch.name(split(sch, first[1], {infer, 8})[0]), "j_0");
+  EXPECT_EQ(sch.name(split(sch, second[1], {infer, 8})[0]), "j_0_1");
+  EXPECT_EQ(get_loop(sch, "io"), named[0]);
+}
+
+TEST(split, counts_the_iterations_of_a_loop_with_start_and_step) {
+  const auto i = var("i");
+  const auto a = decl_buffer({100}, f32, "A");
+  For loop{
+      .loop_var = i, .min = 1, .extent = 10, .step = 3, .body = store(a, float_imm(f32, 1), {i})};
+  const auto func = make(PrimFunc{
+      .params = {pointer_var("a", f32)}, .buffer_map = {a}, .body = make(std::move(loop))});
+  Schedule sch(func);
+  split(sch, get_loop(sch, "i"), {infer, 4});
+  EXPECT_NE(body_of(sch).find(R"(    for i_0, i_1 in T.grid(3, 4):
+        if i_0 * 4 + i_1 < 10:
+            A[i_0 * 12 + i_1 * 3 + 1] = T.float32(1)
+)"),
+            std::string::npos)
+      << body_of(sch);
+}
+
+TEST(split, refuses_factors_that_do_not_fit) {
+  Schedule sch(two_stages());
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  const LoopRV i = loops[0];
+  EXPECT_EQ(error_of([&] { split(sch, i, {infer, 0}); }),
+            "factor_is_positive: split: factor 1 of loop i is 0, not positive");
+  EXPECT_EQ(
+      error_of([&] { split(sch, i, {infer, -1}); }),
+      "one_factor_is_inferred: split: loop i: only one factor can be specified as -1 or None");
+  EXPECT_EQ(
+      error_of([&] { split(sch, i, {4, 8}); }),
+      "factors_cover_the_loop: split: the product of factors is 32, less than the extent 96 of "
+      "loop i");
+  EXPECT_EQ(error_of([&] { split(sch, i, {infer, 8}, std::vector<std::string>{"io"}); }),
+            "names_fit_factors: split: 1 names are given for 2 factors");
+  annotate(sch, i, "note", 1);
+  EXPECT_EQ(error_of([&] { split(sch, i, {infer, 8}); }),
+            "loop_is_plain: split: loop i has annotations or is bound to a thread");
+  EXPECT_EQ(sch.steps().size(), 3u);
+}
+
+TEST(split, leaves_a_tombstone) {
+  Schedule sch(two_stages());
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  split(sch, loops[0], {infer, 8}, std::vector<std::string>{"io", "ii"});
+  EXPECT_EQ(error_of([&] { split(sch, loops[0], {infer, 4}); }),
+            "loop_is_alive: split: loop i was split at step 3 into io, ii");
+}
+
+}  // namespace
+}  // namespace loopsmith

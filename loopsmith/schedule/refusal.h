@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a primitive cannot be applied: data, of which text is made when somebody asks.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "loopsmith/schedule/argument.h"
+#include "loopsmith/support/error.h"
+
+namespace loopsmith {
+
+/// What a primitive demands. Each {} in `problem` stands for a subject of the refusal.
+struct Condition {
+  std::string_view id;
+  std::string_view problem;
+  std::string_view hint;
+};
+
+/// Two iterations that touch one element.
+struct Witness {
+  struct Iteration {
+    std::vector<std::pair<std::string, std::int64_t>> loops;  ///< Their values, by name.
+    bool writes = false;
+  };
+  Iteration first;
+  Iteration second;
+  std::string buffer;
+  std::vector<std::int64_t> element;
+
+  /// `iteration i=3 writes B[4], iteration i=4 reads it`
+  std::string text() const;
+};
+
+/// A refused primitive: the condition that does not hold, and what it speaks of.
+struct Refusal {
+  const Condition* condition = nullptr;
+  std::vector<Argument> subjects = {};
+  std::optional<Witness> witness = {};
+  std::vector<std::string> fixes = {};  ///< Calls that were tried on a copy and passed.
+};
+
+/// A plan, or why there is none.
+template <class Plan>
+using Planned = std::variant<Plan, Refusal>;
+
+/// A refusal that is shown: what a primitive throws.
+class ScheduleError : public UserError {
+ public:
+  ScheduleError(const Schedule& schedule, std::string_view primitive, Refusal refusal);
+
+  const std::string& primitive() const { return primitive_; }
+  const Refusal& refusal() const { return refusal_; }
+  /// The subjects as text, in their order.
+  const std::vector<std::string>& subjects() const { return subjects_; }
+  /// The program with the loops and blocks at fault underlined; empty when there are none.
+  const std::string& picture() const { return picture_; }
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string primitive_;
+  Refusal refusal_;
+  std::vector<std::string> subjects_;
+  std::string picture_;
+  std::string text_;
+};
+
+/// The problem of a refusal, its subjects by name.
+std::string explain(const Schedule& schedule, const Refusal& refusal);
+
+}  // namespace loopsmith

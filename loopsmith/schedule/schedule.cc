@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/schedule.h"
+
+#include <algorithm>
+#include <atomic>
+#include <random>
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/ir/well_formed.h"
+#include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/primitives/get_block.h"
+#include "loopsmith/schedule/primitives/get_loop.h"
+
+namespace loopsmith {
+
+const Condition handle_is_of_this_schedule{
+    "handle_is_of_this_schedule", "the {} is of another schedule",
+    "look it up in this one; a copy knows what its original knew when it was copied"};
+const Condition step_is_not_undone{"step_is_not_undone", "the step that made the {} was undone",
+                                   "look it up again"};
+const Condition loop_is_alive{"loop_is_alive", "loop {} was {} at step {}{}",
+                              "use what it became, or look loops up with get_loops"};
+const Condition block_is_alive{"block_is_alive", "block {} was {} at step {}{}",
+                               "use what it became, or look it up with get_block"};
+
+namespace {
+
+std::uint32_t new_schedule_id() {
+  static std::atomic<std::uint32_t> last{0};
+  return ++last;
+}
+
+Ptr<IRModule> module_of(const Ptr<PrimFunc>& func) {
+  require(func.defined(), ErrorKind::schedule, "function_is_given", hint("pass a PrimFunc"), {},
+          "Schedule: there is no function");
+  GlobalVar name;
+  name.name_hint = func->name();
+  return make(IRModule{.names = {make(std::move(name))}, .functions = {func}});
+}
+
+constexpr std::int64_t modulus = 2147483647;
+
+}  // namespace
+
+Schedule::Schedule(Ptr<PrimFunc> func, std::int64_t seed) : Schedule(module_of(func), seed) {}
+
+Schedule::Schedule(const Ptr<IRModule>& module, std::int64_t seed)
+    : id_(new_schedule_id()), original_(module) {
+  require(module.defined(), ErrorKind::schedule, "function_is_given", hint("pass an IRModule"), {},
+          "Schedule: there is no module");
+  require(seed == -1 || (seed >= 1 && seed <= modulus), ErrorKind::schedule, "seed_is_in_range",
+          hint("pass a number from 1 to 2147483647, or None"), {},
+          "Schedule: the seed is {}, not within 1 and {}", seed, modulus);
+  for (const Ptr<PrimFunc>& func : module->functions) verify_well_formed(func);
+  this->seed(seed == -1 ? std::random_device()() : seed);
+  load();
+}
+
+/// Reads the original program, as if nothing had been done.
+void Schedule::load() {
+  functions_.clear();
+  nodes_.clear();
+  free_nodes_ = no_node;
+  entities_.clear();
+  holes_.clear();
+  steps_.clear();
+  functions_.resize(original_->functions.size());
+  for (std::uint32_t i = 0; i < functions_.size(); ++i) {
+    Function& function = functions_[i];
+    function.global = original_->names[i];
+    function.name = function.global->name_hint;
+    function.func = original_->functions[i];
+    function.root = new_node(*function.func.get(), no_node, i);
+    const NodeId body = index(function.func->body, function.root, 0, nullptr);
+    if (body != no_node) link(body);
+  }
+}
+
+Schedule Schedule::copy() {
+  Schedule made(*this);
+  made.id_ = new_schedule_id();
+  made.ancestors_.push_back({id_, static_cast<std::uint32_t>(entities_.size()),
+                             static_cast<std::uint32_t>(holes_.size())});
+  made.seed(fork_seed());
+  return made;
+}
+
+void Schedule::undo(std::size_t steps) {
+  require(steps <= steps_.size(), ErrorKind::schedule, "steps_were_done",
+          hint("see the trace for how many there are"), {},
+          "undo: {} steps are to be undone, {} were done", steps, steps_.size());
+  std::vector<Step> kept(steps_.begin(), steps_.end() - static_cast<std::ptrdiff_t>(steps));
+  const auto random = random_;
+  load();
+  Trace(std::move(kept)).apply_to(*this);
+  random_ = random;
+  const auto entities = static_cast<std::uint32_t>(entities_.size());
+  const auto holes = static_cast<std::uint32_t>(holes_.size());
+  ancestors_.push_back({id_, entities, holes});
+  for (Ancestor& known : ancestors_) {
+    known.entities = std::min(known.entities, entities);
+    known.holes = std::min(known.holes, holes);
+  }
+  id_ = new_schedule_id();
+}
+
+// ---- The program ----
+
+Ptr<IRModule> Schedule::mod() const {
+  IRModule module = *original_;
+  for (std::size_t i = 0; i < functions_.size(); ++i) module.functions[i] = functions_[i].func;
+  return make(std::move(module));
+}
+
+Ptr<PrimFunc> Schedule::func() const {
+  const auto function = function_named();
+  require(function.has_value(), ErrorKind::schedule, "function_is_known",
+          hint("say which one with work_on"), {}, "func: the module has {} functions, none is main",
+          functions_.size());
+  return functions_[*function].func;
+}
+
+std::optional<std::uint32_t> Schedule::function_named(std::optional<std::string_view> name) const {
+  if (!name) {
+    if (working_on_) return working_on_;
+    if (functions_.size() == 1) return 0;
+    name = "main";
+  }
+  for (std::uint32_t i = 0; i < functions_.size(); ++i) {
+    if (functions_[i].name == *name) return i;
+  }
+  return {};
+}
+
+const std::string& Schedule::function_name(std::uint32_t function) const {
+  return functions_[function].name;
+}
+
+void Schedule::work_on(std::string_view function) {
+  const auto found = function_named(function);
+  require(found.has_value(), ErrorKind::schedule, "function_exists",
+          hint("the functions of the module are its names"), {},
+          "work_on: the module has no function {}", function);
+  working_on_ = found;
+}
+
+// ---- Handles ----
+
+Refusal Schedule::ended(std::uint32_t entity, const Condition& condition) const {
+  const Entity& old = entities_[entity];
+  std::string became;
+  for (std::uint32_t i = old.successors; i < old.successors_end; ++i) {
+    if (entities_[i].is_loop != old.is_loop) continue;
+    became += became.empty() ? " into " : ", ";
+    became += old.is_loop ? std::string_view(entities_[i].var->name) : entities_[i].block_name;
+  }
+  const std::string name = old.is_loop ? old.var->name : old.block_name;
+  return {&condition,
+          {Argument(name), Argument(steps_[old.ended_at - 1].primitive->past),
+           Argument(std::int64_t{old.ended_at}), Argument(became)}};
+}
+
+std::optional<Refusal> Schedule::refuse_foreign(std::uint32_t schedule, std::uint32_t index,
+                                                std::uint32_t count, bool is_hole) const {
+  if (schedule == id_ && index < count) return {};
+  for (const Ancestor& ancestor : ancestors_) {
+    if (ancestor.id != schedule) continue;
+    if (index < (is_hole ? ancestor.holes : ancestor.entities)) return {};
+    return Refusal{&step_is_not_undone, {Argument(is_hole ? "number" : "loop or block")}};
+  }
+  return Refusal{&handle_is_of_this_schedule, {Argument(is_hole ? "number" : "loop or block")}};
+}
+
+std::optional<Refusal> Schedule::refuse(LoopRV loop) const {
+  const auto count = static_cast<std::uint32_t>(entities_.size());
+  if (loop.schedule != id_) {
+    if (auto foreign = refuse_foreign(loop.schedule, loop.index, count, false)) return foreign;
+  }
+  if (entities_[loop.index].ended_at) return ended(loop.index, loop_is_alive);
+  return {};
+}
+
+std::optional<Refusal> Schedule::refuse(BlockRV block) const {
+  const auto count = static_cast<std::uint32_t>(entities_.size());
+  if (block.schedule != id_) {
+    if (auto foreign = refuse_foreign(block.schedule, block.index, count, false)) return foreign;
+  }
+  if (entities_[block.index].ended_at) return ended(block.index, block_is_alive);
+  return {};
+}
+
+std::optional<Refusal> Schedule::refuse(ExprRV hole) const {
+  return refuse_foreign(hole.schedule, hole.index, static_cast<std::uint32_t>(holes_.size()), true);
+}
+
+const For& Schedule::get(LoopRV loop) const {
+  return static_cast<const For&>(*nodes_[entities_[loop.index].node].object);
+}
+
+const BlockRealize& Schedule::realize(BlockRV block) const {
+  return static_cast<const BlockRealize&>(*nodes_[entities_[block.index].node].object);
+}
+
+std::optional<std::int64_t> Schedule::get(const Factor& factor) const {
+  if (const auto* number = std::get_if<std::int64_t>(&factor.value)) return *number;
+  if (const auto* hole = std::get_if<ExprRV>(&factor.value)) return get(*hole);
+  return {};
+}
+
+Handles<BlockRV> Schedule::blocks_named(std::uint32_t function, std::string_view name) const {
+  Handles<BlockRV> found;
+  const Names& names = functions_[function].blocks;
+  if (const auto place = names.find(name); place != names.end()) {
+    for (std::uint32_t i = place->second.first; i != no_node; i = entities_[i].next_of_name) {
+      found.push_back({id_, i});
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+Handles<LoopRV> Schedule::loops_named(std::uint32_t function, std::string_view name) const {
+  Handles<LoopRV> found;
+  const Names& names = functions_[function].loops;
+  if (const auto place = names.find(name); place != names.end()) {
+    for (std::uint32_t i = place->second.first; i != no_node; i = entities_[i].next_of_name) {
+      found.push_back({id_, i});
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+// ---- Names ----
+
+void Schedule::add_name(Names& names, std::uint32_t entity, std::string_view name) {
+  auto place = names.find(name);
+  if (place == names.end()) place = names.emplace(std::string(name), Name{}).first;
+  Entity& added = entities_[entity];
+  added.next_of_name = std::exchange(place->second.first, entity);
+  added.previous_of_name = no_node;
+  if (added.next_of_name != no_node) entities_[added.next_of_name].previous_of_name = entity;
+}
+
+void Schedule::remove_name(std::uint32_t entity) {
+  const Entity& removed = entities_[entity];
+  if (removed.next_of_name != no_node) {
+    entities_[removed.next_of_name].previous_of_name = removed.previous_of_name;
+  }
+  if (removed.previous_of_name != no_node) {
+    entities_[removed.previous_of_name].next_of_name = removed.next_of_name;
+    return;
+  }
+  Function& function = functions_[removed.function];
+  Names& names = removed.is_loop ? function.loops : function.blocks;
+  const std::string_view name = removed.is_loop ? removed.var->name : removed.block_name;
+  names.find(name)->second.first = removed.next_of_name;
+}
+
+std::string Schedule::fresh(Names& names, std::string_view name) const {
+  const auto place = names.find(name);
+  if (place == names.end() || place->second.first == no_node) return std::string(name);
+  for (;;) {
+    std::string tried = fmt::format("{}_{}", name, place->second.next_suffix++);
+    const auto other = names.find(tried);
+    if (other == names.end() || other->second.first == no_node) return tried;
+  }
+}
+
+std::string Schedule::fresh_loop_name(std::uint32_t function, std::string_view name) {
+  return fresh(functions_[function].loops, name);
+}
+
+std::string Schedule::fresh_block_name(std::uint32_t function, std::string_view name) {
+  return fresh(functions_[function].blocks, name);
+}
+
+void Schedule::load_buffer_names(Function& function) {
+  if (std::exchange(function.has_buffer_names, true)) return;
+  const auto add = [&](const Ptr<Buffer>& buffer) {
+    if (buffer) function.buffers[buffer->name].first = 0;
+  };
+  for (const auto& buffer : function.func->buffer_map) add(buffer);
+  pre_order_visit(function.func->body, [&](const Ref& ref) {
+    if (const auto* block = ref.as<Block>()) {
+      for (const auto& buffer : block->alloc_buffers) add(buffer);
+      for (const auto& match : block->match_buffers) add(match->buffer);
+    }
+    return Stmt::from(ref).defined();
+  });
+}
+
+std::string Schedule::fresh_buffer_name(std::uint32_t function, std::string_view name) {
+  load_buffer_names(functions_[function]);
+  Names& names = functions_[function].buffers;
+  std::string made = fresh(names, name);
+  names[made].first = 0;
+  return made;
+}
+
+ExprRV Schedule::add_hole(std::int64_t value) {
+  holes_.push_back(value);
+  return {id_, static_cast<std::uint32_t>(holes_.size() - 1)};
+}
+
+// ---- Steps ----
+
+Span Schedule::span_from(const Span& old) const {
+  Span span = old;
+  span.step = step();
+  return span;
+}
+
+void Schedule::begin_step(const PrimitiveBase& primitive, std::vector<Argument> arguments) {
+  steps_.push_back({&primitive, std::move(arguments), {}});
+}
+
+void Schedule::end_step(Argument result) {
+  steps_.back().result = std::move(result);
+}
+
+void Schedule::record_decision(Argument decision) {
+  // It is the last parameter of each primitive that has one.
+  steps_.back().arguments.back() = std::move(decision);
+}
+
+void Schedule::record_lookup(std::string_view name, const BlockOrLoop& handle) {
+  const NodeId place = node(handle);
+  const std::string& function = function_name(function_of(place));
+  if (const auto* block = std::get_if<BlockRV>(&handle)) {
+    begin_step(get_block, {Argument(name), Argument(function)});
+    end_step(*block);
+  } else {
+    begin_step(get_loop, {Argument(name), Argument(function)});
+    end_step(std::get<LoopRV>(handle));
+  }
+}
+
+// ---- Random numbers ----
+
+void Schedule::seed(std::int64_t seed) {
+  const std::int64_t normal = seed % modulus;
+  random_ = normal == 0 ? 1 : normal;
+}
+
+std::int64_t Schedule::next_random() {
+  random_ = random_ * 48271 % modulus;
+  return random_;
+}
+
+std::int64_t Schedule::fork_seed() {
+  return next_random() * 32767 % 1999999973;
+}
+
+}  // namespace loopsmith

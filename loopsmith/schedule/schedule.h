@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program while it is scheduled: its tree, the handles to it, and what has been done.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "loopsmith/ir/function.h"
+#include "loopsmith/schedule/refusal.h"
+#include "loopsmith/schedule/trace.h"
+
+namespace loopsmith {
+
+/// Handles that a primitive gives: `auto [io, ii] = split(sch, i, {infer, 4}).take<2>();`
+template <class T>
+struct Handles : std::vector<T> {
+  using std::vector<T>::vector;
+
+  template <std::size_t n>
+  std::array<T, n> take() const {
+    require(this->size() == n, "handles_are_that_many", hint("take as many as there are"),
+            "take: {} handles, {} were asked for", this->size(), n);
+    std::array<T, n> taken;
+    for (std::size_t i = 0; i < n; ++i) taken[i] = (*this)[i];
+    return taken;
+  }
+};
+
+/// The number of a statement in a schedule's tree.
+using NodeId = std::uint32_t;
+inline constexpr NodeId no_node = ~NodeId{0};
+
+/// A function, or a statement in which others stand. A BlockRealize stands for its Block, too.
+/// Statements without others inside have no node; what a block's `init` holds has none either.
+struct TreeNode {
+  const Object* object = nullptr;
+  NodeId parent = no_node;
+  NodeId first_child = no_node;  ///< In the order of their slots.
+  NodeId next = no_node;         ///< The next child of the parent.
+  std::uint32_t slot = 0;        ///< The place in the parent; of a function, its number.
+  std::uint32_t entity = no_node;
+};
+
+/// The statement in place `slot` of a node; null beyond the last.
+const Stmt* statement_in(const Object& node, std::uint32_t slot);
+
+/// Conditions that hold for each handle that is given to a primitive.
+extern const Condition handle_is_of_this_schedule;
+extern const Condition loop_is_alive;
+extern const Condition block_is_alive;
+extern const Condition step_is_not_undone;
+
+/// What is scheduled. Nodes that nobody else holds are edited where they lie, shared ones are
+/// copied first. A schedule belongs to one thread.
+class Schedule {
+ public:
+  /// Throws a UserError when the function is not well-formed. `seed` -1: a random one.
+  explicit Schedule(Ptr<PrimFunc> func, std::int64_t seed = -1);
+  explicit Schedule(const Ptr<IRModule>& module, std::int64_t seed = -1);
+  Schedule(Schedule&&) = default;
+  Schedule& operator=(Schedule&&) = default;
+
+  /// Another schedule of the same program, with the same handles so far and a seed of its own.
+  Schedule copy();
+
+  // ---- The program ----
+
+  Ptr<IRModule> mod() const;
+  /// The function that is worked on, or the only one, or `main`.
+  Ptr<PrimFunc> func() const;
+  /// Looks up blocks and loops in that function from here on.
+  void work_on(std::string_view function);
+  /// The number of the function named so; of the one worked on when it is not given.
+  std::optional<std::uint32_t> function_named(std::optional<std::string_view> name = {}) const;
+  const std::string& function_name(std::uint32_t function) const;
+
+  const Trace trace() const { return Trace(steps_); }
+  const std::vector<Step>& steps() const { return steps_; }
+  /// Takes back the last steps. Handles that they made are of no use any more.
+  void undo(std::size_t steps = 1);
+
+  // ---- What handles mean ----
+
+  std::uint32_t id() const { return id_; }
+  std::optional<Refusal> refuse(LoopRV loop) const;
+  std::optional<Refusal> refuse(BlockRV block) const;
+  std::optional<Refusal> refuse(ExprRV hole) const;
+
+  const For& get(LoopRV loop) const;
+  const Block& get(BlockRV block) const { return *realize(block).block; }
+  const BlockRealize& realize(BlockRV block) const;
+  std::int64_t get(ExprRV hole) const { return holes_[hole.index]; }
+  /// The number behind a factor; nothing for `infer`.
+  std::optional<std::int64_t> get(const Factor& factor) const;
+  std::string_view name(LoopRV loop) const { return entities_[loop.index].var->name; }
+  std::string_view name(BlockRV block) const { return entities_[block.index].block_name; }
+
+  /// The blocks and loops of that name, by number.
+  Handles<BlockRV> blocks_named(std::uint32_t function, std::string_view name) const;
+  Handles<LoopRV> loops_named(std::uint32_t function, std::string_view name) const;
+
+  // ---- The tree ----
+
+  NodeId node(LoopRV loop) const { return entities_[loop.index].node; }
+  NodeId node(BlockRV block) const { return entities_[block.index].node; }
+  NodeId node(const BlockOrLoop& subject) const;
+  const TreeNode& at(NodeId node) const { return nodes_[node]; }
+  NodeId root(std::uint32_t function) const { return functions_[function].root; }
+  template <class T>
+  const T* as(NodeId node) const {
+    const Object* object = nodes_[node].object;
+    return object->kind == kind_of<T> ? static_cast<const T*>(object) : nullptr;
+  }
+  LoopRV loop_at(NodeId node) const { return {id_, nodes_[node].entity}; }
+  BlockRV block_at(NodeId node) const { return {id_, nodes_[node].entity}; }
+  std::uint32_t function_of(NodeId node) const;
+  /// The statement of a node, as its parent holds it.
+  const Stmt& statement(NodeId node) const;
+
+  // ---- For commits: changes. They cannot fail. ----
+
+  /// A node that may be changed in place; what is inside it as statements must stay.
+  For& edit(LoopRV loop);
+  BlockRealize& edit_realize(BlockRV block);
+  Block& edit(BlockRV block);
+  PrimFunc& edit_function(std::uint32_t function);
+  Object& edit(NodeId node);
+  /// A child that may be changed, of a node that already may.
+  Object& edit_child(Object& parent, NodeId child);
+
+  /// What a block of the old statement is called in the new one, where it is not the same object.
+  using Renewed = std::unordered_map<const Block*, const Block*>;
+
+  /// Puts `by` in the place of a statement. Loops over the same variables, and blocks that are the
+  /// same, have the same first axis, or stand in `renewed` (old, new) keep their handles; others
+  /// inside end, and become the loops and blocks that are new.
+  NodeId replace(NodeId node, Stmt by, const Renewed& renewed = {});
+  /// Puts a statement before or after another; makes a sequence where there is none.
+  NodeId insert_before(NodeId node, Stmt stmt);
+  NodeId insert_after(NodeId node, Stmt stmt);
+  /// Puts a statement, of which the old body is the first inner one, in the place of a loop's body.
+  void wrap_body(LoopRV loop, const std::function<Stmt(Stmt)>& around);
+  /// Takes a statement away; what is left empty around it goes, too, up to the next block.
+  void remove(NodeId node);
+  /// Puts loops, outermost first and without bodies, in the place of those from `top` to `bottom`,
+  /// which are nested without anything between them. Loops over the same variables keep their
+  /// handles. Gives the new loops, all of them.
+  Handles<LoopRV> replace_loops(LoopRV top, LoopRV bottom, std::vector<For> loops);
+
+  /// A name like `name` that no loop (block, buffer) of the function has.
+  std::string fresh_loop_name(std::uint32_t function, std::string_view name);
+  std::string fresh_block_name(std::uint32_t function, std::string_view name);
+  std::string fresh_buffer_name(std::uint32_t function, std::string_view name);
+
+  ExprRV add_hole(std::int64_t value);
+  /// The number of the step that is being done, from 1.
+  std::uint32_t step() const { return static_cast<std::uint32_t>(steps_.size()); }
+  /// The span of a new node that comes from `old`, at this step.
+  Span span_from(const Span& old) const;
+
+  /// Keeps what `sample_*` decided in the step that is being done.
+  void record_decision(Argument decision);
+
+  // ---- For primitives as such ----
+
+  void begin_step(const PrimitiveBase& primitive, std::vector<Argument> arguments);
+  void end_step(Argument result);
+  /// Records that a block or a loop was looked up by its name.
+  void record_lookup(std::string_view name, const BlockOrLoop& handle);
+
+  // ---- Random numbers ----
+
+  /// A number in [0, 2147483647), of a linear congruential generator.
+  std::int64_t next_random();
+  void seed(std::int64_t seed);
+  std::int64_t fork_seed();
+
+  /// What was found out about a block once, and holds until its body changes.
+  enum class Known : std::uint8_t { not_yet, yes, no };
+  Known& axes_are_true(BlockRV block) const { return entities_[block.index].axes_are_true; }
+
+ private:
+  struct Entity {
+    NodeId node = no_node;  ///< None: it ended.
+    std::uint32_t function = 0;
+    std::uint32_t next_of_name = no_node;
+    std::uint32_t previous_of_name = no_node;
+    std::uint32_t ended_at = 0;  ///< The step that consumed it; 0 while it lives.
+    std::uint32_t successors = 0;
+    std::uint32_t successors_end = 0;
+    bool is_loop = false;
+    mutable Known axes_are_true = Known::not_yet;
+    Ptr<Var> var;            ///< Of a loop.
+    std::string block_name;  ///< Of a block.
+  };
+  struct Name {
+    std::uint32_t first = no_node;
+    std::uint32_t next_suffix = 1;
+  };
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  using Names = std::unordered_map<std::string, Name, NameHash, std::equal_to<>>;
+  struct Function {
+    std::string name;
+    Ptr<GlobalVar> global;
+    Ptr<PrimFunc> func;
+    NodeId root = no_node;
+    Names loops;
+    Names blocks;
+    Names buffers;
+    bool has_buffer_names = false;
+  };
+  struct Ancestor {
+    std::uint32_t id;
+    std::uint32_t entities;
+    std::uint32_t holes;
+  };
+  /// Entities of a subtree that is being replaced, by what identifies them.
+  using Detached = std::unordered_map<const Object*, std::uint32_t>;
+
+  Schedule(const Schedule&) = default;
+  Schedule& operator=(const Schedule&) = default;
+
+  void load();
+  void load_buffer_names(Function& function);
+  NodeId index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Detached* known);
+  NodeId new_node(const Object& object, NodeId parent, std::uint32_t slot);
+  void link(NodeId node);
+  void unlink(NodeId node);
+  void enter(NodeId node, Detached* known);
+  std::uint32_t new_entity(NodeId node);
+  void detach(NodeId node, Detached& into);
+  void end_detached(const Detached& detached, std::uint32_t first_new);
+  void end(std::uint32_t entity, std::uint32_t first_new, std::uint32_t end_new);
+  void add_name(Names& names, std::uint32_t entity, std::string_view name);
+  void remove_name(std::uint32_t entity);
+  std::string fresh(Names& names, std::string_view name) const;
+  Stmt& place_of(NodeId node);
+  NodeId insert(NodeId node, Stmt stmt, std::uint32_t offset);
+  Refusal ended(std::uint32_t entity, const Condition& condition) const;
+  std::optional<Refusal> refuse_foreign(std::uint32_t schedule, std::uint32_t index,
+                                        std::uint32_t count, bool is_hole) const;
+
+  std::uint32_t id_ = 0;
+  std::vector<Ancestor> ancestors_;
+  Ptr<IRModule> original_;
+  std::vector<Function> functions_;
+  std::optional<std::uint32_t> working_on_;
+  std::vector<TreeNode> nodes_;
+  NodeId free_nodes_ = no_node;
+  std::vector<Entity> entities_;
+  std::vector<std::int64_t> holes_;
+  std::vector<Step> steps_;
+  std::int64_t random_ = 1;
+};
+
+}  // namespace loopsmith

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+TEST(schedule, leaves_the_function_that_it_was_made_of_alone) {
+  const auto func = matmul();
+  const auto before = structural_hash(func);
+  Schedule sch(func);
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  split(sch, loops[0], {infer, 8});
+  EXPECT_EQ(structural_hash(func), before);
+  const auto snapshot = sch.func();
+  const auto then = structural_hash(snapshot);
+  split(sch, loops[1], {infer, 8});
+  EXPECT_EQ(structural_hash(snapshot), then);
+  EXPECT_NE(structural_hash(sch.func()), then);
+}
+
+TEST(schedule, copies_know_older_handles_and_not_each_other) {
+  Schedule sch(matmul());
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  Schedule a = sch.copy();
+  Schedule b = sch.copy();
+  const auto in_a = split(a, loops[0], {infer, 8});
+  split(b, loops[0], {infer, 4});
+  EXPECT_EQ(error_of([&] { split(b, in_a[0], {infer, 2}); }),
+            "handle_is_of_this_schedule: split: the loop or block is of another schedule");
+  EXPECT_EQ(error_of([&] { split(sch, loops[0], {infer, 2}); }), "");
+}
+
+TEST(schedule, undoes_steps) {
+  const auto func = matmul();
+  Schedule sch(func);
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  const auto parts = split(sch, loops[0], {infer, 8});
+  sch.undo();
+  EXPECT_TRUE(structural_equal(sch.func(), func));
+  EXPECT_EQ(error_of([&] { unroll(sch, parts[0]); }),
+            "step_is_not_undone: unroll: the step that made the loop or block was undone");
+  split(sch, loops[0], {infer, 4});
+  EXPECT_EQ(error_of([&] { sch.undo(9); }),
+            "steps_were_done: undo: 9 steps are to be undone, 3 were done");
+}
+
+TEST(schedule, prints_its_trace_as_python) {
+  const auto func = matmul();
+  Schedule sch(func);
+  const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
+  const auto [io, ii] = split(sch, i, {infer, 8}).take<2>();
+  reorder(sch, {io, j, ii, k});
+  parallel(sch, io);
+  annotate(sch, k, "pragma_unroll_explicit", 1);
+  EXPECT_EQ(sch.trace().text(), R"(# from loopsmith import tir
+def apply_trace(sch: tir.Schedule) -> None:
+  b0 = sch.get_block(name="C")
+  l1, l2, l3 = sch.get_loops(block=b0)
+  l4, l5 = sch.split(loop=l1, factors=[None, 8], preserve_unit_iters=True, disable_predication=False)
+  sch.reorder(loops=[l4, l2, l5, l3], assume_independent=False)
+  sch.parallel(loop=l4, assume_independent=False)
+  sch.annotate(block_or_loop=l3, ann_key="pragma_unroll_explicit", ann_val=1)
+)");
+  expect_replays(sch, func);
+}
+
+}  // namespace
+}  // namespace loopsmith

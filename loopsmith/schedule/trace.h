@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loopsmith/schedule/argument.h"
+
+namespace loopsmith {
+
+class PrimitiveBase;
+
+/// One applied primitive: its arguments in the order of its parameters, and what it gave. Handles
+/// in it are numbers of the schedule that recorded it.
+struct Step {
+  const PrimitiveBase* primitive = nullptr;
+  std::vector<Argument> arguments;
+  Argument result;
+};
+
+/// The steps of a schedule: a program that makes the same schedule again, here or of another
+/// function of the same structure.
+class Trace {
+ public:
+  Trace() = default;
+  explicit Trace(std::vector<Step> steps) : steps_(std::move(steps)) {}
+
+  const std::vector<Step>& steps() const { return steps_; }
+
+  /// The lines `i, j = sch.get_loops(block=b0)`, without what surrounds them.
+  std::vector<std::string> as_python(bool remove_postproc = false) const;
+  /// A function `apply_trace(sch)` in Python.
+  std::string text() const;
+  /// `[[[kind, inputs, attrs, outputs], ...], [[step, decision], ...]]`
+  std::string as_json(bool remove_postproc = false) const;
+  /// Does every step again. Throws what the primitives throw; `decide` may give another decision
+  /// for a step that has one.
+  void apply_to(Schedule& schedule, bool remove_postproc = false,
+                const std::function<std::optional<Argument>(std::size_t step)>& decide = {}) const;
+  static void apply_json(std::string_view json, Schedule& schedule);
+
+  /// The decision of a step; nothing when it has none.
+  std::optional<Argument> decision(std::size_t step) const;
+  Trace with_decision(std::size_t step, Argument decision, bool remove_postproc) const;
+  /// Without pure steps whose results nobody uses.
+  Trace simplified(bool remove_postproc) const;
+
+ private:
+  std::size_t size(bool remove_postproc) const;
+
+  std::vector<Step> steps_;
+};
+
+}  // namespace loopsmith

@@ -11,7 +11,7 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &get_block, &get_loops, &get_loop, &get_child_blocks, &get_producers, &get_consumers,
       &get_output_blocks,
       // Loops.
-      &split, &fuse, &reorder, &parallel, &vectorize, &unroll, &bind,
+      &split, &fuse, &reorder, &add_unit_loop, &parallel, &vectorize, &unroll, &bind,
       // Blocks.
       &annotate, &unannotate};
   return all;

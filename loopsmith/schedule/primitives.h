@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "loopsmith/schedule/primitives/add_unit_loop.h"
 #include "loopsmith/schedule/primitives/annotate.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/get_block.h"

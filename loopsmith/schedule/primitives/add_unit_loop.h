@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct AddUnitLoopArguments {
+  BlockOrLoop block_or_loop;
+
+  static constexpr std::tuple parameters{
+      Parameter{"block_or_loop", &AddUnitLoopArguments::block_or_loop}};
+};
+
+struct AddUnitLoopPlan {
+  BlockOrLoop subject;
+};
+
+inline constexpr Condition block_is_no_root{
+    "block_is_no_root", "block {} is the root of its function", "name a block inside it"};
+inline constexpr const Condition* add_unit_loop_conditions[] = {&block_is_no_root};
+
+Planned<AddUnitLoopPlan> plan_add_unit_loop(const Schedule& schedule,
+                                            const AddUnitLoopArguments& arguments);
+
+/// block C          =>   for u in 1:
+///                         block C
+LoopRV commit_add_unit_loop(Schedule& schedule, AddUnitLoopPlan&& plan);
+
+inline constexpr Primitive add_unit_loop(PrimitiveDefinition{
+    .name = "add_unit_loop",
+    .doc = "Puts a loop of one iteration around a block or a loop.",
+    .conditions = add_unit_loop_conditions,
+    .plan = plan_add_unit_loop,
+    .commit = commit_add_unit_loop,
+});
+
+}  // namespace loopsmith

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/arith/region_bounds.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith {
+namespace {
+
+bool mentions(const Expr& expr, std::span<const Iterator> iterators) {
+  return std::any_of(iterators.begin(), iterators.end(),
+                     [&](const Iterator& iterator) { return uses_variable(expr, iterator.var); });
+}
+
+/// The values of `extent` numbers from each value of a detected index on; nothing where they leave
+/// holes between them.
+std::optional<IntSet> swept(const IterSumExpr& index, const Expr& extent, Analyzer& analyzer) {
+  const DataType type = extent.dtype();
+  const Expr first = index.base.expr(type);
+  Expr count = extent;
+  for (const IterSplitExpr& arg : index.args) {
+    const Expr scale = arg.scale.expr(type);
+    if (!analyzer.can_prove(scale <= extent, ProofStrength::symbolic_bound)) return {};
+    count = (arg.extent.expr(type) - const_of(type, 1)) * scale + extent;
+  }
+  const Expr last = analyzer.simplify(first + count - const_of(type, 1));
+  return IntSet(analyzer.simplify(first), last);
+}
+
+}  // namespace
+
+std::optional<IntBox> estimate_region_strict_bound(std::span<const Ptr<Range>> region,
+                                                   std::span<const Iterator> iterators,
+                                                   const Expr& predicate, Analyzer& analyzer) {
+  std::vector<Expr> starts;
+  for (const Ptr<Range>& range : region) {
+    if (mentions(range->extent, iterators)) return {};
+    starts.push_back(range->min);
+  }
+  const IterMapResult map = detect_iter_map(starts, iterators, {.predicate = predicate}, analyzer);
+  // A map that pads misses points.
+  if (!map.ok() || !is_const_int(map.padding_predicate, 0)) return {};
+  IntBox result;
+  for (std::size_t i = 0; i < region.size(); ++i) {
+    const auto set = swept(map.indices[i], region[i]->extent, analyzer);
+    if (!set) return {};
+    result.push_back(*set);
+  }
+  return result;
+}
+
+std::optional<IntBox> estimate_region_lower_bound(std::span<const Ptr<Range>> region,
+                                                  std::span<const Iterator> iterators,
+                                                  const Expr& predicate, Analyzer& analyzer) {
+  return estimate_region_strict_bound(region, iterators, predicate, analyzer);
+}
+
+IntBox estimate_region_upper_bound(std::span<const Ptr<Range>> region,
+                                   std::span<const Iterator> iterators, const Expr& predicate,
+                                   Analyzer& analyzer) {
+  if (auto exact = estimate_region_strict_bound(region, iterators, predicate, analyzer)) {
+    return *std::move(exact);
+  }
+  Domains domains;
+  for (const Iterator& iterator : iterators) {
+    domains[iterator.var] = IntSet::from_range(range(iterator.min, iterator.extent));
+  }
+  IntBox result;
+  for (const Ptr<Range>& range : region) {
+    const auto exact =
+        estimate_region_strict_bound(std::span(&range, 1), iterators, predicate, analyzer);
+    if (exact) {
+      result.push_back(exact->front());
+      continue;
+    }
+    const IntSet first = analyzer.int_set(range->min, domains);
+    const Expr end = range->min + range->extent - const_of(range->extent.dtype(), 1);
+    const IntSet last = analyzer.int_set(end, domains);
+    result.emplace_back(first.min_value(), last.max_value());
+  }
+  return result;
+}
+
+namespace {
+
+/// True when a <= b is known; an open end is null.
+bool is_at_most(const Expr& a, const Expr& b, Analyzer& analyzer) {
+  return a.defined() && b.defined() && analyzer.can_prove(a <= b, ProofStrength::symbolic_bound);
+}
+
+Expr next_to(const Expr& end, int step) {
+  return end + int_imm(end.dtype(), step);
+}
+
+/// True when the interval is known to have no value.
+bool is_empty(const IntSet& set, Analyzer& analyzer) {
+  if (set.is_nothing()) return true;
+  return set.has_lower_bound() && set.has_upper_bound() &&
+         analyzer.can_prove(set.max_value() < set.min_value(), ProofStrength::symbolic_bound);
+}
+
+/// The end that is further in, by `is_further(a, b)`; either may be open.
+template <class IsFurther>
+Expr inner_end(const Expr& a, const Expr& b, IsFurther is_further,
+               Expr (*fold)(const Expr&, const Expr&)) {
+  if (!a.defined()) return b;
+  if (!b.defined() || is_further(a, b)) return a;
+  return is_further(b, a) ? b : fold(a, b);
+}
+
+/// The values of both, with ends that are known to be further in where that is known.
+IntSet common(const IntSet& a, const IntSet& b, Analyzer& analyzer) {
+  const auto is_above = [&](const Expr& x, const Expr& y) { return is_at_most(y, x, analyzer); };
+  const auto is_below = [&](const Expr& x, const Expr& y) { return is_at_most(x, y, analyzer); };
+  return {inner_end(a.min_value(), b.min_value(), is_above,
+                    [](const Expr& x, const Expr& y) { return max(x, y); }),
+          inner_end(a.max_value(), b.max_value(), is_below,
+                    [](const Expr& x, const Expr& y) { return min(x, y); })};
+}
+
+/// Adds to `result` what is left of `box` without `cover`: boxes beside it, dimension by dimension.
+void subtract(IntBox box, const IntBox& cover, Analyzer& analyzer, std::vector<IntBox>& result) {
+  for (std::size_t i = 0; i < box.size(); ++i) {
+    const bool is_apart =
+        cover[i].is_nothing() || is_empty(common(box[i], cover[i], analyzer), analyzer);
+    if (is_apart) {
+      result.push_back(std::move(box));
+      return;
+    }
+  }
+  const auto keep = [&](std::size_t i, const IntSet& part) {
+    if (is_empty(part, analyzer)) return;
+    result.push_back(box);
+    result.back()[i] = part;
+  };
+  for (std::size_t i = 0; i < box.size(); ++i) {
+    const IntSet& hole = cover[i];
+    if (hole.has_lower_bound()) keep(i, {box[i].min_value(), next_to(hole.min_value(), -1)});
+    if (hole.has_upper_bound()) keep(i, {next_to(hole.max_value(), 1), box[i].max_value()});
+    box[i] = common(box[i], hole, analyzer);
+  }
+}
+
+}  // namespace
+
+IntSet union_lower_bound(std::span<const IntSet> sets, Analyzer& analyzer) {
+  std::vector<IntSet> open;
+  for (const IntSet& set : sets) {
+    if (!set.is_nothing()) open.push_back(set);
+  }
+  if (open.empty()) return IntSet::nothing();
+  IntSet result = open.front();
+  open.erase(open.begin());
+  const auto reaches = [&](const Expr& low, const Expr& high) {
+    return !low.defined() || !high.defined() || is_at_most(low, next_to(high, 1), analyzer);
+  };
+  for (bool has_grown = true; has_grown;) {
+    has_grown = false;
+    for (auto it = open.begin(); it != open.end(); ++it) {
+      if (!reaches(it->min_value(), result.max_value()) ||
+          !reaches(result.min_value(), it->max_value())) {
+        continue;
+      }
+      const IntSet both = unite(result, *it);
+      const auto simple = [&](const Expr& end) {
+        return end.defined() ? analyzer.simplify(end) : end;
+      };
+      result = {simple(both.min_value()), simple(both.max_value())};
+      open.erase(it);
+      has_grown = true;
+      break;
+    }
+  }
+  return result;
+}
+
+bool is_covered(const IntBox& box, std::span<const IntBox> covers, Analyzer& analyzer) {
+  constexpr std::size_t most_pieces = 1000;
+  for (const IntSet& side : box) {
+    if (is_empty(side, analyzer)) return true;
+  }
+  std::vector<IntBox> left{box};
+  for (const IntBox& cover : covers) {
+    require(cover.size() == box.size(), "regions_have_one_rank",
+            hint("compare regions of one buffer"),
+            "is_covered: a region has {} dimensions, another {}", box.size(), cover.size());
+    std::vector<IntBox> next;
+    for (IntBox& piece : left) subtract(std::move(piece), cover, analyzer, next);
+    left = std::move(next);
+    if (left.empty()) return true;
+    if (left.size() > most_pieces) return false;
+  }
+  return false;
+}
+
+}  // namespace loopsmith

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/interp/access.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "loopsmith/interp/machine.h"
@@ -60,6 +61,21 @@ inline std::int64_t place_of(const Access& access, int lane, const Word* r, Mach
     }
   }
   return place + compact;
+}
+
+/// The same for a compact buffer of `rank` dimensions that starts at its pointer.
+template <int rank>
+inline std::int64_t compact_place(const Access& access, const Word* r, Machine& machine) {
+  const Dimension* dims = access.dims.data();
+  std::int64_t place = 0;
+  for (int d = 0; d < rank; ++d) {
+    const std::int64_t index = r[dims[d].index].i, extent = r[dims[d].extent].i;
+    if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(extent)) [[unlikely]] {
+      report_bounds(access, static_cast<std::size_t>(d), index, r, machine);
+    }
+    place = d == 0 ? index : place * extent + index;
+  }
+  return place;
 }
 
 /// Where an element is: `parts` granules from `granule` on.
@@ -202,10 +218,20 @@ inline bool is_masked_out(const Access& access, int lane, const Word* r) {
   return access.mask.reg != no_register && r[access.mask.reg + lane * access.mask.stride].i == 0;
 }
 
-template <class Cell>
+/// The place of an access of one lane; `rank` of a compact buffer, -1: of any.
+template <int rank>
+inline std::int64_t one_place(const Access& access, const Word* r, Machine& machine) {
+  if constexpr (rank < 0) {
+    return place_of(access, 0, r, machine);
+  } else {
+    return compact_place<rank>(access, r, machine);
+  }
+}
+
+template <class Cell, int rank>
 const Instr* load_one(const Instr* at, Word* r, Machine& machine) {
   const Access& access = *at->access;
-  r[at->d] = load_lane<Cell>(access, place_of(access, 0, r, machine), r, machine);
+  r[at->d] = load_lane<Cell>(access, one_place<rank>(access, r, machine), r, machine);
   return at + 1;
 }
 
@@ -227,11 +253,11 @@ const Instr* load_many(const Instr* at, Word* r, Machine& machine) {
   return at + 1;
 }
 
-template <class Cell>
+template <class Cell, int rank>
 const Instr* store_one(const Instr* at, Word* r, Machine& machine) {
   machine.step();
   const Access& access = *at->access;
-  store_lane<Cell>(access, place_of(access, 0, r, machine), r[at->a], r, machine);
+  store_lane<Cell>(access, one_place<rank>(access, r, machine), r[at->a], r, machine);
   return at + 1;
 }
 
@@ -301,17 +327,39 @@ bool is_one(const Access& access) {
   return access.index_lanes * access.group == 1 && access.mask.reg == no_register;
 }
 
+/// The rank of a compact buffer for which there is a short way; -1: there is none.
+int short_rank(const Access& access) {
+  const bool is_compact =
+      access.offset == no_register && std::ranges::all_of(access.dims, [](const Dimension& dim) {
+        return dim.stride == no_register;
+      });
+  const auto rank = static_cast<int>(access.dims.size());
+  return is_compact && rank >= 1 && rank <= 3 ? rank : -1;
+}
+
 }  // namespace
 
 Handler load_handler(const Access& access, const Options& options) {
   return by_cell(access, options, [&]<class Cell>(Cell) -> Handler {
-    return is_one(access) ? load_one<Cell> : load_many<Cell>;
+    if (!is_one(access)) return load_many<Cell>;
+    switch (short_rank(access)) {
+      case 1: return load_one<Cell, 1>;
+      case 2: return load_one<Cell, 2>;
+      case 3: return load_one<Cell, 3>;
+      default: return load_one<Cell, -1>;
+    }
   });
 }
 
 Handler store_handler(const Access& access, const Options& options) {
   return by_cell(access, options, [&]<class Cell>(Cell) -> Handler {
-    return is_one(access) ? store_one<Cell> : store_many<Cell>;
+    if (!is_one(access)) return store_many<Cell>;
+    switch (short_rank(access)) {
+      case 1: return store_one<Cell, 1>;
+      case 2: return store_one<Cell, 2>;
+      case 3: return store_one<Cell, 3>;
+      default: return store_one<Cell, -1>;
+    }
   });
 }
 

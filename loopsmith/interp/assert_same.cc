@@ -86,6 +86,15 @@ std::string with_sizes(const std::string& text, const Inputs& inputs) {
   return inputs.sizes.empty() ? text : fmt::format("{}, where {}", text, inputs.sizes);
 }
 
+/// The interpreter gave up; the program may be right.
+bool is_limit(const UserError& error) {
+  for (const std::string_view code :
+       {"statement_limit", "memory_limit", "interpretable", "index_is_exact"}) {
+    if (error.code() == code) return true;
+  }
+  return false;
+}
+
 /// One run of both on the same inputs.
 Verdict compare_on(const Pair& pair, const Inputs& inputs, std::uint64_t seed,
                    const CompareOptions& limits) {
@@ -98,7 +107,8 @@ Verdict compare_on(const Pair& pair, const Inputs& inputs, std::uint64_t seed,
   try {
     expected = run_on(pair.before, pair.before_module, pair.name, before, options);
   } catch (const UserError& error) {
-    return {.reason = with_sizes("before: " + error.problem(), inputs)};
+    return {.reason = with_sizes("before: " + error.problem(), inputs),
+            .is_hopeless = is_limit(error)};
   }
   // A schedule may do more, but not without end.
   options.max_statements = 1'000'000 + 40 * expected.statements;
@@ -106,10 +116,10 @@ Verdict compare_on(const Pair& pair, const Inputs& inputs, std::uint64_t seed,
   try {
     actual = run_on(pair.after, pair.after_module, pair.name, after, options);
   } catch (const UserError& error) {
-    const bool is_limit = error.code() == "statement_limit" || error.code() == "memory_limit" ||
-                          error.code() == "interpretable" || error.code() == "index_is_exact";
-    return {.answer = is_limit ? Answer::undecided : Answer::different,
-            .reason = with_sizes("after: " + error.problem(), inputs)};
+    const bool is_open = is_limit(error);
+    return {.answer = is_open ? Answer::undecided : Answer::different,
+            .reason = with_sizes("after: " + error.problem(), inputs),
+            .is_hopeless = is_open};
   }
   if (expected.integer != actual.integer || expected.real != actual.real) {
     return {.answer = Answer::different,
@@ -124,31 +134,33 @@ Verdict compare_on(const Pair& pair, const Inputs& inputs, std::uint64_t seed,
 
 Verdict compare_by_running(const Pair& pair, const CompareOptions& options) {
   require_same_parameters(*pair.before, *pair.after);
-  // Sizes that split evenly by usual factors, and sizes that do not.
+  // Sizes that split evenly by usual factors, and sizes that do not; integers whose products fit.
   constexpr std::int64_t largest_sizes[] = {5, 17, 3, 40, 9, 70};
+  constexpr std::int64_t largest_ints[] = {100, 9, 2, 1};
   const bool is_open = has_open_sizes(*pair.before) || has_open_sizes(*pair.after);
   const int wanted = is_open ? options.draws : options.runs;
-  Verdict undecided{.reason = "nothing was run"};
-  int passed = 0;
-  // Where `before` fails on sizes that it was not written for, others are drawn.
-  for (int attempt = 0; passed < wanted && attempt < 4 * wanted; ++attempt) {
+  Verdict last{.reason = "nothing was run"};
+  int passed = 0, failed = 0;
+  // Where `before` fails on inputs that it was not written for, others are drawn.
+  while (passed < wanted && failed < 3 * wanted) {
+    const int attempt = passed + failed;
     const std::uint64_t seed = options.seed * 1'000'003 + static_cast<std::uint64_t>(attempt);
-    InputDrawer drawer(*pair.before, seed, largest_sizes[attempt % std::size(largest_sizes)]);
-    const std::optional<Inputs> inputs = drawer.draw(undecided.reason);
-    if (!inputs) {
-      if (!is_open) return undecided;
-      continue;
+    InputDrawer drawer(*pair.before, seed, largest_sizes[attempt % std::size(largest_sizes)],
+                       largest_ints[failed % std::size(largest_ints)]);
+    const std::optional<Inputs> inputs = drawer.draw(last.reason);
+    if (inputs) {
+      last = compare_on(pair, *inputs, seed, options);
+      if (last.answer == Answer::different) return last;
+      if (last.answer == Answer::same) {
+        ++passed;
+        continue;
+      }
     }
-    Verdict verdict = compare_on(pair, *inputs, seed, options);
-    if (verdict.answer == Answer::different) return verdict;
-    if (verdict.answer == Answer::same) {
-      ++passed;
-    } else {
-      undecided = verdict;
-      if (!is_open) return undecided;
-    }
+    // Other inputs are not faster.
+    if (last.is_hopeless || (!inputs && !is_open)) break;
+    ++failed;
   }
-  return passed == wanted ? Verdict{.answer = Answer::same} : undecided;
+  return passed == wanted ? Verdict{.answer = Answer::same} : last;
 }
 
 void throw_unless_same(const Verdict& verdict) {

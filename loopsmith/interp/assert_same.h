@@ -21,6 +21,7 @@ struct Verdict {
   Answer answer = Answer::undecided;
   std::string reason = {};  ///< The first difference, or what kept them from being run.
   bool by_structure = false;
+  bool is_hopeless = false;  ///< Undecided on any inputs: too large, or nothing that can be run.
   // Of the first element that differs; empty where something else does.
   std::string buffer = {};
   std::vector<std::int64_t> index = {};

@@ -120,7 +120,7 @@ void Compiler::take_parameters() {
     BufferPlace place{.data = parameter.reg};
     for (Register d = 0; d < rank; ++d) {
       place.shape.push_back(parameter.reg + 2 + d);
-      place.strides.push_back(parameter.reg + 2 + rank + d);
+      if (!buffer->strides.empty()) place.strides.push_back(parameter.reg + 2 + rank + d);
     }
     define_buffer(buffer, std::move(place));
   }

@@ -61,7 +61,7 @@ void Machine::touch(Memory& memory, std::int64_t place, const Access& access, co
   const auto racing = [&](std::uint64_t earlier) -> const Level* {
     if (earlier == 0) return nullptr;
     const std::uint64_t strand = earlier >> site_bits;
-    if (strand >= levels_.back().iteration) return nullptr;
+    if (strand >= levels_.back().iteration || strand < levels_.front().begin) return nullptr;
     const Access& other = *library_.sites[earlier & site_mask];
     if (other.is_atomic && access.is_atomic) return nullptr;
     if (access.accumulates && other.accumulates == access.accumulates) return nullptr;

@@ -66,10 +66,12 @@ Inputs Inputs::copy() const {
   return result;
 }
 
-InputDrawer::InputDrawer(const PrimFunc& func, std::uint64_t seed, std::int64_t largest_size)
+InputDrawer::InputDrawer(const PrimFunc& func, std::uint64_t seed, std::int64_t largest_size,
+                         std::int64_t largest_int)
     : func_(func),
       random_(seed),
       largest_size_(largest_size),
+      largest_int_(largest_int),
       index_buffers_(buffers_in_indices(func.body)) {}
 
 std::int64_t InputDrawer::between(std::int64_t low, std::int64_t high) {
@@ -205,7 +207,7 @@ void InputDrawer::fill(DrawnTensor& tensor, const Buffer& buffer, std::int64_t s
     } else if (is_index) {
       value = between(0, std::min(smallest - 1, max_int(element)));
     } else if (element.is_index()) {
-      value = between(-100, 100);
+      value = between(-largest_int_, largest_int_);
     }
     store_element(tensor.bytes.data(), element, i, {.i = wrap_to(element, value)});
   }

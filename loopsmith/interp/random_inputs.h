@@ -36,8 +36,9 @@ struct Inputs {
 /// Draws inputs for the parameters of a function.
 class InputDrawer {
  public:
-  /// `largest_size`: of symbolic sizes.
-  InputDrawer(const PrimFunc& func, std::uint64_t seed, std::int64_t largest_size);
+  /// `largest_size`: of symbolic sizes; `largest_int`: of integers that might overflow.
+  InputDrawer(const PrimFunc& func, std::uint64_t seed, std::int64_t largest_size,
+              std::int64_t largest_int);
 
   /// Nothing where sizes follow from each other in ways that cannot be drawn, or get too large;
   /// `reason` says why.
@@ -51,6 +52,7 @@ class InputDrawer {
   const PrimFunc& func_;
   std::mt19937_64 random_;
   std::int64_t largest_size_;
+  std::int64_t largest_int_;
   Substitution symbols_;
   std::unordered_set<const Object*> index_buffers_;  ///< That indices or extents are read from.
 };

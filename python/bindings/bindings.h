@@ -17,6 +17,9 @@ void bind_ir(nanobind::module_& m);
 /// Tensor expressions.
 void bind_te(nanobind::module_& m);
 
+/// The reference interpreter.
+void bind_interp(nanobind::module_& m);
+
 /// Arrays, compiled functions and modules, measurements.
 void bind_runtime(nanobind::module_& m);
 

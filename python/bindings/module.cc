@@ -9,5 +9,6 @@ NB_MODULE(_core, m) {
   bind_ir(m);
   bind_te(m);
   bind_runtime(m);
+  bind_interp(m);
   bind_driver(m);
 }

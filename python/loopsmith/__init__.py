@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles tensor programs into fast native kernels, under a schedule that one can see."""
 
-from . import ir, te, tir
+from . import interp, ir, te, tir
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
 from .driver import PassRecord, build, lower
@@ -17,6 +17,7 @@ from .errors import (
     TypeMismatch,
     UserError,
 )
+from .interp import assert_same
 from .ir import (
     assert_structural_equal,
     from_json,
@@ -45,11 +46,13 @@ __all__ = [
     "UserError",
     "__version__",
     "array",
+    "assert_same",
     "assert_structural_equal",
     "build",
     "empty",
     "from_dlpack",
     "from_json",
+    "interp",
     "ir",
     "lower",
     "structural_equal",

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference interpreter, against NumPy and against compiled code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import loopsmith as ls
+from loopsmith import te, tir
+
+FLOATS = ["float16", "float32", "float64"]
+INTS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+def random(*shape: int, dtype: str = "float32", seed: int = 0) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    if np.dtype(dtype).kind == "f":
+        return generator.uniform(-1, 1, shape).astype(dtype)
+    return generator.integers(0, 100, shape).astype(dtype)
+
+
+def loop(name: str, extent: object, body: object, kind: str = "serial") -> object:
+    i = tir.Var(name, "int32")
+    return tir.For(loop_var=i, min=0, extent=extent, kind=kind, body=body(i))
+
+
+def scale(dtype: str = "float32", kind: str = "serial", at: object = lambda i: i) -> tir.PrimFunc:
+    """Return B[at(i)] = A[i] * 2 for four elements."""
+    a, b = tir.decl_buffer((4,), dtype, "A"), tir.decl_buffer((4,), dtype, "B")
+    body = loop("i", 4, lambda i: tir.BufferStore(buffer=b, value=a[i] * 2, indices=[at(i)]), kind)
+    params = [tir.Var("a", "handle"), tir.Var("b", "handle")]
+    return tir.PrimFunc(params=params, buffer_map=[a, b], body=body)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTS])
+def test_runs_in_each_type_as_numpy_does(dtype: str):
+    a = te.placeholder((7,), dtype, name="A")
+    b = te.placeholder((7,), dtype, name="B")
+    c = te.compute((7,), lambda i: a[i] * b[i] + a[i], name="C")
+    x, y, out = random(7, dtype=dtype), random(7, dtype=dtype, seed=1), np.zeros(7, dtype)
+    ls.interp.run(te.create_prim_func([a, b, c]), x, y, out, overflow="wrap")
+    np.testing.assert_array_equal(out, x * y + x)
+
+
+def test_takes_arrays_of_our_own_and_strided_ones():
+    x, out = ls.array([1.0, 2, 3, 4], "float32"), ls.zeros((4,), "float32")
+    ls.interp.run(scale(), x, out)
+    assert out.numpy().tolist() == [2, 4, 6, 8]
+    with pytest.raises(ls.CallError, match="A has stride 2 in dimension 0, not 1"):
+        ls.interp.run(scale(), np.zeros(8, "float32")[::2], out)
+    with pytest.raises(ls.CallError, match="A is an array of float64, not float32"):
+        ls.interp.run(scale(), np.zeros(4), out)
+
+
+def test_reports_an_index_out_of_bounds():
+    x, out = np.zeros(4, "float32"), np.zeros(4, "float32")
+    with pytest.raises(
+        ls.InterpError, match=r"index 4 of dimension 0 is outside \[0, 4\)"
+    ) as error:
+        ls.interp.run(scale(at=lambda i: i + 1), x, out)
+    assert error.value.to_dict()["code"] == "index_in_bounds"
+
+
+def test_reports_a_race():
+    x, out = np.zeros(4, "float32"), np.zeros(4, "float32")
+    func = scale(kind="parallel", at=lambda i: tir.floordiv(i, 2))
+    with pytest.raises(ls.InterpError, match=r"race on B\[0\]: i = 0 writes it, i = 1 writes it"):
+        ls.interp.run(func, x, out)
+    ls.interp.run(func, x, out, check_races=False)
+
+
+def test_reports_an_overflow_unless_it_may_wrap():
+    x, out = np.full(4, 2**31 - 1, "int32"), np.zeros(4, "int32")
+    with pytest.raises(ls.InterpError, match=r"2147483647 \* 2 overflows int32"):
+        ls.interp.run(scale("int32"), x, out)
+    ls.interp.run(scale("int32"), x, out, overflow="wrap")
+    assert out.tolist() == [-2] * 4
+
+
+def test_stops_at_the_limit_of_statements():
+    x, out = np.zeros(4, "float32"), np.zeros(4, "float32")
+    with pytest.raises(ls.InterpError, match="runs more than 3 statements"):
+        ls.interp.run(scale(), x, out, max_statements=3)
+
+
+def test_ring_mode_computes_in_the_field():
+    out = np.zeros(4, "uint64")
+    ls.interp.run(scale(), ls.interp.to_ring([1, -1, 0.5, 3]), out, mode="ring")
+    np.testing.assert_array_equal(out, ls.interp.to_ring([2, -2, 1, 6]))
+
+
+def test_options_are_checked():
+    with pytest.raises(ls.UserError, match="mode is 'exact'"):
+        ls.interp.run(scale(), mode="exact")
+    with pytest.raises(ls.TypeMismatch, match="run: a int is no program"):
+        ls.interp.run(3)
+    with pytest.raises(ls.TypeMismatch, match="assert_same: a PrimFunc and a IRModule"):
+        ls.assert_same(scale(), tir.IRModule(names=[], functions=[]))
+
+
+def test_assert_same_passes_over_the_order_of_a_sum():
+    n = te.size_var("n")
+    a = te.placeholder((n,), name="A")
+    k = te.reduce_axis((0, n), name="k")
+    forwards = te.compute((1,), lambda i: te.sum(a[k], axis=k), name="S")
+    backwards = te.compute((1,), lambda i: te.sum(a[n - 1 - k], axis=k), name="S")
+    shifted = te.compute((1,), lambda i: te.sum(a[n - 1 - k] + 1e-30, axis=k), name="S")
+    first = te.create_prim_func([a, forwards])
+    ls.assert_same(first, te.create_prim_func([a, backwards]))
+    with pytest.raises(AssertionError, match=r"the programs differ: S\[0\] is .* where n = "):
+        ls.assert_same(first, te.create_prim_func([a, shifted]))
+
+
+def test_assert_same_does_not_say_yes_to_what_it_did_not_run():
+    a = te.placeholder((100, 100), name="A")
+    b = te.compute((100, 100), lambda i, j: a[i, j] + 1, name="B")
+    c = te.compute((100, 100), lambda i, j: 1 + a[i, j], name="B")
+    before, after = te.create_prim_func([a, b]), te.create_prim_func([a, c])
+    ls.assert_same(before, after)
+    with pytest.raises(ls.InterpError, match="undecided: before: main runs more than 100 state"):
+        ls.assert_same(before, after, max_statements=100)
+
+
+# ---- Random programs: the interpreter as they are, lowered, and compiled ----
+
+BINARY = {
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "min": tir.min,
+    "max": tir.max,
+}
+NUMPY = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+def elementwise(name: str, x: te.Tensor, y: te.Tensor):
+    return lambda *i: BINARY[name](x[i], y[i])
+
+
+@st.composite
+def programs(draw: st.DrawFn):
+    """A chain of stages on two inputs; each is a function of tensors, and of arrays."""
+    dtype = draw(st.sampled_from(["float32", "float64", "int32", "int8", "uint16"]))
+    shape = tuple(draw(st.lists(st.integers(1, 6), min_size=1, max_size=3)))
+    stages = draw(
+        st.lists(
+            st.tuples(st.sampled_from(sorted(BINARY)), st.integers(0, 9), st.integers(0, 9)),
+            min_size=1,
+            max_size=4,
+        )
+    )
+    return dtype, shape, stages, draw(st.integers(0, 2**16)), draw(st.booleans())
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_random_programs_compute_what_numpy_does(program):
+    dtype, shape, stages, seed, reduces = program
+    tensors = [te.placeholder(shape, dtype, name="A"), te.placeholder(shape, dtype, name="B")]
+    arrays = [random(*shape, dtype=dtype, seed=seed), random(*shape, dtype=dtype, seed=seed + 1)]
+    for step, (name, first, second) in enumerate(stages):
+        x, y = tensors[first % len(tensors)], tensors[second % len(tensors)]
+        stage = te.compute(shape, elementwise(name, x, y), name=f"T{step}")
+        values = arrays[first % len(arrays)], arrays[second % len(arrays)]
+        tensors.append(stage)
+        arrays.append(NUMPY[name](*values))
+    expected, last = arrays[-1], tensors[-1]
+    if reduces:
+        k = te.reduce_axis((0, shape[-1]), name="k")
+        last = te.compute(shape[:-1], lambda *i: te.max(tensors[-1][(*i, k)], axis=k), name="R")
+        expected = expected.max(axis=-1)
+    func = te.create_prim_func([*tensors[:2], last])
+    results = [np.zeros(expected.shape, dtype) for _ in range(3)]
+    ls.interp.run(func, *arrays[:2], results[0], overflow="wrap")
+    ls.interp.run(ls.lower(func), *arrays[:2], results[1], overflow="wrap")
+    ls.build(func, contract=False)(*arrays[:2], results[2])
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+    ls.assert_same(func, ls.lower(func))

@@ -64,6 +64,25 @@ struct ParallelLoop {
   Span span;
 };
 
+/// One dimension of the threads of a block: `threadIdx.x`.
+struct ThreadAxis {
+  std::string tag;
+  Register extent = no_register;
+  Register index = no_register;  ///< Of each thread; it differs between them alone.
+};
+
+/// A part of a function that all threads of a block run. The first axis counts fastest.
+struct ThreadRegion {
+  std::vector<ThreadAxis> axes;
+  ParallelLoop loop;
+};
+
+/// Which words a thread takes from which others: those that have the same index on each axis but
+/// the reduced ones.
+struct Gather {
+  std::vector<bool> is_reduced;  ///< For each axis.
+};
+
 /// One instruction.
 struct Instr {
   Handler run = nullptr;
@@ -102,7 +121,8 @@ struct CallSite {
 struct Allocation {
   std::string name;
   DataType element;
-  bool is_per_thread = false;
+  bool is_per_thread = false;        ///< Allocated outside of threads, each has its own.
+  bool is_shared = false;            ///< Allocated inside of threads, all have the same.
   std::vector<Word> constants = {};  ///< Of constant memory.
 };
 
@@ -121,6 +141,8 @@ struct Code {
   // What instructions point to.
   std::deque<Access> accesses;
   std::deque<ParallelLoop> loops;
+  std::deque<ThreadRegion> regions;
+  std::deque<Gather> gathers;
   std::deque<CallSite> calls;
   std::deque<Allocation> allocation_sites;
   std::deque<std::string> texts;

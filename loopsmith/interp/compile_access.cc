@@ -162,7 +162,10 @@ void Compiler::store(const BufferStore& store) {
 Register Compiler::allocate(const Ptr<Var>& pointer, DataType element, Register count,
                             std::string_view name, std::string_view scope) {
   code_.allocation_sites.push_back(
-      {.name = std::string(name), .element = element, .is_per_thread = scope == "local"});
+      {.name = std::string(name),
+       .element = element,
+       .is_per_thread = has_threads_ && !region_ && scope == "local",
+       .is_shared = region_ && (scope.starts_with("shared") || scope == "warp")});
   Instr instr{.run = allocate_handler(), .d = fresh(2), .a = count, .b = code_.allocations++};
   instr.data = &code_.allocation_sites.back();
   emit(instr);

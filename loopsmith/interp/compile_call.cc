@@ -64,6 +64,12 @@ Value Compiler::call(const Call& call) {
     case op("tvm_access_ptr").index(): return access_pointer(call);
     case op("atomic_add").index(): return atomic_add(call);
     case op("call_global").index(): return call_function(call);
+    case op("tvm_storage_sync").index(): return barrier();
+    case op("tvm_warp_shuffle").index():
+    case op("tvm_warp_shuffle_up").index():
+    case op("tvm_warp_shuffle_down").index(): return warp_shuffle(call);
+    case op("tvm_thread_allreduce").index(): return all_reduce(call);
+    case op("tvm_warp_activemask").index(): return {integer(wrap_to(type, -1)), 0};
     default: break;
   }
   if (args.empty() || !call.op.info().element_wise) {

@@ -65,7 +65,12 @@ void Compiler::new_stmt(const Stmt& s) {
   if (const auto* n = s.as<BufferStore>()) {
     store(*n);
   } else if (const auto* n = s.as<SeqStmt>()) {
-    for (const Stmt& child : n->seq) stmt(child);
+    for (std::size_t i = 0; i < n->seq.size(); ++i) {
+      if (i > 0) implied_barrier(s);
+      stmt(n->seq[i]);
+    }
+  } else if (is_thread_loop(s)) {
+    thread_loop(s);
   } else if (const auto* n = s.as<For>()) {
     loop(*n);
   } else if (const auto* n = s.as<While>()) {
@@ -79,7 +84,10 @@ void Compiler::new_stmt(const Stmt& s) {
     define(n->var, expr(n->value));
     stmt(n->body);
   } else if (const auto* n = s.as<AttrStmt>()) {
+    const auto outer = combiner_;
+    if (n->attr_key == "reduce_scope") combiner_ = Ptr<CommReducer>::from(n->node);
     stmt(n->body);
+    combiner_ = outer;
   } else if (const auto* n = s.as<AssertStmt>()) {
     assertion(*n);
   } else if (const auto* n = s.as<Allocate>()) {
@@ -125,7 +133,7 @@ void Compiler::loop(const For& loop) {
   if (loop.kind == ForKind::serial || loop.kind == ForKind::unrolled) {
     serial_loop(loop.loop_var, min, extent, step, loop.body);
   } else {
-    parallel_loop(loop, min, extent, step);
+    parallel_loop(loop.loop_var, min, extent, step, loop.body);
   }
 }
 
@@ -139,6 +147,7 @@ void Compiler::serial_loop(const Ptr<Var>& var, Register min, Register extent, R
   exits_.emplace_back();
   stmt(body);
   for (const std::size_t from : exits_.back().continues) land(from);
+  implied_barrier(body);
   const std::size_t next = emit({.run = loop_next_handler(is_checked(var->dtype, options_)),
                                  .d = variable,
                                  .b = extent,
@@ -151,27 +160,33 @@ void Compiler::serial_loop(const Ptr<Var>& var, Register min, Register extent, R
   exits_.pop_back();
 }
 
-void Compiler::parallel_loop(const For& loop, Register min, Register extent, Register step) {
-  if (!options_.check_races) return serial_loop(loop.loop_var, min, extent, step, loop.body);
-  code_.loops.push_back({.name = loop.loop_var->name,
-                         .reduces = feeds_reduction(loop.loop_var, loop.body),
-                         .span = span_});
-  const ParallelLoop* level = &code_.loops.back();
+void Compiler::parallel_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
+                             const Stmt& body, const std::function<void(Register)>& bind) {
+  code_.loops.push_back({.name = var->name, .reduces = feeds_reduction(var, body), .span = span_});
   const Register variable = fresh(2);
-  define(loop.loop_var, {variable});
-  Instr begin{.run = parallel_begin_handler(), .d = variable, .a = min, .b = extent, .c = step};
-  begin.data = level;
+  define(var, {variable});
+  if (bind) bind(variable);
+  const bool searches = options_.check_races;
+  Instr begin{.run = searches ? parallel_begin_handler() : loop_begin_handler(),
+              .d = variable,
+              .a = min,
+              .b = extent,
+              .c = step};
+  begin.data = &code_.loops.back();
   const std::size_t from = emit(begin);
   const std::size_t first = here();
   exits_.push_back({.is_parallel = true});
-  stmt(loop.body);
+  const bool was_uniform = std::exchange(is_uniform_, false);
+  stmt(body);
+  is_uniform_ = was_uniform;
   for (const std::size_t each : exits_.back().continues) land(each);
+  const bool checked = is_checked(var->dtype, options_);
   const std::size_t next =
-      emit({.run = parallel_next_handler(is_checked(loop.loop_var->dtype, options_)),
+      emit({.run = searches ? parallel_next_handler(checked) : loop_next_handler(checked),
             .d = variable,
             .b = extent,
             .c = step,
-            .type = loop.loop_var->dtype});
+            .type = var->dtype});
   code_.instrs[next].jump =
       static_cast<std::int32_t>(static_cast<std::int64_t>(first) - static_cast<std::int64_t>(next));
   land(from);
@@ -187,7 +202,9 @@ void Compiler::while_loop(const While& loop) {
     to_end = jump_unless(scalar(loop.condition));
   }
   exits_.emplace_back();
+  const bool was_uniform = std::exchange(is_uniform_, false);
   stmt(loop.body);
+  is_uniform_ = was_uniform;
   for (const std::size_t from : exits_.back().continues) land(from);
   jump_to(begin);
   land(to_end);
@@ -197,12 +214,17 @@ void Compiler::while_loop(const While& loop) {
 
 void Compiler::if_then_else(const IfThenElse& branch) {
   const std::size_t to_else = jump_unless(scalar(branch.condition));
+  const bool was_uniform = std::exchange(is_uniform_, false);
   stmt(branch.then_case);
-  if (!branch.else_case) return land(to_else);
-  const std::size_t to_end = jump();
-  land(to_else);
-  stmt(branch.else_case);
-  land(to_end);
+  if (branch.else_case) {
+    const std::size_t to_end = jump();
+    land(to_else);
+    stmt(branch.else_case);
+    land(to_end);
+  } else {
+    land(to_else);
+  }
+  is_uniform_ = was_uniform;
 }
 
 void Compiler::assertion(const AssertStmt& node) {
@@ -217,6 +239,7 @@ void Compiler::block(const BlockRealize& realize) {
   const Block& block = *realize.block;
   const bool is_conditional = !is_const_int(realize.predicate, 1);
   const std::size_t to_end = is_conditional ? jump_unless(scalar(realize.predicate)) : 0;
+  const bool was_uniform = std::exchange(is_uniform_, is_uniform_ && !is_conditional);
   Register is_first = no_register;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const IterVar& axis = *block.iter_vars[i];
@@ -240,11 +263,14 @@ void Compiler::block(const BlockRealize& realize) {
   }
   if (block.init) {
     const std::size_t to_body = is_first == no_register ? 0 : jump_unless(is_first);
+    const bool outside = std::exchange(is_uniform_, is_uniform_ && is_first == no_register);
     stmt(block.init);
+    is_uniform_ = outside;
     if (is_first != no_register) land(to_body);
   }
   stmt(block.body);
   reduction_buffers_ = outer;
+  is_uniform_ = was_uniform;
   if (is_conditional) land(to_end);
 }
 

@@ -2,6 +2,7 @@
 #include "loopsmith/interp/compiler.h"
 
 #include "loopsmith/interp/control.h"
+#include "loopsmith/ir/walk.h"
 
 namespace loopsmith::interp {
 
@@ -63,6 +64,13 @@ void Compiler::run() {
   code_.func = func_;
   code_.name = func_->name();
   code_.result = func_->ret_type;
+  has_threads_ = has_threads(func_->body);
+  if (has_threads_) {
+    pre_order_visit(func_->body, [&](const Ref& ref) {
+      has_blocks_ = has_blocks_ || ref.is<Block>();
+      return !has_blocks_;
+    });
+  }
   take_parameters();
   stmt(func_->body);
   emit({.run = leave_handler()});

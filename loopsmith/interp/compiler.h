@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a function to instructions. Private to the floor.
 #pragma once
+#include <functional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -26,6 +28,23 @@ struct BufferPlace {
   std::vector<Register> shape;
   std::vector<Register> strides;
 };
+
+/// A loop over threads, in either form.
+struct ThreadLoop {
+  const IterVar* axis = nullptr;  ///< Null: it is none.
+  Ptr<Var> var;
+  Expr min, extent;
+  Stmt body;
+};
+
+/// Where the index of a thread is, and how many there are.
+struct ThreadIndex {
+  Register index, extent;
+};
+
+/// Whether threads of a block are launched in `body`.
+bool has_threads(const Stmt& body);
+bool touches_shared_memory(const Stmt& stmt);
 
 /// What compiling the functions of a program shares.
 struct Session {
@@ -89,6 +108,16 @@ class Compiler {
   Value active_lanes(const Call& call);
   Value atomic_add(const Call& call);
 
+  // compile_threads.cc
+  static bool is_thread_loop(const Stmt& stmt);
+  void thread_loop(const Stmt& stmt);
+  void bind_thread(const ThreadLoop& loop, const ThreadIndex& thread);
+  void open_threads(const ThreadLoop& outer, const Stmt& stmt);
+  void implied_barrier(const Stmt& stmt);
+  Value barrier();
+  Value warp_shuffle(const Call& call);
+  Value all_reduce(const Call& call);
+
   // compile_access.cc
   BufferPlace place_of(const Ptr<Buffer>& buffer);
   BufferPlace measure(const Ptr<Buffer>& buffer, Register data);
@@ -109,7 +138,8 @@ class Compiler {
   void loop(const For& loop);
   void serial_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
                    const Stmt& body);
-  void parallel_loop(const For& loop, Register min, Register extent, Register step);
+  void parallel_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
+                     const Stmt& body, const std::function<void(Register)>& bind = {});
   void while_loop(const While& loop);
   void if_then_else(const IfThenElse& branch);
   void assertion(const AssertStmt& node);
@@ -167,6 +197,14 @@ class Compiler {
   std::uint16_t accumulates_ = 0;
   std::unordered_set<const Object*> hashed_;  ///< Variables that may be hashes.
   std::vector<Exits> exits_;
+
+  // Threads.
+  bool has_threads_ = false, has_blocks_ = false;
+  const ThreadRegion* region_ = nullptr;  ///< Of the threads that run what is compiled.
+  bool is_uniform_ = true;                ///< All of them come by.
+  std::unordered_map<std::string, ThreadIndex> threads_;        ///< By tag.
+  std::unordered_map<const Object*, std::string> thread_tags_;  ///< Of variables.
+  Ptr<CommReducer> combiner_;                                   ///< Of the `reduce_scope` around.
 };
 
 }  // namespace detail

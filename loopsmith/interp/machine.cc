@@ -93,9 +93,21 @@ const Instr* Machine::leave(const Word* value) {
   return nullptr;
 }
 
+/// Where the memory of a site is kept. `is_done`: another thread has allocated it.
+std::unique_ptr<Memory>& Machine::memory_of(int site, const Allocation& allocation, bool& is_done) {
+  const auto place = static_cast<std::size_t>(site);
+  if (!team_ || !allocation.is_shared || frames_.size() > 1) return frame().allocated[place];
+  const std::int64_t visit = team_->fiber().visits[place]++;
+  std::unique_ptr<Memory>& memory = team_->shared[{site, visit}];
+  is_done = memory != nullptr;
+  return memory;
+}
+
 Memory& Machine::allocate(int site, const Allocation& allocation, std::int64_t count,
                           const Instr* at) {
-  std::unique_ptr<Memory>& memory = frame().allocated[static_cast<std::size_t>(site)];
+  bool is_done = false;
+  std::unique_ptr<Memory>& memory = memory_of(site, allocation, is_done);
+  if (is_done) return *memory;
   if (!memory) memory = std::make_unique<Memory>();
   bytes_ -= memory->size_bytes();
   const std::int64_t needed = count * allocation.element.lanes *
@@ -106,7 +118,9 @@ Memory& Machine::allocate(int site, const Allocation& allocation, std::int64_t c
          options_.max_bytes);
   }
   memory->allocate(allocation.name, allocation.element, count, options_.mode == Mode::ring);
-  memory->birth = strand_;
+  // What the block shares, a thread shares with those that ran before it.
+  const bool is_common = team_ && allocation.is_shared && !levels_.empty();
+  memory->birth = is_common ? levels_[team_levels_ - 1].begin - 1 : strand_;
   memory->is_per_thread = allocation.is_per_thread && thread_ < 0;
   if (memory->is_per_thread) memory->plain_bits = 0;
   bytes_ += memory->size_bytes();

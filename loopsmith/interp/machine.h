@@ -6,6 +6,7 @@
 
 #include "loopsmith/interp/code.h"
 #include "loopsmith/interp/interp.h"
+#include "loopsmith/interp/threads.h"
 
 namespace loopsmith::interp {
 
@@ -58,8 +59,14 @@ class Machine {
   /// Fresh memory for a site, in place of what the frame had for it.
   Memory& allocate(int site, const Allocation& allocation, std::int64_t count, const Instr* at);
 
-  /// The thread of a block that is running; -1: none.
+  // Threads of a block.
+  /// Which one is running; -1: none.
   std::int64_t thread() const { return thread_; }
+  Team* team() { return team_; }
+  /// Runs what follows `at` in each thread of the region.
+  void run_team(const ThreadRegion& region, const Instr* at);
+  /// Ends the turn of the thread that is running; it goes on after `at`.
+  const Instr* suspend(const Instr* at, Wait whom);
 
   // Parallel loops.
   bool searches_races() const { return !levels_.empty(); }
@@ -84,6 +91,9 @@ class Machine {
 
  private:
   void pause();
+  void run_turn(Team& team, std::size_t number);
+  [[noreturn]] void report_divergence(const Team& team);
+  std::unique_ptr<Memory>& memory_of(int site, const Allocation& allocation, bool& is_done);
   const Level* racing_level(std::uint64_t strand, bool is_reduction) const;
   [[noreturn]] void report_race(const Memory& memory, std::int64_t place, const Access& access,
                                 std::uint64_t other, const Level& level, const Word* r);
@@ -98,7 +108,9 @@ class Machine {
   std::vector<Level> levels_;
   std::uint64_t strand_ = 1;
   std::int64_t thread_ = -1;
-  Word* r_ = nullptr;  ///< Register 0 of the current frame.
+  Team* team_ = nullptr;
+  std::size_t team_levels_ = 0;  ///< Parallel loops that were open when its threads started.
+  Word* r_ = nullptr;            ///< Register 0 of the current frame.
   Outcome outcome_;
 };
 

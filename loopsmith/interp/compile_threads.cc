@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops over threads, and what threads do together.
+#include <algorithm>
+
+#include "loopsmith/interp/access.h"
+#include "loopsmith/interp/arith.h"
+#include "loopsmith/interp/compiler.h"
+#include "loopsmith/interp/control.h"
+#include "loopsmith/interp/threads.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith::interp::detail {
+namespace {
+
+bool is_of_block(std::string_view tag) {
+  return tag.starts_with("threadIdx.");
+}
+
+/// A loop over threads, in either form; `axis` is null for anything else.
+ThreadLoop thread_loop_of(const Ref& ref) {
+  if (const auto* loop = ref.as<For>(); loop && loop->kind == ForKind::thread_binding) {
+    return {loop->thread_binding.get(), loop->loop_var, loop->min, loop->extent, loop->body};
+  }
+  const auto* attr = ref.as<AttrStmt>();
+  const auto* axis = attr ? attr->node.as<IterVar>() : nullptr;
+  if (!axis || (attr->attr_key != "thread_extent" && attr->attr_key != "virtual_thread")) return {};
+  const Expr min = axis->dom ? axis->dom->min : int_imm(axis->var->dtype, 0);
+  return {axis, axis->var, min, attr->value, attr->body};
+}
+
+}  // namespace
+
+bool has_threads(const Stmt& body) {
+  bool found = false;
+  pre_order_visit(body, [&](const Ref& ref) {
+    const ThreadLoop loop = thread_loop_of(ref);
+    found = found || (loop.axis && is_of_block(loop.axis->thread_tag));
+    return !found && !node_info(*ref.get()).is_expr;
+  });
+  return found;
+}
+
+bool touches_shared_memory(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const auto* buffer = ref.as<Buffer>();
+    found = found || (buffer && buffer->scope().starts_with("shared"));
+    return !found;
+  });
+  return found;
+}
+
+bool Compiler::is_thread_loop(const Stmt& stmt) {
+  return thread_loop_of(stmt).axis != nullptr;
+}
+
+void Compiler::thread_loop(const Stmt& stmt) {
+  const ThreadLoop loop = thread_loop_of(stmt);
+  const std::string& tag = loop.axis->thread_tag;
+  const bool is_virtual = !is_of_block(tag) && !tag.starts_with("blockIdx.");
+  if (const auto found = threads_.find(tag); found != threads_.end()) {
+    return bind_thread(loop, found->second);
+  }
+  if (is_of_block(tag)) {
+    open_threads(loop, stmt);
+    return;
+  }
+  const Register min = scalar(loop.min), extent = scalar(loop.extent);
+  if (is_virtual) return serial_loop(loop.var, min, extent, integer(1), loop.body);
+  // Blocks run side by side, and never wait for each other.
+  parallel_loop(loop.var, min, extent, integer(1), loop.body, [&](Register index) {
+    define(loop.axis->var, {index});
+    threads_[tag] = {index, extent};
+  });
+  threads_.erase(tag);
+}
+
+/// Threads of this axis exist: the variable is the thread's own index. Those beyond the extent have
+/// no part in the body.
+void Compiler::bind_thread(const ThreadLoop& loop, const ThreadIndex& thread) {
+  const Register extent = scalar(loop.extent);
+  Value index{thread.index};
+  std::size_t to_end = 0;
+  const bool is_smaller = extent != thread.extent;
+  if (is_smaller) {
+    to_end = jump_unless(
+        operation(binary_handler(kind_of<LT>, i64, options_), boolean, i64, {index, {extent}}).reg);
+  }
+  if (!is_const_int(loop.min, 0)) {
+    index =
+        operation(binary_handler(kind_of<Add>, i64, options_), i64, i64, {index, expr(loop.min)});
+  }
+  define(loop.var, index);
+  define(loop.axis->var, index);
+  thread_tags_[loop.var.get()] = thread_tags_[loop.axis->var.get()] = loop.axis->thread_tag;
+  const bool was_uniform = std::exchange(is_uniform_, is_uniform_ && !is_smaller);
+  stmt(loop.body);
+  is_uniform_ = was_uniform;
+  if (is_smaller) land(to_end);
+}
+
+/// Here a block's threads begin: as many on each axis as any loop inside wants.
+void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
+  ThreadRegion& region = code_.regions.emplace_back();
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const ThreadLoop loop = thread_loop_of(ref);
+    if (!loop.axis || !is_of_block(loop.axis->thread_tag)) return !node_info(*ref.get()).is_expr;
+    for (const Ptr<Var>& variable : free_variables(loop.extent)) {
+      if (!values_.contains(variable.get())) {
+        unsupported(*ref.get(), "threads whose number depends on other threads");
+      }
+    }
+    const Register extent = scalar(loop.extent);
+    const auto known = std::ranges::find(region.axes, loop.axis->thread_tag, &ThreadAxis::tag);
+    if (known == region.axes.end()) {
+      region.axes.push_back({loop.axis->thread_tag, extent, fresh()});
+    } else if (known->extent != extent) {
+      known->extent = operation(binary_handler(kind_of<Max>, i64, options_), i64, i64,
+                                {{known->extent}, {extent}})
+                          .reg;
+    }
+    return true;
+  });
+  std::ranges::sort(region.axes, {}, &ThreadAxis::tag);
+  region.loop = {.name = region.axes.size() == 1 ? outer.var->name : "thread", .span = span_};
+  for (const ThreadAxis& axis : region.axes) threads_[axis.tag] = {axis.index, axis.extent};
+  Instr fork{.run = fork_handler()};
+  fork.data = &region;
+  const std::size_t from = emit(fork);
+  const ThreadRegion* outside = std::exchange(region_, &region);
+  const auto exits = std::exchange(exits_, {});
+  const bool was_uniform = std::exchange(is_uniform_, true);
+  thread_loop(stmt);
+  is_uniform_ = was_uniform;
+  exits_ = exits;
+  region_ = outside;
+  emit({.run = thread_end_handler()});
+  land(from);
+  for (const ThreadAxis& axis : region.axes) threads_.erase(axis.tag);
+}
+
+/// Before lowering, what threads write to shared memory is there for the statements that follow: a
+/// barrier stands between them, if all threads come by.
+void Compiler::implied_barrier(const Stmt& stmt) {
+  if (region_ && has_blocks_ && is_uniform_ && touches_shared_memory(stmt)) {
+    emit({.run = barrier_handler()});
+  }
+}
+
+Value Compiler::barrier() {
+  emit({.run = barrier_handler()});
+  return {integer(0), 0};
+}
+
+Value Compiler::warp_shuffle(const Call& call) {
+  const Shuffling how = call.op == op("tvm_warp_shuffle_up")     ? Shuffling::up
+                        : call.op == op("tvm_warp_shuffle_down") ? Shuffling::down
+                                                                 : Shuffling::direct;
+  const int lanes = call.args[1].dtype().lanes;
+  const Register gift = fresh(lanes);
+  copy_to(gift, expr(call.args[1]), lanes);
+  const Value lane = expr(call.args[2]), width = expr(call.args[3]);
+  emit({.run = give_handler(), .a = gift, .b = lanes, .c = static_cast<Register>(Wait::warp)});
+  return operation(shuffle_handler(how), call.dtype, i64, {lane, width});
+}
+
+/// tvm_thread_allreduce(n, values..., condition, destinations..., threads...), in an attribute that
+/// says how to combine.
+Value Compiler::all_reduce(const Call& call) {
+  const std::int64_t* count = call.args.empty() ? nullptr : as_int(call.args[0]);
+  const auto n = static_cast<std::size_t>(count ? *count : 0);
+  if (!combiner_ || !region_ || n == 0 || combiner_->lhs.size() != n ||
+      call.args.size() < 2 + 2 * n) {
+    unsupported(call, "a reduction over threads without threads and a `reduce_scope`");
+  }
+  const auto words = static_cast<int>(n + 1);
+  const Register gift = fresh(words);
+  copy_to(gift, expr(call.args[1 + n]), 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    copy_to(gift + 1 + static_cast<Register>(i), expr(call.args[1 + i]), 1);
+  }
+  emit({.run = give_handler(), .a = gift, .b = words, .c = static_cast<Register>(Wait::block)});
+
+  Gather& gather = code_.gathers.emplace_back();
+  gather.is_reduced.assign(region_->axes.size(), false);
+  for (std::size_t i = 2 + 2 * n; i < call.args.size(); ++i) {
+    const auto tag = thread_tags_.find(call.args[i].get());
+    if (tag == thread_tags_.end()) unsupported(call, "a reduction over what is no thread");
+    const auto axis = std::ranges::find(region_->axes, tag->second, &ThreadAxis::tag);
+    gather.is_reduced[static_cast<std::size_t>(axis - region_->axes.begin())] = true;
+  }
+  const Register total = fresh(static_cast<int>(n)), other = fresh(static_cast<int>(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto at = static_cast<Register>(i);
+    copy_to(total + at, expr(combiner_->identity_element[i]), 1);
+    define(combiner_->lhs[i], {total + at});
+    define(combiner_->rhs[i], {other + at});
+  }
+  const Register next = fresh();
+  copy_to(next, {integer(0)}, 1);
+  const std::size_t begin = here();
+  Instr take{.run = gather_handler(), .d = other, .a = next};
+  take.data = &gather;
+  emit(take);
+  {
+    const Scope scope(*this);
+    std::vector<Value> combined;
+    for (const Expr& result : combiner_->result) combined.push_back(expr(result));
+    for (std::size_t i = 0; i < n; ++i) {
+      copy_to(total + static_cast<Register>(i), combined[i], 1);
+    }
+  }
+  jump_to(begin);
+  land(begin);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto* target = call.args[2 + n + i].as<BufferLoad>();
+    if (!target) unsupported(call, "a reduction over threads into what is no element");
+    Access& access = new_access(target->buffer, target->indices, nullptr, call, true);
+    // All threads store the same.
+    access.accumulates = kind_of<CommReducer>;
+    Instr store{.run = store_handler(access, options_),
+                .a = total + static_cast<Register>(i),
+                .type = target->dtype};
+    store.access = &access;
+    emit(store);
+  }
+  return {integer(0), 0};
+}
+
+}  // namespace loopsmith::interp::detail

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "loopsmith/interp/testing/call.h"
+
+namespace loopsmith::interp {
+namespace {
+
+using testing::Call;
+using testing::function;
+
+Expr f(double value) {
+  return float_imm(f32, value);
+}
+
+Ptr<IterVar> thread(const Ptr<Var>& variable, const std::string& tag) {
+  return make(IterVar{.var = variable, .iter_type = IterType::thread_index, .thread_tag = tag});
+}
+
+/// `body` in each of `extent` threads: an attribute, as after lowering.
+Stmt launched(const Ptr<Var>& variable, const std::string& tag, Expr extent, Stmt body) {
+  return make(AttrStmt{.node = thread(variable, tag),
+                       .attr_key = "thread_extent",
+                       .value = extent,
+                       .body = std::move(body)});
+}
+
+/// The same as a loop, as schedules make them.
+Stmt bound(const Ptr<Var>& variable, const std::string& tag, Expr extent, Stmt body) {
+  return make(For{.loop_var = variable,
+                  .min = 0,
+                  .extent = extent,
+                  .kind = ForKind::thread_binding,
+                  .thread_binding = thread(var(variable->name), tag),
+                  .body = std::move(body)});
+}
+
+Stmt barrier() {
+  return make(Evaluate{.value = call(i32, op("tvm_storage_sync"), {string_imm("shared")})});
+}
+
+Stmt allocated(const Ptr<Buffer>& buffer, Stmt body) {
+  return make(Allocate{.dtype = buffer->dtype,
+                       .extents = buffer->shape,
+                       .condition = true,
+                       .buffer_var = buffer->data,
+                       .body = make(DeclBuffer{.buffer = buffer, .body = std::move(body)})});
+}
+
+const auto a = decl_buffer({64}, f32, "A");
+
+std::vector<float> counting(std::size_t count) {
+  std::vector<float> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0.F);
+  return numbers;
+}
+
+/// Reverses each eight elements through shared memory.
+Ptr<PrimFunc> reversal(bool has_barrier, bool is_allocated_inside) {
+  const auto shared = decl_buffer({8}, f32, "S", "shared");
+  const auto bx = var("bx"), tx = var("tx");
+  const Expr mine = bx * 8 + tx;
+  Stmt body = seq({store(shared, load(a, {mine}), {tx}), has_barrier ? barrier() : no_op(),
+                   store(a, load(shared, {7 - Expr(tx)}), {mine})});
+  if (is_allocated_inside) body = allocated(shared, body);
+  body = launched(tx, "threadIdx.x", 8, body);
+  if (!is_allocated_inside) body = allocated(shared, body);
+  return function({a}, launched(bx, "blockIdx.x", 8, body));
+}
+
+TEST(threads, meet_at_barriers) {
+  for (const bool is_allocated_inside : {false, true}) {
+    std::vector<float> x = counting(64);
+    Call(reversal(true, is_allocated_inside)).tensor(x).run();
+    EXPECT_EQ(x[0], 7);
+    EXPECT_EQ(x[63], 56);
+    EXPECT_EQ(Call(reversal(false, is_allocated_inside)).tensor(x).error().substr(0, 39),
+              "InterpError: element_was_written: load ");
+  }
+}
+
+TEST(threads, race_without_a_barrier) {
+  const auto tx = var("tx");
+  const auto shift =
+      function({a}, launched(tx, "threadIdx.x", 8, store(a, load(a, {Expr(tx) + 1}), {tx})));
+  std::vector<float> x = counting(64);
+  EXPECT_EQ(Call(shift).tensor(x).error(),
+            "InterpError: no_race: race on A[1]: tx = 0 reads it, tx = 1 writes it, and nothing "
+            "orders the two");
+}
+
+TEST(threads, must_not_part_at_a_barrier) {
+  const auto tx = var("tx");
+  const Stmt body =
+      make(IfThenElse{.condition = Expr(tx) < 3, .then_case = barrier(), .else_case = barrier()});
+  std::vector<float> x(64);
+  EXPECT_EQ(Call(function({a}, launched(tx, "threadIdx.x", 8, body))).tensor(x).error(),
+            "InterpError: barriers_meet: thread 0 waits at one barrier, thread 3 at another");
+  EXPECT_EQ(Call(function({a}, barrier())).tensor(x).error(),
+            "InterpError: inside_threads: a barrier stands where there is only one thread");
+  const auto i = var("i");
+  const Stmt loop = for_loop(i, 0, 2, barrier(), ForKind::vectorized);
+  EXPECT_EQ(Call(function({a}, launched(tx, "threadIdx.x", 8, loop))).tensor(x).error(),
+            "InterpError: barrier_in_parallel_loop: a barrier stands in a parallel loop, whose "
+            "iterations have no order");
+}
+
+TEST(threads, exchange_values_in_a_warp) {
+  const auto tx = var("tx");
+  const auto shuffle = [&](const char* name, Expr lane) {
+    const Op how = op_of(find_op(name));
+    return call(f32, how, {-1, load(a, {tx}), lane, 32, 32});
+  };
+  const auto result_of = [&](const Expr& value) {
+    const auto out = decl_buffer({64}, f32, "out");
+    std::vector<float> x = counting(64), y(64);
+    Call(function({a, out}, launched(tx, "threadIdx.x", 64, store(out, value, {tx}))))
+        .tensor(x)
+        .tensor(y)
+        .run();
+    return y;
+  };
+  EXPECT_EQ(result_of(shuffle("tvm_warp_shuffle", 5))[40], 37);
+  EXPECT_EQ(result_of(shuffle("tvm_warp_shuffle_down", 2))[10], 12);
+  EXPECT_EQ(result_of(shuffle("tvm_warp_shuffle_down", 2))[31], 31);
+  EXPECT_EQ(result_of(shuffle("tvm_warp_shuffle_up", 1))[32], 32);
+  EXPECT_EQ(result_of(shuffle("tvm_warp_shuffle_up", 1))[33], 32);
+}
+
+TEST(threads, sum_up_by_shuffles) {
+  const auto tx = var("tx");
+  const auto out = decl_buffer({1}, f32, "out"), t = decl_buffer({1}, f32, "T", "local");
+  std::vector<Stmt> steps{store(t, load(a, {tx}), {0})};
+  for (const int distance : {16, 8, 4, 2, 1}) {
+    const Expr other = call(f32, op("tvm_warp_shuffle_down"), {-1, load(t, {0}), distance, 32, 32});
+    steps.push_back(store(t, load(t, {0}) + other, {0}));
+  }
+  steps.push_back(
+      make(IfThenElse{.condition = Expr(tx) == 0, .then_case = store(out, load(t, {0}), {0})}));
+  std::vector<float> x = counting(64), y(1);
+  Call(function({a, out}, launched(tx, "threadIdx.x", 32, allocated(t, seq(steps)))))
+      .tensor(x)
+      .tensor(y)
+      .run();
+  EXPECT_EQ(y[0], 496);
+}
+
+TEST(threads, reduce_over_one_axis_of_the_block) {
+  const auto tx = var("tx"), ty = var("ty"), x = var("x", f32), y = var("y", f32);
+  const auto out = decl_buffer({4}, f32, "out"), r = decl_buffer({1}, f32, "R", "local");
+  const Ptr<CommReducer> largest = make(CommReducer{
+      .lhs = {x}, .rhs = {y}, .result = {max(x, y)}, .identity_element = {min_value(f32)}});
+  const Expr reduce =
+      call(i32, op("tvm_thread_allreduce"),
+           {int_imm(u32, 1), load(a, {ty * 16 + tx}), Expr(tx) < 15, load(r, {0}), tx});
+  Stmt body = make(AttrStmt{.node = largest,
+                            .attr_key = "reduce_scope",
+                            .value = 0,
+                            .body = make(Evaluate{.value = reduce})});
+  body = seq({body, make(IfThenElse{.condition = Expr(tx) == 0,
+                                    .then_case = store(out, load(r, {0}), {ty})})});
+  body = launched(ty, "threadIdx.y", 4, launched(tx, "threadIdx.x", 16, allocated(r, body)));
+  std::vector<float> in = counting(64), result(4);
+  Call(function({a, out}, body)).tensor(in).tensor(result).run();
+  EXPECT_EQ(result, (std::vector<float>{14, 30, 46, 62}));
+}
+
+/// A block, as schedules have them.
+Stmt block(Stmt body) {
+  return make(BlockRealize{.block = make(Block{.body = std::move(body)})});
+}
+
+TEST(threads, of_schedules_wait_for_what_they_share) {
+  const auto shared = decl_buffer({8}, f32, "S", "shared");
+  const auto bx = var("bx"), tx = var("tx"), ty = var("ty"), k = var("k");
+  const auto mine = [&](const Expr& t) { return bx * 8 + t; };
+  // Threads of one tag in one another are the same ones.
+  const Stmt nested = bound(
+      tx, "threadIdx.x", 8,
+      for_loop(k, 0, 3,
+               seq({bound(ty, "threadIdx.x", 8, block(store(shared, load(a, {mine(ty)}), {ty}))),
+                    block(store(a, load(shared, {7 - Expr(tx)}), {mine(tx)}))})));
+  // One after the other, too.
+  const Stmt siblings =
+      seq({bound(tx, "threadIdx.x", 8, block(store(shared, load(a, {mine(tx)}), {tx}))),
+           bound(ty, "threadIdx.x", 8, block(store(a, load(shared, {7 - Expr(ty)}), {mine(ty)})))});
+  for (const Stmt& body : {nested, siblings}) {
+    const Stmt root =
+        make(BlockRealize{.block = make(Block{.alloc_buffers = {shared}, .body = body})});
+    std::vector<float> x = counting(64);
+    Call(function({a}, bound(bx, "blockIdx.x", 8, root))).tensor(x).run();
+    EXPECT_EQ(x[0], 7);
+    EXPECT_EQ(x[63], 56);
+  }
+}
+
+TEST(threads, have_local_memory_of_their_own) {
+  const auto local = decl_buffer({1}, f32, "L", "local");
+  const auto tx = var("tx"), ty = var("ty");
+  const Stmt body =
+      seq({bound(tx, "threadIdx.x", 8, block(store(local, load(a, {tx}) * f(2), {0}))),
+           bound(ty, "threadIdx.x", 8, block(store(a, load(local, {0}), {ty})))});
+  std::vector<float> x = counting(64);
+  Call(function({a},
+                make(BlockRealize{.block = make(Block{.alloc_buffers = {local}, .body = body})})))
+      .tensor(x)
+      .run();
+  EXPECT_EQ(x[7], 14);
+  EXPECT_EQ(x[8], 8);
+}
+
+TEST(threads, beyond_a_smaller_loop_have_no_part_in_it) {
+  const auto tx = var("tx"), ty = var("ty");
+  const Stmt body = seq({bound(ty, "threadIdx.x", 2, store(a, f(-1), {ty})), barrier(),
+                         store(a, load(a, {tx}) * f(2), {tx})});
+  std::vector<float> x = counting(64);
+  Call(function({a}, bound(tx, "threadIdx.x", 4, body))).tensor(x).run();
+  EXPECT_EQ(std::vector<float>(x.begin(), x.begin() + 5), (std::vector<float>{-2, -2, 4, 6, 4}));
+}
+
+TEST(threads, are_limited_in_number) {
+  const auto tx = var("tx");
+  std::vector<float> x(64);
+  EXPECT_EQ(Call(function({a}, bound(tx, "threadIdx.x", 100'000, store(a, f(0), {tx}))))
+                .tensor(x)
+                .error(),
+            "InterpError: thread_limit: a block has more than 65536 threads");
+}
+
+TEST(threads, add_atomically) {
+  const auto tx = var("tx");
+  const auto out = decl_buffer({1}, f32, "out");
+  const Expr address = call(op("address_of"), {load(out, {0})});
+  const Stmt add = make(Evaluate{.value = call(f32, op("atomic_add"), {address, load(a, {tx})})});
+  std::vector<float> x = counting(64), y{0};
+  Call(function({a, out}, launched(tx, "threadIdx.x", 64, add))).tensor(x).tensor(y).run();
+  EXPECT_EQ(y[0], 2016);
+}
+
+}  // namespace
+}  // namespace loopsmith::interp

@@ -14,6 +14,10 @@
 
 namespace loopsmith {
 
+namespace dependence {
+class Analysis;
+}
+
 /// How a question of legality was answered.
 enum class Verdict : std::uint8_t {
   proved,    ///< The transformation keeps the order of all dependences.
@@ -48,6 +52,9 @@ struct DependenceAnswer {
   /// change places or happen at once. They are no reason for a refusal; the step that does it makes
   /// a reduction of them, or says that it reassociates.
   bool reductions = false;
+  /// Proved if each iteration has memory of its own for these: buffers local to the tree, of which
+  /// an iteration reads only what it wrote itself.
+  std::vector<Ptr<Buffer>> private_buffers;
   std::shared_ptr<const ConflictWitness> witness;  ///< Of a dependence that is violated.
   std::string reason;  ///< Of `unknown`, and of a violation by control flow.
   Stmt source, sink;   ///< The statements at fault; null when proved.
@@ -60,6 +67,8 @@ struct DependenceOptions {
   unsigned operations = 5000;
   /// Look for a witness with small sizes and early iterations; else the first one found.
   bool smallest_witness = true;
+  /// Buffers that are allocated around the tree, and that nothing outside it reads or writes.
+  std::vector<Ptr<Buffer>> local_buffers = {};
 };
 
 /// The dependences of a statement tree, and what follows from them. Loops may have any start, step
@@ -77,7 +86,7 @@ class Dependences {
   Dependences& operator=(Dependences&&) noexcept;
   ~Dependences();
 
-  /// May the iterations of the loop run at once, in any order?
+  /// May the iterations of the loop run at once, in any order? See `private_buffers`.
   DependenceAnswer parallelizable(const Ptr<Var>& loop);
   /// May the iterations of the loop run as lanes of a vector: each statement for all of them before
   /// the next statement, with all reads of a statement before its writes, inner loops in step?
@@ -98,8 +107,7 @@ class Dependences {
   std::size_t exact_questions() const;
 
  private:
-  class Analysis;
-  std::unique_ptr<Analysis> analysis_;
+  std::unique_ptr<dependence::Analysis> analysis_;
 };
 
 }  // namespace loopsmith

@@ -259,5 +259,37 @@ TEST(dependence, memory_of_an_iteration_carries_nothing) {
   EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
 }
 
+/// for i: T[j] = A[i, j], all j < width; B[i, k] = T[k] + T[k + shift].
+Stmt rows_through(Program& p, const Ptr<Buffer>& t, const Expr& width, int shift) {
+  return p.loop(
+      p.i, 100,
+      seq({p.loop(p.j, width, store(t, load(p.a, {p.i, p.j}), {p.j})),
+           p.loop(p.k, 8, store(p.b, load(t, {p.k}) + load(t, {p.k + shift}), {p.i, p.k}))}));
+}
+
+TEST(dependence, a_buffer_that_each_iteration_fills_before_it_reads_may_be_private) {
+  Program p;
+  const auto t = decl_buffer({10}, f32, "T");
+  const DependenceOptions local{.local_buffers = {t}};
+  Dependences filled(rows_through(p, t, 10, 2), local);
+  const DependenceAnswer answer = filled.parallelizable(p.i);
+  EXPECT_EQ(text_of(answer), "proved");
+  ASSERT_EQ(answer.private_buffers.size(), 1U);
+  EXPECT_TRUE(answer.private_buffers[0].same_as(t));
+
+  const auto text = [&](const Stmt& root, const DependenceOptions& options) {
+    Dependences d(root, options);
+    return text_of(d.parallelizable(p.i));
+  };
+  EXPECT_EQ(text(rows_through(p, t, 10, 2), {}),
+            "iteration i=0, j=0 writes T[0], iteration i=1, j=0 writes it");
+  // T[9] is read, and not written.
+  EXPECT_EQ(text(rows_through(p, t, 9, 2), local),
+            "iteration i=0, j=0 writes T[0], iteration i=1, j=0 writes it");
+  // How much is filled depends on values.
+  const auto widths = decl_buffer({100}, i32, "widths");
+  EXPECT_NE(text(rows_through(p, t, load(widths, {p.i}), 2), local), "proved");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -84,7 +84,9 @@ bool is_nothing(const Stmt& stmt) {
 
 class Extractor {
  public:
-  Extractor(Program& program, const KnownValues& known) : program_(program), forms_(program) {
+  Extractor(Program& program, const std::vector<Ptr<Buffer>>& local, const KnownValues& known)
+      : program_(program), forms_(program) {
+    for (const Ptr<Buffer>& buffer : local) allocate(buffer->data);
     for (const auto& [variable, value] : known) {
       forms_.bind(variable, Linear{value});
     }
@@ -98,9 +100,11 @@ class Extractor {
   void visit_here(const Stmt& stmt) {
     if (const auto* node = stmt.as<SeqStmt>()) {
       for (const Stmt& part : node->seq) {
+        const std::size_t number = program_.parts.size();
         program_.parts.push_back(
             {part.get(), loops_, static_cast<int>(program_.statements.size())});
         visit(part);
+        program_.parts[number].end_statement = static_cast<int>(program_.statements.size());
       }
     } else if (const auto* node = stmt.as<For>()) {
       visit_for(stmt, *node);
@@ -148,6 +152,7 @@ class Extractor {
 
   Statement& begin(const Stmt& stmt) {
     Statement statement{stmt, loops_, guards_, surroundings_};
+    statement.is_exact = inexact_ == 0;
     statement.first_access = static_cast<int>(program_.accesses.size());
     program_.statements.push_back(std::move(statement));
     return program_.statements.back();
@@ -217,9 +222,13 @@ class Extractor {
       result.index.push_back(index.defined() ? forms_.index(index, result.locals) : std::nullopt);
     }
     if (const auto depth = allocated_.find(result.memory.get()); depth != allocated_.end()) {
+      result.is_local = true;
       result.private_depth = depth->second;
     }
-    if (is_masked) result.surroundings.push_back({Kind::opaque});
+    if (is_masked) {
+      result.surroundings.push_back({Kind::opaque});
+      program_.statements.back().is_exact = false;
+    }
     if (reduction_ && is_accumulator(*reduction_, buffer)) {
       result.reduction = reduction_->number;
       result.update = Update::declared;
@@ -291,9 +300,11 @@ class Extractor {
   template <class Body>
   void under(const Expr& condition, bool holds, Body&& body) {
     const std::size_t guards = guards_.size();
-    forms_.add_clauses(condition, holds, guards_);
+    const bool is_exact = forms_.add_clauses(condition, holds, guards_);
     surroundings_.push_back({holds ? Kind::condition : Kind::negation, nullptr, condition});
+    inexact_ += is_exact ? 0 : 1;
     body();
+    inexact_ -= is_exact ? 0 : 1;
     surroundings_.pop_back();
     guards_.resize(guards);
   }
@@ -306,7 +317,8 @@ class Extractor {
   void visit_for(const Stmt& stmt, const For& loop) {
     read_all(stmt, {loop.min, loop.extent, loop.step});
     Loop entry{stmt};
-    entry.extents = forms_.upper_bounds(loop.extent);
+    bool is_exact = true;
+    entry.extents = forms_.upper_bounds(loop.extent, is_exact);
     Interval range{0, Interval::pos_inf};
     for (const Linear& extent : entry.extents) {
       const Interval limit = program_.range(extent);
@@ -321,7 +333,7 @@ class Extractor {
       value = sum(*start, linear_of(entry.iterator), step->constant);
     }
     forms_.bind(loop.loop_var, std::move(value));
-    inside(std::move(entry), {Kind::loop, stmt}, [&] { visit(loop.body); });
+    inside(std::move(entry), {Kind::loop, stmt}, is_exact, [&] { visit(loop.body); });
   }
 
   void visit_while(const Stmt& stmt, const While& loop) {
@@ -329,18 +341,20 @@ class Extractor {
     entry.control = "while";
     entry.iterator =
         forms_.new_symbol({.kind = SymbolKind::iterator, .range = {0, Interval::pos_inf}});
-    inside(std::move(entry), {Kind::opaque}, [&] {
+    inside(std::move(entry), {Kind::opaque}, false, [&] {
       read_all(stmt, {loop.condition});
       visit(loop.body);
     });
   }
 
   template <class Body>
-  void inside(Loop loop, Surrounding surrounding, Body&& body) {
+  void inside(Loop loop, Surrounding surrounding, bool is_exact, Body&& body) {
     loops_.push_back(static_cast<int>(program_.loops.size()));
     program_.loops.push_back(std::move(loop));
     surroundings_.push_back(std::move(surrounding));
+    inexact_ += is_exact ? 0 : 1;
     body();
+    inexact_ -= is_exact ? 0 : 1;
     surroundings_.pop_back();
     loops_.pop_back();
   }
@@ -430,7 +444,10 @@ class Extractor {
       const bool unsure = std::any_of(statement.loops.begin(), statement.loops.end(), [&](int i) {
         return std::find(left_out_.begin(), left_out_.end(), i) != left_out_.end();
       });
-      if (unsure || everything_left_out_) statement.surroundings.push_back({Kind::opaque});
+      if (unsure || everything_left_out_) {
+        statement.is_exact = false;
+        statement.surroundings.push_back({Kind::opaque});
+      }
     }
     for (Access& access : program_.accesses) {
       if (access.reduction >= 0 && !is_updated_alike(access)) {
@@ -473,13 +490,14 @@ class Extractor {
   std::unordered_map<const Object*, int> allocated_;
   std::vector<int> left_out_;
   bool everything_left_out_ = false;
+  int inexact_ = 0;  ///< How many of the loops and guards around are wider than they are.
 };
 
 }  // namespace
 
-Program extract(const Stmt& root, const KnownValues& known) {
+Program extract(const Stmt& root, const std::vector<Ptr<Buffer>>& local, const KnownValues& known) {
   Program program;
-  Extractor extractor(program, known);
+  Extractor extractor(program, local, known);
   extractor.visit(root);
   extractor.finish();
   return program;

@@ -157,13 +157,14 @@ std::optional<Linear> Linearizer::read(const Expr& expr) {
   return multiple ? sum(*a, *multiple, -1) : std::nullopt;
 }
 
-std::vector<Linear> Linearizer::upper_bounds(const Expr& expr) {
+std::vector<Linear> Linearizer::upper_bounds(const Expr& expr, bool& is_exact) {
   if (const auto both = operands_of<Min>(expr)) {
-    std::vector<Linear> result = upper_bounds(both->a);
-    for (Linear& bound : upper_bounds(both->b)) result.push_back(std::move(bound));
+    std::vector<Linear> result = upper_bounds(both->a, is_exact);
+    for (Linear& bound : upper_bounds(both->b, is_exact)) result.push_back(std::move(bound));
     return result;
   }
   if (auto bound = linear(expr)) return {*std::move(bound)};
+  is_exact = false;
   return {};
 }
 
@@ -179,23 +180,26 @@ std::optional<Linear> Linearizer::index(const Expr& expr, std::vector<Symbol>& l
   return sum(*base, linear_of(lane), stride->constant);
 }
 
-void Linearizer::add_clauses(const Expr& condition, bool holds, std::vector<Clause>& clauses) {
-  deep_call([&] {
+bool Linearizer::add_clauses(const Expr& condition, bool holds, std::vector<Clause>& clauses) {
+  return deep_call([&] {
     if (is_likely(condition)) return add_clauses(condition.as<Call>()->args[0], holds, clauses);
     if (const auto* negated = condition.as<Not>()) {
       return add_clauses(negated->a, !holds, clauses);
     }
     const auto both = holds ? operands_of<And>(condition) : operands_of<Or>(condition);
     if (both) {
-      add_clauses(both->a, holds, clauses);
-      return add_clauses(both->b, holds, clauses);
+      const bool is_left_exact = add_clauses(both->a, holds, clauses);
+      return add_clauses(both->b, holds, clauses) && is_left_exact;
     }
-    if (auto pieces = alternatives(condition, holds)) clauses.push_back(*std::move(pieces));
+    bool is_exact = true;
+    auto pieces = alternatives(condition, holds, is_exact);
+    if (!pieces) return false;
+    clauses.push_back(*std::move(pieces));
+    return is_exact;
   });
 }
 
-std::optional<std::vector<Conjunction>> Linearizer::alternatives(const Expr& condition,
-                                                                 bool holds) {
+std::optional<Clause> Linearizer::alternatives(const Expr& condition, bool holds, bool& is_exact) {
   if (const auto* value = condition.as<IntImm>()) {
     // Nothing to hold, or one thing that cannot: -1 >= 0.
     if ((value->value != 0) == holds) return Clause{Conjunction{}};
@@ -206,7 +210,7 @@ std::optional<std::vector<Conjunction>> Linearizer::alternatives(const Expr& con
     Clause result;
     for (const Expr& side : {either->a, either->b}) {
       std::vector<Clause> clauses;
-      add_clauses(side, holds, clauses);
+      is_exact = add_clauses(side, holds, clauses) && is_exact;
       // A side of which nothing is known may always hold.
       if (clauses.empty()) return std::nullopt;
       Clause pieces{Conjunction{}};

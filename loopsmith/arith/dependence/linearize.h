@@ -22,10 +22,11 @@ class Linearizer {
   /// alone becomes a parameter.
   std::optional<Linear> linear(const Expr& expr);
   /// Upper bounds of which each holds: more than one for a minimum; those that are not linear are
-  /// left out.
-  std::vector<Linear> upper_bounds(const Expr& expr);
-  /// Appends what follows from `condition` having the value `holds`.
-  void add_clauses(const Expr& condition, bool holds, std::vector<Clause>& clauses);
+  /// left out, and `is_exact` becomes false.
+  std::vector<Linear> upper_bounds(const Expr& expr, bool& is_exact);
+  /// Appends what follows from `condition` having the value `holds`. False when that is less than
+  /// the condition says.
+  bool add_clauses(const Expr& condition, bool holds, std::vector<Clause>& clauses);
 
   Symbol new_symbol(SymbolInfo info);
   /// The form (an index `base + stride * lane` of a vector) with the lane as a local of `locals`.
@@ -37,7 +38,7 @@ class Linearizer {
   std::optional<Linear> divide(const Linear& dividend, std::int64_t divisor);
   std::optional<Linear> parameter(const Expr& expr);
   bool is_parametric(const Expr& expr) const;
-  std::optional<std::vector<Conjunction>> alternatives(const Expr& condition, bool holds);
+  std::optional<Clause> alternatives(const Expr& condition, bool holds, bool& is_exact);
 
   Program& program_;
   std::unordered_map<const Object*, std::optional<Linear>> values_;

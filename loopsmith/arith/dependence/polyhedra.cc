@@ -13,7 +13,9 @@
 #include <isl/space.h>
 #include <isl/val.h>
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -94,6 +96,41 @@ class Polyhedra::Context {
       isl_ctx_reset_error(isl_);
     }
     return outcome;
+  }
+
+  bool covers(int read, const std::vector<int>& writes, int depth) {
+    if (failures_ >= most_failures) return false;
+    isl_ctx_set_max_operations(isl_, operations_);
+    isl_ctx_reset_operations(isl_);
+    const Access& reader = access(read);
+    const auto is_linear = [&](const Access& access) {
+      return are_comparable(access, reader) &&
+             std::all_of(access.index.begin(), access.index.end(),
+                         [](const auto& index) { return index.has_value(); });
+    };
+    if (!is_linear(reader)) return false;
+    std::vector<std::size_t> positions(reader.index.size());
+    std::iota(positions.begin(), positions.end(), std::size_t{0});
+    const auto elements = [&](const Access& access) {
+      const std::size_t loops = statement(access.statement).loops.size();
+      const auto outer = static_cast<unsigned>(depth);
+      Map map = element_map(access, positions);
+      return Map(isl_map_project_out(map.take(), isl_dim_in, outer, count_of(loops) - outer));
+    };
+    const Map wanted = elements(reader);
+    Map written;
+    for (const int i : writes) {
+      if (!is_linear(access(i))) continue;
+      Map more = elements(access(i));
+      written = written.get() ? Map(isl_map_union(written.take(), more.take())) : std::move(more);
+    }
+    if (!written.get()) return false;
+    const isl_bool is_subset = isl_map_is_subset(wanted.get(), written.get());
+    if (is_subset < 0) {
+      ++failures_;
+      isl_ctx_reset_error(isl_);
+    }
+    return is_subset == isl_bool_true;
   }
 
  private:
@@ -341,6 +378,10 @@ Polyhedra::Polyhedra(const Program& program, unsigned operations)
     : context_(std::make_unique<Context>(program, operations)) {}
 Polyhedra::Polyhedra(Polyhedra&&) noexcept = default;
 Polyhedra::~Polyhedra() = default;
+
+bool Polyhedra::covers(int read, const std::vector<int>& writes, int depth) {
+  return context_->covers(read, writes, depth);
+}
 
 Outcome Polyhedra::find(const Conflict& conflict, bool smallest, Sample& sample) {
   return context_->find(conflict, smallest, sample);

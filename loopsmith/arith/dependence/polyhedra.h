@@ -52,6 +52,10 @@ class Polyhedra {
 
   /// Answers; where the answer is yes, `sample` is filled, with small values if `smallest`.
   Outcome find(const Conflict& conflict, bool smallest, Sample& sample);
+  /// True when it is proved that, within an iteration of the first `depth` loops, which all of them
+  /// share, each element that `read` touches is one that the writes touch, too. The statements of
+  /// the writes are exact.
+  bool covers(int read, const std::vector<int>& writes, int depth);
 
  private:
   class Context;

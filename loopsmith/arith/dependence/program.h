@@ -87,6 +87,7 @@ struct Access {
   Update update = Update::none;
   int reduction = -1;     ///< The block whose accumulator this is, by number.
   bool is_init = false;   ///< It stands in the init of that block.
+  bool is_local = false;  ///< Nothing outside the program reads or writes the memory.
   int private_depth = 0;  ///< Loops around the allocation: their iterations have memory each.
 };
 
@@ -95,6 +96,7 @@ struct Statement {
   std::vector<int> loops;  ///< From the outside in.
   std::vector<Clause> guards;
   std::vector<Surrounding> surroundings;
+  bool is_exact = true;  ///< Loops and guards say exactly when it happens.
   int first_access = 0;
   int access_count = 0;
 };
@@ -104,6 +106,7 @@ struct SequencePart {
   const Object* node;
   std::vector<int> loops;  ///< Around it.
   int first_statement;
+  int end_statement = 0;
 };
 
 struct Program {
@@ -124,7 +127,9 @@ struct Program {
 /// Values of variables that are to be taken as known.
 using KnownValues = std::vector<std::pair<Ptr<Var>, std::int64_t>>;
 
-/// Reads a statement. What is not quasi-affine is widened to any value, never left out.
-Program extract(const Stmt& root, const KnownValues& known = {});
+/// Reads a statement. What is not quasi-affine is widened to any value, never left out. `local`:
+/// buffers that are allocated around it and used only in it.
+Program extract(const Stmt& root, const std::vector<Ptr<Buffer>>& local = {},
+                const KnownValues& known = {});
 
 }  // namespace loopsmith::dependence

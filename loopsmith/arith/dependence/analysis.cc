@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/dependence/delinearize.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 
@@ -42,8 +43,9 @@ bool is_carried(const Dependence& dependence) {
 Analysis::Analysis(Stmt root, DependenceOptions options)
     : root_(std::move(root)),
       options_(std::move(options)),
-      program_(extract(root_, options_.local_buffers)),
-      dependences_(find_dependences(program_)) {
+      program_(extract(root_, options_.local_buffers)) {
+  if (has_products(program_)) delinearize(program_, polyhedra());
+  dependences_ = find_dependences(program_);
   std::vector<Ptr<Var>> loops;
   for (const Dependence& dependence : dependences_) {
     if (!is_carried(dependence)) continue;
@@ -243,7 +245,9 @@ std::string Analysis::reason_for(const Conflict& conflict, Outcome outcome) cons
     const Stmt& node = statement_of(i).node;
     if (!one.memory.defined()) return fmt::format("what `{}` touches is not known", node);
     if (one.whole) return fmt::format("`{}` may touch any element of what it is given", node);
-    for (std::size_t k = 0; k < one.index.size(); ++k) {
+    // Where an index was taken apart, there are more of them than expressions.
+    const std::size_t rank = one.index.size() == one.expressions.size() ? one.index.size() : 0;
+    for (std::size_t k = 0; k < rank; ++k) {
       if (one.index[k]) continue;
       const Expr& index = one.expressions[k];
       return fmt::format("index {} of {} is not quasi-affine: {}", k, one.buffer->name,

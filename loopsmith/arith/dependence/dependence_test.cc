@@ -291,5 +291,70 @@ TEST(dependence, a_buffer_that_each_iteration_fills_before_it_reads_may_be_priva
   EXPECT_NE(text(rows_through(p, t, load(widths, {p.i}), 2), local), "proved");
 }
 
+TEST(dependence, flattened_indices_are_taken_apart_where_their_digits_are_bounded) {
+  Program p;
+  const Expr flat = p.i * p.n + p.j, above = (p.i - 1) * p.n + p.j;
+  Dependences plain(p.loop(p.i, p.m, p.loop(p.j, p.n, store(p.x, load(p.x, {flat}) * 2, {flat}))));
+  EXPECT_EQ(text_of(plain.parallelizable(p.i)), "proved");
+  EXPECT_EQ(text_of(plain.parallelizable(p.j)), "proved");
+  Dependences rows(
+      p.loop(p.i, p.m, p.loop(p.j, p.n, store(p.x, load(p.x, {above}) + 1, {flat})), 1));
+  EXPECT_EQ(text_of(rows.parallelizable(p.i)),
+            "with m=2, n=2: iteration i=1, j=0 writes X[2], iteration i=2, j=0 reads it");
+  EXPECT_EQ(text_of(rows.parallelizable(p.j)), "proved");
+  const auto l = var("l");
+  const Expr deep = (p.i * p.m + p.j) * p.n + p.k;
+  Dependences cube(p.loop(
+      p.i, l, p.loop(p.j, p.m, p.loop(p.k, p.n, store(p.x, load(p.x, {deep}) + 1, {deep})))));
+  EXPECT_EQ(text_of(cube.parallelizable(p.i)), "proved");
+  EXPECT_EQ(text_of(cube.parallelizable(p.k)), "proved");
+}
+
+TEST(dependence, a_producer_moves_under_a_loop_unless_its_input_changes_before) {
+  for (const auto& [shift, expected] :
+       {std::pair(1, "proved"),
+        {-1, "with n=3: iteration i=1 reads Y[1], iteration j=1 writes it"}}) {
+    Program p;
+    const Stmt producer = p.loop(p.i, p.n, store(p.x, load(p.y, {p.i}) * 2, {p.i}));
+    const Stmt consumer =
+        p.loop(p.j, p.n - 1, store(p.y, load(p.x, {p.j}) + load(p.x, {p.j + shift}), {p.j}), 1);
+    Dependences d(seq({producer, consumer}));
+    EXPECT_EQ(text_of(d.movable(producer, p.j)), expected);
+  }
+}
+
+TEST(dependence, a_producer_does_not_move_away_from_other_readers) {
+  Program p;
+  const Stmt producer = p.loop(p.i, p.n, store(p.x, load(p.y, {p.i}), {p.i}));
+  const Stmt consumer = p.loop(p.j, p.n, store(p.a, load(p.x, {p.j}), {p.j, 0}));
+  const Stmt other = p.loop(p.k, p.n, store(p.a, load(p.x, {p.k}), {p.k, 1}));
+  Dependences d(seq({producer, consumer, other}));
+  EXPECT_EQ(text_of(d.movable(producer, p.j)), "unknown: X is also read outside the loop");
+}
+
+TEST(dependence, a_scan_is_not_computed_in_parts) {
+  Program p;
+  const Stmt producer =
+      p.loop(p.i, p.n, store(p.x, load(p.x, {p.i}) + load(p.y, {p.i}), {p.i + 1}));
+  const Stmt consumer = p.loop(p.j, p.n, store(p.a, load(p.x, {p.j}), {p.j, 0}));
+  Dependences d(seq({producer, consumer}));
+  EXPECT_EQ(text_of(d.movable(producer, p.j)),
+            "unknown: the producer reads X, which it writes itself");
+}
+
+TEST(dependence, a_reduction_moves_with_its_start) {
+  Program p;
+  const auto r = var("r");
+  const Stmt producer =
+      p.loop(p.i, p.n,
+             seq({store(p.x, float_imm(f32, 0), {p.i}),
+                  p.loop(r, p.m, store(p.x, load(p.x, {p.i}) + load(p.a, {p.i, r}), {p.i}))}));
+  const Stmt consumer =
+      p.loop(p.j, p.n, p.loop(p.k, p.m, store(p.b, load(p.x, {p.j}), {p.j, p.k})));
+  Dependences d(seq({producer, consumer}));
+  EXPECT_EQ(text_of(d.movable(producer, p.j)), "proved");
+  EXPECT_EQ(text_of(d.movable(producer, p.k)), "proved");
+}
+
 }  // namespace
 }  // namespace loopsmith

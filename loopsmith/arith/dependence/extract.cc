@@ -221,6 +221,7 @@ class Extractor {
     for (const Expr& index : result.expressions) {
       result.index.push_back(index.defined() ? forms_.index(index, result.locals) : std::nullopt);
     }
+    read_products(result);
     if (const auto depth = allocated_.find(result.memory.get()); depth != allocated_.end()) {
       result.is_local = true;
       result.private_depth = depth->second;
@@ -235,6 +236,16 @@ class Extractor {
       result.is_init = reduction_->is_init;
     } else {
       result.update = update;
+    }
+  }
+
+  /// Looks for flat indices with symbolic strides.
+  void read_products(Access& access) {
+    for (std::size_t i = 0; i < access.index.size(); ++i) {
+      const Expr& index = access.expressions[i];
+      if (access.index[i] || !index.defined() || !index.dtype().is_scalar()) continue;
+      access.products.resize(access.index.size());
+      access.products[i] = forms_.polynomial(index);
     }
   }
 

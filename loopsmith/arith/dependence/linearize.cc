@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "loopsmith/arith/dependence/delinearize.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/deep_call.h"
 
@@ -178,6 +179,29 @@ std::optional<Linear> Linearizer::index(const Expr& expr, std::vector<Symbol>& l
       {.kind = SymbolKind::local, .range = {0, ramp->lanes - 1}, .extent = Linear{ramp->lanes}});
   locals.push_back(lane);
   return sum(*base, linear_of(lane), stride->constant);
+}
+
+std::optional<Polynomial> Linearizer::polynomial(const Expr& expr) {
+  nodes_left_ = most_nodes;
+  return read_polynomial(expr);
+}
+
+std::optional<Polynomial> Linearizer::read_polynomial(const Expr& expr) {
+  return deep_call([&]() -> std::optional<Polynomial> {
+    const auto add = operands_of<Add>(expr), sub = operands_of<Sub>(expr),
+               mul = operands_of<Mul>(expr);
+    if ((!add && !sub && !mul) || nodes_left_ <= 0) {
+      hopeless_ = false;
+      const auto leaf = part(expr);
+      if (!leaf) return std::nullopt;
+      return polynomial_of(program_, *leaf);
+    }
+    --nodes_left_;
+    const Operands& sides = add ? *add : sub ? *sub : *mul;
+    const auto a = read_polynomial(sides.a), b = read_polynomial(sides.b);
+    if (!a || !b) return std::nullopt;
+    return mul ? product(*a, *b) : dependence::sum(*a, *b, add ? 1 : -1);
+  });
 }
 
 bool Linearizer::add_clauses(const Expr& condition, bool holds, std::vector<Clause>& clauses) {

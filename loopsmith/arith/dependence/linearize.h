@@ -28,6 +28,9 @@ class Linearizer {
   /// the condition says.
   bool add_clauses(const Expr& condition, bool holds, std::vector<Clause>& clauses);
 
+  /// The expression as a polynomial; nothing when its loops and sizes stand in no such form.
+  std::optional<Polynomial> polynomial(const Expr& expr);
+
   Symbol new_symbol(SymbolInfo info);
   /// The form (an index `base + stride * lane` of a vector) with the lane as a local of `locals`.
   std::optional<Linear> index(const Expr& expr, std::vector<Symbol>& locals);
@@ -39,6 +42,8 @@ class Linearizer {
   std::optional<Linear> parameter(const Expr& expr);
   bool is_parametric(const Expr& expr) const;
   std::optional<Clause> alternatives(const Expr& condition, bool holds, bool& is_exact);
+
+  std::optional<Polynomial> read_polynomial(const Expr& expr);
 
   Program& program_;
   std::unordered_map<const Object*, std::optional<Linear>> values_;

@@ -86,22 +86,30 @@ class Polyhedra::Context {
     isl_ctx_free(isl_);
   }
 
-  Outcome find(const Conflict& question, bool smallest, Sample& sample) {
+  template <class Question>
+  Outcome find(const Question& question, bool smallest, Sample& sample) {
     if (failures_ >= most_failures) return Outcome::unknown;
-    isl_ctx_set_max_operations(isl_, operations_);
-    isl_ctx_reset_operations(isl_);
+    start();
     const Outcome outcome = decide(question, smallest, sample);
-    if (outcome == Outcome::unknown) {
-      ++failures_;
-      isl_ctx_reset_error(isl_);
-    }
+    if (outcome == Outcome::unknown) fail();
     return outcome;
+  }
+
+  bool is_never_negative(int which, const Linear& linear) {
+    if (failures_ >= most_failures) return false;
+    start();
+    const Space space = space_of(access(which));
+    const auto negative = sum(Linear{-1}, linear, -1);
+    if (!negative) return false;
+    const Set below = constrained(domain(access(which), space), space, *negative, false);
+    const isl_bool is_empty = isl_set_is_empty(below.get());
+    if (is_empty < 0) fail();
+    return is_empty == isl_bool_true;
   }
 
   bool covers(int read, const std::vector<int>& writes, int depth) {
     if (failures_ >= most_failures) return false;
-    isl_ctx_set_max_operations(isl_, operations_);
-    isl_ctx_reset_operations(isl_);
+    start();
     const Access& reader = access(read);
     const auto is_linear = [&](const Access& access) {
       return are_comparable(access, reader) &&
@@ -126,14 +134,21 @@ class Polyhedra::Context {
     }
     if (!written.get()) return false;
     const isl_bool is_subset = isl_map_is_subset(wanted.get(), written.get());
-    if (is_subset < 0) {
-      ++failures_;
-      isl_ctx_reset_error(isl_);
-    }
+    if (is_subset < 0) fail();
     return is_subset == isl_bool_true;
   }
 
  private:
+  /// From here on, isl may spend a question's budget.
+  void start() {
+    isl_ctx_set_max_operations(isl_, operations_);
+    isl_ctx_reset_operations(isl_);
+  }
+  void fail() {
+    ++failures_;
+    isl_ctx_reset_error(isl_);
+  }
+
   /// Where forms are built: the iterators of a statement, then the locals of an access.
   struct Space {
     std::vector<Symbol> dims;
@@ -287,19 +302,47 @@ class Polyhedra::Context {
     return found->second;
   }
 
+  /// Relates position `source` of the map's side `from` with position `sink` of its outputs.
+  static Map related(Map map, isl_dim_type from, int source, int sink, Order order) {
+    isl_map* before = map.take();
+    if (order == Order::equal) return Map(isl_map_equate(before, from, source, isl_dim_out, sink));
+    if (order == Order::less) {
+      return Map(isl_map_order_lt(before, from, source, isl_dim_out, sink));
+    }
+    return Map(isl_map_order_gt(before, from, source, isl_dim_out, sink));
+  }
+
+  int loop_count(int which) const {
+    return static_cast<int>(statement(access(which).statement).loops.size());
+  }
+
   Outcome decide(const Conflict& question, bool smallest, Sample& sample) {
     Map map(conflicts(question.source, question.sink).copy());
     for (const Relation& relation : question.relations) {
-      isl_map* before = map.take();
-      const isl_dim_type in = isl_dim_in, out = isl_dim_out;
-      if (relation.order == Order::equal) {
-        map = Map(isl_map_equate(before, in, relation.source, out, relation.sink));
-      } else if (relation.order == Order::less) {
-        map = Map(isl_map_order_lt(before, in, relation.source, out, relation.sink));
-      } else {
-        map = Map(isl_map_order_gt(before, in, relation.source, out, relation.sink));
-      }
+      map = related(std::move(map), isl_dim_in, relation.source, relation.sink, relation.order);
     }
+    return sample_of(std::move(map), question.source, question.sink, smallest, sample);
+  }
+
+  Outcome decide(const Overtaking& question, bool smallest, Sample& sample) {
+    // From the producer to the other's iterators, then those of the reader.
+    Map touched(conflicts(question.touch, question.other).copy());
+    Map served(conflicts(question.write, question.read).copy());
+    for (int i = 0; i < question.shared; ++i) {
+      touched = related(std::move(touched), isl_dim_in, i, i, Order::equal);
+      served = related(std::move(served), isl_dim_in, i, i, Order::equal);
+    }
+    Map map(isl_map_flat_range_product(touched.take(), served.take()));
+    const int others = loop_count(question.other);
+    for (const Relation& relation : question.relations) {
+      map = related(std::move(map), isl_dim_out, relation.source, others + relation.sink,
+                    relation.order);
+    }
+    return sample_of(std::move(map), question.touch, question.other, smallest, sample);
+  }
+
+  /// Whether the map is empty; if not, values of the first inputs and outputs of an element.
+  Outcome sample_of(Map map, int source, int sink, bool smallest, Sample& sample) {
     const isl_bool is_empty = isl_map_is_empty(map.get());
     if (is_empty < 0) return Outcome::unknown;
     if (is_empty) return Outcome::never;
@@ -311,7 +354,7 @@ class Polyhedra::Context {
     Set small = smallest ? smallest_of(set) : Set();
     isl_point* point = isl_set_sample_point(small.get() ? small.take() : set.take());
     const bool filled =
-        point && isl_point_is_void(point) == isl_bool_false && read(point, question, sample);
+        point && isl_point_is_void(point) == isl_bool_false && read(point, source, sink, sample);
     isl_point_free(point);
     return filled ? Outcome::found : Outcome::unknown;
   }
@@ -343,7 +386,7 @@ class Polyhedra::Context {
     return result;
   }
 
-  bool read(isl_point* point, const Conflict& question, Sample& sample) const {
+  bool read(isl_point* point, int source, int sink, Sample& sample) const {
     int position = 0;
     bool ok = true;
     const auto next = [&] {
@@ -356,12 +399,8 @@ class Polyhedra::Context {
     };
     sample = {};
     for (const Symbol parameter : parameters_) sample.parameters.emplace_back(parameter, next());
-    for (auto [which, into] :
-         {std::pair(question.source, &sample.source), std::pair(question.sink, &sample.sink)}) {
-      for (std::size_t i = 0; i < statement(access(which).statement).loops.size(); ++i) {
-        into->push_back(next());
-      }
-    }
+    for (int i = loop_count(source); i > 0; --i) sample.source.push_back(next());
+    for (int i = loop_count(sink); i > 0; --i) sample.sink.push_back(next());
     return ok;
   }
 
@@ -385,6 +424,14 @@ bool Polyhedra::covers(int read, const std::vector<int>& writes, int depth) {
 
 Outcome Polyhedra::find(const Conflict& conflict, bool smallest, Sample& sample) {
   return context_->find(conflict, smallest, sample);
+}
+
+Outcome Polyhedra::find(const Overtaking& question, bool smallest, Sample& sample) {
+  return context_->find(question, smallest, sample);
+}
+
+bool Polyhedra::is_never_negative(int access, const Linear& form) {
+  return context_->is_never_negative(access, form);
 }
 
 }  // namespace loopsmith::dependence

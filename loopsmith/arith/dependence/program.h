@@ -2,6 +2,7 @@
 // A statement tree as dependence analysis sees it: loops, statements, and what they access.
 // Private to this folder.
 #pragma once
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,10 @@
 #include "loopsmith/ir/stmt.h"
 
 namespace loopsmith::dependence {
+
+/// A sum of products of sizes, each with a factor that is linear in the other symbols: i*n*m + j*m.
+/// By the sizes, sorted.
+using Polynomial = std::map<std::vector<Symbol>, Linear>;
 
 enum class SymbolKind : std::uint8_t {
   parameter,  ///< A size: the same value everywhere.
@@ -80,10 +85,12 @@ struct Access {
   bool writes = false;
   bool whole = false;                        ///< Any element.
   std::vector<std::optional<Linear>> index;  ///< Nothing where it is not linear: any value.
-  std::vector<Expr> expressions;             ///< The index, as it stands.
-  std::vector<Symbol> locals;                ///< Those of the index.
-  std::vector<Clause> guards;                ///< Conditions inside the expression.
-  std::vector<Surrounding> surroundings;     ///< The same, for a replay.
+  /// Of the same length where some index is none: those that are products of sizes after all.
+  std::vector<std::optional<Polynomial>> products;
+  std::vector<Expr> expressions;          ///< The index, as it stands.
+  std::vector<Symbol> locals;             ///< Those of the index.
+  std::vector<Clause> guards;             ///< Conditions inside the expression.
+  std::vector<Surrounding> surroundings;  ///< The same, for a replay.
   Update update = Update::none;
   int reduction = -1;     ///< The block whose accumulator this is, by number.
   bool is_init = false;   ///< It stands in the init of that block.

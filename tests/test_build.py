@@ -282,7 +282,7 @@ def test_targets_are_values():
 @pytest.mark.parametrize(
     ("target", "text"),
     [
-        ("cuda", "build: code for cuda is not generated yet\n  hint: build for llvm"),
+        ("cuda", "build: code for cuda is not generated yet\n  hint: build for llvm or c"),
     ],
 )
 def test_a_target_that_cannot_be_built_for_is_refused(target: str, text: str):

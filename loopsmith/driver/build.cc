@@ -5,7 +5,11 @@
 #include "loopsmith/codegen/llvm/loader.h"
 #include "loopsmith/codegen/processor.h"
 #include "loopsmith/codegen/signature.h"
+#include "loopsmith/codegen/source/c_compiler.h"
+#include "loopsmith/codegen/source/c_text.h"
+#include "loopsmith/driver/export.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
@@ -14,8 +18,28 @@ namespace loopsmith {
 namespace {
 
 void require_built(const Target& target) {
-  require(target.kind() == TargetKind::llvm, "target_not_built", hint("build for llvm"),
+  const bool is_built = target.kind() == TargetKind::llvm || target.kind() == TargetKind::c;
+  require(is_built, "target_not_built", hint("build for llvm or c"),
           "build: code for {} is not generated yet", to_string(target.kind()));
+}
+
+/// C compilers make vectors of loops as well as we do; what people read should be loops.
+constexpr int c_vector_bits = 256;
+
+int vector_bits_of(const Target& target) {
+  return target.kind() == TargetKind::c ? c_vector_bits : preferred_vector_bits(target);
+}
+
+Ptr<PrimFunc> without_vectors(const Ptr<PrimFunc>& func) {
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& loop) -> Stmt {
+    const auto same = rewrite.children(loop);
+    if (loop.kind != ForKind::vectorized) return same;
+    For serial = *same;
+    serial.kind = ForKind::serial;
+    return make(std::move(serial));
+  });
+  return rewrite.body_of(func);
 }
 
 /// How many bytes the tensors of constant shape have: what a call reads and writes at least.
@@ -33,16 +57,22 @@ double bytes_of(const PrimFunc& func) {
   return bytes;
 }
 
-/// `tir`, `llvm` and `assembly`; for each, all functions in one text.
+/// `tir`, `llvm` and `assembly` or `c`, and `json`, which `export` reads; for each, all functions
+/// in one text.
 std::vector<SourceText> sources_of(const CodeRequest& request) {
   const auto tir = [request] {
     std::string text;
     for (const Ptr<PrimFunc>& func : request.functions) text += script(func);
     return text;
   };
+  const SourceText json{"json", [request] { return request_text(request); }};
+  if (request.target.kind() == TargetKind::c) {
+    return {{"tir", tir}, {"c", [request] { return c_text(request); }}, json};
+  }
   return {{"tir", tir},
           {"llvm", [request] { return llvm_text(request); }},
-          {"assembly", [request] { return assembly_text(request); }}};
+          {"assembly", [request] { return assembly_text(request); }},
+          json};
 }
 
 Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target& target,
@@ -54,7 +84,8 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
     verify_well_formed(func);
     request.functions.push_back(lower(schedule_by_rule(func, target, options), target, options));
   }
-  const auto code = std::make_shared<const LoadedObject>(compile_object(request));
+  const auto code = std::make_shared<const LoadedObject>(
+      target.kind() == TargetKind::c ? compile_c(c_text(request)) : compile_object(request));
   std::vector<CompiledFunction> compiled;
   for (const Ptr<PrimFunc>& func : request.functions) {
     auto* address = reinterpret_cast<ls_packed_function>(code->find(code_symbol(*func)));
@@ -73,17 +104,20 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
   require_built(target);
   if (!options.default_schedule) return func;
   const ThreadPool* pool = options.runtime.pool.get();
-  return default_schedule(func, {.vector_bytes = preferred_vector_bits(target) / 8,
-                                 .vector_registers = has_features(target, "+avx512vl") ? 32 : 16,
+  const bool has_many_registers =
+      target.kind() == TargetKind::llvm && has_features(target, "+avx512vl");
+  return default_schedule(func, {.vector_bytes = vector_bits_of(target) / 8,
+                                 .vector_registers = has_many_registers ? 32 : 16,
                                  .cores = pool ? pool->num_threads() : default_num_threads()});
 }
 
 Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {
   require_built(target);
   const FloatOptions floats = allow({}, options.fast_math);
-  return lower_function(func, {.vector_bits = preferred_vector_bits(target),
-                               .fast_math = floats.approximate,
-                               .on_pass = options.on_pass});
+  const bool is_c = target.kind() == TargetKind::c;
+  return lower_function(is_c ? without_vectors(func) : func, {.vector_bits = vector_bits_of(target),
+                                                              .fast_math = floats.approximate,
+                                                              .on_pass = options.on_pass});
 }
 
 Module build(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {

@@ -60,7 +60,7 @@ TEST(build, shows_the_code) {
   const te::Tensor a = te::placeholder({64}, f32, "A");
   const te::Tensor b = te::compute({64}, [&](const Expr& i) { return a(i); }, "B");
   const Module module = build(te::create_prim_func({a, b}));
-  EXPECT_EQ(module.source_names(), (std::vector<std::string>{"tir", "llvm", "assembly"}));
+  EXPECT_EQ(module.source_names(), (std::vector<std::string>{"tir", "llvm", "assembly", "json"}));
   EXPECT_NE(module.source("tir").find("def main("), std::string::npos);
   EXPECT_NE(module.source("llvm").find("define i32 @ls_call_main"), std::string::npos);
   EXPECT_NE(module.source("assembly").find("ls_call_main:"), std::string::npos);
@@ -70,7 +70,7 @@ TEST(build, refuses_targets_without_a_code_generator) {
   const te::Tensor a = te::placeholder({4}, f32, "A");
   const te::Tensor b = te::compute({4}, [&](const Expr& i) { return a(i); }, "B");
   EXPECT_STREQ(error_of([&] { build(te::create_prim_func({a, b}), Target("cuda")); }).what(),
-               "build: code for cuda is not generated yet\n  hint: build for llvm");
+               "build: code for cuda is not generated yet\n  hint: build for llvm or c");
 }
 
 }  // namespace

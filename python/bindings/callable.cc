@@ -11,6 +11,7 @@
 
 #include "bindings/arguments.h"
 #include "bindings/bindings.h"
+#include "loopsmith/driver/export.h"
 #include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
@@ -224,6 +225,11 @@ struct Sources {
   Module module;
 };
 
+/// The text of a path: a string, or what os.fspath takes.
+std::string path_of(nb::handle path) {
+  return nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path));
+}
+
 void bind_sources(nb::module_& m) {
   nb::class_<Sources>(m, "Sources", "The texts that a module was made from, made when asked for.")
       .def_prop_ro(
@@ -235,9 +241,18 @@ void bind_sources(nb::module_& m) {
       .def_prop_ro(
           "asm", [](const Sources& self) { return self.module.source("assembly"); },
           "The assembly.")
+      .def_prop_ro(
+          "c", [](const Sources& self) { return self.module.source("c"); },
+          "The file of C, of a module that was built for target c.")
       .def("__repr__", [](const Sources& self) {
-        return fmt::format("<loopsmith.Sources of {}: ir, llvm, asm>",
-                           fmt::join(self.module.names(), ", "));
+        std::vector<std::string> kinds = self.module.source_names();
+        std::erase(kinds, "json");
+        for (std::string& kind : kinds) {
+          if (kind == "tir") kind = "ir";
+          if (kind == "assembly") kind = "asm";
+        }
+        return fmt::format("<loopsmith.Sources of {}: {}>", fmt::join(self.module.names(), ", "),
+                           fmt::join(kinds, ", "));
       });
 }
 
@@ -274,8 +289,24 @@ void bind_module(nb::module_& m) {
       },
       nb::arg("num_threads"), nb::arg("affinity") = std::vector<int>());
   method(module_type, "inspect", "def inspect(self) -> Sources",
-         "Return the texts that it was made from: ``ir``, ``llvm``, ``asm``.",
+         "Return the texts that it was made from: ``ir``, and ``llvm`` and ``asm``, or ``c``.",
          [](nb::handle self) { return Sources{self_of(self).module}; });
+  method(
+      module_type, "export",
+      "def export(self, path: str | os.PathLike[str], "
+      "header: str | os.PathLike[str] | None = None) -> None",
+      "Write the functions into a file that other programs link or load.\n\n"
+      "The end of ``path`` says what it is: ``.so`` and ``.a`` have all that they need in them; "
+      "``.o``, ``.s`` and ``.ll`` are linked with the file of ``export_runtime``; ``.c`` is for "
+      "target c. ``header`` names a file of C declarations.",
+      [](nb::handle self, nb::handle path, nb::handle header) {
+        const Module& module = self_of(self).module;
+        const std::string file = path_of(path);
+        const std::string declarations = header.is_none() ? "" : path_of(header);
+        const nb::gil_scoped_release unlocked;
+        export_module(module, file, declarations);
+      },
+      nb::arg("path"), nb::arg("header") = nb::none());
   def_time(module_type);
 }
 

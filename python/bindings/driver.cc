@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/codegen/processor.h"
+#include "loopsmith/codegen/source/c_compiler.h"
 #include "loopsmith/driver/build.h"
+#include "loopsmith/driver/export.h"
+#include "loopsmith/script/parse.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
@@ -94,6 +98,24 @@ void bind_driver(nb::module_& m) {
   m.def("lower", lower_program, nb::arg("program"), nb::arg("target"), nb::arg("on_pass").none(),
         nb::sig("def lower(program: Node, target: Target | str, on_pass: "
                 "typing.Callable[[str, PrimFunc, PrimFunc, float], None] | None) -> Node"));
+  m.def(
+      "load_module", [](const std::string& path) { return to_python(load_module(path)); },
+      nb::arg("path"), nb::sig("def load_module(path: str) -> Module"));
+  m.def("export_runtime", [](const std::string& path) { export_runtime(path); }, nb::arg("path"));
+  m.def(
+      "processor",
+      [](const Target& target) {
+        const Processor processor = processor_of(target);
+        return nb::make_tuple(processor.triple, processor.cpu, processor.features);
+      },
+      nb::arg("target"), nb::sig("def processor(target: Target | str) -> tuple[str, str, str]"),
+      "The triple, name and features of the processor that a target of kind llvm means.");
+  m.def(
+      "parse_script",
+      [](const std::string& text, const std::string& name) { return parse(text, {.name = name}); },
+      nb::arg("text"), nb::arg("name"),
+      "The function or module that a file of the script language defines.");
+  m.def("c_compiler", [] { return c_compiler(); }, "The C compiler of this machine.");
   m.def("pass_names", [] {
     std::vector<std::string> names;
     for (const Pass& pass : lowering_passes()) names.emplace_back(pass.name);

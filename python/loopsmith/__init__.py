@@ -4,7 +4,7 @@
 from . import interp, ir, te, tir
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
-from .driver import PassRecord, build, lower
+from .driver import PassRecord, build, export_runtime, load_module, lower
 from .errors import (
     BoundsError,
     CallError,
@@ -50,10 +50,12 @@ __all__ = [
     "assert_structural_equal",
     "build",
     "empty",
+    "export_runtime",
     "from_dlpack",
     "from_json",
     "interp",
     "ir",
+    "load_module",
     "lower",
     "structural_equal",
     "structural_hash",

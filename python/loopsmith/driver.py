@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -152,6 +153,38 @@ def build(
         default_schedule,
         _observer(dump, timings),
     )
+
+
+def load_module(path: str | os.PathLike[str]) -> Module:
+    """Load the functions of a file that `Module.export` wrote.
+
+    Parameters
+    ----------
+    path
+        A ``.so`` or a ``.o`` for this machine. It must be trusted: its code runs.
+
+    Returns
+    -------
+    Module
+        Its functions check their arguments as those of `build` do.
+
+    Raises
+    ------
+    CallError
+        The library cannot be opened.
+    FormatError
+        The file has no metadata of ours, or of a newer release.
+    """
+    return _core.load_module(os.fspath(path))
+
+
+def export_runtime(path: str | os.PathLike[str]) -> None:
+    """Write what exported ``.o``, ``.s`` and ``.ll`` files are linked with: one file of C99.
+
+    It checks arguments, makes contexts, and runs parallel loops on POSIX threads. Exported ``.so``,
+    ``.a`` and ``.c`` files have it in them.
+    """
+    _core.export_runtime(os.fspath(path))
 
 
 def _program(x: Program, name: str | None) -> PrimFunc | IRModule:

@@ -6,6 +6,8 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "loopsmith/codegen/entry_symbol.h"
+#include "loopsmith/codegen/llvm/emit_export.h"
 #include "loopsmith/codegen/llvm/emit_function.h"
 #include "loopsmith/codegen/llvm/machine.h"
 
@@ -20,6 +22,7 @@ std::unique_ptr<llvm::Module> emit_module(const CodeRequest& request, detail::Ma
   module->setDataLayout(machine.target_machine().createDataLayout());
   detail::ModuleEmitter emitter(*module, request.floats);
   for (const Ptr<PrimFunc>& func : request.functions) detail::emit_function(emitter, *func);
+  if (request.exported) detail::emit_exports(emitter, request);
 #ifdef LOOPSMITH_INTERNAL_CHECKS
   std::string problems;
   llvm::raw_string_ostream stream(problems);
@@ -32,7 +35,7 @@ std::unique_ptr<llvm::Module> emit_module(const CodeRequest& request, detail::Ma
 }  // namespace
 
 std::string code_symbol(const PrimFunc& func) {
-  return detail::entry_symbol(func.name());
+  return entry_symbol(func.name());
 }
 
 std::vector<char> compile_object(const CodeRequest& request) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct CodeRequest {
   std::vector<Ptr<PrimFunc>> functions;
   Target target{"llvm -mcpu=native"};
   FloatOptions floats;
+  /// Set where hosts in C call the functions, too: what `ls_metadata` is to say of them.
+  std::optional<std::string> exported = {};
 };
 
 /// The object file with the code of the functions. The same request gives the same bytes.

@@ -3,6 +3,7 @@
 // are expressions are checked here.
 #include "loopsmith/codegen/llvm/emit_function.h"
 
+#include "loopsmith/codegen/entry_symbol.h"
 #include "loopsmith/runtime/c_abi.h"
 
 namespace loopsmith::detail {
@@ -141,10 +142,6 @@ class EntryEmitter {
 };
 
 }  // namespace
-
-std::string entry_symbol(const std::string& name) {
-  return "ls_call_" + name;
-}
 
 void emit_function(ModuleEmitter& module, const PrimFunc& func) {
   llvm::Function* function =

@@ -6,10 +6,7 @@
 
 namespace loopsmith::detail {
 
-/// The symbol of the code of the function of that name.
-std::string entry_symbol(const std::string& name);
-
-/// Adds the code of `func`, an ls_packed_function of the name that entry_symbol gives.
+/// Adds the code of `func`, an ls_packed_function called entry_symbol(name).
 void emit_function(ModuleEmitter& module, const PrimFunc& func);
 
 }  // namespace loopsmith::detail

@@ -7,9 +7,12 @@
 #include <llvm/ExecutionEngine/RuntimeDyld.h>
 #include <llvm/ExecutionEngine/SectionMemoryManager.h>
 #include <llvm/Object/ObjectFile.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <vector>
 
+#include "loopsmith/runtime/c_abi.h"
 #include "loopsmith/support/error.h"
 
 // What LLVM calls to convert float16 on processors without instructions for it. They are in the
@@ -23,9 +26,12 @@ _Float16 __truncdfhf2(double);
 namespace loopsmith {
 namespace {
 
-void* find_in_compiler_library(const std::string& name) {
+void* find_in_us(const std::string& name) {
   if (name == "__extendhfsf2") return reinterpret_cast<void*>(__extendhfsf2);
   if (name == "__truncsfhf2") return reinterpret_cast<void*>(__truncsfhf2);
+  // What exported objects call; ours alike.
+  if (name == "ls_check_arguments") return reinterpret_cast<void*>(ls_check_arguments);
+  if (name == "ls_default_context") return reinterpret_cast<void*>(ls_default_context);
   if (name == "__truncdfhf2") return reinterpret_cast<void*>(__truncdfhf2);
   return nullptr;
 }
@@ -33,7 +39,7 @@ void* find_in_compiler_library(const std::string& name) {
 class ProcessSymbols : public llvm::LegacyJITSymbolResolver {
  public:
   llvm::JITSymbol findSymbol(const std::string& name) override {
-    void* address = find_in_compiler_library(name);
+    void* address = find_in_us(name);
     if (!address) address = dlsym(RTLD_DEFAULT, name.c_str());
     if (!address) missing.push_back(name);
     // With an address, so that all missing ones are found; nothing runs then.
@@ -44,6 +50,10 @@ class ProcessSymbols : public llvm::LegacyJITSymbolResolver {
 
   std::vector<std::string> missing;
 };
+
+llvm::Triple::ArchType own_architecture() {
+  return llvm::Triple(llvm::sys::getDefaultTargetTriple()).getArch();
+}
 
 }  // namespace
 
@@ -56,7 +66,10 @@ struct LoadedObject::Contents {
 LoadedObject::LoadedObject(std::span<const char> object) : contents_(std::make_unique<Contents>()) {
   const llvm::MemoryBufferRef buffer({object.data(), object.size()}, "loopsmith");
   auto file = llvm::object::ObjectFile::createELFObjectFile(buffer);
-  check(static_cast<bool>(file), "load_object", "the object file cannot be read");
+  if (!file) llvm::consumeError(file.takeError());
+  require(static_cast<bool>(file) && (*file)->getArch() == own_architecture(), ErrorKind::format,
+          "object_is_of_this_machine", hint("export it again, for this machine"), {},
+          "load: this is no object file of this machine");
   contents_->linker.loadObject(**file);
   contents_->linker.resolveRelocations();
   require(contents_->symbols.missing.empty(), "missing_symbol",

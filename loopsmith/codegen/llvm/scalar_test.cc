@@ -142,6 +142,13 @@ const DataType small_integers[] = {{TypeCode::int_, 1},  {TypeCode::int_, 2}, {T
                                    {TypeCode::uint, 2},  {TypeCode::uint, 4}, {TypeCode::int_, 12},
                                    {TypeCode::uint, 24}, {TypeCode::int_, 48}};
 
+std::vector<DataType> number_types() {
+  std::vector<DataType> all(std::begin(integers), std::end(integers));
+  all.insert(all.end(), std::begin(floats), std::end(floats));
+  all.insert(all.end(), std::begin(small_integers), std::end(small_integers));
+  return all;
+}
+
 TEST(scalar, integers_mean_what_the_table_says) {
   for (const DataType dtype : integers) check_operations(dtype, integer_operations(), 1);
 }
@@ -173,7 +180,8 @@ TEST(scalar, every_x86_processor_agrees) {
   }
 }
 
-void check_casts(DataType from, const std::vector<DataType>& targets, int lanes) {
+void check_casts(DataType from, const std::vector<DataType>& targets, int lanes,
+                 const std::string& target = "llvm -mcpu=native") {
   std::vector<Number> numbers = testing::interesting(from);
   while (numbers.size() % vector_lanes != 0) numbers.push_back(numbers[0]);
   const int count = static_cast<int>(numbers.size());
@@ -186,7 +194,7 @@ void check_casts(DataType from, const std::vector<DataType>& targets, int lanes)
     buffers.push_back(decl_buffer({count}, to, to_string(to)));
     stores.push_back(store(buffers.back(), cast(to.with_lanes(lanes), load(in, {index})), {index}));
   }
-  Kernel kernel(function_of(buffers, for_loop(i, 0, count / lanes, seq(stores))));
+  Kernel kernel(function_of(buffers, for_loop(i, 0, count / lanes, seq(stores))), {}, target);
   auto memory = testing::to_memory(from, numbers);
   kernel.tensor(memory);
   std::deque<std::vector<std::uint8_t>> results;
@@ -208,14 +216,27 @@ void check_casts(DataType from, const std::vector<DataType>& targets, int lanes)
 }
 
 TEST(scalar, casts_truncate_saturate_and_round_once) {
-  std::vector<DataType> all(std::begin(integers), std::end(integers));
-  all.insert(all.end(), std::begin(floats), std::end(floats));
-  all.insert(all.end(), std::begin(small_integers), std::end(small_integers));
+  std::vector<DataType> all = number_types();
   all.push_back(boolean);
   for (const DataType from : all) {
     check_casts(from, all, 1);
     check_casts(from, all, vector_lanes);
   }
+}
+
+// Each type takes a run of the C compiler; the others were tried, too.
+TEST(scalar, c_agrees) {
+  for (const DataType dtype : {u64, DataType{TypeCode::int_, 12}, f16, f8e4m3}) {
+    const auto& operations = dtype.is_integer() ? integer_operations() : float_operations();
+    check_operations(dtype, operations, vector_lanes, "c");
+  }
+  check_operations(i32, integer_operations(), 1, "c");
+}
+
+TEST(scalar, casts_of_c_agree) {
+  std::vector<DataType> all = number_types();
+  all.push_back(boolean);
+  for (const DataType from : {f32, u64, bf16}) check_casts(from, all, 1, "c");
 }
 
 TEST(scalar, products_and_sums_are_rounded_once_where_allowed) {
@@ -224,8 +245,10 @@ TEST(scalar, products_and_sums_are_rounded_once_where_allowed) {
       function_of({a, out}, store(out, load(a, {0}) * load(a, {1}) + load(a, {2}), {0}));
   const float x = 1 + 0x1p-12F;
   std::vector<float> operands{x, x, -(1 + 0x1p-11F)}, result(1);
-  Kernel(func, {.contract = false}).tensor(operands).tensor(result).run();
-  EXPECT_EQ(result[0], 0);
+  for (const char* target : {"llvm -mcpu=native", "c"}) {
+    Kernel(func, {.contract = false}, target).tensor(operands).tensor(result).run();
+    EXPECT_EQ(result[0], 0);
+  }
   Kernel(func, {.contract = true}).tensor(operands).tensor(result).run();
   EXPECT_EQ(result[0], 0x1p-24F);
 }

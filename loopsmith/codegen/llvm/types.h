@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "loopsmith/codegen/float_bits.h"
 #include "loopsmith/ir/data_type.h"
 
 namespace loopsmith::detail {
@@ -20,8 +21,5 @@ bool is_packed(DataType element);
 
 /// The same type with `dtype`'s lanes: a float32 for each.
 DataType with_lanes_of(DataType element, DataType dtype);
-
-/// The bits of `value`, which `element` represents exactly: of a bfloat16 or float8.
-std::uint64_t bits_of(DataType element, double value);
 
 }  // namespace loopsmith::detail

@@ -8,6 +8,8 @@
 
 #include "loopsmith/codegen/llvm/compile.h"
 #include "loopsmith/codegen/llvm/loader.h"
+#include "loopsmith/codegen/source/c_compiler.h"
+#include "loopsmith/codegen/source/c_text.h"
 #include "loopsmith/runtime/thread_pool.h"
 
 namespace loopsmith::testing {
@@ -47,7 +49,8 @@ class Kernel {
   explicit Kernel(const Ptr<PrimFunc>& func, const FloatOptions& floats = {},
                   const std::string& target = "llvm -mcpu=native")
       : request_{{func}, Target(target), floats},
-        object_(compile_object(request_)),
+        object_(request_.target.kind() == TargetKind::c ? compile_c(c_text(request_))
+                                                        : compile_object(request_)),
         loaded_(object_),
         call_(reinterpret_cast<ls_packed_function>(loaded_.find(code_symbol(*func)))) {}
 

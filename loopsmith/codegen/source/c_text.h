@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "loopsmith/codegen/llvm/compile.h"
+
+namespace loopsmith {
+
+/// The functions of a request as one file of C99 that needs no other: readable, with the user's
+/// lines as comments. Each stands there as an ls_packed_function called `code_symbol(func)`.
+std::string c_text(const CodeRequest& request);
+
+/// What precedes the functions: what a file of C must contain of Loopsmith.
+std::string c_prologue();
+
+}  // namespace loopsmith

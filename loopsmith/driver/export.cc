@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/driver/export.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "loopsmith/codegen/entry_symbol.h"
+#include "loopsmith/codegen/llvm/loader.h"
+#include "loopsmith/codegen/processor.h"
+#include "loopsmith/codegen/signature.h"
+#include "loopsmith/codegen/source/c_compiler.h"
+#include "loopsmith/codegen/source/c_export.h"
+#include "loopsmith/codegen/source/c_text.h"
+#include "loopsmith/driver/metadata.h"
+#include "loopsmith/ir/json.h"
+#include "loopsmith/runtime/kernel/sources.h"
+
+namespace loopsmith {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FloatName {
+  const char* name;
+  bool FloatOptions::* member;
+};
+constexpr FloatName float_names[] = {{"contract", &FloatOptions::contract},
+                                     {"reassociate", &FloatOptions::reassociate},
+                                     {"no_nans", &FloatOptions::no_nans},
+                                     {"no_infs", &FloatOptions::no_infs},
+                                     {"no_signed_zeros", &FloatOptions::no_signed_zeros},
+                                     {"reciprocal", &FloatOptions::reciprocal},
+                                     {"approximate", &FloatOptions::approximate}};
+
+void write_file(const std::string& path, std::string_view contents) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+  out.flush();
+  require(out.good(), "file_is_written", hint("choose a folder that exists and may be written"),
+          "export: {} cannot be written", path);
+}
+
+/// The machine whose compiler links for the target; empty: this one.
+std::string foreign_triple(const Target& target) {
+  if (target.kind() != TargetKind::llvm) return {};
+  const std::string own = processor_of(Target("llvm")).triple;
+  const std::string triple = processor_of(target).triple;
+  return triple == own ? std::string() : triple;
+}
+
+/// A name of C that a program does not have already.
+bool is_c_name(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && !is_digit(name[0]) && name != "main" && !name.starts_with("ls_") &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
+/// Makes files of one request.
+class Exporter {
+ public:
+  explicit Exporter(CodeRequest request) : request_(std::move(request)) {
+    for (const Ptr<PrimFunc>& func : request_.functions) {
+      const std::string name = func->name();
+      require(is_c_name(name), "function_has_c_name",
+              hint("name it, as in build(..., name=\"matmul\")"),
+              "export: '{}' cannot be the name of a function of C", name);
+      signatures_.push_back(signature_of(*func));
+    }
+    metadata_ = metadata_text({request_.target.text(), LOOPSMITH_RELEASE, signatures_});
+    request_.exported = metadata_;
+  }
+
+  const std::vector<Signature>& signatures() const { return signatures_; }
+
+  std::string file(const std::string& suffix) {
+    if (suffix == ".so") return shared_library();
+    if (suffix == ".a") return archive();
+    const bool is_c = request_.target.kind() == TargetKind::c;
+    require(is_c == (suffix == ".c"), "suffix_fits_target",
+            hint("export .c from target c; .o, .s and .ll from target llvm; .so and .a from both"),
+            "export: a {} file cannot be made from target {}", suffix,
+            to_string(request_.target.kind()));
+    if (is_c) return c_file();
+    if (suffix == ".s") return assembly_text(request_);
+    if (suffix == ".ll") return llvm_text(request_);
+    const std::vector<char> object = compile_object(request_);
+    return {object.begin(), object.end()};
+  }
+
+ private:
+  std::string c_file() {
+    return "#define LS_RUNTIME_FUNCTION __attribute__((weak))\n" + kernel_source() +
+           c_text(request_) + c_wrappers(signatures_, metadata_);
+  }
+
+  std::string compiler() { return c_compiler(foreign_triple(request_.target)); }
+
+  /// The objects that a library consists of, in the folder.
+  std::vector<std::string> objects(const TemporaryFolder& folder) {
+    std::vector<std::string> flags = {compiler(), "-std=c99", "-O2",
+                                      "-fPIC",    "-c",       "-ffp-contract=off"};
+    if (request_.target.kind() == TargetKind::c) {
+      folder.write("kernel.c", c_file());
+      flags.insert(flags.end(), {"-O3", "-fno-math-errno", "kernel.c", "-o", "kernel.o"});
+      folder.run(flags);
+      return {"kernel.o"};
+    }
+    folder.write("kernel.o", compile_object(request_));
+    folder.write("runtime.c",
+                 "#define LS_RUNTIME_FUNCTION __attribute__((weak))\n" + kernel_source());
+    flags.insert(flags.end(), {"runtime.c", "-o", "runtime.o"});
+    folder.run(flags);
+    return {"kernel.o", "runtime.o"};
+  }
+
+  std::string shared_library() {
+    const TemporaryFolder folder;
+    std::vector<std::string> command = {compiler(), "-shared", "-o", "kernel.so", "-s"};
+    for (const std::string& object : objects(folder)) command.push_back(object);
+    command.insert(command.end(), {"-lm", "-lpthread"});
+    folder.run(command);
+    const std::vector<char> bytes = folder.read("kernel.so");
+    return {bytes.begin(), bytes.end()};
+  }
+
+  std::string archive() {
+    const TemporaryFolder folder;
+    const std::string triple = foreign_triple(request_.target);
+    std::vector<std::string> command = {triple.empty() ? "ar" : triple + "-ar", "rcsD", "kernel.a"};
+    for (const std::string& object : objects(folder)) command.push_back(object);
+    folder.run(command);
+    const std::vector<char> bytes = folder.read("kernel.a");
+    return {bytes.begin(), bytes.end()};
+  }
+
+  CodeRequest request_;
+  std::vector<Signature> signatures_;
+  std::string metadata_;
+};
+
+constexpr std::string_view suffixes[] = {".so", ".a", ".o", ".s", ".ll", ".c"};
+
+/// A shared library that was opened.
+struct SharedLibrary {
+  void* handle;
+  explicit SharedLibrary(const std::string& path)
+      : handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    const char* problem = handle ? nullptr : ::dlerror();
+    require(handle, ErrorKind::call, "library_is_opened", hint("see what the system says"), {},
+            "load_module: {}", problem ? problem : "unknown error");
+  }
+  ~SharedLibrary() { ::dlclose(handle); }
+  SharedLibrary(const SharedLibrary&) = delete;
+  SharedLibrary& operator=(const SharedLibrary&) = delete;
+};
+
+/// The functions that the metadata at `metadata` names.
+template <class Find>
+Module loaded(const std::string& path, const std::shared_ptr<const void>& code, Find&& find,
+              RuntimeOptions options) {
+  const auto* metadata = static_cast<const char*>(find("ls_metadata"));
+  require(metadata, ErrorKind::format, "file_has_metadata", hint("load a file that `export` wrote"),
+          {}, "load_module: {} has no metadata", path);
+  const Metadata known = parse_metadata(metadata);
+  std::vector<CompiledFunction> functions;
+  for (const Signature& signature : known.functions) {
+    const std::string symbol = entry_symbol(signature.spec().name);
+    void* address = find(symbol);
+    require(address, ErrorKind::format, "file_has_functions", hint("export the module again"), {},
+            "load_module: {} lacks the function {}", path, symbol);
+    functions.push_back({.signature = signature,
+                         .address = reinterpret_cast<ls_packed_function>(address),
+                         .code = code});
+  }
+  require(!functions.empty(), ErrorKind::format, "file_has_functions",
+          hint("export the module again"), {}, "load_module: {} has no functions", path);
+  const std::string text = metadata;
+  return Module(std::move(functions), std::move(options), {{"metadata", [text] { return text; }}});
+}
+
+}  // namespace
+
+std::string request_text(const CodeRequest& request) {
+  IRModule module;
+  for (const Ptr<PrimFunc>& func : request.functions) {
+    module.names.push_back(make(GlobalVar{.name_hint = func->name()}));
+    module.functions.push_back(func);
+  }
+  module.attrs = module.attrs.with("target", string_imm(request.target.text()));
+  for (const FloatName& choice : float_names) {
+    module.attrs = module.attrs.with(choice.name, Expr(request.floats.*choice.member));
+  }
+  return to_json(make(std::move(module)));
+}
+
+CodeRequest parse_request(std::string_view text) {
+  const auto module = Ptr<IRModule>::from(from_json(text));
+  check(module.defined(), "parse_request", "the text is no module");
+  CodeRequest request{module->functions, Target(module->attrs.get_string("target", "llvm")), {}};
+  for (const FloatName& choice : float_names) {
+    request.floats.*choice.member = module->attrs.get_int(choice.name, 0) != 0;
+  }
+  return request;
+}
+
+void export_module(const Module& module, const std::string& path, const std::string& header) {
+  const std::string suffix = fs::path(path).extension().string();
+  require(std::ranges::find(suffixes, suffix) != std::end(suffixes), "suffix_is_known",
+          hint("use .so, .a, .o, .s, .ll or .c"), "export: '{}' ends with no known suffix", path);
+  const std::vector<std::string> sources = module.source_names();
+  require(std::ranges::find(sources, "json") != sources.end(), "module_was_built",
+          hint("export what `build` gave"), "export: the module was loaded from a file");
+  Exporter exporter(parse_request(module.source("json")));
+  write_file(path, exporter.file(suffix));
+  if (!header.empty()) write_file(header, c_header(exporter.signatures()));
+}
+
+void export_runtime(const std::string& path) {
+  write_file(path, kernel_source());
+}
+
+Module load_module(const std::string& path, RuntimeOptions options) {
+  const std::string suffix = fs::path(path).extension().string();
+  if (suffix == ".so") {
+    const auto library = std::make_shared<const SharedLibrary>(fs::absolute(path).string());
+    return loaded(
+        path, library,
+        [&](const std::string& name) { return ::dlsym(library->handle, name.c_str()); },
+        std::move(options));
+  }
+  require(suffix == ".o", "loadable_suffix", hint("export a .so or a .o"),
+          "load_module: {} is neither a .so nor a .o", path);
+  std::ifstream in(path, std::ios::binary);
+  require(in.good(), "file_is_read", hint("check the path"), "load_module: {} cannot be read",
+          path);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(in),
+                                std::istreambuf_iterator<char>()};
+  const auto object = std::make_shared<const LoadedObject>(bytes);
+  return loaded(
+      path, object, [&](const std::string& name) { return object->find(name); },
+      std::move(options));
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/driver/metadata.h"
+
+#include <fmt/format.h>
+
+#include "loopsmith/support/error.h"
+#include "loopsmith/support/json.h"
+
+namespace loopsmith {
+namespace {
+
+constexpr int metadata_version = 1;
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json(out, text);
+  return out;
+}
+
+/// A number, the name of a symbol, or null for what the code itself checks.
+std::string rule_text(const ExtentRule& rule) {
+  switch (rule.kind) {
+    case ExtentRule::Kind::constant: return std::to_string(rule.constant);
+    case ExtentRule::Kind::symbol: return quoted(rule.symbol);
+    case ExtentRule::Kind::computed: return "null";
+  }
+  return "null";
+}
+
+std::string list_text(const std::vector<ExtentRule>& rules) {
+  std::string text = "[";
+  for (const ExtentRule& rule : rules) text += (text.size() > 1 ? ", " : "") + rule_text(rule);
+  return text + "]";
+}
+
+std::string parameter_text(const Parameter& p) {
+  std::string text =
+      fmt::format(R"({{"name": {}, "kind": {}, "dtype": [{}, {}, {}])", quoted(p.name),
+                  static_cast<int>(p.kind), p.dtype.code, p.dtype.bits, p.dtype.lanes);
+  if (p.kind == LS_TENSOR) {
+    text += fmt::format(R"(, "shape": {}, "alignment": {}, "writable": {})", list_text(p.shape),
+                        p.alignment, p.writable);
+    if (p.strides) text += fmt::format(R"(, "strides": {})", list_text(*p.strides));
+  }
+  if (!p.symbol.empty()) text += R"(, "symbol": )" + quoted(p.symbol);
+  return text + "}";
+}
+
+std::string function_text(const SignatureSpec& spec) {
+  std::string parameters, symbols;
+  for (const Parameter& p : spec.parameters) {
+    parameters += (parameters.empty() ? "" : ", ") + parameter_text(p);
+  }
+  for (const Symbol& symbol : spec.symbols) {
+    symbols +=
+        fmt::format("{}[{}, {}]", symbols.empty() ? "" : ", ", quoted(symbol.name), symbol.most);
+  }
+  return fmt::format(
+      R"({{"name": {}, "parameters": [{}], "symbols": [{}], "device": [{}, {}], "noalias": {}}})",
+      quoted(spec.name), parameters, symbols, static_cast<int>(spec.device.device_type),
+      spec.device.device_id, spec.noalias);
+}
+
+template <class T>
+const T& get(const JsonValue& json, std::string_view name) {
+  const JsonValue* member = json.find(name);
+  const T* value = member ? member->as<T>() : nullptr;
+  require(value, ErrorKind::format, "metadata_is_whole", hint("export the module again"), {},
+          "metadata: '{}' is missing or of another type", name);
+  return *value;
+}
+
+std::int64_t number(const JsonValue::List& list, std::size_t i) {
+  const auto* value = i < list.size() ? list[i].as<std::int64_t>() : nullptr;
+  require(value, ErrorKind::format, "metadata_is_whole", hint("export the module again"), {},
+          "metadata: a number is missing");
+  return *value;
+}
+
+std::vector<ExtentRule> rules_of(const JsonValue::List& list) {
+  std::vector<ExtentRule> rules;
+  for (const JsonValue& item : list) {
+    if (const auto* value = item.as<std::int64_t>()) {
+      rules.push_back(ExtentRule::equals(*value));
+    } else if (const auto* name = item.as<std::string>()) {
+      rules.push_back(ExtentRule::named(*name));
+    } else {
+      rules.push_back(ExtentRule::computed());
+    }
+  }
+  return rules;
+}
+
+Parameter parameter_of(const JsonValue& json) {
+  const auto& dtype = get<JsonValue::List>(json, "dtype");
+  Parameter p{.name = get<std::string>(json, "name"),
+              .kind = static_cast<ls_kind>(get<std::int64_t>(json, "kind")),
+              .dtype = {static_cast<std::uint8_t>(number(dtype, 0)),
+                        static_cast<std::uint8_t>(number(dtype, 1)),
+                        static_cast<std::uint16_t>(number(dtype, 2))}};
+  if (p.kind == LS_TENSOR) {
+    p.shape = rules_of(get<JsonValue::List>(json, "shape"));
+    p.alignment = get<std::int64_t>(json, "alignment");
+    p.writable = get<bool>(json, "writable");
+    if (json.find("strides")) p.strides = rules_of(get<JsonValue::List>(json, "strides"));
+  }
+  if (json.find("symbol")) p.symbol = get<std::string>(json, "symbol");
+  return p;
+}
+
+Signature function_of(const JsonValue& json) {
+  SignatureSpec spec{.name = get<std::string>(json, "name"), .noalias = get<bool>(json, "noalias")};
+  for (const JsonValue& p : get<JsonValue::List>(json, "parameters")) {
+    spec.parameters.push_back(parameter_of(p));
+  }
+  for (const JsonValue& item : get<JsonValue::List>(json, "symbols")) {
+    const auto* pair = item.as<JsonValue::List>();
+    const auto* name = pair && !pair->empty() ? (*pair)[0].as<std::string>() : nullptr;
+    require(name, ErrorKind::format, "metadata_is_whole", hint("export the module again"), {},
+            "metadata: a symbol has no name");
+    spec.symbols.push_back({*name, number(*pair, 1)});
+  }
+  const auto& device = get<JsonValue::List>(json, "device");
+  spec.device = {static_cast<DLDeviceType>(number(device, 0)),
+                 static_cast<std::int32_t>(number(device, 1))};
+  return Signature(std::move(spec));
+}
+
+}  // namespace
+
+std::string metadata_text(const Metadata& metadata) {
+  std::string functions;
+  for (const Signature& signature : metadata.functions) {
+    functions += (functions.empty() ? "" : ",\n") + function_text(signature.spec());
+  }
+  return fmt::format(
+      "{{\"format\": \"loopsmith module\", \"version\": {}, \"release\": {}, \"target\": {},\n"
+      "\"functions\": [\n{}]}}\n",
+      metadata_version, quoted(metadata.release), quoted(metadata.target), functions);
+}
+
+Metadata parse_metadata(std::string_view text) {
+  const JsonValue json = parse_json(text, "metadata", /*max_depth=*/8);
+  require(get<std::string>(json, "format") == "loopsmith module", ErrorKind::format,
+          "metadata_is_whole", hint("pass a file that `export` wrote"), {},
+          "metadata: the format is not 'loopsmith module'");
+  const std::int64_t version = get<std::int64_t>(json, "version");
+  require(version >= 1 && version <= metadata_version, ErrorKind::format,
+          "metadata_version_is_known", hint("load it with a newer release"), {},
+          "metadata: version {} is not known, only 1 to {}", version, metadata_version);
+  Metadata metadata{.target = get<std::string>(json, "target"),
+                    .release = get<std::string>(json, "release")};
+  for (const JsonValue& function : get<JsonValue::List>(json, "functions")) {
+    metadata.functions.push_back(function_of(function));
+  }
+  return metadata;
+}
+
+}  // namespace loopsmith

@@ -35,7 +35,7 @@ Argument tensor(std::vector<std::int64_t> shape, int seed = 1) {
 }
 
 std::vector<Argument> run(const Ptr<PrimFunc>& func, std::vector<Argument> arguments) {
-  testing::evaluate(*func, arguments);
+  testing::evaluate(func, arguments);
   return arguments;
 }
 

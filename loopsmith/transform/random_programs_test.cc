@@ -2,6 +2,7 @@
 // Every pass, on programs drawn at random: what they compute stays the same.
 #include <gtest/gtest.h>
 
+#include "loopsmith/interp/assert_same.h"
 #include "loopsmith/transform/pipeline.h"
 #include "loopsmith/transform/testing/programs.h"
 
@@ -12,7 +13,7 @@ using testing::Argument;
 using testing::Program;
 
 std::vector<Argument> result_of(const Ptr<PrimFunc>& func, std::vector<Argument> arguments) {
-  testing::evaluate(*func, arguments);
+  testing::evaluate(func, arguments);
   return arguments;
 }
 
@@ -34,6 +35,14 @@ TEST_P(RandomPrograms, keep_their_meaning_under_each_pass) {
     };
     lower_function(program.func, options);
     if (HasFatalFailure()) return;
+  }
+}
+
+TEST(random_programs, are_the_same_for_any_sizes_after_lowering) {
+  for (int seed = 1000; seed < 1040; ++seed) {
+    const Program program = testing::random_program(seed);
+    const interp::Verdict verdict = interp::compare(program.func, lower_function(program.func));
+    ASSERT_EQ(verdict.answer, interp::Answer::same) << "seed " << seed << ": " << verdict.reason;
   }
 }
 

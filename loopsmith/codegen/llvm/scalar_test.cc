@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/semantics.md, over compiled code: each operation on each type, at the numbers where
-// something might go wrong, one by one and as vectors. Nothing traps.
+// docs/semantics.md, over compiled code and the interpreter: each operation on each type, at the
+// numbers where something might go wrong, one by one and as vectors. Nothing traps.
 #include <gtest/gtest.h>
 
 #include "loopsmith/codegen/llvm/testing/kernel.h"
 #include "loopsmith/codegen/llvm/testing/scalars.h"
+#include "loopsmith/interp/testing/call.h"
 #include "loopsmith/ir/operators.h"
 
 namespace loopsmith {
@@ -94,6 +95,9 @@ struct Pairs {
   }
 };
 
+/// What the interpreter is to do where compiled code has a result.
+const interp::Options as_compiled{.wrap_overflow = true, .zero_division = true};
+
 void check_operations(DataType dtype, const std::vector<Operation>& operations, int lanes,
                       const std::string& target = "llvm -mcpu=native") {
   const Pairs pairs(dtype);
@@ -122,8 +126,14 @@ void check_operations(DataType dtype, const std::vector<Operation>& operations, 
     kernel.tensor(results.back());
   }
   ASSERT_EQ(kernel.run(), LS_OK);
+  interp::testing::Call interpreted(func);
+  interpreted.tensor(first, {count}).tensor(second, {count});
+  auto others = results;
+  for (auto& other : others) interpreted.tensor(other, {count});
+  interpreted.run(as_compiled);
   for (std::size_t o = 0; o < operations.size(); ++o) {
     const auto actual = testing::from_memory(types[o], results[o], pairs.first.size());
+    const auto second_opinion = testing::from_memory(types[o], others[o], pairs.first.size());
     for (std::size_t k = 0; k < actual.size(); ++k) {
       const Number& x = pairs.first[k];
       const Number& y = pairs.second[k];
@@ -132,6 +142,10 @@ void check_operations(DataType dtype, const std::vector<Operation>& operations, 
           << operations[o].name << " of " << to_string(dtype) << " " << to_string(dtype, x) << ", "
           << to_string(dtype, y) << " gave " << to_string(types[o], actual[k]) << ", not "
           << to_string(types[o], expected) << " (lanes: " << lanes << ")";
+      ASSERT_TRUE(same(types[o], second_opinion[k], expected))
+          << "interpreted, " << operations[o].name << " of " << to_string(dtype) << " "
+          << to_string(dtype, x) << ", " << to_string(dtype, y) << " gave "
+          << to_string(types[o], second_opinion[k]) << ", not " << to_string(types[o], expected);
     }
   }
 }
@@ -194,7 +208,8 @@ void check_casts(DataType from, const std::vector<DataType>& targets, int lanes,
     buffers.push_back(decl_buffer({count}, to, to_string(to)));
     stores.push_back(store(buffers.back(), cast(to.with_lanes(lanes), load(in, {index})), {index}));
   }
-  Kernel kernel(function_of(buffers, for_loop(i, 0, count / lanes, seq(stores))), {}, target);
+  const auto func = function_of(buffers, for_loop(i, 0, count / lanes, seq(stores)));
+  Kernel kernel(func, {}, target);
   auto memory = testing::to_memory(from, numbers);
   kernel.tensor(memory);
   std::deque<std::vector<std::uint8_t>> results;
@@ -203,14 +218,24 @@ void check_casts(DataType from, const std::vector<DataType>& targets, int lanes,
     kernel.tensor(results.back());
   }
   ASSERT_EQ(kernel.run(), LS_OK);
+  interp::testing::Call interpreted(func);
+  interpreted.tensor(memory, {count});
+  auto others = results;
+  for (auto& other : others) interpreted.tensor(other, {count});
+  interpreted.run(as_compiled);
   for (std::size_t t = 0; t < targets.size(); ++t) {
     const auto actual = testing::from_memory(targets[t], results[t], numbers.size());
+    const auto second_opinion = testing::from_memory(targets[t], others[t], numbers.size());
     for (std::size_t k = 0; k < numbers.size(); ++k) {
       const Number expected = testing::reference_cast(from, targets[t], numbers[k]);
       ASSERT_TRUE(same(targets[t], actual[k], expected))
           << to_string(from) << " " << to_string(from, numbers[k]) << " as "
           << to_string(targets[t]) << " gave " << to_string(targets[t], actual[k]) << ", not "
           << to_string(targets[t], expected) << " (lanes: " << lanes << ")";
+      ASSERT_TRUE(same(targets[t], second_opinion[k], expected))
+          << "interpreted, " << to_string(from) << " " << to_string(from, numbers[k]) << " as "
+          << to_string(targets[t]) << " gave " << to_string(targets[t], second_opinion[k])
+          << ", not " << to_string(targets[t], expected);
     }
   }
 }

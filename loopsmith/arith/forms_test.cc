@@ -100,6 +100,25 @@ TEST_F(Forms, calls_of_constants_are_computed_where_that_is_exact) {
   EXPECT_EQ(simple(call(op("popcount"), {int_imm(i8, -1)})), "8");
 }
 
+TEST_F(Forms, roundings_to_multiples_are_ordered) {
+  const Expr n = size_var("n");
+  const Expr up = floordiv(n + 15, 16) * 16;
+  EXPECT_EQ(simple(n <= up), "1");
+  EXPECT_EQ(simple(up < n), "0");
+  EXPECT_EQ(simple(up - n < 16), "1");
+  EXPECT_EQ(simple(n < up + 1), "1");
+  EXPECT_EQ(simple(floordiv(n - 1, 16) * 16 < n), "1");
+  EXPECT_EQ(simple(floordiv(n + 15, 16) - floordiv(n, 16) <= 1), "1");
+  EXPECT_EQ(simple(floormod(x, n) < n), "1");
+  EXPECT_EQ(simple(floormod(n, n + 2) <= n), "1");
+  EXPECT_EQ(simple(floordiv(n, n + 2) <= n), "1");
+  EXPECT_EQ(simple(min(x, y) - min(y, x)), "0");
+  const Ptr<Var> j = var("j");
+  analyzer.bind(j, range(0, n));
+  EXPECT_TRUE(analyzer.can_prove(floordiv(j, 16) < floordiv(n + 15, 16)));
+  EXPECT_TRUE(analyzer.can_prove(floordiv(j, 16) <= floordiv(n, 16)));
+}
+
 TEST_F(Forms, vectors_keep_their_ramps) {
   const Expr ramp = make(Ramp{.base = x, .stride = 1, .lanes = 4});
   EXPECT_EQ(rewritten(ramp + broadcast(y, 4)), "Ramp((x + y), 1)");

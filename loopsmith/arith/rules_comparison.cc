@@ -44,6 +44,29 @@ constexpr Rule rows[] = {
     {(x / c1) * c1 < x + y, 0 < x % c1 + y, c1 > 0},
     {(x / c1) * c1 + y < x, y < x % c1, c1 > 0},
     {x / c1 < y / c1, falsehood, c1 > 0 && y <= x},
+    {x / c1 <= y / c1, truth, c1 > 0 && x <= y},
+    {x / c1 < (y + c2) / c1, truth, c1 > 0 && c1 <= c2 + 1 && x < y},
+    {(x + c1) / c2 < x / c2 + c3, truth, c2 > 0 && (c1 + c2 - 1) / c2 < c3},
+
+    // A number and itself rounded to a multiple.
+    {x <= ((x + c1) / c2) * c2, truth, c2 > 0 && c2 <= c1 + 1},
+    {((x + c1) / c2) * c2 < x, falsehood, c2 > 0 && c2 <= c1 + 1},
+    {((x + c1) / c2) * c2 < x, truth, c2 > 0 && c1 < 0},
+    {((x + c1) / c2) * c2 <= x, truth, c2 > 0 && c1 <= 0},
+    {((x + c1) / c2) * c2 < x + c3, truth, c2 > 0 && c1 < c3},
+    {((x + c1) / c2) * c2 <= x + c3, truth, c2 > 0 && c1 <= c3},
+    {x < ((x + c1) / c2) * c2 + c3, truth, c2 > 0 && c2 <= c1 + c3},
+    {x <= ((x + c1) / c2) * c2 + c3, truth, c2 > 0 && c2 <= c1 + c3 + 1},
+
+    // Quotients and remainders by what is not negative.
+    {x % y < y, truth, 0 <= y},
+    {y <= x % y, falsehood, 0 <= y},
+    {x % y < 0, falsehood, 0 <= y},
+    {0 <= x % y, truth, 0 <= y},
+    {x % y <= x, truth, 0 <= x && 0 <= y},
+    {x < x % y, falsehood, 0 <= x && 0 <= y},
+    {x / y <= x, truth, 0 <= x && 0 <= y},
+    {x < x / y, falsehood, 0 <= x && 0 <= y},
 
     // min and max.
     {min(x, y) < x, y < x, wraps},

@@ -36,6 +36,8 @@ constexpr Rule rows[] = {
     {x - (0 - y), x + y, wraps},
     {x + 0, x, wraps},
     {min(x, y) + max(x, y), x + y, wraps},
+    {min(x, y) - min(y, x), 0, wraps},
+    {max(x, y) - max(y, x), 0, wraps},
 
     // Like terms.
     {x + x, x * 2, wraps},

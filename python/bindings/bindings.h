@@ -14,6 +14,9 @@ void set_python_error(const std::exception_ptr& thrown);
 /// Nodes of the IR, their operators, printing and comparison.
 void bind_ir(nanobind::module_& m);
 
+/// Integer analysis.
+void bind_arith(nanobind::module_& m);
+
 /// Tensor expressions.
 void bind_te(nanobind::module_& m);
 

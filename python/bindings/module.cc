@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   m.attr("version") = LOOPSMITH_VERSION;
   bind_errors(m);
   bind_ir(m);
+  bind_arith(m);
   bind_te(m);
   bind_runtime(m);
   bind_interp(m);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles tensor programs into fast native kernels, under a schedule that one can see."""
 
-from . import interp, ir, te, tir
+from . import arith, interp, ir, te, tir
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
 from .driver import PassRecord, build, export_runtime, load_module, lower
@@ -45,6 +45,7 @@ __all__ = [
     "TypeMismatch",
     "UserError",
     "__version__",
+    "arith",
     "array",
     "assert_same",
     "assert_structural_equal",

@@ -23,6 +23,7 @@ std::vector<Expr> likely_stops(const Expr& min, const Expr& extent, const Expr& 
   } else if (const auto* quotient = extent.as<FloorDiv>()) {
     // ceildiv(span, step)
     if (const auto* sum = quotient->a.as<Add>()) {
+      if (const auto* difference = sum->a.as<Sub>()) stops.push_back(difference->a);
       stops.push_back(is_const_int(min, 0) ? sum->a : Expr(make(Add{.a = min, .b = sum->a})));
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What expressions amount to.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -152,7 +153,13 @@ Operator operator_of(std::string_view symbol) {
 
 ScriptValue Lowering::eval(const Expression& e) {
   const SpanScope span(tree_->span(e));
-  return deep_call([&] { return eval_inside(e); });
+  try {
+    return deep_call([&] { return eval_inside(e); });
+  } catch (const UserError& error) {
+    if (error.kind() == ErrorKind::script && error.span().known()) throw;
+    // What an operator or a node refuses is refused here, wherever its operands were defined.
+    throw UserError(ErrorKind::script, error.code(), error.problem(), error.hint(), current_span);
+  }
 }
 
 ScriptValue Lowering::eval_inside(const Expression& e) {
@@ -542,23 +549,35 @@ ScriptValue Lowering::eval_foreign(const Expression& e) {
     }
     i = std::max(end, i + 1);
   }
-  return ask(e.source, std::move(locals));
+  return ask(e.source, std::move(locals), e.source);
 }
 
-ScriptValue Lowering::ask(std::string_view source, Resolver::Locals locals) {
+ScriptValue Lowering::ask(std::string_view source, Resolver::Locals locals,
+                          std::string_view shown) {
   require_here(resolver_ != nullptr, "resolver_is_given",
                hint("write it in the language, or give the parser a resolver"),
-               "{} is not of the script language", locals.empty() ? source : "this operation");
-  for (auto& [name, value] : locals) {
-    if (const auto* access = value.as_shared<ScriptValue::Access>()) {
-      bool is_region = false;
-      for (const ScriptValue& index : access->indices) {
-        is_region = is_region || index.as_shared<ScriptValue::Slice>() != nullptr;
-      }
-      value = is_region ? ScriptValue::node(region(value)) : ScriptValue::node(expr(value));
-    }
-  }
+               "{} is not of the script language", shown);
+  for (auto& [name, value] : locals) value = plain(value);
   return resolver_->evaluate(source, locals);
+}
+
+/// A value as Python knows it: elements and regions become nodes, lambdas functions.
+ScriptValue Lowering::plain(const ScriptValue& given) {
+  ScriptValue value = named(given);
+  if (const auto* access = value.as_shared<ScriptValue::Access>()) {
+    const bool is_region = std::ranges::any_of(access->indices, [](const ScriptValue& index) {
+      return index.as_shared<ScriptValue::Slice>() != nullptr;
+    });
+    return is_region ? ScriptValue::node(region(value)) : ScriptValue::node(expr(value));
+  }
+  if (const auto* lambda = value.as<ScriptValue::Lambda>())
+    return eval_foreign(*lambda->expression);
+  if (const auto* list = value.as_shared<ScriptValue::List>()) {
+    std::vector<ScriptValue> items;
+    for (const ScriptValue& item : list->items) items.push_back(plain(item));
+    return ScriptValue::list(std::move(items), list->is_tuple);
+  }
+  return value;
 }
 
 /// `T.Let(body, where={x: value})`: x is defined by standing there.

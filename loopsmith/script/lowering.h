@@ -182,7 +182,9 @@ class Lowering {
   ScriptValue eval_let(const Expression& e);
   std::vector<ScriptValue> eval_items(const std::vector<const Expression*>& items);
   /// The resolver's value of `source`, for values that it alone understands.
-  ScriptValue ask(std::string_view source, Resolver::Locals locals);
+  ScriptValue ask(std::string_view source, Resolver::Locals locals,
+                  std::string_view shown = "this operation");
+  ScriptValue plain(const ScriptValue& value);
   std::optional<bool> known_truth(const ScriptValue& value);
   ScriptValue method(const ScriptValue::Method& method, std::vector<ScriptValue> positional,
                      std::vector<std::pair<std::string, ScriptValue>> named);

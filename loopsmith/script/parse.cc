@@ -16,10 +16,19 @@ ScriptValue NameTable::evaluate(std::string_view source, const Locals&) {
        "{} is not of the script language", source);
 }
 
-Ref parse(std::string_view text, const ParseOptions& options) {
+namespace {
+
+/// The id of the source, with what errors quote.
+std::uint32_t source_of(std::string_view text, const ParseOptions& options) {
   std::string_view quoted = options.source_text;
   if (quoted.empty() && options.line == 1) quoted = text;
-  const std::uint32_t source = source_id(options.name, quoted);
+  return source_id(options.name, quoted);
+}
+
+}  // namespace
+
+Ref parse(std::string_view text, const ParseOptions& options) {
+  const std::uint32_t source = source_of(text, options);
   const SpanScope no_span{Span{}};
   const parsing::SyntaxTree tree = parsing::syntax_of(text, source, options.line);
   return parsing::Lowering(tree, options).whole();
@@ -42,4 +51,32 @@ Ptr<IRModule> parse_module(std::string_view text, const ParseOptions& options) {
   return module;
 }
 
+std::shared_ptr<const parsing::MacroDefinition> parse_macro(std::string_view text,
+                                                            const ParseOptions& options,
+                                                            std::shared_ptr<Resolver> resolver,
+                                                            bool is_hygienic) {
+  const std::uint32_t source = source_of(text, options);
+  const SpanScope no_span{Span{}};
+  auto macro = std::make_shared<parsing::MacroDefinition>();
+  macro->text = text;
+  macro->tree = std::make_shared<const parsing::SyntaxTree>(
+      parsing::syntax_of(macro->text, source, options.line));
+  macro->function = parsing::Lowering(*macro->tree, options).macro();
+  macro->resolver = std::move(resolver);
+  macro->is_hygienic = is_hygienic;
+  return macro;
+}
+
+namespace parsing {
+
+ScriptValue call_outside(const ScriptValue& function, std::vector<ScriptValue> positional,
+                         std::vector<std::pair<std::string, ScriptValue>> named,
+                         Resolver* resolver) {
+  const SyntaxTree nothing;
+  const ParseOptions options{.resolver = resolver};
+  Lowering lowering(nothing, options);
+  return lowering.named(lowering.call(function, std::move(positional), std::move(named)));
+}
+
+}  // namespace parsing
 }  // namespace loopsmith

@@ -58,4 +58,11 @@ Ref parse(std::string_view text, const ParseOptions& options = {});
 Ptr<PrimFunc> parse_function(std::string_view text, const ParseOptions& options = {});
 Ptr<IRModule> parse_module(std::string_view text, const ParseOptions& options = {});
 
+/// The macro that the text defines. Its free names are those of `resolver`, or of the place where
+/// it is used, unless it is hygienic.
+std::shared_ptr<const parsing::MacroDefinition> parse_macro(std::string_view text,
+                                                            const ParseOptions& options,
+                                                            std::shared_ptr<Resolver> resolver,
+                                                            bool is_hygienic = true);
+
 }  // namespace loopsmith

@@ -7,6 +7,10 @@
 
 #include "loopsmith/script/value.h"
 
+namespace loopsmith {
+class Resolver;
+}
+
 namespace loopsmith::parsing {
 
 class Lowering;
@@ -46,6 +50,12 @@ const Word* find_word(std::string_view space, std::string_view name);
 
 /// All words, in the order of their tables.
 std::vector<const Word*> all_words();
+
+/// What a word or type gives outside of a script: expressions, types, buffers. Throws a ScriptError
+/// for what has a meaning in functions only.
+ScriptValue call_outside(const ScriptValue& function, std::vector<ScriptValue> positional,
+                         std::vector<std::pair<std::string, ScriptValue>> named,
+                         Resolver* resolver);
 
 /// The names of the parameters of a signature, in order; `*` marks those after it as named only.
 std::vector<std::string_view> parameter_names(std::string_view signature);

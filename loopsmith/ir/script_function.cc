@@ -57,7 +57,14 @@ void ScriptWriter::function(const PrimFunc& func, std::string_view wanted) {
   declare_free(here);
   begin_line();
   const bool is_private = !func.attrs.contains("global_symbol");
-  put(is_private ? "@T.prim_func(private=True)" : "@T.prim_func");
+  // Blocks that the parser would put into a root block, and that have none.
+  const bool lacks_root = !implied_root(func.body) && needs_root_block(func.body, false);
+  put("@T.prim_func");
+  if (is_private && lacks_root) {
+    put("(private=True, implicit_root=False)");
+  } else if (is_private || lacks_root) {
+    put(is_private ? "(private=True)" : "(implicit_root=False)");
+  }
 
   const std::string name = legal_name(wanted);
   const auto used = variables_used(func.body);

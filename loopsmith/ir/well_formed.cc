@@ -39,9 +39,12 @@ class Checker {
     const std::string problem = fmt::vformat(format, fmt::make_format_args(args...));
     const std::string place =
         script(root_, {.header = false, .underline_path = {statement_, node}, .context_lines = 2});
+    // The span of a variable or buffer is where it was defined, not where it is used.
+    const bool is_use = node.is<Var>() || node.is<Buffer>();
+    const bool is_known = node.span().known() && !is_use;
     throw UserError(ErrorKind::user, std::string(code), fmt::format("{}\n{}", problem, place),
                     std::string(hint.text),
-                    node.span().known() || !statement_.defined() ? node.span() : statement_.span());
+                    is_known || !statement_.defined() ? node.span() : statement_.span());
   }
 
   void visit(const Ref& ref) {

@@ -146,7 +146,7 @@ class Lexer {
       return add(TokenKind::number, start, begin);
     }
     for (const std::string_view symbol : symbols) {
-      if (!text_.substr(position_).starts_with(symbol)) continue;
+      if (symbol[0] != c || !text_.substr(position_).starts_with(symbol)) continue;
       advance(symbol.size());
       count_brackets(symbol);
       return add(TokenKind::symbol, start, begin);

@@ -41,27 +41,29 @@ Lowering::Function& Lowering::function(std::string_view word) {
 
 // ---- Files ----
 
-/// What a decorator makes of a definition.
-Lowering::Kind Lowering::kind_of_definition(const Statement& s, bool& is_private) {
-  Kind kind = Kind::none;
+Lowering::Decoration Lowering::decoration_of(const Statement& s) {
+  Decoration made{.is_private = options_.is_private, .adds_root = options_.adds_root};
   for (const Expression* decorator : s.decorators) {
-    const Expression* word =
-        decorator->kind == ExpressionKind::call ? decorator->items[0] : decorator;
-    const bool is_function = is_last(word->source, "prim_func") ||
-                             word->source == "tvm.script.tir" || word->source == "script.tir";
-    const bool is_module = is_last(word->source, "ir_module") ||
-                           word->source == "tvm.script.module" || word->source == "script.module";
-    if (is_function) kind = Kind::function;
-    if (is_module) kind = Kind::module;
-    if (is_last(word->source, "macro")) kind = Kind::macro;
-    if (decorator->kind != ExpressionKind::call) continue;
+    const bool is_call = decorator->kind == ExpressionKind::call;
+    const std::string_view word = (is_call ? decorator->items[0] : decorator)->source;
+    // The last two of each are the words of 2021.
+    if (is_last(word, "prim_func") || is_last(word, "script.tir")) made.kind = Kind::function;
+    if (is_last(word, "ir_module") || is_last(word, "script.module")) made.kind = Kind::module;
+    if (is_last(word, "macro")) made.kind = Kind::macro;
+    if (!is_call) continue;
     for (const Expression* item : decorator->items) {
-      if (item->kind == ExpressionKind::keyword && item->text == "private") {
-        is_private = truth(eval(*item->items[0]), "private");
+      if (item->kind != ExpressionKind::keyword) continue;
+      const std::pair<std::string_view, bool*> switches[] = {
+          {"private", &made.is_private},
+          {"implicit_root", &made.adds_root},
+          {"hygienic", &made.is_hygienic},
+      };
+      for (const auto& [name, place] : switches) {
+        if (item->text == name) *place = truth(eval(*item->items[0]), name);
       }
     }
   }
-  return kind;
+  return made;
 }
 
 Ref Lowering::whole() {
@@ -69,12 +71,11 @@ Ref Lowering::whole() {
   const Scope scope(*this);
   for (const Statement* s : tree_->body.statements) {
     const SpanScope span(tree_->span(*s));
-    bool is_private = options_.is_private;
-    const Kind kind = kind_of_definition(*s, is_private);
-    if (s->kind == StatementKind::function && kind == Kind::macro) {
-      bind(s->text, macro_value(*s));
+    const Decoration decoration = decoration_of(*s);
+    if (s->kind == StatementKind::function && decoration.kind == Kind::macro) {
+      bind(s->text, macro_value(*s, decoration.is_hygienic));
     } else if (s->kind == StatementKind::function) {
-      result = prim_func(*s, is_private);
+      result = prim_func(*s, decoration);
       bind(s->text, ScriptValue::node(result));
     } else if (s->kind == StatementKind::class_) {
       result = ir_module(*s);
@@ -115,15 +116,7 @@ const Statement* Lowering::macro() {
        current_span, "the script defines no macro");
 }
 
-ScriptValue Lowering::macro_value(const Statement& s) {
-  bool is_hygienic = true;
-  for (const Expression* decorator : s.decorators) {
-    for (const Expression* item : decorator->items) {
-      if (item->kind == ExpressionKind::keyword && item->text == "hygienic") {
-        is_hygienic = truth(eval(*item->items[0]), "hygienic");
-      }
-    }
-  }
+ScriptValue Lowering::macro_value(const Statement& s, bool is_hygienic) {
   // The tree lives as long as the reading of this source.
   const std::shared_ptr<const SyntaxTree> tree(tree_, [](const SyntaxTree*) {});
   return ScriptValue::Data(
@@ -145,20 +138,20 @@ Ptr<IRModule> Lowering::ir_module(const Statement& s) {
   module_ = &module;
   const Scope scope(*this);
   bind(s.text, ScriptValue::Data(ScriptValue::Namespace{"module"}));
-  std::vector<std::pair<const Statement*, bool>> functions;
+  std::vector<std::pair<const Statement*, Decoration>> functions;
   for (const Statement* inner : s.body.statements) {
     const SpanScope span(tree_->span(*inner));
     if (inner->kind == StatementKind::function) {
-      bool is_private = false;
-      if (kind_of_definition(*inner, is_private) == Kind::macro) {
-        bind(inner->text, macro_value(*inner));
+      const Decoration decoration = decoration_of(*inner);
+      if (decoration.kind == Kind::macro) {
+        bind(inner->text, macro_value(*inner, decoration.is_hygienic));
         continue;
       }
       const bool is_new = std::ranges::none_of(
           module.names, [&](const auto& name) { return name->name_hint == inner->text; });
       require_here(is_new, "defined_once", hint("give it another name"),
                    "function {} is defined twice", inner->text);
-      functions.emplace_back(inner, is_private);
+      functions.emplace_back(inner, decoration);
       module.names.push_back(make(GlobalVar{.name_hint = std::string(inner->text)}));
       module.ret_types.push_back(return_type(*inner));
       bind(inner->text, ScriptValue::node(module.names.back()));
@@ -227,7 +220,10 @@ void Lowering::parameter(const Parameter& p) {
   }
   Ptr<Var> variable;
   Ptr<Buffer> buffer;
-  if (const auto* text = type.as<std::string>()) type = ScriptValue::Data(parse_data_type(*text));
+  if (const auto* text = type.as<std::string>()) {
+    // A type in quotes: "T.float32".
+    type = ScriptValue::Data(parse_data_type(text->substr(text->rfind('.') + 1)));
+  }
   if (const auto* scalar = type.as<DataType>()) {
     variable = var(name, *scalar);
   } else if (const auto pointer = type.node_as<PointerType>()) {
@@ -259,10 +255,10 @@ Expr Lowering::size_named(const std::string& name) {
   return size;
 }
 
-Ptr<PrimFunc> Lowering::prim_func(const Statement& s, bool is_private) {
+Ptr<PrimFunc> Lowering::prim_func(const Statement& s, const Decoration& decoration) {
   const Span here = tree_->span(s);
   const SpanScope span(here);
-  Function func{.name = std::string(s.text), .is_private = is_private};
+  Function func{.name = std::string(s.text), .is_private = decoration.is_private};
   func_ = &func;
   BlockState root{.name = "root", .is_root = true};
   blocks_.push_back(&root);
@@ -278,11 +274,12 @@ Ptr<PrimFunc> Lowering::prim_func(const Statement& s, bool is_private) {
         assign_parameter(s.parameters[i].name, func.params[i]);
       }
     });
-    if (!is_private && !func.attrs.contains("global_symbol")) {
+    if (!func.is_private && !func.attrs.contains("global_symbol")) {
       func.attrs = func.attrs.with("global_symbol", string_imm(func.name));
     }
     Stmt whole = body;
-    const bool adds_root = needs_root_block(body, !root.alloc_buffers.empty());
+    const bool allocates = !root.alloc_buffers.empty();
+    const bool adds_root = allocates || (decoration.adds_root && needs_root_block(body, false));
     if (adds_root) whole = finished(root, body);
     result = make(PrimFunc{.params = func.params,
                            .buffer_map = func.buffer_map,

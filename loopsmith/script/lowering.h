@@ -239,14 +239,21 @@ class Lowering {
     Attrs attrs;
   };
   enum class Kind { none, function, module, macro };
-  Kind kind_of_definition(const Statement& s, bool& is_private);
-  Ptr<PrimFunc> prim_func(const Statement& s, bool is_private);
+  /// What the decorators of a definition say.
+  struct Decoration {
+    Kind kind = Kind::none;
+    bool is_private = false;
+    bool adds_root = true;
+    bool is_hygienic = true;
+  };
+  Decoration decoration_of(const Statement& s);
+  Ptr<PrimFunc> prim_func(const Statement& s, const Decoration& decoration);
   void parameter(const Parameter& p);
   void assign_parameter(std::string_view name, const Ptr<Var>& param);
   Ptr<IRModule> ir_module(const Statement& s);
   void import(const Statement& s);
   DataType return_type(const Statement& s);
-  ScriptValue macro_value(const Statement& s);
+  ScriptValue macro_value(const Statement& s, bool is_hygienic);
 
   std::deque<std::string> kept_;  ///< Names that stand in no source.
   const SyntaxTree* tree_;

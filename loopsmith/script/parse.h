@@ -46,6 +46,7 @@ struct ParseOptions {
   /// What errors quote; empty: the text itself if it starts at line 1, else the file `name`.
   std::string_view source_text = {};
   bool is_private = false;        ///< Functions get no `global_symbol`.
+  bool adds_root = true;          ///< A block `root` around all, where there are blocks.
   bool check_well_formed = true;  ///< Refuse what `verify_well_formed` refuses.
   Resolver* resolver = nullptr;   ///< Null: no names but those of the language.
 };

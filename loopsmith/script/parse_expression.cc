@@ -30,7 +30,9 @@ constexpr std::string_view keywords[] = {
 };
 
 bool is_keyword(std::string_view text) {
-  return std::ranges::find(keywords, text) != std::end(keywords);
+  if (text.size() < 2 || text.size() > 8) return false;
+  return std::ranges::any_of(
+      keywords, [&](std::string_view word) { return word[0] == text[0] && word == text; });
 }
 
 }  // namespace

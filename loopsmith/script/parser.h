@@ -20,8 +20,11 @@ class Parser {
   // ---- Tokens ----
   const Token& here() const { return tokens_[next_]; }
   const Token& after() const { return tokens_[std::min(next_ + 1, tokens_.size() - 1)]; }
+  /// `text` is not empty. Most tokens differ in their first letter.
   bool is(std::string_view text) const {
-    return here().text == text && here().kind != TokenKind::text;
+    const Token& token = here();
+    return token.text.size() == text.size() && token.text[0] == text[0] && token.text == text &&
+           token.kind != TokenKind::text;
   }
   bool is_any(std::initializer_list<std::string_view> texts) const;
   const Token& take() { return here().kind == TokenKind::end ? here() : tokens_[next_++]; }

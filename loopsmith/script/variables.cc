@@ -128,9 +128,28 @@ class Planner {
     deep_call([&] {
       if (e->kind == ExpressionKind::name) return read_name(e->text);
       if (e->kind == ExpressionKind::foreign) return read_source(e->source);
-      if (e->kind == ExpressionKind::lambda) return read_source(e->source);
+      const std::vector<std::string_view> own = names_defined_in(*e);
+      for (const std::string_view name : own) visible_[name].push_back(nullptr);
       for (const Expression* item : e->items) read(item);
+      for (const std::string_view name : own) visible_[name].pop_back();
     });
+  }
+
+  /// Names that an expression defines for itself: the parameters of a lambda, and x in
+  /// T.Let(body, where={x: value}).
+  static std::vector<std::string_view> names_defined_in(const Expression& e) {
+    if (e.kind == ExpressionKind::lambda) return e.names;
+    const bool is_let = e.kind == ExpressionKind::call &&
+                        e.items[0]->kind == ExpressionKind::attribute && e.items[0]->text == "Let";
+    std::vector<std::string_view> names;
+    if (!is_let) return names;
+    const Expression* where = e.items.back();
+    if (where->kind == ExpressionKind::keyword) where = where->items[0];
+    if (where->kind != ExpressionKind::dict) return names;
+    for (std::size_t i = 0; i < where->items.size(); i += 2) {
+      if (where->items[i]->kind == ExpressionKind::name) names.push_back(where->items[i]->text);
+    }
+    return names;
   }
 
   /// Each word in a piece of source may be a name that it reads.

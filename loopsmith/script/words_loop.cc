@@ -32,9 +32,7 @@ LoopHeader header(Lowering& lowering, const Arguments& args, ForKind kind,
   // One type for all: the widest of the bounds.
   auto [first, last] = match_types(bounds[0], bounds[1]);
   const Expr stride = cast(first.dtype(), bounds[2]);
-  Expr extent = extent_between(first, last, stride);
-  const std::int64_t* count = as_int(extent);
-  if (count && *count < 0) extent = zero_of(extent.dtype());
+  const Expr extent = extent_between(first, last, stride);
   return {first, extent, stride, kind};
 }
 
@@ -108,8 +106,6 @@ std::span<const Word> loop_words() {
   };
   return words;
 }
-
-std::span<const Word> builtin_words();
 
 /// `range` as Python has it: no annotations.
 ScriptValue builtin_range(Lowering& lowering, const Arguments& args, const Word& word) {

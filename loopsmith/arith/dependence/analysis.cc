@@ -278,6 +278,7 @@ void Inquiry::ask(const Dependence& dependence, const std::vector<Relation>& mor
 }
 
 void Inquiry::ask_unless_private(const Dependence& dependence, int loop) {
+  if (dependence.is_reduction && answer_.reductions) return;
   const Ptr<Buffer>& buffer = analysis_.access(dependence.source).buffer;
   const auto is_buffer = [&](const Ptr<Buffer>& known) { return known.same_as(buffer); };
   if (std::any_of(private_buffers_.begin(), private_buffers_.end(), is_buffer)) return;

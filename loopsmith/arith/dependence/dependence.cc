@@ -90,6 +90,23 @@ DependenceAnswer Dependences::parallelizable(const Ptr<Var>& variable) {
   return std::move(inquiry).answer();
 }
 
+std::vector<CarriedDependence> Dependences::carried(const Ptr<Var>& variable) {
+  const int loop = analysis_->loop_of(variable);
+  std::vector<CarriedDependence> result;
+  for (const Dependence& dependence : analysis_->dependences()) {
+    if (analysis_->carrier(dependence) != loop) continue;
+    const DependenceAnswer found = analysis_->decide(dependence, {});
+    if (found.verdict == Verdict::proved) continue;
+    const Access& source = analysis_->access(dependence.source);
+    const Access& sink = analysis_->access(dependence.sink);
+    result.push_back({found.source, found.sink, source.buffer, source.writes, sink.writes,
+                      dependence.is_reduction,
+                      dependence.distances[static_cast<std::size_t>(dependence.level)],
+                      found.verdict == Verdict::violated});
+  }
+  return result;
+}
+
 DependenceAnswer Dependences::vectorizable(const Ptr<Var>& variable) {
   const int loop = analysis_->loop_of(variable);
   if (auto answer = analysis_->control_of(loop)) return *std::move(answer);

@@ -62,6 +62,17 @@ struct DependenceAnswer {
   explicit operator bool() const { return verdict == Verdict::proved; }
 };
 
+/// A dependence between iterations of one loop.
+struct CarriedDependence {
+  Stmt source, sink;   ///< The earlier and the later statement.
+  Ptr<Buffer> buffer;  ///< Null where the memory is not known.
+  bool source_writes = false;
+  bool sink_writes = false;
+  bool is_reduction = false;  ///< Both update one accumulator alike.
+  ConstIntBound distance;     ///< How many iterations later, at least and at most.
+  bool is_certain = false;    ///< It was seen to happen; else it could not be excluded.
+};
+
 struct DependenceOptions {
   /// How many operations isl may spend on one question before the answer is `unknown`.
   unsigned operations = 5000;
@@ -88,6 +99,8 @@ class Dependences {
 
   /// May the iterations of the loop run at once, in any order? See `private_buffers`.
   DependenceAnswer parallelizable(const Ptr<Var>& loop);
+  /// The dependences between iterations of the loop, pair of accesses by pair.
+  std::vector<CarriedDependence> carried(const Ptr<Var>& loop);
   /// May the iterations of the loop run as lanes of a vector: each statement for all of them before
   /// the next statement, with all reads of a statement before its writes, inner loops in step?
   DependenceAnswer vectorizable(const Ptr<Var>& loop);

@@ -45,6 +45,28 @@ TEST(dependence, a_prefix_sum_is_carried_with_a_witness) {
   EXPECT_FALSE(d.distances().is_parallel(p.i));
 }
 
+TEST(dependence, what_a_loop_carries_is_listed) {
+  Program p;
+  const Stmt sum = store(p.y, load(p.y, {0}) + load(p.x, {p.i}), {0});
+  const Stmt ahead = store(p.x, load(p.a, {p.i, 0}), {p.i + 2});
+  Dependences d(p.loop(p.i, p.n, seq({sum, ahead})));
+  int reductions = 0;
+  for (const CarriedDependence& carried : d.carried(p.i)) {
+    EXPECT_TRUE(carried.is_certain);
+    if (carried.is_reduction) {
+      ++reductions;
+      EXPECT_TRUE(carried.buffer.same_as(p.y));
+      continue;
+    }
+    EXPECT_TRUE(carried.source.same_as(ahead));
+    EXPECT_TRUE(carried.sink.same_as(sum));
+    EXPECT_TRUE(carried.source_writes && !carried.sink_writes);
+    EXPECT_EQ(carried.distance, (ConstIntBound{2, 2}));
+  }
+  EXPECT_EQ(reductions, 3);
+  EXPECT_EQ(d.carried(p.i).size(), 4U);
+}
+
 TEST(dependence, an_update_in_place_is_parallel) {
   Program p;
   Dependences d(p.loop(p.i, 100, store(p.x, load(p.x, {p.i}) + load(p.y, {p.i}), {p.i})));

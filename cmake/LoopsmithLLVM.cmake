@@ -4,7 +4,8 @@
 find_package(LLVM 22.1 REQUIRED CONFIG PATHS /usr/lib/llvm-22/cmake)
 llvm_map_components_to_libnames(
   loopsmith_llvm_components core passes orcjit runtimedyld object mc target asmparser bitwriter x86codegen x86asmparser
-  x86desc x86info x86disassembler)
+  x86desc x86info x86disassembler aarch64codegen aarch64desc aarch64info
+  riscvcodegen riscvdesc riscvinfo)
 add_library(loopsmith_llvm INTERFACE)
 target_include_directories(loopsmith_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(loopsmith_llvm INTERFACE ${LLVM_DEFINITIONS_LIST})

@@ -42,6 +42,16 @@ Ptr<PrimFunc> without_vectors(const Ptr<PrimFunc>& func) {
   return rewrite.body_of(func);
 }
 
+/// In place of code for another machine.
+std::int32_t refuse_to_run(ls_context* context, const ls_argument*) {
+  const ls_error error = {
+      .code = LS_ASSERTION,
+      .parameter = -1,
+      .dimension = -1,
+      .message = "the code is for another machine: export it, and run it there"};
+  return context->fail(context, &error);
+}
+
 /// How many bytes the tensors of constant shape have: what a call reads and writes at least.
 double bytes_of(const PrimFunc& func) {
   double bytes = 0;
@@ -84,9 +94,15 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
     verify_well_formed(func);
     request.functions.push_back(lower(schedule_by_rule(func, target, options), target, options));
   }
+  std::vector<CompiledFunction> compiled;
+  if (target.kind() == TargetKind::llvm && is_foreign(target)) {
+    for (const Ptr<PrimFunc>& func : request.functions) {
+      compiled.push_back({.signature = signature_of(*func), .address = refuse_to_run});
+    }
+    return Module(std::move(compiled), options.runtime, sources_of(request));
+  }
   const auto code = std::make_shared<const LoadedObject>(
       target.kind() == TargetKind::c ? compile_c(c_text(request)) : compile_object(request));
-  std::vector<CompiledFunction> compiled;
   for (const Ptr<PrimFunc>& func : request.functions) {
     auto* address = reinterpret_cast<ls_packed_function>(code->find(code_symbol(*func)));
     compiled.push_back({.signature = signature_of(*func),

@@ -46,10 +46,8 @@ void write_file(const std::string& path, std::string_view contents) {
 
 /// The machine whose compiler links for the target; empty: this one.
 std::string foreign_triple(const Target& target) {
-  if (target.kind() != TargetKind::llvm) return {};
-  const std::string own = processor_of(Target("llvm")).triple;
-  const std::string triple = processor_of(target).triple;
-  return triple == own ? std::string() : triple;
+  const bool here = target.kind() != TargetKind::llvm || !is_foreign(target);
+  return here ? std::string() : processor_of(target).triple;
 }
 
 /// A name of C that a program does not have already.

@@ -119,6 +119,7 @@ void Emitter::store_contiguous(const Access& access, const Index& start, llvm::V
 /// False: the elements are not of a size for it, and nothing was stored.
 bool Emitter::store_past_caches(const Access& access, const Index& start, llvm::Value* stored,
                                 llvm::Value* address) {
+  if (!llvm::Triple(module_.module.getTargetTriple()).isX86()) return false;
   constexpr std::int64_t needed = non_temporal_alignment;
   const std::int64_t bytes =
       static_cast<std::int64_t>(module_.module.getDataLayout().getTypeStoreSize(stored->getType()));

@@ -21,15 +21,34 @@
 namespace loopsmith::detail {
 namespace {
 
-void initialize_back_ends() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    LLVMInitializeX86AsmParser();
-  });
+/// Makes the back end of an architecture known, the first time that it is asked for.
+void initialize_back_end(const llvm::Triple& triple) {
+  if (triple.isX86()) {
+    static std::once_flag once;
+    std::call_once(once, [] {
+      LLVMInitializeX86TargetInfo();
+      LLVMInitializeX86Target();
+      LLVMInitializeX86TargetMC();
+      LLVMInitializeX86AsmPrinter();
+      LLVMInitializeX86AsmParser();
+    });
+  } else if (triple.isAArch64()) {
+    static std::once_flag once;
+    std::call_once(once, [] {
+      LLVMInitializeAArch64TargetInfo();
+      LLVMInitializeAArch64Target();
+      LLVMInitializeAArch64TargetMC();
+      LLVMInitializeAArch64AsmPrinter();
+    });
+  } else if (triple.isRISCV()) {
+    static std::once_flag once;
+    std::call_once(once, [] {
+      LLVMInitializeRISCVTargetInfo();
+      LLVMInitializeRISCVTarget();
+      LLVMInitializeRISCVTargetMC();
+      LLVMInitializeRISCVAsmPrinter();
+    });
+  }
 }
 
 llvm::CodeGenOptLevel codegen_level(int opt_level) {
@@ -40,10 +59,12 @@ llvm::CodeGenOptLevel codegen_level(int opt_level) {
 }  // namespace
 
 const llvm::Target& llvm_target(const std::string& triple) {
-  initialize_back_ends();
+  const llvm::Triple parsed(triple);
+  initialize_back_end(parsed);
   std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);
-  require(target != nullptr, "unknown_triple", hint("this build generates code for x86 alone"),
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(parsed, error);
+  require(target != nullptr && parsed.isArch64Bit(), "unknown_triple",
+          hint("name a machine of x86_64, aarch64 or riscv64, as in aarch64-linux-gnu"),
           "target: there is no code generator for '{}'", triple);
   return *target;
 }
@@ -100,10 +121,12 @@ bool has_long_block(const llvm::Module& module) {
 Machine::Machine(Processor processor, int opt_level)
     : processor_(std::move(processor)), opt_level_(opt_level) {
   const llvm::Triple triple(processor_.triple);
+  llvm::TargetOptions options;
+  // How Linux calls functions there.
+  if (triple.isRISCV()) options.MCOptions.ABIName = "lp64d";
   target_machine_.reset(llvm_target(processor_.triple)
                             .createTargetMachine(triple, processor_.cpu, processor_.features,
-                                                 llvm::TargetOptions(), llvm::Reloc::PIC_,
-                                                 llvm::CodeModel::Small,
+                                                 options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
                                                  codegen_level(opt_level_)));
   check(target_machine_ != nullptr, "codegen", "no target machine for {}", processor_.triple);
 }

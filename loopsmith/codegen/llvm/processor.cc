@@ -71,19 +71,39 @@ void require_known(const std::string& feature, const Processor& processor) {
           processor.triple.substr(0, processor.triple.find('-')));
 }
 
+/// What every processor of an architecture is; of RISC-V, what Linux asks for.
+Processor baseline(const std::string& triple) {
+  const llvm::Triple parsed(triple);
+  if (parsed.isAArch64()) return {triple, "generic", ""};
+  if (parsed.isRISCV()) return {triple, "generic-rv64", "+m,+a,+f,+d,+c"};
+  return {triple, "x86-64", ""};
+}
+
+/// True when the processor has each of `features`, and its architecture knows them.
+bool supports(const llvm::MCSubtargetInfo& subtarget, const std::string& features) {
+  const auto all = subtarget.getAllProcessorFeatures();
+  for (const std::string& feature : split(features)) {
+    const bool known = std::ranges::any_of(
+        all, [&](const auto& entry) { return feature.substr(1) == std::string_view(entry.Key); });
+    if (!known) return false;
+  }
+  return subtarget.checkFeatures(features);
+}
+
 }  // namespace
 
 Processor processor_of(const Target& target) {
   check(target.kind() == TargetKind::llvm, "processor_of", "the target is {}", target.text());
-  const std::string cpu = target.get("mcpu", "x86-64");
   Processor processor = host();
+  const Processor least = baseline(target.get("mtriple", processor.triple));
+  const std::string cpu = target.get("mcpu", least.cpu);
   if (cpu == "native") {
     require(target.get("mtriple", processor.triple) == processor.triple, "native_has_own_triple",
             hint("name the processor with -mcpu, or leave -mtriple out"),
             "target: -mcpu=native is this machine, {}, not {}", processor.triple,
             target.get("mtriple"));
   } else {
-    processor = {target.get("mtriple", processor.triple), cpu, ""};
+    processor = {least.triple, cpu, least.features};
     // An empty subtarget first: LLVM prints a warning for a processor that it does not know.
     const auto subtarget = subtarget_of({processor.triple, "", ""});
     require(subtarget->isCPUStringValid(cpu), "unknown_processor",
@@ -99,9 +119,14 @@ Processor processor_of(const Target& target) {
   return processor;
 }
 
+bool is_foreign(const Target& target) {
+  const llvm::Triple triple(processor_of(target).triple);
+  return triple.getArch() != llvm::Triple(host().triple).getArch();
+}
+
 bool has_features(const Target& target, const std::string& features) {
   // The machine's own subtarget, because a new one takes LLVM 0.2 ms.
-  return detail::machine_for(target).target_machine().getMCSubtargetInfo()->checkFeatures(features);
+  return supports(*detail::machine_for(target).target_machine().getMCSubtargetInfo(), features);
 }
 
 int preferred_vector_bits(const Target& target) {
@@ -110,7 +135,7 @@ int preferred_vector_bits(const Target& target) {
   }
   const llvm::TargetMachine& machine = detail::machine_for(target).target_machine();
   const llvm::MCSubtargetInfo& subtarget = *machine.getMCSubtargetInfo();
-  const auto has = [&](const char* feature) { return subtarget.checkFeatures(feature); };
+  const auto has = [&](const char* feature) { return supports(subtarget, feature); };
   // Intel's servers from Sapphire Rapids on, which alone have these two; AMD's from Zen 4 on.
   const bool at_full_rate =
       has("+avx512fp16") || has("+amx-tile") || machine.getTargetCPU().starts_with("znver");

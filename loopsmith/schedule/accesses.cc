@@ -89,7 +89,6 @@ class Collector {
   void enter(const Stmt& stmt) {
     if (const auto* loop = stmt.as<For>()) {
       for (const Expr& bound : {loop->min, loop->extent, loop->step}) read(bound);
-      found_.loops.push_back(loop);
       found_.inside.insert(loop->loop_var.get());
       if (const auto range = range_of(*loop)) found_.forms.add_range(*range);
       visit(loop->body);
@@ -106,7 +105,7 @@ class Collector {
           found_.inside.insert(axis.get());
         }
       }
-      under(!realize->predicate.is<IntImm>(), [&] { enter_block(block); });
+      enter_block(block);
     } else if (const auto* store = stmt.as<BufferStore>()) {
       const Object* outer = group_;
       if (!group_ && accumulates(*store)) group_ = store;
@@ -120,17 +119,10 @@ class Collector {
       visit(let->body);
     } else if (const auto* branch = stmt.as<IfThenElse>()) {
       read(branch->condition);
-      under(true, [&] {
-        visit(branch->then_case);
-        if (branch->else_case) visit(branch->else_case);
-      });
-    } else if (stmt.is<While>()) {
-      read(stmt.as<While>()->condition);
-      under(true, [&] { visit(stmt.as<While>()->body); });
+      visit(branch->then_case);
+      if (branch->else_case) visit(branch->else_case);
     } else if (const auto* sequence = stmt.as<SeqStmt>()) {
       for (const Stmt& part : sequence->seq) visit(part);
-    } else if (stmt.is<Continue>()) {
-      is_after_jump_ = true;
     } else if (stmt.is<Break>() || stmt.is<Return>()) {
       found_.opaque = "a break or return decides what runs";
     } else if (stmt.is<Evaluate>()) {
@@ -145,14 +137,6 @@ class Collector {
         if (const Expr part = Expr::from(child); part.defined()) read(part);
       });
     }
-  }
-
-  template <class Fn>
-  void under(bool condition, Fn visit_inside) {
-    const bool outer = is_guarded_;
-    is_guarded_ = is_guarded_ || condition;
-    visit_inside();
-    is_guarded_ = outer;
   }
 
   void read(const Expr& expr) {
@@ -175,7 +159,6 @@ class Collector {
     ElementAccess& access = found_.all.emplace_back();
     access.buffer = &buffer;
     access.is_write = is_write;
-    access.is_guarded = is_guarded_ || is_after_jump_;
     access.group = group_;
     access.indices.reserve(indices.size());
     for (const Expr& index : indices) access.indices.push_back(found_.forms.read(index));
@@ -183,8 +166,6 @@ class Collector {
 
   ElementAccesses& found_;
   const Object* group_ = nullptr;
-  bool is_guarded_ = false;
-  bool is_after_jump_ = false;
 };
 
 /// True when the atom moves with variables that are defined inside.

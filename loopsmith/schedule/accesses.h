@@ -13,7 +13,6 @@ namespace loopsmith {
 struct ElementAccess {
   const Buffer* buffer = nullptr;
   bool is_write = false;
-  bool is_guarded = false;        ///< It stands under a condition.
   const Object* group = nullptr;  ///< The reduction whose own result it is; null for others.
   std::vector<std::optional<IndexForm>> indices;
 };
@@ -21,7 +20,6 @@ struct ElementAccess {
 /// The accesses inside a node.
 struct ElementAccesses {
   std::vector<ElementAccess> all;
-  std::vector<const For*> loops;  ///< Inside the node, and itself.
   IndexForms forms;
   std::unordered_set<const Object*> inside;  ///< Variables that are defined inside.
   std::unordered_set<const Object*> owned;   ///< Buffers that are allocated inside.

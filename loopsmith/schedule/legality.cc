@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/rebind.h"
@@ -33,99 +34,6 @@ bool is_of_one_reduction(const ElementAccess& a, const ElementAccess& b) {
 std::int64_t step_of(const For& loop) {
   const auto* step = loop.step.as<IntImm>();
   return step ? step->value : 1;
-}
-
-// ---- Witnesses: two iterations, found by trying small numbers ----
-
-using Values = std::vector<std::pair<const Object*, std::int64_t>>;
-
-std::optional<std::int64_t> value_of(const Expr& expr, const Values& values) {
-  if (const auto* constant = expr.as<IntImm>()) return constant->value;
-  if (expr.is<Var>()) {
-    for (const auto& [var, value] : values) {
-      if (var == expr.get()) return value;
-    }
-    return {};
-  }
-  const auto both = [&](const auto* node, auto combine) -> std::optional<std::int64_t> {
-    const auto a = value_of(node->a, values);
-    const auto b = value_of(node->b, values);
-    return a && b ? std::optional<std::int64_t>(combine(*a, *b)) : std::nullopt;
-  };
-  const auto floor_div = [](std::int64_t a, std::int64_t b) {
-    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-  };
-  if (const auto* n = expr.as<Add>()) return both(n, std::plus<std::int64_t>());
-  if (const auto* n = expr.as<Sub>()) return both(n, std::minus<std::int64_t>());
-  if (const auto* n = expr.as<Mul>()) return both(n, std::multiplies<std::int64_t>());
-  if (const auto* n = expr.as<FloorDiv>()) return both(n, floor_div);
-  if (const auto* n = expr.as<FloorMod>()) {
-    return both(n, [&](std::int64_t a, std::int64_t b) { return a - floor_div(a, b) * b; });
-  }
-  return {};
-}
-
-std::optional<std::vector<std::int64_t>> element_at(const ElementAccess& access,
-                                                    const Values& values) {
-  std::vector<std::int64_t> element;
-  for (const auto& form : access.indices) {
-    if (!form) return {};
-    std::int64_t index = form->constant;
-    for (const IndexTerm& term : form->terms) {
-      const auto atom = value_of(term.atom, values);
-      if (!atom) return {};
-      index += *atom * term.coefficient;
-    }
-    element.push_back(index);
-  }
-  return element;
-}
-
-/// Values of the loops around and inside, at their start, `loop` at iteration `t`.
-Values start_values(const ElementAccesses& accesses, const For& loop, std::int64_t t) {
-  Values values;
-  for (const VarRange& range : accesses.forms.ranges()) {
-    const bool is_loop = range.var == loop.loop_var.get();
-    values.emplace_back(range.var, is_loop ? *as_int(loop.min) + t * step_of(loop) : range.min);
-  }
-  return values;
-}
-
-Witness::Iteration iteration(const ElementAccesses& accesses, const ElementAccess& access,
-                             const Values& values) {
-  Witness::Iteration made{.loops = {}, .writes = access.is_write};
-  for (const For* loop : accesses.loops) {
-    for (const auto& [var, value] : values) {
-      if (var == loop->loop_var.get()) made.loops.emplace_back(loop->loop_var->name, value);
-    }
-  }
-  return made;
-}
-
-/// Two iterations of `loop` in which `a` and `b` touch one element; nothing when trying small
-/// numbers finds none.
-std::optional<Witness> find_witness(const ElementAccesses& accesses, const ElementAccess& a,
-                                    const ElementAccess& b, const For& loop) {
-  const auto* extent = loop.extent.as<IntImm>();
-  if (a.is_guarded || b.is_guarded || !extent || !loop.min.is<IntImm>()) return {};
-  constexpr std::int64_t most = 8;
-  for (std::int64_t t = 0; t < std::min(extent->value, most); ++t) {
-    const Values first = start_values(accesses, loop, t);
-    const auto element = element_at(a, first);
-    if (!element) return {};
-    for (std::int64_t u = 0; u < std::min(extent->value, most); ++u) {
-      if (u == t) continue;
-      const Values second = start_values(accesses, loop, u);
-      if (element_at(b, second) != element) continue;
-      Witness witness{.first = iteration(accesses, a, first),
-                      .second = iteration(accesses, b, second),
-                      .buffer = a.buffer->name,
-                      .element = *element};
-      if (u < t) std::swap(witness.first, witness.second);
-      return witness;
-    }
-  }
-  return {};
 }
 
 OrderAnswer unknown(std::string why) {
@@ -194,36 +102,72 @@ bool axes_are_true(const Schedule& schedule, BlockRV handle) {
   return is_true;
 }
 
-LoopCarries carried_by(const Schedule& schedule, LoopRV handle) {
+namespace {
+
+/// True when different iterations of `band` may run one instance of a reduction twice: then its
+/// init may come between its updates.
+bool repeats_reductions(const Schedule& schedule, std::span<const LoopRV> band) {
+  return std::ranges::any_of(child_blocks(schedule, schedule.node(band[0])), [&](BlockRV block) {
+    return schedule.get(block).init && !is_injective(schedule, block, band);
+  });
+}
+
+/// The statement around a node in which all dependences are that it takes part in: the whole nest.
+const Stmt& nest_around(const Schedule& schedule, NodeId node) {
+  NodeId nest = node;
+  for (; schedule.at(node).parent != no_node; node = schedule.at(node).parent) {
+    if (schedule.as<For>(node)) nest = node;
+  }
+  return schedule.statement(nest);
+}
+
+Witness::Iteration iteration_of(const ConflictSide& side) {
+  Witness::Iteration made{.loops = {}, .writes = side.writes};
+  for (const auto& [var, value] : side.iteration) made.loops.emplace_back(var->name, value);
+  return made;
+}
+
+OrderAnswer answer_of(const DependenceAnswer& found) {
+  if (found.verdict == Verdict::proved) return proved();
+  if (found.verdict == Verdict::unknown) return unknown(found.reason);
+  OrderAnswer answer{.kind = OrderAnswer::Kind::violated, .witness = {}, .why = found.reason};
+  if (found.witness) {
+    answer.witness = Witness{.first = iteration_of(found.witness->first),
+                             .second = iteration_of(found.witness->second),
+                             .buffer = found.witness->buffer->name,
+                             .element = found.witness->element};
+  }
+  return answer;
+}
+
+}  // namespace
+
+LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   const For& loop = schedule.get(handle);
   if (const auto* extent = loop.extent.as<IntImm>(); extent && extent->value <= 1) {
     return {proved()};
   }
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
   if (!accesses.opaque.empty()) return {unknown(accesses.opaque)};
-  LoopCarries result{proved()};
-  const auto block = only_block(schedule, handle);
-  const LoopRV band[] = {handle};
-  const bool is_instance_once = !block || is_injective(schedule, *block, band);
-  bool has_others = false;
-  each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-    if (is_pinned(accesses, a, b, *loop.loop_var, step_of(loop))) return true;
-    if (is_of_one_reduction(a, b) && is_instance_once) {
-      if (has_others) return true;
-      result.is_reduction = true;
-      result.verdict.kind = OrderAnswer::Kind::violated;
-      if (!result.verdict.witness) result.verdict.witness = find_witness(accesses, a, b, loop);
-      return true;
+  const bool is_pinned_everywhere =
+      each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
+        return is_pinned(accesses, a, b, *loop.loop_var, step_of(loop));
+      });
+  if (is_pinned_everywhere) return {proved()};
+
+  Dependences dependences(nest_around(schedule, schedule.node(handle)));
+  const DependenceAnswer found = how == AtOnce::in_lanes
+                                     ? dependences.vectorizable(loop.loop_var)
+                                     : dependences.parallelizable(loop.loop_var);
+  LoopCarries result{answer_of(found)};
+  if (found.verdict == Verdict::proved && found.reductions) {
+    const LoopRV band[] = {handle};
+    if (repeats_reductions(schedule, band)) {
+      return {unknown("it runs instances of a reduction more than once")};
     }
-    has_others = true;
-    result.is_reduction = false;
-    result.verdict = unknown(fmt::format("accesses to {} are not understood", a.buffer->name));
-    if (auto witness = find_witness(accesses, a, b, loop)) {
-      result.verdict = {.kind = OrderAnswer::Kind::violated, .witness = std::move(witness)};
-      return false;
-    }
-    return true;
-  });
+    result.verdict.kind = OrderAnswer::Kind::violated;
+    result.is_reduction = true;
+  }
   return result;
 }
 
@@ -237,39 +181,36 @@ OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
   }
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(band[0]));
   if (!accesses.opaque.empty()) return unknown(accesses.opaque);
-  // Dependences connect iterations that are equal in pinned loops; the others must keep their
-  // order.
-  std::vector<bool> is_pinned_loop(band.size(), true);
-  const ElementAccess* first = nullptr;
-  each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-    for (std::size_t i = 0; i < band.size(); ++i) {
-      const For& loop = schedule.get(band[i]);
-      if (is_const_int(loop.extent, 1)) continue;
-      if (!is_pinned(accesses, a, b, *loop.loop_var, step_of(loop))) {
-        is_pinned_loop[i] = false;
-        first = first ? first : &a;
-      }
-    }
-    return true;
-  });
-  std::size_t last = 0;
-  for (const std::size_t loop : order) {
-    if (is_pinned_loop[loop]) continue;
-    if (loop < last) {
-      return unknown(fmt::format("accesses to {} are not understood", first->buffer->name));
-    }
-    last = loop;
+  std::vector<Ptr<Var>> variables;
+  for (const std::size_t place : order) variables.push_back(schedule.get(band[place]).loop_var);
+  Dependences dependences(nest_around(schedule, schedule.node(band[0])));
+  const DependenceAnswer found = dependences.permutable(variables);
+  if (found.verdict == Verdict::proved && found.reductions && repeats_reductions(schedule, band)) {
+    return unknown("they run instances of a reduction more than once");
   }
-  return proved();
+  return answer_of(found);
 }
 
-std::optional<Refusal> refuse_unless_independent(const Schedule& schedule, LoopRV loop,
-                                                 bool assume_independent, bool allow_reduction) {
-  LoopCarries carries = carried_by(schedule, loop);
+OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
+                      std::span<const LoopRV> second) {
+  const auto variables = [&](std::span<const LoopRV> loops) {
+    std::vector<Ptr<Var>> found;
+    for (const LoopRV loop : loops) found.push_back(schedule.get(loop).loop_var);
+    return found;
+  };
+  const NodeId sequence = schedule.at(schedule.node(first[0])).parent;
+  Dependences dependences(nest_around(schedule, sequence));
+  return answer_of(dependences.mergeable(variables(first), variables(second)));
+}
+
+std::optional<Refusal> refuse_unless_independent(const Schedule& schedule, LoopRV loop, AtOnce how,
+                                                 bool assume_independent) {
+  LoopCarries carries = carried_by(schedule, loop, how);
   if (carries.verdict.is_proved()) return {};
   if (carries.is_reduction) {
-    if (allow_reduction) return {};
-    return Refusal{&loop_is_no_reduction, {Argument(loop)}, std::move(carries.verdict.witness)};
+    // One partial result a lane, added up at the end.
+    if (how == AtOnce::in_lanes) return {};
+    return Refusal{&loop_is_no_reduction, {Argument(loop)}};
   }
   if (carries.verdict.kind == OrderAnswer::Kind::violated) {
     return Refusal{&no_dependence_is_carried, {Argument(loop)}, std::move(carries.verdict.witness)};

@@ -23,13 +23,23 @@ struct LoopCarries {
   bool is_reduction = false;  ///< Each conflict is of a commutative reduction's own results.
 };
 
+/// How iterations are to be run at once.
+enum class AtOnce {
+  in_threads,  ///< In any order.
+  in_lanes,    ///< Each statement for all of them before the next; reads before writes.
+};
+
 /// Whether the iterations of a loop are independent of each other.
-LoopCarries carried_by(const Schedule& schedule, LoopRV loop);
+LoopCarries carried_by(const Schedule& schedule, LoopRV loop, AtOnce how = AtOnce::in_threads);
 
 /// Whether nested loops, outermost first, may stand in another order. `band` has all loops from the
 /// outermost to the innermost that changes its place; `order` says which of them comes where.
 OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
                         std::span<const std::size_t> order);
+
+/// Whether two nests, the second of which follows the first, may become one.
+OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
+                      std::span<const LoopRV> second);
 
 /// True when each of the block's spatial axes tells apart the elements that it writes, and only
 /// reductions connect iterations of the others: the declared axes say the truth.
@@ -44,8 +54,8 @@ inline constexpr Condition dependence_is_known{
 inline constexpr Condition loop_is_no_reduction{"loop_is_no_reduction", "loop {} is a reduction",
                                                 "rfactor it, then parallelize the new loop"};
 
-/// Refuses a loop whose iterations are not proved to be independent.
-std::optional<Refusal> refuse_unless_independent(const Schedule& schedule, LoopRV loop,
-                                                 bool assume_independent, bool allow_reduction);
+/// Refuses a loop whose iterations may not run at once. In lanes, a reduction may.
+std::optional<Refusal> refuse_unless_independent(const Schedule& schedule, LoopRV loop, AtOnce how,
+                                                 bool assume_independent);
 
 }  // namespace loopsmith

@@ -11,9 +11,11 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &get_block, &get_loops, &get_loop, &get_child_blocks, &get_producers, &get_consumers,
       &get_output_blocks,
       // Loops.
-      &split, &fuse, &reorder, &add_unit_loop, &parallel, &vectorize, &unroll, &bind,
+      &split, &fuse, &merge, &reorder, &add_unit_loop, &parallel, &vectorize, &unroll, &bind,
       // Blocks.
-      &annotate, &unannotate};
+      &annotate, &unannotate, &reorder_block_iter_var,
+      // Choices.
+      &sample_categorical, &sample_perfect_tile, &sample_partitioned_tile, &enter_postproc};
   return all;
 }
 

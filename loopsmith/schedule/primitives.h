@@ -6,13 +6,17 @@
 
 #include "loopsmith/schedule/primitives/add_unit_loop.h"
 #include "loopsmith/schedule/primitives/annotate.h"
+#include "loopsmith/schedule/primitives/enter_postproc.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/get_block.h"
 #include "loopsmith/schedule/primitives/get_loop.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/merge.h"
 #include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/reorder.h"
+#include "loopsmith/schedule/primitives/reorder_block_iter_var.h"
+#include "loopsmith/schedule/primitives/sample.h"
 #include "loopsmith/schedule/primitives/split.h"
 
 namespace loopsmith {

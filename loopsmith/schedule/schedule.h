@@ -81,7 +81,9 @@ class Schedule {
   std::optional<std::uint32_t> function_named(std::optional<std::string_view> name = {}) const;
   const std::string& function_name(std::uint32_t function) const;
 
-  const Trace trace() const { return Trace(steps_); }
+  /// The program as it was given.
+  const Ptr<IRModule>& original() const { return original_; }
+  Trace trace() const { return Trace(steps_); }
   const std::vector<Step>& steps() const { return steps_; }
   /// Takes back the last steps. Handles that they made are of no use any more.
   void undo(std::size_t steps = 1);
@@ -123,6 +125,9 @@ class Schedule {
   std::uint32_t function_of(NodeId node) const;
   /// The statement of a node, as its parent holds it.
   const Stmt& statement(NodeId node) const;
+
+  /// Throws an InternalError unless the shadow tree, names and handles fit the program.
+  void check_tree() const;
 
   // ---- For commits: changes. They cannot fail. ----
 
@@ -232,6 +237,7 @@ class Schedule {
   Schedule(const Schedule&) = default;
   Schedule& operator=(const Schedule&) = default;
 
+  void check_node(NodeId node, const Stmt& stmt) const;
   void load();
   void load_buffer_names(Function& function);
   NodeId index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Detached* known);

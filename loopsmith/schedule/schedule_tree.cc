@@ -196,6 +196,31 @@ void Schedule::end_detached(const Detached& detached, std::uint32_t first_new) {
   }
 }
 
+void Schedule::check_node(NodeId node, const Stmt& stmt) const {
+  check(nodes_[node].object == stmt.get(), "schedule", "node {} is of another statement", node);
+  if (const std::uint32_t entity = nodes_[node].entity; entity != no_node) {
+    check(entities_[entity].node == node, "schedule", "handle {} is elsewhere", entity);
+  }
+  NodeId child = nodes_[node].first_child;
+  const Stmt* inside = nullptr;
+  for (std::uint32_t slot = 0; (inside = statement_in(*stmt.get(), slot)); ++slot) {
+    if (!inside->defined() || !statement_in(*inside->get(), 0)) continue;
+    const bool is_here = child != no_node && nodes_[child].slot == slot;
+    check(is_here && nodes_[child].parent == node, "schedule", "node {} has lost a child", node);
+    deep_call([&] { check_node(child, *inside); });
+    child = nodes_[child].next;
+  }
+  check(child == no_node, "schedule", "node {} has a child too many", node);
+}
+
+void Schedule::check_tree() const {
+  for (const Function& function : functions_) {
+    const NodeId body = nodes_[function.root].first_child;
+    check(nodes_[function.root].object == function.func.get(), "schedule", "a function was lost");
+    if (body != no_node) check_node(body, function.func->body);
+  }
+}
+
 // ---- Changing it ----
 
 Object& Schedule::edit_child(Object& parent, NodeId child) {

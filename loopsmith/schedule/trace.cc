@@ -290,19 +290,23 @@ std::string Trace::as_json(bool remove_postproc) const {
   return Json::array({steps, decisions}).dump();
 }
 
-void Trace::apply_to(Schedule& schedule, bool remove_postproc,
-                     const std::function<std::optional<Argument>(std::size_t)>& decide) const {
+void Trace::apply_to(Schedule& schedule, bool remove_postproc) const {
+  apply_to(schedule, remove_postproc, {});
+}
+
+void Trace::apply_to(Schedule& schedule, bool remove_postproc, const Observer& observer) const {
   std::map<Key, Argument> now;
   for (std::size_t i = 0; i < size(remove_postproc); ++i) {
     const Step& step = steps_[i];
     std::vector<Argument> arguments;
     arguments.reserve(step.arguments.size());
     for (const Argument& argument : step.arguments) arguments.push_back(renamed(argument, now));
-    if (const auto place = decide ? decision_place(*step.primitive) : std::nullopt) {
-      if (auto other = decide(i)) arguments[*place] = *std::move(other);
+    if (const auto place = observer.decide ? decision_place(*step.primitive) : std::nullopt) {
+      if (auto other = observer.decide(i)) arguments[*place] = *std::move(other);
     }
     const Argument result = call(schedule, *step.primitive, arguments);
     pair_results(step.result, result, [&](Key key, const Argument& made) { now[key] = made; });
+    if (observer.done) observer.done(i);
   }
 }
 

@@ -35,10 +35,16 @@ class Trace {
   std::string text() const;
   /// `[[[kind, inputs, attrs, outputs], ...], [[step, decision], ...]]`
   std::string as_json(bool remove_postproc = false) const;
-  /// Does every step again. Throws what the primitives throw; `decide` may give another decision
-  /// for a step that has one.
-  void apply_to(Schedule& schedule, bool remove_postproc = false,
-                const std::function<std::optional<Argument>(std::size_t step)>& decide = {}) const;
+  /// What a replay asks and tells.
+  struct Observer {
+    /// Another decision for a step that has one; nothing: the one it had.
+    std::function<std::optional<Argument>(std::size_t step)> decide = {};
+    /// Called after each step.
+    std::function<void(std::size_t step)> done = {};
+  };
+  /// Does every step again. Throws what the primitives throw.
+  void apply_to(Schedule& schedule, bool remove_postproc, const Observer& observer) const;
+  void apply_to(Schedule& schedule, bool remove_postproc = false) const;
   static void apply_json(std::string_view json, Schedule& schedule);
 
   /// The decision of a step; nothing when it has none.

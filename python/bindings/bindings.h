@@ -26,6 +26,9 @@ void bind_interp(nanobind::module_& m);
 /// Arrays, compiled functions and modules, measurements.
 void bind_runtime(nanobind::module_& m);
 
+/// Schedules and their traces.
+void bind_schedule(nanobind::module_& m);
+
 /// Targets, `lower` and `build`.
 void bind_driver(nanobind::module_& m);
 

@@ -2,11 +2,13 @@
 #include "loopsmith/support/error.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <array>
 #include <string>
 
 #include "bindings/bindings.h"
+#include "loopsmith/schedule/refusal.h"
 
 namespace nb = nanobind;
 
@@ -40,16 +42,48 @@ void set_error(std::string_view class_name, const std::string& text, const nb::d
   PyErr_SetObject(error.type().ptr(), error.ptr());
 }
 
+nb::dict fields_of(const UserError& error) {
+  nb::dict fields;
+  fields["code"] = error.code();
+  fields["problem"] = error.problem();
+  fields["hint"] = error.hint();
+  fields["span"] = span_as_dict(error.span());
+  return fields;
+}
+
+nb::dict iteration_as_dict(const Witness::Iteration& iteration) {
+  nb::dict loops;
+  for (const auto& [name, value] : iteration.loops) loops[name.c_str()] = value;
+  nb::dict fields;
+  fields["loops"] = loops;
+  fields["writes"] = iteration.writes;
+  return fields;
+}
+
+nb::object witness_as_dict(const std::optional<Witness>& witness) {
+  if (!witness) return nb::none();
+  nb::dict fields;
+  fields["first"] = iteration_as_dict(witness->first);
+  fields["second"] = iteration_as_dict(witness->second);
+  fields["buffer"] = witness->buffer;
+  fields["element"] = nb::cast(witness->element);
+  fields["text"] = witness->text();
+  return fields;
+}
+
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
-  } catch (const UserError& error) {
-    nb::dict fields;
-    fields["code"] = error.code();
-    fields["problem"] = error.problem();
-    fields["hint"] = error.hint();
-    fields["span"] = span_as_dict(error.span());
+  } catch (const ScheduleError& error) {
+    nb::dict fields = fields_of(error);
+    fields["primitive"] = error.primitive();
+    fields["subjects"] = nb::cast(error.subjects());
+    fields["witness"] = witness_as_dict(error.refusal().witness);
+    fields["fixes"] = nb::cast(error.refusal().fixes);
+    fields["picture"] = error.picture();
     set_error(to_string(error.kind()), error.what(), fields);
+  } catch (const UserError& error) {
+    set_error(to_string(error.kind()), error.what(), fields_of(error));
   } catch (const InternalError& error) {
     nb::dict fields;
     fields["problem"] = nb::str(error.what());

@@ -11,5 +11,6 @@ NB_MODULE(_core, m) {
   bind_te(m);
   bind_runtime(m);
   bind_interp(m);
+  bind_schedule(m);
   bind_driver(m);
 }

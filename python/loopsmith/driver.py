@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _core
-from ._core import IRModule, Module, PrimFunc, Target
+from ._core import IRModule, Module, PrimFunc, Schedule, Target
 
 if TYPE_CHECKING:
     from ._core import Tensor
 
-    Program = Union[PrimFunc, IRModule, Sequence[Tensor]]
+    Program = Union[PrimFunc, IRModule, Schedule, Sequence[Tensor]]
 
 DEFAULT_TARGET = "llvm -mcpu=native"
 
@@ -54,7 +54,7 @@ def lower(
     Parameters
     ----------
     x
-        A function, a module, or the tensors that are to be a function's parameters.
+        A function, a module, a schedule, or the tensors that are to be a function's parameters.
     target
         What code is to be generated for.
     name
@@ -98,7 +98,7 @@ def build(
     Parameters
     ----------
     x
-        A function, a module, or the tensors that are to be a function's parameters.
+        A function, a module, a schedule, or the tensors that are to be a function's parameters.
     target
         What code is generated for.
     name
@@ -193,12 +193,14 @@ def _program(x: Program, name: str | None) -> PrimFunc | IRModule:
         from . import te
 
         x = te.create_prim_func(x)
+    if isinstance(x, Schedule):
+        x = _scheduled(x)
     if not isinstance(x, (PrimFunc, IRModule)):
         _core.fail(
             "TypeMismatch",
             "program_is_function",
             f"build: a {type(x).__name__} is no program",
-            hint="pass a PrimFunc, an IRModule or a list of tensors",
+            hint="pass a PrimFunc, an IRModule, a Schedule or a list of tensors",
         )
     if name is None:
         return x
@@ -210,6 +212,17 @@ def _program(x: Program, name: str | None) -> PrimFunc | IRModule:
             hint="leave out `name`",
         )
     return x.with_attr("global_symbol", name)
+
+
+def _scheduled(sch: Schedule) -> PrimFunc | IRModule:
+    """Return the program of a schedule; what has been scheduled is not scheduled by rule."""
+    module = sch.mod
+    functions = list(module.functions)
+    if len(sch.trace) > 0:
+        functions = [func.with_attr("tir.is_scheduled", 1) for func in functions]
+    if len(functions) == 1:
+        return functions[0]
+    return IRModule(names=list(module.names), functions=functions, attrs=module.attrs)
 
 
 def _observer(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -50,7 +51,28 @@ class ScriptError(UserError, ValueError):
 
 
 class ScheduleError(UserError, ValueError):
-    """A schedule step that was refused."""
+    """A schedule step that was refused; the schedule is as it was before."""
+
+    primitive: str = ""
+    """The step."""
+    subjects: Sequence[str] = ()
+    """What the problem speaks of: names of loops, blocks and buffers, numbers."""
+    witness: dict[str, Any] | None = None
+    """Two iterations that conflict: ``first`` and ``second`` with their ``loops``, the ``buffer``
+    and ``element`` that both touch; None where there is none."""
+    fixes: Sequence[str] = ()
+    """Calls that were tried on a copy and passed."""
+    picture: str = ""
+    """The program with the loops and blocks at fault underlined."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parts of the error, ready for JSON."""
+        return super().to_dict() | {
+            "primitive": self.primitive,
+            "subjects": list(self.subjects),
+            "witness": self.witness,
+            "fixes": list(self.fixes),
+        }
 
 
 class LowerError(UserError, ValueError):

@@ -13,8 +13,8 @@ constexpr std::string_view thread_axes[] = {
 }  // namespace
 
 Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments) {
-  if (auto refusal = refuse_unless_independent(schedule, arguments.loop,
-                                               arguments.assume_independent, false)) {
+  if (auto refusal = refuse_unless_independent(schedule, arguments.loop, AtOnce::in_threads,
+                                               arguments.assume_independent)) {
     return *std::move(refusal);
   }
   return LoopKindPlan{arguments.loop, ForKind::parallel};
@@ -22,8 +22,8 @@ Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArgu
 
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments) {
   // A reduction in lanes: one partial result a lane, added up at the end.
-  if (auto refusal =
-          refuse_unless_independent(schedule, arguments.loop, arguments.assume_independent, true)) {
+  if (auto refusal = refuse_unless_independent(schedule, arguments.loop, AtOnce::in_lanes,
+                                               arguments.assume_independent)) {
     return *std::move(refusal);
   }
   return LoopKindPlan{arguments.loop, ForKind::vectorized};
@@ -37,8 +37,8 @@ Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& a
   if (std::ranges::find(thread_axes, arguments.thread_axis) == std::end(thread_axes)) {
     return Refusal{&thread_axis_exists, {Argument(arguments.thread_axis)}};
   }
-  if (auto refusal = refuse_unless_independent(schedule, arguments.loop,
-                                               arguments.assume_independent, false)) {
+  if (auto refusal = refuse_unless_independent(schedule, arguments.loop, AtOnce::in_threads,
+                                               arguments.assume_independent)) {
     return *std::move(refusal);
   }
   return LoopKindPlan{arguments.loop, ForKind::thread_binding, arguments.thread_axis};

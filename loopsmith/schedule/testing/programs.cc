@@ -36,6 +36,7 @@ Ptr<PrimFunc> two_stages(int n, int m) {
 }
 
 std::string body_of(const Schedule& schedule) {
+  schedule.check_tree();
   const Ptr<PrimFunc> func = schedule.func();
   verify_well_formed(func);
   const std::string text = script(func) + "\n";

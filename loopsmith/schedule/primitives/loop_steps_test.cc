@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps on loops that keep the program: fuse, reorder, loop kinds, axes.
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/script/parse.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+/// The four programs that form-based schedulers refuse.
+constexpr const char* shifted = R"(@T.prim_func
+def main(A: T.Buffer((100,), "float16"), B: T.Buffer((100,), "float16")):
+    for i_ in range(1, 100):
+        with T.block("block"):
+            i = T.axis.remap("S", [i_])
+            B[i] = A[i] + T.float16(1))";
+constexpr const char* prefix_sum = R"(@T.prim_func
+def main(A: T.Buffer((100,), "float16"), B: T.Buffer((100,), "float16")):
+    B[0] = T.float16(0)
+    for i_ in range(99):
+        with T.block("block"):
+            i = T.axis.remap("R", [i_])
+            B[i + 1] = B[i] + A[i + 1])";
+constexpr const char* in_place = R"(@T.prim_func
+def main(A: T.Buffer((100,), "float16"), B: T.Buffer((100,), "float16")):
+    for i_ in range(100):
+        with T.block("block"):
+            i = T.axis.remap("S", [i_])
+            B[i] = B[i] + A[i])";
+constexpr const char* with_if = R"(@T.prim_func
+def main(A: T.Buffer((100, 100), "float16")):
+    for i in range(100):
+        if i % 2 == 0:
+            for j in range(100):
+                with T.block("block1"):
+                    A[i, j] = T.float16(1)
+        else:
+            for j in range(100):
+                with T.block("block2"):
+                    A[i, j] = T.float16(2))";
+
+TEST(fuse, puts_digits_into_bindings_and_takes_them_out_again) {
+  const auto func = two_stages();
+  Schedule sch(func);
+  const auto [i, j] = get_loops(sch, get_block(sch, "C")).take<2>();
+  const LoopRV fused = fuse(sch, {i, j});
+  EXPECT_EQ(sch.name(fused), "i_j_fused");
+  EXPECT_NE(body_of(sch).find("v_i = T.axis.spatial(96, i_j_fused // 64)\n"
+                              "            v_j = T.axis.spatial(64, i_j_fused % 64)"),
+            std::string::npos)
+      << body_of(sch);
+  split(sch, fused, {infer, 64}, std::vector<std::string>{"a", "b"});
+  EXPECT_NE(body_of(sch).find("v_i, v_j = T.axis.remap(\"SS\", [a, b])"), std::string::npos)
+      << body_of(sch);
+  expect_replays(sch, func);
+}
+
+TEST(fuse, joins_the_guard_of_a_split_again) {
+  Schedule sch(two_stages());
+  const auto [i, j] = get_loops(sch, get_block(sch, "C")).take<2>();
+  const auto parts = split(sch, j, {infer, 24});
+  fuse(sch, parts);
+  EXPECT_NE(body_of(sch).find("v_j = T.axis.spatial(64, j_0_j_1_fused)\n"
+                              "            T.where(j_0_j_1_fused < 64)"),
+            std::string::npos)
+      << body_of(sch);
+}
+
+TEST(fuse, refuses_what_is_no_nest) {
+  Schedule sch(two_stages());
+  const auto first = get_loops(sch, get_block(sch, "B"));
+  const auto second = get_loops(sch, get_block(sch, "C"));
+  EXPECT_EQ(error_of([&] { fuse(sch, {first[0], second[1]}); }),
+            "outer_is_parent: fuse: outer loop i is not the parent of the inner loop j");
+  EXPECT_EQ(error_of([&] { fuse(sch, {}); }), "loops_are_given: fuse: no loop is given");
+  unroll(sch, first[1]);
+  EXPECT_EQ(error_of([&] { fuse(sch, {first[0], first[1]}); }),
+            "loops_have_one_kind: fuse: loop i is serial, loop j is unrolled");
+}
+
+TEST(reorder, changes_the_order_of_a_matrix_product) {
+  const auto func = matmul();
+  Schedule sch(func);
+  const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
+  reorder(sch, {k, i});
+  EXPECT_NE(body_of(sch).find("for k, j, i in T.grid(64, 96, 128):"), std::string::npos);
+  EXPECT_EQ(error_of([&] { reorder(sch, {k, k}); }),
+            "loops_are_different: reorder: loop k appears in the input array for multiple times");
+  expect_replays(sch, func);
+}
+
+TEST(reorder, shows_which_dependence_forbids_it) {
+  Schedule sch(parse_function(R"(@T.prim_func
+def main(A: T.Buffer((12, 14), "float32")):
+    for i in range(1, 11):
+        for j in range(1, 13):
+            A[i, j] = A[i - 1, j + 1])"));
+  EXPECT_EQ(
+      error_of([&] { reorder(sch, {get_loop(sch, "j"), get_loop(sch, "i")}); }),
+      "order_is_kept: reorder: loop j would run before what it depends on: iteration i=1, j=2 "
+      "writes A[1, 2], iteration i=2, j=1 reads it");
+}
+
+TEST(reorder, refuses_loops_of_other_nests_and_bounds_that_depend) {
+  Schedule sch(two_stages());
+  const auto first = get_loops(sch, get_block(sch, "B"));
+  const auto second = get_loops(sch, get_block(sch, "C"));
+  EXPECT_EQ(
+      error_of([&] { reorder(sch, {first[0], second[1]}); }),
+      "loops_are_in_a_chain: reorder: the loops are not in a chain: loop i is not around loop "
+            "j");
+  Schedule triangle(parse_function(R"(@T.prim_func
+def main(A: T.Buffer((12, 12), "float32")):
+    for i in range(12):
+        for j in range(i):
+            A[i, j] = T.float32(1))"));
+  EXPECT_EQ(
+      error_of([&] { reorder(triangle, {get_loop(triangle, "j"), get_loop(triangle, "i")}); }),
+      "outer_bounds_are_outer: reorder: the bounds of loop j depend on loop i, which would be "
+      "inside it");
+}
+
+TEST(loop_kinds, take_programs_of_any_form) {
+  for (const char* program : {shifted, in_place}) {
+    const auto func = parse_function(program);
+    Schedule sch(func);
+    const auto [outer, inner] = split(sch, get_loop(sch, "i_"), {infer, 8}).take<2>();
+    parallel(sch, outer);
+    vectorize(sch, inner);
+    EXPECT_EQ(sch.get(outer).kind, ForKind::parallel);
+    expect_replays(sch, func);
+  }
+  Schedule sch(parse_function(with_if));
+  parallel(sch, get_loop(sch, "i"));
+  for (const LoopRV j : sch.loops_named(0, "j")) {
+    vectorize(sch, split(sch, j, {infer, 8})[1]);
+  }
+  body_of(sch);
+}
+
+TEST(loop_kinds, show_what_a_scan_carries) {
+  Schedule sch(parse_function(prefix_sum));
+  const auto [outer, inner] = split(sch, get_loop(sch, "i_"), {infer, 8}).take<2>();
+  unroll(sch, inner);
+  EXPECT_EQ(error_of([&] { parallel(sch, outer); }).substr(0, 79),
+            "no_dependence_is_carried: parallel: iterations of loop i__0 depend on each othe");
+  Schedule plain(parse_function(prefix_sum));
+  EXPECT_EQ(error_of([&] { vectorize(plain, get_loop(plain, "i_")); }),
+            "no_dependence_is_carried: vectorize: iterations of loop i_ depend on each other: "
+            "iteration i_=0 writes B[1], iteration i_=1 reads it");
+}
+
+TEST(loop_kinds, refuse_a_reduction_in_threads_and_unknown_threads) {
+  Schedule sch(matmul());
+  const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
+  EXPECT_EQ(error_of([&] { parallel(sch, k); }),
+            "loop_is_no_reduction: parallel: loop k is a reduction");
+  EXPECT_EQ(error_of([&] { bind(sch, i, "blockIdx.w"); }),
+            "thread_axis_exists: bind: there is no thread axis blockIdx.w");
+  bind(sch, i, "blockIdx.x");
+  vectorize(sch, k);
+  EXPECT_EQ(sch.get(i).thread_binding->thread_tag, "blockIdx.x");
+}
+
+TEST(loop_kinds, say_what_is_unknown_and_believe_the_user) {
+  Schedule sch(parse_function(R"(@T.prim_func
+def main(A: T.Buffer((100,), "float32"), P: T.Buffer((100,), "int32")):
+    for i in range(100):
+        A[P[i]] = T.float32(1))"));
+  const LoopRV i = get_loop(sch, "i");
+  EXPECT_NE(error_of([&] { parallel(sch, i); }), "");
+  parallel(sch, i, true);
+  EXPECT_NE(sch.trace().text().find("sch.parallel(loop=l0, assume_independent=True)"),
+            std::string::npos);
+}
+
+TEST(annotate, keeps_what_is_there_and_takes_it_away) {
+  const auto func = matmul();
+  Schedule sch(func);
+  const BlockRV block = get_block(sch, "C");
+  annotate(sch, block, "note", "first");
+  annotate(sch, block, "note", "second");
+  EXPECT_EQ(sch.get(block).annotations.get_string("note"), "first");
+  annotate(sch, block, "flag", true);
+  expect_replays(sch, func);
+  unannotate(sch, block, "note");
+  EXPECT_EQ(error_of([&] { unannotate(sch, block, "note"); }),
+            "annotation_exists: unannotate: C has no annotation note");
+}
+
+TEST(reorder_block_iter_var, lists_axes_in_another_order) {
+  Schedule sch(matmul());
+  const BlockRV block = get_block(sch, "C");
+  reorder_block_iter_var(sch, block, {2, 0, 1});
+  EXPECT_NE(body_of(sch).find("v_k, v_i, v_j = T.axis.remap(\"RSS\", [k, i, j])"),
+            std::string::npos);
+  EXPECT_EQ(error_of([&] { reorder_block_iter_var(sch, block, {0, 0, 1}); }),
+            "order_is_a_permutation: reorder_block_iter_var: [0, 0, 1] is no permutation of the 3 "
+            "axes of block C");
+}
+
+TEST(relatives, are_found) {
+  Schedule sch(two_stages());
+  const BlockRV b = get_block(sch, "B"), c = get_block(sch, "C"), root = get_block(sch, "root");
+  EXPECT_EQ(get_consumers(sch, b), Handles<BlockRV>{c});
+  EXPECT_EQ(get_producers(sch, c), Handles<BlockRV>{b});
+  EXPECT_EQ(get_output_blocks(sch, root), Handles<BlockRV>{c});
+  EXPECT_EQ(get_child_blocks(sch, root), (Handles<BlockRV>{b, c}));
+  EXPECT_EQ(get_loops(sch, c, "j*").size(), 1U);
+  EXPECT_EQ(error_of([&] { get_block(sch, "X"); }),
+            "block_has_the_name: get_block: Cannot find a block with the name: X");
+  EXPECT_EQ(error_of([&] { get_loop(sch, "i"); }),
+            "loop_name_is_unique: get_loop: 2 loops are called i");
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is told about a schedule: its history, and whether it still computes the same."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._core import IRModule, Schedule
+
+
+@dataclass(frozen=True)
+class HistoryStep:
+    """One step of a schedule, with the program around it."""
+
+    number: int
+    """Counted from 1, as errors and spans count."""
+    call: str
+    """The step as Python."""
+    before: IRModule
+    after: IRModule
+
+    @property
+    def difference(self) -> str:
+        """The lines that the step took away (``-``) and added (``+``), with two around them."""
+        lines = difflib.unified_diff(
+            self.before.script().splitlines(), self.after.script().splitlines(), n=2, lineterm=""
+        )
+        return "\n".join(list(lines)[2:])
+
+    def __str__(self) -> str:
+        """Return the call and the difference."""
+        difference = self.difference
+        return f"# {self.number}: {self.call}" + (f"\n{difference}" if difference else "")
+
+
+def history(sch: Schedule) -> list[HistoryStep]:
+    """Return the steps of a schedule, each with the program before and after it."""
+    programs = sch._programs()
+    return [
+        HistoryStep(i + 1, call, programs[i], programs[i + 1])
+        for i, call in enumerate(sch.trace.as_python())
+    ]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a schedule still computes what its program did; true when it does."""
+
+    answer: str
+    """``same``, ``different`` or ``undecided``."""
+    reason: str
+    """The first difference, or what kept the two from being run."""
+    buffer: str
+    """The tensor of the first element that differs; empty where there is none."""
+    index: list[int]
+    """The place of that element."""
+
+    def __bool__(self) -> bool:
+        """Return whether the two are the same."""
+        return self.answer == "same"
+
+
+def verify(sch: Schedule) -> Verification:
+    """Compare the program before and after its schedule on the reference interpreter."""
+    return Verification(**sch._verify())

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules as a user of Python sees them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import te, tir
+
+
+def matmul(n: int = 64) -> tir.PrimFunc:
+    a = te.placeholder((n, n), "float32", name="A")
+    b = te.placeholder((n, n), "float32", name="B")
+    k = te.reduce_axis((0, n), name="k")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    return te.create_prim_func([a, b, c])
+
+
+def scheduled(func: tir.PrimFunc) -> tir.Schedule:
+    sch = tir.Schedule(func, debug_mask="all")
+    i, _, k = sch.get_loops(sch.get_block("C"))
+    io, ii = sch.split(i, factors=[None, 14], names=["io", "ii"])
+    jo, ji = sch.split("j => jo, ji", factors=[None, 16])
+    sch.reorder(io, jo, k, ii, ji)
+    sch.vectorize(ji)
+    sch.parallel(io)
+    return sch
+
+
+def test_a_scheduled_function_is_built_as_it_is_scheduled():
+    rng = np.random.default_rng(0)
+    a, b = rng.random((2, 64, 64), dtype=np.float32)
+    c = np.zeros((64, 64), np.float32)
+    sch = scheduled(matmul())
+    ls.build(sch)(a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+    assert sch.verify()
+
+
+def test_a_trace_is_python_that_runs():
+    func = matmul()
+    sch = scheduled(func)
+    space: dict[str, object] = {}
+    exec(str(sch.trace), {"ls": ls, "tir": tir}, space)
+    again = tir.Schedule(func)
+    space["apply_trace"](again)  # type: ignore[operator]
+    assert ls.structural_equal(again.mod, sch.mod)
+
+
+def test_a_trace_goes_through_json_to_another_size():
+    sch = scheduled(matmul())
+    other = tir.Schedule(matmul(96))
+    tir.Trace.apply_json_to_schedule(json.loads(json.dumps(sch.trace.as_json())), other)
+    assert [loop.name for loop in other.get_loops("C")] == ["io", "jo", "k", "ii", "ji"]
+    assert other.verify()
+
+
+def test_loops_are_found_by_name_and_show_themselves():
+    sch = scheduled(matmul())
+    assert sch.get_axis(name="io") == sch.get_loop("io")
+    assert [loop.name for loop in sch.get_loops("C", "j*")] == ["jo", "ji"]
+    assert str(sch.get_loop("ji")).startswith("for ji in T.vectorized(16):")
+
+
+def test_a_consumed_loop_says_what_it_became():
+    sch = tir.Schedule(matmul())
+    i, _, _ = sch.get_loops("C")
+    sch.split(i, [None, 4], names=["io", "ii"])
+    with pytest.raises(ls.ScheduleError, match="loop i was split at step 3 into io, ii"):
+        sch.unroll(i)
+    assert str(i) == "loop i was split at step 3 into io, ii"
+
+
+def test_a_refusal_carries_its_parts():
+    sch = tir.Schedule(matmul())
+    i, _, _ = sch.get_loops("C")
+    with pytest.raises(ValueError, match="factor 1 of loop i is 0, not positive") as caught:
+        sch.split(i, factors=[None, 0])
+    error = caught.value
+    assert isinstance(error, ls.ScheduleError)
+    assert error.to_dict()["code"] == "factor_is_positive"
+    assert error.primitive == "split"
+    assert list(error.subjects) == ["1", "i", "0"]
+    assert len(sch.trace) == 2
+    assert "^^^" in str(error)
+
+
+def test_can_apply_says_so_and_changes_nothing():
+    sch = tir.Schedule(matmul())
+    i, _, k = sch.get_loops("C")
+    assert sch.can_apply("parallel", i)
+    assert not sch.can_apply("parallel", k)
+    assert not sch.can_apply("split", i, factors=[None, 0])
+    assert len(sch.trace) == 2
+
+
+def test_wrong_arguments_are_type_errors():
+    sch = tir.Schedule(matmul())
+    i, _, _ = sch.get_loops("C")
+    with pytest.raises(TypeError, match="split: the argument factors is missing"):
+        sch.split(i)
+    with pytest.raises(TypeError, match="split: there is no argument factor"):
+        sch.split(i, factor=[None, 4])
+    with pytest.raises(TypeError, match="the argument loop is a object"):
+        sch.split(object(), [None, 4])
+    with pytest.raises(TypeError, match="the argument loop is given twice"):
+        sch.split(i, [None, 4], loop=i)
+    with pytest.raises(ls.ScheduleError, match="can_apply: there is no primitive cut"):
+        sch.can_apply("cut", i)
+
+
+def test_steps_are_told_and_undone():
+    func = matmul()
+    sch = tir.Schedule(func)
+    i, _, _ = sch.get_loops("C")
+    sch.split(i, [None, 4], names=["io", "ii"])
+    last = sch.history()[-1]
+    assert last.number == 3
+    assert "+        for io, ii, j, k in T.grid(16, 4, 64, 64):" in last.difference
+    sch.undo()
+    assert ls.structural_equal(sch.func, func)
+    sch.unroll(i)
+
+
+def test_copies_go_their_own_way():
+    sch = tir.Schedule(matmul())
+    i, _, _ = sch.get_loops("C")
+    other = sch.copy()
+    parts = other.split(i, [None, 4])
+    sch.split(i, [None, 8])
+    with pytest.raises(ls.ScheduleError, match="of another schedule"):
+        sch.unroll(parts[0])
+
+
+def test_choices_are_kept_and_changed():
+    func = matmul()
+    sch = tir.Schedule(func, seed=3)
+    i, _, _ = sch.get_loops("C")
+    tile = sch.sample_perfect_tile(i, n=2)
+    assert int(tile[0]) * sch.get(tile[1]) == 64
+    sch.split(i, tile)
+    trace = sch.trace.with_decision(2, [16, 4])
+    other = tir.Schedule(func)
+    trace.apply_to_schedule(other)
+    assert [other.get(loop).extent.value for loop in other.get_loops("C")] == [16, 4, 64, 64]
+    assert trace.get_decision(2) == [16, 4]

@@ -4,12 +4,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
 import loopsmith as ls
-from loopsmith import te, tir
+from loopsmith import _core, te, tir
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 
@@ -96,3 +97,85 @@ def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(ls.UserError, match="there is no C compiler: neither cc nor gcc nor clang"):
         ls.build(matmul(), target="c")
+
+
+CONTROL = """
+@T.prim_func
+def kern(A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32"), n: T.int32):
+    T.func_attr({"tir.is_scheduled": True, "tir.noalias": True})
+    for i in range(3, 60, 4):
+        if A[i] < 0:
+            continue
+        B[i] = A[i] // 3 + n
+    for j in T.serial(63, -1, -1):
+        if A[j] == 7:
+            break
+        B[j] = B[j] - 1
+    s = T.alloc_buffer((1,), "int32", scope="local")
+    s[0] = 0
+    while s[0] < 10:
+        B[s[0]] = B[s[0]] + s[0] * 2
+        s[0] = s[0] + 1
+    for k in T.parallel(16):
+        B[k] = B[k] * n
+    B[T.Ramp(0, 2, 8)] = A[T.Ramp(40, -1, 8)] + B[T.Ramp(0, 1, 8)]
+    assert n > 0, "n is positive"
+"""
+
+
+def test_loops_jumps_and_vectors_in_c_are_those_of_llvm() -> None:
+    func = _core.parse_script(CONTROL, "kern.txt")
+    rng = np.random.default_rng(3)
+    a = rng.integers(-50, 50, 64).astype(np.int32)
+    a[20] = 7
+    b = rng.integers(0, 100, 64).astype(np.int32)
+    results = []
+    for target in ["c", "llvm -mcpu=native"]:
+        module = ls.build(func, target)
+        results.append(b.copy())
+        module(a, results[-1], 5)
+        with pytest.raises(ls.CallError, match="kern: n is positive"):
+            module(a, b.copy(), -1)
+    np.testing.assert_array_equal(*results)
+
+
+def random_value(random: Random, leaves: list[tir.Expr], depth: int) -> tir.Expr:
+    if depth == 0:
+        return random.choice(leaves)
+    a, b = (random_value(random, leaves, depth - 1) for _ in range(2))
+    if a.dtype.startswith("float"):
+        own = [tir.exp(a), tir.floor(a), tir.round(a), tir.tanh(a), a / b]
+    else:
+        own = [f(a, b) for f in (tir.floordiv, tir.floormod, tir.truncdiv, tir.truncmod)]
+    both = [a + b, a - b, a * b, tir.min(a, b), tir.max(a, b), tir.if_then_else(a < b, b, a)]
+    return random.choice(own + both)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint64", "float16", "float32"])
+def test_random_programs_in_c_agree_with_llvm_to_the_bit(dtype: str) -> None:
+    random, rng = Random(dtype), np.random.default_rng(4)
+    n, m = 9, 7
+    a = te.placeholder((n, m), dtype, name="A")
+    b = te.placeholder((n, m), dtype, name="B")
+    c = te.compute(
+        (n, m),
+        lambda i, j: random_value(random, [a[i, j], b[i, (j + 1) % m], tir.const(3, dtype)], 4),
+        name="C",
+    )
+    k = te.reduce_axis((0, m), name="k")
+    d = te.compute((n,), lambda i: te.max(c[i, k], axis=k), name="D")
+    func = te.create_prim_func([a, b, c, d])
+    if dtype.startswith("float"):
+        x, y = rng.standard_normal((2, n, m)).astype(dtype) * 3
+        y[0, :3] = [0, np.nan, np.inf]
+    else:
+        info = np.iinfo(dtype)
+        x = rng.integers(info.min, info.max, (n, m), dtype=dtype, endpoint=True)
+        y = rng.integers(max(info.min, -5), 6, (n, m)).astype(dtype)
+        x[0, :2] = info.min
+    results = []
+    for target in ["c", "llvm -mcpu=native"]:
+        results.append((np.zeros((n, m), dtype), np.zeros(n, dtype)))
+        ls.build(func, target, contract=False)(x, y, *results[-1])
+    for of_c, of_llvm in zip(*results):
+        np.testing.assert_array_equal(of_c, of_llvm)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/codegen/source/c_text.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/codegen/llvm/testing/kernel.h"
+#include "loopsmith/codegen/source/c_compiler.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/runtime/testing/error_of.h"
+
+namespace loopsmith {
+namespace {
+
+using testing::function_of;
+using testing::Kernel;
+
+Ptr<PrimFunc> calling(DataType dtype, Op op, std::vector<Expr> args) {
+  const auto out = decl_buffer({1}, dtype, "out");
+  return function_of({out}, store(out, make(Call{.op = op, .args = std::move(args)}, dtype), {0}));
+}
+
+std::string text_of(const Ptr<PrimFunc>& func) {
+  return c_text({{func}, Target("c"), {}});
+}
+
+TEST(c_text, calls_functions_of_the_process) {
+  std::vector<double> out(1);
+  Kernel(calling(f64, op("call_pure_extern"), {string_imm("cbrt"), float_imm(f64, 27)}), {}, "c")
+      .tensor(out)
+      .run();
+  EXPECT_DOUBLE_EQ(out[0], 3);
+}
+
+TEST(c_text, shared_expressions_are_written_once) {
+  const auto a = decl_buffer({1}, f32, "A"), out = decl_buffer({1}, f32, "out");
+  Expr e = load(a, {0});
+  for (int i = 0; i < 60; ++i) e = e * e;
+  EXPECT_LT(text_of(function_of({a, out}, store(out, e, {0}))).size(), 20'000U);
+}
+
+TEST(c_text, deep_expressions_are_cut) {
+  const auto a = decl_buffer({1}, i32, "A"), out = decl_buffer({1}, i32, "out");
+  Expr e = load(a, {0});
+  for (int i = 0; i < 2'000; ++i) e = make(Min{.a = e, .b = int_imm(i32, 5000 + i)});
+  std::vector<std::int32_t> x{7}, y{0};
+  Kernel(function_of({a, out}, store(out, e, {0})), {}, "c").tensor(x).tensor(y).run();
+  EXPECT_EQ(y[0], 7);
+}
+
+TEST(c_text, says_what_it_cannot_write) {
+  EXPECT_EQ(error_of([] { text_of(calling(f64, op("call_extern"), {})); }).problem(),
+            "call_extern: the first argument is not a name");
+  EXPECT_EQ(
+      error_of([] { text_of(calling(f64, op("call_extern"), {string_imm("a b")})); }).problem(),
+      "call_extern: 'a b' is no name of a C function");
+  EXPECT_EQ(error_of([] {
+              text_of(calling(f64, op("call_llvm_pure_intrin"),
+                              {string_imm("llvm.sqrt"), int_imm(u32, 1), float_imm(f64, 1)}));
+            }).problem(),
+            "call_llvm_pure_intrin: target c does not know LLVM's intrinsics");
+  EXPECT_EQ(
+      error_of([] { text_of(calling(f64, op("reinterpret"), {float_imm(f32, 0)})); }).problem(),
+      "reinterpret: float32 as float64 changes the number of bits");
+}
+
+TEST(c_compiler, says_what_the_compiler_said) {
+  const std::string said = error_of([] { compile_c("int f(void) { return nothing; }"); }).problem();
+  EXPECT_NE(said.find("nothing"), std::string::npos);
+  EXPECT_NE(said.find(" failed:\n"), std::string::npos);
+  EXPECT_EQ(error_of([] { c_compiler("pdp11-unix"); }).problem(),
+            "there is no C compiler: neither pdp11-unix-gcc");
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -101,7 +101,11 @@ struct Place {
                                 bits % access.element_bits));
   }
   memory->cut_granules(access.element_bits);
-  return {bits / memory->granule_bits, access.element_bits / memory->granule_bits};
+  const Place found{bits / memory->granule_bits, access.element_bits / memory->granule_bits};
+  if (found.granule >= 0 && found.granule < memory->granules) {
+    machine.check_mixed(*memory, found.granule, access);
+  }
+  return found;
 }
 
 /// The granules of an element, checked to be in memory.

@@ -54,6 +54,7 @@ struct Access {
   std::uint16_t accumulates = 0;
   bool is_atomic = false;
   std::uint32_t site = 0;
+  std::uint32_t statement = 0;  ///< Which one of the program it belongs to.
   Span span;
 };
 
@@ -61,6 +62,8 @@ struct Access {
 struct ParallelLoop {
   std::string name;  ///< Of its variable.
   bool reduces = false;
+  /// Each statement runs for all iterations before the next one does.
+  bool is_vector = false;
   Span span;
 };
 
@@ -123,6 +126,7 @@ struct Allocation {
   DataType element;
   bool is_per_thread = false;        ///< Allocated outside of threads, each has its own.
   bool is_shared = false;            ///< Allocated inside of threads, all have the same.
+  bool may_be_private = false;       ///< See `Memory`.
   std::vector<Word> constants = {};  ///< Of constant memory.
 };
 
@@ -152,6 +156,7 @@ struct Code {
 struct Library {
   std::deque<Code> codes;
   std::vector<const Access*> sites;  ///< Each access by its number; see `Touched`.
+  std::uint32_t statements = 0;
 };
 
 }  // namespace loopsmith::interp

@@ -126,6 +126,7 @@ Access& Compiler::new_access(const Ptr<Buffer>& buffer, const std::vector<Expr>&
     access.mask = expr(predicate);
     if (predicate.dtype().is_scalar()) access.mask.stride = 0;
   }
+  access.statement = session_.library.statements;
   access.is_reduction = reduction_buffers_.contains(buffer.get());
   if (&node == accumulator_) access.accumulates = accumulates_;
   code_.accesses.push_back(std::move(access));
@@ -160,12 +161,13 @@ void Compiler::store(const BufferStore& store) {
 }
 
 Register Compiler::allocate(const Ptr<Var>& pointer, DataType element, Register count,
-                            std::string_view name, std::string_view scope) {
+                            std::string_view name, std::string_view scope, bool is_of_block) {
   code_.allocation_sites.push_back(
       {.name = std::string(name),
        .element = element,
        .is_per_thread = has_threads_ && !region_ && scope == "local",
-       .is_shared = region_ && (scope.starts_with("shared") || scope == "warp")});
+       .is_shared = region_ && (scope.starts_with("shared") || scope == "warp"),
+       .may_be_private = is_of_block && !scope.starts_with("shared") && scope != "warp"});
   Instr instr{.run = allocate_handler(), .d = fresh(2), .a = count, .b = code_.allocations++};
   instr.data = &code_.allocation_sites.back();
   emit(instr);
@@ -185,7 +187,8 @@ void Compiler::allocate_buffer(const Ptr<Buffer>& buffer) {
     }
   }
   const Register data =
-      allocate(buffer->data, buffer->dtype, scalar(count), buffer->name, buffer->scope());
+      allocate(buffer->data, buffer->dtype, scalar(count), buffer->name, buffer->scope(),
+               /*is_of_block=*/true);
   define_buffer(buffer, measure(buffer, data));
 }
 

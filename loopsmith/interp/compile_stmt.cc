@@ -61,6 +61,7 @@ std::size_t Compiler::jump() {
 void Compiler::new_stmt(const Stmt& s) {
   const Span outer = span_;
   if (s.span().known()) span_ = s.span();
+  ++session_.library.statements;
   const Scope scope(*this);
   if (const auto* n = s.as<BufferStore>()) {
     store(*n);
@@ -95,7 +96,8 @@ void Compiler::new_stmt(const Stmt& s) {
     for (const Expr& extent : n->extents) count = count * cast(i64, extent);
     const std::string_view memory_scope =
         n->buffer_var->pointer ? std::string_view(n->buffer_var->pointer->storage_scope) : "global";
-    allocate(n->buffer_var, n->dtype, scalar(count), n->buffer_var->name, memory_scope);
+    allocate(n->buffer_var, n->dtype, scalar(count), n->buffer_var->name, memory_scope,
+             /*is_of_block=*/false);
     stmt(n->body);
   } else if (const auto* n = s.as<AllocateConst>()) {
     allocate_constant(*n);
@@ -133,7 +135,7 @@ void Compiler::loop(const For& loop) {
   if (loop.kind == ForKind::serial || loop.kind == ForKind::unrolled) {
     serial_loop(loop.loop_var, min, extent, step, loop.body);
   } else {
-    parallel_loop(loop.loop_var, min, extent, step, loop.body);
+    parallel_loop(loop.loop_var, min, extent, step, loop.body, loop.kind == ForKind::vectorized);
   }
 }
 
@@ -161,8 +163,12 @@ void Compiler::serial_loop(const Ptr<Var>& var, Register min, Register extent, R
 }
 
 void Compiler::parallel_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
-                             const Stmt& body, const std::function<void(Register)>& bind) {
-  code_.loops.push_back({.name = var->name, .reduces = feeds_reduction(var, body), .span = span_});
+                             const Stmt& body, bool is_vector,
+                             const std::function<void(Register)>& bind) {
+  code_.loops.push_back({.name = var->name,
+                         .reduces = feeds_reduction(var, body),
+                         .is_vector = is_vector,
+                         .span = span_});
   const Register variable = fresh(2);
   define(var, {variable});
   if (bind) bind(variable);

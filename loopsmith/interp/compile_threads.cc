@@ -69,10 +69,11 @@ void Compiler::thread_loop(const Stmt& stmt) {
   const Register min = scalar(loop.min), extent = scalar(loop.extent);
   if (is_virtual) return serial_loop(loop.var, min, extent, integer(1), loop.body);
   // Blocks run side by side, and never wait for each other.
-  parallel_loop(loop.var, min, extent, integer(1), loop.body, [&](Register index) {
-    define(loop.axis->var, {index});
-    threads_[tag] = {index, extent};
-  });
+  parallel_loop(loop.var, min, extent, integer(1), loop.body, /*is_vector=*/false,
+                [&](Register index) {
+                  define(loop.axis->var, {index});
+                  threads_[tag] = {index, extent};
+                });
   threads_.erase(tag);
 }
 

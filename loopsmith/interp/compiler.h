@@ -128,7 +128,7 @@ class Compiler {
   void store(const BufferStore& store);
   void refuse_hashed_index(const Expr& index);
   Register allocate(const Ptr<Var>& pointer, DataType element, Register count,
-                    std::string_view name, std::string_view scope);
+                    std::string_view name, std::string_view scope, bool is_of_block);
   void allocate_buffer(const Ptr<Buffer>& buffer);
   void match(const MatchBufferRegion& view);
 
@@ -139,7 +139,8 @@ class Compiler {
   void serial_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
                    const Stmt& body);
   void parallel_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
-                     const Stmt& body, const std::function<void(Register)>& bind = {});
+                     const Stmt& body, bool is_vector,
+                     const std::function<void(Register)>& bind = {});
   void while_loop(const While& loop);
   void if_then_else(const IfThenElse& branch);
   void assertion(const AssertStmt& node);

@@ -25,6 +25,7 @@ const Instr* loop_begin(const Instr* at, Word* r, Machine& machine) {
 template <bool is_checked>
 bool advance(const Instr* at, Word* r, Machine& machine) {
   machine.step();
+  machine.take_turn();
   if (++r[at->d + 1].i >= r[at->b].i) return false;
   std::int64_t next;
   const bool overflows = __builtin_add_overflow(r[at->d].i, r[at->c].i, &next);
@@ -62,6 +63,7 @@ const Instr* parallel_next(const Instr* at, Word* r, Machine& machine) {
 
 const Instr* step(const Instr* at, Word*, Machine& machine) {
   machine.step();
+  machine.take_turn();
   return at + 1;
 }
 

@@ -29,6 +29,7 @@ struct Level {
   std::uint64_t begin;      ///< The first strand of the loop.
   std::uint64_t iteration;  ///< The first strand of this iteration.
   std::int64_t min, step;
+  std::uint32_t turn = 0;  ///< Of the iteration around, where the loop began.
   /// The first strand of each iteration so far, where one had more than one.
   std::vector<std::pair<std::uint64_t, std::int64_t>> starts = {};
 };
@@ -75,6 +76,10 @@ class Machine {
   void close_level();
   std::size_t level_count() const { return levels_.size(); }
   void close_levels(std::size_t kept) { levels_.resize(kept); }
+  /// Counts an iteration of a loop that is not parallel.
+  void take_turn() { ++turn_; }
+  /// Stops at a load of what several iterations wrote, unless one of them loads it.
+  void check_mixed(Memory& memory, std::int64_t place, const Access& access);
   /// Records an access to granule `place`; throws when it races with one before.
   void touch(Memory& memory, std::int64_t place, const Access& access, const Word* r);
 
@@ -94,7 +99,8 @@ class Machine {
   void run_turn(Team& team, std::size_t number);
   [[noreturn]] void report_divergence(const Team& team);
   std::unique_ptr<Memory>& memory_of(int site, const Allocation& allocation, bool& is_done);
-  const Level* racing_level(std::uint64_t strand, bool is_reduction) const;
+  const Level* level_between(std::uint64_t strand) const;
+  const Level* racing_level(const Touched& touched, bool with_write, const Access& access) const;
   [[noreturn]] void report_race(const Memory& memory, std::int64_t place, const Access& access,
                                 std::uint64_t other, const Level& level, const Word* r);
 
@@ -107,6 +113,7 @@ class Machine {
   std::int64_t bytes_ = 0;
   std::vector<Level> levels_;
   std::uint64_t strand_ = 1;
+  std::uint32_t turn_ = 0;  ///< Iterations of loops inside the lane of a vectorized loop.
   std::int64_t thread_ = -1;
   Team* team_ = nullptr;
   std::size_t team_levels_ = 0;  ///< Parallel loops that were open when its threads started.

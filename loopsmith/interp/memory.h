@@ -34,6 +34,11 @@ constexpr int stored_bits(DataType element) {
 struct Touched {
   std::uint64_t write = 0;
   std::uint64_t read = 0;
+  /// When, in steps of the loops inside the iteration.
+  std::uint32_t write_turn = 0;
+  std::uint32_t read_turn = 0;
+  /// The first strand of a loop of which several iterations wrote it, each for itself; 0: none.
+  std::uint64_t mixed = 0;
 };
 
 /// Memory that pointers lead to, in granules: the elements of the narrowest type that it was
@@ -55,6 +60,9 @@ struct Memory {
   bool is_read_only = false;
   /// Each thread of a block has a copy of its own.
   bool is_per_thread = false;
+  /// Allocated by a block: lowering moves it to where it is used, so that iterations which read
+  /// only what they wrote have memory of their own.
+  bool may_be_private = false;
   /// The strand that allocated it: what happened before has not touched it.
   std::uint64_t birth = 0;
 

@@ -7,6 +7,13 @@
 // nothing orders them. For each element the last write and one read suffice: if a later access
 // races with any, it races with those (as in the serial algorithms for nested parallelism of Feng
 // and Leiserson, "Efficient detection of determinacy races in Cilk programs", 1997).
+//
+// Two kinds of loops and memory ask for less. The lanes of a vectorized loop go in step, statement
+// by statement, so that only what would change that order is a race. And the buffers of a block lie
+// where they are used after lowering: iterations may write one element each for itself, as long as
+// each reads what it wrote, and nobody reads it later.
+#include <utility>
+
 #include "loopsmith/interp/machine.h"
 
 namespace loopsmith::interp {
@@ -19,7 +26,8 @@ constexpr std::uint64_t site_mask = (std::uint64_t{1} << site_bits) - 1;
 
 void Machine::open_level(const ParallelLoop& loop, std::int64_t min, std::int64_t step) {
   ++strand_;
-  levels_.push_back({&loop, strand_, strand_, min, step});
+  levels_.push_back({&loop, strand_, strand_, min, step, turn_});
+  if (loop.is_vector) turn_ = 0;
 }
 
 void Machine::next_iteration() {
@@ -35,21 +43,46 @@ void Machine::next_iteration() {
     level.starts.emplace_back(strand_, iteration + 1);
   }
   level.iteration = strand_;
+  if (level.loop->is_vector) turn_ = 0;
 }
 
 void Machine::close_level() {
+  turn_ = levels_.back().turn + 1;
   levels_.pop_back();
   ++strand_;
 }
 
-/// The innermost loop of which `strand` is another iteration; null: it is ordered before now.
-const Level* Machine::racing_level(std::uint64_t strand, bool is_reduction) const {
+/// The loop of which `strand` is another iteration than the one that runs; null: it is ordered
+/// before now.
+const Level* Machine::level_between(std::uint64_t strand) const {
+  if (strand < levels_.front().begin) return nullptr;
   for (std::size_t l = levels_.size(); l-- > 0;) {
     const Level& level = levels_[l];
     if (strand >= level.iteration) return nullptr;  // Also in this iteration of all around it.
-    if (strand >= level.begin) return is_reduction && level.loop->reduces ? nullptr : &level;
+    if (strand >= level.begin) return &level;
   }
   return nullptr;
+}
+
+/// The loop by which `access` races with the last write, or read, of an element; null: it does not.
+const Level* Machine::racing_level(const Touched& touched, bool with_write,
+                                   const Access& access) const {
+  const std::uint64_t earlier = with_write ? touched.write : touched.read;
+  const std::uint64_t strand = earlier >> site_bits;
+  if (earlier == 0 || strand >= levels_.back().iteration) return nullptr;
+  const Level* level = level_between(strand);
+  if (!level) return nullptr;
+  const Access& other = *library_.sites[earlier & site_mask];
+  if (other.is_atomic && access.is_atomic) return nullptr;
+  if (access.accumulates && other.accumulates == access.accumulates) return nullptr;
+  if (level->loop->reduces && other.is_reduction && access.is_reduction) return nullptr;
+  if (!level->loop->is_vector) return level;
+  // Lanes go in step: what stands earlier comes earlier in all of them, a statement reads before it
+  // writes, and of its writes the last lane's stays.
+  const auto then = std::pair(with_write ? touched.write_turn : touched.read_turn, other.statement);
+  const auto now = std::pair(turn_, access.statement);
+  const bool keeps_order = then < now || (then == now && (!with_write || access.is_store));
+  return keeps_order ? nullptr : level;
 }
 
 void Machine::touch(Memory& memory, std::int64_t place, const Access& access, const Word* r) {
@@ -58,26 +91,53 @@ void Machine::touch(Memory& memory, std::int64_t place, const Access& access, co
   if (memory.touched.empty()) memory.touched.resize(static_cast<std::size_t>(memory.granules));
   Touched& touched = memory.touched[static_cast<std::size_t>(place)];
   const std::uint64_t now = strand_ << site_bits | access.site;
-  const auto racing = [&](std::uint64_t earlier) -> const Level* {
-    if (earlier == 0) return nullptr;
-    const std::uint64_t strand = earlier >> site_bits;
-    if (strand >= levels_.back().iteration || strand < levels_.front().begin) return nullptr;
-    const Access& other = *library_.sites[earlier & site_mask];
-    if (other.is_atomic && access.is_atomic) return nullptr;
-    if (access.accumulates && other.accumulates == access.accumulates) return nullptr;
-    return racing_level(strand, other.is_reduction && access.is_reduction);
-  };
-  if (const Level* level = racing(touched.write)) {
-    report_race(memory, place, access, touched.write, *level, r);
-  }
   if (access.is_store) {
-    if (const Level* level = racing(touched.read)) {
-      report_race(memory, place, access, touched.read, *level, r);
+    const Level* by_write = racing_level(touched, true, access);
+    const Level* by_read = racing_level(touched, false, access);
+    if (const Level* level = by_write ? by_write : by_read) {
+      // Who writes before it reads might have memory of its own.
+      const Level* other = touched.write ? level_between(touched.write >> site_bits) : nullptr;
+      if (!memory.may_be_private || !other) {
+        report_race(memory, place, access, by_write ? touched.write : touched.read, *level, r);
+      }
+      touched.mixed = other->begin;
+      touched.read = 0;
+      memory.plain_bits = 0;  // From now on, `check_mixed` looks at each access.
     }
     touched.write = now;
-  } else if (!racing(touched.read)) {
-    touched.read = now;
+    touched.write_turn = turn_;
+    return;
   }
+  if (const Level* level = racing_level(touched, true, access)) {
+    report_race(memory, place, access, touched.write, *level, r);
+  }
+  // One read is enough: the first of those at the same time; of lanes in step, the latest.
+  const Level* between = touched.read ? level_between(touched.read >> site_bits) : nullptr;
+  if (between) {
+    if (!between->loop->is_vector) return;
+    const Access& other = *library_.sites[touched.read & site_mask];
+    if (std::pair(touched.read_turn, other.statement) > std::pair(turn_, access.statement)) return;
+  }
+  touched.read = now;
+  touched.read_turn = turn_;
+}
+
+void Machine::check_mixed(Memory& memory, std::int64_t place, const Access& access) {
+  if (memory.touched.empty()) return;
+  Touched& touched = memory.touched[static_cast<std::size_t>(place)];
+  if (touched.mixed == 0) return;
+  for (const Level& level : levels_) {
+    if (level.begin == touched.mixed) return;
+  }
+  if (!access.is_store) {
+    fail_at(
+        access.span, "no_race",
+        hint("make the loop serial, or give each iteration elements of its own"),
+        fmt::format("race on {}: several iterations of a parallel loop write an element that is "
+                    "read after the loop",
+                    access.buffer->name));
+  }
+  touched.mixed = 0;
 }
 
 void Machine::report_race(const Memory& memory, std::int64_t place, const Access& access,

@@ -35,8 +35,52 @@ TEST(races, a_read_of_what_another_iteration_writes) {
   EXPECT_EQ(Call(shift(ForKind::parallel)).tensor(x).error(),
             "InterpError: no_race: race on A[4]: i = 3 reads it, i = 4 writes it, and nothing "
             "orders the two");
-  EXPECT_NE(Call(shift(ForKind::vectorized)).tensor(x).error(), "");
+  EXPECT_EQ(Call(shift(ForKind::vectorized)).tensor(x).error(), "");
   EXPECT_EQ(Call(shift(ForKind::serial)).tensor(x).error(), "");
+}
+
+TEST(races, lanes_of_a_vector_go_in_step) {
+  const auto a = decl_buffer({9}, f32, "A"), b = decl_buffer({9}, f32, "B");
+  const auto i = var("i"), k = var("k");
+  const auto error = [&](Stmt body) {
+    std::vector<float> x(9), y(9);
+    return Call(function({a, b}, for_loop(i, 0, 8, body, ForKind::vectorized)))
+        .tensor(x)
+        .tensor(y)
+        .error();
+  };
+  const Expr next = Expr(i) + 1;
+  const Stmt write = store(a, f(1), {next}), read = store(b, load(a, {i}), {i});
+  EXPECT_EQ(error(seq({write, read})), "");
+  EXPECT_EQ(error(seq({read, write})),
+            "InterpError: no_race: race on A[1]: i = 0 writes it, i = 1 reads it, and nothing "
+            "orders the two");
+  EXPECT_NE(error(store(a, load(a, {i}), {next})), "");
+  EXPECT_NE(error(for_loop(k, 0, 2, seq({write, read}))), "");
+  EXPECT_EQ(error(seq({for_loop(k, 0, 2, write), read})), "");
+}
+
+TEST(races, buffers_of_a_block_may_be_private_to_iterations) {
+  const auto a = decl_buffer({4}, f32, "A"), t = decl_buffer({1}, f32, "T");
+  const auto i = var("i");
+  const auto error = [&](Stmt body, Stmt after = no_op()) {
+    const Stmt loop = for_loop(i, 0, 4, std::move(body), ForKind::parallel);
+    std::vector<float> x(4);
+    return Call(function({a}, make(BlockRealize{.block = make(Block{.alloc_buffers = {t},
+                                                                    .body = seq({loop, after})})})))
+        .tensor(x)
+        .error();
+  };
+  const Stmt write = store(t, load(a, {i}), {0}), read = store(a, load(t, {0}), {i});
+  EXPECT_EQ(error(seq({write, read, write, read})), "");
+  EXPECT_EQ(error(seq({write, read}), store(t, f(0), {0})), "");
+  EXPECT_EQ(error(seq({write, read}), store(a, load(t, {0}), {0})),
+            "InterpError: no_race: race on T: several iterations of a parallel loop write an "
+            "element that is read after the loop");
+  const Stmt first = make(IfThenElse{.condition = Expr(i) == 0, .then_case = write});
+  EXPECT_EQ(error(seq({first, read})),
+            "InterpError: no_race: race on T[0]: i = 0 writes it, i = 1 reads it, and nothing "
+            "orders the two");
 }
 
 TEST(races, nested_loops_name_the_one_that_does_not_order) {

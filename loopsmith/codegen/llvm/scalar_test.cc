@@ -3,6 +3,8 @@
 // numbers where something might go wrong, one by one and as vectors. Nothing traps.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "loopsmith/codegen/llvm/testing/kernel.h"
 #include "loopsmith/codegen/llvm/testing/scalars.h"
 #include "loopsmith/interp/testing/call.h"
@@ -129,7 +131,10 @@ void check_operations(DataType dtype, const std::vector<Operation>& operations, 
   interp::testing::Call interpreted(func);
   interpreted.tensor(first, {count}).tensor(second, {count});
   auto others = results;
-  for (auto& other : others) interpreted.tensor(other, {count});
+  for (auto& other : others) {
+    std::ranges::fill(other, 0);
+    interpreted.tensor(other, {count});
+  }
   interpreted.run(as_compiled);
   for (std::size_t o = 0; o < operations.size(); ++o) {
     const auto actual = testing::from_memory(types[o], results[o], pairs.first.size());
@@ -221,7 +226,10 @@ void check_casts(DataType from, const std::vector<DataType>& targets, int lanes,
   interp::testing::Call interpreted(func);
   interpreted.tensor(memory, {count});
   auto others = results;
-  for (auto& other : others) interpreted.tensor(other, {count});
+  for (auto& other : others) {
+    std::ranges::fill(other, 0);
+    interpreted.tensor(other, {count});
+  }
   interpreted.run(as_compiled);
   for (std::size_t t = 0; t < targets.size(); ++t) {
     const auto actual = testing::from_memory(targets[t], results[t], numbers.size());

@@ -17,6 +17,9 @@ void bind_ir(nanobind::module_& m);
 /// Integer analysis.
 void bind_arith(nanobind::module_& m);
 
+/// The script language.
+void bind_script(nanobind::module_& m);
+
 /// Tensor expressions.
 void bind_te(nanobind::module_& m);
 

@@ -8,6 +8,7 @@ NB_MODULE(_core, m) {
   bind_errors(m);
   bind_ir(m);
   bind_arith(m);
+  bind_script(m);
   bind_te(m);
   bind_runtime(m);
   bind_interp(m);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles tensor programs into fast native kernels, under a schedule that one can see."""
 
-from . import arith, interp, ir, te, tir
+from . import arith, interp, ir, script, te, tir
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
 from .driver import PassRecord, build, export_runtime, load_module, lower
@@ -26,6 +26,7 @@ from .ir import (
     to_json,
 )
 from .ndarray import array
+from .script import from_source
 
 __all__ = [
     "BoundsError",
@@ -54,10 +55,12 @@ __all__ = [
     "export_runtime",
     "from_dlpack",
     "from_json",
+    "from_source",
     "interp",
     "ir",
     "load_module",
     "lower",
+    "script",
     "structural_equal",
     "structural_hash",
     "te",

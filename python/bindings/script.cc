@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// The script language: Python's values in scripts, and the words of `T` and `I` as objects.
+#include <nanobind/stl/string.h>
+
+#include <unordered_map>
+
+#include "bindings/bindings.h"
+#include "bindings/ir.h"
+#include "bindings/ir_detail.h"
+#include "loopsmith/script/parse.h"
+#include "loopsmith/script/words.h"
+
+namespace nb = nanobind;
+
+namespace loopsmith::python {
+namespace {
+
+using parsing::Word;
+
+/// A Python object that the script hands around.
+struct PythonValue : ForeignValue {
+  explicit PythonValue(nb::object value) : object(std::move(value)) {}
+  nb::object object;
+};
+
+/// `T.exp`, as Python sees it.
+struct WordObject {
+  const Word* word;
+};
+/// `T.float32`.
+struct TypeObject {
+  DataType type;
+};
+/// `T.axis`.
+struct SpaceObject {
+  std::string name;
+};
+/// What `@T.macro` makes.
+struct MacroObject {
+  std::shared_ptr<const parsing::MacroDefinition> definition;
+};
+
+// ---- Values from Python and back ----
+
+ScriptValue to_value(nb::handle value);
+
+/// An integer of at most 64 bits; else nothing of the language.
+ScriptValue integer_value(nb::handle value) {
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+  if (overflow == 0) return ScriptValue::integer(number);
+  const unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(value.ptr()) : 0;
+  if (overflow > 0 && !PyErr_Occurred()) return ScriptValue::integer(large);
+  PyErr_Clear();
+  return ScriptValue::Data(
+      std::shared_ptr<ForeignValue>(std::make_shared<PythonValue>(nb::borrow(value))));
+}
+
+std::vector<ScriptValue> values_of(nb::handle items) {
+  std::vector<ScriptValue> values;
+  for (nb::handle item : items) values.push_back(to_value(item));
+  return values;
+}
+
+/// The part of the language that a module of Python stands for: `T` or `I`; empty for others.
+std::string_view space_of(nb::handle module) {
+  const nb::object name = nb::getattr(module, "__script_space__", nb::none());
+  if (!nb::isinstance<nb::str>(name)) return {};
+  return nb::cast<std::string>(name) == "I" ? "I" : "T";
+}
+
+ScriptValue to_value(nb::handle value) {
+  PyObject* const object = value.ptr();
+  if (value.is_none()) return {};
+  if (PyBool_Check(object)) return ScriptValue::truth(object == Py_True);
+  if (PyLong_Check(object)) return integer_value(value);
+  if (PyFloat_CheckExact(object)) return ScriptValue::real(PyFloat_AsDouble(object));
+  if (PyUnicode_Check(object)) return ScriptValue::text(nb::cast<std::string>(value));
+  if (object == Py_Ellipsis) return ScriptValue::Data(ScriptValue::Dots{});
+  if (const Ref node = node_of(value); node.defined()) return ScriptValue::node(node);
+  if (PyTuple_Check(object)) return ScriptValue::list(values_of(value), true);
+  if (PyList_Check(object)) return ScriptValue::list(values_of(value));
+  if (nb::isinstance<WordObject>(value)) {
+    return ScriptValue::Data(nb::cast<WordObject&>(value).word);
+  }
+  if (nb::isinstance<TypeObject>(value))
+    return ScriptValue::Data(nb::cast<TypeObject&>(value).type);
+  if (nb::isinstance<SpaceObject>(value)) {
+    return ScriptValue::Data(ScriptValue::Namespace{"T.axis"});
+  }
+  if (nb::isinstance<MacroObject>(value)) {
+    return ScriptValue::Data(nb::cast<MacroObject&>(value).definition);
+  }
+  if (PyModule_Check(object)) {
+    if (const std::string_view space = space_of(value); !space.empty()) {
+      return ScriptValue::Data(ScriptValue::Namespace{space});
+    }
+  }
+  if (PyDict_CheckExact(object)) {
+    ScriptValue::Dict dict;
+    for (const auto& [key, item] : nb::borrow<nb::dict>(value)) {
+      dict.items.emplace_back(to_value(key), to_value(item));
+    }
+    return ScriptValue::Data(std::make_shared<const ScriptValue::Dict>(std::move(dict)));
+  }
+  if (PySlice_Check(object)) {
+    ScriptValue::Slice slice;
+    for (const char* part : {"start", "stop", "step"}) {
+      slice.parts.push_back(to_value(nb::getattr(value, part)));
+    }
+    return ScriptValue::Data(std::make_shared<const ScriptValue::Slice>(std::move(slice)));
+  }
+  // NumPy's scalars have a type of their own; its arrays are left as they are.
+  const bool is_scalar =
+      nb::hasattr(value, "dtype") && nb::hasattr(value, "item") && nb::hasattr(value, "shape") &&
+      nb::getattr(value, "shape").equal(nb::make_tuple()) && !nb::hasattr(value, "__setitem__");
+  if (is_scalar) return ScriptValue::node(to_expr(value));
+  return ScriptValue::Data(
+      std::shared_ptr<ForeignValue>(std::make_shared<PythonValue>(nb::borrow(value))));
+}
+
+struct ToPython {
+  nb::object operator()(const ScriptValue::None&) const { return nb::none(); }
+  nb::object operator()(bool value) const { return nb::bool_(value); }
+  nb::object operator()(const ScriptValue::Integer& value) const {
+    const auto low = static_cast<long long>(value.value);
+    if (low == value.value) return nb::int_(low);
+    const auto high = static_cast<long long>(value.value >> 62);
+    const auto rest = static_cast<unsigned long long>(value.value & ((__int128{1} << 62) - 1));
+    return (nb::int_(high) << nb::int_(62)) | nb::int_(rest);
+  }
+  nb::object operator()(double value) const { return nb::float_(value); }
+  nb::object operator()(const std::string& value) const { return nb::cast(value); }
+  nb::object operator()(const ScriptValue::Dots&) const { return nb::ellipsis(); }
+  nb::object operator()(const Ref& node) const { return to_python(node); }
+  nb::object operator()(DataType type) const { return nb::cast(TypeObject{type}); }
+  nb::object operator()(const ScriptValue::Namespace& space) const {
+    if (space.name == "T.axis") return nb::cast(SpaceObject{"T.axis"});
+    return nb::module_::import_(space.name == "I" ? "loopsmith.script.ir" : "loopsmith.script.tir");
+  }
+  nb::object operator()(const Word* word) const { return nb::cast(WordObject{word}); }
+  nb::object operator()(const std::shared_ptr<const ScriptValue::List>& list) const {
+    nb::list items;
+    for (const ScriptValue& item : list->items) items.append(std::visit(*this, item.data));
+    return list->is_tuple ? nb::object(nb::tuple(items)) : nb::object(items);
+  }
+  nb::object operator()(const std::shared_ptr<const ScriptValue::Dict>& dict) const {
+    nb::dict items;
+    for (const auto& [key, value] : dict->items) {
+      items[std::visit(*this, key.data)] = std::visit(*this, value.data);
+    }
+    return items;
+  }
+  nb::object operator()(const std::shared_ptr<const ScriptValue::Slice>& slice) const {
+    const auto part = [&](std::size_t i) { return std::visit(*this, slice->parts[i].data); };
+    return nb::steal(PySlice_New(part(0).ptr(), part(1).ptr(), part(2).ptr()));
+  }
+  nb::object operator()(const std::shared_ptr<const parsing::MacroDefinition>& macro) const {
+    return nb::cast(MacroObject{macro});
+  }
+  nb::object operator()(const std::shared_ptr<ForeignValue>& value) const {
+    return static_cast<const PythonValue&>(*value).object;
+  }
+  template <class T>
+  nb::object operator()(const T&) const {
+    fail(ErrorKind::script, "value_is_for_python", hint("pass an expression, a buffer or a number"),
+         current_span, "this value means something in a script only");
+  }
+};
+
+nb::object from_value(const ScriptValue& value) {
+  return std::visit(ToPython(), value.data);
+}
+
+// ---- Names and expressions of Python ----
+
+/// Resolves by two functions of Python: `lookup(name)`, which raises KeyError for what it does not
+/// know, and `evaluate(source, locals)`.
+class PythonResolver : public Resolver {
+ public:
+  PythonResolver(nb::object lookup, nb::object evaluate)
+      : lookup_(std::move(lookup)), evaluate_(std::move(evaluate)) {}
+
+  std::optional<ScriptValue> name(std::string_view name) override {
+    const std::string key(name);
+    const auto known = known_.find(key);
+    if (known != known_.end()) return known->second;
+    std::optional<ScriptValue> value;
+    try {
+      value = to_value(lookup_(key));
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_KeyError)) refuse(error);
+    }
+    return known_.emplace(key, std::move(value)).first->second;
+  }
+
+  ScriptValue evaluate(std::string_view source, const Locals& locals) override {
+    nb::dict names;
+    for (const auto& [name, value] : locals) names[name.c_str()] = from_value(value);
+    try {
+      return to_value(evaluate_(std::string(source), names));
+    } catch (nb::python_error& error) {
+      refuse(error);
+    }
+  }
+
+ private:
+  /// What Python raised, as an error at the place in the script.
+  [[noreturn]] static void refuse(nb::python_error& error) {
+    const nb::object problem = nb::getattr(error.value(), "problem", nb::none());
+    const std::string text =
+        nb::isinstance<nb::str>(problem)
+            ? nb::cast<std::string>(problem)
+            : fmt::format("{}: {}", nb::cast<std::string>(error.type().attr("__name__")),
+                          nb::cast<std::string>(nb::str(error.value())));
+    fail(ErrorKind::script, "python_raises", hint("see what Python says"), current_span, "{}",
+         text);
+  }
+
+  nb::object lookup_;
+  nb::object evaluate_;
+  std::unordered_map<std::string, std::optional<ScriptValue>> known_;
+};
+
+/// What a part of the language gives outside of a script: `T.float32(1)`, `T.exp(x)`.
+nb::object call_outside(const ScriptValue& function, const nb::args& args,
+                        const nb::kwargs& kwargs) {
+  std::vector<ScriptValue> positional = values_of(args);
+  std::vector<std::pair<std::string, ScriptValue>> named;
+  for (const auto& [key, value] : kwargs) {
+    named.emplace_back(nb::cast<std::string>(key), to_value(value));
+  }
+  const nb::object script = nb::module_::import_("loopsmith.script.source");
+  PythonResolver resolver(script.attr("no_names"), script.attr("evaluate_plainly"));
+  return from_value(
+      parsing::call_outside(function, std::move(positional), std::move(named), &resolver));
+}
+
+nb::list words_of(const std::string& space) {
+  nb::list names;
+  for (const Word* word : parsing::all_words()) {
+    if (word->space == space) names.append(nb::cast(WordObject{word}));
+  }
+  return names;
+}
+
+Ref parse_script(const std::string& text, const std::string& name, std::uint32_t line,
+                 const std::string& source_text, bool is_private, bool adds_root,
+                 bool check_well_formed, const nb::object& lookup, const nb::object& evaluate) {
+  PythonResolver resolver(lookup, evaluate);
+  return parse(text, {.name = name,
+                      .line = line,
+                      .source_text = source_text,
+                      .is_private = is_private,
+                      .adds_root = adds_root,
+                      .check_well_formed = check_well_formed,
+                      .resolver = &resolver});
+}
+
+MacroObject parse_script_macro(const std::string& text, const std::string& name, std::uint32_t line,
+                               const std::string& source_text, bool hygienic,
+                               const nb::object& lookup, const nb::object& evaluate) {
+  return {parse_macro(text, {.name = name, .line = line, .source_text = source_text},
+                      hygienic ? std::make_shared<PythonResolver>(lookup, evaluate) : nullptr,
+                      hygienic)};
+}
+
+nb::object text_of(std::string_view text) {
+  return nb::str(text.data(), text.size());
+}
+
+}  // namespace
+
+void bind_script(nb::module_& m) {
+  nb::class_<WordObject>(m, "ScriptWord", "A function of the script language: `T.exp`.")
+      .def(
+          "__call__",
+          [](const WordObject& self, nb::args args, nb::kwargs kwargs) {
+            // Python runs the body of a class that is read as a module: that says nothing.
+            if (self.word->space == "I") return nb::object(nb::none());
+            return call_outside(ScriptValue::Data(self.word), args, kwargs);
+          },
+          nb::sig("def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any"))
+      .def(
+          "__getitem__",
+          [](const WordObject& self, nb::handle index) {
+            const nb::tuple items = nb::isinstance<nb::tuple>(index) ? nb::borrow<nb::tuple>(index)
+                                                                     : nb::make_tuple(index);
+            return call_outside(ScriptValue::Data(self.word), nb::borrow<nb::args>(items),
+                                nb::borrow<nb::kwargs>(nb::dict()));
+          },
+          nb::sig("def __getitem__(self, index: typing.Any, /) -> typing.Any"))
+      .def_prop_ro(
+          "name", [](const WordObject& self) { return text_of(self.word->name); },
+          nb::for_getter(nb::sig("def name(self) -> str")))
+      .def_prop_ro(
+          "doc", [](const WordObject& self) { return text_of(self.word->doc); },
+          nb::for_getter(nb::sig("def doc(self) -> str")))
+      .def_prop_ro(
+          "parameters", [](const WordObject& self) { return text_of(self.word->parameters); },
+          nb::for_getter(nb::sig("def parameters(self) -> str")))
+      .def_prop_ro(
+          "result", [](const WordObject& self) { return text_of(self.word->result); },
+          nb::for_getter(nb::sig("def result(self) -> str")))
+      .def("__repr__", [](const WordObject& self) {
+        return fmt::format("<{}.{}({})>", self.word->space, self.word->name, self.word->parameters);
+      });
+  nb::class_<TypeObject>(m, "ScriptType",
+                         "A type of the script language: `T.float32`; called, a value of it.")
+      .def(
+          "__init__", [](TypeObject* self, DataType dtype) { new (self) TypeObject{dtype}; },
+          nb::arg("dtype"))
+      .def(
+          "__call__",
+          [](const TypeObject& self, nb::args args, nb::kwargs kwargs) {
+            return call_outside(ScriptValue::Data(self.type), args, kwargs);
+          },
+          nb::sig("def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any"))
+      .def("__str__", [](const TypeObject& self) { return to_string(self.type); })
+      .def("__repr__", [](const TypeObject& self) { return "T." + to_string(self.type); });
+  nb::class_<SpaceObject>(m, "ScriptSpace", "A part of the script language: `T.axis`.")
+      .def(nb::init<std::string>(), nb::arg("name"))
+      .def("__getattr__", [](const SpaceObject& self, const std::string& name) {
+        const Word* word = parsing::find_word(self.name, name);
+        if (!word) throw nb::attribute_error(name.c_str());
+        return WordObject{word};
+      });
+  nb::class_<MacroObject>(m, "ScriptMacro", "Lines that are inlined where they are called.");
+  m.def("script_words", words_of, nb::arg("space"),
+        nb::sig("def script_words(space: str) -> list[ScriptWord]"));
+  m.def("script_parse", parse_script, nb::arg("text"), nb::arg("name"), nb::arg("line"),
+        nb::arg("source_text"), nb::arg("is_private"), nb::arg("adds_root"),
+        nb::arg("check_well_formed"), nb::arg("lookup"), nb::arg("evaluate"),
+        nb::sig("def script_parse(text: str, name: str, line: int, source_text: str, is_private: "
+                "bool, adds_root: bool, check_well_formed: bool, lookup: typing.Callable[[str], "
+                "typing.Any], "
+                "evaluate: typing.Callable[[str, dict[str, typing.Any]], typing.Any]) -> "
+                "typing.Any"));
+  m.def("script_macro", parse_script_macro, nb::arg("text"), nb::arg("name"), nb::arg("line"),
+        nb::arg("source_text"), nb::arg("hygienic"), nb::arg("lookup"), nb::arg("evaluate"),
+        nb::sig("def script_macro(text: str, name: str, line: int, source_text: str, hygienic: "
+                "bool, lookup: typing.Callable[[str], typing.Any], evaluate: "
+                "typing.Callable[[str, dict[str, typing.Any]], typing.Any]) -> ScriptMacro"));
+}
+
+}  // namespace loopsmith::python

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The script language: ``from loopsmith.script import tir as T, ir as I``."""
+
+from . import ir, tir
+from .decorators import from_source
+
+__all__ = ["from_source", "ir", "tir"]

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What turns Python's functions and classes into TensorIR."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, overload
+
+from .. import _core
+from .._core import IRModule, PrimFunc, ScriptMacro
+from .source import Definition, Names, names_of, source_of
+
+_script_numbers = itertools.count(1)
+
+
+def _is_class_body(frame: types.FrameType) -> bool:
+    return "__qualname__" in frame.f_locals and "__module__" in frame.f_locals
+
+
+def _parse(
+    definition: Definition,
+    frame: types.FrameType,
+    private: bool,
+    implicit_root: bool,
+    check_well_formed: bool,
+) -> Any:
+    source = source_of(definition)
+    names = names_of(definition, frame)
+    return _core.script_parse(
+        source.text,
+        source.file,
+        source.line,
+        source.file_text,
+        private,
+        implicit_root,
+        check_well_formed,
+        names.lookup,
+        names.evaluate,
+    )
+
+
+@overload
+def prim_func(func: Callable[..., Any], /) -> PrimFunc: ...
+
+
+@overload
+def prim_func(
+    func: None = None,
+    /,
+    *,
+    private: bool = False,
+    implicit_root: bool = True,
+    check_well_formed: bool = True,
+) -> Callable[[Callable[..., Any]], PrimFunc]: ...
+
+
+def prim_func(
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    private: bool = False,
+    implicit_root: bool = True,
+    check_well_formed: bool = True,
+) -> Any:
+    """Make a `PrimFunc` of a Python function, which is read and never run.
+
+    Names that the script does not define mean what they mean in Python where it stands: numbers,
+    lists, functions that make expressions. In the body of a class, the function is left to
+    `ir_module`.
+
+    Parameters
+    ----------
+    func
+        The function: each parameter has a type, ``A: T.Buffer((128, n), "float32")``,
+        ``n: T.int32`` or ``a: T.handle``.
+    private
+        Whether only functions of the same module may call it: it gets no ``global_symbol``.
+    implicit_root
+        Whether blocks are put into a block ``root`` where the script has none around all of them.
+    check_well_formed
+        Whether to refuse uses outside the scope of a definition, and their like.
+
+    Raises
+    ------
+    ScriptError
+        With the file, the line and what stands there.
+    """
+    frame = sys._getframe(1)
+
+    def read(function: Any) -> Any:
+        if _is_class_body(frame):
+            return function
+        return _parse(function, frame, private, implicit_root, check_well_formed)
+
+    return read if func is None else read(func)
+
+
+@overload
+def ir_module(cls: type, /) -> IRModule: ...
+
+
+@overload
+def ir_module(
+    cls: None = None, /, *, check_well_formed: bool = True
+) -> Callable[[type], IRModule]: ...
+
+
+def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> Any:
+    """Make an `IRModule` of a class whose methods are functions of the script language.
+
+    The functions may call each other: ``cls.f(x)``.
+
+    Raises
+    ------
+    ScriptError
+        With the file, the line and what stands there.
+    """
+    frame = sys._getframe(1)
+
+    def read(definition: type) -> Any:
+        if _is_class_body(frame):
+            return definition
+        return _parse(definition, frame, False, True, check_well_formed)
+
+    return read if cls is None else read(cls)
+
+
+def macro(
+    func: Callable[..., Any] | None = None, /, *, hygienic: bool = True
+) -> Callable[..., Any]:
+    """Make lines that are inlined wherever a script calls them.
+
+    Parameters
+    ----------
+    func
+        A function; its parameters stand for what it is called with.
+    hygienic
+        Whether its other names mean what they mean here; else, what they mean where it is used.
+    """
+    frame = sys._getframe(1)
+
+    def read(function: Any) -> ScriptMacro:
+        source = source_of(function)
+        names = names_of(function, frame)
+        return _core.script_macro(
+            source.text,
+            source.file,
+            source.line,
+            source.file_text,
+            hygienic,
+            names.lookup,
+            names.evaluate,
+        )
+
+    result: Any = read if func is None else read(func)
+    return result  # type: ignore[no-any-return]
+
+
+def from_source(
+    text: str,
+    extra_vars: Mapping[str, Any] | None = None,
+    *,
+    check_well_formed: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Read a function or a module from text: what ``node.script()`` gives, or a person wrote.
+
+    Parameters
+    ----------
+    text
+        The script; ``T`` and ``I`` need no import.
+    extra_vars
+        What other names mean that it uses.
+    check_well_formed
+        Whether to refuse uses outside the scope of a definition, and their like.
+    name
+        What errors call the source.
+
+    Returns
+    -------
+    PrimFunc or IRModule
+        What the text defines; the last, if it defines more.
+
+    Raises
+    ------
+    ScriptError
+        With the line and what stands there.
+    """
+    names = Names(extra_vars or {})
+    return _core.script_parse(
+        text,
+        name or f"<script {next(_script_numbers)}>",
+        1,
+        "",
+        False,
+        True,
+        check_well_formed,
+        names.lookup,
+        names.evaluate,
+    )

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names ``I.*`` of scripts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from .decorators import ir_module
+
+__script_space__ = "I"
+__all__ = ["ir_module", "module_attrs", "module_get_attr", "module_set_attr"]
+
+_words: dict[str, Any] = {word.name: word for word in _core.script_words("I")}
+module_attrs = _words["module_attrs"]
+module_get_attr = _words["module_get_attr"]
+module_set_attr = _words["module_set_attr"]

@@ -154,6 +154,9 @@ class Schedule {
   void wrap_body(LoopRV loop, const std::function<Stmt(Stmt)>& around);
   /// Takes a statement away; what is left empty around it goes, too, up to the next block.
   void remove(NodeId node);
+  /// Moves a block, which keeps its handle: `nest`, in which it stands anew, becomes statement
+  /// `place` of the loop's body; where the block was, it is removed as `remove` does.
+  void move_into(LoopRV loop, std::uint32_t place, Stmt nest, BlockRV block);
   /// Puts loops, outermost first and without bodies, in the place of those from `top` to `bottom`,
   /// which are nested without anything between them. Loops over the same variables keep their
   /// handles. Gives the new loops, all of them.
@@ -254,6 +257,9 @@ class Schedule {
   std::string fresh(Names& names, std::string_view name) const;
   Stmt& place_of(NodeId node);
   NodeId insert(NodeId node, Stmt stmt, std::uint32_t offset);
+  NodeId sequence_at(NodeId parent, std::uint32_t slot);
+  NodeId insert_into(NodeId sequence, std::uint32_t at, const Stmt& stmt, Detached* known);
+  void take_away(NodeId node, std::uint32_t first_new);
   Refusal ended(std::uint32_t entity, const Condition& condition) const;
   std::optional<Refusal> refuse_foreign(std::uint32_t schedule, std::uint32_t index,
                                         std::uint32_t count, bool is_hole) const;

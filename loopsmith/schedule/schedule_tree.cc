@@ -302,40 +302,51 @@ NodeId Schedule::replace(NodeId node, Stmt by, const Renewed& renewed) {
   return made;
 }
 
-NodeId Schedule::insert(NodeId node, Stmt stmt, std::uint32_t offset) {
-  const NodeId parent = nodes_[node].parent;
-  stamp(stmt, span_from(nodes_[node].object->span));
-  const std::vector<Stmt> parts = parts_of(stmt);
-  NodeId sequence = parent;
-  if (nodes_[parent].object->kind != kind_of<SeqStmt>) {
-    // A sequence of this statement alone, for the moment.
-    Stmt& place = place_of(node);
-    SeqStmt around;
-    around.span = place.span();
-    around.seq = {std::move(place)};
-    Ptr<SeqStmt> made(new SeqStmt(std::move(around)));
-    sequence = new_node(*made.get(), parent, nodes_[node].slot);
-    place = made;
-    unlink(node);
-    link(sequence);
-    nodes_[node].parent = sequence;
-    nodes_[node].slot = 0;
-    link(node);
+/// Makes the statement in a place the first of a sequence. Gives the node of that.
+NodeId Schedule::sequence_at(NodeId parent, std::uint32_t slot) {
+  NodeId child = nodes_[parent].first_child;
+  while (child != no_node && nodes_[child].slot != slot) child = nodes_[child].next;
+  Stmt& place = *slot_of(edit(parent), slot);
+  // A sequence of this statement alone, for the moment.
+  SeqStmt around;
+  around.span = place.span();
+  around.seq = {std::move(place)};
+  Ptr<SeqStmt> made(new SeqStmt(std::move(around)));
+  const NodeId sequence = new_node(*made.get(), parent, slot);
+  place = made;
+  if (child != no_node) unlink(child);
+  link(sequence);
+  if (child != no_node) {
+    nodes_[child].parent = sequence;
+    nodes_[child].slot = 0;
+    link(child);
   }
+  return sequence;
+}
+
+NodeId Schedule::insert_into(NodeId sequence, std::uint32_t at, const Stmt& stmt, Detached* known) {
+  const std::vector<Stmt> parts = parts_of(stmt);
   auto& seq = static_cast<SeqStmt&>(edit(sequence)).seq;
-  const std::uint32_t at = nodes_[node].slot + offset;
   for (NodeId child = nodes_[sequence].first_child; child != no_node; child = nodes_[child].next) {
     if (nodes_[child].slot >= at) nodes_[child].slot += static_cast<std::uint32_t>(parts.size());
   }
   seq.insert(seq.begin() + at, parts.begin(), parts.end());
   NodeId first = no_node;
   for (std::uint32_t i = 0; i < parts.size(); ++i) {
-    const NodeId made = index(parts[i], sequence, at + i, nullptr);
+    const NodeId made = index(parts[i], sequence, at + i, known);
     if (made == no_node) continue;
     link(made);
     if (first == no_node) first = made;
   }
   return first;
+}
+
+NodeId Schedule::insert(NodeId node, Stmt stmt, std::uint32_t offset) {
+  const NodeId parent = nodes_[node].parent;
+  stamp(stmt, span_from(nodes_[node].object->span));
+  const bool is_sequence = nodes_[parent].object->kind == kind_of<SeqStmt>;
+  const NodeId sequence = is_sequence ? parent : sequence_at(parent, nodes_[node].slot);
+  return insert_into(sequence, nodes_[node].slot + offset, stmt, nullptr);
 }
 
 NodeId Schedule::insert_before(NodeId node, Stmt stmt) {
@@ -344,6 +355,23 @@ NodeId Schedule::insert_before(NodeId node, Stmt stmt) {
 
 NodeId Schedule::insert_after(NodeId node, Stmt stmt) {
   return insert(node, std::move(stmt), 1);
+}
+
+void Schedule::move_into(LoopRV loop, std::uint32_t place, Stmt nest, BlockRV block) {
+  const NodeId old = node(block);
+  const auto first_new = static_cast<std::uint32_t>(entities_.size());
+  stamp(nest, span_from(nodes_[old].object->span));
+  // The handle goes with the block.
+  const Ptr<Block> moved = as<BlockRealize>(old)->block;
+  Detached known{{moved.get(), block.index}};
+  entities_[block.index].node = no_node;
+  nodes_[old].entity = no_node;
+
+  const NodeId around = node(loop);
+  const NodeId body = nodes_[around].first_child;
+  const bool is_sequence = body != no_node && nodes_[body].object->kind == kind_of<SeqStmt>;
+  insert_into(is_sequence ? body : sequence_at(around, 0), place, nest, &known);
+  take_away(old, first_new);
 }
 
 void Schedule::wrap_body(LoopRV loop, const std::function<Stmt(Stmt)>& around) {
@@ -360,6 +388,10 @@ void Schedule::wrap_body(LoopRV loop, const std::function<Stmt(Stmt)>& around) {
 }
 
 void Schedule::remove(NodeId node) {
+  take_away(node, static_cast<std::uint32_t>(entities_.size()));
+}
+
+void Schedule::take_away(NodeId node, std::uint32_t first_new) {
   const NodeId parent = nodes_[node].parent;
   const std::uint16_t kind = nodes_[parent].object->kind;
   const bool has_sibling = kind == kind_of<IfThenElse> && nodes_[node].slot == 0 &&
@@ -367,13 +399,13 @@ void Schedule::remove(NodeId node) {
   const bool is_kept = kind == kind_of<SeqStmt> || kind == kind_of<PrimFunc> ||
                        kind == kind_of<BlockRealize> || has_sibling ||
                        (kind == kind_of<IfThenElse> && nodes_[node].slot == 1);
-  if (!is_kept) return deep_call([&] { remove(parent); });
+  if (!is_kept) return deep_call([&] { take_away(parent, first_new); });
 
   const std::uint32_t slot = nodes_[node].slot;
   unlink(node);
   Detached detached;
   detach(node, detached);
-  end_detached(detached, static_cast<std::uint32_t>(entities_.size()));
+  end_detached(detached, first_new);
   Object& holder = edit(parent);
   if (kind != kind_of<SeqStmt>) {
     *slot_of(holder, slot) = slot == 0 ? no_op() : Stmt();

@@ -95,6 +95,7 @@ class ArgumentReader {
   bool read(const Argument& argument, double& to);
   bool read(const Argument& argument, std::string& to);
   bool read(const Argument& argument, LoopRV& to);
+  bool read(const Argument& argument, ComputeLocation& to) { return read(argument, to.loop); }
   bool read(const Argument& argument, BlockRV& to);
   bool read(const Argument& argument, ExprRV& to);
   bool read(const Argument& argument, Factor& to);
@@ -136,6 +137,9 @@ class ArgumentReader {
 Argument to_argument(const Factor& value);
 Argument to_argument(const BlockOrLoop& value);
 Argument to_argument(const BufferSelector& value);
+inline Argument to_argument(const ComputeLocation& value) {
+  return Argument(value.loop);
+}
 inline Argument to_argument(const Annotation& value) {
   return Argument(value.value);
 }
@@ -167,6 +171,8 @@ void for_each_handle(const T& value, Visit&& visit) {
   if constexpr (std::is_same_v<T, LoopRV> || std::is_same_v<T, BlockRV> ||
                 std::is_same_v<T, ExprRV>) {
     visit(value);
+  } else if constexpr (std::is_same_v<T, ComputeLocation>) {
+    if (!value.is_mark()) visit(value.loop);
   } else if constexpr (std::is_same_v<T, Factor>) {
     if (const auto* hole = std::get_if<ExprRV>(&value.value)) visit(*hole);
   } else if constexpr (std::is_same_v<T, BlockOrLoop>) {
@@ -190,7 +196,7 @@ std::string python_type() {
     return "float";
   else if constexpr (std::is_same_v<T, std::string>)
     return "str";
-  else if constexpr (std::is_same_v<T, LoopRV>)
+  else if constexpr (std::is_same_v<T, LoopRV> || std::is_same_v<T, ComputeLocation>)
     return "LoopRV | str";
   else if constexpr (std::is_same_v<T, BlockRV>)
     return "BlockRV | str";

@@ -12,10 +12,16 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &get_output_blocks,
       // Loops.
       &split, &fuse, &merge, &reorder, &add_unit_loop, &parallel, &vectorize, &unroll, &bind,
+      // Places.
+      &compute_at, &reverse_compute_at, &compute_inline, &reverse_compute_inline,
+      &fuse_reduction_epilogue, &rolling_buffer,
+      // Reductions.
+      &decompose_reduction, &rfactor,
       // Blocks.
       &annotate, &unannotate, &reorder_block_iter_var,
       // Choices.
-      &sample_categorical, &sample_perfect_tile, &sample_partitioned_tile, &enter_postproc};
+      &sample_categorical, &sample_perfect_tile, &sample_partitioned_tile, &sample_compute_location,
+      &enter_postproc};
   return all;
 }
 

@@ -6,8 +6,12 @@
 
 #include "loopsmith/schedule/primitives/add_unit_loop.h"
 #include "loopsmith/schedule/primitives/annotate.h"
+#include "loopsmith/schedule/primitives/compute_at.h"
+#include "loopsmith/schedule/primitives/compute_inline.h"
+#include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/enter_postproc.h"
 #include "loopsmith/schedule/primitives/fuse.h"
+#include "loopsmith/schedule/primitives/fuse_reduction_epilogue.h"
 #include "loopsmith/schedule/primitives/get_block.h"
 #include "loopsmith/schedule/primitives/get_loop.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
@@ -16,7 +20,12 @@
 #include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/reorder_block_iter_var.h"
+#include "loopsmith/schedule/primitives/reverse_compute_at.h"
+#include "loopsmith/schedule/primitives/reverse_compute_inline.h"
+#include "loopsmith/schedule/primitives/rfactor.h"
+#include "loopsmith/schedule/primitives/rolling_buffer.h"
 #include "loopsmith/schedule/primitives/sample.h"
+#include "loopsmith/schedule/primitives/sample_compute_location.h"
 #include "loopsmith/schedule/primitives/split.h"
 
 namespace loopsmith {

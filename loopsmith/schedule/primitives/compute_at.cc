@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/compute_at.h"
+
+#include <algorithm>
+
+#include "loopsmith/schedule/analysis.h"
+
+namespace loopsmith {
+
+namespace {
+
+Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& arguments) {
+  const BlockRV handle = arguments.block;
+  const LoopRV loop = arguments.loop.loop;
+  const NodeId node = schedule.node(handle);
+  const Block& block = schedule.get(handle);
+  if (auto refusal = refuse_place(schedule, handle, loop)) return *std::move(refusal);
+  if (is_output_block(schedule, handle)) return Refusal{&block_is_no_output, {Argument(handle)}};
+  const ScopeUses uses = uses_in_scope(schedule, scope_of(schedule, node));
+  if (auto refusal = refuse_other_kinds(schedule, handle, uses)) return *std::move(refusal);
+
+  // What is read inside the loop, of each buffer that the block writes.
+  std::vector<std::optional<ElementBox>> needed(block.writes.size());
+  std::uint32_t first = no_node;
+  for (const BufferUse& use : uses.all) {
+    if (use.is_write || use.place.node == node) continue;
+    const auto written = std::ranges::find_if(
+        block.writes, [&](const auto& region) { return region->buffer.get() == use.buffer; });
+    if (written == block.writes.end()) continue;
+    if (!is_inside(schedule, use.place, schedule.node(loop))) {
+      if (is_before(schedule, use.place, Place{node})) continue;
+      return Refusal{&consumers_are_in_the_loop,
+                     {name_of_place(schedule, use.place), Argument(handle), Argument(loop)}};
+    }
+    auto& box = needed[static_cast<std::size_t>(written - block.writes.begin())];
+    ElementBox more = box_of(schedule, use, loop, use.buffer->scope());
+    box = box ? join(*box, more) : std::move(more);
+    first = std::min(first, slot_in_loop(schedule, use.place, loop));
+  }
+  if (first == no_node) return Refusal{&block_has_consumers, {Argument(handle)}};
+  const auto place = place_between(0, first, arguments.index, first);
+  if (!place) {
+    return Refusal{&index_is_possible,
+                   {Argument(arguments.index), Argument(loop), Argument(std::int64_t{0}),
+                    Argument(std::int64_t{first})}};
+  }
+  if (auto refusal = refuse_unless_inputs_stay(schedule, handle,
+                                               place_in_loop(schedule, loop, *place), uses)) {
+    return *std::move(refusal);
+  }
+  const Instances instances = instances_of(schedule, handle);
+  if (!instances.unknown.empty()) {
+    return Refusal{&instances_are_known, {Argument(handle), Argument(instances.unknown)}};
+  }
+  std::vector<arith::Interval> axes;
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) continue;
+    const auto values = axes_touching(block, *block.writes[i], *needed[i]);
+    axes = axes.empty() ? values : join(axes, values);
+  }
+  axes.resize(block.iter_vars.size());
+  return MovePlan{handle, loop, *place, instances_within(schedule, handle, loop, axes, instances),
+                  arguments.preserve_unit_loops};
+}
+
+}  // namespace
+
+Planned<ComputeAtPlan> plan_compute_at(const Schedule& schedule,
+                                       const ComputeAtArguments& arguments) {
+  const auto as_plan = [](auto&& planned) -> Planned<ComputeAtPlan> {
+    if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
+    return ComputeAtPlan(std::get<0>(std::move(planned)));
+  };
+  if (!arguments.loop.is_mark()) return as_plan(plan_move(schedule, arguments));
+  if (arguments.loop.mark() == LocationMark::root) return ComputeAtPlan(Nothing{});
+  return as_plan(plan_compute_inline(schedule, {.block = arguments.block}));
+}
+
+void commit_move(Schedule& schedule, MovePlan&& plan) {
+  Stmt nest = nest_of(schedule, plan.block, plan.instances, plan.preserve_unit_loops);
+  schedule.move_into(plan.loop, plan.place, std::move(nest), plan.block);
+}
+
+Nothing commit_compute_at(Schedule& schedule, ComputeAtPlan&& plan) {
+  if (auto* move = std::get_if<MovePlan>(&plan)) commit_move(schedule, std::move(*move));
+  if (auto* inlined = std::get_if<ComputeInlinePlan>(&plan)) {
+    commit_compute_inline(schedule, std::move(*inlined));
+  }
+  return {};
+}
+
+}  // namespace loopsmith

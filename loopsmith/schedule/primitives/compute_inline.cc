@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/compute_inline.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/edits.h"
+#include "loopsmith/schedule/rebind.h"
+
+namespace loopsmith {
+namespace {
+
+/// True when the block writes the whole buffer: each dimension is an axis of its extent.
+bool writes_all(const Block& block, const ElementValue& element, const Instances& instances) {
+  if (!instances.conditions.empty()) return false;
+  for (std::size_t d = 0; d < element.indices.size(); ++d) {
+    const Expr& extent = element.buffer->shape[d];
+    if (is_const_int(element.indices[d], 0) && is_const_int(extent, 1)) continue;
+    const bool is_whole = std::ranges::any_of(block.iter_vars, [&](const auto& axis) {
+      return axis->var.same_as(element.indices[d]) && is_const_int(axis->dom->min, 0) &&
+             structural_equal(axis->dom->extent, extent);
+    });
+    if (!is_whole) return false;
+  }
+  return true;
+}
+
+/// True when the elements that a use may touch are stored by running instances of the block.
+bool is_written(const Schedule& schedule, const BufferUse& use, const Block& block,
+                const ElementValue& element, const Instances& instances) {
+  Analyzer analyzer;
+  std::vector<Expr> indices;
+  Substitution axes;
+  if (use.region) {
+    const auto& realize = *schedule.as<BlockRealize>(use.place.node);
+    for (const auto& axis : realize.block->iter_vars) analyzer.bind(axis->var, axis->dom);
+    for (std::size_t d = 0; d < use.region->region.size(); ++d) {
+      const Range& part = *use.region->region[d];
+      if (is_const_int(part.extent, 1)) {
+        indices.push_back(part.min);
+        continue;
+      }
+      const Ptr<Var> any = var("x", part.min.dtype());
+      analyzer.bind(any, range(part.min, part.extent));
+      indices.push_back(any);
+    }
+  } else {
+    indices = *use.indices;
+    for (const LoopRV loop : loops_around(schedule, use.place.node)) {
+      const For& around = schedule.get(loop);
+      if (is_const_int(around.step, 1)) {
+        analyzer.bind(around.loop_var, range(around.min, around.extent));
+      }
+    }
+  }
+  const auto values = axes_from_indices(block, element.indices, indices);
+  Expr condition = true;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Range& domain = *block.iter_vars[i]->dom;
+    condition = condition && values[i] >= domain.min && values[i] < domain.min + domain.extent;
+    axes[block.iter_vars[i]->var] = values[i];
+  }
+  for (const Expr& limit : instances.conditions) condition = condition && substitute(limit, axes);
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    // Dimensions that are constant in the block.
+    if (element.indices[d].is<IntImm>()) condition = condition && indices[d] == element.indices[d];
+  }
+  return std::ranges::all_of(conjuncts_of(condition), [&](const Expr& part) {
+    return analyzer.can_prove(part, ProofStrength::symbolic_bound);
+  });
+}
+
+}  // namespace
+
+Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
+                                               const ComputeInlineArguments& arguments) {
+  const BlockRV handle = arguments.block;
+  const NodeId node = schedule.node(handle);
+  const Block& block = schedule.get(handle);
+  if (auto refusal = refuse_root(schedule, handle)) return *std::move(refusal);
+  if (is_output_block(schedule, handle)) return Refusal{&block_is_no_output, {Argument(handle)}};
+  const ScopeUses uses = uses_in_scope(schedule, scope_of(schedule, node));
+  const BlockKinds kinds = kinds_of(schedule, handle, uses);
+  if (!kinds.is_complete()) {
+    return Refusal{&block_is_complete,
+                   {Argument(handle), Argument(std::int64_t{kinds.breaks_complete})}};
+  }
+  auto element = element_value_of(schedule, handle);
+  if (auto* refusal = std::get_if<Refusal>(&element)) return std::move(*refusal);
+  ComputeInlinePlan plan{handle, std::get<ElementValue>(std::move(element)), {}};
+  const Buffer* buffer = plan.element.buffer.get();
+  if (axes_from_indices(block, plan.element.indices, plan.element.indices).empty() &&
+      !block.iter_vars.empty()) {
+    Argument::List indices;
+    for (const Expr& index : plan.element.indices) indices.emplace_back(Ref(index));
+    return Refusal{&indices_tell_axes, {indices, Argument(Ref(buffer)), Argument(handle)}};
+  }
+  const Instances instances = instances_of(schedule, handle);
+  if (!instances.unknown.empty()) {
+    return Refusal{&instances_are_known, {Argument(handle), Argument(instances.unknown)}};
+  }
+  const bool is_whole = writes_all(block, plan.element, instances);
+  for (const BufferUse& use : uses.all) {
+    if (use.buffer != buffer || use.place.node == node) continue;
+    if (use.is_block) {
+      const BlockRV reader = schedule.block_at(use.place.node);
+      if (!accesses_elements(schedule.get(reader), *buffer)) {
+        return Refusal{&readers_read_elements, {Argument(Ref(buffer)), Argument(reader)}};
+      }
+    }
+    if (!is_before(schedule, Place{node}, use.place) ||
+        (!is_whole && !is_written(schedule, use, block, plan.element, instances))) {
+      return Refusal{&what_is_read_is_written, {Argument(handle), Argument(Ref(buffer))}};
+    }
+    if (auto refusal = refuse_unless_inputs_stay(schedule, handle, use.place, uses)) {
+      return *std::move(refusal);
+    }
+    const bool is_known = std::ranges::any_of(plan.readers, [&](const Place& place) {
+      return place.node == use.place.node && place.slot == use.place.slot;
+    });
+    if (!is_known) plan.readers.push_back(use.place);
+  }
+  if (plan.readers.empty()) return Refusal{&block_has_consumers, {Argument(handle)}};
+  return plan;
+}
+
+Nothing commit_compute_inline(Schedule& schedule, ComputeInlinePlan&& plan) {
+  const NodeId node = schedule.node(plan.block);
+  const Inliner inline_into(plan.element, schedule.realize(plan.block).block);
+  for (const Place& place : plan.readers) inline_into(schedule, place);
+  free_in(schedule, *block_around(schedule, node), plan.element.buffer);
+  schedule.remove(node);
+  return {};
+}
+
+}  // namespace loopsmith

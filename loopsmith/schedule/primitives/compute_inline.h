@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/inline_value.h"
+#include "loopsmith/schedule/moves.h"
+#include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/stability.h"
+
+namespace loopsmith {
+
+struct ComputeInlineArguments {
+  BlockRV block;
+
+  static constexpr std::tuple parameters{Parameter{"block", &ComputeInlineArguments::block}};
+};
+
+struct ComputeInlinePlan {
+  BlockRV block;
+  ElementValue element;
+  std::vector<Place> readers;
+};
+
+inline constexpr Condition what_is_read_is_written{"what_is_read_is_written",
+                                                   "block {} does not write all of {} that is read",
+                                                   "let it write each element that others read"};
+inline constexpr const Condition* compute_inline_conditions[] = {
+    &block_is_not_root,        &block_is_no_output,      &block_is_complete,
+    &block_has_no_init,        &body_is_one_store,       &value_has_no_effect,
+    &indices_tell_axes,        &block_has_consumers,     &readers_read_elements,
+    &instances_are_known,      &what_is_read_is_written, &inputs_stay_as_they_are,
+    &statements_are_understood};
+
+Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
+                                               const ComputeInlineArguments& arguments);
+
+/// for i: B[i] = A[i] + 1        for i: C[i] = (A[i] + 1) * 2
+/// for i: C[i] = B[i] * 2   =>
+///
+/// B is gone. Whoever reads it computes it. Cannot fail.
+Nothing commit_compute_inline(Schedule& schedule, ComputeInlinePlan&& plan);
+
+inline constexpr Primitive compute_inline(PrimitiveDefinition{
+    .name = "compute_inline",
+    .past = "inlined",
+    .doc = "Computes what a block stores where it is read, and takes the block away.",
+    .conditions = compute_inline_conditions,
+    .plan = plan_compute_inline,
+    .commit = commit_compute_inline,
+});
+
+}  // namespace loopsmith

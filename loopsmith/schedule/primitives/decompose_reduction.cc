@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/decompose_reduction.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/access_regions.h"
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/rebind.h"
+
+namespace loopsmith {
+namespace {
+
+bool uses(const Expr& expr, const Ptr<Var>& var) {
+  if (expr.is<IntImm>()) return false;
+  return expr.same_as(var) || uses_variable(expr, var);
+}
+
+/// What the loops around a reduction do for it.
+class Decomposition {
+ public:
+  Decomposition(const Schedule& schedule, BlockRV block, LoopRV loop)
+      : schedule_(schedule), realize_(schedule.realize(block)), loop_(loop) {
+    plan_ = {.block = block, .loop = loop, .copied = {}, .conditions = {}};
+  }
+
+  Planned<DecomposeReductionPlan> find() && {
+    const Block& block = *realize_.block;
+    conditions_ = conjuncts_of(realize_.predicate);
+    if (auto refusal = collect()) return *std::move(refusal);
+    for (const LoopRV handle : inner_) {
+      const For& loop = schedule_.get(handle);
+      if (drives(loop.loop_var, IterType::data_par))
+        plan_.copied.push_back(handle);
+      else
+        dropped_.push_back(handle);
+    }
+    for (const LoopRV handle : plan_.copied) {
+      const For& loop = schedule_.get(handle);
+      for (const LoopRV other : dropped_) {
+        const Ptr<Var>& var = schedule_.get(other).loop_var;
+        if (uses(loop.min, var) || uses(loop.extent, var) || uses(loop.step, var)) {
+          return fail("bounds of its spatial loops depend on others");
+        }
+      }
+    }
+    for (const LoopRV handle : dropped_) {
+      const For& loop = schedule_.get(handle);
+      at_start_[loop.loop_var] = loop.min;
+    }
+    for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
+      if (!starts_at_start(realize_.iter_values[i], *block.iter_vars[i])) {
+        return fail("its reduction does not start at the first iteration");
+      }
+    }
+    for (const Expr& condition : conditions_) {
+      if (auto refusal = restate(condition)) return *std::move(refusal);
+    }
+    if (auto refusal = refuse_uses()) return *std::move(refusal);
+    return std::move(plan_);
+  }
+
+ private:
+  Refusal fail(std::string why) const {
+    return {&init_can_go_first, {Argument(plan_.block), Argument(loop_), Argument(why)}};
+  }
+
+  bool drives(const Ptr<Var>& var, IterType type) const {
+    for (std::size_t i = 0; i < realize_.iter_values.size(); ++i) {
+      if (realize_.block->iter_vars[i]->iter_type == type && uses(realize_.iter_values[i], var)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// The loops from `loop` inward, and the conditions among them.
+  std::optional<Refusal> collect() {
+    bool is_inner = true;
+    NodeId below = schedule_.node(plan_.block);
+    for (NodeId node = schedule_.at(below).parent; node != no_node;
+         below = node, node = schedule_.at(node).parent) {
+      if (schedule_.as<BlockRealize>(node)) break;
+      if (const auto* loop = schedule_.as<For>(node)) {
+        const LoopRV handle = schedule_.loop_at(node);
+        if (is_inner) {
+          inner_.push_back(handle);
+        } else if (drives(loop->loop_var, IterType::comm_reduce)) {
+          return Refusal{&loop_is_above_reduction,
+                         {Argument(loop_), Argument(handle), Argument(plan_.block)}};
+        } else if (!drives(loop->loop_var, IterType::data_par) && !is_const_int(loop->extent, 1)) {
+          is_repeated_ = true;
+        }
+        if (handle == loop_) is_inner = false;
+      } else if (const auto* branch = schedule_.as<IfThenElse>(node); branch && is_inner) {
+        const bool is_then = schedule_.at(below).slot == 0;
+        for (const Expr& part : conjuncts_of(is_then ? branch->condition : !branch->condition)) {
+          conditions_.push_back(part);
+        }
+      } else if (is_inner && !schedule_.as<SeqStmt>(node)) {
+        return fail("it stands inside a statement that is no loop and no condition");
+      }
+    }
+    std::ranges::reverse(inner_);
+    return {};
+  }
+
+  /// True when the first iteration of the loops of the reduction is the first of an axis.
+  bool starts_at_start(const Expr& binding, const IterVar& axis) const {
+    if (axis.iter_type != IterType::comm_reduce || is_const_int(axis.dom->extent, 1)) return true;
+    const bool is_in_order = std::ranges::all_of(inner_, [&](LoopRV handle) {
+      const For& loop = schedule_.get(handle);
+      const auto* step = as_int(loop.step);
+      return !uses(binding, loop.loop_var) || (step && *step > 0);
+    });
+    if (!is_in_order) return false;
+    Substitution start = at_start_;
+    for (const LoopRV handle : plan_.copied) {
+      const For& loop = schedule_.get(handle);
+      start[loop.loop_var] = loop.min;
+    }
+    const Expr first = substitute(binding, start);
+    if (first.same_as(axis.dom->min)) return true;
+    Analyzer analyzer;
+    return analyzer.can_prove_equal(first, axis.dom->min);
+  }
+
+  /// A condition as it is when the loops of the reduction start.
+  std::optional<Refusal> restate(const Expr& condition) {
+    bool uses_dropped = false, uses_others = false, loads = false;
+    for (const auto& variable : free_variables(condition)) {
+      for (const LoopRV handle : dropped_) {
+        if (!schedule_.get(handle).loop_var.same_as(variable)) continue;
+        uses_dropped = true;
+        uses_others = uses_others || !drives(variable, IterType::comm_reduce);
+      }
+    }
+    pre_order_visit(condition, [&](const Ref& ref) {
+      loads = loads || ref.is<BufferLoad>() || ref.is<Call>();
+      return !loads;
+    });
+    if (loads) return fail("whether it runs depends on memory");
+    if (!uses_dropped) {
+      plan_.conditions.push_back(condition);
+      return {};
+    }
+    IndexForms forms(ranges_around(schedule_, schedule_.at(schedule_.node(plan_.block)).parent));
+    for (const auto& [variable, value] : at_start_) forms.bind(Ptr<Var>::from(variable), value);
+    const Expr first = forms.condition(condition);
+    if (is_const_int(first, 1)) return {};
+    if (uses_others) return fail("a loop that repeats it has a part in its conditions");
+    plan_.conditions.push_back(first);
+    return {};
+  }
+
+  /// What others do inside the loop with what the init reads and writes.
+  std::optional<Refusal> refuse_uses() const {
+    const Block& block = *realize_.block;
+    const NodeId own = schedule_.node(plan_.block);
+    const ScopeUses all = uses_in_scope(schedule_, scope_of(schedule_, own));
+    if (!kinds_of(schedule_, plan_.block, all).is_reduction()) {
+      return Refusal{
+          &block_is_reduction,
+          {Argument(plan_.block),
+           Argument(std::int64_t{kinds_of(schedule_, plan_.block, all).breaks_reduction})}};
+    }
+    std::vector<const Object*> loaded;
+    pre_order_visit(block.init, [&](const Ref& ref) {
+      if (const auto* load = ref.as<BufferLoad>()) loaded.push_back(load->buffer.get());
+      return !ref.is<Buffer>();
+    });
+    for (const BufferUse& use : all.all) {
+      if (use.place.node == own || !is_inside(schedule_, use.place, schedule_.node(loop_)))
+        continue;
+      if (use.is_write && std::ranges::find(loaded, use.buffer) != loaded.end()) {
+        return Refusal{&inputs_stay_as_they_are,
+                       {Argument(Ref(use.buffer)), Argument(plan_.block)}};
+      }
+      const bool is_own = std::ranges::any_of(
+          block.writes, [&](const auto& region) { return region->buffer.get() == use.buffer; });
+      if (is_own && is_repeated_) {
+        return fail("it is repeated, and others read its results inside the loop");
+      }
+    }
+    return {};
+  }
+
+  const Schedule& schedule_;
+  const BlockRealize& realize_;
+  const LoopRV loop_;
+  std::vector<LoopRV> inner_;
+  std::vector<LoopRV> dropped_;
+  std::vector<Expr> conditions_;
+  Substitution at_start_;
+  bool is_repeated_ = false;
+  DecomposeReductionPlan plan_;
+};
+
+/// The init as a block of its own, for the axes in `values`.
+Ptr<Block> init_block(const Block& block, const Substitution& values, std::string name) {
+  Block init{.name_hint = std::move(name), .annotations = block.annotations};
+  for (const auto& axis : block.iter_vars) {
+    const auto renamed = values.find(axis->var);
+    if (renamed == values.end()) continue;
+    IterVar copy = *axis;
+    copy.var = Ptr<Var>::from(renamed->second);
+    init.iter_vars.push_back(make(std::move(copy)));
+  }
+  init.body = clone_with(block.init, values);
+  const AccessRegions regions = access_regions(init);
+  init.reads = regions.reads;
+  init.writes = regions.writes;
+  return make(std::move(init));
+}
+
+}  // namespace
+
+Planned<DecomposeReductionPlan> plan_decompose_reduction(
+    const Schedule& schedule, const DecomposeReductionArguments& arguments) {
+  const auto loops = loops_around(schedule, schedule.node(arguments.block));
+  if (std::ranges::find(loops, arguments.loop) == loops.end()) {
+    return Refusal{&loop_is_around_block, {Argument(arguments.loop), Argument(arguments.block)}};
+  }
+  if (!schedule.get(arguments.block).init) {
+    return Refusal{&block_is_reduction, {Argument(arguments.block), Argument(1)}};
+  }
+  return Decomposition(schedule, arguments.block, arguments.loop).find();
+}
+
+BlockRV commit_decompose_reduction(Schedule& schedule, DecomposeReductionPlan&& plan) {
+  const NodeId node = schedule.node(plan.block);
+  const std::uint32_t function = schedule.function_of(node);
+  BlockRealize realize = schedule.realize(plan.block);
+  const Block block = *realize.block;
+  const SpanScope span(schedule.span_from(realize.span));
+
+  Substitution loops;
+  std::vector<For> copies;
+  for (const LoopRV handle : plan.copied) {
+    For copy = schedule.get(handle);
+    const std::string name = schedule.fresh_loop_name(function, copy.loop_var->name + "_init");
+    const Ptr<Var> renamed = var(name, copy.loop_var->dtype);
+    loops[copy.loop_var] = renamed;
+    copy.loop_var = renamed;
+    copy.min = substitute(copy.min, loops);
+    copy.extent = substitute(copy.extent, loops);
+    copy.annotations = {};
+    copies.push_back(std::move(copy));
+  }
+  BlockRealize start;
+  Substitution axes;
+  for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
+    const IterVar& axis = *block.iter_vars[i];
+    if (axis.iter_type != IterType::data_par) continue;
+    axes[axis.var] = var(axis.var->name + "_init", axis.var->dtype);
+    start.iter_values.push_back(substitute(realize.iter_values[i], loops));
+  }
+  for (const Expr& condition : plan.conditions) {
+    start.predicate = start.predicate && substitute(condition, loops);
+  }
+  start.block =
+      init_block(block, axes, schedule.fresh_block_name(function, block.name_hint + "_init"));
+  Stmt nest = make(std::move(start));
+  for (std::size_t i = copies.size(); i-- > 0;) {
+    copies[i].body = std::move(nest);
+    nest = make(std::move(copies[i]));
+  }
+  NodeId made = schedule.insert_before(schedule.node(plan.loop), std::move(nest));
+  while (!schedule.as<BlockRealize>(made)) made = schedule.at(made).first_child;
+
+  Block update = block;
+  update.init = nullptr;
+  update.name_hint = schedule.fresh_block_name(function, block.name_hint + "_update");
+  update.reads = block.writes;
+  update.reads.insert(update.reads.end(), block.reads.begin(), block.reads.end());
+  const Ptr<Block> old = realize.block;
+  realize.block = make(std::move(update));
+  const Schedule::Renewed renewed{{old.get(), realize.block.get()}};
+  schedule.replace(node, make(std::move(realize)), renewed);
+  return schedule.block_at(made);
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/decompose_reduction.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+constexpr std::string_view matrices =
+    R"(A: T.Buffer((9, 6), "float32"), B: T.Buffer((6, 8), "float32"),
+         C: T.Buffer((9, 8), "float32"))";
+
+TEST(decompose_reduction, puts_the_init_before_the_reduction) {
+  const auto before = matmul(9, 8, 6);
+  Schedule sch(before);
+  const auto c = get_block(sch, "C");
+  const auto init = decompose_reduction(sch, c, get_loops(sch, c)[2]);
+  EXPECT_EQ(sch.name(init), "C_init");
+  EXPECT_EQ(sch.name(c), "C_update");
+  expect_result(sch, before, program(matrices, R"(
+for i, j in T.grid(9, 8):
+    with T.block("C_init"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = T.float32(0)
+    for k in range(6):
+        with T.block("C_update"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.reads(C[vi, vj], A[vi, vk], B[vk, vj])
+            T.writes(C[vi, vj])
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+)"));
+}
+
+TEST(decompose_reduction, copies_the_spatial_loops_inside) {
+  const auto before = matmul(9, 8, 6);
+  Schedule sch(before);
+  const auto c = get_block(sch, "C");
+  const auto loops = get_loops(sch, c);
+  const auto [i_0, i_1] = split(sch, loops[0], {infer, 4}).take<2>();
+  const auto [k_0, k_1] = split(sch, loops[2], {infer, 4}).take<2>();
+  reorder(sch, {i_0, k_0, i_1, loops[1], k_1});
+  const auto init = decompose_reduction(sch, c, k_0);
+  EXPECT_EQ(get_loops(sch, init).size(), 3u);
+  EXPECT_EQ(sch.name(get_loops(sch, init)[1]), "i_1_init");
+  EXPECT_NE(body_of(sch).find("T.where(i_0 * 4 + i_1_init < 9)"), std::string::npos)
+      << body_of(sch);
+  expect_result(sch, before);
+}
+
+TEST(decompose_reduction, goes_before_the_whole_nest) {
+  const auto before = matmul(9, 8, 6);
+  Schedule sch(before);
+  const auto c = get_block(sch, "C");
+  const auto init = decompose_reduction(sch, c, get_loops(sch, c)[0]);
+  EXPECT_EQ(get_loops(sch, init).size(), 2u);
+  expect_result(sch, before);
+}
+
+TEST(decompose_reduction, keeps_conditions_as_they_are_at_the_start) {
+  const auto before = program(R"(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32"))", R"(
+for i, k in T.grid(8, 8):
+    with T.block("C"):
+        T.where(i + k < 6)
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = A[vi, 7]
+        C[vi] = C[vi] + A[vi, vk]
+)");
+  Schedule sch(before);
+  const auto c = get_block(sch, "C");
+  decompose_reduction(sch, c, get_loops(sch, c)[1]);
+  EXPECT_NE(body_of(sch).find("T.where(i < 6)"), std::string::npos) << body_of(sch);
+  expect_result(sch, before);
+}
+
+TEST(decompose_reduction, refuses_what_would_change_results) {
+  Schedule sch(matmul(9, 8, 6));
+  const auto c = get_block(sch, "C");
+  const auto loops = get_loops(sch, c);
+  reorder(sch, {loops[2], loops[0]});
+  EXPECT_EQ(error_of([&] { decompose_reduction(sch, c, loops[0]); }),
+            "loop_is_above_reduction: decompose_reduction: loop i is inside loop k, which drives a "
+            "reduction axis of block C");
+  decompose_reduction(sch, c, loops[2]);
+  EXPECT_EQ(error_of([&] { decompose_reduction(sch, c, loops[2]); }),
+            "block_is_reduction: decompose_reduction: block C_update is not a reduction block - it "
+            "violates condition #1");
+  Schedule two(two_stages());
+  EXPECT_EQ(error_of([&] {
+              decompose_reduction(two, get_block(two, "C"), get_loops(two, get_block(two, "B"))[0]);
+            }),
+            "loop_is_around_block: decompose_reduction: loop i is not around block C");
+  Schedule late(program(R"(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32"))", R"(
+for i, k in T.grid(8, 7):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        vk = T.axis.reduce(8, k + 1)
+        with T.init():
+            C[vi] = T.float32(0)
+        C[vi] = C[vi] + A[vi, vk]
+)"));
+  EXPECT_EQ(
+      error_of([&] {
+        decompose_reduction(late, get_block(late, "C"), get_loops(late, get_block(late, "C"))[1]);
+      }),
+      "init_can_go_first: decompose_reduction: the init of block C cannot go before loop k, as "
+      "its reduction does not start at the first iteration");
+}
+
+}  // namespace
+}  // namespace loopsmith

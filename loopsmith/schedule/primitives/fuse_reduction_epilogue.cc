@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/fuse_reduction_epilogue.h"
+
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/schedule/reducers.h"
+
+namespace loopsmith {
+namespace {
+
+/// The reduction's init combined with what the epilogue does.
+Expr start_of(const KnownReduction& reduction, const Expr& epilogue) {
+  const Expr& init = reduction.init[0];
+  if (const auto identity = reduction.reducer->identity) {
+    if (structural_equal(identity({init.dtype()})[0], init)) return epilogue;
+  }
+  return reduction.reducer->combine({init}, {epilogue})[0];
+}
+
+}  // namespace
+
+Planned<FuseReductionEpiloguePlan> plan_fuse_reduction_epilogue(
+    const Schedule& schedule, const FuseReductionEpilogueArguments& arguments) {
+  auto paired = pair_with_producer(schedule, arguments.epilogue_block, true);
+  if (auto* refusal = std::get_if<Refusal>(&paired)) return std::move(*refusal);
+  FuseReductionEpiloguePlan plan{std::get<Pairing>(std::move(paired)), {}};
+  const Pairing& pairing = plan.pairing;
+  if (pairing.producer.index != arguments.reduction_block.index) {
+    return Refusal{&epilogue_is_of_reduction,
+                   {Argument(arguments.epilogue_block), Argument(arguments.reduction_block)}};
+  }
+  const auto reduction = reduction_of(schedule.get(pairing.producer));
+  const auto right = right_side_of(*reduction->reducer, {pairing.stored.value},
+                                   {load(pairing.buffer, pairing.read)});
+  if (!right || pairing.stored.buffer->dtype != pairing.buffer->dtype) {
+    return Refusal{&epilogue_combines,
+                   {Argument(arguments.epilogue_block), Argument(arguments.reduction_block)}};
+  }
+  plan.start = start_of(*reduction, clone_with((*right)[0], pairing.axes));
+  return plan;
+}
+
+Nothing commit_fuse_reduction_epilogue(Schedule& schedule, FuseReductionEpiloguePlan&& plan) {
+  const Pairing& pairing = plan.pairing;
+  const Ptr<Block> block = schedule.realize(pairing.producer).block;
+  std::vector<Expr> indices;
+  for (const Expr& index : pairing.stored.indices) {
+    indices.push_back(substitute(index, pairing.axes));
+  }
+  // Each access of the producer's body to the buffer is to the element that it reduces.
+  Rewriter rewrite;
+  rewrite.on<BufferLoad>([&](const BufferLoad& node) -> Expr {
+    if (!node.buffer.same_as(pairing.buffer)) return rewrite.children(node);
+    return load(pairing.stored.buffer, indices);
+  });
+  rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
+    const Ptr<BufferStore> inside = rewrite.children(node);
+    return inside->buffer.same_as(pairing.buffer)
+               ? store(pairing.stored.buffer, inside->value, indices)
+               : Stmt(inside);
+  });
+  merge_into_producer(schedule, pairing, rewrite(block->body),
+                      store(pairing.stored.buffer, plan.start, indices));
+  return {};
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/reverse_compute_at.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/rebind.h"
+
+namespace loopsmith {
+namespace {
+
+using arith::Interval;
+
+/// A weight and a number of values: of a loop in a sum.
+struct Digit {
+  std::int64_t weight;
+  std::int64_t count;
+};
+
+/// How many neighbours a sum of digits of windows of `width` reaches without a gap; nothing when
+/// there is one. `exact`: each of them once.
+std::optional<std::int64_t> reach_of(std::vector<Digit> digits, std::int64_t width, bool exact) {
+  std::ranges::sort(digits, {}, &Digit::weight);
+  __int128 reach = width;
+  for (const auto& [weight, count] : digits) {
+    if (count == 1) continue;
+    if (weight > reach || (exact && weight != reach)) return {};
+    reach += static_cast<__int128>(weight) * (count - 1);
+    if (reach > INT64_MAX) return {};
+  }
+  return static_cast<std::int64_t>(reach);
+}
+
+class ReversePlanner {
+ public:
+  ReversePlanner(const Schedule& schedule, const ReverseComputeAtArguments& arguments)
+      : schedule_(schedule),
+        arguments_(arguments),
+        handle_(arguments.block),
+        loop_(arguments.loop.loop),
+        block_(schedule.get(handle_)),
+        here_{schedule.node(handle_)},
+        target_(schedule.node(loop_)),
+        uses_(uses_in_scope(schedule, scope_of(schedule, here_.node))) {}
+
+  Planned<MovePlan> find() {
+    if (auto refusal = refuse_other_kinds(schedule_, handle_, uses_)) return *std::move(refusal);
+    if (uses_.has_foreign_calls) return Refusal{&statements_are_understood, {Argument(handle_)}};
+    if (auto refusal = collect_inputs()) return *std::move(refusal);
+    if (auto refusal = refuse_uses_of_outputs()) return *std::move(refusal);
+    const std::uint32_t end = slots_in_loop(schedule_, loop_);
+    const auto place = place_between(after_, end, arguments_.index, end);
+    if (!place) {
+      return Refusal{&index_is_possible,
+                     {Argument(arguments_.index), Argument(loop_), Argument(std::int64_t{after_}),
+                      Argument(std::int64_t{end})}};
+    }
+    const Instances instances = instances_of(schedule_, handle_);
+    if (!instances.unknown.empty()) {
+      return Refusal{&instances_are_known, {Argument(handle_), Argument(instances.unknown)}};
+    }
+    MovePlan plan{handle_, loop_, *place,
+                  instances_within(schedule_, handle_, loop_, solve(), instances),
+                  arguments_.preserve_unit_loops};
+    if (auto refusal = refuse_incomplete(plan.instances)) return *std::move(refusal);
+    if (!serves_all(plan.instances)) {
+      return Refusal{&loop_serves_all_instances, {Argument(loop_), Argument(handle_)}};
+    }
+    return plan;
+  }
+
+ private:
+  /// A buffer of which an iteration computes a box that the block reads from.
+  struct Input {
+    const BufferRegion* read;
+    ElementBox box;
+  };
+
+  Refusal incomplete(const Buffer* buffer) const {
+    return {&inputs_are_complete, {Argument(loop_), Argument(Ref(buffer)), Argument(handle_)}};
+  }
+
+  const BufferRegion* region_of(const std::vector<Ptr<BufferRegion>>& regions,
+                                const Buffer* buffer) const {
+    for (const auto& region : regions) {
+      if (region->buffer.get() == buffer) return region.get();
+    }
+    return nullptr;
+  }
+
+  /// Who writes what the block reads: in an iteration of the loop, before it, or after the block.
+  std::optional<Refusal> collect_inputs() {
+    const Place target{target_};
+    for (const BufferUse& use : uses_.all) {
+      if (!use.is_write || use.place.node == here_.node) continue;
+      const BufferRegion* read = region_of(block_.reads, use.buffer);
+      if (!read) continue;
+      if (is_inside(schedule_, use.place, target_) && is_before(schedule_, target, here_)) {
+        if (!finishes_in_an_iteration(use)) return incomplete(use.buffer);
+        inputs_.push_back({read, box_of(schedule_, use, loop_, "local")});
+        after_ = std::max(after_, slot_in_loop(schedule_, use.place, loop_) + 1);
+      } else if (is_before(schedule_, use.place, target)) {
+        if (!shares_loops_with(schedule_, use.place, target, here_)) return incomplete(use.buffer);
+      } else if (!is_before(schedule_, here_, use.place) ||
+                 !shares_loops_with(schedule_, use.place, here_, target)) {
+        return incomplete(use.buffer);
+      }
+    }
+    if (!inputs_.empty()) return {};
+    return Refusal{&producers_are_in_the_loop, {Argument(handle_), Argument(loop_)}};
+  }
+
+  /// True when an iteration of the loop computes a whole box, and what it computes is final.
+  bool finishes_in_an_iteration(const BufferUse& use) const {
+    if (!use.is_block) return false;
+    const BlockRV producer = schedule_.block_at(use.place.node);
+    const BlockKinds kinds = kinds_of(schedule_, producer, uses_);
+    if (!kinds.is_complete() && !kinds.is_reduction()) return false;
+    if (!instances_of(schedule_, producer).unknown.empty()) return false;
+
+    const BlockRealize& realize = schedule_.realize(producer);
+    IndexForms forms(ranges_around(schedule_, use.place.node));
+    std::vector<const For*> inner;
+    for (NodeId node = use.place.node; node != target_; node = schedule_.at(node).parent) {
+      if (const auto* around = schedule_.as<For>(node)) inner.push_back(around);
+    }
+    const auto inner_loop = [&](const Object* var) {
+      const auto found = std::ranges::find_if(
+          inner, [&](const For* around) { return around->loop_var.get() == var; });
+      return found == inner.end() ? nullptr : *found;
+    };
+    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+      const IterVar& axis = *realize.block->iter_vars[i];
+      forms.bind(axis.var, realize.iter_values[i]);
+      if (axis.iter_type != IterType::comm_reduce) continue;
+      for (const auto& variable : free_variables(realize.iter_values[i])) {
+        if (!inner_loop(variable.get())) return false;
+      }
+    }
+    std::vector<const Object*> used;
+    for (const auto& part : use.region->region) {
+      const auto form = forms.read(part->min);
+      const auto* width = part->extent.as<IntImm>();
+      if (!form || !width) return false;
+      std::vector<Digit> digits;
+      for (const IndexTerm& term : form->terms) {
+        const bool is_variable = term.kind == IndexTerm::Kind::variable;
+        if (!is_variable) {
+          const auto variables = free_variables(term.inner);
+          if (std::ranges::any_of(variables, [&](const auto& v) { return inner_loop(v.get()); })) {
+            return false;
+          }
+          continue;
+        }
+        const For* around = inner_loop(term.atom.get());
+        if (!around) continue;
+        if (std::ranges::find(used, term.atom.get()) != used.end()) return false;
+        used.push_back(term.atom.get());
+        const bool is_alone = form->terms.size() == 1 && std::abs(term.coefficient) == 1;
+        if (!is_const_int(around->step, 1)) return false;
+        if (is_alone) continue;
+        if (!term.is_bounded) return false;
+        digits.push_back({std::abs(term.coefficient), term.max - term.min + 1});
+      }
+      if (!reach_of(std::move(digits), width->value, false)) return false;
+    }
+    return true;
+  }
+
+  /// Whoever uses what the block writes must not see it too early.
+  std::optional<Refusal> refuse_uses_of_outputs() const {
+    const Place target{target_};
+    for (const BufferUse& use : uses_.all) {
+      if (use.place.node == here_.node || !region_of(block_.writes, use.buffer)) continue;
+      const bool is_after = is_before(schedule_, here_, use.place);
+      const bool is_first = is_before(schedule_, use.place, target) &&
+                            shares_loops_with(schedule_, use.place, target, here_);
+      if (is_first || (is_after && !sees_parts(use))) continue;
+      return Refusal{&outputs_are_awaited, {Argument(Ref(use.buffer)), Argument(handle_)}};
+    }
+    return {};
+  }
+
+  /// True when a use runs while the block's reduction is not done.
+  bool sees_parts(const BufferUse& use) const {
+    const BlockRealize& realize = schedule_.realize(handle_);
+    const NodeId common = common_ancestor(schedule_, use.place.node, here_.node);
+    for (NodeId node = common; node != no_node; node = schedule_.at(node).parent) {
+      const auto* around = schedule_.as<For>(node);
+      if (!around) continue;
+      for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+        if (realize.block->iter_vars[i]->iter_type == IterType::comm_reduce &&
+            uses_variable(realize.iter_values[i], around->loop_var)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  std::vector<Interval> solve() const {
+    std::vector<Interval> axes(block_.iter_vars.size());
+    for (const Input& input : inputs_) {
+      const auto values = axes_touching(block_, *input.read, input.box);
+      for (std::size_t i = 0; i < axes.size(); ++i) {
+        if (!axes[i].min.defined()) axes[i] = values[i];
+      }
+    }
+    return axes;
+  }
+
+  /// Refuses where instances read what their iteration has not computed.
+  std::optional<Refusal> refuse_incomplete(const NewPlace& place) const {
+    const IndexForms forms(ranges_around(schedule_, target_));
+    arith::Intervals values;
+    for (std::size_t i = 0; i < place.axes.size(); ++i) {
+      const AxisRun& run = place.axes[i];
+      const Expr last = run.min + run.extent - int_imm(run.min.dtype(), 1);
+      values[block_.iter_vars[i]->var] = Interval{run.min, last};
+    }
+    const auto is_less_equal = [&](const Expr& a, const Expr& b) {
+      if (a.same_as(b)) return true;
+      const auto form = forms.read(b - a);
+      if (form && form->terms.empty()) return form->constant >= 0;
+      Analyzer analyzer;
+      for (const For* around : loops_above()) {
+        if (is_const_int(around->step, 1)) {
+          analyzer.bind(around->loop_var, range(around->min, around->extent));
+        }
+      }
+      return analyzer.can_prove(a <= b, ProofStrength::symbolic_bound);
+    };
+    for (const Input& input : inputs_) {
+      for (std::size_t d = 0; d < input.box.size(); ++d) {
+        const Range& part = *input.read->region[d];
+        const auto first = arith::relax(part.min, values);
+        const auto last =
+            is_const_int(part.extent, 1)
+                ? first
+                : arith::relax(part.min + part.extent - int_imm(part.extent.dtype(), 1), values);
+        const Interval& computed = input.box[d];
+        if (!first || !last || !computed.min.defined() || !computed.max.defined() ||
+            !is_less_equal(computed.min, first->min) || !is_less_equal(last->max, computed.max)) {
+          return incomplete(input.read->buffer.get());
+        }
+      }
+    }
+    return {};
+  }
+
+  std::vector<const For*> loops_above() const {
+    std::vector<const For*> loops;
+    for (NodeId node = target_; node != no_node; node = schedule_.at(node).parent) {
+      if (schedule_.as<BlockRealize>(node)) break;
+      if (const auto* around = schedule_.as<For>(node)) loops.push_back(around);
+    }
+    return loops;
+  }
+
+  /// True when the iterations of the loop and those around it run every instance; of a reduction
+  /// each once, in its order.
+  bool serves_all(const NewPlace& place) const {
+    const IndexForms forms(ranges_around(schedule_, target_));
+    std::vector<const For*> unused = loops_above();
+    bool drives_reduction = false;
+    for (std::size_t i = 0; i < place.axes.size(); ++i) {
+      const IterVar& axis = *block_.iter_vars[i];
+      const AxisRun& run = place.axes[i];
+      if (same(run.min, axis.dom->min) && same(run.extent, axis.dom->extent)) continue;
+      const bool is_reduction = axis.iter_type == IterType::comm_reduce;
+      drives_reduction = drives_reduction || is_reduction;
+      const auto form = forms.read(run.min);
+      const auto* width = run.extent.as<IntImm>();
+      if (!form || !width) return false;
+      std::vector<Digit> digits;
+      std::int64_t low = form->constant;
+      const For* only = nullptr;
+      for (const IndexTerm& term : form->terms) {
+        const auto found = std::ranges::find_if(
+            unused, [&](const For* around) { return around->loop_var.get() == term.atom.get(); });
+        if (term.kind != IndexTerm::Kind::variable || found == unused.end()) return false;
+        only = *found;
+        unused.erase(found);
+        if (!is_const_int(only->step, 1) || (is_reduction && term.coefficient < 0)) return false;
+        if (!term.is_bounded && form->terms.size() > 1) return false;
+        if (!term.is_bounded) continue;
+        digits.push_back({std::abs(term.coefficient), term.max - term.min + 1});
+        low += std::min(term.coefficient * term.min, term.coefficient * term.max);
+      }
+      if (only && digits.empty()) {
+        if (!reaches_end(axis, form->terms[0].coefficient, form->constant, *only, width->value)) {
+          return false;
+        }
+        continue;
+      }
+      const auto reach = reach_of(std::move(digits), width->value, is_reduction);
+      const auto* first = axis.dom->min.as<IntImm>();
+      const auto* extent = axis.dom->extent.as<IntImm>();
+      if (!reach || !first || !extent || low > first->value ||
+          low + *reach < first->value + extent->value) {
+        return false;
+      }
+    }
+    return !drives_reduction || std::ranges::all_of(unused, [](const For* around) {
+      return is_const_int(around->extent, 1);
+    });
+  }
+
+  /// A loop with symbolic bounds: min = weight * loop + constant, in windows of `width`.
+  static bool reaches_end(const IterVar& axis, std::int64_t weight, std::int64_t constant,
+                          const For& around, std::int64_t width) {
+    if (weight < 1 || weight > width) return false;
+    if (axis.iter_type == IterType::comm_reduce && weight != width) return false;
+    const DataType type = axis.var->dtype;
+    const Expr shift = int_imm(type, constant);
+    const Expr factor = int_imm(type, weight);
+    const Expr first = around.min * factor + shift;
+    const Expr end =
+        (around.min + around.extent - int_imm(type, 1)) * factor + shift + int_imm(type, width);
+    Analyzer analyzer;
+    return analyzer.can_prove(first <= axis.dom->min) &&
+           analyzer.can_prove(end >= axis.dom->min + axis.dom->extent,
+                              ProofStrength::symbolic_bound);
+  }
+
+  static bool same(const Expr& a, const Expr& b) { return a.same_as(b) || structural_equal(a, b); }
+
+  const Schedule& schedule_;
+  const ReverseComputeAtArguments& arguments_;
+  const BlockRV handle_;
+  const LoopRV loop_;
+  const Block& block_;
+  const Place here_;
+  const NodeId target_;
+  const ScopeUses uses_;
+  std::vector<Input> inputs_;
+  std::uint32_t after_ = 0;
+};
+
+}  // namespace
+
+Planned<ReverseComputeAtPlan> plan_reverse_compute_at(const Schedule& schedule,
+                                                      const ReverseComputeAtArguments& arguments) {
+  const auto as_plan = [](auto&& planned) -> Planned<ReverseComputeAtPlan> {
+    if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
+    return ReverseComputeAtPlan(std::get<0>(std::move(planned)));
+  };
+  if (arguments.loop.is_mark()) {
+    if (arguments.loop.mark() == LocationMark::root) return ReverseComputeAtPlan(Nothing{});
+    return as_plan(plan_reverse_compute_inline(schedule, {.block = arguments.block}));
+  }
+  if (auto refusal = refuse_place(schedule, arguments.block, arguments.loop.loop)) {
+    return *std::move(refusal);
+  }
+  return as_plan(ReversePlanner(schedule, arguments).find());
+}
+
+Nothing commit_reverse_compute_at(Schedule& schedule, ReverseComputeAtPlan&& plan) {
+  if (auto* move = std::get_if<MovePlan>(&plan)) commit_move(schedule, std::move(*move));
+  if (auto* paired = std::get_if<Pairing>(&plan)) {
+    commit_reverse_compute_inline(schedule, std::move(*paired));
+  }
+  return {};
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/reverse_compute_inline.h"
+
+namespace loopsmith {
+
+Planned<Pairing> plan_reverse_compute_inline(const Schedule& schedule,
+                                             const ReverseComputeInlineArguments& arguments) {
+  return pair_with_producer(schedule, arguments.block, false);
+}
+
+Nothing commit_reverse_compute_inline(Schedule& schedule, Pairing&& plan) {
+  const auto computed = std::get<ElementValue>(element_value_of(schedule, plan.producer));
+  std::vector<Expr> indices;
+  for (const Expr& index : plan.stored.indices) indices.push_back(substitute(index, plan.axes));
+  const Expr value = in_producer(plan, plan.stored.value, computed.value);
+  merge_into_producer(schedule, plan, store(plan.stored.buffer, value, std::move(indices)), {});
+  return {};
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/pairing.h"
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct ReverseComputeInlineArguments {
+  BlockRV block;
+
+  static constexpr std::tuple parameters{Parameter{"block", &ReverseComputeInlineArguments::block}};
+};
+
+inline constexpr const Condition* reverse_compute_inline_conditions[] = {
+    &block_is_not_root,    &block_is_complete,        &block_has_no_init,
+    &body_is_one_store,    &value_has_no_effect,      &one_input_is_computed,
+    &producer_is_alone,    &reads_one_element,        &indices_tell_axes,
+    &instances_are_known,  &producer_serves_all,      &inputs_stay_as_they_are,
+    &outputs_can_be_early, &statements_are_understood};
+
+Planned<Pairing> plan_reverse_compute_inline(const Schedule& schedule,
+                                             const ReverseComputeInlineArguments& arguments);
+
+/// for i: B[i] = A[i] + 1        for i: C[i] = (A[i] + 1) * 2
+/// for i: C[i] = B[i] * 2   =>
+///
+/// The producer does what the block did. Instances of it of which the block read nothing do not run
+/// any more. Cannot fail.
+Nothing commit_reverse_compute_inline(Schedule& schedule, Pairing&& plan);
+
+inline constexpr Primitive reverse_compute_inline(PrimitiveDefinition{
+    .name = "reverse_compute_inline",
+    .past = "inlined",
+    .doc = "Lets the producer of a block do what the block does, and takes the block away.",
+    .conditions = reverse_compute_inline_conditions,
+    .plan = plan_reverse_compute_inline,
+    .commit = commit_reverse_compute_inline,
+});
+
+}  // namespace loopsmith

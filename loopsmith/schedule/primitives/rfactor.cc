@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/rfactor.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/access_regions.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/edits.h"
+#include "loopsmith/schedule/rebind.h"
+
+namespace loopsmith {
+namespace {
+
+bool uses(const Expr& expr, const Ptr<Var>& var) {
+  if (expr.is<IntImm>()) return false;
+  return expr.same_as(var) || uses_variable(expr, var);
+}
+
+bool drives(const BlockRealize& realize, const Ptr<Var>& var, IterType type) {
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    if (realize.block->iter_vars[i]->iter_type == type && uses(realize.iter_values[i], var)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+class RfactorPlanner {
+ public:
+  RfactorPlanner(const Schedule& schedule, BlockRV block, const RfactorArguments& arguments)
+      : schedule_(schedule), arguments_(arguments), realize_(schedule.realize(block)) {
+    plan_.block = block;
+    plan_.loop = arguments.loop;
+  }
+
+  Planned<RfactorPlan> find() && {
+    const NodeId node = schedule_.node(plan_.block);
+    if (!block_around(schedule_, node)) {
+      return Refusal{&block_is_not_root, {Argument(plan_.block)}};
+    }
+    const auto kinds =
+        kinds_of(schedule_, plan_.block, uses_in_scope(schedule_, scope_of(schedule_, node)));
+    if (!kinds.is_reduction()) {
+      return Refusal{&block_is_reduction,
+                     {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_reduction})}};
+    }
+    const For& loop = schedule_.get(plan_.loop);
+    if (loop.kind != ForKind::serial) {
+      const auto kind = EnumNames<ForKind>::names[static_cast<std::size_t>(loop.kind)];
+      return Refusal{&loop_is_serial, {Argument(plan_.loop), Argument(kind)}};
+    }
+    if (!drives(realize_, loop.loop_var, IterType::comm_reduce) ||
+        drives(realize_, loop.loop_var, IterType::data_par)) {
+      return Refusal{&loop_is_of_reduction, {Argument(plan_.loop), Argument(plan_.block)}};
+    }
+    auto reduction = reduction_of(*realize_.block);
+    if (!reduction) return Refusal{&reducer_is_known, {Argument(plan_.block)}};
+    plan_.reduction = *std::move(reduction);
+    const auto rank = static_cast<std::int64_t>(plan_.reduction.indices.size());
+    const std::int64_t axis = arguments_.factor_axis;
+    if (axis < -(rank + 1) || axis > rank) {
+      return Refusal{&factor_axis_is_in_range,
+                     {Argument(axis), Argument(-(rank + 1)), Argument(rank)}};
+    }
+    plan_.axis = static_cast<std::size_t>(axis < 0 ? axis + rank + 1 : axis);
+    plan_.path = loops_around(schedule_, node);
+    if (auto refusal = check_nest()) return *std::move(refusal);
+    for (const Expr& condition : conjuncts_of(realize_.predicate)) {
+      if (auto refusal = restate(condition)) return *std::move(refusal);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  Refusal fail(std::string why) const {
+    return {&nest_is_plain, {Argument(plan_.block), Argument(plan_.path[0]), Argument(why)}};
+  }
+
+  std::optional<Refusal> check_nest() {
+    const NodeId top = schedule_.node(plan_.path[0]);
+    bool is_alone = true;  // Nothing but the block is inside.
+    bool is_in_reduction = false;
+    std::vector<std::pair<LoopRV, bool>> loops;
+    for (NodeId node = schedule_.node(plan_.block); node != top;) {
+      const NodeId parent = schedule_.at(node).parent;
+      if (schedule_.as<SeqStmt>(parent)) {
+        if (schedule_.at(node).slot != 0) return fail("something stands before it");
+        is_alone = false;
+      } else if (schedule_.as<For>(parent)) {
+        loops.emplace_back(schedule_.loop_at(parent), is_alone);
+      } else {
+        return fail("it stands inside a statement that is no loop");
+      }
+      node = parent;
+    }
+    std::ranges::reverse(loops);
+    for (const auto& [handle, alone] : loops) {
+      const For& loop = schedule_.get(handle);
+      const bool is_reduction = drives(realize_, loop.loop_var, IterType::comm_reduce);
+      const bool is_spatial = drives(realize_, loop.loop_var, IterType::data_par);
+      if (is_reduction && is_spatial) return fail("a loop drives axes of both kinds");
+      if (is_reduction && !alone) return fail("others are in a loop of the reduction");
+      if (!is_reduction && !is_spatial && is_in_reduction && !is_const_int(loop.extent, 1)) {
+        return fail("a loop in the reduction drives no axis");
+      }
+      is_in_reduction = is_in_reduction || is_reduction;
+      if (is_reduction && !is_const_int(loop.step, 1)) return fail("its loop has a step");
+      if (is_reduction && handle != plan_.loop) plan_.dropped.push_back(handle);
+    }
+    for (const LoopRV handle : plan_.path) {
+      const For& loop = schedule_.get(handle);
+      for (const LoopRV other : plan_.path) {
+        const Ptr<Var>& var = schedule_.get(other).loop_var;
+        if (!drives(realize_, var, IterType::comm_reduce)) continue;
+        if (uses(loop.min, var) || uses(loop.extent, var)) {
+          return fail("bounds of its loops depend on the reduction");
+        }
+      }
+    }
+    return {};
+  }
+
+  /// A condition as it is where the rest of the reduction starts. What it forbids there it must
+  /// forbid in all that follows.
+  std::optional<Refusal> restate(const Expr& condition) {
+    std::vector<const For*> dropped;
+    for (const LoopRV handle : plan_.dropped) {
+      const For& loop = schedule_.get(handle);
+      if (uses(condition, loop.loop_var)) dropped.push_back(&loop);
+    }
+    if (dropped.empty()) {
+      plan_.conditions.push_back(condition);
+      return {};
+    }
+    IndexForms forms(ranges_around(schedule_, schedule_.at(schedule_.node(plan_.block)).parent));
+    const auto* less = condition.as<LT>();
+    const auto form = less ? forms.read(less->a - less->b) : std::nullopt;
+    if (!form) return fail("its condition is no comparison by <");
+    for (const For* loop : dropped) {
+      for (const IndexTerm& term : form->terms) {
+        const bool is_loop = term.atom.same_as(loop->loop_var);
+        const bool is_rising = is_loop && term.coefficient > 0;
+        if ((is_loop || uses(term.atom, loop->loop_var)) && !is_rising) {
+          return fail("its condition does not only bound the reduction's end");
+        }
+      }
+      forms.bind(loop->loop_var, loop->min);
+    }
+    const Expr first = forms.condition(condition);
+    if (!is_const_int(first, 1)) plan_.conditions.push_back(first);
+    return {};
+  }
+
+  const Schedule& schedule_;
+  const RfactorArguments& arguments_;
+  const BlockRealize& realize_;
+  RfactorPlan plan_;
+};
+
+// ---- Building ----
+
+Ptr<IterVar> axis_of(const Ptr<Var>& var, const Ptr<Range>& domain, IterType type) {
+  return make(IterVar{.dom = domain, .var = var, .iter_type = type});
+}
+
+std::vector<Expr> inserted(std::vector<Expr> list, std::size_t place, const Expr& item) {
+  list.insert(list.begin() + static_cast<std::ptrdiff_t>(place), item);
+  return list;
+}
+
+void find_regions(Block& block) {
+  AccessRegions regions = access_regions(block);
+  block.reads = std::move(regions.reads);
+  block.writes = std::move(regions.writes);
+}
+
+/// The two blocks that one becomes.
+class Factoring {
+ public:
+  Factoring(Schedule& schedule, const RfactorPlan& plan)
+      : schedule_(schedule),
+        plan_(plan),
+        realize_(schedule.realize(plan.block)),
+        old_(realize_.block),
+        loop_(schedule.get(plan.loop)) {
+    const std::uint32_t function = schedule.function_of(schedule.node(plan.block));
+    for (const Ptr<Buffer>& buffer : plan.reduction.buffers) {
+      partial_.push_back(decl_buffer(inserted(buffer->shape, plan.axis, loop_.extent),
+                                     buffer->dtype,
+                                     schedule.fresh_buffer_name(function, buffer->name + "_rf"),
+                                     std::string(buffer->scope())));
+    }
+  }
+
+  const std::vector<Ptr<Buffer>>& partial() const { return partial_; }
+
+  /// The block that computes partial results, in terms of `loops`, which stand for the old ones.
+  Stmt partial_block(const Substitution& loops) {
+    Block block{.name_hint = schedule_.fresh_block_name(
+                    schedule_.function_of(schedule_.node(plan_.block)), old_->name_hint + "_rf"),
+                .annotations = old_->annotations};
+    BlockRealize realize;
+    Substitution axes;
+    Substitution of_loops;  // Loops of the axes that are divided, as axes.
+    const auto add = [&](const Ptr<IterVar>& axis, const Expr& binding) {
+      block.iter_vars.push_back(axis);
+      realize.iter_values.push_back(substitute(binding, loops));
+    };
+    const Ptr<Var> own = var("v" + loop_.loop_var->name, loop_.loop_var->dtype);
+    add(axis_of(own, range(loop_.min, loop_.extent), IterType::data_par), loop_.loop_var);
+    of_loops[loop_.loop_var] = own;
+    for (std::size_t i = 0; i < old_->iter_vars.size(); ++i) {
+      const IterVar& axis = *old_->iter_vars[i];
+      const Expr& binding = realize_.iter_values[i];
+      if (!uses(binding, loop_.loop_var)) {
+        const Ptr<Var> renewed = var(axis.var->name, axis.var->dtype);
+        axes[axis.var] = renewed;
+        add(axis_of(renewed, axis.dom, axis.iter_type), binding);
+        continue;
+      }
+      for (const LoopRV handle : plan_.dropped) {
+        const For& rest = schedule_.get(handle);
+        if (!uses(binding, rest.loop_var) || of_loops.contains(rest.loop_var)) continue;
+        const Ptr<Var> part = var("v" + rest.loop_var->name, rest.loop_var->dtype);
+        of_loops[rest.loop_var] = part;
+        add(axis_of(part, range(rest.min, rest.extent), IterType::comm_reduce), rest.loop_var);
+      }
+      axes[axis.var] = cast(axis.var->dtype, substitute(binding, of_loops));
+    }
+    const Expr place = own - loop_.min;
+    block.body = on_partial(old_->body, place, axes);
+    block.init = on_partial(init(), place, axes);
+    find_regions(block);
+    realize.predicate = substitute(realize_.predicate, loops);
+    realize.block = make(std::move(block));
+    return make(std::move(realize));
+  }
+
+  /// The block that combines them: what is left of the old one.
+  Stmt combining_block() {
+    const Ptr<Var> own = var("v" + loop_.loop_var->name, loop_.loop_var->dtype);
+    Block block = *old_;
+    BlockRealize realize;
+    block.iter_vars = {axis_of(own, range(loop_.min, loop_.extent), IterType::comm_reduce)};
+    realize.iter_values = {loop_.loop_var};
+    for (std::size_t i = 0; i < old_->iter_vars.size(); ++i) {
+      if (old_->iter_vars[i]->iter_type != IterType::data_par) continue;
+      block.iter_vars.push_back(old_->iter_vars[i]);
+      realize.iter_values.push_back(realize_.iter_values[i]);
+    }
+    const KnownReduction& reduction = plan_.reduction;
+    std::vector<Expr> left, right;
+    for (std::size_t i = 0; i < partial_.size(); ++i) {
+      left.push_back(load(reduction.buffers[i], reduction.indices));
+      right.push_back(load(partial_[i], inserted(reduction.indices, plan_.axis, own - loop_.min)));
+    }
+    block.body = stores(reduction.reducer->combine(left, right));
+    find_regions(block);
+    for (const Expr& condition : plan_.conditions) {
+      realize.predicate = realize.predicate && condition;
+    }
+    realize.block = make(std::move(block));
+    renewed_ = {{old_.get(), realize.block.get()}};
+    return make(std::move(realize));
+  }
+  const Schedule::Renewed& renewed() const { return renewed_; }
+
+ private:
+  /// `buffers[indices] = values`; all are computed before the first is stored.
+  Stmt stores(const std::vector<Expr>& values) const {
+    const KnownReduction& reduction = plan_.reduction;
+    if (values.size() == 1) return store(reduction.buffers[0], values[0], reduction.indices);
+    std::vector<Stmt> all;
+    std::vector<Ptr<Var>> variables;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      variables.push_back(var(fmt::format("v_{}_{}", old_->name_hint, i), values[i].dtype()));
+      all.push_back(store(reduction.buffers[i], variables[i], reduction.indices));
+    }
+    Stmt body = seq(std::move(all));
+    for (std::size_t i = values.size(); i-- > 0;) {
+      body = make(LetStmt{.value = values[i], .var = variables[i], .body = std::move(body)});
+    }
+    return body;
+  }
+
+  /// What partial results start from.
+  Stmt init() const {
+    const KnownReduction& reduction = plan_.reduction;
+    if (!reduction.reducer->identity) return old_->init;
+    std::vector<DataType> types;
+    for (const auto& buffer : reduction.buffers) types.push_back(buffer->dtype);
+    const auto neutral = reduction.reducer->identity(types);
+    std::vector<Stmt> all;
+    for (std::size_t i = 0; i < neutral.size(); ++i) {
+      all.push_back(store(reduction.buffers[i], neutral[i], reduction.indices));
+    }
+    return seq(std::move(all));
+  }
+
+  /// A piece of the block's body, done to partial results.
+  Stmt on_partial(const Stmt& stmt, const Expr& place, const Substitution& axes) const {
+    Rewriter rewrite;
+    const auto moved = [&](auto access) {
+      const auto& buffers = plan_.reduction.buffers;
+      const auto found = std::ranges::find_if(
+          buffers, [&](const auto& buffer) { return buffer.same_as(access.buffer); });
+      if (found != buffers.end()) {
+        access.buffer = partial_[static_cast<std::size_t>(found - buffers.begin())];
+        access.indices = inserted(std::move(access.indices), plan_.axis, place);
+      }
+      return make(std::move(access));
+    };
+    rewrite.on<BufferLoad>(
+        [&](const BufferLoad& node) -> Expr { return moved(BufferLoad(*rewrite.children(node))); });
+    rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
+      return moved(BufferStore(*rewrite.children(node)));
+    });
+    return clone_with(rewrite(stmt), axes);
+  }
+
+  Schedule& schedule_;
+  const RfactorPlan& plan_;
+  const BlockRealize realize_;
+  const Ptr<Block> old_;
+  const For loop_;
+  std::vector<Ptr<Buffer>> partial_;
+  Schedule::Renewed renewed_;
+};
+
+}  // namespace
+
+Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArguments& arguments) {
+  const auto blocks = child_blocks(schedule, schedule.node(arguments.loop));
+  if (blocks.size() != 1) {
+    return Refusal{&loop_has_one_block,
+                   {Argument(arguments.loop), Argument(static_cast<std::int64_t>(blocks.size()))}};
+  }
+  return RfactorPlanner(schedule, blocks[0], arguments).find();
+}
+
+BlockRV commit_rfactor(Schedule& schedule, RfactorPlan&& plan) {
+  const NodeId node = schedule.node(plan.block);
+  const NodeId top = schedule.node(plan.path[0]);
+  const std::uint32_t function = schedule.function_of(node);
+  const SpanScope span(schedule.span_from(schedule.realize(plan.block).span));
+  Factoring factoring(schedule, plan);
+
+  Substitution loops;
+  std::vector<For> copies;
+  for (const LoopRV handle : plan.path) {
+    For copy = schedule.get(handle);
+    const Ptr<Var> renewed =
+        var(schedule.fresh_loop_name(function, copy.loop_var->name), copy.loop_var->dtype);
+    copy.min = substitute(copy.min, loops);
+    copy.extent = substitute(copy.extent, loops);
+    loops[copy.loop_var] = renewed;
+    copy.loop_var = renewed;
+    copies.push_back(std::move(copy));
+  }
+  Stmt nest = factoring.partial_block(loops);
+  for (std::size_t i = copies.size(); i-- > 0;) {
+    copies[i].body = std::move(nest);
+    nest = make(std::move(copies[i]));
+  }
+
+  // What combines goes where the block was; loops of the rest of the reduction are left out there.
+  Stmt inner = factoring.combining_block();
+  NodeId outermost = node;
+  while (schedule.as<For>(schedule.at(outermost).parent)) {
+    const NodeId parent = schedule.at(outermost).parent;
+    const LoopRV handle = schedule.loop_at(parent);
+    if (std::ranges::find(plan.dropped, handle) == plan.dropped.end()) {
+      For kept = schedule.get(handle);
+      kept.body = std::move(inner);
+      inner = make(std::move(kept));
+    }
+    outermost = parent;
+  }
+  const bool is_whole = outermost == top;
+  const NodeId made = schedule.replace(outermost, std::move(inner), factoring.renewed());
+  NodeId first = schedule.insert_before(is_whole ? made : top, std::move(nest));
+  while (!schedule.as<BlockRealize>(first)) first = schedule.at(first).first_child;
+  const BlockRV scope = *block_around(schedule, first);
+  for (const Ptr<Buffer>& buffer : factoring.partial()) allocate_in(schedule, scope, buffer);
+  return schedule.block_at(first);
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/block_kinds.h"
+#include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/reducers.h"
+
+namespace loopsmith {
+
+struct RfactorArguments {
+  LoopRV loop;
+  std::int64_t factor_axis = 0;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &RfactorArguments::loop, "A loop of a reduction."},
+      Parameter{"factor_axis", &RfactorArguments::factor_axis,
+                "Where the loop's dimension goes in the partial results; from the end if "
+                "negative."}};
+};
+
+struct RfactorPlan {
+  BlockRV block;
+  LoopRV loop;
+  std::size_t axis;
+  KnownReduction reduction;
+  std::vector<LoopRV> path;      ///< All loops around the block, outermost first.
+  std::vector<LoopRV> dropped;   ///< Those that drive the rest of the reduction.
+  std::vector<Expr> conditions;  ///< Under which a partial result was computed.
+};
+
+inline constexpr Condition loop_has_one_block{"loop_has_one_block",
+                                              "loop {} has {} blocks inside, not one",
+                                              "choose a loop in which only the reduction is"};
+inline constexpr Condition loop_is_of_reduction{
+    "loop_is_of_reduction", "loop {} drives no reduction axis of block {} alone",
+    "choose a loop that the reduction, and no spatial axis, uses"};
+inline constexpr Condition loop_is_serial{"loop_is_serial", "loop {} is {}, not serial",
+                                          "rfactor first, then parallelize, vectorize or unroll"};
+inline constexpr Condition factor_axis_is_in_range{
+    "factor_axis_is_in_range", "factor_axis is {}, not within {} and {}",
+    "the partial results have one dimension more than the results"};
+inline constexpr Condition reducer_is_known{
+    "reducer_is_known", "how block {} combines its elements is no known reducer",
+    "write it as a sum, a product, min, max, all, any, argmin, argmax or a pair of sums"};
+inline constexpr Condition nest_is_plain{
+    "nest_is_plain", "partial results of block {} cannot be computed before loop {}, as {}",
+    "let the loops around the reduction hold nothing before it, and nothing but it where they "
+    "drive "
+    "the reduction"};
+inline constexpr const Condition* rfactor_conditions[] = {
+    &loop_has_one_block,   &block_is_not_root, &block_is_reduction,      &loop_is_serial,
+    &loop_is_of_reduction, &reducer_is_known,  &factor_axis_is_in_range, &nest_is_plain};
+
+Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArguments& arguments);
+
+/// for i, k:                  for i, k: C_rf[k, i] = A[i, k]
+///   C[i] += A[i, k]    =>    for i, k: C[i] += C_rf[k, i]
+///
+/// Each iteration of the loop gets partial results of its own. Cannot fail.
+BlockRV commit_rfactor(Schedule& schedule, RfactorPlan&& plan);
+
+inline constexpr Primitive rfactor(PrimitiveDefinition{
+    .name = "rfactor",
+    .past = "factored",
+    .doc = "Makes a loop of a reduction spatial: it computes partial results, which a second block "
+           "combines.",
+    .conditions = rfactor_conditions,
+    .required = 2,
+    .plan = plan_rfactor,
+    .commit = commit_rfactor,
+});
+
+}  // namespace loopsmith

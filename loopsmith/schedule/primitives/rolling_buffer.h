@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/inline_value.h"
+#include "loopsmith/schedule/moves.h"
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct RollingBufferArguments {
+  BlockRV block;
+  std::int64_t write_buffer_index = 0;
+
+  static constexpr std::tuple parameters{
+      Parameter{"block", &RollingBufferArguments::block},
+      Parameter{"write_buffer_index", &RollingBufferArguments::write_buffer_index,
+                "Which of the buffers that the block writes."}};
+};
+
+struct RollingBufferPlan {
+  std::vector<BlockRV> blocks;  ///< The producer, then its consumers.
+  Ptr<Buffer> buffer;
+  LoopRV loop;
+  std::size_t dimension = 0;
+  std::int64_t extent = 0;  ///< What one iteration uses of that dimension.
+  Expr is_new;              ///< What the iteration before did not compute, in terms of loops.
+};
+
+inline constexpr Condition write_index_is_in_range{
+    "write_index_is_in_range", "block {} writes {} buffers, {} is the number of none of them",
+    "count from 0"};
+inline constexpr Condition rolling_pattern_is_found{
+    "rolling_pattern_is_found", "{} has no rolling pattern, as {}",
+    "tile a consumer, then compute_at the block inside a serial loop whose iterations overlap"};
+inline constexpr const Condition* rolling_buffer_conditions[] = {
+    &block_is_not_root,     &write_index_is_in_range, &block_is_no_output,
+    &block_is_complete,     &block_has_consumers,     &block_has_no_init,
+    &readers_read_elements, &rolling_pattern_is_found};
+
+Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
+                                               const RollingBufferArguments& arguments);
+
+/// for i_0:                                    for i_0:
+///   for ax in 10: B[i_0*8 + ax] = ...           for ax in 10: if i_0 < 1 or 2 <= ax:
+///   for i: C[i] = B[i] + B[i + 2]         =>      B[(i_0*8 + ax) % 10] = ...
+///                                               for i: C[i] = B[i % 10] + B[(i + 2) % 10]
+///
+/// The buffer keeps what one iteration needs; what two need is computed once. Cannot fail.
+Nothing commit_rolling_buffer(Schedule& schedule, RollingBufferPlan&& plan);
+
+inline constexpr Primitive rolling_buffer(PrimitiveDefinition{
+    .name = "rolling_buffer",
+    .past = "rolled",
+    .doc = "Keeps of an intermediate buffer what one iteration needs, and computes nothing twice.",
+    .conditions = rolling_buffer_conditions,
+    .required = 2,
+    .plan = plan_rolling_buffer,
+    .commit = commit_rolling_buffer,
+});
+
+}  // namespace loopsmith

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/rolling_buffer.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+Ptr<PrimFunc> stencil() {
+  return program(R"(A: T.Buffer((34, 10), "float32"), C: T.Buffer((32, 8), "float32"))", R"(
+B = T.alloc_buffer((34, 10))
+for i, j in T.grid(34, 10):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj] * A[vi, vj]
+for i, j in T.grid(32, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[vi, vj] + B[vi + 1, vj + 1] + B[vi + 2, vj + 2]
+)");
+}
+
+TEST(rolling_buffer, computes_nothing_twice) {
+  const auto before = stencil();
+  Schedule sch(before);
+  const auto [i, j] = get_loops(sch, get_block(sch, "C")).take<2>();
+  const auto b = get_block(sch, "B");
+  compute_at(sch, b, split(sch, i, {infer, 8})[0]);
+  rolling_buffer(sch, b, 0);
+  EXPECT_TRUE(is_const_int(sch.get(b).writes[0]->buffer->shape[0], 10));
+  EXPECT_EQ(sch.get(b).iter_vars[0]->iter_type, IterType::opaque);
+  EXPECT_EQ(sch.get(b).iter_vars[1]->iter_type, IterType::data_par);
+  EXPECT_NE(body_of(sch).find("T.where(i_0 < 1 or 2 <= ax0)"), std::string::npos) << body_of(sch);
+  expect_result(sch, before);
+}
+
+TEST(rolling_buffer, rolls_in_tiles_and_past_borders) {
+  const auto before = stencil();
+  Schedule sch(before);
+  const auto [i, j] = get_loops(sch, get_block(sch, "C")).take<2>();
+  const auto rows = split(sch, i, {infer, 5});
+  const auto columns = split(sch, j, {infer, 4});
+  reorder(sch, {rows[0], columns[0], rows[1], columns[1]});
+  const auto b = get_block(sch, "B");
+  compute_at(sch, b, columns[0]);
+  rolling_buffer(sch, b, 0);
+  EXPECT_TRUE(is_const_int(sch.get(b).writes[0]->buffer->shape[0], 7)) << body_of(sch);
+  expect_result(sch, before);
+}
+
+TEST(rolling_buffer, refuses_what_does_not_roll) {
+  Schedule sch(stencil());
+  const auto b = get_block(sch, "B");
+  EXPECT_EQ(error_of([&] { rolling_buffer(sch, b, 0); }),
+            "rolling_pattern_is_found: rolling_buffer: B has no rolling pattern, as no loop is "
+            "around the block and its consumers");
+  EXPECT_EQ(error_of([&] { rolling_buffer(sch, b, 1); }),
+            "write_index_is_in_range: rolling_buffer: block B writes 1 buffers, 1 is the number of "
+            "none of them");
+  Schedule plain(two_stages(8, 6));
+  const auto producer = get_block(plain, "B");
+  compute_at(plain, producer, get_loops(plain, get_block(plain, "C"))[0]);
+  EXPECT_EQ(error_of([&] { rolling_buffer(plain, producer, 0); }),
+            "rolling_pattern_is_found: rolling_buffer: B has no rolling pattern, as no serial loop "
+            "moves a window over it in overlapping steps");
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commutative reducers as data, and which of them a block computes.
+#pragma once
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "loopsmith/ir/stmt.h"
+
+namespace loopsmith {
+
+/// A commutative, associative combination of tuples.
+struct KnownReducer {
+  using Tuple = std::vector<Expr>;
+
+  std::string_view name;
+  std::size_t size;  ///< Of the tuples.
+  Tuple (*combine)(const Tuple& x, const Tuple& y);
+  /// The neutral tuple of these types; null where an init serves as well, as x with x is x.
+  Tuple (*identity)(const std::vector<DataType>& types);
+};
+
+/// Those that are recognised: sums, products, extremes and where they are, pairs of sums.
+std::span<const KnownReducer> known_reducers();
+
+/// `buffers[indices] = combine(buffers[indices], ...)`, and what the block starts from.
+struct KnownReduction {
+  const KnownReducer* reducer = nullptr;
+  std::vector<Ptr<Buffer>> buffers;
+  std::vector<Expr> indices;  ///< The same for all of them.
+  std::vector<Expr> init;
+};
+
+/// The reduction of a block with init; nothing when it is not one of the known reducers.
+std::optional<KnownReduction> reduction_of(const Block& block);
+
+/// What `values`, which load `buffers[indices]` only as the left side of the reducer's combination,
+/// have on its right side; nothing when they are no such combination.
+std::optional<std::vector<Expr>> right_side_of(const KnownReducer& reducer,
+                                               const std::vector<Expr>& values,
+                                               const std::vector<Expr>& left);
+
+}  // namespace loopsmith

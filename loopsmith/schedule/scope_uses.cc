@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/scope_uses.h"
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
+
+namespace loopsmith {
+namespace {
+
+class Collector {
+ public:
+  Collector(const Schedule& schedule, ScopeUses& found) : schedule_(schedule), found_(found) {}
+
+  void inside(NodeId node) {
+    const Object& object = *schedule_.at(node).object;
+    NodeId child = schedule_.at(node).first_child;
+    const Stmt* part = nullptr;
+    for (std::uint32_t slot = 0; (part = statement_in(object, slot)); ++slot) {
+      if (child != no_node && schedule_.at(child).slot == slot) {
+        const NodeId here = child;
+        child = schedule_.at(child).next;
+        deep_call([&] { visit(here); });
+      } else if (part->defined()) {
+        read(*part, {node, slot});
+      }
+    }
+  }
+
+ private:
+  void visit(NodeId node) {
+    const Object& object = *schedule_.at(node).object;
+    if (object.kind == kind_of<BlockRealize>) {
+      const auto& realize = static_cast<const BlockRealize&>(object);
+      for (const Expr& value : realize.iter_values) read(value, {node});
+      read(realize.predicate, {node});
+      for (const auto& region : realize.block->reads) declare(*region, false, node);
+      for (const auto& region : realize.block->writes) declare(*region, true, node);
+      return;
+    }
+    if (object.kind != kind_of<SeqStmt>) {
+      for_each_child(object, [&](const Ref& child, Role) {
+        if (const Expr part = Expr::from(child); part.defined()) read(part, {node});
+      });
+    }
+    inside(node);
+  }
+
+  void declare(const BufferRegion& region, bool is_write, NodeId node) {
+    found_.all.push_back({.buffer = region.buffer.get(),
+                          .is_write = is_write,
+                          .is_block = true,
+                          .place = {node},
+                          .region = &region});
+  }
+
+  void read(const Ref& ref, const Place& place) {
+    if (ref.is<IntImm>() || ref.is<Var>()) return;
+    const auto add = [&](const auto& access, bool is_write) {
+      found_.all.push_back({.buffer = access.buffer.get(),
+                            .is_write = is_write,
+                            .place = place,
+                            .indices = &access.indices});
+    };
+    pre_order_visit(ref, [&](const Ref& node) {
+      if (const auto* store = node.as<BufferStore>())
+        add(*store, true);
+      else if (const auto* load = node.as<BufferLoad>())
+        add(*load, false);
+      else if (const auto* call = node.as<Call>()) {
+        found_.has_foreign_calls = found_.has_foreign_calls || !call->op.is_pure();
+      }
+      return !node.is<Buffer>();
+    });
+  }
+
+  const Schedule& schedule_;
+  ScopeUses& found_;
+};
+
+/// Where a place is among what is directly inside `ancestor`.
+std::uint32_t slot_in(const Schedule& schedule, const Place& place, NodeId ancestor) {
+  if (place.node == ancestor) return place.slot;
+  return schedule.at(child_towards(schedule, place.node, ancestor)).slot;
+}
+
+}  // namespace
+
+ScopeUses uses_in_scope(const Schedule& schedule, NodeId scope) {
+  ScopeUses found;
+  Collector(schedule, found).inside(scope);
+  return found;
+}
+
+bool is_before(const Schedule& schedule, const Place& a, const Place& b) {
+  const NodeId common = common_ancestor(schedule, a.node, b.node);
+  const bool a_holds_b = a.node == common && a.slot == no_node;
+  const bool b_holds_a = b.node == common && b.slot == no_node;
+  return !a_holds_b && !b_holds_a && slot_in(schedule, a, common) < slot_in(schedule, b, common);
+}
+
+bool is_inside(const Schedule& schedule, const Place& place, NodeId ancestor) {
+  return is_inside(schedule, place.node, ancestor);
+}
+
+bool shares_loops_with(const Schedule& schedule, const Place& a, const Place& b, const Place& c) {
+  NodeId common = common_ancestor(schedule, a.node, b.node);
+  for (; common != no_node; common = schedule.at(common).parent) {
+    const bool repeats = schedule.as<For>(common) || schedule.as<While>(common);
+    if (repeats) return is_inside(schedule, c.node, common);
+    if (schedule.as<BlockRealize>(common)) return true;
+  }
+  return true;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who reads and writes which buffers in a scope, and in what order.
+#pragma once
+#include <vector>
+
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+/// A place in the text of a program: a node, or a statement without a node in it.
+struct Place {
+  NodeId node = no_node;
+  std::uint32_t slot = no_node;  ///< Of the statement; no_node: the node itself.
+};
+
+/// A read or write of a buffer: by a block as it declares, or by a statement outside of blocks.
+struct BufferUse {
+  const Buffer* buffer = nullptr;
+  bool is_write = false;
+  bool is_block = false;
+  Place place;
+  const BufferRegion* region = nullptr;        ///< Of a block, in terms of its axes.
+  const std::vector<Expr>* indices = nullptr;  ///< Of a statement, in terms of loops.
+};
+
+/// What happens in a scope, a block or the top of a function, in the order of the text. Blocks
+/// inside blocks count by what the outer ones declare.
+struct ScopeUses {
+  std::vector<BufferUse> all;
+  bool has_foreign_calls = false;  ///< A statement outside of blocks calls what may touch anything.
+};
+
+/// Reads the scope whose node is `scope`.
+ScopeUses uses_in_scope(const Schedule& schedule, NodeId scope);
+
+/// True when `a` stands before `b`, and neither is inside the other.
+bool is_before(const Schedule& schedule, const Place& a, const Place& b);
+
+/// True when the place is `ancestor` or inside it.
+bool is_inside(const Schedule& schedule, const Place& place, NodeId ancestor);
+
+/// True when each loop around both `a` and `b` is around `c`, too.
+bool shares_loops_with(const Schedule& schedule, const Place& a, const Place& b, const Place& c);
+
+}  // namespace loopsmith

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/testing/semantics.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/interp/assert_same.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/well_formed.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/script/parse.h"
+
+namespace loopsmith::schedule_testing {
+
+Ptr<PrimFunc> program(std::string_view parameters, std::string_view body) {
+  std::string text = fmt::format("@T.prim_func\ndef main({}):\n", parameters);
+  bool starts_line = true;
+  for (const char letter : body) {
+    if (starts_line && letter != '\n') text += "    ";
+    text += letter;
+    starts_line = letter == '\n';
+  }
+  return parse_function(text);
+}
+
+void expect_result(const Schedule& schedule, const Ptr<PrimFunc>& before,
+                   const Ptr<PrimFunc>& expected) {
+  const Ptr<PrimFunc> after = schedule.func();
+  verify_well_formed(after);
+  if (expected) {
+    const auto difference = first_difference(expected->body, after->body, true);
+    EXPECT_FALSE(difference.has_value()) << difference->text() << script(after);
+  }
+  const interp::Verdict verdict = interp::compare(before, after);
+  EXPECT_TRUE(verdict.answer == interp::Answer::same) << verdict.reason << "\n" << script(after);
+  expect_replays(schedule, before);
+}
+
+}  // namespace loopsmith::schedule_testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many schedule steps are applied in a second, with all checks, from C++.
 //
-//   schedule [milliseconds a row]      the default is 200
+//   schedule [milliseconds a row] [text]      the default is 200; only rows with that text
 //
 // Blocks are elementwise nests; time is processor time. The goals: 300 k cheap
 // steps a second on 5 blocks, as fast on 1,000 blocks, at most linear in depth.
@@ -51,10 +51,16 @@ Ptr<PrimFunc> matmul() {
 }
 
 double budget = 0.2;
+std::string only;
+
+bool is_wanted(const std::string& name) {
+  return name.find(only) != std::string::npos;
+}
 
 /// Prints the time of one of `count` steps that `round` does on a schedule of its own.
 void row(const std::string& name, const Ptr<PrimFunc>& func, int count,
          const std::function<void(Schedule&, BlockRV, Handles<LoopRV>&)>& round) {
+  if (!is_wanted(name)) return;
   Schedule fresh(func, 1);
   double spent = 0;
   long rounds = 0;
@@ -121,6 +127,7 @@ void whole_traces() {
   tile(once);
   const Trace trace = once.trace();
   const auto time = [&](const std::string& name, const auto& fn) {
+    if (!is_wanted(name)) return;
     const double start = now();
     long rounds = 0;
     while (now() - start < budget) fn(), ++rounds;
@@ -142,6 +149,7 @@ void whole_traces() {
 
 int main(int argc, char** argv) {
   if (argc > 1) budget = std::atof(argv[1]) * 1e-3;
+  if (argc > 2) only = argv[2];
   steps(5, 4);
   steps(10, 4);
   steps(1000, 4);

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -269,9 +270,9 @@ class Schedule {
   Ptr<IRModule> original_;
   std::vector<Function> functions_;
   std::optional<std::uint32_t> working_on_;
-  std::vector<TreeNode> nodes_;
+  std::deque<TreeNode> nodes_;  ///< Deques: they grow without a copy.
   NodeId free_nodes_ = no_node;
-  std::vector<Entity> entities_;
+  std::deque<Entity> entities_;
   std::vector<std::int64_t> holes_;
   std::vector<Step> steps_;
   std::int64_t random_ = 1;

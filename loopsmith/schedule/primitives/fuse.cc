@@ -68,6 +68,9 @@ LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
     const DataType other = schedule.get(loop).loop_var->dtype;
     if (other.bits > type.bits) type = other;
   }
+  // Names of loops that were split and fused again and again would double each time.
+  constexpr std::size_t longest = 40;
+  if (joined.size() > longest) joined = joined.substr(0, joined.find('_') + 1);
   For fused;
   fused.kind = outermost.kind;
   fused.loop_var =

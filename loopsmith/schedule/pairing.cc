@@ -28,11 +28,6 @@ Block spatial_part(const Block& block) {
   return part;
 }
 
-bool uses_axes_of(const Expr& expr, const Block& block) {
-  return std::ranges::any_of(block.iter_vars,
-                             [&](const auto& axis) { return uses_variable(expr, axis->var); });
-}
-
 class Pairer {
  public:
   Pairer(const Schedule& schedule, BlockRV consumer, bool is_reduction)

@@ -102,7 +102,12 @@ class Schedule {
   std::int64_t get(ExprRV hole) const { return holes_[hole.index]; }
   /// The number behind a factor; nothing for `infer`.
   std::optional<std::int64_t> get(const Factor& factor) const;
-  std::string_view name(LoopRV loop) const { return entities_[loop.index].var->name; }
+  /// A mark of `sample_compute_location` has a name, too.
+  std::string_view name(LoopRV loop) const {
+    const ComputeLocation place(loop);
+    if (place.is_mark()) return place.mark() == LocationMark::root ? "root" : "inlined";
+    return entities_[loop.index].var->name;
+  }
   std::string_view name(BlockRV block) const { return entities_[block.index].block_name; }
 
   /// The blocks and loops of that name, by number.

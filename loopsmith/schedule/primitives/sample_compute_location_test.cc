@@ -53,10 +53,12 @@ TEST(sample_compute_location, gives_marks_that_are_no_loops) {
   Schedule sch(two_stages(8, 6));
   const auto b = get_block(sch, "B");
   const auto mark = sample_compute_location(sch, b, -1);
+  EXPECT_EQ(sch.name(mark), "root");
   EXPECT_EQ(error_of([&] { split(sch, mark, {infer, 2}); }),
             "handle_is_of_this_schedule: split: the loop or block is of another schedule");
   reverse_compute_at(sch, get_block(sch, "C"), mark);
   const auto inlined = sample_compute_location(sch, b, -2);
+  EXPECT_EQ(sch.name(inlined), "inlined");
   reverse_compute_at(sch, get_block(sch, "C"), inlined);
   EXPECT_EQ(sch.blocks_named(0, "C").size(), 0u);
 }

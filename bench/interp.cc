@@ -48,7 +48,7 @@ double rate(const Case& each, interp::Mode mode) {
     const DLDataType field{kDLUInt, 64, 1};
     arrays.push_back(NDArray::zeros(shape, mode == interp::Mode::ring ? field : dtype::float32));
   }
-  std::vector<Argument> arguments;
+  std::vector<CallArgument> arguments;
   for (const NDArray& array : arrays) arguments.push_back(array);
   double best = 0;
   for (int repeat = 0; repeat < 3; ++repeat) {

@@ -295,7 +295,8 @@ def test_what_is_no_program_is_refused():
     with pytest.raises(ls.TypeMismatch) as caught:
         ls.build("matmul")
     assert str(caught.value) == (
-        "build: a str is no program\n  hint: pass a PrimFunc, an IRModule or a list of tensors"
+        "build: a str is no program\n"
+        "  hint: pass a PrimFunc, an IRModule, a Schedule or a list of tensors"
     )
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The installed C++ library, used by a project outside the tree."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -37,11 +38,12 @@ def test_a_project_outside_the_tree_finds_builds_and_runs(app: Path):
 
 def test_the_library_shows_its_own_names_and_no_others(installed_package: Path):
     library = next(installed_package.rglob("libloopsmith.so"))
-    listed = run("nm", "--dynamic", "--defined-only", "--demangle", library).splitlines()
+    listed = run("nm", "--dynamic", "--defined-only", library).splitlines()
     names = [line.split(maxsplit=2)[2] for line in listed]
-    prefixes = ("loopsmith::", "vtable for ", "typeinfo for ", "typeinfo name for ", "ls_")
-    assert "loopsmith::InternalError::InternalError" in " ".join(names)
-    assert [name for name in names if not name.startswith(prefixes)] == []
+    # Functions, virtual tables and type information of ours, and the C interface.
+    ours = re.compile(r"_Z(N|NK|TV|TS|TI|TVN|TSN|TIN|GVZN?K?|ZN?K?)*9loopsmith|ls_")
+    assert any("InternalError" in name for name in names)
+    assert [name for name in names if not ours.match(name)] == []
 
 
 def test_only_headers_are_installed_beside_the_library(installed_package: Path):

@@ -52,6 +52,10 @@ def test_an_error_reads_as_problem_then_hint_then_place_and_carries_them_as_data
         "problem": "split: factor of loop i is 0, not positive",
         "hint": "pass 1 or more",
         "span": {"source": "<no such file>", "line": 14, "column": 5, "length": 3, "step": 0},
+        "primitive": "",
+        "subjects": [],
+        "witness": None,
+        "fixes": [],
     }
 
 

@@ -34,7 +34,7 @@ DLDataType dlpack_type(DataType type, Mode mode) {
 
 }  // namespace
 
-BoundArguments::BoundArguments(const Code& code, std::span<const Argument> arguments,
+BoundArguments::BoundArguments(const Code& code, std::span<const CallArgument> arguments,
                                const Options& options)
     : code_(code), options_(options) {
   if (arguments.size() != code.parameters.size()) {
@@ -51,7 +51,7 @@ BoundArguments::BoundArguments(const Code& code, std::span<const Argument> argum
   }
 }
 
-void BoundArguments::take_scalar(const Parameter& parameter, const Argument& argument) {
+void BoundArguments::take_scalar(const Parameter& parameter, const CallArgument& argument) {
   const DataType type = parameter.var->dtype;
   const std::string& name = parameter.var->name;
   if (type.is_handle() ||
@@ -79,7 +79,7 @@ void BoundArguments::take_scalar(const Parameter& parameter, const Argument& arg
   words_.push_back({.i = value});
 }
 
-void BoundArguments::take_tensor(const Parameter& parameter, const Argument& argument) {
+void BoundArguments::take_tensor(const Parameter& parameter, const CallArgument& argument) {
   const Buffer& buffer = *parameter.buffer;
   const auto rank = static_cast<std::int32_t>(buffer.shape.size());
   if (argument.kind != LS_TENSOR || !argument.value.as_tensor) {

@@ -14,7 +14,7 @@ namespace loopsmith::interp {
 /// integers are copied, and written back at the end.
 class BoundArguments {
  public:
-  BoundArguments(const Code& code, std::span<const Argument> arguments, const Options& options);
+  BoundArguments(const Code& code, std::span<const CallArgument> arguments, const Options& options);
 
   /// The words of the parameters, in their order.
   const std::vector<Word>& words() const { return words_; }
@@ -22,8 +22,8 @@ class BoundArguments {
   void finish();
 
  private:
-  void take_tensor(const Parameter& parameter, const Argument& argument);
-  void take_scalar(const Parameter& parameter, const Argument& argument);
+  void take_tensor(const Parameter& parameter, const CallArgument& argument);
+  void take_scalar(const Parameter& parameter, const CallArgument& argument);
   Memory& memory_of(const DLTensor& tensor, const Buffer& buffer,
                     const std::vector<std::int64_t>& strides, bool is_read_only,
                     std::int64_t& offset);

@@ -9,7 +9,7 @@ namespace loopsmith::interp {
 namespace {
 
 Outcome run_in(const Ptr<PrimFunc>& func, const Ptr<IRModule>& module,
-               std::span<const Argument> arguments, const Options& options) {
+               std::span<const CallArgument> arguments, const Options& options) {
   Library library;
   const Code& code = compile(func, module, options, library);
   BoundArguments bound(code, arguments, options);
@@ -20,13 +20,13 @@ Outcome run_in(const Ptr<PrimFunc>& func, const Ptr<IRModule>& module,
 
 }  // namespace
 
-Outcome run(const Ptr<PrimFunc>& func, std::span<const Argument> arguments,
+Outcome run(const Ptr<PrimFunc>& func, std::span<const CallArgument> arguments,
             const Options& options) {
   return run_in(func, nullptr, arguments, options);
 }
 
-Outcome run(const Ptr<IRModule>& module, std::string_view name, std::span<const Argument> arguments,
-            const Options& options) {
+Outcome run(const Ptr<IRModule>& module, std::string_view name,
+            std::span<const CallArgument> arguments, const Options& options) {
   const Ptr<PrimFunc> func = module->find(name);
   require(func.defined(), ErrorKind::interp, "function_exists",
           hint("name a function of the module"), {}, "the module has no function {}", name);

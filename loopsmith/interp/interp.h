@@ -45,11 +45,11 @@ struct Outcome {
 /// Throws an error of kind `interp` where the program does what it may not: an access out of
 /// bounds, a read of what was never written, a race between parallel iterations, an overflow, a
 /// division by zero, a failed assertion; and of kind `call` where the arguments do not fit.
-Outcome run(const Ptr<PrimFunc>& func, std::span<const Argument> arguments,
+Outcome run(const Ptr<PrimFunc>& func, std::span<const CallArgument> arguments,
             const Options& options = {});
 
 /// The same for a function of a module, which may call the others.
-Outcome run(const Ptr<IRModule>& module, std::string_view name, std::span<const Argument> arguments,
-            const Options& options = {});
+Outcome run(const Ptr<IRModule>& module, std::string_view name,
+            std::span<const CallArgument> arguments, const Options& options = {});
 
 }  // namespace loopsmith::interp

@@ -171,7 +171,7 @@ TEST(interp, functions_of_a_module_call_each_other) {
   DLTensor tensor{.data = x.data(), .device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLFloat, 32, 1}};
   std::int64_t shape = 4;
   tensor.shape = &shape;
-  run(module, "main", std::vector<Argument>{&tensor});
+  run(module, "main", std::vector<CallArgument>{&tensor});
   EXPECT_EQ(x, (std::vector<float>{2, 4, 6, 8}));
 }
 

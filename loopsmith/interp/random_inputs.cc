@@ -52,7 +52,7 @@ bool has_open_sizes(const PrimFunc& func) {
 Inputs Inputs::copy() const {
   Inputs result;
   result.sizes = sizes;
-  for (const Argument& argument : arguments) {
+  for (const CallArgument& argument : arguments) {
     if (argument.kind != LS_TENSOR) {
       result.arguments.push_back(argument);
       continue;

@@ -26,7 +26,7 @@ struct DrawnTensor {
 /// Arguments for one run.
 struct Inputs {
   std::deque<DrawnTensor> tensors;
-  std::vector<Argument> arguments;
+  std::vector<CallArgument> arguments;
   std::string sizes;  ///< `n = 3, m = 7`; empty where all are constants.
 
   /// The same values, for another run.

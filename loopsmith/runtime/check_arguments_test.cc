@@ -22,7 +22,7 @@ ExtentRule n(const char* symbol) {
 }
 
 /// The text of the error that a call with `arguments` gives; empty when they are accepted.
-std::string check_all(const Signature& signature, std::span<const Argument> arguments) {
+std::string check_all(const Signature& signature, std::span<const CallArgument> arguments) {
   ls_error error;
   const auto count = static_cast<std::int64_t>(arguments.size());
   const std::int32_t code =
@@ -34,7 +34,7 @@ std::string check_all(const Signature& signature, std::span<const Argument> argu
 
 template <class... Arguments>
 std::string check(const Signature& signature, Arguments&&... arguments) {
-  return check_all(signature, std::vector<Argument>{Argument(arguments)...});
+  return check_all(signature, std::vector<CallArgument>{CallArgument(arguments)...});
 }
 
 /// matmul(A[m, k], B[k, n], C[m, n])
@@ -70,7 +70,7 @@ TEST(check_arguments, tells_tensors_from_numbers) {
   EXPECT_EQ(check(of_one({.name = "x", .kind = LS_INT, .dtype = dtype::int32}), 2.5),
             "f: x is a floating-point number, not an integer");
   EXPECT_EQ(check(of_one({.name = "x", .kind = LS_HANDLE}), 1), "f: x is an integer, not a handle");
-  EXPECT_EQ(check(of_one({.name = "x", .kind = LS_HANDLE}), Argument::handle(nullptr)), "");
+  EXPECT_EQ(check(of_one({.name = "x", .kind = LS_HANDLE}), CallArgument::handle(nullptr)), "");
   EXPECT_EQ(check(matmul(), static_cast<DLTensor*>(nullptr), b, c), "matmul: A is a null pointer");
 }
 
@@ -236,7 +236,7 @@ TEST(check_arguments, keeps_scalars_in_the_range_of_their_type) {
 TEST(check_arguments, takes_many_parameters) {
   std::vector<Parameter> parameters;
   std::vector<NDArray> arrays;
-  std::vector<Argument> arguments;
+  std::vector<CallArgument> arguments;
   for (int i = 0; i < 40; ++i) {
     parameters.push_back(
         {.name = std::string("p").append(std::to_string(i)), .shape = {n(4)}, .writable = i == 39});
@@ -251,7 +251,7 @@ TEST(check_arguments, takes_many_parameters) {
 
 TEST(error_text, adds_the_hint_and_fits_the_buffer) {
   ls_error error;
-  const Argument arguments[] = {a, b};
+  const CallArgument arguments[] = {a, b};
   const Signature signature = matmul();
   ls_check_arguments(&signature.c_view(), arguments, 2, &error);
   char text[200];

@@ -170,7 +170,7 @@ ls_context* Module::context() const {
   return recent.context;
 }
 
-void Function::call(std::span<const Argument> arguments) const {
+void Function::call(std::span<const CallArgument> arguments) const {
   const ls_signature& signature = function_->signature.c_view();
   ls_error error;
   const auto count = static_cast<std::int64_t>(arguments.size());
@@ -179,9 +179,9 @@ void Function::call(std::span<const Argument> arguments) const {
     const bool is_promotable =
         error.code == LS_ARGUMENT_KIND && error.expected == LS_FLOAT && error.actual == LS_INT;
     if (!is_promotable) raise(error);
-    std::vector<Argument> promoted(arguments.begin(), arguments.end());
-    Argument& argument = promoted[static_cast<std::size_t>(error.parameter)];
-    argument = Argument(static_cast<double>(argument.value.as_int));
+    std::vector<CallArgument> promoted(arguments.begin(), arguments.end());
+    CallArgument& argument = promoted[static_cast<std::size_t>(error.parameter)];
+    argument = CallArgument(static_cast<double>(argument.value.as_int));
     return call(promoted);
   }
   ls_context* context = module_.context();
@@ -195,7 +195,7 @@ void Function::call(std::span<const Argument> arguments) const {
   raise(error);
 }
 
-Timing Function::time(std::span<const Argument> arguments, const TimingOptions& options) const {
+Timing Function::time(std::span<const CallArgument> arguments, const TimingOptions& options) const {
   call(arguments);  // so that errors come before anything is measured
   return measure([&] { call(arguments); }, arguments, options);
 }

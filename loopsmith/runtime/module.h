@@ -93,16 +93,17 @@ class Function {
   double bytes() const { return function_->bytes; }
 
   /// Checks the arguments and runs the function on them; results are written in place.
-  void call(std::span<const Argument> arguments) const;
+  void call(std::span<const CallArgument> arguments) const;
 
   template <class... Arguments>
   void operator()(Arguments&&... arguments) const {
-    const Argument list[sizeof...(arguments) + 1] = {Argument(arguments)..., Argument(0)};
+    const CallArgument list[sizeof...(arguments) + 1] = {CallArgument(arguments)...,
+                                                         CallArgument(0)};
     call({list, sizeof...(arguments)});
   }
 
   /// Runs the function on the arguments again and again, and tells how long a call takes.
-  Timing time(std::span<const Argument> arguments, const TimingOptions& options = {}) const;
+  Timing time(std::span<const CallArgument> arguments, const TimingOptions& options = {}) const;
 
  private:
   friend class Module;

@@ -58,7 +58,7 @@ struct Vectors {
   }
 };
 
-static_assert(!std::is_constructible_v<Argument, const float*>, "a pointer is no truth value");
+static_assert(!std::is_constructible_v<CallArgument, const float*>, "a pointer is no truth value");
 
 TEST(module, calls_functions_on_arrays) {
   const Module module({axpy()});
@@ -201,7 +201,7 @@ TEST(module, a_host_runs_its_parallel_loops) {
 TEST(module, measures_a_function) {
   const Function function = Module({axpy()}).entry();
   const Vectors v;
-  const Argument arguments[] = {v.a, v.b, v.c, 1.0};
+  const CallArgument arguments[] = {v.a, v.b, v.c, 1.0};
   for (const bool cold : {false, true}) {
     const Timing timing = function.time(arguments, {.warmup = 1, .repeat = 4, .cold = cold});
     ASSERT_EQ(timing.samples.size(), 4U);
@@ -244,7 +244,7 @@ TEST(timing, drops_strided_and_empty_arrays_from_caches) {
   const NDArray reversed = array.view({64, 64}, {-64, -1}, 64 * 64 - 1);
   const NDArray no_rows = array.slice(0, 2, 2);
   const NDArray scalar = NDArray::empty({});
-  const Argument arguments[] = {reversed, no_rows, scalar, 7};
+  const CallArgument arguments[] = {reversed, no_rows, scalar, 7};
   EXPECT_EQ(measure([] {}, arguments, {.repeat = 2, .cold = true}).samples.size(), 2U);
   EXPECT_EQ(array.data<float>()[5], 3.0F);
 }

@@ -61,8 +61,8 @@ class NDArray {
 
   const DLTensor& c_tensor() const { return body_->tensor; }
   /// For a call; the array must outlive it.
-  operator Argument() const& { return {&body_->tensor, body_->is_read_only}; }
-  operator Argument() const&& = delete;
+  operator CallArgument() const& { return {&body_->tensor, body_->is_read_only}; }
+  operator CallArgument() const&& = delete;
 
  private:
   struct Body {

@@ -46,8 +46,8 @@ void drop_from_caches(const DLTensor& tensor) {
   drop_line(end - 1);
 }
 
-void drop_from_caches(std::span<const Argument> arguments) {
-  for (const Argument& argument : arguments) {
+void drop_from_caches(std::span<const CallArgument> arguments) {
+  for (const CallArgument& argument : arguments) {
     if (argument.kind == LS_TENSOR) drop_from_caches(*argument.value.as_tensor);
   }
 #if defined(__x86_64__)
@@ -78,7 +78,7 @@ int choose_number(const std::function<void()>& call) {
 
 }  // namespace
 
-Timing measure(const std::function<void()>& call, std::span<const Argument> arguments,
+Timing measure(const std::function<void()>& call, std::span<const CallArgument> arguments,
                const TimingOptions& options) {
   require(options.repeat > 0, "repeat_is_positive", hint("pass 1 or more"),
           "time: repeat is {}, not positive", options.repeat);

@@ -26,7 +26,7 @@ struct Timing {
 
 /// Measures `call`; cold samples are taken after the data of `arguments` was dropped from the
 /// caches.
-Timing measure(const std::function<void()>& call, std::span<const Argument> arguments,
+Timing measure(const std::function<void()>& call, std::span<const CallArgument> arguments,
                const TimingOptions& options);
 
 }  // namespace loopsmith

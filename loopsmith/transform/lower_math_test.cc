@@ -14,7 +14,7 @@
 namespace loopsmith {
 namespace {
 
-using testing::Program;
+using testing::ScalarProgram;
 
 /// The names of the intrinsics called in `root`.
 std::set<std::string> calls_in(const Ref& root) {
@@ -89,7 +89,7 @@ TEST(LowerMath, ExpandsACallThatStatementsShareInEach) {
 TEST(LowerMath, ComputesNarrowTypesInFloat32) {
   for (const DataType type : {f16, bf16}) {
     const Expr x = var("x", type);
-    Program program(lower_math(call(op("exp"), {x})), {x});
+    ScalarProgram program(lower_math(call(op("exp"), {x})), {x});
     for (double value = -8; value < 8; value += 0.125) {
       EXPECT_EQ(program.run({value}), round_to(type, round_to(f32, std::exp(value)))) << value;
     }
@@ -111,12 +111,13 @@ TEST(LowerMath, IsPreciseWhateverSurroundsIt) {
 TEST(LowerMath, FastMathTakesCheaperVariants) {
   const Expr x = var("x", f32);
   const Expr call_of_tanh = call(op("tanh"), {x});
-  Program exact(lower_math(call_of_tanh), {x}), fast(lower_math(call_of_tanh, true), {x});
+  ScalarProgram exact(lower_math(call_of_tanh), {x}), fast(lower_math(call_of_tanh, true), {x});
   EXPECT_LT(fast.size(), exact.size());
   EXPECT_NEAR(fast.run({0.3}), std::tanh(0.3), 1e-7);
   // What has no fast variant takes the exact one.
   const Expr call_of_tan = call(op("tan"), {x});
-  Program tan_exact(lower_math(call_of_tan), {x}), tan_fast(lower_math(call_of_tan, true), {x});
+  ScalarProgram tan_exact(lower_math(call_of_tan), {x}),
+      tan_fast(lower_math(call_of_tan, true), {x});
   EXPECT_EQ(tan_exact.size(), tan_fast.size());
 }
 

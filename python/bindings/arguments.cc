@@ -63,12 +63,12 @@ struct Arguments::Lease {
 Arguments::Arguments(const Signature& signature, PyObject* const* values, std::size_t count)
     : signature_(signature.c_view()),
       count_(count),
-      arguments_(reinterpret_cast<Argument*>(few_arguments_)),
+      arguments_(reinterpret_cast<CallArgument*>(few_arguments_)),
       tensors_(reinterpret_cast<DLTensor*>(few_tensors_)) {
   if (count > few) {
-    many_ = std::make_unique<std::byte[]>(count * (sizeof(Argument) + sizeof(DLTensor)));
+    many_ = std::make_unique<std::byte[]>(count * (sizeof(CallArgument) + sizeof(DLTensor)));
     tensors_ = reinterpret_cast<DLTensor*>(many_.get());
-    arguments_ = reinterpret_cast<Argument*>(tensors_ + count);
+    arguments_ = reinterpret_cast<CallArgument*>(tensors_ + count);
   }
   const bool counts_agree = count == static_cast<std::size_t>(signature_.num_parameters);
   for (std::size_t i = 0; i < count; ++i) {
@@ -76,7 +76,7 @@ Arguments::Arguments(const Signature& signature, PyObject* const* values, std::s
     if (counts_agree) {
       read(i, values[i]);
     } else {
-      new (&arguments_[i]) Argument(0);
+      new (&arguments_[i]) CallArgument(0);
     }
   }
 }
@@ -88,7 +88,7 @@ void Arguments::read(std::size_t i, PyObject* value) {
   const PyTypeObject* type = Py_TYPE(value);
   if (type == own_type) {
     const auto& array = *nb::inst_ptr<NDArray>(value);
-    new (&arguments_[i]) Argument(array);
+    new (&arguments_[i]) CallArgument(array);
     bytes_ += static_cast<std::uint64_t>(size_in_bytes(array.dtype(), array.size()));
     return;
   }
@@ -110,18 +110,18 @@ void Arguments::read(std::size_t i, PyObject* value) {
 bool Arguments::read_scalar(std::size_t i, PyObject* value) {
   const ls_parameter& parameter = signature_.parameters[i];
   if (value == Py_None && parameter.kind == LS_TENSOR) {
-    new (&arguments_[i]) Argument(static_cast<DLTensor*>(nullptr));
+    new (&arguments_[i]) CallArgument(static_cast<DLTensor*>(nullptr));
   } else if (value == Py_None && parameter.kind == LS_HANDLE) {
-    new (&arguments_[i]) Argument(Argument::handle(nullptr));
+    new (&arguments_[i]) CallArgument(CallArgument::handle(nullptr));
   } else if (PyBool_Check(value)) {
-    new (&arguments_[i]) Argument(value == Py_True);
+    new (&arguments_[i]) CallArgument(value == Py_True);
   } else if (PyFloat_Check(value)) {
-    new (&arguments_[i]) Argument(PyFloat_AS_DOUBLE(value));
+    new (&arguments_[i]) CallArgument(PyFloat_AS_DOUBLE(value));
   } else if (PyLong_Check(value)) {
     if (parameter.kind == LS_FLOAT) {
       const double number = PyLong_AsDouble(value);
       if (number == -1 && PyErr_Occurred()) throw nb::python_error();
-      new (&arguments_[i]) Argument(number);
+      new (&arguments_[i]) CallArgument(number);
       return true;
     }
     int overflow = 0;
@@ -135,9 +135,9 @@ bool Arguments::read_scalar(std::size_t i, PyObject* value) {
     require(overflow == 0, ErrorKind::call, "scalar_range", hint("pass a smaller number"), {},
             "{}: {} is {}, which 64 bits cannot hold", signature_.name, parameter.name,
             nb::str(nb::handle(value)).c_str());
-    new (&arguments_[i])
-        Argument(parameter.kind == LS_HANDLE ? Argument::handle(reinterpret_cast<void*>(number))
-                                             : Argument(number));
+    new (&arguments_[i]) CallArgument(parameter.kind == LS_HANDLE
+                                          ? CallArgument::handle(reinterpret_cast<void*>(number))
+                                          : CallArgument(number));
   } else {
     return false;
   }
@@ -235,7 +235,7 @@ void Arguments::add_tensor(std::size_t i, bool is_read_only) {
   auto bytes = static_cast<std::uint64_t>(tensor.dtype.bits / 8);  // what is too much may wrap
   for (int d = 0; d < tensor.ndim; ++d) bytes *= static_cast<std::uint64_t>(tensor.shape[d]);
   bytes_ += bytes;
-  new (&arguments_[i]) Argument(&tensors_[i], is_read_only);
+  new (&arguments_[i]) CallArgument(&tensors_[i], is_read_only);
 }
 
 void Arguments::add_lent(std::size_t i, const DLManagedTensorVersioned& lent) {

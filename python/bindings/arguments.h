@@ -24,7 +24,7 @@ class Arguments {
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
-  std::span<const Argument> list() const { return {arguments_, count_}; }
+  std::span<const CallArgument> list() const { return {arguments_, count_}; }
   /// Whether the tensors are so small that a call takes less time than to hand over Python's lock.
   bool are_tiny() const { return bytes_ < tiny_bytes; }
 
@@ -47,13 +47,13 @@ class Arguments {
   const ls_signature& signature_;
   std::size_t count_;
   std::uint64_t bytes_ = 0;
-  Argument* arguments_;
+  CallArgument* arguments_;
   DLTensor* tensors_;
   std::vector<std::unique_ptr<Lease>> leases_;
   std::vector<std::unique_ptr<std::int64_t[]>> strides_;
   std::unique_ptr<std::byte[]> many_;
   // Not initialised: most calls use a few of them.
-  alignas(Argument) std::byte few_arguments_[few * sizeof(Argument)];
+  alignas(CallArgument) std::byte few_arguments_[few * sizeof(CallArgument)];
   alignas(DLTensor) std::byte few_tensors_[few * sizeof(DLTensor)];
 };
 

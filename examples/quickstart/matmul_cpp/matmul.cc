@@ -52,7 +52,7 @@ int main() {
     ls::NDArray x = random_matrix(1);
     ls::NDArray y = random_matrix(2);
     ls::NDArray z = ls::NDArray::empty({size, size});
-    const ls::Argument arguments[] = {x, y, z};
+    const ls::CallArgument arguments[] = {x, y, z};
     const ls::Timing timing = module.entry().time(arguments);
     std::printf("%.9f %.3e\n", timing.median, largest_error(x, y, z));
   } catch (const std::exception& error) {

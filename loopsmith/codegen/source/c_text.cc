@@ -4,7 +4,6 @@
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
-#include "loopsmith/ir/walk.h"
 #include "loopsmith/runtime/kernel/sources.h"
 
 namespace loopsmith {
@@ -48,18 +47,6 @@ LS_ANY(float);
 LS_ANY(double);
 
 )";
-
-/// The names of the functions of C that it calls, which no variable may have.
-std::unordered_set<std::string> called_by(const PrimFunc& func) {
-  std::unordered_set<std::string> names;
-  pre_order_visit(func.body, [&](const Ref& node) {
-    const auto* call = node.as<Call>();
-    const auto* name = call && !call->args.empty() ? call->args[0].as<StringImm>() : nullptr;
-    if (name) names.insert(name->value);
-    return true;
-  });
-  return names;
-}
 
 /// The entry of a function: its parameters out of the arguments, which were checked; the sizes that
 /// are expressions are checked here.

@@ -86,7 +86,7 @@ class Call {
   Ptr<PrimFunc> func_;
   std::deque<std::vector<std::int64_t>> shapes_, strides_;
   std::deque<DLTensor> tensors_;
-  std::vector<Argument> arguments_;
+  std::vector<CallArgument> arguments_;
 };
 
 }  // namespace loopsmith::interp::testing

@@ -15,7 +15,7 @@
 namespace loopsmith {
 namespace {
 
-using testing::Program;
+using testing::ScalarProgram;
 using Real = long double;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
@@ -170,7 +170,7 @@ TEST_P(UnaryFunction, IsWithinItsBound) {
     const Expr x = var("x", type.with_lanes(4));
     const Expr y = math::bind_shared(c.lower(x));
     ASSERT_EQ(y.dtype(), x.dtype());
-    Program program(y, {x});
+    ScalarProgram program(y, {x});
     double worst = 0, at = 0;
     for (const double value : samples(type, c.low, c.high, 5000)) {
       const double error = error_in_ulp(type, program.run({value}), c.reference(value));
@@ -206,7 +206,7 @@ TEST_P(BinaryFunction, IsWithinItsBound) {
   const BinaryCase& c = GetParam();
   for (const DataType type : {f32, f64}) {
     const Expr x = var("x", type), y = var("y", type);
-    Program program(math::bind_shared(c.lower(x, y)), {x, y});
+    ScalarProgram program(math::bind_shared(c.lower(x, y)), {x, y});
     std::vector<std::vector<double>> inputs;
     const std::vector<double> numbers = samples(type, -20, 20, 2000);
     const std::size_t specials = std::size(special) - (type == f32 ? 3 : 0);
@@ -235,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(Math, BinaryFunction, ::testing::ValuesIn(binary_cases)
 
 TEST(Math, NextafterIsTheNeighbour) {
   const Expr x = var("x", f32), y = var("y", f32);
-  Program program(math::bind_shared(math::lower_nextafter(x, y)), {x, y});
+  ScalarProgram program(math::bind_shared(math::lower_nextafter(x, y)), {x, y});
   for (const double a : samples(f32, -2, 2, 200)) {
     for (const double b : samples(f32, -2, 2, 10)) {
       const double want = std::nextafter(static_cast<float>(a), static_cast<float>(b));
@@ -243,7 +243,7 @@ TEST(Math, NextafterIsTheNeighbour) {
     }
   }
   const Expr u = var("u", f64), v = var("v", f64);
-  Program wide(math::bind_shared(math::lower_nextafter(u, v)), {u, v});
+  ScalarProgram wide(math::bind_shared(math::lower_nextafter(u, v)), {u, v});
   EXPECT_EQ(wide.run({1, 2}), 1 + 0x1p-52);
   EXPECT_EQ(wide.run({0, -1}), -0x1p-1074);
 }
@@ -251,7 +251,7 @@ TEST(Math, NextafterIsTheNeighbour) {
 TEST(Math, LdexpRoundsOnce) {
   for (const DataType type : {f32, f64}) {
     const Expr x = var("x", type), n = var("n", i32);
-    Program program(math::bind_shared(math::lower_ldexp(x, n)), {x, n});
+    ScalarProgram program(math::bind_shared(math::lower_ldexp(x, n)), {x, n});
     std::vector<int> powers = {0, 1, -1, 2147483647, -2147483647};
     for (int power = -2200; power <= 2200; power += 7) powers.push_back(power);
     for (const double value : samples(type, -2, 2, 20)) {
@@ -283,7 +283,8 @@ TEST(Math, FastVariantsAreCloseAndShorter) {
   for (const auto& c : fast_cases) {
     for (const DataType type : {f32, f64}) {
       const Expr x = var("x", type);
-      Program fast(math::bind_shared(c.fast(x)), {x}), exact(math::bind_shared(c.exact(x)), {x});
+      ScalarProgram fast(math::bind_shared(c.fast(x)), {x}),
+          exact(math::bind_shared(c.exact(x)), {x});
       EXPECT_LT(fast.size(), exact.size()) << c.name;
       double worst = 0;
       for (int i = 0; i <= 20000; ++i) {
@@ -296,7 +297,7 @@ TEST(Math, FastVariantsAreCloseAndShorter) {
   }
   // Far from zero the error is absolute.
   const Expr x = var("x", f32);
-  Program sine(math::bind_shared(math::fast_sin(x)), {x});
+  ScalarProgram sine(math::bind_shared(math::fast_sin(x)), {x});
   for (float value = -32000; value < 32000; value += 3.7F) {
     EXPECT_NEAR(sine.run({value}), std::sin(double(value)), 1e-7) << value;
   }

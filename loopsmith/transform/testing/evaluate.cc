@@ -26,7 +26,7 @@ DLDataType dlpack_of(DataType type) {
 
 void evaluate(const Ptr<PrimFunc>& func, std::span<Argument> arguments) {
   std::deque<Stored> tensors;
-  std::vector<loopsmith::Argument> list;
+  std::vector<loopsmith::CallArgument> list;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Argument& argument = arguments[i];
     if (!func->buffer_map[i]) {

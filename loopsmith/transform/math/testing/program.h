@@ -13,10 +13,10 @@ namespace loopsmith::testing {
 
 /// An expression made ready to be evaluated many times. Vectors are taken lane by lane: it computes
 /// one lane. Each operation is rounded to its own type, as compiled code does.
-class Program {
+class ScalarProgram {
  public:
   /// `inputs` are the variables that `run` gives values to.
-  Program(const Expr& root, const std::vector<Expr>& inputs) {
+  ScalarProgram(const Expr& root, const std::vector<Expr>& inputs) {
     for (const Expr& input : inputs) registers_[input] = new_register();
     result_ = compile(root);
     type_ = root.dtype().element();

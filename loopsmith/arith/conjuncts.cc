@@ -15,7 +15,7 @@ std::vector<Expr> conjuncts(const Expr& condition) {
       open.push_back(both->a);
     } else if (call && call->op == op("likely")) {
       open.push_back(call->args[0]);
-    } else {
+    } else if (!is_const_int(next, 1)) {
       result.push_back(next);
     }
   }

@@ -8,7 +8,8 @@
 
 namespace loopsmith::arith {
 
-/// The conditions that a condition joins by `and`, in order; `likely` is dropped.
+/// The conditions that a condition joins by `and`, in order, without those that are `true`; `likely`
+/// is looked through.
 std::vector<Expr> conjuncts(const Expr& condition);
 
 /// left <= right, left < right, or left == right, of integers that do not wrap.

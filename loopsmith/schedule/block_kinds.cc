@@ -81,7 +81,7 @@ class InstanceFinder {
 
   /// The loops and conditions around the block.
   bool collect() {
-    conditions_ = conjuncts_of(realize_.predicate);
+    conditions_ = arith::conjuncts(realize_.predicate);
     NodeId below = node_;
     for (NodeId node = schedule_.at(node_).parent; node != no_node;
          below = node, node = schedule_.at(node).parent) {
@@ -91,7 +91,7 @@ class InstanceFinder {
         loops_.push_back(loop);
       } else if (const auto* branch = schedule_.as<IfThenElse>(node)) {
         const bool is_then = schedule_.at(below).slot == 0;
-        for (const Expr& part : conjuncts_of(is_then ? branch->condition : !branch->condition)) {
+        for (const Expr& part : arith::conjuncts(is_then ? branch->condition : !branch->condition)) {
           conditions_.push_back(part);
         }
       } else if (object.kind != kind_of<SeqStmt>) {
@@ -349,19 +349,6 @@ BlockKinds kinds_of(const Schedule& schedule, BlockRV handle, const ScopeUses& u
 
 Instances instances_of(const Schedule& schedule, BlockRV block) {
   return InstanceFinder(schedule, block).find();
-}
-
-std::vector<Expr> conjuncts_of(const Expr& condition) {
-  if (is_const_int(condition, 1)) return {};
-  if (const auto* both = condition.as<And>()) {
-    auto parts = conjuncts_of(both->a);
-    for (Expr& part : conjuncts_of(both->b)) parts.push_back(std::move(part));
-    return parts;
-  }
-  if (const auto* call = condition.as<Call>(); call && call->op == op("likely")) {
-    return conjuncts_of(call->args[0]);
-  }
-  return {condition};
 }
 
 }  // namespace loopsmith

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/schedule/scope_uses.h"
 
@@ -52,8 +53,5 @@ struct Instances {
   std::string unknown;  ///< Why they are not known; empty when they are.
 };
 Instances instances_of(const Schedule& schedule, BlockRV block);
-
-/// The conditions that a condition joins by `and`, in order.
-std::vector<Expr> conjuncts_of(const Expr& condition);
 
 }  // namespace loopsmith

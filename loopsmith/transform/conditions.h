@@ -2,14 +2,11 @@
 #pragma once
 #include <vector>
 
+#include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/stmt.h"
 
 namespace loopsmith {
-
-/// The conditions of which `condition` is the conjunction; none for `true`. `likely` is looked
-/// through.
-std::vector<Expr> conjuncts_of(const Expr& condition);
 
 /// `a` and `b` and ...; `true` for none.
 Expr conjunction(const std::vector<Expr>& conditions);

@@ -19,7 +19,7 @@ std::vector<Expr> guards_of(AccessTable& table, const Access& access, const Scop
   std::vector<Expr> guards;
   for (const Scope* s = access.scope; s != scope; s = s->parent) {
     if (!s->condition.defined()) continue;
-    const std::vector<Expr> more = conjuncts_of(table.analyzer().simplify(s->condition));
+    const std::vector<Expr> more = arith::conjuncts(table.analyzer().simplify(s->condition));
     guards.insert(guards.end(), more.begin(), more.end());
   }
   return guards;

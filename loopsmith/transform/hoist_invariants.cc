@@ -27,7 +27,7 @@ Stmt hoist(const For& loop) {
 /// `loop` over a body that is an `if`, of which the invariant conditions move out.
 Stmt hoist_branch(const For& loop, const IfThenElse& branch) {
   std::vector<Expr> outside, inside;
-  for (const Expr& condition : conjuncts_of(branch.condition)) {
+  for (const Expr& condition : arith::conjuncts(branch.condition)) {
     (is_invariant(condition, loop) ? outside : inside).push_back(condition);
   }
   if (outside.empty() || (branch.else_case && !inside.empty())) return Stmt(&loop);

@@ -102,7 +102,7 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
 void Partitioner::visit(const Stmt& stmt, const For& loop, Part& part) {
   deep_call([&] {
     if (const auto* branch = stmt.as<IfThenElse>()) {
-      for (const Expr& each : conjuncts_of(branch->condition)) consider(each, loop, part);
+      for (const Expr& each : arith::conjuncts(branch->condition)) consider(each, loop, part);
     } else if (const auto* inner = stmt.as<For>()) {
       const Expr one = int_imm(inner->extent.dtype(), 1);
       const Expr last = inner->min + (inner->extent - one) * inner->step;
@@ -118,7 +118,7 @@ void Partitioner::visit(const Stmt& stmt, const For& loop, Part& part) {
       if (role == Role::binds || child.is<Buffer>()) return;
       if (const Stmt inner = Stmt::from(child)) return visit(inner, loop, part);
       for (const Expr& choice : choices_in(child)) {
-        for (const Expr& each : conjuncts_of(choice)) consider(each, loop, part);
+        for (const Expr& each : arith::conjuncts(choice)) consider(each, loop, part);
       }
     });
   });
@@ -135,7 +135,7 @@ Part Partitioner::find_part(const For& loop) {
 Stmt without(const Stmt& body, const ConditionSet& known) {
   const auto left_of = [&](const Expr& condition) {
     std::vector<Expr> left;
-    for (const Expr& each : conjuncts_of(condition)) {
+    for (const Expr& each : arith::conjuncts(condition)) {
       if (!known.contains(each.get())) left.push_back(each);
     }
     return conjunction(left);

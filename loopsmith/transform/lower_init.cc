@@ -99,7 +99,7 @@ Stmt decompose(const BlockRealize& realize, std::span<const For* const> loops) {
 
   // A condition on reduction loops alone says where the reduction ends, not what is initialised.
   std::vector<Expr> kept;
-  for (const Expr& condition : conjuncts_of(realize.predicate)) {
+  for (const Expr& condition : arith::conjuncts(realize.predicate)) {
     if (!uses_any(condition, dropped)) {
       kept.push_back(condition);
     } else if (uses_any(condition, spatial)) {

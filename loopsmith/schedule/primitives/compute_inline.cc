@@ -68,7 +68,7 @@ bool is_written(const Schedule& schedule, const BufferUse& use, const Block& blo
     // Dimensions that are constant in the block.
     if (element.indices[d].is<IntImm>()) condition = condition && indices[d] == element.indices[d];
   }
-  return std::ranges::all_of(conjuncts_of(condition), [&](const Expr& part) {
+  return std::ranges::all_of(arith::conjuncts(condition), [&](const Expr& part) {
     return analyzer.can_prove(part, ProofStrength::symbolic_bound);
   });
 }

@@ -28,7 +28,7 @@ class Decomposition {
 
   Planned<DecomposeReductionPlan> find() && {
     const Block& block = *realize_.block;
-    conditions_ = conjuncts_of(realize_.predicate);
+    conditions_ = arith::conjuncts(realize_.predicate);
     if (auto refusal = collect()) return *std::move(refusal);
     for (const LoopRV handle : inner_) {
       const For& loop = schedule_.get(handle);
@@ -96,7 +96,7 @@ class Decomposition {
         if (handle == loop_) is_inner = false;
       } else if (const auto* branch = schedule_.as<IfThenElse>(node); branch && is_inner) {
         const bool is_then = schedule_.at(below).slot == 0;
-        for (const Expr& part : conjuncts_of(is_then ? branch->condition : !branch->condition)) {
+        for (const Expr& part : arith::conjuncts(is_then ? branch->condition : !branch->condition)) {
           conditions_.push_back(part);
         }
       } else if (is_inner && !schedule_.as<SeqStmt>(node)) {

@@ -67,7 +67,7 @@ class RfactorPlanner {
     plan_.axis = static_cast<std::size_t>(axis < 0 ? axis + rank + 1 : axis);
     plan_.path = loops_around(schedule_, node);
     if (auto refusal = check_nest()) return *std::move(refusal);
-    for (const Expr& condition : conjuncts_of(realize_.predicate)) {
+    for (const Expr& condition : arith::conjuncts(realize_.predicate)) {
       if (auto refusal = restate(condition)) return *std::move(refusal);
     }
     return std::move(plan_);

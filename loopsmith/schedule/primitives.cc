@@ -17,8 +17,14 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &fuse_reduction_epilogue, &rolling_buffer,
       // Reductions.
       &decompose_reduction, &rfactor,
+      // Caches.
+      &cache_read, &cache_write, &cache_inplace, &reindex, &reindex_cache_read,
+      &reindex_cache_write,
+      // Buffers.
+      &storage_align, &set_scope, &unsafe_set_dtype, &set_axis_separator,
+      &unsafe_hide_buffer_access, &annotate_buffer_access, &transform_layout,
       // Blocks.
-      &annotate, &unannotate, &reorder_block_iter_var,
+      &transform_block_layout, &annotate, &unannotate, &reorder_block_iter_var,
       // Choices.
       &sample_categorical, &sample_perfect_tile, &sample_partitioned_tile, &sample_compute_location,
       &enter_postproc};

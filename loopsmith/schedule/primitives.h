@@ -6,6 +6,10 @@
 
 #include "loopsmith/schedule/primitives/add_unit_loop.h"
 #include "loopsmith/schedule/primitives/annotate.h"
+#include "loopsmith/schedule/primitives/block_regions.h"
+#include "loopsmith/schedule/primitives/cache_inplace.h"
+#include "loopsmith/schedule/primitives/cache_read.h"
+#include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
@@ -17,6 +21,8 @@
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/merge.h"
+#include "loopsmith/schedule/primitives/redefine_buffer.h"
+#include "loopsmith/schedule/primitives/reindex.h"
 #include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/reorder_block_iter_var.h"
@@ -27,6 +33,8 @@
 #include "loopsmith/schedule/primitives/sample.h"
 #include "loopsmith/schedule/primitives/sample_compute_location.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/primitives/transform_block_layout.h"
+#include "loopsmith/schedule/primitives/transform_layout.h"
 
 namespace loopsmith {
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/cache_read.h"
+
+#include <algorithm>
+
+namespace loopsmith {
+namespace {
+
+/// The readers beside `block` of the values that it reads: no writer stands between.
+Handles<BlockRV> readers_of_the_same(const Schedule& schedule, const CacheSubject& subject,
+                                     BlockRV block) {
+  const NodeId place = schedule.node(block);
+  Handles<BlockRV> found = subject.readers;
+  std::erase_if(found, [&](BlockRV reader) {
+    const NodeId other = schedule.node(reader);
+    if (other == place) return false;
+    return std::ranges::any_of(subject.writers, [&](BlockRV writer) {
+      const NodeId between = schedule.node(writer);
+      return between == other ||
+             is_before(schedule, between, place) != is_before(schedule, between, other);
+    });
+  });
+  return found;
+}
+
+}  // namespace
+
+Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
+                                       const CacheReadArguments& arguments) {
+  auto found = cache_subject(schedule, arguments.block, arguments.read_buffer_index,
+                             BufferSelector::Side::read, arguments.storage_scope);
+  if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
+  CacheReadPlan plan{.subject = std::get<CacheSubject>(std::move(found)),
+                     .storage_scope = arguments.storage_scope};
+  const Argument buffer{Ref(plan.subject.selected.buffer)};
+  if (arguments.consumer_blocks && !arguments.consumer_blocks->empty()) {
+    plan.consumers.assign(arguments.consumer_blocks->begin(), arguments.consumer_blocks->end());
+  } else {
+    plan.consumers = readers_of_the_same(schedule, plan.subject, arguments.block);
+  }
+  for (const BlockRV consumer : plan.consumers) {
+    const auto is_this = [&](BlockRV other) { return other.index == consumer.index; };
+    if (std::ranges::none_of(plan.subject.readers, is_this)) {
+      return Refusal{&consumer_reads_the_buffer,
+                     {Argument(consumer), buffer, Argument(arguments.block)}};
+    }
+    if (std::ranges::any_of(plan.subject.writers, is_this)) {
+      return Refusal{&consumer_does_not_write, {Argument(consumer), buffer}};
+    }
+  }
+  auto place = place_before(schedule, plan.subject.scope, plan.subject.selected.buffer,
+                            plan.consumers, plan.subject.writers);
+  if (auto* refusal = std::get_if<Refusal>(&place)) return std::move(*refusal);
+  plan.place = std::get<CopyPlace>(place);
+  plan.box = box_to_cache(schedule, plan.subject, plan.consumers, plan.place);
+  return plan;
+}
+
+BlockRV commit_cache_read(Schedule& schedule, CacheReadPlan&& plan) {
+  const bool tile = is_tile(schedule, plan.subject.scope, plan.place);
+  const Ptr<Buffer> cache =
+      allocate_cache(schedule, plan.subject.scope, plan.box, plan.storage_scope, tile);
+  AccessChange change = change_to_cache(plan.box, cache, tile);
+  change.writes = false;
+  for (const BlockRV consumer : plan.consumers) {
+    change_accesses(schedule, uses_of(schedule, schedule.node(consumer), plan.box.buffer), change);
+  }
+  return insert_copy(schedule, plan.subject.scope, plan.place, plan.box, cache, tile, false,
+                     cache->name);
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/cache_write.h"
+
+#include <algorithm>
+
+namespace loopsmith {
+namespace {
+
+bool contains(const Handles<BlockRV>& blocks, BlockRV block) {
+  return std::ranges::any_of(blocks, [&](BlockRV other) { return other.index == block.index; });
+}
+
+/// What the blocks are certain to write while the loops inside `around` run.
+std::variant<Box, Refusal> box_written(const Schedule& schedule, const CacheSubject& subject,
+                                       NodeId around) {
+  const Ptr<Buffer>& buffer = subject.selected.buffer;
+  std::optional<Box> all;
+  for (const BlockRV writer : subject.writers) {
+    const NodeId from = child_towards(schedule, schedule.node(writer), around);
+    const auto box = box_stored(schedule, from, buffer);
+    if (!box) return Refusal{&written_box_is_known, {Argument(Ref(buffer)), Argument(writer)}};
+    const Box joined = all ? unite(*all, *box) : *box;
+    // One of them fills the hull of all.
+    if (all && !covers(*all, joined) && !covers(*box, joined)) {
+      return Refusal{&written_box_is_known, {Argument(Ref(buffer)), Argument(writer)}};
+    }
+    all = joined;
+  }
+  return *all;
+}
+
+/// True when a writer before `reader` fills what that reads, each time that it comes to it.
+bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader) {
+  const Ptr<Buffer>& buffer = subject.selected.buffer;
+  const NodeId place = schedule.node(reader);
+  return std::ranges::any_of(subject.writers, [&](BlockRV writer) {
+    const NodeId node = schedule.node(writer);
+    if (!is_before(schedule, node, place)) return false;
+    const NodeId shared = common_ancestor(schedule, node, place);
+    const auto filled = box_stored(schedule, child_towards(schedule, node, shared), buffer);
+    return filled && covers(*filled, box_read(schedule, buffer, {reader}, shared));
+  });
+}
+
+}  // namespace
+
+Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
+                                         const CacheWriteArguments& arguments) {
+  auto found = cache_subject(schedule, arguments.block, arguments.write_buffer_index,
+                             BufferSelector::Side::write, arguments.storage_scope);
+  if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
+  CacheWritePlan plan{.subject = std::get<CacheSubject>(std::move(found)),
+                      .storage_scope = arguments.storage_scope};
+  const CacheSubject& subject = plan.subject;
+  const Ptr<Buffer>& buffer = subject.selected.buffer;
+  if (arguments.consumer_blocks) {
+    plan.consumers.assign(arguments.consumer_blocks->begin(), arguments.consumer_blocks->end());
+  }
+  Handles<BlockRV> others = subject.readers;
+  std::erase_if(others, [&](BlockRV reader) {
+    return contains(subject.writers, reader) || contains(plan.consumers, reader);
+  });
+  auto place = place_after(schedule, subject.scope, buffer, subject.writers, others);
+  if (auto* refusal = std::get_if<Refusal>(&place)) return std::move(*refusal);
+  plan.place = std::get<CopyPlace>(place);
+  auto box = box_written(schedule, subject, plan.place.around);
+  if (auto* refusal = std::get_if<Refusal>(&box)) return std::move(*refusal);
+  plan.box = std::get<Box>(std::move(box));
+  for (const BlockRV writer : subject.writers) {
+    if (contains(subject.readers, writer) && !is_filled_for(schedule, subject, writer)) {
+      return Refusal{&writer_does_not_read_first, {Argument(writer), Argument(Ref(buffer))}};
+    }
+  }
+  for (const BlockRV consumer : plan.consumers) {
+    if (!contains(subject.readers, consumer)) {
+      return Refusal{&consumer_reads_the_buffer,
+                     {Argument(consumer), Argument(Ref(buffer)), Argument(arguments.block)}};
+    }
+    if (contains(subject.writers, consumer)) continue;
+    if (!is_filled_for(schedule, subject, consumer)) {
+      return Refusal{&consumer_reads_what_is_cached, {Argument(consumer), Argument(Ref(buffer))}};
+    }
+  }
+  return plan;
+}
+
+BlockRV commit_cache_write(Schedule& schedule, CacheWritePlan&& plan) {
+  const bool tile = is_tile(schedule, plan.subject.scope, plan.place);
+  const Ptr<Buffer> cache =
+      allocate_cache(schedule, plan.subject.scope, plan.box, plan.storage_scope, tile);
+  const AccessChange change = change_to_cache(plan.box, cache, tile);
+  Handles<BlockRV> changed = plan.subject.writers;
+  for (const BlockRV consumer : plan.consumers) {
+    if (!contains(changed, consumer)) changed.push_back(consumer);
+  }
+  for (const BlockRV block : changed) {
+    change_accesses(schedule, uses_of(schedule, schedule.node(block), plan.box.buffer), change);
+  }
+  return insert_copy(schedule, plan.subject.scope, plan.place, plan.box, cache, tile, true,
+                     cache->name);
+}
+
+}  // namespace loopsmith

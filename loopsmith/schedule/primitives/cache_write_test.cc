@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/cache_write.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/sound.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+TEST(cache_write, copies_the_result_of_a_reduction_back) {
+  const auto func = matmul(4, 6, 5);
+  Schedule sch(func);
+  const BlockRV copy = cache_write(sch, get_block(sch, "C"), 0, "local");
+  EXPECT_EQ(sch.name(copy), "C_local");
+  EXPECT_EQ(body_of(sch), R"(    C_local = T.alloc_buffer((4, 6), scope="local")
+    for i, j, k in T.grid(4, 6, 5):
+        with T.block("C"):
+            v_i, v_j, v_k = T.axis.remap("SSR", [i, j, k])
+            T.reads(A[v_i, v_k], B[v_k, v_j])
+            T.writes(C_local[v_i, v_j])
+            with T.init():
+                C_local[v_i, v_j] = T.float32(0)
+            C_local[v_i, v_j] = C_local[v_i, v_j] + A[v_i, v_k] * B[v_k, v_j]
+    for ax0, ax1 in T.grid(4, 6):
+        with T.block("C_local"):
+            v0, v1 = T.axis.remap("SS", [ax0, ax1])
+            T.reads(C_local[v0, v1])
+            T.writes(C[v0, v1])
+            C[v0, v1] = C_local[v0, v1]
+)");
+  expect_sound(sch, func);
+}
+
+TEST(cache_write, follows_splits_fusions_and_guards) {
+  const auto func = matmul(10, 6, 4);
+  Schedule sch(func);
+  const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
+  const auto [io, ii] = split(sch, i, {infer, 4}).take<2>();
+  const auto [jo, ji] = split(sch, j, {infer, 3}).take<2>();
+  reorder(sch, {io, jo, ii, ji, k});
+  fuse(sch, {io, jo});
+  cache_write(sch, get_block(sch, "C"), 0, "local");
+  expect_sound(sch, func);
+}
+
+TEST(cache_write, stays_in_the_loop_that_it_shares_with_readers) {
+  const auto func = program(R"((A: T.Buffer((32, 8)), C: T.Buffer((32, 8))):
+    B = T.alloc_buffer((32, 8))
+    for io in range(4):
+        for ii, j in T.grid(8, 8):
+            with T.block("B"):
+                vi = T.axis.spatial(32, io * 8 + ii)
+                vj = T.axis.spatial(8, j)
+                B[vi, vj] = A[vi, vj] + T.float32(1)
+        for ii, j in T.grid(8, 8):
+            with T.block("C"):
+                vi = T.axis.spatial(32, io * 8 + ii)
+                vj = T.axis.spatial(8, j)
+                C[vi, vj] = B[vi, 7 - vj]
+)");
+  Schedule sch(func);
+  const BlockRV copy = cache_write(sch, get_block(sch, "B"), 0, "shared");
+  EXPECT_EQ(sch.name(get_loops(sch, copy)[0]), "io");
+  expect_sound(sch, func);
+  Schedule both(func);
+  const BlockRV c = get_block(both, "C");
+  cache_write(both, get_block(both, "B"), 0, "shared", std::vector{c});
+  EXPECT_NE(body_of(both).find("C[vi, vj] = B_shared[vi, 7 - vj]"), std::string::npos);
+  expect_sound(both, func);
+}
+
+constexpr std::string_view in_two_blocks = R"((A: T.Buffer((8, 4)), C: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("init"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = T.float32(0)
+        for k in range(4):
+            with T.block("update"):
+                vi = T.axis.spatial(8, i)
+                vk = T.axis.reduce(4, k)
+                T.reads(C[vi], A[vi, vk])
+                T.writes(C[vi])
+                C[vi] = C[vi] + A[vi, vk]
+)";
+
+TEST(cache_write, moves_every_writer) {
+  const auto func = program(in_two_blocks);
+  Schedule sch(func);
+  cache_write(sch, get_block(sch, "update"), 0, "local");
+  EXPECT_NE(body_of(sch).find("C_local[vi] = T.float32(0)"), std::string::npos) << body_of(sch);
+  expect_sound(sch, func);
+}
+
+TEST(cache_write, refuses_what_would_lose_values) {
+  Schedule strided(program(R"((C: T.Buffer((16,))):
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi * 2] = T.float32(1)
+)"));
+  EXPECT_EQ(error_of([&] { cache_write(strided, get_block(strided, "C"), 0, "local"); }),
+            "written_box_is_known: cache_write: which elements of buffer C block C writes is not "
+            "known exactly");
+  Schedule guarded(program(R"((A: T.Buffer((8,)), C: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            if A[vi] < T.float32(0):
+                C[vi] = T.float32(1)
+)"));
+  EXPECT_EQ(error_of([&] { cache_write(guarded, get_block(guarded, "C"), 0, "local"); }),
+            "written_box_is_known: cache_write: which elements of buffer C block C writes is not "
+            "known exactly");
+  Schedule in_place(program(R"((C: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = C[vi] + T.float32(1)
+)"));
+  EXPECT_EQ(error_of([&] { cache_write(in_place, get_block(in_place, "C"), 0, "local"); }),
+            "writer_does_not_read_first: cache_write: block C reads what was in buffer C before");
+}
+
+TEST(cache_write, refuses_consumers_that_read_more) {
+  const auto func = program(R"((A: T.Buffer((4, 8)), C: T.Buffer((4,))):
+    B = T.alloc_buffer((4, 8))
+    for i in range(4):
+        for j in range(8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj]
+        for j in range(1):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = B[0, vi]
+)");
+  Schedule sch(func);
+  const BlockRV c = get_block(sch, "C");
+  const BlockRV b = get_block(sch, "B");
+  EXPECT_EQ(error_of([&] { cache_write(sch, b, 1, "local"); }),
+            "block_has_the_buffer: cache_write: block B writes no such buffer");
+  EXPECT_EQ(error_of([&] { cache_write(sch, b, 0, "local", std::vector{c}); }),
+            "consumer_reads_what_is_cached: cache_write: block C reads elements of buffer B that "
+            "are not in the cache");
+}
+
+}  // namespace
+}  // namespace loopsmith

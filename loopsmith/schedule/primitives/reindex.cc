@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/reindex.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/index_map.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/layout.h"
+
+namespace loopsmith {
+namespace {
+
+/// The lists of indices with which a block accesses a buffer, without repetition.
+std::vector<std::vector<Expr>> accesses_of(const Block& block, const Ptr<Buffer>& buffer) {
+  std::vector<std::vector<Expr>> found;
+  const auto add = [&](const std::vector<Expr>& indices) {
+    const bool is_known = std::ranges::any_of(found, [&](const auto& other) {
+      return std::ranges::equal(
+          other, indices, [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
+    });
+    if (!is_known) found.push_back(indices);
+  };
+  const auto look = [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    const auto* store = ref.as<BufferStore>();
+    if (load && load->buffer.same_as(buffer)) add(load->indices);
+    if (store && store->buffer.same_as(buffer)) add(store->indices);
+    return true;
+  };
+  pre_order_visit(block.body, look);
+  if (block.init) pre_order_visit(block.init, look);
+  return found;
+}
+
+bool is_used(const std::vector<Expr>& indices, const Ptr<Var>& variable) {
+  return std::ranges::any_of(indices,
+                             [&](const Expr& index) { return uses_variable(index, variable); });
+}
+
+/// True when the indices are sums and digits of the axes alone.
+bool are_of_axes(const std::vector<Expr>& indices, const Block& block) {
+  return std::ranges::all_of(indices, [&](const Expr& index) {
+    bool has_loads = !index.dtype().is_scalar();
+    pre_order_visit(index, [&](const Ref& ref) {
+      has_loads = has_loads || ref.is<BufferLoad>() || ref.is<Call>();
+      return !has_loads;
+    });
+    return !has_loads && std::ranges::all_of(free_variables(index), [&](const auto& variable) {
+      return std::ranges::any_of(block.iter_vars,
+                                 [&](const auto& axis) { return axis->var.same_as(variable); });
+    });
+  });
+}
+
+/// Blocks that use the buffer and stand in the statement of the scope that holds `plan.block`.
+std::optional<BlockRV> neighbour(const Schedule& schedule, const ReindexPlan& plan) {
+  const auto stands_there = [&](BlockRV other) {
+    return other.index != plan.block.index && is_inside(schedule, schedule.node(other), plan.nest);
+  };
+  const auto& [scope, selected, readers, writers] = plan.subject;
+  const auto writer = std::ranges::find_if(writers, stands_there);
+  if (writer != writers.end()) return *writer;
+  if (!selected.is_write) return {};
+  const auto reader = std::ranges::find_if(readers, stands_there);
+  return reader == readers.end() ? std::nullopt : std::optional(*reader);
+}
+
+/// All but the indices in the copy.
+Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
+                                 const BufferSelector& selector, BufferSelector::Side side,
+                                 std::string_view storage_scope) {
+  auto found = cache_subject(schedule, handle, selector, side, storage_scope);
+  if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
+  ReindexPlan plan{.block = handle, .subject = std::get<CacheSubject>(std::move(found))};
+  const Block& block = schedule.get(handle);
+  const Ptr<Buffer>& buffer = plan.subject.selected.buffer;
+  const Refusal unique{&indices_are_unique, {Argument(handle), Argument(Ref(buffer))}};
+  if (!child_blocks(schedule, schedule.node(handle)).empty()) {
+    return Refusal{&block_is_leaf, {Argument(handle)}};
+  }
+  auto accesses = accesses_of(block, buffer);
+  if (accesses.size() != 1) return unique;
+  plan.indices = std::move(accesses[0]);
+  if (!are_of_axes(plan.indices, block)) {
+    return Refusal{&indices_are_of_axes, {Argument(handle), Argument(Ref(buffer))}};
+  }
+  for (const auto& axis : block.iter_vars) {
+    if (is_used(plan.indices, axis->var)) plan.axes.push_back(axis);
+  }
+  plan.nest = nest_of(schedule, plan.subject.scope, handle);
+  const bool is_write = plan.subject.selected.is_write;
+  if (reads_buffer(block, buffer) && writes_buffer(block, buffer)) {
+    return Refusal{&consumer_does_not_write, {Argument(handle), Argument(Ref(buffer))}};
+  }
+  if (is_write && !stores_throughout(schedule, plan.nest, buffer, plan.axes)) {
+    return Refusal{&instances_are_complete, {Argument(handle)}};
+  }
+  if (const auto other = neighbour(schedule, plan)) {
+    return Refusal{&nest_stands_alone, {Argument(*other), Argument(Ref(buffer)), Argument(handle)}};
+  }
+  return plan;
+}
+
+Planned<ReindexPlan> plan_mapped(const Schedule& schedule, const ReindexCacheArguments& arguments,
+                                 BufferSelector::Side side) {
+  auto planned =
+      plan_access(schedule, arguments.block, arguments.buffer_index, side, arguments.storage_scope);
+  if (std::holds_alternative<Refusal>(planned)) return planned;
+  auto& plan = std::get<ReindexPlan>(planned);
+  const Block& block = schedule.get(arguments.block);
+  const IndexMap& map = *arguments.index_map;
+  if (map.initial_indices.size() != block.iter_vars.size()) {
+    return Refusal{
+        &index_map_fits_the_block,
+        {Argument(static_cast<std::int64_t>(map.initial_indices.size())), Argument(arguments.block),
+         Argument(static_cast<std::int64_t>(block.iter_vars.size()))}};
+  }
+  Substitution axes;
+  for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
+    axes[map.initial_indices[i]] = block.iter_vars[i]->var;
+  }
+  for (const Expr& index : map.final_indices) plan.copied.push_back(substitute(index, axes));
+  IndexMap used{.final_indices = plan.copied};
+  std::vector<Ptr<Range>> domains;
+  for (const auto& axis : block.iter_vars) {
+    const bool is_old = is_used(plan.indices, axis->var);
+    if (is_old != is_used(plan.copied, axis->var)) {
+      return Refusal{&index_map_uses_the_same_axes,
+                     {Argument(axis->var->name), Argument(is_old ? "old" : "new"),
+                      Argument(is_old ? "new" : "old")}};
+    }
+    if (!is_old) continue;
+    used.initial_indices.push_back(axis->var);
+    domains.push_back(axis->dom);
+  }
+  Analyzer analyzer;
+  try {
+    non_surjective_inverse(used, domains, analyzer);
+    for (const auto& side : map_ranges(used, domains, analyzer)) {
+      plan.shape.push_back(analyzer.simplify(side->min + side->extent));
+    }
+  } catch (const UserError& error) {
+    return Refusal{&index_map_tells_apart, {Argument(error.problem())}};
+  }
+  plan.storage_scope = arguments.storage_scope;
+  plan.suffix = arguments.storage_scope;
+  std::ranges::replace(plan.suffix, '.', '_');
+  return planned;
+}
+
+}  // namespace
+
+Planned<ReindexPlan> plan_reindex(const Schedule& schedule, const ReindexArguments& arguments) {
+  auto planned =
+      plan_access(schedule, arguments.block, arguments.buffer, BufferSelector::Side::any, "global");
+  if (std::holds_alternative<Refusal>(planned)) return planned;
+  auto& plan = std::get<ReindexPlan>(planned);
+  for (const auto& axis : plan.axes) {
+    plan.copied.push_back(axis->var);
+    plan.shape.push_back(axis->dom->min + axis->dom->extent);
+  }
+  plan.storage_scope = plan.subject.selected.buffer->scope();
+  plan.suffix = "reindex";
+  return planned;
+}
+
+Planned<ReindexPlan> plan_reindex_cache_read(const Schedule& schedule,
+                                             const ReindexCacheArguments& arguments) {
+  return plan_mapped(schedule, arguments, BufferSelector::Side::read);
+}
+
+Planned<ReindexPlan> plan_reindex_cache_write(const Schedule& schedule,
+                                              const ReindexCacheArguments& arguments) {
+  return plan_mapped(schedule, arguments, BufferSelector::Side::write);
+}
+
+BlockRV commit_reindex(Schedule& schedule, ReindexPlan&& plan) {
+  const Ptr<Buffer> buffer = plan.subject.selected.buffer;
+  const bool is_write = plan.subject.selected.is_write;
+  const std::uint32_t function = schedule.function_of(plan.nest);
+  const SpanScope span(schedule.span_from(schedule.at(plan.nest).object->span));
+  const Ptr<Buffer> copy = decl_buffer(
+      plan.shape, buffer->dtype,
+      schedule.fresh_buffer_name(function, fmt::format("{}_{}", buffer->name, plan.suffix)),
+      plan.storage_scope);
+  schedule.edit(plan.subject.scope).alloc_buffers.push_back(copy);
+  const AccessChange change{
+      .from = buffer,
+      .to = copy,
+      .reads = true,
+      .writes = is_write,
+      .indices = [&](const auto&, const IndexForms&) { return plan.copied; },
+      .region = [&](const auto&,
+                    const IndexForms&) { return point_region(copy, plan.copied)->region; }};
+  change_accesses(schedule, uses_of(schedule, schedule.node(plan.block), buffer), change);
+
+  // The copy runs through the domains of the axes.
+  std::vector<Ptr<Range>> domains;
+  for (const auto& axis : plan.axes) domains.push_back(axis->dom);
+  const AxesNest nest = axes_nest(schedule, function, domains);
+  Substitution axes, values;
+  IndexForms known;
+  for (std::size_t i = 0; i < plan.axes.size(); ++i) {
+    axes[plan.axes[i]->var] = nest.axes[i]->var;
+    values[plan.axes[i]->var] = nest.values[i];
+    const std::int64_t* min = as_int(domains[i]->min);
+    const std::int64_t* extent = as_int(domains[i]->extent);
+    if (min && extent && *extent > 0) {
+      known.add_range({plan.axes[i]->var.get(), *min, *min + *extent - 1});
+    }
+  }
+  std::vector<Expr> elements, copied;
+  Expr predicate = true;
+  for (std::size_t i = 0; i < plan.indices.size(); ++i) {
+    elements.push_back(substitute(plan.indices[i], axes));
+    if (is_write) continue;
+    // What is read under a condition may lie beyond the buffer elsewhere.
+    const auto form = known.read(plan.indices[i]);
+    const auto range = form ? form->range() : std::nullopt;
+    const std::int64_t* extent = as_int(buffer->shape[i]);
+    const Expr index = substitute(plan.indices[i], values);
+    if (!range || range->first < 0) predicate = predicate && zero_of(index.dtype()) <= index;
+    if (!range || !extent || range->second >= *extent) {
+      predicate = predicate && index < buffer->shape[i];
+    }
+  }
+  for (const Expr& index : plan.copied) copied.push_back(substitute(index, axes));
+  const Ptr<Buffer>& from = is_write ? copy : buffer;
+  const Ptr<Buffer>& to = is_write ? buffer : copy;
+  const auto& from_indices = is_write ? copied : elements;
+  const auto& to_indices = is_write ? elements : copied;
+  Block block{.reads = {point_region(from, from_indices)},
+              .writes = {point_region(to, to_indices)},
+              .name_hint = schedule.fresh_block_name(function, copy->name),
+              .body = store(to, load(from, from_indices), to_indices)};
+  Stmt stmt = nest_around(nest, std::move(block), predicate);
+  return block_inside(schedule, is_write ? schedule.insert_after(plan.nest, std::move(stmt))
+                                         : schedule.insert_before(plan.nest, std::move(stmt)));
+}
+
+}  // namespace loopsmith

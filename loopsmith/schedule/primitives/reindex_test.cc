@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/reindex.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/sound.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+using Side = BufferSelector::Side;
+
+const BufferSelector first_read(0, Side::read);
+const BufferSelector first_write(0, Side::write);
+
+Ptr<PrimFunc> transposed() {
+  return program(R"((A: T.Buffer((4, 8)), C: T.Buffer((16, 4))):
+    for i, j in T.grid(8, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi * 2 + 1, vj] = A[vj, vi] + T.float32(1)
+)");
+}
+
+TEST(reindex, copies_what_is_read_in_the_order_of_the_axes) {
+  const auto func = transposed();
+  Schedule sch(func);
+  const BlockRV copy = reindex(sch, get_block(sch, "C"), first_read);
+  EXPECT_EQ(sch.name(copy), "A_reindex");
+  EXPECT_EQ(body_of(sch), R"(    A_reindex = T.alloc_buffer((8, 4))
+    for ax0, ax1 in T.grid(8, 4):
+        with T.block("A_reindex"):
+            v0, v1 = T.axis.remap("SS", [ax0, ax1])
+            T.reads(A[v1, v0])
+            T.writes(A_reindex[v0, v1])
+            A_reindex[v0, v1] = A[v1, v0]
+    for i, j in T.grid(8, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A_reindex[vi, vj])
+            T.writes(C[vi * 2 + 1, vj])
+            C[vi * 2 + 1, vj] = A_reindex[vi, vj] + T.float32(1)
+)");
+  expect_sound(sch, func);
+}
+
+TEST(reindex, copies_back_what_is_written_and_nothing_else) {
+  const auto func = transposed();
+  Schedule sch(func);
+  reindex(sch, get_block(sch, "C"), "C");
+  EXPECT_NE(body_of(sch).find("C[v0 * 2 + 1, v1] = C_reindex[v0, v1]"), std::string::npos)
+      << body_of(sch);
+  expect_sound(sch, func);
+}
+
+TEST(reindex, takes_reductions_and_split_loops) {
+  const auto func = matmul(4, 6, 5);
+  Schedule sch(func);
+  const BlockRV c = get_block(sch, "C");
+  split(sch, get_loops(sch, c)[1], {infer, 4});
+  reindex(sch, c, first_write);
+  reindex(sch, c, "B");
+  reindex(sch, c, first_read);
+  expect_sound(sch, func);
+}
+
+TEST(reindex, guards_what_lies_beyond_the_buffer) {
+  const auto func = program(R"((A: T.Buffer((8,)), C: T.Buffer((10,))):
+    for i in range(10):
+        with T.block("C"):
+            vi = T.axis.spatial(10, i)
+            C[vi] = T.if_then_else(1 <= vi and vi < 9, A[vi - 1], T.float32(0))
+)");
+  Schedule sch(func);
+  reindex(sch, get_block(sch, "C"), first_read);
+  EXPECT_NE(body_of(sch).find("T.where(0 <= ax0 - 1 and ax0 - 1 < 8)"), std::string::npos)
+      << body_of(sch);
+  expect_sound(sch, func);
+}
+
+TEST(reindex, refuses_what_it_cannot_follow) {
+  Schedule sch(program(R"((A: T.Buffer((8,)), D: T.Buffer((8,), "int32"), C: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("two"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[vi] + A[7 - vi]
+        with T.block("gather"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = C[vi] + A[D[vi]]
+        with T.block("half"):
+            vi = T.axis.spatial(8, i)
+            T.where(i < 4)
+            D[vi] = 3
+)"));
+  const BlockRV two = get_block(sch, "two");
+  const BlockRV gather = get_block(sch, "gather");
+  const BlockRV half = get_block(sch, "half");
+  EXPECT_EQ(error_of([&] { reindex(sch, two, "A"); }),
+            "indices_are_unique: reindex: block two accesses buffer A with more than one list of "
+            "indices");
+  EXPECT_EQ(
+      error_of([&] { reindex(sch, gather, "A"); }),
+      "indices_are_of_axes: reindex: block gather accesses buffer A with indices that are not "
+      "made of its axes");
+  EXPECT_EQ(error_of([&] { reindex(sch, gather, "C"); }),
+            "consumer_does_not_write: reindex: block gather both reads and writes buffer C");
+  EXPECT_EQ(error_of([&] { reindex(sch, half, "D"); }),
+            "instances_are_complete: reindex: block half is not known to write for all values of "
+            "its axes");
+  EXPECT_EQ(error_of([&] { reindex(sch, two, "C"); }),
+            "nest_stands_alone: reindex: block gather uses buffer C inside the nest of block two");
+  EXPECT_EQ(error_of([&] { reindex(sch, two, "X"); }),
+            "block_has_the_buffer: reindex: block two reads no such buffer");
+}
+
+TEST(reindex_cache, maps_axes_to_indices_of_the_copy) {
+  const auto func = transposed();
+  Schedule sch(func);
+  const BlockRV c = get_block(sch, "C");
+  const auto i = var("i"), j = var("j");
+  const auto map = make(
+      IndexMap{.initial_indices = {i, j}, .final_indices = {j, floordiv(i, 4), floormod(i, 4)}});
+  const BlockRV read = reindex_cache_read(sch, c, 0, "shared", map);
+  EXPECT_EQ(sch.name(read), "A_shared");
+  EXPECT_NE(body_of(sch).find("A_shared = T.alloc_buffer((4, 2, 4), scope=\"shared\")"),
+            std::string::npos)
+      << body_of(sch);
+  EXPECT_NE(body_of(sch).find("A_shared[v1, v0 // 4, v0 % 4] = A[v1, v0]"), std::string::npos)
+      << body_of(sch);
+  reindex_cache_write(sch, c, 0, "local", map);
+  expect_sound(sch, func);
+}
+
+TEST(reindex_cache, refuses_maps_that_do_not_fit) {
+  Schedule sch(transposed());
+  const BlockRV c = get_block(sch, "C");
+  const auto i = var("i"), j = var("j");
+  const auto one = make(IndexMap{.initial_indices = {i}, .final_indices = {i}});
+  EXPECT_EQ(error_of([&] { reindex_cache_read(sch, c, 0, "local", one); }),
+            "index_map_fits_the_block: reindex_cache_read: the index map takes 1 indices, block C "
+            "has 2 axes");
+  const auto drops = make(IndexMap{.initial_indices = {i, j}, .final_indices = {i}});
+  EXPECT_EQ(error_of([&] { reindex_cache_write(sch, c, 0, "local", drops); }),
+            "index_map_uses_the_same_axes: reindex_cache_write: axis vj appears in the old indices "
+            "but not in the new ones");
+  const auto folds =
+      make(IndexMap{.initial_indices = {i, j}, .final_indices = {floordiv(i, 2), j}});
+  EXPECT_TRUE(error_of([&] { reindex_cache_read(sch, c, 0, "local", folds); })
+                  .starts_with("index_map_tells_apart: reindex_cache_read: the index map may take "
+                               "different axes to one element: "));
+}
+
+}  // namespace
+}  // namespace loopsmith

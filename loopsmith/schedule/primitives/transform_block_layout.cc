@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/transform_block_layout.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/index_map.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/cache_stage.h"
+#include "loopsmith/schedule/layout.h"
+#include "loopsmith/schedule/legality.h"
+
+namespace loopsmith {
+namespace {
+
+/// True when the loops around a block are plain, nested without anything between, and its axes.
+bool loops_are_axes(const Schedule& schedule, BlockRV block, const Handles<LoopRV>& loops) {
+  const BlockRealize& realize = schedule.realize(block);
+  const auto& axes = realize.block->iter_vars;
+  if (loops.empty() || loops.size() != axes.size() || !is_const_int(realize.predicate, 1)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const For& loop = schedule.get(loops[i]);
+    const NodeId inner = i + 1 < loops.size() ? schedule.node(loops[i + 1]) : schedule.node(block);
+    const bool is_axis = realize.iter_values[i].same_as(loop.loop_var) &&
+                         is_const_int(axes[i]->dom->min, 0) &&
+                         structural_equal(axes[i]->dom->extent, loop.extent);
+    const bool is_plain = loop.kind == ForKind::serial && loop.annotations.empty() &&
+                          is_const_int(loop.min, 0) && is_const_int(loop.step, 1);
+    if (!is_axis || !is_plain || schedule.at(inner).parent != schedule.node(loops[i])) return false;
+  }
+  return true;
+}
+
+/// The type of the axes that a new one is made of; nothing when there are several.
+std::optional<IterType> type_of(const Expr& index, const IndexMap& map, const Block& block) {
+  std::optional<IterType> type;
+  for (std::size_t i = 0; i < map.initial_indices.size(); ++i) {
+    if (!uses_variable(index, map.initial_indices[i])) continue;
+    const IterType other = block.iter_vars[i]->iter_type;
+    if (type && *type != other) return {};
+    type = other;
+  }
+  return type.value_or(IterType::data_par);
+}
+
+}  // namespace
+
+Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
+    const Schedule& schedule, const TransformBlockLayoutArguments& arguments) {
+  const Block& block = schedule.get(arguments.block);
+  const auto loops = loops_around(schedule, schedule.node(arguments.block));
+  if (!loops_are_axes(schedule, arguments.block, loops)) {
+    return Refusal{&loops_are_the_axes, {Argument(arguments.block)}};
+  }
+  const std::size_t count = arguments.index_map->initial_indices.size();
+  if (count != block.iter_vars.size()) {
+    return Refusal{&map_fits_the_axes,
+                   {Argument(static_cast<std::int64_t>(count)), Argument(arguments.block),
+                    Argument(static_cast<std::int64_t>(block.iter_vars.size()))}};
+  }
+  const Ptr<IndexMap> map = with_index_type(*arguments.index_map, block.iter_vars[0]->var->dtype);
+  TransformBlockLayoutPlan plan{.block = arguments.block, .nest = schedule.node(loops[0])};
+  std::vector<Ptr<Range>> domains;
+  for (const auto& axis : block.iter_vars) domains.push_back(axis->dom);
+  Analyzer analyzer;
+  try {
+    plan.inverse = inverse(*map, domains, analyzer);
+    for (const auto& side : map_ranges(*map, domains, analyzer)) {
+      plan.extents.push_back(side->extent);
+    }
+  } catch (const UserError& error) {
+    return Refusal{&map_is_bijective, {Argument(error.problem())}};
+  }
+  for (std::size_t i = 0; i < map->final_indices.size(); ++i) {
+    const auto type = type_of(map->final_indices[i], *map, block);
+    if (!type) {
+      return Refusal{&axis_is_of_one_type,
+                     {Argument(static_cast<std::int64_t>(i)), Argument(arguments.block)}};
+    }
+    plan.types.push_back(*type);
+  }
+  if (!axes_are_true(schedule, arguments.block)) {
+    return Refusal{&axes_tell_the_truth, {Argument(arguments.block)}};
+  }
+  return plan;
+}
+
+Nothing commit_transform_block_layout(Schedule& schedule, TransformBlockLayoutPlan&& plan) {
+  const Ptr<Block> old = schedule.realize(plan.block).block;
+  const SpanScope span(schedule.span_from(schedule.at(plan.nest).object->span));
+  std::vector<Ptr<Range>> domains;
+  for (const Expr& extent : plan.extents) domains.push_back(range(zero_of(extent.dtype()), extent));
+  AxesNest nest = axes_nest(schedule, schedule.function_of(plan.nest), domains);
+  Substitution axes;
+  IndexForms forms;
+  for (std::size_t i = 0; i < nest.axes.size(); ++i) {
+    IterVar axis = *nest.axes[i];
+    axis.iter_type = plan.types[i];
+    nest.axes[i] = make(std::move(axis));
+    axes[plan.inverse->initial_indices[i]] = nest.axes[i]->var;
+    const std::int64_t* extent = as_int(plan.extents[i]);
+    if (extent && *extent > 0) forms.add_range({nest.axes[i]->var.get(), 0, *extent - 1});
+  }
+  for (std::size_t i = 0; i < old->iter_vars.size(); ++i) {
+    forms.bind(old->iter_vars[i]->var, substitute(plan.inverse->final_indices[i], axes));
+  }
+
+  Rewriter rewrite;
+  const auto renew = [&](std::vector<Expr>& indices) {
+    for (Expr& index : indices) index = forms(index);
+  };
+  rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
+    BufferLoad copy = load;
+    renew(copy.indices);
+    if (copy.predicate.defined()) copy.predicate = rewrite(copy.predicate);
+    return make(std::move(copy));
+  });
+  rewrite.on<BufferStore>([&](const BufferStore& store) -> Stmt {
+    BufferStore copy = store;
+    renew(copy.indices);
+    copy.value = rewrite(copy.value);
+    if (copy.predicate.defined()) copy.predicate = rewrite(copy.predicate);
+    return make(std::move(copy));
+  });
+  rewrite.on<Range>([&](const Range& old_range) -> Ref {
+    return range(forms(old_range.min), forms(old_range.extent));
+  });
+  rewrite.on<Var>([&](const Var& variable) -> Expr { return forms(Expr(Ptr<Var>(&variable))); });
+  Block block = *old;
+  for (auto* regions : {&block.reads, &block.writes}) {
+    for (auto& region : *regions) region = rewrite(region);
+  }
+  for (auto& match : block.match_buffers) match = rewrite(match);
+  if (block.init) block.init = rewrite(block.init);
+  block.body = rewrite(block.body);
+
+  Stmt made = nest_around(nest, std::move(block), Expr());
+  Stmt inside = made;
+  while (const auto* loop = inside.as<For>()) inside = loop->body;
+  const Block* renewed = inside.as<BlockRealize>()->block.get();
+  schedule.replace(plan.nest, std::move(made), {{old.get(), renewed}});
+  return {};
+}
+
+}  // namespace loopsmith

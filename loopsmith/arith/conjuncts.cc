@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/arith/conjuncts.h"
 
+#include "loopsmith/ir/operators.h"
+
 namespace loopsmith::arith {
 
 std::vector<Expr> conjuncts(const Expr& condition) {

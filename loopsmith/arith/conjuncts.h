@@ -8,8 +8,8 @@
 
 namespace loopsmith::arith {
 
-/// The conditions that a condition joins by `and`, in order, without those that are `true`; `likely`
-/// is looked through.
+/// The conditions that a condition joins by `and`, in order, without those that are `true`;
+/// `likely` is looked through.
 std::vector<Expr> conjuncts(const Expr& condition);
 
 /// left <= right, left < right, or left == right, of integers that do not wrap.

@@ -91,7 +91,8 @@ class InstanceFinder {
         loops_.push_back(loop);
       } else if (const auto* branch = schedule_.as<IfThenElse>(node)) {
         const bool is_then = schedule_.at(below).slot == 0;
-        for (const Expr& part : arith::conjuncts(is_then ? branch->condition : !branch->condition)) {
+        for (const Expr& part :
+             arith::conjuncts(is_then ? branch->condition : !branch->condition)) {
           conditions_.push_back(part);
         }
       } else if (object.kind != kind_of<SeqStmt>) {

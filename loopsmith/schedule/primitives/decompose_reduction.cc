@@ -96,7 +96,8 @@ class Decomposition {
         if (handle == loop_) is_inner = false;
       } else if (const auto* branch = schedule_.as<IfThenElse>(node); branch && is_inner) {
         const bool is_then = schedule_.at(below).slot == 0;
-        for (const Expr& part : arith::conjuncts(is_then ? branch->condition : !branch->condition)) {
+        for (const Expr& part :
+             arith::conjuncts(is_then ? branch->condition : !branch->condition)) {
           conditions_.push_back(part);
         }
       } else if (is_inner && !schedule_.as<SeqStmt>(node)) {

@@ -533,8 +533,10 @@ A step that is refused raises a ScheduleError and changes nothing.)");
            nb::sig("def can_apply(self, name: str, /, *args: typing.Any, **kwargs: typing.Any) -> "
                    "bool"),
            "Return whether the primitive of that name would be accepted. Changes nothing.")
-      .def("_programs", programs_of, nb::sig("def _programs(self) -> list[IRModule]"))
-      .def("_verify", verified, nb::sig("def _verify(self) -> dict[str, typing.Any]"))
+      .def("programs", programs_of, nb::sig("def programs(self) -> list[IRModule]"),
+           "Return the program before the first step and after each one.")
+      .def("verdict", verified, nb::sig("def verdict(self) -> dict[str, typing.Any]"),
+           "Return what ``verify`` found: ``answer``, ``reason``, ``buffer`` and ``index``.")
       .def(
           "history",
           [](nb::handle self) {

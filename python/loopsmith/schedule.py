@@ -38,7 +38,7 @@ class HistoryStep:
 
 def history(sch: Schedule) -> list[HistoryStep]:
     """Return the steps of a schedule, each with the program before and after it."""
-    programs = sch._programs()
+    programs = sch.programs()
     return [
         HistoryStep(i + 1, call, programs[i], programs[i + 1])
         for i, call in enumerate(sch.trace.as_python())
@@ -65,4 +65,4 @@ class Verification:
 
 def verify(sch: Schedule) -> Verification:
     """Compare the program before and after its schedule on the reference interpreter."""
-    return Verification(**sch._verify())
+    return Verification(**sch.verdict())

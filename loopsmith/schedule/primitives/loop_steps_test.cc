@@ -112,7 +112,7 @@ TEST(reorder, refuses_loops_of_other_nests_and_bounds_that_depend) {
   EXPECT_EQ(
       error_of([&] { reorder(sch, {first[0], second[1]}); }),
       "loops_are_in_a_chain: reorder: the loops are not in a chain: loop i is not around loop "
-            "j");
+      "j");
   Schedule triangle(parse_function(R"(@T.prim_func
 def main(A: T.Buffer((12, 12), "float32")):
     for i in range(12):

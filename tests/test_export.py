@@ -127,6 +127,12 @@ def test_exported_functions_run_loops_on_many_threads(tmp_path: Path) -> None:
     np.testing.assert_array_equal(y, 2 * x + 1)
 
 
+def test_a_function_without_a_name_of_its_own_takes_that_of_the_file(tmp_path: Path) -> None:
+    ls.build(scale(), name="main").export(tmp_path / "times_two.o", header=tmp_path / "t.h")
+    assert ls.load_module(tmp_path / "times_two.o").names == ["times_two"]
+    assert "int32_t times_two(ls_context* context" in (tmp_path / "t.h").read_text()
+
+
 def test_a_file_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     module = ls.build(scale())
     with pytest.raises(ls.UserError, match=r"export: 'scale.dll' ends with no known suffix"):

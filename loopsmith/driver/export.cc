@@ -60,6 +60,13 @@ bool is_c_name(std::string_view name) {
          std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
 }
 
+/// A lone function called `main`, as `build` calls it and no library may, takes the file's name.
+void name_after_file(CodeRequest& request, const std::string& stem) {
+  std::vector<Ptr<PrimFunc>>& functions = request.functions;
+  if (functions.size() != 1 || functions[0]->name() != "main" || !is_c_name(stem)) return;
+  functions[0] = with_attr(functions[0], "global_symbol", string_imm(stem));
+}
+
 /// Makes files of one request.
 class Exporter {
  public:
@@ -215,7 +222,9 @@ void export_module(const Module& module, const std::string& path, const std::str
   const std::vector<std::string> sources = module.source_names();
   require(std::ranges::find(sources, "json") != sources.end(), "module_was_built",
           hint("export what `build` gave"), "export: the module was loaded from a file");
-  Exporter exporter(parse_request(module.source("json")));
+  CodeRequest request = parse_request(module.source("json"));
+  name_after_file(request, fs::path(path).stem().string());
+  Exporter exporter(std::move(request));
   write_file(path, exporter.file(suffix));
   if (!header.empty()) write_file(header, c_header(exporter.signatures()));
 }

@@ -14,8 +14,8 @@ namespace loopsmith {
 /// - `.c`: code as C with that part of the runtime, for target c.
 ///
 /// Hosts in C call `int32_t f(ls_context*, DLTensor* A, ..., int64_t n)`, which the file `header`
-/// declares, if one is named. The same module gives the same bytes. Throws a UserError where the
-/// file cannot be made.
+/// declares, if one is named. A lone function called `main` is called as the file. The same module
+/// gives the same bytes. Throws a UserError where the file cannot be made.
 void export_module(const Module& module, const std::string& path, const std::string& header = {});
 
 /// Writes the runtime of exported kernels as a file of C99: checks of arguments, contexts, threads.

@@ -65,8 +65,8 @@ class Schedule {
   /// Throws a UserError when the function is not well-formed. `seed` -1: a random one.
   explicit Schedule(Ptr<PrimFunc> func, std::int64_t seed = -1);
   explicit Schedule(const Ptr<IRModule>& module, std::int64_t seed = -1);
-  Schedule(Schedule&&) = default;
-  Schedule& operator=(Schedule&&) = default;
+  Schedule(Schedule&&) noexcept = default;
+  Schedule& operator=(Schedule&&) noexcept = default;
 
   /// Another schedule of the same program, with the same handles so far and a seed of its own.
   Schedule copy();

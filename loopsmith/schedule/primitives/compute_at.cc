@@ -67,7 +67,7 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
 
 Planned<ComputeAtPlan> plan_compute_at(const Schedule& schedule,
                                        const ComputeAtArguments& arguments) {
-  const auto as_plan = [](auto&& planned) -> Planned<ComputeAtPlan> {
+  const auto as_plan = [](auto planned) -> Planned<ComputeAtPlan> {
     if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
     return ComputeAtPlan(std::get<0>(std::move(planned)));
   };

@@ -344,7 +344,7 @@ class ReversePlanner {
 
 Planned<ReverseComputeAtPlan> plan_reverse_compute_at(const Schedule& schedule,
                                                       const ReverseComputeAtArguments& arguments) {
-  const auto as_plan = [](auto&& planned) -> Planned<ReverseComputeAtPlan> {
+  const auto as_plan = [](auto planned) -> Planned<ReverseComputeAtPlan> {
     if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
     return ReverseComputeAtPlan(std::get<0>(std::move(planned)));
   };

@@ -49,7 +49,7 @@ def main() -> int:
     """Check the files; the exit status is 1 if one has a finding."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--budget", type=float, default=150, help="seconds after which none starts")
+    parser.add_argument("--budget", type=float, default=90, help="seconds after which none starts")
     arguments = parser.parse_args()
 
     database = (DATABASE / "compile_commands.json").read_text()

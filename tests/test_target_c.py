@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import loopsmith as ls
-from loopsmith import _core, te, tir
+from loopsmith import te, tir
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 
@@ -124,7 +124,7 @@ def kern(A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32"), n: T.int32):
 
 
 def test_loops_jumps_and_vectors_in_c_are_those_of_llvm() -> None:
-    func = _core.parse_script(CONTROL, "kern.txt")
+    func = ls.from_source(CONTROL, name="kern.txt")
     rng = np.random.default_rng(3)
     a = rng.integers(-50, 50, 64).astype(np.int32)
     a[20] = 7

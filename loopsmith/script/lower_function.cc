@@ -66,8 +66,8 @@ Lowering::Decoration Lowering::decoration_of(const Statement& s) {
   return made;
 }
 
-Ref Lowering::whole() {
-  Ref result;
+std::vector<std::pair<std::string, Ref>> Lowering::definitions() {
+  std::vector<std::pair<std::string, Ref>> made;
   const Scope scope(*this);
   for (const Statement* s : tree_->body.statements) {
     const SpanScope span(tree_->span(*s));
@@ -75,10 +75,10 @@ Ref Lowering::whole() {
     if (s->kind == StatementKind::function && decoration.kind == Kind::macro) {
       bind(s->text, macro_value(*s, decoration.is_hygienic));
     } else if (s->kind == StatementKind::function) {
-      result = prim_func(*s, decoration);
-      bind(s->text, ScriptValue::node(result));
+      made.emplace_back(s->text, prim_func(*s, decoration));
+      bind(s->text, ScriptValue::node(made.back().second));
     } else if (s->kind == StatementKind::class_) {
-      result = ir_module(*s);
+      made.emplace_back(s->text, ir_module(*s));
     } else if (s->kind == StatementKind::import) {
       import(*s);
     } else if (s->kind == StatementKind::assign) {
@@ -101,10 +101,10 @@ Ref Lowering::whole() {
     }
   }
   const SpanScope span(Span{tree_->source, options_.line});
-  require_here(result.defined(), "script_defines_something",
+  require_here(!made.empty(), "script_defines_something",
                hint("define a function, @T.prim_func, or a module, @I.ir_module"),
                "the script defines no function and no module");
-  return result;
+  return made;
 }
 
 const Statement* Lowering::macro() {

@@ -67,8 +67,8 @@ class Lowering {
  public:
   Lowering(const SyntaxTree& tree, const ParseOptions& options);
 
-  /// What the source defines last.
-  Ref whole();
+  /// The functions and modules that the source defines, by their names, in order; at least one.
+  std::vector<std::pair<std::string, Ref>> definitions();
   /// The macro that the source defines.
   const Statement* macro();
 

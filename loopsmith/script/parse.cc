@@ -27,11 +27,16 @@ std::uint32_t source_of(std::string_view text, const ParseOptions& options) {
 
 }  // namespace
 
-Ref parse(std::string_view text, const ParseOptions& options) {
+std::vector<std::pair<std::string, Ref>> parse_all(std::string_view text,
+                                                   const ParseOptions& options) {
   const std::uint32_t source = source_of(text, options);
   const SpanScope no_span{Span{}};
   const parsing::SyntaxTree tree = parsing::syntax_of(text, source, options.line);
-  return parsing::Lowering(tree, options).whole();
+  return parsing::Lowering(tree, options).definitions();
+}
+
+Ref parse(std::string_view text, const ParseOptions& options) {
+  return parse_all(text, options).back().second;
 }
 
 Ptr<PrimFunc> parse_function(std::string_view text, const ParseOptions& options) {

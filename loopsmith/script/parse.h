@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "loopsmith/ir/function.h"
 #include "loopsmith/script/value.h"
@@ -54,6 +56,10 @@ struct ParseOptions {
 /// A function or a module: what the text defines, or the last of it when it defines more. Throws a
 /// ScriptError with the place.
 Ref parse(std::string_view text, const ParseOptions& options = {});
+
+/// All that the text defines, by name and in order: at least one.
+std::vector<std::pair<std::string, Ref>> parse_all(std::string_view text,
+                                                   const ParseOptions& options = {});
 
 /// The same, where it must be a function, or a module.
 Ptr<PrimFunc> parse_function(std::string_view text, const ParseOptions& options = {});

@@ -3,7 +3,6 @@
 #include "loopsmith/codegen/source/c_compiler.h"
 #include "loopsmith/driver/build.h"
 #include "loopsmith/driver/export.h"
-#include "loopsmith/script/parse.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
@@ -110,11 +109,6 @@ void bind_driver(nb::module_& m) {
       },
       nb::arg("target"), nb::sig("def processor(target: Target | str) -> tuple[str, str, str]"),
       "The triple, name and features of the processor that a target of kind llvm means.");
-  m.def(
-      "parse_script",
-      [](const std::string& text, const std::string& name) { return parse(text, {.name = name}); },
-      nb::arg("text"), nb::arg("name"),
-      "The function or module that a file of the script language defines.");
   m.def("c_compiler", [] { return c_compiler(); }, "The C compiler of this machine.");
   m.def("pass_names", [] {
     std::vector<std::string> names;

@@ -244,17 +244,22 @@ nb::list words_of(const std::string& space) {
   return names;
 }
 
-Ref parse_script(const std::string& text, const std::string& name, std::uint32_t line,
-                 const std::string& source_text, bool is_private, bool adds_root,
-                 bool check_well_formed, const nb::object& lookup, const nb::object& evaluate) {
+nb::list parse_script(const std::string& text, const std::string& name, std::uint32_t line,
+                      const std::string& source_text, bool is_private, bool adds_root,
+                      bool check_well_formed, const nb::object& lookup,
+                      const nb::object& evaluate) {
   PythonResolver resolver(lookup, evaluate);
-  return parse(text, {.name = name,
-                      .line = line,
-                      .source_text = source_text,
-                      .is_private = is_private,
-                      .adds_root = adds_root,
-                      .check_well_formed = check_well_formed,
-                      .resolver = &resolver});
+  nb::list made;
+  for (const auto& [defined, node] : parse_all(text, {.name = name,
+                                                      .line = line,
+                                                      .source_text = source_text,
+                                                      .is_private = is_private,
+                                                      .adds_root = adds_root,
+                                                      .check_well_formed = check_well_formed,
+                                                      .resolver = &resolver})) {
+    made.append(nb::make_tuple(defined, node));
+  }
+  return made;
 }
 
 MacroObject parse_script_macro(const std::string& text, const std::string& name, std::uint32_t line,
@@ -335,7 +340,7 @@ void bind_script(nb::module_& m) {
                 "bool, adds_root: bool, check_well_formed: bool, lookup: typing.Callable[[str], "
                 "typing.Any], "
                 "evaluate: typing.Callable[[str, dict[str, typing.Any]], typing.Any]) -> "
-                "typing.Any"));
+                "list[tuple[str, typing.Any]]"));
   m.def("script_macro", parse_script_macro, nb::arg("text"), nb::arg("name"), nb::arg("line"),
         nb::arg("source_text"), nb::arg("hygienic"), nb::arg("lookup"), nb::arg("evaluate"),
         nb::sig("def script_macro(text: str, name: str, line: int, source_text: str, hygienic: "

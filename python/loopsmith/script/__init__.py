@@ -2,6 +2,6 @@
 """The script language: ``from loopsmith.script import tir as T, ir as I``."""
 
 from . import ir, tir
-from .decorators import from_source
+from .decorators import definitions, from_source
 
-__all__ = ["from_source", "ir", "tir"]
+__all__ = ["definitions", "from_source", "ir", "tir"]

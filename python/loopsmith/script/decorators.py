@@ -29,7 +29,7 @@ def _parse(
 ) -> Any:
     source = source_of(definition)
     names = names_of(definition, frame)
-    return _core.script_parse(
+    made = _core.script_parse(
         source.text,
         source.file,
         source.line,
@@ -40,6 +40,7 @@ def _parse(
         names.lookup,
         names.evaluate,
     )
+    return made[-1][1]
 
 
 @overload
@@ -188,6 +189,24 @@ def from_source(
     ------
     ScriptError
         With the line and what stands there.
+    """
+    found = definitions(text, extra_vars, check_well_formed=check_well_formed, name=name)
+    return found[-1][1]
+
+
+def definitions(
+    text: str,
+    extra_vars: Mapping[str, Any] | None = None,
+    *,
+    check_well_formed: bool = True,
+    name: str | None = None,
+) -> list[tuple[str, Any]]:
+    """Read all that a text defines; like `from_source`, which gives the last of it.
+
+    Returns
+    -------
+    list of (str, PrimFunc or IRModule)
+        With their names, in the order of the text; at least one.
     """
     names = Names(extra_vars or {})
     return _core.script_parse(

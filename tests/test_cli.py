@@ -20,6 +20,47 @@ x = te.placeholder((n,), "float32", name="X")
 twice = te.create_prim_func([x, te.compute((n,), lambda i: x[i] * 2.0, name="Y")])
 thrice = te.create_prim_func([x, te.compute((n,), lambda i: x[i] * 3.0, name="Y")])
 """
+SCRIPTS = """
+@T.prim_func
+def twice(X: T.Buffer((64,), "float32"), Y: T.Buffer((64,), "float32")):
+    for i in range(64):
+        with T.block("Y"):
+            v = T.axis.spatial(64, i)
+            Y[v] = X[v] * T.float32(2)
+
+@T.prim_func
+def thrice(X: T.Buffer((64,), "float32"), Y: T.Buffer((64,), "float32")):
+    for i in range(64):
+        with T.block("Y"):
+            v = T.axis.spatial(64, i)
+            Y[v] = X[v] * T.float32(3)
+"""
+SCHEDULED = """
+from loopsmith import tir
+from loopsmith.script import ir as I, tir as T
+
+FACTOR = 2
+
+@T.prim_func
+def scale(X: T.Buffer((64,), "float32"), Y: T.Buffer((64,), "float32")):
+    for i in range(64):
+        with T.block("Y"):
+            v = T.axis.spatial(64, i)
+            Y[v] = X[v] * T.float32(FACTOR)
+
+@I.ir_module
+class both:
+    @T.prim_func
+    def first(x: T.int32) -> T.int32:
+        return x + 1
+
+    @T.prim_func
+    def second(x: T.int32) -> T.int32:
+        return x + 2
+
+sch = tir.Schedule(scale)
+sch.split(sch.get_loops(sch.get_block("Y"))[0], factors=[None, 16])
+"""
 
 
 @pytest.fixture
@@ -30,8 +71,22 @@ def program(tmp_path: Path) -> Path:
 
 
 def loopsmith(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "loopsmith.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "loopsmith", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def lowered(program: object) -> str:
+    done = loopsmith("lower", program)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def problem(*arguments: object) -> str:
+    """Return what a command that fails says."""
+    done = loopsmith(*arguments)
+    assert done.returncode == 1, done.stdout
+    assert "Traceback" not in done.stderr
+    return done.stderr
 
 
 def test_lower_prints_the_lowered_function(program: Path, tmp_path: Path) -> None:
@@ -41,17 +96,54 @@ def test_lower_prints_the_lowered_function(program: Path, tmp_path: Path) -> Non
     assert "# simplify, " in done.stderr
     out = tmp_path / "lowered.json"
     assert loopsmith("lower", f"{program}:twice", "-o", out).returncode == 0
-    again = loopsmith("lower", out)
-    assert "X[i] * T.float32(2)" in again.stdout, again.stderr
+    assert "X[i] * T.float32(2)" in lowered(out)
+
+
+def test_all_passes_are_dumped(program: Path) -> None:
+    done = loopsmith("lower", f"{program}:twice", "--dump-pass", "all")
+    assert "# simplify, " in done.stderr
+    assert "# flatten_buffers, " in done.stderr
 
 
 def test_a_script_is_read_as_it_is_printed(program: Path, tmp_path: Path) -> None:
     script = tmp_path / "twice.txt"
     assert loopsmith("lower", f"{program}:twice", "-o", script).returncode == 0
-    again = loopsmith("lower", script)
-    assert "X[i] * T.float32(2)" in again.stdout, again.stderr
+    assert "X[i] * T.float32(2)" in lowered(script)
     script.write_text("@T.prim_func\ndef f(:\n")
-    assert f"at {script}:2" in loopsmith("lower", script).stderr
+    assert f"at {script}:2" in problem("lower", script)
+
+
+@pytest.mark.parametrize("suffix", ["txt", "py"])
+def test_a_script_of_several_functions_gives_each(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"scripts.{suffix}"
+    path.write_text(SCRIPTS)
+    assert "T.float32(2)" in lowered(f"{path}:twice")
+    assert "T.float32(3)" in lowered(f"{path}:thrice")
+    assert "makes several programs: twice, thrice" in problem("lower", path)
+
+
+def test_python_gives_its_functions_modules_and_schedules(tmp_path: Path) -> None:
+    path = tmp_path / "scheduled.py"
+    path.write_text(SCHEDULED)
+    assert "for i in range(64)" in lowered(f"{path}:scale")
+    assert "T.grid(4, 16)" in lowered(f"{path}:sch")
+    assert "def second" in lowered(f"{path}:both")
+    assert "def first" not in lowered(f"{path}:second")
+    done = loopsmith("run", f"{path}:sch")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1].split() == ["X_handle", "float32", "(64,)"]
+    text = "the module has several functions: first, second\n  hint: add :NAME to the file"
+    assert text in problem("run", f"{path}:both")
+
+
+def test_a_mistake_in_python_is_shown_from_the_users_file_on(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.py"
+    path.write_text("def f():\n    return 1 // 0\n\nf()\n")
+    done = loopsmith("lower", path)
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert lines[1].strip() == f'File "{path}", line 4, in <module>'
+    assert lines[-1].startswith("ZeroDivisionError")
 
 
 def test_build_writes_a_file_and_its_header(program: Path, tmp_path: Path) -> None:
@@ -66,6 +158,9 @@ def test_run_calls_the_function(program: Path) -> None:
     done = loopsmith("run", f"{program}:twice", "--size", "n=100")
     assert done.returncode == 0, done.stderr
     assert "(100,)" in done.stdout
+    done = loopsmith("run", f"{program}:twice", "--size", "n=many")
+    assert done.returncode == 2
+    assert "'n=many' is no size: write n=1000" in done.stderr
 
 
 def test_inspect_shows_every_form(program: Path) -> None:
@@ -77,18 +172,30 @@ def test_inspect_shows_every_form(program: Path) -> None:
 def test_doctor_says_what_works() -> None:
     done = loopsmith("doctor")
     assert done.returncode == 0, done.stderr
-    assert ls.__version__ in done.stdout
-    assert "llvm" in done.stdout
-    assert ("compiled by" in done.stdout) == bool(shutil.which("cc"))
-    assert "no code is generated for cuda yet" in " ".join(done.stdout.split())
+    rows = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert ls.__version__ in rows["loopsmith"]
+    assert rows["llvm"].split()[1] == "yes"
+    assert ("compiled by" in rows["c"]) == bool(shutil.which("cc"))
+    assert "no code is generated for cuda yet" in rows["cuda"]
 
 
 def test_mistakes_are_told_in_words(program: Path, tmp_path: Path) -> None:
-    done = loopsmith("lower", program)
-    assert done.returncode == 2
-    assert "several functions" in done.stderr
-    assert "makes no 'x'" in loopsmith("lower", f"{program}:x").stderr
-    done = loopsmith("lower", f"{program}:twice", "--target", "abacus")
-    assert done.returncode == 1
-    assert done.stderr.startswith("loopsmith: target: 'abacus' is not a kind of target")
-    assert "cannot be read" in loopsmith("lower", tmp_path / "nothing.txt").stderr
+    text = problem("lower", program)
+    assert f"loopsmith: {program} makes several programs: twice, thrice\n" in text
+    assert f"hint: say which: {program}:twice" in text
+    text = problem("lower", f"{program}:thrise")
+    assert f"{program} makes no 'thrise', only twice, thrice\n" in text
+    assert f"hint: did you mean {program}:thrice?" in text
+    text = problem("lower", f"{program}:twice", "--target", "abacus")
+    assert text.startswith("loopsmith: target: 'abacus' is not a kind of target")
+    text = problem("lower", f"{program}:twice", "--dump-pass", "simplfy")
+    assert "dump: there is no pass 'simplfy'\n  hint: the passes are " in text
+    nothing = tmp_path / "nothing.txt"
+    assert f"{nothing} cannot be read: No such file or directory" in problem("lower", nothing)
+    out = tmp_path / "missing" / "out.json"
+    assert f"{out}: No such file" in problem("lower", f"{program}:twice", "-o", out)
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    text = "empty.py makes no function, no module and no schedule\n  hint: define one at the top"
+    assert text in problem("lower", tmp_path / "empty.py")
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x80")
+    assert "bytes.txt cannot be read: it is no text" in problem("lower", tmp_path / "bytes.txt")

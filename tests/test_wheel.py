@@ -47,6 +47,10 @@ def test_the_extension_brings_its_llvm(site: Path):
     assert [name for name in needed if "LLVM" in name or "clang" in name] == []
 
 
+def test_the_command_is_installed(site: Path):
+    assert "llvm" in run(site / "bin" / "loopsmith", "doctor", PYTHONPATH=str(site), cwd=site)
+
+
 NUMBA = """
 import numba
 assert numba.njit(lambda x: x + 1)(1) == 2

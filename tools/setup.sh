@@ -39,6 +39,9 @@ make_environment() {
   local packages
   packages=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   echo "$PWD/python" >"$packages/loopsmith.pth"
+  printf '#!%s\nfrom loopsmith.cli import main\n\nmain()\n' "$PWD/$venv/bin/python" \
+    >"$venv/bin/loopsmith"
+  chmod +x "$venv/bin/loopsmith"
   echo "$stamp" >"$venv/stamp"
 }
 

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What works on this machine: targets and devices, and the versions of what they need."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import _core, driver, te
+from .errors import UserError
+
+PACKAGES = ("numpy", "torch", "jax", "ml_dtypes", "typer", "rich", "pygments")
+FEATURES = (
+    "avx2", "avx512f", "avx512vnni", "avx512bf16", "amx-tile", "fma", "neon", "sve", "v",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether a target works here."""
+
+    target: str
+    works: bool
+    detail: str
+    """With what it works, or why it does not."""
+
+
+def targets() -> list[Finding]:
+    """Try every target: build a small function for it, and call it."""
+    checks: dict[str, Callable[[], str]] = {
+        "llvm": _check_llvm,
+        "c": _check_c,
+        "cuda": lambda: _check_driver("cuda", "cuda"),
+        "opencl": lambda: _check_driver("opencl", "OpenCL"),
+    }
+    found = []
+    for target, check in checks.items():
+        try:
+            found.append(Finding(target, True, check()))
+        except (UserError, RuntimeError) as error:
+            found.append(Finding(target, False, str(error).splitlines()[0]))
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, the system and the packages that matter here."""
+    import importlib.metadata
+
+    found = {
+        "loopsmith": _core.version,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processors": str(os.cpu_count()),
+    }
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def _check_llvm() -> str:
+    triple, cpu, features = _core.processor(driver.DEFAULT_TARGET)
+    known = set(features.split(","))
+    found = [name for name in FEATURES if f"+{name}" in known]
+    _try_target(driver.DEFAULT_TARGET)
+    return f"{cpu} ({triple.split('-')[0]}): {', '.join(found) or 'baseline instructions'}"
+
+
+def _check_c() -> str:
+    compiler = _core.c_compiler()
+    _try_target("c")
+    return f"compiled by {compiler}"
+
+
+def _check_driver(kind: str, library: str) -> str:
+    import ctypes.util
+
+    found = ctypes.util.find_library(library)
+    driver_text = f"driver library lib{library} is here" if found else "no driver library is here"
+    raise RuntimeError(f"no code is generated for {kind} yet; {driver_text}")
+
+
+def _try_target(target: str) -> None:
+    """Build and call a small function; raise when that fails."""
+    import numpy as np
+
+    a = te.placeholder((8,), "float32", name="A")
+    b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
+    x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    driver.build([a, b], target)(x, y)
+    if not np.array_equal(y, x + 1):
+        raise RuntimeError("a small function gave a wrong result")

@@ -3,6 +3,7 @@
 // trace, and each schedule replays.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "loopsmith/interp/assert_same.h"

@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/axis_rewrite.h"
 #include "loopsmith/schedule/cache_stage.h"
 #include "loopsmith/schedule/layout.h"
 #include "loopsmith/schedule/legality.h"
@@ -109,35 +110,7 @@ Nothing commit_transform_block_layout(Schedule& schedule, TransformBlockLayoutPl
     forms.bind(old->iter_vars[i]->var, substitute(plan.inverse->final_indices[i], axes));
   }
 
-  Rewriter rewrite;
-  const auto renew = [&](std::vector<Expr>& indices) {
-    for (Expr& index : indices) index = forms(index);
-  };
-  rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
-    BufferLoad copy = load;
-    renew(copy.indices);
-    if (copy.predicate.defined()) copy.predicate = rewrite(copy.predicate);
-    return make(std::move(copy));
-  });
-  rewrite.on<BufferStore>([&](const BufferStore& store) -> Stmt {
-    BufferStore copy = store;
-    renew(copy.indices);
-    copy.value = rewrite(copy.value);
-    if (copy.predicate.defined()) copy.predicate = rewrite(copy.predicate);
-    return make(std::move(copy));
-  });
-  rewrite.on<Range>([&](const Range& old_range) -> Ref {
-    return range(forms(old_range.min), forms(old_range.extent));
-  });
-  rewrite.on<Var>([&](const Var& variable) -> Expr { return forms(Expr(Ptr<Var>(&variable))); });
-  Block block = *old;
-  for (auto* regions : {&block.reads, &block.writes}) {
-    for (auto& region : *regions) region = rewrite(region);
-  }
-  for (auto& match : block.match_buffers) match = rewrite(match);
-  if (block.init) block.init = rewrite(block.init);
-  block.body = rewrite(block.body);
-
+  Block block = with_axes_as(*old, forms);
   Stmt made = nest_around(nest, std::move(block), Expr());
   Stmt inside = made;
   while (const auto* loop = inside.as<For>()) inside = loop->body;

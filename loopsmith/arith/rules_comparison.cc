@@ -5,7 +5,7 @@ namespace loopsmith::arith {
 using namespace rule_language;
 
 // clang-format off
-constexpr Rule rows[] = {
+constexpr Rule comparison_rows[] = {
     // What both sides have in common goes.
     {x + y < x + z, y < z},
     {x + y < x, y < 0},
@@ -106,7 +106,7 @@ constexpr Rule rows[] = {
 // clang-format on
 
 std::span<const Rule> comparison_rules() {
-  return rows;
+  return comparison_rows;
 }
 
 }  // namespace loopsmith::arith

@@ -5,7 +5,7 @@ namespace loopsmith::arith {
 using namespace rule_language;
 
 // clang-format off
-constexpr Rule rows[] = {
+constexpr Rule floor_rows[] = {
     // By a negative constant.
     {x / c1, (0 - x) / (0 - c1), c1 < 0},
     {x % c1, 0 - (0 - x) % (0 - c1), c1 < 0},
@@ -68,7 +68,7 @@ constexpr Rule rows[] = {
 // clang-format on
 
 std::span<const Rule> floor_rules() {
-  return rows;
+  return floor_rows;
 }
 
 }  // namespace loopsmith::arith

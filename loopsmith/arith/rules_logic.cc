@@ -5,7 +5,7 @@ namespace loopsmith::arith {
 using namespace rule_language;
 
 // clang-format off
-constexpr Rule rows[] = {
+constexpr Rule logic_rows[] = {
     {p && p, p, condition},
     {p || p, p, condition},
     {p && truth, p, condition},
@@ -76,7 +76,7 @@ constexpr Rule rows[] = {
 // clang-format on
 
 std::span<const Rule> logic_rules() {
-  return rows;
+  return logic_rows;
 }
 
 }  // namespace loopsmith::arith

@@ -5,7 +5,7 @@ namespace loopsmith::arith {
 using namespace rule_language;
 
 // clang-format off
-constexpr Rule rows[] = {
+constexpr Rule min_max_rows[] = {
     // The lattice.
     {min(x, x), x, any},
     {max(x, x), x, any},
@@ -68,7 +68,7 @@ constexpr Rule rows[] = {
 // clang-format on
 
 std::span<const Rule> min_max_rules() {
-  return rows;
+  return min_max_rows;
 }
 
 }  // namespace loopsmith::arith

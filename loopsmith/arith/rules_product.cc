@@ -5,7 +5,7 @@ namespace loopsmith::arith {
 using namespace rule_language;
 
 // clang-format off
-constexpr Rule rows[] = {
+constexpr Rule product_rows[] = {
     {x * 0, 0, wraps},
     {x * 1, x, wraps},
     {(x * c1) * c2, x * (c1 * c2), wraps},
@@ -19,7 +19,7 @@ constexpr Rule rows[] = {
 // clang-format on
 
 std::span<const Rule> product_rules() {
-  return rows;
+  return product_rows;
 }
 
 }  // namespace loopsmith::arith

@@ -5,7 +5,7 @@ namespace loopsmith::arith {
 using namespace rule_language;
 
 // clang-format off
-constexpr Rule rows[] = {
+constexpr Rule select_rows[] = {
     {select(p, x, x), x, any | condition},
     {select(!p, x, y), select(p, y, x), any | condition},
     {select(p, truth, falsehood), p, condition},
@@ -24,7 +24,7 @@ constexpr Rule rows[] = {
 // clang-format on
 
 std::span<const Rule> select_rules() {
-  return rows;
+  return select_rows;
 }
 
 }  // namespace loopsmith::arith

@@ -5,7 +5,7 @@ namespace loopsmith::arith {
 using namespace rule_language;
 
 // clang-format off
-constexpr Rule rows[] = {
+constexpr Rule sum_rows[] = {
     // Constants gather at the end. (Before any rule, c + x is x + c, and x - c is x + (-c).)
     {(x + c1) + c2, x + (c1 + c2), wraps},
     {(x + c1) + y, (x + y) + c1, wraps},
@@ -88,7 +88,7 @@ constexpr Rule rows[] = {
 // clang-format on
 
 std::span<const Rule> sum_rules() {
-  return rows;
+  return sum_rows;
 }
 
 }  // namespace loopsmith::arith

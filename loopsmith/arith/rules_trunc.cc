@@ -5,7 +5,7 @@ namespace loopsmith::arith {
 using namespace rule_language;
 
 // clang-format off
-constexpr Rule rows[] = {
+constexpr Rule trunc_rows[] = {
     // Of what is not negative, both roundings are the same.
     {truncdiv(x, y), x / y, 0 <= x && 0 < y, wraps},
     {truncmod(x, y), x % y, 0 <= x && 0 < y, wraps},
@@ -30,7 +30,7 @@ constexpr Rule rows[] = {
 // clang-format on
 
 std::span<const Rule> trunc_rules() {
-  return rows;
+  return trunc_rows;
 }
 
 }  // namespace loopsmith::arith

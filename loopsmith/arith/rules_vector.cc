@@ -5,7 +5,7 @@ namespace loopsmith::arith {
 using namespace rule_language;
 
 // clang-format off
-constexpr Rule rows[] = {
+constexpr Rule vector_rows[] = {
     {ramp(x, 0), broadcast(x), wraps},
     {ramp(x, y) + ramp(z, w), ramp(x + z, y + w), wraps},
     {ramp(x, y) - ramp(z, w), ramp(x - z, y - w), wraps},
@@ -53,7 +53,7 @@ constexpr Rule rows[] = {
 // clang-format on
 
 std::span<const Rule> vector_rules() {
-  return rows;
+  return vector_rows;
 }
 
 }  // namespace loopsmith::arith

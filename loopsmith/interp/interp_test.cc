@@ -8,7 +8,7 @@
 #include "loopsmith/interp/testing/call.h"
 
 namespace loopsmith::interp {
-namespace {
+namespace interp_test {
 
 using testing::Call;
 using testing::function;
@@ -317,5 +317,5 @@ TEST(interp, does_not_run_what_it_does_not_know) {
             "InterpError: interpretable: main: the interpreter does not run a call of call_extern");
 }
 
-}  // namespace
+}  // namespace interp_test
 }  // namespace loopsmith::interp

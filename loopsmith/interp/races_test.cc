@@ -4,7 +4,7 @@
 #include "loopsmith/interp/testing/call.h"
 
 namespace loopsmith::interp {
-namespace {
+namespace races_test {
 
 using testing::Call;
 using testing::function;
@@ -191,5 +191,5 @@ TEST(races, break_does_not_leave_a_parallel_loop) {
       "InterpError: break_in_loop: break leaves a parallel loop");
 }
 
-}  // namespace
+}  // namespace races_test
 }  // namespace loopsmith::interp

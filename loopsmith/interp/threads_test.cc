@@ -6,7 +6,7 @@
 #include "loopsmith/interp/testing/call.h"
 
 namespace loopsmith::interp {
-namespace {
+namespace threads_test {
 
 using testing::Call;
 using testing::function;
@@ -239,5 +239,5 @@ TEST(threads, add_atomically) {
   EXPECT_EQ(y[0], 2016);
 }
 
-}  // namespace
+}  // namespace threads_test
 }  // namespace loopsmith::interp

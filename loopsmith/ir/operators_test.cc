@@ -12,7 +12,7 @@
 #include "loopsmith/support/testing.h"
 
 namespace loopsmith {
-namespace {
+namespace operators_test {
 
 using testing::refusal;
 
@@ -211,5 +211,5 @@ TEST(operators, mistakes_are_refused_by_what_is_wrong) {
   for (const auto& mistake : mistakes) EXPECT_EQ(refusal(mistake.build), mistake.refusal);
 }
 
-}  // namespace
+}  // namespace operators_test
 }  // namespace loopsmith

@@ -11,7 +11,7 @@
 #include "loopsmith/support/testing.h"
 
 namespace loopsmith {
-namespace {
+namespace stmt_test {
 
 using testing::refusal;
 
@@ -222,5 +222,5 @@ TEST(function, a_root_block_is_needed_where_blocks_are_without_one) {
   EXPECT_TRUE(needs_root_block(for_loop(var("i"), 0, 8, bare), false));
 }
 
-}  // namespace
+}  // namespace stmt_test
 }  // namespace loopsmith

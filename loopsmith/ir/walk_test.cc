@@ -9,7 +9,7 @@
 #include "loopsmith/ir/well_formed.h"
 
 namespace loopsmith {
-namespace {
+namespace walk_test {
 
 const auto x = var("x"), y = var("y");
 
@@ -185,5 +185,5 @@ TEST(walk, stamps_what_has_no_span_and_is_not_shared) {
   EXPECT_FALSE(shared.span().known());
 }
 
-}  // namespace
+}  // namespace walk_test
 }  // namespace loopsmith

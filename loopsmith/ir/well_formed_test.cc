@@ -7,7 +7,7 @@
 #include "loopsmith/support/testing.h"
 
 namespace loopsmith {
-namespace {
+namespace well_formed_test {
 
 Ptr<PrimFunc> func_of(Stmt body, std::vector<Ptr<Var>> params = {}, DataType ret = void_type) {
   return make(PrimFunc{.params = std::move(params), .ret_type = ret, .body = std::move(body)});
@@ -157,5 +157,5 @@ TEST(well_formed, functions_of_a_module_share_no_variable) {
             "functions_share_nothing: variable x is defined in two functions");
 }
 
-}  // namespace
+}  // namespace well_formed_test
 }  // namespace loopsmith

@@ -12,7 +12,7 @@ namespace {
 /// Rows of a tile are streams that the processor reads ahead; more than this many are too many.
 constexpr std::int64_t most_rows = 8;
 /// Work for the threads to balance among themselves, in pieces a thread.
-constexpr std::int64_t pieces_a_core = 4;
+constexpr std::int64_t panels_a_core = 4;
 /// How many tiles must read a panel before copying it pays, and how large it may be.
 constexpr std::int64_t fewest_readers = 4;
 constexpr std::int64_t largest_panel_bytes = 1 << 20;
@@ -212,7 +212,7 @@ class Tiling {
   Pieces cut(const Expr& whole) const {
     const DataType type = whole.dtype();
     const auto outer_points = point_count(outer_);
-    const std::int64_t wanted = pieces_a_core * machine_.cores;
+    const std::int64_t wanted = panels_a_core * machine_.cores;
     if (outer_points && *outer_points >= wanted) return {int_imm(type, 1), whole, true};
     const std::int64_t* tiles = as_int(whole);
     if (!tiles || *tiles == 0) {

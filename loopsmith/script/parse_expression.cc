@@ -6,20 +6,20 @@
 namespace loopsmith::parsing {
 namespace {
 
-struct Operator {
+struct Infix {
   std::string_view text;
   int weight;
 };
 
 /// The operators that hold to the left, weakest first.
-constexpr Operator operators[] = {
+constexpr Infix infixes[] = {
     {"|", 1}, {"^", 2}, {"&", 3},  {"<<", 4}, {">>", 4}, {"+", 5},
     {"-", 5}, {"*", 6}, {"//", 6}, {"/", 6},  {"%", 6},  {"@", 6},
 };
 
 int weight_of(std::string_view text) {
-  const auto* found = std::ranges::find(operators, text, &Operator::text);
-  return found == std::end(operators) ? 0 : found->weight;
+  const auto* found = std::ranges::find(infixes, text, &Infix::text);
+  return found == std::end(infixes) ? 0 : found->weight;
 }
 
 constexpr std::string_view keywords[] = {

@@ -44,7 +44,7 @@ ScriptValue shuffle(Lowering& lowering, const Arguments& args, const Word&) {
 }
 
 /// Never called: the lowering reads `T.Let` itself, for it defines a name.
-ScriptValue let(Lowering& lowering, const Arguments&, const Word&) {
+ScriptValue let_node(Lowering& lowering, const Arguments&, const Word&) {
   lowering.require_here(false, "let_has_one_name", hint("write T.Let(body, where={x: value})"),
                         "T.Let defines one name, and gives its value");
   return {};
@@ -141,11 +141,11 @@ ScriptValue comm_reducer(Lowering& lowering, const Arguments& args, const Word&)
   return ScriptValue::node(make(std::move(reducer)));
 }
 
-constexpr std::string_view two = "a: ExprLike, b: ExprLike";
+constexpr std::string_view two_operands = "a: ExprLike, b: ExprLike";
 
 template <class T>
 constexpr Word binary(std::string_view name) {
-  return {"T", name, two, "Expr", binary_node<T>, "The node, without folding."};
+  return {"T", name, two_operands, "Expr", binary_node<T>, "The node, without folding."};
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ std::span<const Word> node_words() {
        "A vector of one value."},
       {"T", "Shuffle", "vectors: Sequence[Expr], indices: Sequence[int]", "Expr", shuffle,
        "Lanes chosen from vectors."},
-      {"T", "Let", "body: ExprLike, where: dict[Any, ExprLike]", "Expr", let,
+      {"T", "Let", "body: ExprLike, where: dict[Any, ExprLike]", "Expr", let_node,
        "A body in which a name stands for a value."},
       {"T", "Call", "dtype: str, op: str, args: Sequence[ExprLike] = ()", "Expr", call_node,
        "A call of an intrinsic, of any type."},

@@ -89,20 +89,20 @@ class IndexTypes {
   }
 
   void set_operator_rules() {
-    on_operator<Add>(operator+);
-    on_operator<Sub>(operator-);
-    on_operator<Mul>(operator*);
+    on_operator<Add>(loopsmith::operator+);
+    on_operator<Sub>(loopsmith::operator-);
+    on_operator<Mul>(loopsmith::operator*);
     on_operator<FloorDiv>(floordiv);
     on_operator<FloorMod>(floormod);
     on_operator<Mod>(truncmod);
     on_operator<Min>(min);
     on_operator<Max>(max);
-    on_operator<EQ>(operator==);
-    on_operator<NE>(operator!=);
-    on_operator<LT>(operator<);
-    on_operator<LE>(operator<=);
-    on_operator<GT>(operator>);
-    on_operator<GE>(operator>=);
+    on_operator<EQ>(loopsmith::operator==);
+    on_operator<NE>(loopsmith::operator!=);
+    on_operator<LT>(loopsmith::operator<);
+    on_operator<LE>(loopsmith::operator<=);
+    on_operator<GT>(loopsmith::operator>);
+    on_operator<GE>(loopsmith::operator>=);
     on_operator<Div>([](const Expr& a, const Expr& b) {
       return a.dtype().is_integer() ? truncdiv(a, b) : a / b;
     });

@@ -8,7 +8,7 @@ namespace loopsmith::te {
 namespace {
 
 /// One block in the making: its axes, and what they take the place of.
-struct Axes {
+struct BlockAxes {
   std::vector<Ptr<loopsmith::IterVar>> iter_vars;
   std::vector<Expr> values;   ///< What the loops bind them to.
   std::vector<Expr> indices;  ///< Of the element that the block computes.
@@ -45,8 +45,8 @@ class Nest {
   /// True where the axes to reduce over are known to be empty: they are no loops then.
   bool is_empty_reduction() const { return is_empty_reduction_; }
 
-  Axes block_axes() const {
-    Axes axes;
+  BlockAxes block_axes() const {
+    BlockAxes axes;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       if (time_ && i == 0) {
         axes.add(*axes_[0], cast(axes_[0]->var->dtype, time_->loop_var), IterType::ordered);
@@ -84,7 +84,7 @@ class Nest {
   bool is_empty_reduction_ = false;
 };
 
-Stmt realize(Axes axes, std::string name, Attrs annotations, Stmt init, Stmt body) {
+Stmt realize(BlockAxes axes, std::string name, Attrs annotations, Stmt init, Stmt body) {
   const auto block = make(Block{.iter_vars = std::move(axes.iter_vars),
                                 .name_hint = std::move(name),
                                 .annotations = std::move(annotations),
@@ -105,7 +105,7 @@ Expr neutral_value(const CommReducer& combiner, std::size_t i) {
 
 class Reduction {
  public:
-  Reduction(const ComputeOp& op, const Ref& self, const Axes& axes, LowerContext& context)
+  Reduction(const ComputeOp& op, const Ref& self, const BlockAxes& axes, LowerContext& context)
       : reduce_(*op.body[0].as<Reduce>()), combiner_(*reduce_.combiner) {
     const auto load = [&](const Expr& expr) {
       return load_buffers(expr, context.buffers, axes.substitution);
@@ -178,7 +178,7 @@ class Reduction {
 
 Stmt lower_reduction(const ComputeOp& op, const Ref& self, LowerContext& context,
                      const Nest& nest) {
-  Axes axes = nest.block_axes();
+  BlockAxes axes = nest.block_axes();
   const Reduction reduction(op, self, axes, context);
   // No update ever runs where the axes are empty, so an init would not run either.
   const bool is_empty = nest.is_empty_reduction();
@@ -196,7 +196,7 @@ Stmt lower_compute(const ComputeOp& op, const Ref& self, LowerContext& context,
   std::vector<Stmt> blocks;
   for (std::size_t i = 0; i < op.body.size(); ++i) {
     const Tensor tensor = output(self, i);
-    Axes axes = nest.block_axes();
+    BlockAxes axes = nest.block_axes();
     const Expr value = load_buffers(op.body[i], context.buffers, axes.substitution);
     const Stmt body = store(context.buffers.get(tensor), value, axes.indices);
     blocks.push_back(realize(std::move(axes), context.block_name(tensor.name()),

@@ -9,7 +9,7 @@
 #include "loopsmith/te/testing.h"
 
 namespace loopsmith::te {
-namespace {
+namespace scan_test {
 
 struct Series {
   Ptr<Var> m = size_var("m");
@@ -173,5 +173,5 @@ TEST(scan, refuses_tensors_that_do_not_fit) {
             "scan_has_one_length: scan scan: update shorter and state state differ in length");
 }
 
-}  // namespace
+}  // namespace scan_test
 }  // namespace loopsmith::te

@@ -15,9 +15,9 @@ namespace loopsmith {
 namespace {
 
 /// Loops around more loops than this are left whole, so that the cost stays linear.
-constexpr int most_levels = 8;
+constexpr int most_loops_outside = 8;
 /// Bodies that are larger than this are not duplicated.
-constexpr int most_statements = 256;
+constexpr int most_statements_copied = 256;
 
 using ConditionSet = std::unordered_set<const Object*>;
 
@@ -57,8 +57,8 @@ bool Partitioner::is_worth_it(const For& loop) const {
   const auto found = contents_.find(loop.loop_var.get());
   if (found == contents_.end()) return false;
   const LoopContent& inside = found->second;
-  return inside.has_conditions && inside.levels <= most_levels &&
-         inside.statements <= most_statements && !leaves_loop(loop.body);
+  return inside.has_conditions && inside.levels <= most_loops_outside &&
+         inside.statements <= most_statements_copied && !leaves_loop(loop.body);
 }
 
 /// `condition` holds for all values of inner loops when the loop variable lies between some bounds.

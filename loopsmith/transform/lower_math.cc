@@ -61,7 +61,7 @@ const Expansion* find_expansion(Op op) {
   return nullptr;
 }
 
-bool is_leaf(const Expr& e) {
+bool is_cheap_operand(const Expr& e) {
   return e.is<Var>() || as_float(e) || as_int(e);
 }
 
@@ -74,7 +74,7 @@ Expr expand(const Expansion& expansion, const Call& call, bool fast_math) {
     const DataType type = value.dtype();
     const bool narrow = type.is_float() && type.bits < 32;
     if (narrow && expansion.widens) value = cast(f32.with_lanes(type.lanes), value);
-    if (is_leaf(value)) return value;
+    if (is_cheap_operand(value)) return value;
     bindings.emplace_back(var(i == 0 ? "x" : "y", value.dtype()), value);
     return bindings.back().first;
   };

@@ -9,7 +9,7 @@ namespace loopsmith::dependence {
 namespace {
 
 /// An expression of more nodes than this, shared ones counted each time, is not evaluated.
-constexpr int most_nodes = 10000;
+constexpr int most_replayed_nodes = 10000;
 
 /// Evaluates integer expressions without memory.
 class Evaluator {
@@ -17,7 +17,7 @@ class Evaluator {
   void set(const Object* variable, std::int64_t value) { values_[variable] = value; }
 
   std::optional<std::int64_t> operator()(const Expr& expr) {
-    nodes_left_ = most_nodes;
+    nodes_left_ = most_replayed_nodes;
     return value(expr);
   }
 

@@ -9,7 +9,7 @@
 #include "loopsmith/runtime/testing/error_of.h"
 
 namespace loopsmith {
-namespace {
+namespace c_text_test {
 
 using testing::function_of;
 using testing::Kernel;
@@ -71,5 +71,5 @@ TEST(c_compiler, says_what_the_compiler_said) {
             "there is no C compiler: neither pdp11-unix-gcc");
 }
 
-}  // namespace
+}  // namespace c_text_test
 }  // namespace loopsmith

@@ -8,7 +8,7 @@
 #include "loopsmith/schedule/testing/semantics.h"
 
 namespace loopsmith {
-namespace {
+namespace reverse_compute_inline_test {
 
 using namespace schedule_testing;
 
@@ -148,5 +148,5 @@ for i in range(8):
             "which writes it");
 }
 
-}  // namespace
+}  // namespace reverse_compute_inline_test
 }  // namespace loopsmith

@@ -30,7 +30,7 @@ bench: build  ## Measure the compiler and its kernels beside their peers.
 	@cmake --build --preset release --parallel $(JOBS)
 	@$(PYTHON_IN_VENV) bench/run.py
 
-asan: setup  ## Run the lower floors' tests under the address and undefined-behaviour sanitizers.
+asan: setup  ## Run the tests of all floors without LLVM under the address and undefined-behaviour sanitizers.
 	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) asan
 
 tsan: setup  ## Run the runtime's unit tests under the thread sanitizer.

@@ -363,4 +363,15 @@ Expr IndexForms::condition(const Expr& expr) const {
   return general(expr);
 }
 
+IndexForms forms_of_axes(const Block& block) {
+  IndexForms forms;
+  for (const auto& axis : block.iter_vars) {
+    const auto* min = axis->dom->min.as<IntImm>();
+    const auto* extent = axis->dom->extent.as<IntImm>();
+    if (!min || !extent || extent->value < 1) continue;
+    forms.add_range({axis->var.get(), min->value, min->value + extent->value - 1});
+  }
+  return forms;
+}
+
 }  // namespace loopsmith

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "loopsmith/ir/expr.h"
+#include "loopsmith/ir/stmt.h"
 
 namespace loopsmith {
 
@@ -81,5 +82,8 @@ class IndexForms {
   std::vector<VarRange> ranges_;
   std::vector<Bound> bound_;
 };
+
+/// Forms over the axes of a block that have constant ranges.
+IndexForms forms_of_axes(const Block& block);
 
 }  // namespace loopsmith

@@ -29,17 +29,6 @@ Contents contents_of(const Expr& expr) {
   return found;
 }
 
-IndexForms forms_of_axes(const Block& block) {
-  IndexForms forms;
-  for (const auto& axis : block.iter_vars) {
-    const auto* min = axis->dom->min.as<IntImm>();
-    const auto* extent = axis->dom->extent.as<IntImm>();
-    if (!min || !extent || extent->value < 1) continue;
-    forms.add_range({axis->var.get(), min->value, min->value + extent->value - 1});
-  }
-  return forms;
-}
-
 bool is_point(const BufferRegion& region) {
   return std::ranges::all_of(region.region,
                              [](const auto& range) { return is_const_int(range->extent, 1); });

@@ -46,17 +46,6 @@ std::optional<std::int64_t> width_of(const Interval& interval, const IndexForms&
   return form->constant + 1;
 }
 
-IndexForms forms_of_axes(const Block& block) {
-  IndexForms forms;
-  for (const auto& axis : block.iter_vars) {
-    const auto* min = axis->dom->min.as<IntImm>();
-    const auto* extent = axis->dom->extent.as<IntImm>();
-    if (!min || !extent || extent->value < 1) continue;
-    forms.add_range({axis->var.get(), min->value, min->value + extent->value - 1});
-  }
-  return forms;
-}
-
 Expr plus(const Expr& a, std::int64_t b) {
   return b < 0 ? a - int_imm(a.dtype(), -b) : a + int_imm(a.dtype(), b);
 }

@@ -13,8 +13,8 @@
 namespace loopsmith {
 namespace {
 
-Argument number(std::size_t count) {
-  return Argument(static_cast<std::int64_t>(count));
+Argument rank_of(const auto& dimensions) {
+  return Argument(static_cast<std::int64_t>(dimensions.size()));
 }
 
 std::string list_of(const std::vector<Expr>& exprs) {
@@ -211,7 +211,7 @@ Planned<TransformLayoutPlan> plan_transform_layout(const Schedule& schedule,
   const IndexMap& given = *arguments.index_map;
   if (given.initial_indices.size() != from->shape.size()) {
     return Refusal{&index_map_fits_the_buffer,
-                   {number(given.initial_indices.size()), buffer, number(from->shape.size())}};
+                   {rank_of(given.initial_indices), buffer, rank_of(from->shape)}};
   }
   const DataType type = from->shape.empty() ? i32 : from->shape[0].dtype();
   plan.index_map = with_index_type(given, type);

@@ -13,14 +13,15 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &get_output_blocks,
       // Loops.
       &split, &fuse, &merge, &reorder, &add_unit_loop, &parallel, &vectorize, &unroll, &bind,
+      &loop_partition,
       // Places.
       &compute_at, &reverse_compute_at, &compute_inline, &reverse_compute_inline,
       &fuse_reduction_epilogue, &rolling_buffer,
       // Reductions.
       &decompose_reduction, &rfactor,
       // Caches.
-      &cache_read, &cache_write, &cache_inplace, &reindex, &reindex_cache_read,
-      &reindex_cache_write,
+      &cache_read, &cache_write, &cache_inplace, &cache_index, &reindex, &reindex_cache_read,
+      &reindex_cache_write, &read_at, &write_at,
       // Buffers.
       &storage_align, &set_scope, &unsafe_set_dtype, &set_axis_separator,
       &unsafe_hide_buffer_access, &annotate_buffer_access, &transform_layout,

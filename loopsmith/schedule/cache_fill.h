@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is certain to be written into a cache: what primitives that copy it back ask.
+#pragma once
+#include "loopsmith/schedule/cache_stage.h"
+
+namespace loopsmith {
+
+/// What the writers of the subject are certain to write while the loops inside `around` run; a
+/// refusal where that is not known.
+std::variant<Box, Refusal> box_written(const Schedule& schedule, const CacheSubject& subject,
+                                       NodeId around);
+
+/// True when a writer before `reader` fills what that reads, each time that it comes to it.
+bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader);
+
+}  // namespace loopsmith

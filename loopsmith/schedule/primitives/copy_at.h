@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of a buffer inside a loop, each one block with its loops inside: read_at, write_at.
+#pragma once
+#include "loopsmith/schedule/moves.h"
+#include "loopsmith/schedule/primitives/cache_write.h"
+
+namespace loopsmith {
+
+struct ReadAtArguments {
+  LoopRV loop;
+  BlockRV block;
+  BufferSelector read_buffer_index;
+  std::string storage_scope;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &ReadAtArguments::loop, "Around the block; the copy stands in its body."},
+      Parameter{"block", &ReadAtArguments::block},
+      Parameter{"read_buffer_index", &ReadAtArguments::read_buffer_index,
+                "The buffer: its number among the reads of the block, or its name."},
+      Parameter{"storage_scope", &ReadAtArguments::storage_scope,
+                "The memory of the copy: global, shared, local, ..."}};
+};
+
+struct WriteAtArguments {
+  LoopRV loop;
+  BlockRV block;
+  BufferSelector write_buffer_index;
+  std::string storage_scope;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &WriteAtArguments::loop, "Around the block; the copy stands in its body."},
+      Parameter{"block", &WriteAtArguments::block},
+      Parameter{"write_buffer_index", &WriteAtArguments::write_buffer_index,
+                "The buffer: its number among the writes of the block, or its name."},
+      Parameter{"storage_scope", &WriteAtArguments::storage_scope,
+                "The memory that is written instead: global, shared, local, ..."}};
+};
+
+struct CopyAtPlan {
+  CacheSubject subject;  ///< Readers and writers inside the loop alone.
+  LoopRV loop;
+  std::string storage_scope;
+  bool is_back = false;
+  NodeId at = no_node;  ///< Before or after which statement the copy stands.
+  Box box;
+};
+
+inline constexpr Condition block_is_in_the_loop{
+    "block_is_in_the_loop", "block {} is not inside loop {}", "choose a loop around the block"};
+inline constexpr Condition loop_reads_alone{"loop_reads_alone",
+                                            "block {} writes buffer {} inside loop {}",
+                                            "choose a loop inside which it is only read"};
+inline constexpr const Condition* read_at_conditions[] = {
+    &block_has_the_buffer,    &storage_scope_is_known, &block_stands_in_a_block,
+    &buffer_is_used_by_index, &uses_are_declared,      &block_is_in_the_loop,
+    &loop_is_in_scope,        &loop_reads_alone};
+inline constexpr const Condition* write_at_conditions[] = {
+    &block_has_the_buffer,      &storage_scope_is_known, &block_stands_in_a_block,
+    &buffer_is_used_by_index,   &uses_are_declared,      &block_is_in_the_loop,
+    &loop_is_in_scope,          &written_box_is_known,   &consumer_reads_what_is_cached,
+    &writer_does_not_read_first};
+
+Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments& arguments);
+Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArguments& arguments);
+
+/// for i in 6:                   for i in 6:
+///   for j in 16:                  with T.block("A_shared"):
+///     with T.block("B"):            v0 = T.axis.spatial(6, i)
+///       B[vi] = A[vi]       =>      T.block_attr({"auto_copy": 1})
+///                                   for ax0 in 16:
+///                                     A_shared[v0 * 16 + ax0] = A[v0 * 16 + ax0]
+///                                 for j in 16:
+///                                   with T.block("B"):
+///                                     B[vi] = A_shared[vi]
+BlockRV commit_copy_at(Schedule& schedule, CopyAtPlan&& plan);
+
+inline constexpr Primitive read_at(PrimitiveDefinition{
+    .name = "read_at",
+    .doc = "Makes one block at a loop that copies what is read there into another memory, and lets "
+           "the blocks inside the loop read the copy.",
+    .conditions = read_at_conditions,
+    .required = 4,
+    .plan = plan_read_at,
+    .commit = commit_copy_at,
+});
+
+inline constexpr Primitive write_at(PrimitiveDefinition{
+    .name = "write_at",
+    .doc = "Lets the blocks inside a loop write into another memory, and makes one block at the "
+           "loop that copies the result back.",
+    .conditions = write_at_conditions,
+    .required = 4,
+    .plan = plan_write_at,
+    .commit = commit_copy_at,
+});
+
+}  // namespace loopsmith

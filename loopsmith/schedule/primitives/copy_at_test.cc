@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/copy_at.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/sound.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+/// A matmul in tiles of 4 x 4 x 4, loops io, jo, ko, ii, ji, ki.
+struct Tiled {
+  explicit Tiled(int n = 8, int m = 8, int k = 8) : func(matmul(n, m, k)), sch(func) {
+    const auto loops = get_loops(sch, get_block(sch, "C"));
+    std::vector<LoopRV> outer, inner;
+    for (const LoopRV loop : loops) {
+      const auto parts = split(sch, loop, {infer, 4});
+      outer.push_back(parts[0]);
+      inner.push_back(parts[1]);
+    }
+    reorder(sch, {outer[0], outer[1], outer[2], inner[0], inner[1], inner[2]});
+    jo = outer[1];
+    ko = outer[2];
+  }
+
+  Ptr<PrimFunc> func;
+  Schedule sch;
+  LoopRV jo, ko;
+};
+
+TEST(read_at, copies_a_tile_in_one_block) {
+  Tiled t;
+  const BlockRV copy = read_at(t.sch, t.ko, get_block(t.sch, "C"), 0, "shared");
+  EXPECT_EQ(t.sch.name(copy), "A_shared");
+  EXPECT_EQ(t.sch.get(copy).annotations.get_int("auto_copy", 0), 1);
+  EXPECT_NE(body_of(t.sch).find(R"(        with T.block("A_shared"):
+            v0, v1 = T.axis.remap("SS", [i_0, k_0])
+            T.reads(A[v0 * 4:v0 * 4 + 4, v1 * 4:v1 * 4 + 4])
+            T.writes(A_shared[v0 * 4:v0 * 4 + 4, v1 * 4:v1 * 4 + 4])
+            T.block_attr({"auto_copy": 1})
+            for ax0, ax1 in T.grid(4, 4):
+                A_shared[v0 * 4 + ax0, v1 * 4 + ax1] = A[v0 * 4 + ax0, v1 * 4 + ax1]
+)"),
+            std::string::npos)
+      << body_of(t.sch);
+  expect_sound(t.sch, t.func);
+}
+
+TEST(read_at, guards_tiles_at_borders) {
+  Tiled t(6, 7, 5);
+  read_at(t.sch, t.ko, get_block(t.sch, "C"), 0, "shared");
+  read_at(t.sch, t.jo, get_block(t.sch, "C"), 1, "local");
+  expect_sound(t.sch, t.func);
+}
+
+TEST(read_at, is_shared_by_the_readers_in_the_loop) {
+  const auto func = program(R"((A: T.Buffer((8, 6)), B: T.Buffer((8, 4)), C: T.Buffer((8, 4))):
+    for i in range(8):
+        for j in range(4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + A[vi, vj + 2]
+        for j in range(4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] * A[vi, 3 - vj]
+)");
+  Schedule sch(func);
+  read_at(sch, get_loops(sch, get_block(sch, "C"))[0], get_block(sch, "C"), "A", "local");
+  EXPECT_NE(body_of(sch).find("for ax0, ax1 in T.grid(1, 6):"), std::string::npos) << body_of(sch);
+  EXPECT_NE(body_of(sch).find("A_local[vi, vj] + A_local[vi, vj + 2]"), std::string::npos)
+      << body_of(sch);
+  expect_sound(sch, func);
+}
+
+TEST(write_at, writes_a_tile_back_in_one_block) {
+  Tiled t;
+  const BlockRV copy = write_at(t.sch, t.jo, get_block(t.sch, "C"), 0, "local");
+  EXPECT_EQ(t.sch.name(copy), "C_local");
+  EXPECT_NE(body_of(t.sch).find(R"(        with T.block("C_local"):
+            v0, v1 = T.axis.remap("SS", [i_0, j_0])
+            T.reads(C_local[v0 * 4:v0 * 4 + 4, v1 * 4:v1 * 4 + 4])
+            T.writes(C[v0 * 4:v0 * 4 + 4, v1 * 4:v1 * 4 + 4])
+            T.block_attr({"auto_copy": 1})
+            for ax0, ax1 in T.grid(4, 4):
+                C[v0 * 4 + ax0, v1 * 4 + ax1] = C_local[v0 * 4 + ax0, v1 * 4 + ax1]
+)"),
+            std::string::npos)
+      << body_of(t.sch);
+  expect_sound(t.sch, t.func);
+}
+
+TEST(write_at, keeps_partial_results_between_steps_of_a_reduction) {
+  Tiled t;
+  write_at(t.sch, t.ko, get_block(t.sch, "C"), 0, "local");
+  expect_sound(t.sch, t.func);
+}
+
+TEST(write_at, lets_readers_in_the_loop_read_the_cache) {
+  const auto func = program(R"((A: T.Buffer((8, 4)), B: T.Buffer((8, 4)), C: T.Buffer((8, 4))):
+    for i in range(8):
+        for j in range(4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + T.float32(1)
+        for j in range(4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, 3 - vj]
+)");
+  Schedule sch(func);
+  write_at(sch, get_loops(sch, get_block(sch, "B"))[0], get_block(sch, "B"), 0, "local");
+  EXPECT_NE(body_of(sch).find("= B_local[vi, 3 - vj]"), std::string::npos) << body_of(sch);
+  expect_sound(sch, func);
+}
+
+TEST(copy_at, refuses_what_it_cannot_do) {
+  Schedule sch(two_stages(8, 4));
+  const BlockRV b = get_block(sch, "B"), c = get_block(sch, "C");
+  const LoopRV i = get_loops(sch, b)[0];
+  EXPECT_EQ(error_of([&] { read_at(sch, i, c, 0, "local"); }),
+            "block_is_in_the_loop: read_at: block C is not inside loop i");
+  EXPECT_EQ(error_of([&] { write_at(sch, i, b, 0, "attic"); }),
+            "storage_scope_is_known: write_at: there is no storage scope attic");
+  EXPECT_EQ(error_of([&] { read_at(sch, i, b, 1, "local"); }),
+            "block_has_the_buffer: read_at: block B reads no such buffer");
+
+  Schedule scan(program(R"((A: T.Buffer((9, 4))):
+    for i in range(8):
+        for j in range(4):
+            with T.block("step"):
+                vi = T.axis.opaque(8, i)
+                vj = T.axis.spatial(4, j)
+                A[vi + 1, vj] = A[vi, vj] + T.float32(1)
+)"));
+  const LoopRV t = get_loop(scan, "i");
+  const BlockRV step = get_block(scan, "step");
+  EXPECT_EQ(error_of([&] { read_at(scan, t, step, 0, "local"); }),
+            "loop_reads_alone: read_at: block step writes buffer A inside loop i");
+  EXPECT_EQ(error_of([&] { write_at(scan, t, step, 0, "local"); }),
+            "writer_does_not_read_first: write_at: block step reads what was in buffer A before");
+
+  Schedule late(program(R"((A: T.Buffer((8, 4)), C: T.Buffer((8, 4))):
+    B = T.alloc_buffer((9, 4))
+    for i in range(8):
+        for j in range(4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi + 1, vj] = A[vi, vj]
+        for j in range(4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj]
+)"));
+  EXPECT_EQ(
+      error_of([&] { write_at(late, get_loop(late, "i"), get_block(late, "B"), 0, "local"); }),
+      "consumer_reads_what_is_cached: write_at: block C reads elements of buffer B that are "
+      "not in the cache");
+
+  Schedule outer(program(R"((A: T.Buffer((8,)), B: T.Buffer((8,))):
+    for i in range(2):
+        with T.block("tile"):
+            vi = T.axis.spatial(2, i)
+            T.reads(A[vi * 4 : vi * 4 + 4])
+            T.writes(B[vi * 4 : vi * 4 + 4])
+            for j in range(4):
+                with T.block("B"):
+                    vj = T.axis.spatial(4, j)
+                    B[vi * 4 + vj] = A[vi * 4 + vj]
+)"));
+  EXPECT_EQ(
+      error_of([&] { read_at(outer, get_loop(outer, "i"), get_block(outer, "B"), 0, "local"); }),
+      "loop_is_in_scope: read_at: block B and loop i are not in the same scope");
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/primitives/split.h"
+
+namespace loopsmith {
+
+struct LoopPartitionArguments {
+  LoopRV loop;
+  std::vector<Factor> factors;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &LoopPartitionArguments::loop},
+      Parameter{"factors", &LoopPartitionArguments::factors,
+                "How many iterations each part has; at most one is to be inferred: None, or -1. "
+                "What they leave over is a last part."}};
+};
+
+/// Iterations of the loop, counted from 0.
+struct LoopPart {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+struct LoopPartitionPlan {
+  LoopRV loop;
+  std::vector<LoopPart> parts;
+  std::string block;  ///< The first one inside; empty where there is none.
+};
+
+inline constexpr Condition loop_bounds_are_constant{
+    "loop_bounds_are_constant", "the bounds of loop {} are not constants",
+    "split it; lowering partitions loops whose conditions need it"};
+inline constexpr Condition parts_fit_the_loop{"parts_fit_the_loop",
+                                              "the parts have {} iterations, loop {} has {}",
+                                              "let each part have one iteration or more"};
+inline constexpr const Condition* loop_partition_conditions[] = {
+    &loop_is_plain,          &loop_bounds_are_constant, &factor_is_positive,
+    &one_factor_is_inferred, &parts_fit_the_loop,       &loop_runs_to_its_end};
+
+Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
+                                               const LoopPartitionArguments& arguments);
+
+/// for i in 96:                  with T.block("B_i_common"):
+///   with T.block("B"):            with T.block("B_i0_partition"):
+///     B[vi] = A[vi]       =>        for i0 in 20:
+///                                     with T.block("B_i0"): ...
+///                                 with T.block("B_i1_partition"):
+///                                   for i1 in range(20, 96):
+///                                     with T.block("B_i1"): ...
+///
+/// A loop without blocks inside becomes loops alone.
+Handles<LoopRV> commit_loop_partition(Schedule& schedule, LoopPartitionPlan&& plan);
+
+inline constexpr Primitive loop_partition(PrimitiveDefinition{
+    .name = "loop_partition",
+    .past = "partitioned",
+    .doc = "Cuts a loop into loops that follow each other, each over a part of the iterations.",
+    .conditions = loop_partition_conditions,
+    .required = 2,
+    .plan = plan_loop_partition,
+    .commit = commit_loop_partition,
+});
+
+}  // namespace loopsmith

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/loop_partition.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/sound.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+TEST(loop_partition, makes_blocks_of_the_parts) {
+  const auto func = program(R"((A: T.Buffer((96, 4)), C: T.Buffer((96, 4))):
+    for i, j in T.grid(96, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + T.float32(1)
+)");
+  Schedule sch(func);
+  const auto parts = loop_partition(sch, get_loops(sch, get_block(sch, "C"))[0], {20, infer});
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(sch.name(parts[0]), "i0");
+  EXPECT_EQ(sch.name(parts[1]), "i1");
+  const std::string text = body_of(sch);
+  EXPECT_NE(text.find(R"(        with T.block("C_i_common"):
+            T.reads(A[0:96, 0:4])
+            T.writes(C[0:96, 0:4])
+            with T.block("C_i0_partition"):
+                T.reads(A[0:20, 0:4])
+                T.writes(C[0:20, 0:4])
+                for i0, j in T.grid(20, 4):
+                    with T.block("C_i0"):
+)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"(            with T.block("C_i1_partition"):
+                T.reads(A[20:96, 0:4])
+                T.writes(C[20:96, 0:4])
+                for i1 in range(20, 96):
+                    for j in range(4):
+                        with T.block("C_i1"):
+)"),
+            std::string::npos)
+      << text;
+  expect_sound(sch, func);
+}
+
+TEST(loop_partition, takes_what_is_left_over_as_a_last_part) {
+  const auto func = two_stages(10, 4);
+  Schedule sch(func);
+  const auto parts = loop_partition(sch, get_loops(sch, get_block(sch, "B"))[0], {2, 3});
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_TRUE(is_const_int(sch.get(parts[2]).min, 5));
+  EXPECT_TRUE(is_const_int(sch.get(parts[2]).extent, 5));
+  const auto inner = loop_partition(sch, get_loops(sch, get_block(sch, "B_i1"))[1], {infer, 1});
+  EXPECT_TRUE(is_const_int(sch.get(inner[0]).extent, 3));
+  vectorize(sch, get_loops(sch, get_block(sch, "B_i2"))[1]);
+  expect_sound(sch, func);
+}
+
+TEST(loop_partition, starts_a_reduction_once) {
+  const auto func = matmul(4, 3, 8);
+  Schedule sch(func);
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  loop_partition(sch, loops[2], {2, 5});
+  expect_sound(sch, func);
+}
+
+TEST(loop_partition, cuts_loops_without_blocks_and_with_steps) {
+  const auto func = program(R"((A: T.Buffer((40,))):
+    for i in range(3, 33, 3):
+        A[i] = A[i - 3] + T.float32(1)
+)");
+  Schedule sch(func);
+  const auto parts = loop_partition(sch, get_loop(sch, "i"), {4, infer, 1});
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_TRUE(is_const_int(sch.get(parts[1]).min, 15));
+  EXPECT_TRUE(is_const_int(sch.get(parts[1]).extent, 5));
+  EXPECT_EQ(body_of(sch).find("block"), std::string::npos) << body_of(sch);
+  expect_sound(sch, func);
+}
+
+TEST(loop_partition, refuses_parts_that_do_not_fit) {
+  Schedule sch(two_stages(10, 4));
+  const LoopRV i = get_loops(sch, get_block(sch, "B"))[0];
+  const std::size_t steps = sch.steps().size();
+  EXPECT_EQ(error_of([&] { loop_partition(sch, i, {11}); }),
+            "parts_fit_the_loop: loop_partition: the parts have 11 iterations, loop i has 10");
+  EXPECT_EQ(error_of([&] { loop_partition(sch, i, {4, 6, infer}); }),
+            "parts_fit_the_loop: loop_partition: the parts have 10 iterations, loop i has 10");
+  EXPECT_EQ(error_of([&] { loop_partition(sch, i, {0, infer}); }),
+            "factor_is_positive: loop_partition: factor 0 of loop i is 0, not positive");
+  EXPECT_EQ(error_of([&] { loop_partition(sch, i, {infer, infer}); }),
+            "one_factor_is_inferred: loop_partition: loop i: only one factor can be specified as "
+            "-1 or None");
+  annotate(sch, i, "k", 1);
+  EXPECT_EQ(error_of([&] { loop_partition(sch, i, {4}); }),
+            "loop_is_plain: loop_partition: loop i has annotations or is bound to a thread");
+  EXPECT_EQ(sch.steps().size(), steps + 1);
+
+  Schedule sized(program(R"((a: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n,))
+    for i in range(n):
+        A[i] = T.float32(1)
+)"));
+  EXPECT_EQ(error_of([&] { loop_partition(sized, get_loop(sized, "i"), {4}); }),
+            "loop_bounds_are_constant: loop_partition: the bounds of loop i are not constants");
+
+  Schedule left(program(R"((A: T.Buffer((8,))):
+    for i in range(8):
+        if A[i] > T.float32(1):
+            break
+)"));
+  EXPECT_EQ(error_of([&] { loop_partition(left, get_loop(left, "i"), {4}); }),
+            "loop_runs_to_its_end: loop_partition: a break leaves loop i");
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -5,6 +5,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/accesses.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/lower_blocks.h"
 
 namespace loopsmith {
 namespace {
@@ -86,7 +87,7 @@ std::unordered_map<Ref, Compact, RefHash, RefEqual> find_compact(AccessTable& ta
         changed = true;
       }
     }
-    if (const Ref rows = allocation.allocate->annotations.get("buffer_dim_align"); rows.defined()) {
+    if (const Ref rows = allocation.allocate->annotations.get(dim_align); rows.defined()) {
       buffer.strides = aligned_strides(buffer, rows);
       changed = true;
     }
@@ -131,7 +132,7 @@ Ptr<PrimFunc> compact_buffers(const Ptr<PrimFunc>& func) {
     if (found == compact.end()) return rewrite.children(node);
     Allocate copy = node;
     copy.extents = found->second.buffer->shape;
-    copy.annotations = copy.annotations.with("buffer_dim_align", nullptr);
+    copy.annotations = copy.annotations.with(dim_align, nullptr);
     copy.body = rewrite(node.body);
     return make(std::move(copy));
   });

@@ -31,6 +31,12 @@ class Partitioner {
  public:
   explicit Partitioner(const PrimFunc& func) : contents_(measure_loops(func.body)) {
     rewrite_.on<For>([this](const For& node) { return loop(node); });
+    rewrite_.on<AttrStmt>([this](const AttrStmt& node) -> Stmt {
+      if (node.attr_key != "pragma_loop_partition_hint") return rewrite_.children(node);
+      const auto* loop = node.body.as<For>();
+      if (loop && !is_const_int(node.value, 0)) hinted_ = loop->loop_var.get();
+      return rewrite_(node.body);
+    });
   }
   Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) { return rewrite_.body_of(func); }
 
@@ -46,7 +52,8 @@ class Partitioner {
   Rewriter rewrite_;
   Analyzer analyzer_;
   LoopContents contents_;
-  arith::Intervals inner_;  // Of the variables defined inside the loop that is looked at.
+  const Object* hinted_ = nullptr;  // The variable of the loop that a pragma is around.
+  arith::Intervals inner_;          // Of the variables defined inside the loop that is looked at.
 };
 
 bool Partitioner::is_worth_it(const For& loop) const {
@@ -57,8 +64,10 @@ bool Partitioner::is_worth_it(const For& loop) const {
   const auto found = contents_.find(loop.loop_var.get());
   if (found == contents_.end()) return false;
   const LoopContent& inside = found->second;
-  return inside.has_conditions && inside.levels <= most_loops_outside &&
-         inside.statements <= most_statements_copied && !leaves_loop(loop.body);
+  const bool is_small =
+      inside.levels <= most_loops_outside && inside.statements <= most_statements_copied;
+  return inside.has_conditions && (is_small || hinted_ == loop.loop_var.get()) &&
+         !leaves_loop(loop.body);
 }
 
 /// `condition` holds for all values of inner loops when the loop variable lies between some bounds.

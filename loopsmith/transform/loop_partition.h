@@ -14,7 +14,8 @@ namespace loopsmith {
 ///                                                  if io*8 + ii < n: A[io*8 + ii] = 0
 ///
 /// A parallel loop stays whole, so that no thread waits for the rest: its body gets one test for
-/// both parts. Conditions are comparisons that are linear in the loop variable.
+/// both parts. Conditions are comparisons that are linear in the loop variable. Large bodies are
+/// left whole, unless `pragma_loop_partition_hint` is around the loop.
 Ptr<PrimFunc> loop_partition(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

@@ -70,5 +70,18 @@ TEST_F(LoopPartition, leaves_loops_that_are_left_early) {
   EXPECT_TRUE(same(partitioned(loop), loop));
 }
 
+TEST_F(LoopPartition, cuts_large_bodies_where_a_pragma_asks_for_it) {
+  Stmt body = if_then(io < n, set(a, io));
+  for (int depth = 0; depth < 9; ++depth) body = for_loop(var("k"), 0, n, body);
+  const Stmt loop = for_loop(io, 0, n + 8, body);
+  EXPECT_TRUE(same(partitioned(loop), loop));
+  const auto hinted = [&](int value) {
+    return partitioned(
+        make(AttrStmt{.attr_key = "pragma_loop_partition_hint", .value = value, .body = loop}));
+  };
+  EXPECT_TRUE(same(hinted(0), loop));
+  EXPECT_TRUE(hinted(1).is<SeqStmt>());
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -3,6 +3,7 @@
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/pragmas.h"
 
 namespace loopsmith {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 /// The rows of `buffer_dim_align` (written buffer, dimension, factor, offset) that are about
 /// `buffer`; null without any.
 Ref alignment_of(const Block& block, const Ptr<Buffer>& buffer) {
-  const Ref all = block.annotations.get("buffer_dim_align");
+  const Ref all = block.annotations.get(dim_align);
   const auto* rows = all.as<List>();
   if (!rows) return nullptr;
   List own;
@@ -30,51 +31,50 @@ Ref alignment_of(const Block& block, const Ptr<Buffer>& buffer) {
 }
 
 /// `body` with memory for `buffer`.
-Stmt allocated(const Ptr<Buffer>& buffer, const Ref& alignment, Stmt body) {
-  Attrs annotations;
-  if (alignment.defined()) annotations = annotations.with("buffer_dim_align", alignment);
+Stmt allocated(const Ptr<Buffer>& buffer, const Attrs& annotations, Stmt body) {
   body = make(DeclBuffer{.buffer = buffer, .body = std::move(body)});
   return make(Allocate{.dtype = buffer->dtype,
                        .extents = buffer->shape,
                        .condition = true,
-                       .annotations = std::move(annotations),
+                       .annotations = annotations,
                        .buffer_var = buffer->data,
                        .body = std::move(body)});
 }
 
-Stmt with_pragmas(const Block& block, Stmt body) {
-  for (const auto& [key, value] : block.annotations) {
-    if (!key.starts_with("pragma_")) continue;
-    Expr what = Expr::from(value);
-    if (!what.defined()) what = 1;
-    body = make(AttrStmt{.attr_key = key, .value = std::move(what), .body = std::move(body)});
-  }
-  return body;
+/// True when `double_buffer_scope` of the block is about the buffer that it writes as number `i`.
+bool doubles(const Block& block, std::size_t i) {
+  if (!block.annotations.contains(double_buffer)) return false;
+  const std::int64_t index = block.annotations.get_int(double_buffer, -1);
+  require(index >= 0 && index < static_cast<std::int64_t>(block.writes.size()), ErrorKind::lower,
+          "double_buffer_is_written", hint("give the number of a buffer among the block's writes"),
+          block.span, "lower_blocks: double_buffer_scope of block {} is no buffer that it writes",
+          block.name_hint);
+  return static_cast<std::size_t>(index) == i;
 }
 
-using Alignments = std::unordered_map<Ref, Ref, RefHash, RefEqual>;
+using Notes = std::unordered_map<Ref, Attrs, RefHash, RefEqual>;
 
-/// How each buffer that a block writes wants its dimensions aligned; a block further out may
-/// allocate it.
-Alignments find_alignments(const Stmt& body) {
-  Alignments alignments;
+/// What blocks say of the memory of the buffers that they write; a block further out may allocate
+/// it.
+Notes find_notes(const Stmt& body) {
+  Notes notes;
   pre_order_visit(body, [&](const Ref& ref) {
     const auto* block = ref.as<Block>();
-    if (block && block->annotations.contains("buffer_dim_align")) {
-      for (const auto& write : block->writes) {
-        Ref rows = alignment_of(*block, write->buffer);
-        if (rows.defined()) alignments[write->buffer] = std::move(rows);
-      }
+    for (std::size_t i = 0; block && i < block->writes.size(); ++i) {
+      const Ptr<Buffer>& buffer = block->writes[i]->buffer;
+      const Ref rows = alignment_of(*block, buffer);
+      if (rows.defined()) notes[buffer] = notes[buffer].with(dim_align, rows);
+      if (doubles(*block, i)) notes[buffer] = notes[buffer].with(double_buffer, int_imm(i32, 1));
     }
     return !node_info(*ref.get()).is_expr;
   });
-  return alignments;
+  return notes;
 }
 
 }  // namespace
 
 Ptr<PrimFunc> lower_blocks(const Ptr<PrimFunc>& func) {
-  const Alignments alignments = find_alignments(func->body);
+  const Notes notes = find_notes(func->body);
   Rewriter rewrite;
   // Axes that have their value; each variable is defined once, so none is ever taken back.
   Substitution values;
@@ -89,13 +89,21 @@ Ptr<PrimFunc> lower_blocks(const Ptr<PrimFunc>& func) {
     for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
       values[block.iter_vars[i]->var] = rewrite(realize.iter_values[i]);
     }
-    Stmt body = with_pragmas(block, block.body);
+    Stmt body = with_pragmas(block.annotations, "block " + block.name_hint, block.span, block.body);
     for (std::size_t i = block.alloc_buffers.size(); i-- > 0;) {
       const Ptr<Buffer>& buffer = block.alloc_buffers[i];
-      const auto alignment = alignments.find(buffer);
-      body = allocated(buffer, alignment == alignments.end() ? Ref() : alignment->second, body);
+      const auto note = notes.find(buffer);
+      body = allocated(buffer, note == notes.end() ? Attrs() : note->second, body);
     }
     return guarded(rewrite(realize.predicate), rewrite(body));
+  });
+  rewrite.on<For>([&](const For& loop) -> Stmt {
+    const Ptr<For> inner = rewrite.children(loop);
+    For copy = *inner;
+    copy.annotations = without_pragmas(loop.annotations);
+    if (copy.annotations.size() == loop.annotations.size()) return inner;
+    return with_pragmas(loop.annotations, "loop " + loop.loop_var->name, loop.span,
+                        make(std::move(copy)));
   });
   return rewrite.body_of(func);
 }

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <string_view>
+
 #include "loopsmith/ir/function.h"
 
 namespace loopsmith {
+
+/// Annotations of allocations: rows of [buffer, dimension, factor, offset]; that two versions are
+/// to live at a time.
+inline constexpr std::string_view dim_align = "buffer_dim_align";
+inline constexpr std::string_view double_buffer = "double_buffer_scope";
 
 /// Leaves loops, conditions and allocations of what blocks are.
 ///
@@ -11,8 +18,9 @@ namespace loopsmith {
 ///         alloc T                          =>        allocate T, declare T
 ///         B[vi] = A[vi]                                B[i*4 + j] = A[i*4 + j]
 ///
-/// A block annotation `pragma_x` becomes an attribute of its body, `buffer_dim_align` an annotation
-/// of the allocations; the others have done their duty.
+/// An annotation `pragma_x` becomes an attribute, of the body of a block or around a loop; a
+/// block's `buffer_dim_align` and `double_buffer_scope` become annotations of the allocations; the
+/// others of blocks have done their duty.
 Ptr<PrimFunc> lower_blocks(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

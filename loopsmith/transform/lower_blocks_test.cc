@@ -37,9 +37,12 @@ TEST(lower_blocks, turns_pragmas_into_attributes) {
   const Stmt body = store(b, f(1), {0});
   const auto actual = lower_blocks(function(
       {b}, make(BlockRealize{
-               .block = make(Block{.annotations = {{"other", Expr(1)}, {"pragma_x", Expr(7)}},
-                                   .body = body})})));
-  EXPECT_TRUE(same(actual->body, make(AttrStmt{.attr_key = "pragma_x", .value = 7, .body = body})));
+               .block = make(Block{
+                   .annotations = {{"other", Expr(1)}, {"pragma_auto_unroll_max_step", Expr(7)}},
+                   .body = body})})));
+  EXPECT_TRUE(
+      same(actual->body,
+           make(AttrStmt{.attr_key = "pragma_auto_unroll_max_step", .value = 7, .body = body})));
 }
 
 TEST(lower_blocks, refuses_a_row_of_buffer_dim_align_of_another_form) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 
@@ -95,6 +96,16 @@ Stmt decompose(const BlockRealize& realize, std::span<const For* const> loops) {
   // A loop further out that drives the reduction would start it again and again.
   for (const Object* driver : reduction) {
     if (!dropped.contains(driver)) return nullptr;
+  }
+
+  // Where the loops start later, as parts of others do, an earlier one did the init.
+  Substitution starts;
+  for (const For* loop : loops) starts[loop->loop_var] = loop->min;
+  Analyzer analyzer;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& axis = *realize.block->iter_vars[i];
+    const Expr start = substitute(realize.iter_values[i], starts);
+    if (is_reduction(axis) && !analyzer.can_prove_equal(start, axis.dom->min)) return nullptr;
   }
 
   // A condition on reduction loops alone says where the reduction ends, not what is initialised.

@@ -85,5 +85,16 @@ TEST(lower_init, guards_the_init_where_more_than_the_block_is_in_the_loop) {
                                                seq({if_then(t.vk == 0, t.init), t.update})))}))));
 }
 
+TEST(lower_init, leaves_the_init_to_the_part_of_a_loop_that_is_first) {
+  const RowSum t;
+  const Stmt late = t.lowered(for_loop(t.i, 0, 8, for_loop(t.k, 4, 12, t.sum({t.i, t.k}))))->body;
+  const Stmt guarded = t.without_init({t.i, t.k});
+  BlockRealize expected = *guarded.as<BlockRealize>();
+  Block block = *expected.block;
+  block.body = seq({if_then(t.vk == 0, t.init), t.update});
+  expected.block = make(std::move(block));
+  EXPECT_TRUE(same(late, for_loop(t.i, 0, 8, for_loop(t.k, 4, 12, make(std::move(expected))))));
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -12,17 +12,21 @@
 #include "loopsmith/transform/compact_buffers.h"
 #include "loopsmith/transform/flatten_buffers.h"
 #include "loopsmith/transform/hoist_invariants.h"
+#include "loopsmith/transform/inject_virtual_threads.h"
 #include "loopsmith/transform/lift_reductions.h"
 #include "loopsmith/transform/loop_partition.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/lower_init.h"
 #include "loopsmith/transform/lower_match_buffer.h"
 #include "loopsmith/transform/lower_math.h"
+#include "loopsmith/transform/lower_prefetch.h"
+#include "loopsmith/transform/mark_stages.h"
 #include "loopsmith/transform/narrow_indices.h"
 #include "loopsmith/transform/plan_allocations.h"
 #include "loopsmith/transform/remove_no_op.h"
 #include "loopsmith/transform/rewrite_unsafe_select.h"
 #include "loopsmith/transform/simplify.h"
+#include "loopsmith/transform/software_pipeline.h"
 #include "loopsmith/transform/storage_rewrite.h"
 #include "loopsmith/transform/unroll_loops.h"
 #include "loopsmith/transform/vectorize_loops.h"
@@ -46,12 +50,18 @@ Ptr<PrimFunc> expand_math(const Ptr<PrimFunc>& func, const LowerOptions& options
 
 /// From a scheduled function to one that a code generator accepts, in this order.
 constexpr Pass lowering[] = {
+    // First: what is one statement now may become several, or none.
+    {"mark_stages", plain<mark_stages>, Form::scheduled},
     {"lower_init", plain<lower_init>, Form::no_init},
     // While blocks say which region a view is of.
     {"lower_match_buffer", plain<lower_match_buffer>, Form::no_views},
     {"lower_blocks", plain<lower_blocks>, Form::loops},
+    {"lower_prefetch", plain<lower_prefetch>, Form::loops},
     {"simplify", plain<simplify>, Form::loops},
     {"plan_allocations", plain<plan_allocations>, Form::loops},
+    // Memory inside a loop is that of a thread, or of an iteration; threads before iterations.
+    {"inject_virtual_threads", plain<inject_virtual_threads>, Form::loops},
+    {"software_pipeline", plain<software_pipeline>, Form::loops},
     // Where memory lies decides how much of it is used at a time.
     {"compact_buffers", plain<compact_buffers>, Form::loops},
     // Before indices lose their dimensions: conditions and indices are related most simply here.
@@ -101,7 +111,9 @@ Form form_of(const Object& node) {
     case kind_of<BlockRealize>: return Form::no_views;
     case kind_of<For>: {
       const ForKind kind = static_cast<const For&>(node).kind;
-      const bool is_done = kind == ForKind::serial || kind == ForKind::parallel;
+      // Threads are for the code generator to have, or to refuse.
+      const bool is_done =
+          kind == ForKind::serial || kind == ForKind::parallel || kind == ForKind::thread_binding;
       return is_done ? Form::lowered : Form::flat;
     }
     case kind_of<BufferLoad>:

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/unroll_loops.h"
 
+#include <tuple>
+
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/pragmas.h"
 
 namespace loopsmith {
 namespace {
@@ -61,6 +64,14 @@ Stmt instance(const Stmt& body, const Ptr<Var>& loop_var, const Expr& value) {
   return rewrite(body);
 }
 
+/// The loop, for the code generator to unroll.
+Stmt left_to_code_generator(const For& loop) {
+  For copy = loop;
+  copy.kind = ForKind::serial;
+  copy.annotations = copy.annotations.with(unroll_later, int_imm(i32, 1));
+  return make(std::move(copy));
+}
+
 /// One copy of `body` for each iteration of `loop`.
 Stmt copies(const For& loop, const Stmt& body, std::int64_t extent) {
   std::vector<Stmt> result;
@@ -77,20 +88,32 @@ Stmt copies(const For& loop, const Stmt& body, std::int64_t extent) {
 
 Ptr<PrimFunc> unroll_loops(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
-  std::int64_t max_step = 0;  // Of the pragma around the current place.
+  // Of the pragmas around the current place.
+  std::int64_t max_step = 0;
+  bool is_explicit = true;
 
   rewrite.on<AttrStmt>([&](const AttrStmt& attr) -> Stmt {
-    if (attr.attr_key != "pragma_auto_unroll_max_step") return rewrite.children(attr);
-    const std::int64_t* steps = as_int(attr.value);
-    const std::int64_t outer = std::exchange(max_step, steps ? *steps : 0);
+    const bool is_limit = attr.attr_key == "pragma_auto_unroll_max_step";
+    if (!is_limit && attr.attr_key != "pragma_unroll_explicit") return rewrite.children(attr);
+    const std::int64_t* given = as_int(attr.value);
+    const std::int64_t value = given ? *given : 0;
+    const auto outer = std::pair(max_step, is_explicit);
+    if (is_limit) {
+      max_step = value;
+    } else {
+      is_explicit = value != 0;
+    }
+    rewrite.forget();
     const Stmt body = rewrite(attr.body);
-    max_step = outer;
+    rewrite.forget();
+    std::tie(max_step, is_explicit) = outer;
     return body;
   });
 
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const bool asked = loop.kind == ForKind::unrolled;
     const bool may = loop.kind == ForKind::serial && max_step > 0;
+    if (asked && !is_explicit) return left_to_code_generator(*rewrite.children(loop));
     if (!asked && !may) return rewrite.children(loop);
 
     const std::int64_t* extent = as_int(loop.extent);
@@ -110,6 +133,7 @@ Ptr<PrimFunc> unroll_loops(const Ptr<PrimFunc>& func) {
     if (!asked &&
         (contains<For>(inner->body) || contains<While>(inner->body) || size * *extent > max_step))
       return inner;
+    if (!is_explicit) return left_to_code_generator(*inner);
     require(size == 0 || *extent <= most_statements / size, ErrorKind::lower, "unroll_is_bounded",
             hint("split the loop, unroll the inner one"), loop.span,
             "unroll: {} copies of the {} statements of loop {} are more than {} statements",

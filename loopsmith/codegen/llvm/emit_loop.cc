@@ -3,6 +3,7 @@
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/runtime/c_abi.h"
+#include "loopsmith/transform/pragmas.h"
 
 namespace loopsmith::detail {
 namespace {
@@ -12,6 +13,16 @@ constexpr int most_nested_loops = 1000;
 int magnitude_bits(const std::int64_t* value, int otherwise) {
   if (!value) return otherwise;
   return 64 - __builtin_clzll(static_cast<std::uint64_t>(std::abs(*value)) | 1);
+}
+
+/// Tells LLVM to unroll the loop, all of it where its extent is known.
+llvm::MDNode* unroll_hint(llvm::LLVMContext& context, const For& loop) {
+  const char* how = as_int(loop.extent) ? "llvm.loop.unroll.full" : "llvm.loop.unroll.enable";
+  llvm::Metadata* hint = llvm::MDNode::get(context, {llvm::MDString::get(context, how)});
+  // The first operand of a loop's metadata is itself.
+  llvm::MDNode* all = llvm::MDNode::getDistinct(context, {nullptr, hint});
+  all->replaceOperandWith(0, all);
+  return all;
 }
 
 }  // namespace
@@ -79,7 +90,10 @@ void Emitter::count_loop(const For& loop, llvm::Value* begin, llvm::Value* end, 
   ir_.SetInsertPoint(next);
   llvm::Value* following = ir_.CreateAdd(iteration, int64(1), "", /*HasNUW=*/true, /*HasNSW=*/true);
   iteration->addIncoming(following, next);
-  ir_.CreateCondBr(ir_.CreateICmpSLT(following, end), body, exit);
+  auto* back = ir_.CreateCondBr(ir_.CreateICmpSLT(following, end), body, exit);
+  if (loop.annotations.contains(unroll_later)) {
+    back->setMetadata(llvm::LLVMContext::MD_loop, unroll_hint(module_.context, loop));
+  }
   ir_.SetInsertPoint(exit);
 }
 

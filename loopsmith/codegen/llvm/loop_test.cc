@@ -177,5 +177,40 @@ TEST(loop, too_many_nested_loops_are_refused) {
   EXPECT_EQ(values[0], 1);
 }
 
+TEST(loop, is_unrolled_later_where_lowering_says_so) {
+  const auto out = ints(8, "out");
+  const auto n = size_var("n");
+  const auto i = var("i");
+  for (const Expr& extent : {Expr(8), Expr(n)}) {
+    const auto func = function_of({out, decl_buffer({n}, i32, "in")},
+                                  make(For{.loop_var = i,
+                                           .min = 0,
+                                           .extent = extent,
+                                           .annotations = {{"unroll_later", Expr(1)}},
+                                           .body = store1(out, i * 3, i)}));
+    std::vector<std::int32_t> values(8), in(8);
+    EXPECT_EQ(Kernel(func).tensor(values).tensor(in).run(), LS_OK);
+    EXPECT_EQ(values, (std::vector<std::int32_t>{0, 3, 6, 9, 12, 15, 18, 21}));
+  }
+}
+
+TEST(loop, refuses_threads_of_a_gpu) {
+  const auto out = ints(8, "out");
+  const auto i = var("i");
+  const auto thread = make(
+      IterVar{.var = var("t"), .iter_type = IterType::thread_index, .thread_tag = "threadIdx.x"});
+  const auto func = function_of({out}, make(For{.loop_var = i,
+                                                .min = 0,
+                                                .extent = 8,
+                                                .kind = ForKind::thread_binding,
+                                                .thread_binding = thread,
+                                                .body = store1(out, i, i)}));
+  for (const char* target : {"llvm", "c"}) {
+    const UserError error = error_of([&] { Kernel(func, {}, target); });
+    EXPECT_EQ(error.problem(), "loop i is bound to threadIdx.x, which a CPU does not have");
+    EXPECT_EQ(error.hint(), "build for a GPU, or make the loop parallel");
+  }
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements. Loops stay loops; the body of a parallel one becomes a function.
+#include <algorithm>
 #include <cctype>
 
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/pragmas.h"
 
 namespace loopsmith::detail {
 namespace {
@@ -218,6 +220,14 @@ void CWriter::loop(const For& loop) {
   --loop_depth_;
 }
 
+/// Tells the C compiler to unroll the loop that follows.
+void CWriter::hint_unrolling(const For& loop) {
+  const std::int64_t* extent = as_int(loop.extent);
+  if (!loop.annotations.contains(unroll_later) || !extent || *extent < 1) return;
+  // No compiler takes more.
+  line(fmt::format("#pragma GCC unroll {}", std::min<std::int64_t>(*extent, 65534)));
+}
+
 /// The iterations begin, ..., end - 1.
 void CWriter::count_loop(const For& loop, const std::string& begin, const std::string& end) {
   const DataType dtype = loop.loop_var->dtype;
@@ -243,10 +253,12 @@ void CWriter::count_loop(const For& loop, const std::string& begin, const std::s
     const std::string first = from_min(begin, CLevel::atom);
     const std::string limit = from_min(end, end == extent.text ? extent.level : CLevel::atom);
     bind_to(true);
+    hint_unrolling(loop);
     block(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, first, limit),
           [&] { statement(loop.body); });
   } else {
     const std::string count = new_name(name + "_count");
+    hint_unrolling(loop);
     block(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", count, begin, end), [&] {
       const std::string wide =
           fmt::format("{} + {} * {}", min.in(CLevel::sum), count, step.in(CLevel::unary));

@@ -47,6 +47,17 @@ TEST(c_text, deep_expressions_are_cut) {
   EXPECT_EQ(y[0], 7);
 }
 
+TEST(c_text, says_which_loops_to_unroll) {
+  const auto out = decl_buffer({8}, i32, "out");
+  const auto i = var("i");
+  const auto func = function_of({out}, make(For{.loop_var = i,
+                                                .min = 0,
+                                                .extent = 8,
+                                                .annotations = {{"unroll_later", Expr(1)}},
+                                                .body = store(out, i, {i})}));
+  EXPECT_NE(text_of(func).find("#pragma GCC unroll 8\n"), std::string::npos) << text_of(func);
+}
+
 TEST(c_text, says_what_it_cannot_write) {
   EXPECT_EQ(error_of([] { text_of(calling(f64, op("call_extern"), {})); }).problem(),
             "call_extern: the first argument is not a name");

@@ -157,6 +157,7 @@ class CWriter {
   void check_assertion(const AssertStmt& assertion);
   void if_then_else(const IfThenElse& branch);
   void loop(const For& loop);
+  void hint_unrolling(const For& loop);
   void count_loop(const For& loop, const std::string& begin, const std::string& end);
   void loop_while(const While& loop);
   void parallel_loop(const For& loop);

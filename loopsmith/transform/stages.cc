@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/stages.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith {
+namespace {
+
+/// Each stage makes a copy of the body before and after the loop.
+constexpr std::int64_t most_stages = 64;
+
+std::vector<std::int64_t> numbers_of(const For& loop, std::string_view key) {
+  std::vector<std::int64_t> numbers;
+  const Ref value = loop.annotations.get(key);
+  const auto* list = value.as<List>();
+  bool is_list = list != nullptr;
+  for (const Ref& item : list ? list->items : std::vector<Ref>()) {
+    const Expr number = Expr::from(item);
+    is_list = is_list && number.defined() && as_int(number) && *as_int(number) >= 0;
+    if (is_list) numbers.push_back(*as_int(number));
+  }
+  require(is_list, ErrorKind::lower, "pipeline_has_numbers",
+          hint("give a list with a number, 0 or more, for each statement of the loop"), loop.span,
+          "software_pipeline: {} of loop {} is no list of numbers", key, loop.loop_var->name);
+  return numbers;
+}
+
+/// Runs a before b, whose iteration is `distance` later.
+bool is_in_order(const Stages& stages, std::size_t a, std::size_t b, std::int64_t distance) {
+  const std::int64_t first = stages.stage[a], second = stages.stage[b];
+  // distance + second, without overflow.
+  if (distance > first) return true;
+  return first < distance + second ||
+         (first == distance + second && stages.order[a] < stages.order[b]);
+}
+
+}  // namespace
+
+std::int64_t Stages::last() const {
+  return *std::ranges::max_element(stage);
+}
+
+std::vector<std::size_t> Stages::in_order() const {
+  std::vector<std::size_t> statements(order.size());
+  std::iota(statements.begin(), statements.end(), 0);
+  std::ranges::sort(statements, {}, [this](std::size_t k) { return order[k]; });
+  return statements;
+}
+
+std::optional<Stages> stages_of(const For& loop) {
+  const bool has_stage = loop.annotations.contains(stage_key);
+  const bool has_order = loop.annotations.contains(order_key);
+  const std::string& name = loop.loop_var->name;
+  require(has_stage == has_order, ErrorKind::lower, "pipeline_has_stage_and_order",
+          hint("annotate the loop with both"), loop.span,
+          "software_pipeline: loop {} has {} but no {}", name, has_stage ? stage_key : order_key,
+          has_stage ? order_key : stage_key);
+  if (!has_stage) return {};
+  Stages stages{.stage = numbers_of(loop, stage_key), .order = numbers_of(loop, order_key)};
+  require(stages.stage.size() == stages.order.size() && !stages.stage.empty(), ErrorKind::lower,
+          "pipeline_lists_fit", hint("give each statement of the loop a stage and a place"),
+          loop.span, "software_pipeline: loop {} has {} stages and {} places", name,
+          stages.stage.size(), stages.order.size());
+  std::vector<std::int64_t> places = stages.order;
+  std::ranges::sort(places);
+  const auto twice = std::ranges::adjacent_find(places);
+  require(twice == places.end(), ErrorKind::lower, "pipeline_places_differ",
+          hint("give each statement a place of its own"), loop.span,
+          "software_pipeline: two statements of loop {} have the place {}", name,
+          twice == places.end() ? 0 : *twice);
+  require(stages.last() <= most_stages, ErrorKind::lower, "pipeline_is_bounded",
+          hint("use fewer stages"), loop.span,
+          "software_pipeline: loop {} has stage {}, more than {}", name, stages.last(),
+          most_stages);
+  if (loop.annotations.contains(async_key)) {
+    for (const std::int64_t stage : numbers_of(loop, async_key)) {
+      require(std::ranges::find(stages.stage, stage) != stages.stage.end(), ErrorKind::lower,
+              "async_stage_exists", hint("name stages of the loop"), loop.span,
+              "software_pipeline: loop {} has no stage {} to be asynchronous", name, stage);
+    }
+  }
+  return stages;
+}
+
+Touched touched_by(const Stmt& stmt) {
+  Touched touched;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    if (const auto* load = ref.as<BufferLoad>()) touched.reads.insert(load->buffer->data.get());
+    if (const auto* store = ref.as<BufferStore>()) touched.writes.insert(store->buffer->data.get());
+    if (const auto* call = ref.as<Call>()) {
+      const bool is_silent = call->op.info().effect <= Effect::reads || call->op == op("prefetch");
+      touched.has_effects = touched.has_effects || !is_silent;
+      const auto* load = call->op == op("address_of") ? call->args[0].as<BufferLoad>() : nullptr;
+      if (load) touched.writes.insert(load->buffer->data.get());
+    }
+    // A pointer by itself: anything may be done through it.
+    const auto* variable = ref.as<Var>();
+    if (variable && variable->dtype.is_handle()) {
+      touched.reads.insert(variable);
+      touched.writes.insert(variable);
+    }
+    return true;
+  });
+  return touched;
+}
+
+bool depend(const Touched& a, const Touched& b) {
+  const auto is_hit = [](const Pointers& writes, const Touched& other) {
+    return std::ranges::any_of(writes, [&](const Object* pointer) {
+      return other.reads.contains(pointer) || other.writes.contains(pointer);
+    });
+  };
+  return (a.has_effects && b.has_effects) || is_hit(a.writes, b) || is_hit(b.writes, a);
+}
+
+std::optional<OutOfOrder> find_out_of_order(const For& loop, const std::vector<Stmt>& statements,
+                                            const Stages& stages, const Pointers& own) {
+  std::vector<Touched> touched;
+  for (const Stmt& stmt : statements) touched.push_back(touched_by(stmt));
+  for (std::size_t a = 0; a < statements.size(); ++a) {
+    for (std::size_t b = a + 1; b < statements.size(); ++b) {
+      if (depend(touched[a], touched[b]) && !is_in_order(stages, a, b, 0)) {
+        return OutOfOrder{.first = a, .second = b};
+      }
+    }
+  }
+  // In which of the statements each part is.
+  std::unordered_map<const Object*, std::vector<std::size_t>> places;
+  for (std::size_t k = 0; k < statements.size(); ++k) {
+    pre_order_visit(statements[k], [&](const Ref& ref) {
+      if (node_info(*ref.get()).is_expr) return false;
+      places[ref.get()].push_back(k);
+      return true;
+    });
+  }
+  Dependences dependences{Stmt(&loop)};
+  for (const CarriedDependence& each : dependences.carried(loop.loop_var)) {
+    if (each.buffer && own.contains(each.buffer->data.get())) continue;
+    const std::int64_t distance = std::max<std::int64_t>(each.distance.min_value, 1);
+    for (const std::size_t a : places[each.source.get()]) {
+      for (const std::size_t b : places[each.sink.get()]) {
+        if (a == b || is_in_order(stages, a, b, distance)) continue;
+        return OutOfOrder{.first = a,
+                          .second = b,
+                          .distance = distance,
+                          .why = each.is_certain ? "" : ", as far as is known"};
+      }
+    }
+  }
+  return {};
+}
+
+std::int64_t versions_of(const Object* pointer, const std::vector<Touched>& touched,
+                         const Stages& stages) {
+  std::int64_t versions = 1;
+  for (std::size_t w = 0; w < touched.size(); ++w) {
+    if (!touched[w].writes.contains(pointer)) continue;
+    for (std::size_t u = 0; u < touched.size(); ++u) {
+      if (!touched[u].reads.contains(pointer) && !touched[u].writes.contains(pointer)) continue;
+      // A copy is written anew when its last user, some stages later, is done with it.
+      const bool is_after = stages.order[w] > stages.order[u];
+      versions = std::max(versions, stages.stage[u] - stages.stage[w] + (is_after ? 0 : 1));
+    }
+  }
+  return versions;
+}
+
+}  // namespace loopsmith

@@ -8,7 +8,7 @@
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
-#include "loopsmith/schedule/index_form.h"
+#include "loopsmith/schedule/buffer_uses.h"
 
 namespace loopsmith {
 namespace {
@@ -151,9 +151,13 @@ std::vector<Expr> axes_from_indices(const Block& block, const std::vector<Expr>&
   return is_told ? axes : axes_from_digits(block, element, indices);
 }
 
-Expr Inliner::value_at(const std::vector<Expr>& indices) const {
-  Substitution values =
-      values_of_axes(*producer_, axes_from_indices(*producer_, element_.indices, indices));
+Expr Inliner::value_at(const std::vector<Expr>& indices, const IndexForms& known) const {
+  std::vector<Expr> axes = axes_from_indices(*producer_, element_.indices, indices);
+  // Digits of a layout, put together again.
+  for (Expr& axis : axes) {
+    if (const auto form = known.read(axis)) axis = known.write(*form, axis.dtype());
+  }
+  Substitution values = values_of_axes(*producer_, axes);
   return element_.defines_variables ? clone_with(element_.value, std::move(values))
                                     : substitute(element_.value, values);
 }
@@ -188,11 +192,12 @@ std::vector<Ptr<BufferRegion>> Inliner::reads_after(const Block& before, const B
 }
 
 void Inliner::operator()(Schedule& schedule, const Place& place) const {
+  const IndexForms known = known_inside(schedule, place.node);
   Rewriter rewrite;
   rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
     const Ptr<BufferLoad> inside = rewrite.children(load);
     if (!inside->buffer.same_as(element_.buffer)) return inside;
-    return value_at(inside->indices);
+    return value_at(inside->indices, known);
   });
   rewrite.on<Block>([&](const Block& block) {
     const Ptr<Block> inside = rewrite.children(block);

@@ -3,6 +3,7 @@
 #pragma once
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/block_kinds.h"
+#include "loopsmith/schedule/index_form.h"
 
 namespace loopsmith {
 
@@ -52,7 +53,7 @@ class Inliner {
   void operator()(Schedule& schedule, const Place& place) const;
 
  private:
-  Expr value_at(const std::vector<Expr>& indices) const;
+  Expr value_at(const std::vector<Expr>& indices, const IndexForms& known) const;
   std::vector<Ptr<BufferRegion>> reads_after(const Block& before, const Block& after) const;
 
   ElementValue element_;

@@ -91,6 +91,8 @@ for i, j in T.grid(8, 6):
 )");
   Schedule sch(before);
   compute_inline(sch, get_block(sch, "B"));
+  EXPECT_NE(body_of(sch).find("C[vi, vj] = A[vi, vj] + T.float32(1)"), std::string::npos)
+      << body_of(sch);
   expect_result(sch, before);
   EXPECT_EQ(sch.blocks_named(0, "B").size(), 0u);
 }

@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/primitives/rfactor.h"
 
 #include <algorithm>
+#include <span>
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/ir/operators.h"
@@ -65,7 +66,7 @@ class RfactorPlanner {
                      {Argument(axis), Argument(-(rank + 1)), Argument(rank)}};
     }
     plan_.axis = static_cast<std::size_t>(axis < 0 ? axis + rank + 1 : axis);
-    plan_.path = loops_around(schedule_, node);
+    plan_.path = own_loops(node);
     if (auto refusal = check_nest()) return *std::move(refusal);
     for (const Expr& condition : arith::conjuncts(realize_.predicate)) {
       if (auto refusal = restate(condition)) return *std::move(refusal);
@@ -76,6 +77,23 @@ class RfactorPlanner {
  private:
   Refusal fail(std::string why) const {
     return {&nest_is_plain, {Argument(plan_.block), Argument(plan_.path[0]), Argument(why)}};
+  }
+
+  /// The loops around the block; without those that it shares with what stands before it, if these
+  /// may stay around both new blocks.
+  std::vector<LoopRV> own_loops(NodeId node) const {
+    const auto all = loops_around(schedule_, node);
+    std::vector<LoopRV> own;
+    for (; own.size() < all.size(); node = schedule_.at(node).parent) {
+      const NodeId parent = schedule_.at(node).parent;
+      if (schedule_.as<SeqStmt>(parent) && schedule_.at(node).slot != 0) break;
+      if (schedule_.as<For>(parent)) own.insert(own.begin(), schedule_.loop_at(parent));
+    }
+    const auto shared = std::span(all).first(all.size() - own.size());
+    const bool is_shared = std::ranges::any_of(shared, [&](LoopRV loop) {
+      return drives(realize_, schedule_.get(loop).loop_var, IterType::comm_reduce);
+    });
+    return is_shared || own.empty() ? std::vector<LoopRV>(all.begin(), all.end()) : own;
   }
 
   std::optional<Refusal> check_nest() {

@@ -22,7 +22,7 @@ struct RfactorPlan {
   LoopRV loop;
   std::size_t axis;
   KnownReduction reduction;
-  std::vector<LoopRV> path;      ///< All loops around the block, outermost first.
+  std::vector<LoopRV> path;      ///< The loops around the block that get copies.
   std::vector<LoopRV> dropped;   ///< Those that drive the rest of the reduction.
   std::vector<Expr> conditions;  ///< Under which a partial result was computed.
 };

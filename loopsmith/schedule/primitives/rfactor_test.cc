@@ -161,23 +161,49 @@ for i, k in T.grid(4, 8):
   EXPECT_EQ(error_of([&] { rfactor(other, get_loops(other, get_block(other, "C"))[1], 0); }),
             "reducer_is_known: rfactor: how block C combines its elements is no known reducer");
   Schedule before(program(R"(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32"),
-         D: T.Buffer((4,), "float32"))",
+         D: T.Buffer((2,), "float32"))",
                           R"(
-for i in range(4):
+for ko in range(2):
     with T.block("D"):
-        vi = T.axis.spatial(4, i)
-        D[vi] = A[vi, 0]
-    for k in range(8):
+        vk = T.axis.spatial(2, ko)
+        D[vk] = A[0, vk]
+    for i, ki in T.grid(4, 4):
         with T.block("C"):
-            vi, vk = T.axis.remap("SR", [i, k])
+            vi = T.axis.spatial(4, i)
+            vk = T.axis.reduce(8, ko * 4 + ki)
             with T.init():
                 C[vi] = T.float32(0)
-            C[vi] = C[vi] + A[vi, vk] * D[vi]
+            C[vi] = C[vi] + A[vi, vk]
 )"));
   EXPECT_EQ(
-      error_of([&] { rfactor(before, get_loops(before, get_block(before, "C"))[1], 0); }),
-      "nest_is_plain: rfactor: partial results of block C cannot be computed before loop i, as "
+      error_of([&] { rfactor(before, get_loops(before, get_block(before, "C"))[2], 0); }),
+      "nest_is_plain: rfactor: partial results of block C cannot be computed before loop ko, as "
       "something stands before it");
+}
+
+TEST(rfactor, stays_in_loops_with_what_stands_before) {
+  const auto func = program(R"(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32"))", R"(
+B = T.alloc_buffer((4, 8))
+for i, k in T.grid(4, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SS", [i, k])
+        B[vi, vk] = A[vi, vk] * A[vi, vk]
+for i, k in T.grid(4, 8):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = T.float32(0)
+        C[vi] = C[vi] + B[vi, 7 - vk]
+)");
+  Schedule sch(func);
+  const auto [i, k] = get_loops(sch, get_block(sch, "C")).take<2>();
+  compute_at(sch, get_block(sch, "B"), i);
+  const auto parts = split(sch, k, {infer, 4});
+  const BlockRV partial = rfactor(sch, parts[1], 0);
+  EXPECT_EQ(get_loops(sch, partial)[0], i);
+  EXPECT_EQ(get_loops(sch, get_block(sch, "C"))[0], i);
+  EXPECT_EQ(get_loops(sch, get_block(sch, "B"))[0], i);
+  expect_result(sch, func);
 }
 
 }  // namespace

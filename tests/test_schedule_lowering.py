@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Primitives that copy and cut, and the annotations that lowering acts on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import tir
+from loopsmith.script import tir as T
+
+
+@T.prim_func
+def product(
+    A: T.Buffer((16, 16), "float32"),
+    B: T.Buffer((16, 16), "float32"),
+    C: T.Buffer((16, 16), "float32"),
+):
+    for i, j, k in T.grid(16, 16, 16):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+@T.prim_func
+def twice(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32")):
+    for i, j in T.grid(16, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi // 2, vj] + A[vi // 2, 7 - vj]
+
+
+def run_product(sch: tir.Schedule) -> None:
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-4, 5, (16, 16)).astype("float32") for _ in range(2))
+    c = np.zeros((16, 16), "float32")
+    ls.build(sch.func)(a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+
+
+def tiled() -> tuple[tir.Schedule, list[tir.LoopRV]]:
+    sch = tir.Schedule(product)
+    i, j, k = sch.get_loops("C")
+    ko, ki = sch.split(k, [None, 4])
+    sch.reorder(ko, i, j, ki)
+    return sch, [ko, i, j, ki]
+
+
+def test_a_pipelined_product_is_built_and_right():
+    sch, (ko, *_) = tiled()
+    for index in range(2):
+        sch.compute_at(sch.cache_read("C", index, "shared"), ko)
+    sch.annotate(ko, "software_pipeline_stage", [0, 0, 2])
+    sch.annotate(ko, "software_pipeline_order", [0, 1, 2])
+    sch.annotate(ko, "software_pipeline_async_stages", [0])
+    run_product(sch)
+
+
+def test_a_wrong_pipeline_names_the_statements():
+    sch, (ko, *_) = tiled()
+    sch.compute_at(sch.cache_read("C", 0, "shared"), ko)
+    sch.annotate(ko, "software_pipeline_stage", [1, 0])
+    sch.annotate(ko, "software_pipeline_order", [0, 1])
+    with pytest.raises(ls.errors.LowerError) as caught:
+        ls.build(sch.func)
+    assert "statement 0, which writes A_shared, would not be done before statement 1" in str(
+        caught.value
+    )
+
+
+def test_virtual_threads_are_built_and_right():
+    sch, (_, i, *_) = tiled()
+    outer, _ = sch.split(i, [2, None])
+    sch.bind(outer, "vthread.x")
+    run_product(sch)
+
+
+def test_threads_of_a_gpu_are_refused_on_a_cpu():
+    sch = tir.Schedule(twice)
+    i, _ = sch.get_loops("C")
+    sch.bind(i, "threadIdx.x")
+    with pytest.raises(ls.errors.UserError) as caught:
+        ls.build(sch.func)
+    assert "loop i is bound to threadIdx.x, which a CPU does not have" in str(caught.value)
+    assert "make the loop parallel" in str(caught.value)
+
+
+def test_pragmas_unroll_and_unknown_ones_are_refused():
+    sch, (_, i, _, ki) = tiled()
+    sch.annotate(i, "pragma_auto_unroll_max_step", 16)
+    run_product(sch)
+    sch.annotate(ki, "pragma_wishful", 1)
+    with pytest.raises(ls.errors.LowerError, match="pragma_wishful, which is no known pragma"):
+        ls.build(sch.func)
+
+
+def test_copies_at_loops_and_partitions_are_right():
+    sch, (ko, i, *_) = tiled()
+    copy = sch.read_at(ko, "C", 0, "shared")
+    assert "auto_copy" in sch.get(copy).annotations
+    sch.write_at(ko, "C", 0, "local")
+    first, second = sch.loop_partition(i, [5, None])
+    assert [int(sch.get(part).extent) for part in (first, second)] == [5, 11]
+    run_product(sch)
+
+
+def test_indices_are_computed_beforehand():
+    sch = tir.Schedule(twice)
+    blocks = sch.cache_index("C", "global", 2)
+    assert len(blocks) == 1
+    ls.assert_same(twice, sch.func)

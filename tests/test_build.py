@@ -308,7 +308,8 @@ def test_a_module_shows_what_it_was_made_from():
     assert "def main(" in sources.ir
     assert "define" in sources.llvm
     assert "ret" in sources.asm
-    assert repr(sources) == "<loopsmith.Sources of main: ir, llvm, asm>"
+    assert sources.assembly == sources.asm
+    assert repr(sources) == "<loopsmith.Sources of main>"
 
 
 def test_lower_gives_a_function_that_prints():

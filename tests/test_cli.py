@@ -165,8 +165,20 @@ def test_run_calls_the_function(program: Path) -> None:
 
 def test_inspect_shows_every_form(program: Path) -> None:
     done = loopsmith("inspect", f"{program}:twice")
-    for part in ["program", "lowered", "llvm", "assembly"]:
+    for part in ["source", "ir", "llvm", "assembly"]:
         assert f"==== {part} ====" in done.stdout, done.stderr
+    assert "program.py:4  n = te.size_var" in done.stdout
+    assert "| 6  twice = te.create_prim_func" in done.stdout
+    done = loopsmith("inspect", f"{program}:twice", "--target", "c")
+    assert "==== c ====" in done.stdout, done.stderr
+
+
+def test_inspect_writes_files(program: Path, tmp_path: Path) -> None:
+    page, text = tmp_path / "page.html", tmp_path / "page.txt"
+    assert loopsmith("inspect", f"{program}:twice", "-o", page).returncode == 0
+    assert page.read_text().startswith("<!doctype html>")
+    assert loopsmith("inspect", f"{program}:twice", "-o", text).returncode == 0
+    assert text.read_text().startswith("==== source ====")
 
 
 def test_doctor_says_what_works() -> None:

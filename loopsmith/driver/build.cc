@@ -72,7 +72,7 @@ double bytes_of(const PrimFunc& func) {
 std::vector<SourceText> sources_of(const CodeRequest& request) {
   const auto tir = [request] {
     std::string text;
-    for (const Ptr<PrimFunc>& func : request.functions) text += script(func);
+    for (const Ptr<PrimFunc>& func : request.functions) text += script(func) + "\n";
     return text;
   };
   const SourceText json{"json", [request] { return request_text(request); }};

@@ -220,40 +220,9 @@ void bind_function(nb::module_& m) {
   def_time(function_type);
 }
 
-/// What a module was made from.
-struct Sources {
-  Module module;
-};
-
 /// The text of a path: a string, or what os.fspath takes.
 std::string path_of(nb::handle path) {
   return nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path));
-}
-
-void bind_sources(nb::module_& m) {
-  nb::class_<Sources>(m, "Sources", "The texts that a module was made from, made when asked for.")
-      .def_prop_ro(
-          "ir", [](const Sources& self) { return self.module.source("tir"); },
-          "The functions as they were lowered, in the script language.")
-      .def_prop_ro(
-          "llvm", [](const Sources& self) { return self.module.source("llvm"); },
-          "LLVM's IR, after its passes.")
-      .def_prop_ro(
-          "asm", [](const Sources& self) { return self.module.source("assembly"); },
-          "The assembly.")
-      .def_prop_ro(
-          "c", [](const Sources& self) { return self.module.source("c"); },
-          "The file of C, of a module that was built for target c.")
-      .def("__repr__", [](const Sources& self) {
-        std::vector<std::string> kinds = self.module.source_names();
-        std::erase(kinds, "json");
-        for (std::string& kind : kinds) {
-          if (kind == "tir") kind = "ir";
-          if (kind == "assembly") kind = "asm";
-        }
-        return fmt::format("<loopsmith.Sources of {}: {}>", fmt::join(self.module.names(), ", "),
-                           fmt::join(kinds, ", "));
-      });
 }
 
 void bind_module(nb::module_& m) {
@@ -289,8 +258,16 @@ void bind_module(nb::module_& m) {
       },
       nb::arg("num_threads"), nb::arg("affinity") = std::vector<int>());
   method(module_type, "inspect", "def inspect(self) -> Sources",
-         "Return the texts that it was made from: ``ir``, and ``llvm`` and ``asm``, or ``c``.",
-         [](nb::handle self) { return Sources{self_of(self).module}; });
+         "Return the texts that it was made from, their lines related: ``source``, ``ir``, and "
+         "``llvm`` and ``assembly``, or ``c``.",
+         [](nb::handle self) {
+           return nb::module_::import_("loopsmith.inspection").attr("Sources")(self);
+         });
+  method(
+      module_type, "source", "def source(self, name: str) -> str",
+      "Return one of the texts that it was made from: ``tir``, ``llvm``, ``assembly``, ``c``.",
+      [](nb::handle self, const std::string& name) { return self_of(self).module.source(name); },
+      nb::arg("name"));
   method(
       module_type, "export",
       "def export(self, path: str | os.PathLike[str], "
@@ -324,7 +301,6 @@ const Module& module_of(nb::handle object) {
 }
 
 void bind_callables(nb::module_& m) {
-  bind_sources(m);
   bind_function(m);
   bind_module(m);
 }

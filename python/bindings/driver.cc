@@ -3,6 +3,7 @@
 #include "loopsmith/codegen/source/c_compiler.h"
 #include "loopsmith/driver/build.h"
 #include "loopsmith/driver/export.h"
+#include "loopsmith/driver/inspect.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
@@ -46,6 +47,23 @@ nb::object build_program(const Ref& program, const Target& target, bool contract
     return build(Ptr<PrimFunc>::from(program), target, options);
   };
   return to_python(build_any());
+}
+
+/// The lines of the source, and the texts with their lines, as loopsmith.inspection takes them.
+nb::tuple inspected(const Module& module) {
+  const Inspection made = [&] {
+    const nb::gil_scoped_release unlocked;
+    return inspect(module);
+  }();
+  nb::list source;
+  for (const InspectedLine& line : made.source) {
+    source.append(nb::make_tuple(line.file, line.line, line.text, line.made));
+  }
+  nb::dict texts;
+  for (const InspectedText& each : made.texts) {
+    texts[each.name.c_str()] = nb::make_tuple(each.text.text, each.text.lines);
+  }
+  return nb::make_tuple(source, texts);
 }
 
 Ref lower_program(const Ref& program, const Target& target, const nb::object& on_pass) {
@@ -100,6 +118,10 @@ void bind_driver(nb::module_& m) {
   m.def(
       "load_module", [](const std::string& path) { return to_python(load_module(path)); },
       nb::arg("path"), nb::sig("def load_module(path: str) -> Module"));
+  m.def(
+      "inspect", [](nb::handle module) { return inspected(module_of(module)); }, nb::arg("module"),
+      nb::sig("def inspect(module: Module) -> tuple[list[tuple[str, int, str, list[int]]], "
+              "dict[str, tuple[str, list[int]]]]"));
   m.def("export_runtime", [](const std::string& path) { export_runtime(path); }, nb::arg("path"));
   m.def(
       "processor",

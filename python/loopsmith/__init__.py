@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles tensor programs into fast native kernels, under a schedule that one can see."""
 
-from . import arith, interp, ir, script, te, tir
+from . import arith, inspection, interp, ir, script, te, tir
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
 from .driver import PassRecord, build, export_runtime, load_module, lower
@@ -56,6 +56,7 @@ __all__ = [
     "from_dlpack",
     "from_json",
     "from_source",
+    "inspection",
     "interp",
     "ir",
     "load_module",

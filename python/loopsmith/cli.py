@@ -56,11 +56,6 @@ def passes(names: list[str] | None) -> list[str] | str | None:
     return "all" if names and "all" in names else names
 
 
-def script_of(program: programs.Program) -> str:
-    """Return the text of a program."""
-    return (program.mod if isinstance(program, Schedule) else program).script()
-
-
 def write_or_print(text: str, output: Path | None, language: str = "python") -> None:
     """Write a text to a file, or print it, in colour on a terminal."""
     if output is not None:
@@ -199,15 +194,18 @@ def run(
 def inspect(
     program: ProgramArgument, target: TargetOption = DEFAULT_TARGET, output: OutputOption = None
 ) -> None:
-    """Show a program, its lowered form, and the code that is generated."""
-    loaded = programs.load_program(program)
-    sources = driver.build(loaded, Target(target)).inspect()
-    parts = [("program", script_of(loaded)), ("lowered", sources.ir)]
-    if Target(target).kind == "c":
-        parts.append(("c", sources.c))
+    """Show the source, the lowered program and the generated code, their lines related.
+
+    Before each line stand the lines of the lowered program (ir) that it belongs to. With -o
+    page.html, a page with all of them side by side.
+    """
+    sources = driver.build(programs.load_program(program), Target(target)).inspect()
+    if output is None:
+        sources.show()
+    elif output.suffix == ".html":
+        sources.write_html(output)
     else:
-        parts += [("llvm", sources.llvm), ("assembly", sources.asm)]
-    write_or_print("\n".join(f"==== {name} ====\n{text}" for name, text in parts), output)
+        output.write_text(str(sources), encoding="utf-8")
 
 
 def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

@@ -16,8 +16,20 @@ class HasScript(Protocol):
         """Give the text."""
 
 
-def _highlighted(text: str, formatter: str, style: str | None) -> str | None:
-    """Give `text` in colour; None where pygments is not installed."""
+def in_colour(text: str, formatter: str, style: str | None, language: str = "python") -> str | None:
+    """Give `text` in colour, its lines as they are; None where pygments is not installed.
+
+    Parameters
+    ----------
+    text
+        A program.
+    formatter
+        ``"html"``, without anything around the lines; or ``"terminal"``.
+    style
+        The name of a style of pygments.
+    language
+        What pygments calls the language of the text.
+    """
     try:
         pygments: Any = importlib.import_module("pygments")
         formatters: Any = importlib.import_module("pygments.formatters")
@@ -26,24 +38,30 @@ def _highlighted(text: str, formatter: str, style: str | None) -> str | None:
         return None
     chosen = style or "default"
     if formatter == "html":
-        made = formatters.HtmlFormatter(style=chosen, noclasses=True, nobackground=True)
+        made = formatters.HtmlFormatter(style=chosen, noclasses=True, nowrap=True)
     else:
         made = formatters.Terminal256Formatter(style=chosen)
-    return str(pygments.highlight(text, lexers.PythonLexer(), made))
+    lexer = lexers.get_lexer_by_name(language, stripnl=False)
+    return str(pygments.highlight(text, lexer, made))
+
+
+def show_html(text: str) -> None:
+    """Show HTML in a notebook."""
+    notebook: Any = importlib.import_module("IPython.display")
+    notebook.display(notebook.HTML(text))
 
 
 def show(node: HasScript, style: str | None = None) -> None:
     """Print the script of `node`, in colour on a terminal or in a notebook."""
     text = node.script()
     if "ipykernel" in sys.modules:
-        notebook: Any = importlib.import_module("IPython.display")
-        notebook.display(notebook.HTML(html(node, style)))
+        show_html(html(node, style))
         return
-    coloured = _highlighted(text, "terminal", style) if sys.stdout.isatty() else None
+    coloured = in_colour(text, "terminal", style) if sys.stdout.isatty() else None
     print((coloured or text).rstrip("\n"))
 
 
 def html(node: HasScript, style: str | None = None) -> str:
     """Give the script of `node` as HTML."""
     text = node.script()
-    return _highlighted(text, "html", style) or f"<pre>{_html.escape(text)}</pre>"
+    return f"<pre>{in_colour(text, 'html', style) or _html.escape(text)}</pre>"

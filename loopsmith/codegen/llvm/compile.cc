@@ -7,22 +7,26 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "loopsmith/codegen/entry_symbol.h"
+#include "loopsmith/codegen/llvm/debug_lines.h"
 #include "loopsmith/codegen/llvm/emit_export.h"
 #include "loopsmith/codegen/llvm/emit_function.h"
+#include "loopsmith/codegen/llvm/emit_module.h"
 #include "loopsmith/codegen/llvm/machine.h"
 
 namespace loopsmith {
-namespace {
 
-/// The functions as a module of LLVM's IR, which lives in `context`.
-std::unique_ptr<llvm::Module> emit_module(const CodeRequest& request, detail::Machine& machine,
-                                          llvm::LLVMContext& context) {
+std::unique_ptr<llvm::Module> detail::emit_module(const CodeRequest& request, Machine& machine,
+                                                  llvm::LLVMContext& context,
+                                                  const StatementLines* lines) {
   auto module = std::make_unique<llvm::Module>("loopsmith", context);
   module->setTargetTriple(machine.target_machine().getTargetTriple());
   module->setDataLayout(machine.target_machine().createDataLayout());
-  detail::ModuleEmitter emitter(*module, request.floats);
-  for (const Ptr<PrimFunc>& func : request.functions) detail::emit_function(emitter, *func);
-  if (request.exported) detail::emit_exports(emitter, request);
+  ModuleEmitter emitter(*module, request.floats);
+  std::optional<DebugLines> debug;
+  if (lines) emitter.debug = &debug.emplace(*module, *lines);
+  for (const Ptr<PrimFunc>& func : request.functions) emit_function(emitter, *func);
+  if (request.exported) emit_exports(emitter, request);
+  if (debug) debug->finish();
 #ifdef LOOPSMITH_INTERNAL_CHECKS
   std::string problems;
   llvm::raw_string_ostream stream(problems);
@@ -32,8 +36,6 @@ std::unique_ptr<llvm::Module> emit_module(const CodeRequest& request, detail::Ma
   return module;
 }
 
-}  // namespace
-
 std::string code_symbol(const PrimFunc& func) {
   return entry_symbol(func.name());
 }
@@ -41,14 +43,14 @@ std::string code_symbol(const PrimFunc& func) {
 std::vector<char> compile_object(const CodeRequest& request) {
   detail::Machine& machine = detail::machine_for(request.target);
   llvm::LLVMContext context;
-  const auto module = emit_module(request, machine, context);
+  const auto module = detail::emit_module(request, machine, context);
   const std::span<const char> object = machine.object(*module);
   return {object.begin(), object.end()};
 }
 
 std::string llvm_text(const CodeRequest& request) {
   llvm::LLVMContext context;
-  const auto module = emit_module(request, detail::machine_for(request.target), context);
+  const auto module = detail::emit_module(request, detail::machine_for(request.target), context);
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);
@@ -58,7 +60,7 @@ std::string llvm_text(const CodeRequest& request) {
 std::string assembly_text(const CodeRequest& request) {
   detail::Machine& machine = detail::machine_for(request.target);
   llvm::LLVMContext context;
-  return machine.assembly(*emit_module(request, machine, context));
+  return machine.assembly(*detail::emit_module(request, machine, context));
 }
 
 }  // namespace loopsmith

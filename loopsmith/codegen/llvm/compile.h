@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/codegen/lined_text.h"
 #include "loopsmith/codegen/options.h"
 #include "loopsmith/ir/function.h"
 #include "loopsmith/ir/target.h"
@@ -25,6 +26,9 @@ std::vector<char> compile_object(const CodeRequest& request);
 /// LLVM's IR of the functions, as it is after the passes; and their assembly.
 std::string llvm_text(const CodeRequest& request);
 std::string assembly_text(const CodeRequest& request);
+/// The same texts, with the lines of the statements that theirs were made of.
+LinedText llvm_lines(const CodeRequest& request, const StatementLines& lines);
+LinedText assembly_lines(const CodeRequest& request, const StatementLines& lines);
 
 /// The symbol under which the code of a function stands in the object: an ls_packed_function.
 std::string code_symbol(const PrimFunc& func);

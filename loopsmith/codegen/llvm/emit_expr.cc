@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/codegen/llvm/debug_lines.h"
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/support/deep_call.h"
 
@@ -45,6 +46,7 @@ bool is_cheap(const Expr& expr, int depth = 0) {
 Emitter::Emitter(ModuleEmitter& module, const Aliasing& aliasing, llvm::Function* function)
     : module_(module), aliasing_(aliasing), function_(function), ir_(module.context) {
   ir_.SetInsertPoint(new_block("entry"));
+  if (module.debug) module.debug->begin(*function);
   const FloatOptions& floats = module.floats;
   llvm::FastMathFlags flags;
   flags.setAllowContract(floats.contract);

@@ -3,6 +3,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include "loopsmith/codegen/llvm/debug_lines.h"
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/runtime/c_abi.h"
 #include "loopsmith/support/deep_call.h"
@@ -13,7 +14,12 @@ void Emitter::statement(const Stmt& stmt) {
   if (is_terminated()) return;  // After a break, continue or return.
   known_.clear();
   known_order_.clear();
+  if (!module_.debug) return deep_call([&] { new_statement(stmt); });
+  const llvm::DebugLoc outer = ir_.getCurrentDebugLocation();
+  const llvm::DebugLoc own = module_.debug->of(*function_, *stmt.get());
+  if (own) ir_.SetCurrentDebugLocation(own);
   deep_call([&] { new_statement(stmt); });
+  ir_.SetCurrentDebugLocation(outer);
 }
 
 void Emitter::new_statement(const Stmt& stmt) {

@@ -19,6 +19,8 @@
 
 namespace loopsmith::detail {
 
+class DebugLines;
+
 /// One index for an access to a buffer of any number of axes, row-major.
 Expr flat_index(const Buffer& buffer, const std::vector<Expr>& indices);
 
@@ -44,6 +46,7 @@ struct ModuleEmitter {
   llvm::Module& module;
   llvm::LLVMContext& context;
   FloatOptions floats;
+  DebugLines* debug = nullptr;     ///< Null: instructions get no marks.
   llvm::FunctionType* entry_type;  ///< ls_packed_function
   llvm::FunctionType* body_type;   ///< ls_body
 

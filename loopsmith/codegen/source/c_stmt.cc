@@ -49,7 +49,9 @@ std::string CWriter::new_name(std::string_view wish) {
 }
 
 void CWriter::line(std::string_view text) {
-  out_.append(static_cast<std::size_t>(indent_) * 2, ' ').append(text) += '\n';
+  out_.append(static_cast<std::size_t>(indent_) * 2, ' ').append(text);
+  if (marked_line_ != 0) out_ += fmt::format("{0}{1}{0}", c_line_mark, marked_line_);
+  out_ += '\n';
 }
 
 void CWriter::block(const std::string& head, const std::function<void()>& body) {
@@ -97,7 +99,13 @@ void CWriter::for_each_lane(int lanes, const std::vector<Expr>& roots,
 void CWriter::statement(const Stmt& stmt) {
   uses_.clear();
   known_.clear();
+  const std::uint32_t outer = marked_line_;
+  if (module_.lines) {
+    const auto line = module_.lines->find(stmt.get());
+    if (line != module_.lines->end()) marked_line_ = line->second;
+  }
   deep_call([&] { new_statement(stmt); });
+  marked_line_ = outer;
 }
 
 /// Shows the user's line, where it is another one than before.

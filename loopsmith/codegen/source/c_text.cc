@@ -206,10 +206,36 @@ std::string c_prologue() {
   return std::string(detail::settings) + kernel_header() + "\n";
 }
 
-std::string c_text(const CodeRequest& request) {
-  detail::CModule module{.floats = request.floats};
+namespace {
+
+std::string written(const CodeRequest& request, const StatementLines* lines) {
+  detail::CModule module{.floats = request.floats, .lines = lines};
   for (const Ptr<PrimFunc>& func : request.functions) detail::CEntry(module, *func).write();
   return c_prologue() + module.declarations + "\n" + module.helpers.text() + module.functions;
+}
+
+}  // namespace
+
+std::string c_text(const CodeRequest& request) {
+  return written(request, nullptr);
+}
+
+LinedText c_lines(const CodeRequest& request, const StatementLines& lines) {
+  LinedText made;
+  std::uint32_t number = 0;
+  const std::string marked = written(request, &lines);
+  for (std::size_t i = 0; i < marked.size(); ++i) {
+    if (marked[i] == detail::c_line_mark) {
+      number = 0;
+      while (marked[++i] != detail::c_line_mark) {
+        number = number * 10 + static_cast<std::uint32_t>(marked[i] - '0');
+      }
+      continue;
+    }
+    made.text += marked[i];
+    if (marked[i] == '\n') made.lines.push_back(std::exchange(number, 0));
+  }
+  return made;
 }
 
 }  // namespace loopsmith

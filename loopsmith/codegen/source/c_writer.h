@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "loopsmith/arith/const_int_bound.h"
+#include "loopsmith/codegen/lined_text.h"
 #include "loopsmith/codegen/options.h"
 #include "loopsmith/codegen/source/c_helpers.h"
 #include "loopsmith/ir/function.h"
@@ -45,9 +46,13 @@ struct CText {
   }
 };
 
+/// Around the number of the line of the program that a line of C was made of, where it is marked.
+inline constexpr char c_line_mark = '\x01';
+
 /// What the functions of one file share.
 struct CModule {
   FloatOptions floats;
+  const StatementLines* lines = nullptr;  ///< Null: lines get no marks.
   CHelpers helpers;
   std::string declarations;                  ///< Of what is called by name.
   std::unordered_set<std::string> declared;  ///< The names in it.
@@ -177,6 +182,7 @@ class CWriter {
   std::unordered_set<std::string> names_;
   std::string out_;
   int indent_ = 1;
+  std::uint32_t marked_line_ = 0;  ///< The line of the program that is written; 0: none.
   std::unordered_map<const Object*, CVariable> variables_;
 
   /// Of the current statement: how often its nodes occur, and the names of those that occur again.

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/DebugLoc.h>
+
+#include "loopsmith/codegen/lined_text.h"
+
+namespace loopsmith::detail {
+
+/// Marks the instructions of a module with the lines of the statements that they were made of.
+class DebugLines {
+ public:
+  DebugLines(llvm::Module& module, const StatementLines& lines);
+
+  /// Prepares a function, whose instructions are about to be made.
+  void begin(llvm::Function& function);
+  /// The mark of what is made for a statement in a function; null where its line is not known.
+  llvm::DebugLoc of(const llvm::Function& function, const Object& statement) const;
+  /// Ends the marking: no function comes any more.
+  void finish() { builder_.finalize(); }
+
+ private:
+  const StatementLines& lines_;
+  llvm::DIBuilder builder_;
+  llvm::DIFile* file_;
+  llvm::DISubroutineType* type_;
+};
+
+}  // namespace loopsmith::detail

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <llvm/IR/Module.h>
+
+#include <memory>
+
+#include "loopsmith/codegen/lined_text.h"
+#include "loopsmith/codegen/llvm/compile.h"
+#include "loopsmith/codegen/llvm/machine.h"
+
+namespace loopsmith::detail {
+
+/// The functions as a module of LLVM's IR, which lives in `context`, after LLVM's passes. With
+/// `lines`, its instructions are marked with the lines of their statements.
+std::unique_ptr<llvm::Module> emit_module(const CodeRequest& request, Machine& machine,
+                                          llvm::LLVMContext& context,
+                                          const StatementLines* lines = nullptr);
+
+}  // namespace loopsmith::detail

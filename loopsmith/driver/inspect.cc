@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/driver/inspect.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "loopsmith/codegen/source/c_text.h"
+#include "loopsmith/driver/export.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/script/parse.h"
+
+namespace loopsmith {
+namespace {
+
+/// A line of a source, and the lines of the lowered program that came from it.
+using SourceLines = std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>>;
+
+/// Finds the lines of statements: the text of a function is read back, and the two trees, which
+/// are the same, are walked side by side.
+class LineFinder {
+ public:
+  /// Adds a function, the text of which begins after `lines_before` others.
+  void add(const Ptr<PrimFunc>& func, const std::string& text, std::uint32_t lines_before) {
+    lines_before_ = lines_before;
+    const auto copy = Ptr<PrimFunc>::from(
+        parse(text, {.name = "<lowered>", .adds_root = false, .check_well_formed = false}));
+    if (structural_equal(func, copy)) pair_up(func->body, copy->body);
+  }
+  const StatementLines& lines() const { return lines_; }
+  const SourceLines& sources() const { return sources_; }
+
+ private:
+  struct Pair {
+    Ref own, copy;
+  };
+
+  void pair_up(const Stmt& own, const Stmt& copy) {
+    std::vector<Pair> pending = {{own, copy}};
+    while (!pending.empty()) {
+      const Pair pair = pending.back();
+      pending.pop_back();
+      const std::uint32_t line = pair.copy.get()->span.line + lines_before_;
+      // A sequence stands where its statements do.
+      if (!pair.own.is<SeqStmt>()) {
+        lines_.emplace(pair.own.get(), line);
+        note_sources(pair.own, line);
+      }
+      const std::vector<Ref> inside = statements_in(pair.own), same = statements_in(pair.copy);
+      for (std::size_t i = 0; i < inside.size(); ++i) pending.push_back({inside[i], same[i]});
+    }
+  }
+
+  static std::vector<Ref> statements_in(const Ref& node) {
+    std::vector<Ref> found;
+    for_each_child(*node.get(), [&](const Ref& child, Role) {
+      if (Stmt::from(child).defined()) found.push_back(child);
+    });
+    return found;
+  }
+
+  /// Notes where a statement and its expressions came from.
+  void note_sources(const Ref& statement, std::uint32_t line) {
+    pre_order_visit(statement, [&](const Ref& node) {
+      if (!node.same_as(statement) && Stmt::from(node).defined()) return false;
+      const Span& span = node.get()->span;
+      if (span.known()) sources_[{span.source, span.line}].insert(line);
+      return true;
+    });
+  }
+
+  std::uint32_t lines_before_ = 0;
+  StatementLines lines_;
+  SourceLines sources_;
+};
+
+/// The user's lines, with the few between them that nothing came from.
+std::vector<InspectedLine> quoted(const SourceLines& sources) {
+  constexpr std::uint32_t most_between = 3;
+  std::vector<InspectedLine> lines;
+  std::pair<std::uint32_t, std::uint32_t> last{0, 0};
+  for (const auto& [place, made] : sources) {
+    const auto [source, line] = place;
+    const std::string file = source_name(source);
+    const bool is_near = source == last.first && line - last.second <= most_between + 1;
+    for (std::uint32_t between = last.second + 1; is_near && between < line; ++between) {
+      lines.push_back({file, between, source_line(source, between), {}});
+    }
+    if (!is_near && source == last.first)
+      lines.push_back({.file = file, .text = "...", .made = {}});
+    lines.push_back({file, line, source_line(source, line), {made.begin(), made.end()}});
+    last = place;
+  }
+  return lines;
+}
+
+}  // namespace
+
+Inspection inspect(const CodeRequest& request) {
+  LinedText ir;
+  LineFinder finder;
+  for (const Ptr<PrimFunc>& func : request.functions) {
+    const std::string text = script(func) + "\n";
+    const auto lines_before = static_cast<std::uint32_t>(std::ranges::count(ir.text, '\n'));
+    finder.add(func, text, lines_before);
+    ir.text += text;
+  }
+  ir.lines.resize(static_cast<std::size_t>(std::ranges::count(ir.text, '\n')));
+  for (const auto& [statement, line] : finder.lines()) {
+    if (line > 0 && line <= ir.lines.size()) ir.lines[line - 1] = line;
+  }
+  Inspection made{.source = quoted(finder.sources()), .texts = {{"ir", std::move(ir)}}};
+  if (request.target.kind() == TargetKind::c) {
+    made.texts.push_back({"c", c_lines(request, finder.lines())});
+  } else {
+    made.texts.push_back({"llvm", llvm_lines(request, finder.lines())});
+    made.texts.push_back({"assembly", assembly_lines(request, finder.lines())});
+  }
+  return made;
+}
+
+Inspection inspect(const Module& module) {
+  return inspect(parse_request(module.source("json")));
+}
+
+}  // namespace loopsmith

@@ -13,6 +13,7 @@
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
+#include "loopsmith/transform/expand_llvm_intrinsics.h"
 
 namespace loopsmith {
 namespace {
@@ -131,9 +132,13 @@ Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target, const Build
   require_built(target);
   const FloatOptions floats = allow({}, options.fast_math);
   const bool is_c = target.kind() == TargetKind::c;
-  return lower_function(is_c ? without_vectors(func) : func, {.vector_bits = vector_bits_of(target),
-                                                              .fast_math = floats.approximate,
-                                                              .on_pass = options.on_pass});
+  const Ptr<PrimFunc> known = expand_llvm_intrinsics(func, [&](std::string_view features) {
+    return !is_c && has_features(target, std::string(features));
+  });
+  return lower_function(is_c ? without_vectors(known) : known,
+                        {.vector_bits = vector_bits_of(target),
+                         .fast_math = floats.approximate,
+                         .on_pass = options.on_pass});
 }
 
 Module build(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {

@@ -4,6 +4,7 @@
 #include "loopsmith/interp/compiler.h"
 #include "loopsmith/interp/control.h"
 #include "loopsmith/interp/vectors.h"
+#include "loopsmith/ir/llvm_intrinsics.h"
 #include "loopsmith/ir/operators.h"
 
 namespace loopsmith::interp::detail {
@@ -69,6 +70,8 @@ Value Compiler::call(const Call& call) {
     case op("tvm_warp_shuffle_up").index():
     case op("tvm_warp_shuffle_down").index(): return warp_shuffle(call);
     case op("tvm_thread_allreduce").index(): return all_reduce(call);
+    case op("call_llvm_intrin").index():
+    case op("call_llvm_pure_intrin").index(): return llvm_intrinsic(call);
     case op("tvm_warp_activemask").index(): return {integer(wrap_to(type, -1)), 0};
     default: break;
   }
@@ -99,11 +102,28 @@ Value Compiler::reinterpret(const Call& call) {
   const DataType from = call.args[0].dtype(), to = call.dtype;
   const Value value = expr(call.args[0]);
   if (from == to) return value;
-  if (from.is_handle() || to.is_handle() || from.bits != to.bits || from.lanes != to.lanes) {
+  const bool has_bytes = from.bits % 8 == 0 && to.bits % 8 == 0;
+  if (from.is_handle() || to.is_handle() || from.bits * from.lanes != to.bits * to.lanes ||
+      (from.bits != to.bits && !has_bytes)) {
     unsupported(call, fmt::format("{} reinterpreted as {}", to_string(from), to_string(to)));
+  }
+  if (from.bits != to.bits) {
+    Instr regroup{.b = static_cast<Register>(from.code), .number = from.bits};
+    return operation(regroup_handler(from, to, options_), to, to, {value}, regroup);
   }
   Instr instr{.b = static_cast<Register>(from.code)};
   return operation(reinterpret_handler(options_), to, to, {value}, instr);
+}
+
+Value Compiler::llvm_intrinsic(const Call& call) {
+  const auto* name = call.args.empty() ? nullptr : call.args[0].as<StringImm>();
+  const DotIntrinsic* known = find_dot_intrinsic(call);
+  const Expr meaning = known ? meaning_of(*known, call) : nullptr;
+  if (!meaning.defined()) {
+    unsupported(call, fmt::format("a call of LLVM's intrinsic {}", name ? name->value : ""));
+  }
+  meanings_.push_back(meaning);
+  return expr(meaning);
 }
 
 /// Lane after lane, with the scalar operation.

@@ -101,6 +101,7 @@ class Compiler {
   // compile_call.cc
   Value call(const Call& call);
   Value reinterpret(const Call& call);
+  Value llvm_intrinsic(const Call& call);
   Value reduce_lanes(const Call& call);
   Value call_function(const Call& call);
   std::vector<Register> sizes_for(const Buffer& buffer, const Expr& pointer, const Call& call);
@@ -190,6 +191,7 @@ class Compiler {
   std::unordered_map<std::uint64_t, Register> constants_;
   std::unordered_map<const Object*, Value> values_;  ///< Of variables.
   std::unordered_map<const Object*, Value> known_;   ///< Of expressions.
+  std::vector<Expr> meanings_;                       ///< Of intrinsics; `known_` has their nodes.
   std::unordered_map<const Object*, BufferPlace> buffers_;
   std::vector<const Object*> defined_;                   ///< The keys of `buffers_`, in order.
   std::unordered_set<const Object*> reduction_buffers_;  ///< That the block around reduces into.

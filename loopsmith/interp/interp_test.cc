@@ -136,6 +136,42 @@ TEST(interp, shuffles_and_reductions_of_lanes) {
   EXPECT_EQ(y, (std::vector<std::int32_t>{2, 7, 9}));
 }
 
+TEST(interp, bits_of_lanes_are_lanes_of_another_width) {
+  const auto a = decl_buffer({4}, i8, "A"), b = decl_buffer({3}, i32, "B");
+  const Expr bytes = load(a, {ramp(0, 1, 4)});
+  const Expr word = reinterpret(i32, bytes);
+  const Expr halves = reinterpret(i16.with_lanes(2), word);
+  const auto func = function(
+      {a, b},
+      seq({store(b, word, {0}), store(b, cast(i32.with_lanes(2), halves), {ramp(1, 1, 2)})}));
+  std::vector<std::int8_t> x{-1, 2, -3, -128};
+  std::vector<std::int32_t> y(3, 0);
+  Call(func).tensor(x).tensor(y).run();
+  EXPECT_EQ(y, (std::vector<std::int32_t>{-2130902273, 767, -32515}));
+}
+
+TEST(interp, knows_what_some_intrinsics_of_llvm_mean) {
+  const auto a = decl_buffer({16}, u8, "A"), b = decl_buffer({16}, i8, "B");
+  const auto c = decl_buffer({4}, i32, "C");
+  const auto whole = [](const Ptr<Buffer>& buffer, int lanes) {
+    return load(buffer, {ramp(0, 1, lanes)});
+  };
+  const Expr dot = call(i32.with_lanes(4), op("call_llvm_pure_intrin"),
+                        {string_imm("llvm.x86.avx512.vpdpbusd.128"), int_imm(u32, 3), whole(c, 4),
+                         whole(a, 16), whole(b, 16)});
+  std::vector<std::uint8_t> x(16, 255);
+  std::vector<std::int8_t> y(16, 1);
+  std::vector<std::int32_t> z{0, 1, 2, 3};
+  y[5] = -128;
+  Call(function({a, b, c}, store(c, dot, {ramp(0, 1, 4)}))).tensor(x).tensor(y).tensor(z).run();
+  EXPECT_EQ(z, (std::vector<std::int32_t>{1020, -31874, 1022, 1023}));
+  const Expr other = call(i32, op("call_llvm_pure_intrin"),
+                          {string_imm("llvm.ctpop"), int_imm(u32, 1), load(c, {0})});
+  EXPECT_EQ(Call(function({c}, store(c, other, {0}))).tensor(z).error(),
+            "InterpError: interpretable: main: the interpreter does not run a call of LLVM's "
+            "intrinsic llvm.ctpop");
+}
+
 TEST(interp, views_take_their_symbols_from_the_region) {
   const auto a = decl_buffer({4, 6}, i32, "A");
   const auto stride = var("s"), offset = var("o");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/primitives/blockize.h"
+#include "loopsmith/schedule/primitives/tensorize.h"
 
 #include <unordered_map>
 
@@ -26,7 +27,7 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &storage_align, &set_scope, &unsafe_set_dtype, &set_axis_separator,
       &unsafe_hide_buffer_access, &annotate_buffer_access, &transform_layout,
       // Blocks.
-      &blockize, &transform_block_layout, &annotate, &unannotate, &reorder_block_iter_var,
+      &blockize, &tensorize, &transform_block_layout, &annotate, &unannotate, &reorder_block_iter_var,
       // Choices.
       &sample_categorical, &sample_perfect_tile, &sample_partitioned_tile, &sample_compute_location,
       &enter_postproc};

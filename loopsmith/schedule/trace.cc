@@ -90,6 +90,9 @@ std::string python_of(const Argument& argument, const Naming& naming) {
   if (const auto* text = argument.as<std::string>()) return quoted(*text);
   if (const auto* node = argument.as<Ref>()) return python_of(*node);
   if (const auto* list = argument.as<Argument::List>()) {
+    // One's own tensor intrinsic, by the name under which Python has it.
+    const auto* own = list->size() == 2 ? (*list)[1].as<Ref>() : nullptr;
+    if (own && own->is<TensorIntrin>()) return python_of((*list)[0], naming);
     std::vector<std::string> parts;
     for (const Argument& item : *list) parts.push_back(python_of(item, naming));
     return fmt::format("[{}]", fmt::join(parts, ", "));

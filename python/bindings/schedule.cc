@@ -12,6 +12,7 @@
 #include "bindings/bindings.h"
 #include "bindings/ir.h"
 #include "bindings/ir_detail.h"
+#include "bindings/tensor_intrin.h"
 #include "loopsmith/interp/assert_same.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/schedule/analysis.h"
@@ -81,7 +82,11 @@ Argument to_argument_of(const Method& method, std::size_t parameter, nb::handle 
   if (object == Py_None) return {};
   if (PyBool_Check(object)) return object == Py_True;
   if (PyLong_Check(object)) return static_cast<std::int64_t>(PyLong_AsLongLong(object));
-  if (PyUnicode_Check(object)) return nb::cast<std::string>(value);
+  if (PyUnicode_Check(object)) {
+    auto text = nb::cast<std::string>(value);
+    const bool is_intrin = method.parameters[parameter].name == "tensor_intrin";
+    return is_intrin ? to_argument(select_tensor_intrin(text)) : Argument(std::move(text));
+  }
   if (PyFloat_Check(object)) return PyFloat_AS_DOUBLE(object);
   if (nb::isinstance<PyHandle<LoopRV>>(value)) return nb::inst_ptr<PyHandle<LoopRV>>(value)->handle;
   if (nb::isinstance<PyHandle<BlockRV>>(value)) {
@@ -454,6 +459,7 @@ void bind_schedule(nb::module_& m) {
   bind_handle<BlockRV>(m, "BlockRV", "A block of a schedule.");
   bind_hole(m);
   bind_trace(m);
+  bind_tensor_intrins(m);
   nb::class_<PySchedule> schedule(m, "Schedule", R"(A program that is transformed step by step.
 
 Parameters

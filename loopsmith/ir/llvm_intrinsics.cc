@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names and operands: LLVM's IntrinsicsX86.td; what they compute: Intel's instruction set
+// reference.
+#include "loopsmith/ir/llvm_intrinsics.h"
+
+#include "loopsmith/ir/operators.h"
+
+namespace loopsmith {
+namespace {
+
+constexpr std::string_view vnni = "+avx512vnni", short_vnni = "+avx512vnni,+avx512vl";
+constexpr std::string_view bf16_dot = "+avx512bf16", short_bf16_dot = "+avx512bf16,+avx512vl";
+
+constexpr DotIntrinsic known[] = {
+    {"llvm.x86.avx512.vpdpbusd.512", i32.with_lanes(16), u8, i8, 4, true, vnni},
+    {"llvm.x86.avx512.vpdpbusd.256", i32.with_lanes(8), u8, i8, 4, true, short_vnni, "+avxvnni"},
+    {"llvm.x86.avx512.vpdpbusd.128", i32.with_lanes(4), u8, i8, 4, true, short_vnni, "+avxvnni"},
+    {"llvm.x86.avx512.vpdpwssd.512", i32.with_lanes(16), i16, i16, 2, true, vnni},
+    {"llvm.x86.avx512.vpdpwssd.256", i32.with_lanes(8), i16, i16, 2, true, short_vnni, "+avxvnni"},
+    {"llvm.x86.avx512.vpdpwssd.128", i32.with_lanes(4), i16, i16, 2, true, short_vnni, "+avxvnni"},
+    {"llvm.x86.avx512.pmaddw.d.512", i32.with_lanes(16), i16, i16, 2, false, "+avx512bw"},
+    {"llvm.x86.avx2.pmadd.wd", i32.with_lanes(8), i16, i16, 2, false, "+avx2"},
+    {"llvm.x86.sse2.pmadd.wd", i32.with_lanes(4), i16, i16, 2, false, "+sse2"},
+    {"llvm.x86.avx512bf16.dpbf16ps.512", f32.with_lanes(16), bf16, bf16, 2, true, bf16_dot},
+    {"llvm.x86.avx512bf16.dpbf16ps.256", f32.with_lanes(8), bf16, bf16, 2, true, short_bf16_dot},
+    {"llvm.x86.avx512bf16.dpbf16ps.128", f32.with_lanes(4), bf16, bf16, 2, true, short_bf16_dot},
+};
+
+/// The bits of `value` as `dtype`; null where there are more or fewer.
+Expr with_type(DataType dtype, const Expr& value) {
+  const DataType own = value.dtype();
+  if (own == dtype) return value;
+  if (own.is_handle() || own.bits * own.lanes != dtype.bits * dtype.lanes) return nullptr;
+  return reinterpret(dtype, value);
+}
+
+}  // namespace
+
+const DotIntrinsic* find_dot_intrinsic(const Call& call) {
+  const bool is_call = call.op == op("call_llvm_intrin") || call.op == op("call_llvm_pure_intrin");
+  const auto* name = is_call && !call.args.empty() ? call.args[0].as<StringImm>() : nullptr;
+  if (!name) return nullptr;
+  for (const DotIntrinsic& intrinsic : known) {
+    if (intrinsic.name == name->value) return &intrinsic;
+  }
+  return nullptr;
+}
+
+Expr meaning_of(const DotIntrinsic& intrinsic, const Call& call) {
+  const int lanes = intrinsic.result.lanes, group = intrinsic.group;
+  // Before the operands: the name, and how many of them decide the types.
+  const std::size_t first = 2;
+  if (call.args.size() != first + (intrinsic.accumulates ? 3 : 2)) return nullptr;
+  const Expr a = with_type(intrinsic.a.with_lanes(lanes * group), call.args.end()[-2]);
+  const Expr b = with_type(intrinsic.b.with_lanes(lanes * group), call.args.end()[-1]);
+  Expr sum = intrinsic.accumulates ? with_type(intrinsic.result, call.args[first]) : nullptr;
+  if (!a.defined() || !b.defined() || (intrinsic.accumulates && !sum.defined())) return nullptr;
+  const auto part = [&](const Expr& vector, int offset) {
+    std::vector<Expr> indices;
+    for (int lane = 0; lane < lanes; ++lane) indices.emplace_back(lane * group + offset);
+    return cast(intrinsic.result, make(Shuffle{.vectors = {vector}, .indices = indices}));
+  };
+  for (int i = 0; i < group; ++i) {
+    const Expr product = part(a, i) * part(b, i);
+    sum = sum.defined() ? sum + product : product;
+  }
+  return with_type(call.dtype, sum);
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What some of LLVM's intrinsics mean: for the interpreter, for scheduling, and for processors
+// without their instructions.
+#pragma once
+#include <string_view>
+
+#include "loopsmith/ir/expr.h"
+
+namespace loopsmith {
+
+/// An intrinsic that sums products of neighbouring lanes: lane i of the result is
+/// acc[i] + a[group * i] * b[group * i] + ... + a[group * i + group - 1] * b[...].
+struct DotIntrinsic {
+  std::string_view name;
+  DataType result;  ///< Of the lanes, as `acc`.
+  DataType a;
+  DataType b;
+  int group = 1;
+  bool accumulates = true;         ///< Its first operand is `acc`; else that is 0.
+  std::string_view features;       ///< A processor with these has its instruction: `+avx512vnni`.
+  std::string_view or_these = {};  ///< One with these, too.
+};
+
+/// The intrinsic that a call of call_llvm_intrin or call_llvm_pure_intrin names; null where its
+/// meaning is not known.
+const DotIntrinsic* find_dot_intrinsic(const Call& call);
+
+/// What such a call computes, as an expression without it; null where its operands do not fit.
+Expr meaning_of(const DotIntrinsic& intrinsic, const Call& call);
+
+}  // namespace loopsmith

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/tensorize.h"
+
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/intrin_match.h"
+
+namespace loopsmith {
+
+Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
+                                      const TensorizeArguments& arguments) {
+  const std::string name = arguments.tensor_intrin.name();
+  const Ptr<TensorIntrin> intrin = arguments.tensor_intrin.find();
+  if (!intrin) return Refusal{&tensor_intrin_is_known, {Argument(name)}};
+  TensorizePlan plan;
+  Argument subject;
+  if (const auto* loop = std::get_if<LoopRV>(&arguments.block_or_loop)) {
+    auto blocking = blocking_of(schedule, *loop, arguments.preserve_unit_iters);
+    if (auto* refusal = std::get_if<Refusal>(&blocking)) return std::move(*refusal);
+    plan.blocking = std::get<Blocking>(std::move(blocking));
+    plan.made = plan.blocking->block;
+    subject = child_blocks(schedule, schedule.node(*loop))[0];
+  } else {
+    plan.block = std::get<BlockRV>(arguments.block_or_loop);
+    if (!block_around(schedule, schedule.node(plan.block))) {
+      return Refusal{&block_is_not_root, {Argument(plan.block)}};
+    }
+    plan.made = schedule.get(plan.block);
+    subject = plan.block;
+  }
+  IntrinMatch match = match_intrin(plan.made, *intrin->desc);
+  if (match.differences.empty()) {
+    plan.made = with_implementation(plan.made, intrin->impl, match);
+  }
+  if (!match.differences.empty()) {
+    return Refusal{
+        &block_matches_intrin,
+        {subject, Argument(name), Argument(fmt::format("{}", fmt::join(match.differences, "; ")))}};
+  }
+  return plan;
+}
+
+Nothing commit_tensorize(Schedule& schedule, TensorizePlan&& plan) {
+  if (plan.blocking) {
+    plan.blocking->block = std::move(plan.made);
+    // What was inside has no successor.
+    plan.blocking->renewed.clear();
+    insert_blocking(schedule, *std::move(plan.blocking));
+    return {};
+  }
+  const NodeId node = schedule.node(plan.block);
+  BlockRealize realize = schedule.realize(plan.block);
+  const Ptr<Block> old = std::exchange(realize.block, make(std::move(plan.made)));
+  const Schedule::Renewed renewed{{old.get(), realize.block.get()}};
+  schedule.replace(node, make(std::move(realize)), renewed);
+  return {};
+}
+
+}  // namespace loopsmith

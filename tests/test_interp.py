@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -115,9 +117,10 @@ def test_assert_same_passes_over_the_order_of_a_sum():
 
 
 def test_assert_same_does_not_say_yes_to_what_it_did_not_run():
-    a = te.placeholder((100, 100), name="A")
-    b = te.compute((100, 100), lambda i, j: a[i, j] + 1, name="B")
-    c = te.compute((100, 100), lambda i, j: 1 + a[i, j], name="B")
+    a = te.placeholder((300,), name="A")
+    k = te.reduce_axis((0, 300), name="k")
+    b = te.compute((1,), lambda i: te.sum(a[k] + 1, axis=k), name="B")
+    c = te.compute((1,), lambda i: te.sum(1 + a[k], axis=k), name="B")
     before, after = te.create_prim_func([a, b]), te.create_prim_func([a, c])
     ls.assert_same(before, after)
     with pytest.raises(ls.InterpError, match="undecided: before: main runs more than 100 state"):
@@ -186,3 +189,28 @@ def test_random_programs_compute_what_numpy_does(program):
     for result in results:
         np.testing.assert_array_equal(result, expected)
     ls.assert_same(func, ls.lower(func))
+
+
+def test_large_programs_are_compared_by_samples():
+    n = 1024
+    a, b = (te.placeholder((n, n), name=name) for name in "AB")
+    k = te.reduce_axis((0, n), name="k")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    sch = tir.Schedule(te.create_prim_func([a, b, c]))
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    io, ii = sch.split(i, factors=[None, 14])
+    jo, ji = sch.split(j, factors=[None, 32])
+    sch.reorder(io, jo, k, ii, ji)
+    sch.cache_read(block, 1, "global")
+    sch.parallel(io)
+    sch.vectorize(ji)
+    before = time.process_time()
+    verdict = sch.verify()
+    assert time.process_time() - before < 10  # It takes a tenth of that on an idle machine.
+    assert verdict.answer == "same"
+    assert verdict.reason == "30 elements were sampled"
+    r = te.reduce_axis((0, n), name="r")
+    wrong = te.compute((n, n), lambda i, j: te.sum(a[i, r] * b[j, r], axis=r), name="C")
+    with pytest.raises(AssertionError, match=r"the programs differ: C\[0, 0\] is "):
+        ls.assert_same(sch.func, te.create_prim_func([a, b, wrong]))

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/interp/assert_same.h"
 
-#include <cstring>
-
+#include "loopsmith/interp/difference.h"
 #include "loopsmith/interp/interp.h"
-#include "loopsmith/interp/memory.h"
 #include "loopsmith/interp/random_inputs.h"
-#include "loopsmith/interp/ring.h"
+#include "loopsmith/interp/sample.h"
 #include "loopsmith/ir/structural.h"
 
 namespace loopsmith::interp {
@@ -42,40 +40,6 @@ void require_same_parameters(const PrimFunc& before, const PrimFunc& after) {
   }
 }
 
-/// The first element that differs; empty `reason` when none does.
-Verdict difference(const Inputs& before, const Inputs& after) {
-  for (std::size_t t = 0; t < before.tensors.size(); ++t) {
-    const DrawnTensor &a = before.tensors[t], &b = after.tensors[t];
-    if (a.bytes == b.bytes) continue;
-    const DataType element = a.element.is_float() ? u64 : a.element;
-    const auto lanes = static_cast<std::int64_t>(a.tensor.dtype.lanes);
-    std::vector<std::int64_t> index(a.shape.size(), 0);
-    for (;;) {
-      std::int64_t place = 0;
-      for (std::size_t d = 0; d < index.size(); ++d) place += index[d] * a.strides[d];
-      for (std::int64_t l = 0; l < lanes; ++l) {
-        const Word x = load_element(a.bytes.data(), element, place * lanes + l);
-        const Word y = load_element(b.bytes.data(), element, place * lanes + l);
-        if (x.u == y.u) continue;
-        const bool is_ring = a.element.is_float();
-        const auto shown = [&](Word w) {
-          return fmt::format("{}", is_ring ? ring::ordered(w.u) : w.i);
-        };
-        return {.answer = Answer::different,
-                .reason = fmt::format("{}[{}] is {} before and {} after{}", a.name,
-                                      fmt::join(index, ", "), shown(x), shown(y),
-                                      is_ring ? " (elements of the field of 2^61 - 1)" : ""),
-                .buffer = a.name,
-                .index = index};
-      }
-      std::size_t d = index.size();
-      while (d > 0 && ++index[d - 1] >= a.shape[d - 1]) index[--d] = 0;
-      if (d == 0) break;
-    }
-  }
-  return {.answer = Answer::same};
-}
-
 Outcome run_on(const Ptr<PrimFunc>& func, const Ptr<IRModule>& module, const std::string& name,
                const Inputs& inputs, const Options& options) {
   return module ? run(module, name, inputs.arguments, options)
@@ -84,15 +48,6 @@ Outcome run_on(const Ptr<PrimFunc>& func, const Ptr<IRModule>& module, const std
 
 std::string with_sizes(const std::string& text, const Inputs& inputs) {
   return inputs.sizes.empty() ? text : fmt::format("{}, where {}", text, inputs.sizes);
-}
-
-/// The interpreter gave up; the program may be right.
-bool is_limit(const UserError& error) {
-  for (const std::string_view code :
-       {"statement_limit", "memory_limit", "interpretable", "index_is_exact"}) {
-    if (error.code() == code) return true;
-  }
-  return false;
 }
 
 /// One run of both on the same inputs.
@@ -138,6 +93,10 @@ Verdict compare_by_running(const Pair& pair, const CompareOptions& options) {
   constexpr std::int64_t largest_sizes[] = {5, 17, 3, 40, 9, 70};
   constexpr std::int64_t largest_ints[] = {100, 9, 2, 1};
   const bool is_open = has_open_sizes(*pair.before) || has_open_sizes(*pair.after);
+  if (!is_open && (is_large(pair.before, options.max_statements) ||
+                   is_large(pair.after, 40 * options.max_statements))) {
+    return compare_samples(pair.before, pair.after, options);
+  }
   const int wanted = is_open ? options.draws : options.runs;
   Verdict last{.reason = "nothing was run"};
   int passed = 0, failed = 0;

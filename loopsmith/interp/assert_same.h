@@ -19,7 +19,8 @@ enum class Answer {
 /// What was found out, and how.
 struct Verdict {
   Answer answer = Answer::undecided;
-  std::string reason = {};  ///< The first difference, or what kept them from being run.
+  std::string reason = {};  ///< The first difference; what kept them from being run; of programs
+                            ///< that are too large for that, how many elements were sampled.
   bool by_structure = false;
   bool is_hopeless = false;  ///< Undecided on any inputs: too large, or nothing that can be run.
   // Of the first element that differs; empty where something else does.
@@ -40,7 +41,8 @@ struct CompareOptions {
 };
 
 /// Compares what two functions of the same parameters write, in exact-ring mode: by structure
-/// first, then on random inputs and small sizes. Tensors are compared whether they are outputs or
+/// first, then on random inputs and small sizes; of programs too large to be run, elements here and
+/// there. Tensors are compared whether they are outputs or
 /// not. Throws an error of kind `interp` when their parameters are not the same.
 Verdict compare(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
                 const CompareOptions& options = {});

@@ -139,8 +139,9 @@ def assert_same(
 
     They are the same if their structure is; else both are run in ring mode on inputs drawn at
     random, with several small sizes where sizes are variables. All arrays are compared, whether
-    they are outputs or not. Programs that differ only by the order of sums agree; others agree by
-    chance once in about 2^60 times.
+    they are outputs or not; of programs of constant sizes that are too large to be run, 30 elements
+    of the results, each computed by the part of the program that it depends on. Programs that
+    differ only by the order of sums agree; others agree by chance once in about 2^60 times.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def assert_same(
     seed
         Of the inputs.
     max_statements
-        How many statements `before` may take in each run.
+        How many statements `before` may take in each run; above it, elements are sampled.
 
     Raises
     ------

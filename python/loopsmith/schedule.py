@@ -52,7 +52,8 @@ class Verification:
     answer: str
     """``same``, ``different`` or ``undecided``."""
     reason: str
-    """The first difference, or what kept the two from being run."""
+    """The first difference; what kept the two from being run; of programs that are too large to be
+    run, how many of their elements were sampled."""
     buffer: str
     """The tensor of the first element that differs; empty where there is none."""
     index: list[int]

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/interp/sample.h"
+
+#include <algorithm>
+
+#include "loopsmith/interp/difference.h"
+#include "loopsmith/interp/interp.h"
+#include "loopsmith/interp/random_inputs.h"
+#include "loopsmith/interp/slice.h"
+
+namespace loopsmith::interp {
+namespace {
+
+constexpr int wanted_samples = 30;
+/// Samples that take long are enough when they are so many.
+constexpr int least_samples = 4;
+
+/// Races are searched for in so many.
+constexpr int searched_samples = 2;
+
+/// An element of a parameter, and its tensor among the inputs.
+struct Sample {
+  std::size_t parameter;
+  std::size_t tensor;
+  std::vector<std::int64_t> element;
+};
+
+/// One of the two programs, with arrays of its own.
+struct Side {
+  Side(const Ptr<PrimFunc>& func, const Inputs& inputs)
+      : slicer(func), original(inputs), inputs(inputs.copy()) {}
+
+  /// Computes an element; gives how many statements that took.
+  std::int64_t run(const Sample& sample, const Options& options, std::size_t kept) {
+    Slice slice = slicer.slice(sample.parameter, sample.element, kept);
+    written = std::move(slice.written);
+    return interp::run(slice.func, inputs.arguments, options).statements;
+  }
+
+  /// Makes the arrays what they were before the last run.
+  void restore() {
+    std::size_t tensor = 0;
+    for (std::size_t p = 0; p < written.size(); ++p) {
+      if (inputs.arguments[p].kind != LS_TENSOR) continue;
+      if (written[p]) restore(inputs.tensors[tensor], original.tensors[tensor], *written[p]);
+      ++tensor;
+    }
+  }
+
+  Slicer slicer;
+  const Inputs& original;
+  Inputs inputs;
+  std::vector<std::optional<Box>> written;  ///< By the last run.
+
+ private:
+  static void restore(DrawnTensor& tensor, const DrawnTensor& original, const Box& box) {
+    // A row of the last dimension at a time; where rows are not compact, all of it.
+    const std::size_t rank = tensor.shape.size();
+    const int bits = tensor.tensor.dtype.bits * tensor.tensor.dtype.lanes;
+    if (rank == 0 || bits % 8 != 0 || tensor.strides[rank - 1] != 1) {
+      tensor.bytes = original.bytes;
+      tensor.tensor.data = tensor.bytes.data();
+      return;
+    }
+    std::vector<std::int64_t> low, high;
+    for (std::size_t d = 0; d < rank; ++d) {
+      low.push_back(std::clamp<std::int64_t>(box[d].min_value, 0, tensor.shape[d] - 1));
+      high.push_back(std::clamp<std::int64_t>(box[d].max_value, 0, tensor.shape[d] - 1));
+    }
+    const std::int64_t row_bytes = (high[rank - 1] - low[rank - 1] + 1) * bits / 8;
+    std::vector<std::int64_t> index = low;
+    for (;;) {
+      std::int64_t place = 0;
+      for (std::size_t d = 0; d < rank; ++d) place += index[d] * tensor.strides[d];
+      std::copy_n(original.bytes.begin() + place * bits / 8, row_bytes,
+                  tensor.bytes.begin() + place * bits / 8);
+      std::size_t d = rank - 1;
+      while (d > 0 && ++index[d - 1] > high[d - 1]) {
+        --d;
+        index[d] = low[d];
+      }
+      if (d == 0) return;
+    }
+  }
+};
+
+/// The first and the last element of each result, then any.
+std::vector<Sample> draw_samples(const PrimFunc& func, const Side& before, const Side& after,
+                                 std::uint64_t seed) {
+  std::vector<Sample> results;
+  std::size_t tensor = 0;
+  for (std::size_t p = 0; p < func.params.size(); ++p) {
+    if (!func.buffer_map[p]) continue;
+    const std::vector<std::int64_t>& shape = before.inputs.tensors[tensor].shape;
+    const bool is_written = before.slicer.writes(p) || after.slicer.writes(p);
+    const bool is_empty = std::ranges::count(shape, 0) > 0;
+    if (is_written && !is_empty) results.push_back({p, tensor, {}});
+    ++tensor;
+  }
+  std::mt19937_64 random(seed);
+  std::vector<Sample> samples;
+  for (int i = 0; i < wanted_samples && !results.empty(); ++i) {
+    Sample sample = results[static_cast<std::size_t>(i) % results.size()];
+    const std::size_t turn = static_cast<std::size_t>(i) / results.size();
+    for (const std::int64_t extent : before.inputs.tensors[sample.tensor].shape) {
+      const auto any = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(extent));
+      sample.element.push_back(turn == 0 ? 0 : turn == 1 ? extent - 1 : any);
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+/// Compares one element, the innermost `kept` loops around memory not counting apart. `is_lost`
+/// becomes true where memory was read that an earlier iteration may have written.
+Verdict compare_at(const Sample& sample, Side& before, Side& after, Options options,
+                   std::size_t kept, std::int64_t& statements, bool& is_lost) {
+  const auto note = [&](const UserError& error) {
+    is_lost = error.code() == "element_was_written";
+    return is_limit(error);
+  };
+  std::int64_t expected = 0;
+  try {
+    expected = before.run(sample, options, kept);
+  } catch (const UserError& error) {
+    return {.reason = "before: " + error.problem(), .is_hopeless = note(error)};
+  }
+  // A schedule may do more, but not without end.
+  options.max_statements = 1'000'000 + 40 * expected;
+  try {
+    statements += expected + after.run(sample, options, kept);
+  } catch (const UserError& error) {
+    const bool is_open = note(error);
+    return {.answer = is_open ? Answer::undecided : Answer::different,
+            .reason = "after: " + error.problem(),
+            .is_hopeless = is_open};
+  }
+  return difference_at(before.inputs.tensors[sample.tensor], after.inputs.tensors[sample.tensor],
+                       sample.element);
+}
+
+/// The same; where memory that was moved into loops has lost what it held, it is moved less. A
+/// slice that reads nothing lost is exact.
+Verdict compare_sample(const Sample& sample, Side& before, Side& after, const Options& options,
+                       std::int64_t& statements) {
+  Verdict verdict;
+  for (const std::size_t kept : {std::size_t{0}, std::size_t{1}, std::size_t{2}, all_loops}) {
+    bool is_lost = false;
+    verdict = compare_at(sample, before, after, options, kept, statements, is_lost);
+    before.restore();
+    after.restore();
+    if (!is_lost) break;
+  }
+  return verdict;
+}
+
+}  // namespace
+
+bool is_limit(const UserError& error) {
+  for (const std::string_view code :
+       {"statement_limit", "memory_limit", "interpretable", "index_is_exact"}) {
+    if (error.code() == code) return true;
+  }
+  return false;
+}
+
+bool is_large(const Ptr<PrimFunc>& func, std::int64_t most) {
+  return Slicer(func).stores() > static_cast<double>(most);
+}
+
+Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
+                        const CompareOptions& options) {
+  // Integers whose products fit.
+  constexpr std::int64_t largest_ints[] = {100, 9, 2, 1};
+  Verdict last;
+  for (const std::int64_t largest_int : largest_ints) {
+    const std::optional<Inputs> inputs =
+        InputDrawer(*before, options.seed, 1, largest_int).draw(last.reason);
+    if (!inputs) return last;
+    Side first(before, *inputs), second(after, *inputs);
+    for (const Side* side : {&first, &second}) {
+      const std::string& obstacle = side->slicer.obstacle();
+      if (!obstacle.empty()) {
+        return {.reason = fmt::format("too large to be run, and {}", obstacle),
+                .is_hopeless = true};
+      }
+    }
+    Options run_options{.mode = Mode::ring,
+                        .seed = options.seed,
+                        .max_statements = options.max_statements,
+                        .on_pause = options.on_pause};
+    std::int64_t statements = 0;
+    int compared = 0;
+    for (const Sample& sample : draw_samples(*before, first, second, options.seed)) {
+      if (statements > options.max_statements / 4 && compared >= least_samples) break;
+      // To search for races costs time in proportion to the arguments.
+      run_options.check_races = compared < searched_samples;
+      last = compare_sample(sample, first, second, run_options, statements);
+      if (!last) break;
+      ++compared;
+    }
+    if (last.answer == Answer::same) {
+      last.reason = fmt::format("{} elements were sampled", compared);
+      return last;
+    }
+    if (last.answer == Answer::different || last.is_hopeless) return last;
+  }
+  return last;
+}
+
+}  // namespace loopsmith::interp

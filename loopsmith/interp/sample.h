@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that are too large to be run are compared by some of their elements. Private to the
+// floor.
+#pragma once
+#include "loopsmith/interp/assert_same.h"
+#include "loopsmith/support/error.h"
+
+namespace loopsmith::interp {
+
+/// Compares elements here and there of what two functions of constant sizes write, on inputs drawn
+/// at random. Each is computed by the part of the program that it depends on.
+Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
+                        const CompareOptions& options);
+
+/// True when a run of the whole function would take more stores than `most`.
+bool is_large(const Ptr<PrimFunc>& func, std::int64_t most);
+
+/// True for an error that says that the interpreter gave up: the program may be right.
+bool is_limit(const UserError& error);
+
+}  // namespace loopsmith::interp

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/interp/sample.h"
+
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+#include "loopsmith/interp/interp.h"
+#include "loopsmith/interp/random_inputs.h"
+#include "loopsmith/interp/slice.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/script/parse.h"
+
+namespace loopsmith::interp {
+namespace {
+
+Ptr<PrimFunc> matmul(std::string_view value = "A[vi, vk] * B[vk, vj]") {
+  return parse_function(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((512, 512)), B: T.Buffer((512, 512)), C: T.Buffer((512, 512))):
+    for i, j, k in T.grid(512, 512, 512):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + {}
+)",
+                                    value));
+}
+
+/// The same with tiles, a copy of a panel of B in each, and sums in memory of their own.
+Ptr<PrimFunc> tiled_matmul(std::string_view last = "C[i * 64 + x, j * 32 + y] = S[x, y]",
+                           int width = 32) {
+  return parse_function(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((512, 512)), B: T.Buffer((512, 512)), C: T.Buffer((512, 512))):
+    P = T.alloc_buffer((512, {1}))
+    S = T.alloc_buffer((64, 32))
+    for i in T.parallel(8):
+        for j in range(16):
+            for k, y in T.grid(512, {1}):
+                P[k, y] = B[k, j * 32 + y]
+            for x, y in T.grid(64, 32):
+                S[x, y] = T.float32(0)
+            for ko, x, y, ki in T.grid(128, 64, 32, 4):
+                S[x, y] = S[x, y] + A[i * 64 + x, ko * 4 + ki] * P[ko * 4 + ki, y]
+            for xy in range(2048):
+                x: T.int32 = xy // 32
+                y: T.int32 = xy % 32
+                {0}
+)",
+                                    last, width));
+}
+
+TEST(sample, a_large_program_gets_a_verdict_within_a_second) {
+  const std::clock_t begin = std::clock();
+  const Verdict verdict = compare(matmul(), tiled_matmul());
+  EXPECT_EQ(verdict.answer, Answer::same) << verdict.reason;
+  EXPECT_EQ(verdict.reason, "30 elements were sampled");
+  // With what a sanitizer and a busy machine add.
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 20);
+}
+
+TEST(sample, finds_what_differs) {
+  const Verdict verdict = compare(matmul(), matmul("A[vi, vk] * B[vj, vk]"));
+  EXPECT_EQ(verdict.answer, Answer::different);
+  EXPECT_EQ(verdict.buffer, "C");
+  // The last column is left out: the corners are always among the samples.
+  const Verdict at_end = compare(matmul(), tiled_matmul("if j * 32 + y < 511:\n                    "
+                                                        "C[i * 64 + x, j * 32 + y] = S[x, y]"));
+  EXPECT_EQ(at_end.answer, Answer::different) << at_end.reason;
+  EXPECT_EQ(at_end.index, (std::vector<std::int64_t>{511, 511}));
+}
+
+TEST(sample, a_mistake_that_an_element_needs_is_found) {
+  const Verdict verdict =
+      compare(matmul(), tiled_matmul("C[i * 64 + x, j * 32 + y] = S[x, y]", 31));
+  EXPECT_EQ(verdict.answer, Answer::different);
+  EXPECT_EQ(verdict.reason, "after: load of P: index 31 of dimension 1 is outside [0, 31)");
+}
+
+TEST(sample, what_earlier_iterations_left_is_not_forgotten) {
+  // s is read and written in each iteration, so it looks as if it belonged to one.
+  const auto scan = [](std::string_view value) {
+    return parse_function(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((1000, 1000)), B: T.Buffer((1000, 1000))):
+    s = T.alloc_buffer((1,))
+    for i in range(1000):
+        for j in range(1000):
+            if j == 0:
+                s[0] = A[i, 0]
+            else:
+                s[0] = {}
+            B[i, j] = s[0]
+)",
+                                      value));
+  };
+  const CompareOptions few{.max_statements = 100'000};
+  const Verdict same = compare(scan("s[0] + A[i, j]"), scan("A[i, j] + s[0]"), few);
+  EXPECT_EQ(same.answer, Answer::same) << same.reason;
+  EXPECT_EQ(compare(scan("s[0] + A[i, j]"), scan("s[0] - A[i, j]"), few).answer, Answer::different);
+}
+
+TEST(sample, says_why_nothing_can_be_found_out) {
+  const auto program = [](std::string_view line) {
+    return parse_function(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((10000,), "int32")):
+    for i in range(10000):
+        {}
+)",
+                                      line));
+  };
+  const CompareOptions few{.max_statements = 100};
+  const Verdict verdict = compare(program("A[i] = T.call_extern(\"int32\", \"f\", i)"),
+                                  program("A[i] = T.call_extern(\"int32\", \"f\", 1)"), few);
+  EXPECT_EQ(verdict.answer, Answer::undecided);
+  EXPECT_EQ(verdict.reason, "too large to be run, and main calls call_extern");
+  const Verdict whole = compare(program("A[0] = A[0] + A[i]"), program("A[0] = A[i] + A[0]"), few);
+  EXPECT_EQ(whole.reason, "before: main runs more than 100 statements");
+}
+
+/// Each element of the results, computed by its slice, is what the whole program computes.
+void expect_slices_agree(const std::string& text) {
+  const Ptr<PrimFunc> func = parse_function(text);
+  std::string reason;
+  const std::optional<Inputs> inputs = InputDrawer(*func, 7, 1, 5).draw(reason);
+  ASSERT_TRUE(inputs) << reason;
+  const Inputs whole = inputs->copy();
+  const Options options{.mode = Mode::ring};
+  const Outcome all = run(func, whole.arguments, options);
+  const Slicer slicer(func);
+  ASSERT_EQ(slicer.obstacle(), "");
+  std::int64_t fewest = all.statements;
+  for (std::size_t p = 0; p < func->params.size(); ++p) {
+    if (!slicer.writes(p)) continue;
+    const DrawnTensor& expected = whole.tensors[p];
+    for (std::int64_t e = 0; e < 3 * expected.shape[0]; ++e) {
+      const std::int64_t round = e / expected.shape[0];
+      const bool moves_memory = round < 2;
+      const std::int64_t element = e % expected.shape[0];
+      const Inputs part = inputs->copy();
+      const Slice slice =
+          slicer.slice(p, {element}, moves_memory ? static_cast<std::size_t>(round) : all_loops);
+      try {
+        fewest = std::min(fewest, run(slice.func, part.arguments, options).statements);
+      } catch (const UserError& error) {
+        // Moved memory may have lost what an earlier iteration wrote; that is seen.
+        EXPECT_TRUE(moves_memory) << text << error.what();
+        EXPECT_EQ(error.code(), "element_was_written");
+        continue;
+      }
+      const auto bytes = static_cast<std::int64_t>(expected.bytes.size()) / expected.shape[0];
+      EXPECT_TRUE(std::equal(part.tensors[p].bytes.begin() + element * bytes,
+                             part.tensors[p].bytes.begin() + (element + 1) * bytes,
+                             expected.bytes.begin() + element * bytes))
+          << text << "element " << element;
+    }
+  }
+  EXPECT_LE(fewest, all.statements);
+}
+
+TEST(sample, slices_compute_what_the_whole_computes) {
+  // Indices of all kinds, by fused, split, reversed, stepped and triangular loops.
+  const std::string_view bodies[] = {
+      "for i in range(24):\n        C[i] = A[23 - i] + B[i // 2]",
+      "for i, j in T.grid(4, 6):\n        C[i * 6 + j] = A[j * 4 + i]",
+      "for i, j in T.grid(4, 6):\n        C[i * 6 + j] = A[(i * 6 + j) % 7]",
+      "for f in range(48):\n        C[f // 2] = A[f % 24] * B[f // 4]",
+      "for i in range(0, 24, 3):\n        C[i] = A[i]\n        C[i + 1] = C[i] + B[i]",
+      "for i in range(23, -1, -1):\n        C[i] = A[i]",
+      "for i in range(1, 24):\n        C[i] = C[i - 1] + A[i]",
+      "for i in range(24):\n        for j in range(i, 24):\n            C[j] = C[j] + A[i]",
+      "for i in range(23):\n        C[i] = C[i + 1]\n    for i in range(5, 9):\n        A[i] = "
+      "C[i]",
+      "for i in T.vectorized(24):\n        C[i] = A[i]",
+      "for i in range(3):\n        C[T.Ramp(i * 8, 1, 8)] = A[T.Ramp(i * 8 + 7, -1, 8)]",
+      "for i in range(24):\n        if A[i] < B[0]:\n            C[i] = A[i]\n        else:\n"
+      "            C[23 - i] = B[i]",
+      "for i in range(24):\n        x: T.float32 = A[i] + C[i]\n        C[(i * 5) % 24] = x",
+      "for i in range(24):\n        C[T.min(i, 20)] = A[T.max(i - 3, 0)]",
+      "T_ = T.alloc_buffer((24,))\n    for i in range(24):\n        T_[i] = A[i] + B[i]\n"
+      "    for i in range(22):\n        C[i] = T_[i] + T_[i + 1] + T_[i + 2]",
+      "t = T.alloc_buffer((6,))\n    for i in range(4):\n        for j in range(6):\n"
+      "            t[j] = A[i * 6 + j]\n        for j in range(6):\n"
+      "            C[i * 6 + 5 - j] = t[j]",
+      "D = T.decl_buffer((4, 6), data=C.data)\n    for i, j in T.grid(4, 6):\n"
+      "        D[i, j] = A[i * 6 + j]",
+      "for i, k in T.grid(24, 5):\n        with T.block(\"s\"):\n"
+      "            v, r = T.axis.remap(\"SR\", [i, k])\n            T.where(i + k < 26)\n"
+      "            with T.init():\n                C[v] = B[v]\n"
+      "            C[v] = C[v] + A[(v + r) % 24]",
+      "for i in T.thread_binding(24, thread=\"threadIdx.x\"):\n        C[i] = A[i]",
+  };
+  for (const std::string_view body : bodies) {
+    expect_slices_agree(
+        fmt::format("@T.prim_func\ndef main(A: T.Buffer((24,)), B: T.Buffer((24,)), "
+                    "C: T.Buffer((24,))):\n    {}\n",
+                    body));
+  }
+}
+
+}  // namespace
+}  // namespace loopsmith::interp

@@ -65,6 +65,7 @@ std::span<const Word> axis_words();
 std::span<const Word> block_words();
 std::span<const Word> buffer_words();
 std::span<const Word> builtin_words();
+std::span<const Word> compat_words();
 std::span<const Word> expression_words();
 std::span<const Word> intrinsic_words();
 std::span<const Word> loop_words();

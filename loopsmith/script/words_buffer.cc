@@ -81,11 +81,22 @@ Ptr<Buffer> named_buffer(Description made, const std::string& name) {
   return make(std::move(made.parts));
 }
 
+/// A type, or in a function, where `data` is given, a view that is declared for the rest of the
+/// scope.
 ScriptValue plain_buffer(Lowering& lowering, const Arguments& args, const Word&) {
+  Description made = describe(lowering, args, 0);
+  const bool is_view = made.parts.data.defined() && lowering.in_function();
   return definition(
-      [made = describe(lowering, args, 0), span = current_span](const std::string& name) {
+      [made, is_view, span = current_span](const std::string& name) {
         const SpanScope here(span);
-        return Opened{{ScriptValue::node(named_buffer(made, name))}};
+        const Ptr<Buffer> buffer = named_buffer(made, name);
+        Opened opened{{ScriptValue::node(buffer)}};
+        if (is_view) {
+          opened.wrap = [buffer](Stmt body) -> Stmt {
+            return make(DeclBuffer{.buffer = buffer, .body = std::move(body)});
+          };
+        }
+        return opened;
       },
       "buffer");
 }

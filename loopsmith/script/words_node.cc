@@ -95,7 +95,7 @@ ScriptValue iter_var(Lowering& lowering, const Arguments& args, const Word&) {
   lowering.require_here(is_known, "axis_kind_is_known",
                         hint("DataPar, ThreadIndex, CommReduce, Ordered or Opaque"),
                         "T.iter_var: there is no kind '{}'", kind);
-  axis.thread_tag = lowering.text(args[3], "T.iter_var");
+  if (!args[3].is_none()) axis.thread_tag = lowering.text(args[3], "T.iter_var");
   return ScriptValue::node(make(std::move(axis)));
 }
 

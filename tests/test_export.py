@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +133,42 @@ def test_a_function_without_a_name_of_its_own_takes_that_of_the_file(tmp_path: P
     ls.build(scale(), name="main").export(tmp_path / "times_two.o", header=tmp_path / "t.h")
     assert ls.load_module(tmp_path / "times_two.o").names == ["times_two"]
     assert "int32_t times_two(ls_context* context" in (tmp_path / "t.h").read_text()
+
+
+@pytest.mark.parametrize(("target", "suffix"), [("llvm", "o"), ("c", "so")])
+def test_a_file_tells_the_schedule_that_made_it(target: str, suffix: str, tmp_path: Path) -> None:
+    func = scale()
+    sch = tir.Schedule(func)
+    outer, _ = sch.split(sch.get_loops(sch.get_block("Y"))[0], factors=[None, 16])
+    sch.parallel(outer)
+    module = ls.build(sch, target)
+    assert "schedule_trace" not in module.inspect().ir
+    module.export(tmp_path / f"scale.{suffix}")
+    loaded = ls.load_module(tmp_path / f"scale.{suffix}")
+    check(loaded)
+    described = json.loads(loaded.source("metadata"))["functions"][0]
+    again = tir.Schedule(func)
+    tir.Trace.apply_json_to_schedule(described["trace"], again)
+    ls.assert_structural_equal(again.func, sch.func)
+    ls.build(func, target).export(tmp_path / f"plain.{suffix}")
+    plain = ls.load_module(tmp_path / f"plain.{suffix}").source("metadata")
+    assert "trace" not in json.loads(plain)["functions"][0]
+
+
+@needs_compiler
+def test_two_processes_build_the_same_library(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import loopsmith as ls\n"
+        "from test_export import scale\n"
+        "ls.build(scale(), sys.argv[2]).export(sys.argv[3])\n"
+    )
+    for target in ("llvm", "c"):
+        files = [tmp_path / f"{target}_{name}" / "scale.so" for name in "ab"]
+        for file in files:
+            file.parent.mkdir()
+            command = [sys.executable, "-c", program, str(Path(__file__).parent), target, str(file)]
+            subprocess.run(command, check=True)
+        assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_a_file_that_cannot_be_made_is_refused(tmp_path: Path) -> None:

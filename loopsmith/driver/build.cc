@@ -8,6 +8,7 @@
 #include "loopsmith/codegen/source/c_compiler.h"
 #include "loopsmith/codegen/source/c_text.h"
 #include "loopsmith/driver/export.h"
+#include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
@@ -73,7 +74,7 @@ double bytes_of(const PrimFunc& func) {
 std::vector<SourceText> sources_of(const CodeRequest& request) {
   const auto tir = [request] {
     std::string text;
-    for (const Ptr<PrimFunc>& func : request.functions) text += script(func) + "\n";
+    for (const Ptr<PrimFunc>& func : request.functions) text += script(without_trace(func)) + "\n";
     return text;
   };
   const SourceText json{"json", [request] { return request_text(request); }};

@@ -77,8 +77,9 @@ class Exporter {
               hint("name it, as in build(..., name=\"matmul\")"),
               "export: '{}' cannot be the name of a function of C", name);
       signatures_.push_back(signature_of(*func));
+      traces_.push_back(func->attrs.get_string(trace_attribute));
     }
-    metadata_ = metadata_text({request_.target.text(), LOOPSMITH_RELEASE, signatures_});
+    metadata_ = metadata_text({request_.target.text(), LOOPSMITH_RELEASE, signatures_, traces_});
     request_.exported = metadata_;
   }
 
@@ -147,6 +148,7 @@ class Exporter {
 
   CodeRequest request_;
   std::vector<Signature> signatures_;
+  std::vector<std::string> traces_;
   std::string metadata_;
 };
 

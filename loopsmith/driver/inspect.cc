@@ -7,6 +7,7 @@
 
 #include "loopsmith/codegen/source/c_text.h"
 #include "loopsmith/driver/export.h"
+#include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -101,7 +102,8 @@ std::vector<InspectedLine> quoted(const SourceLines& sources) {
 Inspection inspect(const CodeRequest& request) {
   LinedText ir;
   LineFinder finder;
-  for (const Ptr<PrimFunc>& func : request.functions) {
+  for (const Ptr<PrimFunc>& built : request.functions) {
+    const Ptr<PrimFunc> func = without_trace(built);
     const std::string text = script(func) + "\n";
     const auto lines_before = static_cast<std::uint32_t>(std::ranges::count(ir.text, '\n'));
     finder.add(func, text, lines_before);

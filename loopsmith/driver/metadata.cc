@@ -46,7 +46,7 @@ std::string parameter_text(const Parameter& p) {
   return text + "}";
 }
 
-std::string function_text(const SignatureSpec& spec) {
+std::string function_text(const SignatureSpec& spec, std::string_view trace) {
   std::string parameters, symbols;
   for (const Parameter& p : spec.parameters) {
     parameters += (parameters.empty() ? "" : ", ") + parameter_text(p);
@@ -56,9 +56,9 @@ std::string function_text(const SignatureSpec& spec) {
         fmt::format("{}[{}, {}]", symbols.empty() ? "" : ", ", quoted(symbol.name), symbol.most);
   }
   return fmt::format(
-      R"({{"name": {}, "parameters": [{}], "symbols": [{}], "device": [{}, {}], "noalias": {}}})",
+      R"({{"name": {}, "parameters": [{}], "symbols": [{}], "device": [{}, {}], "noalias": {}{}}})",
       quoted(spec.name), parameters, symbols, static_cast<int>(spec.device.device_type),
-      spec.device.device_id, spec.noalias);
+      spec.device.device_id, spec.noalias, trace.empty() ? "" : R"(, "trace": )" + quoted(trace));
 }
 
 template <class T>
@@ -128,10 +128,15 @@ Signature function_of(const JsonValue& json) {
 
 }  // namespace
 
+Ptr<PrimFunc> without_trace(const Ptr<PrimFunc>& func) {
+  return func->attrs.contains(trace_attribute) ? with_attr(func, trace_attribute, nullptr) : func;
+}
+
 std::string metadata_text(const Metadata& metadata) {
   std::string functions;
-  for (const Signature& signature : metadata.functions) {
-    functions += (functions.empty() ? "" : ",\n") + function_text(signature.spec());
+  for (std::size_t i = 0; i < metadata.functions.size(); ++i) {
+    const std::string trace = i < metadata.traces.size() ? metadata.traces[i] : std::string();
+    functions += (i == 0 ? "" : ",\n") + function_text(metadata.functions[i].spec(), trace);
   }
   return fmt::format(
       "{{\"format\": \"loopsmith module\", \"version\": {}, \"release\": {}, \"target\": {},\n"
@@ -152,6 +157,8 @@ Metadata parse_metadata(std::string_view text) {
                     .release = get<std::string>(json, "release")};
   for (const JsonValue& function : get<JsonValue::List>(json, "functions")) {
     metadata.functions.push_back(function_of(function));
+    const bool has_trace = function.find("trace") != nullptr;
+    metadata.traces.push_back(has_trace ? get<std::string>(function, "trace") : "");
   }
   return metadata;
 }

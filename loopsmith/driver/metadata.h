@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "loopsmith/ir/function.h"
 #include "loopsmith/runtime/signature.h"
 
 namespace loopsmith {
@@ -13,7 +14,15 @@ struct Metadata {
   std::string target;
   std::string release;
   std::vector<Signature> functions;
+  /// For each function the JSON of the trace of the schedule that made it; empty where none did.
+  std::vector<std::string> traces = {};
 };
+
+/// Under which attribute of a function `build` finds its trace.
+inline constexpr std::string_view trace_attribute = "tir.schedule_trace";
+
+/// The function without its trace, for people to read.
+Ptr<PrimFunc> without_trace(const Ptr<PrimFunc>& func);
 
 /// As JSON, the same for equal metadata; and back. What is no such text is a FormatError.
 std::string metadata_text(const Metadata& metadata);

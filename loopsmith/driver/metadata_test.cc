@@ -37,6 +37,13 @@ TEST(metadata, reads_back) {
   EXPECT_EQ(spec.parameters[1].symbol, "n");
   EXPECT_EQ(spec.symbols[0].most, 100);
   EXPECT_FALSE(spec.noalias);
+  EXPECT_EQ(read.traces, std::vector<std::string>{""});
+}
+
+TEST(metadata, keeps_the_trace_of_a_schedule) {
+  Metadata metadata = example();
+  metadata.traces = {"[[\"split\", \"i\"]]"};
+  EXPECT_EQ(parse_metadata(metadata_text(metadata)).traces, metadata.traces);
 }
 
 TEST(metadata, refuses_what_is_none) {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -144,7 +145,7 @@ def build(
     else:
         allowed = [fast_math] if isinstance(fast_math, str) else list(fast_math)
     return _core.build(
-        _program(x, name),
+        _program(x, name, keeps_trace=True),
         target,
         contract,
         allowed,
@@ -187,14 +188,14 @@ def export_runtime(path: str | os.PathLike[str]) -> None:
     _core.export_runtime(os.fspath(path))
 
 
-def _program(x: Program, name: str | None) -> PrimFunc | IRModule:
+def _program(x: Program, name: str | None, keeps_trace: bool = False) -> PrimFunc | IRModule:
     """Return a function or a module; of tensors, the function that computes them."""
     if isinstance(x, (list, tuple)):
         from . import te
 
         x = te.create_prim_func(x)
     if isinstance(x, Schedule):
-        x = _scheduled(x)
+        x = _scheduled(x, keeps_trace)
     if not isinstance(x, (PrimFunc, IRModule)):
         _core.fail(
             "TypeMismatch",
@@ -214,12 +215,15 @@ def _program(x: Program, name: str | None) -> PrimFunc | IRModule:
     return x.with_attr("global_symbol", name)
 
 
-def _scheduled(sch: Schedule) -> PrimFunc | IRModule:
+def _scheduled(sch: Schedule, keeps_trace: bool) -> PrimFunc | IRModule:
     """Return the program of a schedule; what has been scheduled is not scheduled by rule."""
     module = sch.mod
     functions = list(module.functions)
     if len(sch.trace) > 0:
         functions = [func.with_attr("tir.is_scheduled", 1) for func in functions]
+        if keeps_trace:
+            trace = json.dumps(sch.trace.as_json())
+            functions = [func.with_attr("tir.schedule_trace", trace) for func in functions]
     if len(functions) == 1:
         return functions[0]
     return IRModule(names=list(module.names), functions=functions, attrs=module.attrs)

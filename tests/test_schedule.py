@@ -93,7 +93,8 @@ def test_can_apply_says_so_and_changes_nothing():
     sch = tir.Schedule(matmul())
     i, _, k = sch.get_loops("C")
     assert sch.can_apply("parallel", i)
-    assert not sch.can_apply("parallel", k)
+    assert sch.can_apply("parallel", k)  # In parts.
+    assert not sch.can_apply("bind", k, "threadIdx.x")
     assert not sch.can_apply("split", i, factors=[None, 0])
     assert len(sch.trace) == 2
 

@@ -22,6 +22,7 @@
 #include "loopsmith/transform/lower_prefetch.h"
 #include "loopsmith/transform/mark_stages.h"
 #include "loopsmith/transform/narrow_indices.h"
+#include "loopsmith/transform/parallel_reductions.h"
 #include "loopsmith/transform/plan_allocations.h"
 #include "loopsmith/transform/remove_no_op.h"
 #include "loopsmith/transform/rewrite_unsafe_select.h"
@@ -52,6 +53,8 @@ Ptr<PrimFunc> expand_math(const Ptr<PrimFunc>& func, const LowerOptions& options
 constexpr Pass lowering[] = {
     // First: what is one statement now may become several, or none.
     {"mark_stages", plain<mark_stages>, Form::scheduled},
+    // While blocks say what a reduction combines, and how.
+    {"parallel_reductions", plain<parallel_reductions>, Form::scheduled},
     {"lower_init", plain<lower_init>, Form::no_init},
     // While blocks say which region a view is of.
     {"lower_match_buffer", plain<lower_match_buffer>, Form::no_views},

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/schedule/primitives/rfactor.h"
+
 namespace loopsmith {
 namespace {
 
@@ -15,7 +17,10 @@ constexpr std::string_view thread_axes[] = {
 Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments) {
   if (auto refusal = refuse_unless_independent(schedule, arguments.loop, AtOnce::in_threads,
                                                arguments.assume_independent)) {
-    return *std::move(refusal);
+    // Lowering gives a reduction partial results, as rfactor does.
+    const bool has_parts = refusal->condition == &loop_is_no_reduction &&
+                           rfactor.can_apply(schedule, {.loop = arguments.loop, .factor_axis = 0});
+    if (!has_parts) return *std::move(refusal);
   }
   return LoopKindPlan{arguments.loop, ForKind::parallel};
 }

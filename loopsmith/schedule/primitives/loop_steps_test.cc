@@ -4,6 +4,7 @@
 
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
 #include "loopsmith/script/parse.h"
 
 namespace loopsmith {
@@ -154,11 +155,26 @@ TEST(loop_kinds, show_what_a_scan_carries) {
             "iteration i_=0 writes B[1], iteration i_=1 reads it");
 }
 
-TEST(loop_kinds, refuse_a_reduction_in_threads_and_unknown_threads) {
+TEST(loop_kinds, run_a_known_reduction_in_parallel) {
+  const auto func = matmul();
+  Schedule sch(func);
+  parallel(sch, get_loops(sch, get_block(sch, "C"))[2]);
+  expect_result(sch, func);
+  // Of this combination nobody knows what the start of another part would be.
+  Schedule unknown(parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((1,), "float32")):
+    C[0] = T.float32(0)
+    for k in range(8):
+        C[0] = C[0] + A[k])"));
+  EXPECT_EQ(error_of([&] { parallel(unknown, get_loop(unknown, "k")); }),
+            "loop_is_no_reduction: parallel: loop k is a reduction");
+}
+
+TEST(loop_kinds, refuse_a_reduction_on_a_gpu_and_unknown_threads) {
   Schedule sch(matmul());
   const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
-  EXPECT_EQ(error_of([&] { parallel(sch, k); }),
-            "loop_is_no_reduction: parallel: loop k is a reduction");
+  EXPECT_EQ(error_of([&] { bind(sch, k, "threadIdx.x"); }),
+            "loop_is_no_reduction: bind: loop k is a reduction");
   EXPECT_EQ(error_of([&] { bind(sch, i, "blockIdx.w"); }),
             "thread_axis_exists: bind: there is no thread axis blockIdx.w");
   bind(sch, i, "blockIdx.x");

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/parallel_reductions.h"
+
+#include "loopsmith/interp/assert_same.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/ir/well_formed.h"
+#include "loopsmith/script/parse.h"
+#include "loopsmith/transform/pipeline.h"
+#include "loopsmith/transform/testing/functions.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace testing;
+
+int count_parallel(const Ptr<PrimFunc>& func) {
+  int count = 0;
+  pre_order_visit(func->body, [&](const Ref& ref) {
+    const auto* loop = ref.as<For>();
+    count += loop && loop->kind == ForKind::parallel;
+    return true;
+  });
+  return count;
+}
+
+/// What the reduction becomes; it, and its lowered form, compute what the program says.
+Ptr<PrimFunc> checked(const Ptr<PrimFunc>& func) {
+  const Ptr<PrimFunc> made = parallel_reductions(func);
+  verify_well_formed(made);
+  Rewriter serial;
+  serial.on<For>([&](const For& loop) -> Stmt {
+    For copy = *serial.children(loop);
+    copy.kind = ForKind::serial;
+    return make(std::move(copy));
+  });
+  const Ptr<PrimFunc> plain = serial.body_of(func);
+  interp::assert_same(plain, made);
+  interp::assert_same(plain, lower_function(func, {.verify = true}));
+  return made;
+}
+
+Ptr<PrimFunc> reduction(const std::string& parameters, const std::string& loops,
+                        const std::string& update) {
+  return parse_function("@T.prim_func\ndef main(" + parameters + "):\n" + loops + update);
+}
+
+TEST(parallel_reductions, sums_in_parts) {
+  const auto func = checked(reduction(R"(A: T.Buffer((4, 100), "float32"),
+         C: T.Buffer((4,), "float32"))",
+                                      R"(
+    for i in range(4):
+        for k in T.parallel(100):
+)",
+                                      R"(            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+)"));
+  EXPECT_EQ(count_parallel(func), 1);
+  // 100 elements are 12 parts, for all of which one row has place.
+  EXPECT_NE(script(func).find("T.parallel(12)"), std::string::npos) << script(func);
+}
+
+TEST(parallel_reductions, takes_any_size) {
+  const auto func = reduction(R"(n: T.int32, A: T.Buffer((n,), "float32"),
+         C: T.Buffer((1,), "float32"))",
+                              R"(
+    for k in T.parallel(n):
+)",
+                              R"(        with T.block("C"):
+            vk = T.axis.reduce(n, k)
+            with T.init():
+                C[0] = T.float32("-inf")
+            C[0] = T.max(C[0], A[vk])
+)");
+  EXPECT_EQ(count_parallel(checked(func)), 1);
+}
+
+TEST(parallel_reductions, keeps_where_a_maximum_is) {
+  checked(reduction(R"(A: T.Buffer((90,), "float32"), I: T.Buffer((1,), "int32"),
+         V: T.Buffer((1,), "float32"))",
+                    R"(
+    for k in T.parallel(90):
+)",
+                    R"(        with T.block("top"):
+            vk = T.axis.reduce(90, k)
+            with T.init():
+                I[0] = -1
+                V[0] = T.float32(-3e38)
+            first: T.bool = V[0] > A[vk] or (V[0] == A[vk] and I[0] <= vk)
+            index: T.int32 = T.Select(first, I[0], vk)
+            value: T.float32 = T.Select(first, V[0], A[vk])
+            I[0] = index
+            V[0] = value
+)"));
+}
+
+TEST(parallel_reductions, leaves_little_work_serial) {
+  const auto func = checked(reduction(R"(A: T.Buffer((9,), "float32"),
+         C: T.Buffer((1,), "float32"))",
+                                      R"(
+    for k in T.parallel(9):
+)",
+                                      R"(        with T.block("C"):
+            vk = T.axis.reduce(9, k)
+            with T.init():
+                C[0] = T.float32(0)
+            C[0] = C[0] + A[vk]
+)"));
+  EXPECT_EQ(count_parallel(func), 0);
+}
+
+TEST(parallel_reductions, refuses_what_has_no_partial_results) {
+  const auto func = reduction(R"(A: T.Buffer((90,), "float32"), C: T.Buffer((1,), "float32"))",
+                              R"(
+    for k in T.parallel(90):
+)",
+                              R"(        with T.block("C"):
+            vk = T.axis.reduce(90, k)
+            with T.init():
+                C[0] = T.float32(0)
+            C[0] = C[0] * A[vk] + A[vk]
+)");
+  EXPECT_EQ(error_of([&] { parallel_reductions(func); }).substr(0, 156),
+            "parallel loop k is a reduction without partial results: rfactor: block C is not a "
+            "reduction block - it violates condition #4\n  hint: rfactor the reduction, ");
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -25,6 +25,9 @@ bool is_foreign(const Target& target);
 /// True when the target's processor has each of `features`: `+avx512f,+fma`.
 bool has_features(const Target& target, const std::string& features);
 
+/// How wide the widest vectors of an x86 processor are, in bits; 0 for other processors.
+int x86_vector_bits(const Target& target);
+
 /// How wide vectors should be, in bits: 512 where the processor computes them at full rate, else
 /// 256 or 128; the target's `vector-width` where it is given.
 int preferred_vector_bits(const Target& target);

@@ -19,8 +19,9 @@ class Written {
   explicit Written(const Stmt& body) {
     pre_order_visit(body, [&](const Ref& node) {
       if (const auto* store = node.as<BufferStore>()) add(store->buffer->data);
-      if (const auto* call = node.as<Call>()) add_arguments(*call);
-      return true;
+      const auto* call = node.as<Call>();
+      if (call) add_arguments(*call);
+      return !call || !looks_at_address(*call);
     });
   }
   bool contains(const Buffer& buffer) const { return pointers_.contains(buffer.data.get()); }
@@ -35,7 +36,7 @@ class Written {
       if (!mask || (*mask & may_write) != 0) add(call.args[1]);
       return;
     }
-    if (call.op == op("prefetch") || call.op == op("isnullptr")) return;
+    if (looks_at_address(call)) return;
     for (const Expr& arg : call.args) {
       const auto* load = arg.as<BufferLoad>();
       if (load && call.op == op("address_of")) add(load->buffer->data);
@@ -125,6 +126,11 @@ class SignatureMaker {
 };
 
 }  // namespace
+
+bool looks_at_address(const Call& call) {
+  if (call.op == op("prefetch") || call.op == op("isnullptr")) return true;
+  return call.op == op("reinterpret") && !call.dtype.is_handle();
+}
 
 std::int64_t required_alignment(const Buffer& buffer) {
   if (buffer.data_alignment > own_alignment) return buffer.data_alignment;

@@ -13,6 +13,10 @@ DLDataType to_dlpack(DataType dtype);
 /// which of them its body writes.
 Signature signature_of(const PrimFunc& func);
 
+/// True of calls that look at an address, and at nothing there: a prefetch, a reinterpretation as
+/// an integer.
+bool looks_at_address(const Call& call);
+
 /// How the data of a parameter's buffer must be aligned, in bytes. The default of a buffer, 64, is
 /// what we give memory of our own; from others we ask the alignment of an element, and more only
 /// where a buffer says more.

@@ -28,6 +28,9 @@ void require_built(const Target& target) {
 /// C compilers make vectors of loops as well as we do; what people read should be loops.
 constexpr int c_vector_bits = 256;
 
+/// By measurement: a page is too near, four pages gain nothing more.
+constexpr int prefetch_bytes = 8192;
+
 int vector_bits_of(const Target& target) {
   return target.kind() == TargetKind::c ? c_vector_bits : preferred_vector_bits(target);
 }
@@ -124,9 +127,13 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
   const ThreadPool* pool = options.runtime.pool.get();
   const bool has_many_registers =
       target.kind() == TargetKind::llvm && has_features(target, "+avx512vl");
-  return default_schedule(func, {.vector_bytes = vector_bits_of(target) / 8,
+  const bool is_x86 = target.kind() == TargetKind::llvm && x86_vector_bits(target) > 0;
+  const int vector_bytes = vector_bits_of(target) / 8;
+  return default_schedule(func, {.vector_bytes = vector_bytes,
                                  .vector_registers = has_many_registers ? 32 : 16,
-                                 .cores = pool ? pool->num_threads() : default_num_threads()});
+                                 .cores = pool ? pool->num_threads() : default_num_threads(),
+                                 .streamed_bytes = is_x86 ? vector_bytes : 0,
+                                 .prefetch_bytes = is_x86 ? prefetch_bytes : 0});
 }
 
 Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {

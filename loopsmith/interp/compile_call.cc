@@ -102,6 +102,11 @@ Value Compiler::reinterpret(const Call& call) {
   const DataType from = call.args[0].dtype(), to = call.dtype;
   const Value value = expr(call.args[0]);
   if (from == to) return value;
+  if (from.is_handle() && to == i64) {
+    // Memory has no other address here than the place in its buffer, which is kept in bits.
+    return operation(binary_handler(kind_of<FloorDiv>, i64, options_), i64, i64,
+                     {{value.reg + 1}, {integer(8), 0}});
+  }
   const bool has_bytes = from.bits % 8 == 0 && to.bits % 8 == 0;
   if (from.is_handle() || to.is_handle() || from.bits * from.lanes != to.bits * to.lanes ||
       (from.bits != to.bits && !has_bytes)) {

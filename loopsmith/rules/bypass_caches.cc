@@ -3,17 +3,10 @@
 
 #include <algorithm>
 
+#include "loopsmith/rules/streams.h"
+
 namespace loopsmith {
 namespace {
-
-bool is_larger_than(const Buffer& buffer, std::int64_t limit) {
-  std::int64_t bytes = buffer.dtype.bytes();
-  for (const Expr& extent : buffer.shape) {
-    const std::int64_t* constant = as_int(extent);
-    if (!constant || __builtin_mul_overflow(bytes, *constant, &bytes)) return false;
-  }
-  return bytes > limit;
-}
 
 bool is_read(const Program& program, const Ptr<Buffer>& buffer) {
   return program.used_by_opaque(buffer) ||
@@ -24,16 +17,23 @@ bool is_read(const Program& program, const Ptr<Buffer>& buffer) {
 
 }  // namespace
 
-Stmt bypass_caches(const Stmt& stmt, const std::vector<Nest>& nests, const Program& program,
-                   const Machine& machine) {
+std::vector<Ptr<Buffer>> written_past_caches(const Nest& nest, const Program& program,
+                                             const Machine& machine) {
+  std::vector<Ptr<Buffer>> found;
+  if (!nest.reduction().empty()) return found;
+  for (const Ptr<Buffer>& buffer : written_buffers(nest)) {
+    if (!program.is_local(buffer) && exceeds_caches(*buffer, machine) &&
+        !is_read(program, buffer)) {
+      found.push_back(buffer);
+    }
+  }
+  return found;
+}
+
+Stmt bypass_caches(const Stmt& stmt, const std::vector<Nest>& nests) {
   Stmt marked = stmt;
   for (const Nest& nest : nests) {
-    if (!nest.reduction().empty()) continue;
-    for (const Ptr<Buffer>& buffer : written_buffers(nest)) {
-      if (program.is_local(buffer) || !is_larger_than(*buffer, machine.cache_bytes) ||
-          is_read(program, buffer)) {
-        continue;
-      }
+    for (const Ptr<Buffer>& buffer : nest.streamed) {
       marked = make(AttrStmt{
           .node = buffer, .attr_key = "nontemporal", .value = 1, .body = std::move(marked)});
     }

@@ -5,10 +5,12 @@
 
 namespace loopsmith {
 
-/// `stmt`, which runs `nests`, with a mark on the outputs that are too large for the caches and
-/// that nobody reads again: their stores may go past the caches, so that lines are not read before
-/// they are overwritten.
-Stmt bypass_caches(const Stmt& stmt, const std::vector<Nest>& nests, const Program& program,
-                   const Machine& machine);
+/// The buffers that `nest` fills and that do not fit into the caches, when nothing in the program
+/// reads them. To write them past the caches saves reading them first.
+std::vector<Ptr<Buffer>> written_past_caches(const Nest& nest, const Program& program,
+                                             const Machine& machine);
+
+/// Marks the stores of `stmt` to what `nests` write past the caches, for code generation.
+Stmt bypass_caches(const Stmt& stmt, const std::vector<Nest>& nests);
 
 }  // namespace loopsmith

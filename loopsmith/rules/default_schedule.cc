@@ -70,7 +70,7 @@ Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitut
   if (nest.reduction().empty()) return elementwise(nest, axes, values, machine);
   if (const auto reduction = row_reduction_of(nest)) {
     return loops_over(axes, values, [&](const Substitution& all) {
-      return row_reduction(*reduction, lanes_of(nest, machine), all);
+      return row_reduction(*reduction, lanes_of(nest, machine), machine, all);
     });
   }
   return loops_over(axes, values, [&](const Substitution& all) {
@@ -137,7 +137,8 @@ std::optional<Nest> flattened(const Nest& nest, std::vector<Ptr<Buffer>>& views)
   Nest flat{.name = nest.name,
             .axes = {{var(name, total.dtype()), zero_of(total.dtype()), total, false}},
             .init = nullptr,
-            .body = nullptr};
+            .body = nullptr,
+            .streamed = nest.streamed};
   std::unordered_map<Ref, Ptr<Buffer>, RefHash, RefEqual> view_of;
   for (const ElementAccess& access : accesses) {
     if (view_of.contains(access.buffer)) continue;
@@ -189,7 +190,8 @@ Stmt single_reduction(const Nest& nest, const Machine& machine) {
   const auto points = point_count(spatial);
   const std::optional<RowReduction> by_row = row_reduction_of(nest);
   const std::int64_t lanes = lanes_of(nest, machine);
-  if (points && *points == 1 && by_row) return full_reduction(*by_row, lanes, unit_values(spatial));
+  if (points && *points == 1 && by_row)
+    return full_reduction(*by_row, lanes, machine, unit_values(spatial));
   const std::optional<Axis> vector_axis = contiguous_axis(nest);
   const bool strided =
       vector_axis && std::ranges::any_of(accesses_in(nest), [&](const ElementAccess& access) {
@@ -299,6 +301,7 @@ Stmt schedule_program(Program program, Block root, const Machine& machine) {
       continue;
     }
     const ForKind kind = kind_for(group.nests);
+    for (Nest& nest : group.nests) nest.streamed = written_past_caches(nest, program, machine);
     Stmt scheduled;
     if (group.nests.size() == 1) {
       const Nest& nest = group.nests[0];
@@ -317,7 +320,7 @@ Stmt schedule_program(Program program, Block root, const Machine& machine) {
       scheduled = schedule_group(group, rows, machine);
     }
     if (kind == ForKind::serial) scheduled = without_threads(scheduled);
-    statements.push_back(bypass_caches(scheduled, group.nests, program, machine));
+    statements.push_back(bypass_caches(scheduled, group.nests));
   }
   root.alloc_buffers = program.locals;
   root.body = seq(std::move(statements));

@@ -234,6 +234,38 @@ TEST(default_schedule, writes_large_outputs_past_the_caches) {
   EXPECT_EQ(marks_in(checked(copy_of(1000), {tensor({1000}), tensor({1000})}, small)), 1);
 }
 
+TEST(default_schedule, starts_streams_where_they_are_aligned_and_reads_ahead) {
+  Machine streaming = machine;
+  streaming.cache_bytes = 1 << 10;
+  streaming.streamed_bytes = 64;
+  streaming.prefetch_bytes = 256;
+  const auto calls_in = [](const Ptr<PrimFunc>& func, Op op) {
+    int calls = 0;
+    pre_order_visit(func->body, [&](const Ref& ref) {
+      const auto* call = ref.as<Call>();
+      calls += call && call->op == op;
+      return true;
+    });
+    return calls;
+  };
+  for (const int columns : {64, 50, 33, 17}) {  // Rows that start anywhere in a line.
+    const Tensor a = placeholder({20, columns}, f32, "A");
+    const te::IterVar k = reduce_axis(0, columns, "k");
+    const Tensor total = compute({20}, [&](Expr i) { return te::sum(a(i, k), {k}); }, "total");
+    const Tensor out =
+        compute({20, columns}, [&](Expr i, Expr j) { return a(i, j) + total(i); }, "out");
+    const auto func = checked(te::create_prim_func({a, out}),
+                              {tensor({20, columns}), tensor({20, columns})}, streaming);
+    EXPECT_GT(calls_in(func, op("prefetch")), 0);
+    EXPECT_GT(calls_in(func, op("reinterpret")), 0);
+  }
+  for (const int count : {1000, 257, 300}) {
+    const Tensor a = placeholder({count}, f32, "A");
+    const Tensor b = compute({count}, [&](Expr i) { return a(i) + 1; }, "B");
+    checked(te::create_prim_func({a, b}), {tensor({count}), tensor({count})}, streaming);
+  }
+}
+
 TEST(default_schedule, leaves_a_scheduled_function_alone) {
   const auto func = with_attr(matmul(32, 64, 24), "tir.is_scheduled", int_imm(i32, 1));
   EXPECT_TRUE(default_schedule(func, machine).same_as(func));

@@ -4,6 +4,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/streams.h"
 
 namespace loopsmith {
 namespace {
@@ -56,12 +57,23 @@ Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitu
   }
   std::vector<Axis> outer = axes;
   outer.erase(outer.begin() + (chosen - axes.begin()));
+  const std::int64_t lanes = lanes_of(nest, machine);
   return loops_over(outer, values, [&](const Substitution& outside) {
-    return vectorized_loop(*chosen, lanes_of(nest, machine), [&](const Expr& value) {
+    const auto with = [&](const Expr& value) {
       Substitution all = outside;
       all[chosen->var] = value;
-      return at(nest.body, all);
-    });
+      return all;
+    };
+    const auto body = [&](const Expr& value) { return at(nest.body, with(value)); };
+    const Expr lead = elements_before_aligned(nest, with(chosen->min), lanes, machine);
+    if (!lead.defined()) return vectorized_loop(*chosen, lanes, body);
+    const std::vector<ElementAccess> accesses = accesses_in(nest);
+    return vectorized_loop_from(
+        *chosen, lanes, lead,
+        [&](const Expr& position) {
+          return read_ahead(accesses, chosen->var, with(position), lanes, machine);
+        },
+        body);
   });
 }
 

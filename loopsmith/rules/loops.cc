@@ -79,6 +79,29 @@ Stmt vectorized_loop(const Axis& axis, std::int64_t lanes, const BodyOf& body) {
   return seq({main, guarded(floormod(axis.extent, width) > zero_of(type), tail)});
 }
 
+Stmt vectorized_loop_from(const Axis& axis, std::int64_t lanes, const Expr& lead,
+                          const BodyOf& before, const BodyOf& body) {
+  const DataType type = axis.extent.dtype();
+  const std::string& name = axis.var->name;
+  const Expr width = int_imm(type, lanes);
+  const Ptr<Var> first = var(name + "_a", type);
+  const auto masked = [&](const std::string& suffix, const Expr& begin, const Expr& end) {
+    return loop(name + suffix, width, ForKind::vectorized, [&](const Expr& lane) {
+      return guarded(begin + lane < end, body(axis.min + (begin + lane)));
+    });
+  };
+  const Expr whole = floordiv(axis.extent - first, width);
+  const Stmt main = loop(name + "_o", whole, ForKind::serial, [&](const Expr& outer) {
+    const Expr begin = axis.min + (first + outer * width);
+    return seq({before(begin), loop(name + "_i", width, ForKind::vectorized,
+                                    [&](const Expr& lane) { return body(begin + lane); })});
+  });
+  return make(LetStmt{.value = min(cast(type, lead), axis.extent),
+                      .var = first,
+                      .body = seq({masked("_h", zero_of(type), first), main,
+                                   masked("_t", first + whole * width, axis.extent)})});
+}
+
 Stmt with_buffers(const std::string& name, std::vector<Ptr<Buffer>> buffers, Stmt body) {
   if (buffers.empty()) return body;
   return make(BlockRealize{

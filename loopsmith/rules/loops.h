@@ -32,6 +32,11 @@ Stmt fused_loop(const std::vector<Axis>& axes, ForKind kind, Substitution values
 /// The second, masked, part is left out when `lanes` divides the extent.
 Stmt vectorized_loop(const Axis& axis, std::int64_t lanes, const BodyOf& body);
 
+/// The same with a masked vector of the first `lead` points before it, so that the whole vectors
+/// start there; 0 <= lead < lanes. `before(position)` goes before each whole vector.
+Stmt vectorized_loop_from(const Axis& axis, std::int64_t lanes, const Expr& lead,
+                          const BodyOf& before, const BodyOf& body);
+
 /// `body` only where `condition` holds; decided here when it is constant.
 Stmt guarded(const Expr& condition, const Stmt& body);
 

@@ -11,6 +11,10 @@ struct Machine {
   int cores = 1;              ///< Threads that parallel loops will have.
   /// What the largest cache holds: outputs above it are written past it.
   std::int64_t cache_bytes = std::int64_t{32} << 20;
+  /// How vectors must be aligned to be written past the caches; 0: they cannot be.
+  int streamed_bytes = 0;
+  /// How far ahead of its use memory beyond the caches is asked for; 0: not at all.
+  int prefetch_bytes = 0;
 };
 
 }  // namespace loopsmith

@@ -25,6 +25,7 @@ struct Nest {
   std::vector<Axis> axes;  ///< Spatial ones first.
   Stmt init;               ///< Runs before the first reduction step of a point. May be null.
   Stmt body;
+  std::vector<Ptr<Buffer>> streamed;  ///< What is written past the caches.
 
   std::vector<Axis> spatial() const;
   std::vector<Axis> reduction() const;

@@ -4,6 +4,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/streams.h"
 
 namespace loopsmith {
 namespace {
@@ -24,7 +25,7 @@ std::int64_t chains_for(const Axis& axis, std::int64_t lanes) {
 /// The combination of `source` over the reduction axes, with `axis` in the place of the vectorised
 /// one, stored by `finish(total)`.
 Stmt reduce(const RowReduction& reduction, const Axis& axis, const std::vector<Axis>& outer,
-            std::int64_t lanes, const Substitution& values,
+            std::int64_t lanes, const Machine& machine, const Substitution& values,
             const std::function<Stmt(const Expr&)>& finish) {
   const Combination& combination = reduction.combination;
   const DataType index = axis.extent.dtype();
@@ -50,12 +51,17 @@ Stmt reduce(const RowReduction& reduction, const Axis& axis, const std::vector<A
       Substitution all = outside;
       all[axis.var] = axis.min + position;
       const Expr source = combination.source_at(all, mask);
-      return store(partial, combination.combine(load(partial, {lane}), source), {lane});
+      // The source first: where a minimum looks for NaN, it does so beside the chain.
+      return store(partial, combination.combine(source, load(partial, {lane})), {lane});
     };
     const Stmt main = loop(name + "_o", whole, ForKind::serial, [&](const Expr& block) {
-      return each_lane(name, chains, [&](const Expr& lane) {
-        return combine(lane, block * step + lane, nullptr);
-      });
+      Substitution here = outside;
+      here[axis.var] = axis.min + block * step;
+      return seq({read_ahead(accesses_in(make(Evaluate{.value = combination.source})), axis.var,
+                             here, chains * lanes, machine),
+                  each_lane(name, chains, [&](const Expr& lane) {
+                    return combine(lane, block * step + lane, nullptr);
+                  })});
     });
     const Expr rest = axis.extent - whole * step;
     const Expr vectors = ceildiv(rest, int_imm(index, lanes));
@@ -106,17 +112,20 @@ std::optional<RowReduction> row_reduction_of(const Nest& nest) {
   return std::nullopt;
 }
 
-Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Substitution& values) {
+Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Machine& machine,
+                   const Substitution& values) {
   const Combination& combination = reduction.combination;
-  return reduce(reduction, reduction.axis, reduction.outer, lanes, values, [&](const Expr& total) {
-    const Expr initial = clone_with(combination.initial, values);
-    return substitute(
-        store(combination.target, combination.combine(initial, total), combination.indices),
-        values);
-  });
+  return reduce(
+      reduction, reduction.axis, reduction.outer, lanes, machine, values, [&](const Expr& total) {
+        const Expr initial = clone_with(combination.initial, values);
+        return substitute(
+            store(combination.target, combination.combine(initial, total), combination.indices),
+            values);
+      });
 }
 
-Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Substitution& values) {
+Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Machine& machine,
+                    const Substitution& values) {
   const Combination& combination = reduction.combination;
   // The outermost reduction axis is cut into parts; alone, it is also the vectorised one.
   const Axis& cut = reduction.outer.empty() ? reduction.axis : reduction.outer[0];
@@ -136,7 +145,7 @@ Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Sub
         Axis axis = reduction.axis;
         std::vector<Axis> outer = reduction.outer;
         (outer.empty() ? axis : outer[0]) = piece;
-        return reduce(reduction, axis, outer, lanes, values,
+        return reduce(reduction, axis, outer, lanes, machine, values,
                       [&](const Expr& total) { return store(parts, total, {part}); });
       });
   const Expr target = load(combination.target, combination.indices);

@@ -30,11 +30,13 @@ struct RowReduction {
 std::optional<RowReduction> row_reduction_of(const Nest& nest);
 
 /// for k in K: (vectorised)  partial[k % lanes] += source(k);     target = initial + sum(partial)
-Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Substitution& values);
+Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Machine& machine,
+                   const Substitution& values);
 
 /// The same for one point without spatial axes: a fixed number of partial results in parallel, then
 /// their combination, so that the result does not depend on the number of threads.
-Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Substitution& values);
+Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Machine& machine,
+                    const Substitution& values);
 
 /// tiled_reduction.cc: the contiguous spatial axis vectorised, a tile of results kept in registers
 /// while the reduction runs; over all axes of the nest.

@@ -80,6 +80,15 @@ Stmt Simplifier::branch(const IfThenElse& node) {
   return make(std::move(copy));
 }
 
+bool has_calls(const Expr& value) {
+  bool found = false;
+  pre_order_visit(value, [&](const Ref& ref) {
+    found = found || ref.is<Call>();
+    return !found;
+  });
+  return found;
+}
+
 Stmt Simplifier::let(const LetStmt& node) {
   LetStmt copy = node;
   copy.value = simple(node.value);
@@ -88,7 +97,11 @@ Stmt Simplifier::let(const LetStmt& node) {
     return rewrite_(node.body);
   }
   if (copy.value.dtype().is_integer() && copy.value.dtype().is_scalar()) {
-    analyzer_.bind(copy.var, copy.value);
+    if (has_calls(copy.value)) {  // To be computed once: what is bound may be put in its place.
+      analyzer_.update(copy.var, analyzer_.const_int_bound(copy.value));
+    } else {
+      analyzer_.bind(copy.var, copy.value);
+    }
   }
   copy.body = rewrite_(node.body);
   return make(std::move(copy));

@@ -60,6 +60,7 @@ void Aliasing::find_memory(const PrimFunc& func) {
     } else if (const auto* let = node.as<LetStmt>()) {
       share(let->value);
     } else if (const auto* call = node.as<Call>()) {
+      if (looks_at_address(*call)) return false;
       for (const Expr& arg : call->args) {
         const auto* element = arg.as<BufferLoad>();
         share(element && call->op == op("address_of") ? Ref(element->buffer->data) : Ref(arg));

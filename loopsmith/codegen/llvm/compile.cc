@@ -21,7 +21,7 @@ std::unique_ptr<llvm::Module> detail::emit_module(const CodeRequest& request, Ma
   auto module = std::make_unique<llvm::Module>("loopsmith", context);
   module->setTargetTriple(machine.target_machine().getTargetTriple());
   module->setDataLayout(machine.target_machine().createDataLayout());
-  ModuleEmitter emitter(*module, request.floats);
+  ModuleEmitter emitter(*module, request.floats, x86_vector_bits(request.target));
   std::optional<DebugLines> debug;
   if (lines) emitter.debug = &debug.emplace(*module, *lines);
   for (const Ptr<PrimFunc>& func : request.functions) emit_function(emitter, *func);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic. What each operation gives in every case is docs/semantics.md; nothing here may trap.
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <algorithm>
+
 #include "loopsmith/codegen/llvm/emitter.h"
 
 namespace loopsmith::detail {
@@ -109,10 +113,45 @@ llvm::Value* Emitter::extremum(DataType dtype, llvm::Value* a, llvm::Value* b, b
   llvm::Value* left = widen(dtype, a);
   llvm::Value* right = widen(dtype, b);
   // Compare and select is one instruction of x86, which gives `b` when either is NaN.
-  llvm::Value* is_left = smaller ? ir_.CreateFCmpOLT(left, right) : ir_.CreateFCmpOGT(left, right);
-  llvm::Value* chosen = ir_.CreateSelect(is_left, a, b);
-  if (module_.floats.no_nans) return chosen;
+  const auto compare_and_select = [&] {
+    llvm::Value* is_left =
+        smaller ? ir_.CreateFCmpOLT(left, right) : ir_.CreateFCmpOGT(left, right);
+    return ir_.CreateSelect(is_left, a, b);
+  };
+  if (module_.floats.no_nans) return compare_and_select();
+  llvm::Value* chosen = x86_extremum(a, b, smaller);
+  if (!chosen) chosen = compare_and_select();
   return ir_.CreateSelect(ir_.CreateFCmpUNO(left, left), a, chosen);
+}
+
+/// `a < b ? a : b`, or with `>`, as x86's own instruction on vectors; null where there is none.
+/// LLVM would join a comparison of ours with the one for NaN, and miss the instruction.
+llvm::Value* Emitter::x86_extremum(llvm::Value* a, llvm::Value* b, bool smaller) {
+  const auto* shape = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
+  if (!shape) return nullptr;
+  using llvm::Intrinsic::ID;
+  struct Row {
+    int bits;
+    ID min_f32, max_f32, min_f64, max_f64;
+  };
+  static constexpr Row table[] = {
+      {128, llvm::Intrinsic::x86_sse_min_ps, llvm::Intrinsic::x86_sse_max_ps,
+       llvm::Intrinsic::x86_sse2_min_pd, llvm::Intrinsic::x86_sse2_max_pd},
+      {256, llvm::Intrinsic::x86_avx_min_ps_256, llvm::Intrinsic::x86_avx_max_ps_256,
+       llvm::Intrinsic::x86_avx_min_pd_256, llvm::Intrinsic::x86_avx_max_pd_256},
+      {512, llvm::Intrinsic::x86_avx512_min_ps_512, llvm::Intrinsic::x86_avx512_max_ps_512,
+       llvm::Intrinsic::x86_avx512_min_pd_512, llvm::Intrinsic::x86_avx512_max_pd_512},
+  };
+  const bool is_single = shape->getElementType()->isFloatTy();
+  if (!is_single && !shape->getElementType()->isDoubleTy()) return nullptr;
+  const int bits = static_cast<int>(shape->getNumElements()) * (is_single ? 32 : 64);
+  if (bits > module_.x86_vector_bits) return nullptr;
+  const auto* row = std::ranges::find(table, bits, &Row::bits);
+  if (row == std::end(table)) return nullptr;
+  const ID id =
+      is_single ? (smaller ? row->min_f32 : row->max_f32) : (smaller ? row->min_f64 : row->max_f64);
+  if (bits < 512) return ir_.CreateIntrinsic(id, {}, {a, b});
+  return ir_.CreateIntrinsic(id, {}, {a, b, ir_.getInt32(/*rounding, which there is none: */ 4)});
 }
 
 /// By the width or more: 0, or the sign. A negative count is a large one.

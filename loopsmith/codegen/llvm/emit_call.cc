@@ -56,11 +56,9 @@ llvm::Value* Emitter::call(const Call& call) {
     case op("isfinite").index(): return classify(call);
     case op("precise").index(): return precise(call);
     case op("isnullptr").index(): return ir_.CreateIsNull(operand(0));
-    case op("address_of").index(): return address_of(call);
+    case op("address_of").index(): return address_of(call, /*in_bounds=*/true);
     case op("tvm_access_ptr").index(): return access_pointer(call);
-    case op("prefetch").index():
-      return ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {operand(0)->getType()},
-                                 {operand(0), operand(1), operand(2), operand(3)});
+    case op("prefetch").index(): return prefetch(call);
     case op("atomic_add").index(): return atomic_add(call);
     case op("call_extern").index():
     case op("call_pure_extern").index(): return call_symbol(call);
@@ -86,6 +84,17 @@ llvm::Value* Emitter::call(const Call& call) {
   }
   check(false, "codegen", "the intrinsic {} was not lowered", call.op.name());
   return nullptr;
+}
+
+/// Its address may lie beyond the buffer's end.
+llvm::Value* Emitter::prefetch(const Call& call) {
+  const auto* element = call.args[0].as<Call>();
+  llvm::Value* address = element && element->op == op("address_of")
+                             ? address_of(*element, /*in_bounds=*/false)
+                             : value(call.args[0]);
+  return ir_.CreateIntrinsic(
+      llvm::Intrinsic::prefetch, {address->getType()},
+      {address, value(call.args[1]), value(call.args[2]), value(call.args[3])});
 }
 
 llvm::Value* Emitter::unary(const Call& call, llvm::Intrinsic::ID intrinsic) {

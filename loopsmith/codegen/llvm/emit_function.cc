@@ -149,8 +149,11 @@ void emit_function(ModuleEmitter& module, const PrimFunc& func) {
   EntryEmitter(module, func, function).run();
 }
 
-ModuleEmitter::ModuleEmitter(llvm::Module& module, const FloatOptions& floats)
-    : module(module), context(module.getContext()), floats(floats) {
+ModuleEmitter::ModuleEmitter(llvm::Module& module, const FloatOptions& floats, int x86_vector_bits)
+    : module(module),
+      context(module.getContext()),
+      floats(floats),
+      x86_vector_bits(x86_vector_bits) {
   auto* pointer = llvm::PointerType::getUnqual(context);
   auto* int32 = llvm::Type::getInt32Ty(context);
   auto* int64 = llvm::Type::getInt64Ty(context);

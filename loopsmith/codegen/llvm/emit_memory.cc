@@ -115,15 +115,17 @@ void Emitter::store_contiguous(const Access& access, const Index& start, llvm::V
   }
 }
 
-/// Stores without a place in the caches, where the memory is found to be aligned at run time.
-/// False: the elements are not of a size for it, and nothing was stored.
+/// Stores without a place in the caches, where the address is found to be aligned at run time: a
+/// vector that is stored in pieces would be slower. False: the elements are not of a size for it,
+/// and nothing was stored.
 bool Emitter::store_past_caches(const Access& access, const Index& start, llvm::Value* stored,
                                 llvm::Value* address) {
-  if (!llvm::Triple(module_.module.getTargetTriple()).isX86()) return false;
-  constexpr std::int64_t needed = non_temporal_alignment;
+  constexpr std::int64_t fewest_bytes = 16, bytes_of_line = 64;
+  if (module_.x86_vector_bits == 0) return false;
   const std::int64_t bytes =
       static_cast<std::int64_t>(module_.module.getDataLayout().getTypeStoreSize(stored->getType()));
-  if (bytes % needed != 0 || start.multiple * access.element.bytes() % needed != 0) return false;
+  const std::int64_t needed = std::min(bytes & -bytes, bytes_of_line);
+  if (needed < fewest_bytes) return false;
   const auto store = [&](llvm::Align alignment, bool past_caches) {
     llvm::Instruction* made = ir_.CreateAlignedStore(stored, address, alignment);
     if (past_caches) {
@@ -134,12 +136,12 @@ bool Emitter::store_past_caches(const Access& access, const Index& start, llvm::
   };
   needs_fence_ = true;
   const llvm::Align known = alignment_of(access, start);
-  const llvm::Align aligned = std::max(known, llvm::Align(needed));
-  if (known == aligned) {
-    store(aligned, true);
+  const llvm::Align aligned(static_cast<std::uint64_t>(needed));
+  if (known >= aligned) {
+    store(known, true);
   } else {
-    llvm::Value* base = ir_.CreatePtrToInt(access.base, ir_.getInt64Ty());
-    llvm::Value* rest = ir_.CreateAnd(base, int64(needed - 1));
+    llvm::Value* place = ir_.CreatePtrToInt(address, ir_.getInt64Ty());
+    llvm::Value* rest = ir_.CreateAnd(place, int64(needed - 1));
     in_either_case(
         ir_.CreateICmpEQ(rest, int64(0)), [&] { store(aligned, true); },
         [&] { store(known, false); });
@@ -323,14 +325,14 @@ Index Emitter::index(const Expr& expr) {
           std::min<int>(dtype.bits, 63)};
 }
 
-llvm::Value* Emitter::address_of(const Call& call) {
+llvm::Value* Emitter::address_of(const Call& call, bool in_bounds) {
   const auto* load = call.args[0].as<BufferLoad>();
   require(load && load->dtype.lanes == load->buffer->dtype.lanes, ErrorKind::type_mismatch,
           "address_of_element", hint("write address_of(A[i])"), call.span,
           "address_of: the argument is not one element of a buffer");
   const int group = load->buffer->dtype.lanes;
   const Index place = index(flat_index(*load->buffer, load->indices));
-  return element_address(access(load->buffer), grouped(place, group), true);
+  return element_address(access(load->buffer), grouped(place, group), in_bounds);
 }
 
 /// tvm_access_ptr(type, data, offset, extent, mask): the address of data[offset].

@@ -24,11 +24,6 @@ class DebugLines;
 /// One index for an access to a buffer of any number of axes, row-major.
 Expr flat_index(const Buffer& buffer, const std::vector<Expr>& indices);
 
-/// What a non-temporal store must be aligned to: the bytes of the widest one that every x86 has,
-/// and what NumPy gives its arrays. A wider vector is stored in pieces, which the processor joins
-/// to lines; less alignment would make it slower than a plain store.
-inline constexpr int non_temporal_alignment = 16;
-
 /// An integer in 64 bits, and what is known of it: |value| <= 2^bits, a multiple of `multiple`.
 ///
 /// Indices are computed so, because an address needs 64 bits, and sums that cannot overflow may be
@@ -41,12 +36,13 @@ struct Index {
 
 /// What the functions of one module share.
 struct ModuleEmitter {
-  ModuleEmitter(llvm::Module& module, const FloatOptions& floats);
+  ModuleEmitter(llvm::Module& module, const FloatOptions& floats, int x86_vector_bits);
 
   llvm::Module& module;
   llvm::LLVMContext& context;
   FloatOptions floats;
   DebugLines* debug = nullptr;     ///< Null: instructions get no marks.
+  int x86_vector_bits;             ///< Of the widest vectors with instructions; 0: no x86.
   llvm::FunctionType* entry_type;  ///< ls_packed_function
   llvm::FunctionType* body_type;   ///< ls_body
 
@@ -137,6 +133,7 @@ class Emitter {
   llvm::Value* minimum(DataType dtype, llvm::Value* a, llvm::Value* b);
   llvm::Value* maximum(DataType dtype, llvm::Value* a, llvm::Value* b);
   llvm::Value* extremum(DataType dtype, llvm::Value* a, llvm::Value* b, bool smaller);
+  llvm::Value* x86_extremum(llvm::Value* a, llvm::Value* b, bool smaller);
   llvm::Value* shift(const Call& call, bool left);
   llvm::Value* reduce(const Expr& vector, const Combine& combine);
   /// `compute` on the operands as float32, rounded to `dtype`, where that is narrower; else as is.
@@ -151,6 +148,7 @@ class Emitter {
 
   // emit_call.cc
   llvm::Value* call(const Call& call);
+  llvm::Value* prefetch(const Call& call);
   llvm::Value* unary(const Call& call, llvm::Intrinsic::ID intrinsic);
   llvm::Value* absolute(const Call& call);
   llvm::Value* classify(const Call& call);
@@ -179,7 +177,7 @@ class Emitter {
                             int lanes);
   llvm::Value* from_storage(DataType dtype, llvm::Value* stored);
   llvm::Value* to_storage(DataType dtype, llvm::Value* value);
-  llvm::Value* address_of(const Call& call);
+  llvm::Value* address_of(const Call& call, bool in_bounds);
   llvm::Value* access_pointer(const Call& call);
   llvm::Value* mask_of(const Expr& predicate, int group);
   llvm::Value* load_if(const BufferLoad& load);

@@ -129,6 +129,14 @@ bool has_features(const Target& target, const std::string& features) {
   return supports(*detail::machine_for(target).target_machine().getMCSubtargetInfo(), features);
 }
 
+int x86_vector_bits(const Target& target) {
+  const llvm::TargetMachine& machine = detail::machine_for(target).target_machine();
+  if (!machine.getTargetTriple().isX86()) return 0;
+  const llvm::MCSubtargetInfo& subtarget = *machine.getMCSubtargetInfo();
+  if (supports(subtarget, "+avx512f")) return 512;
+  return supports(subtarget, "+avx") ? 256 : 128;
+}
+
 int preferred_vector_bits(const Target& target) {
   if (const std::int64_t bits = target.get_int("vector-width", 0); bits > 0) {
     return static_cast<int>(bits);

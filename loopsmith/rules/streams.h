@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that is read or written once, from one end to the other, and does not fit into the caches.
+#pragma once
+#include "loopsmith/rules/machine.h"
+#include "loopsmith/rules/nest.h"
+
+namespace loopsmith {
+
+/// True for a buffer of constant shape that is larger than the caches.
+bool exceeds_caches(const Buffer& buffer, const Machine& machine);
+
+/// Asks for the memory that those of `accesses` that stream along `axis` load a while after the
+/// `count` elements at `values`.
+Stmt read_ahead(const std::vector<ElementAccess>& accesses, const Ptr<Var>& axis,
+                const Substitution& values, std::int64_t count, const Machine& machine);
+
+/// How many elements along `axis` lie before the first one that the streamed store of `nest` may
+/// write past the caches, from `values` on: fewer than `lanes`. Null where it streams nothing.
+Expr elements_before_aligned(const Nest& nest, const Substitution& values, std::int64_t lanes,
+                             const Machine& machine);
+
+}  // namespace loopsmith

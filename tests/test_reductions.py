@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions in parallel, over nothing, and with NaN, against NumPy and the interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import te, tir
+from loopsmith.script import tir as T
+
+IDENTITY = {"sum": 0.0, "max": np.finfo("float32").min, "min": np.finfo("float32").max}
+
+
+def row_reduction(kind: str, rows: object, columns: object) -> tir.PrimFunc:
+    """Return B[i] = sum, max or min over k of A[i, k]."""
+    a = te.placeholder((rows, columns), "float32", name="A")
+    k = te.reduce_axis((0, columns), name="k")
+    b = te.compute((rows,), lambda i: getattr(te, kind)(a[i, k], axis=k), name="B")
+    return te.create_prim_func([a, b])
+
+
+@pytest.mark.parametrize("kind", ["sum", "max", "min"])
+@pytest.mark.parametrize("columns", [100, 1000, 37])
+def test_a_reduction_runs_in_parallel_parts(kind: str, columns: int):
+    func = row_reduction(kind, 3, columns)
+    sch = tir.Schedule(func)
+    sch.parallel(sch.get_loops("B")[1])
+    ls.assert_same(func, sch.func)
+    a = np.random.default_rng(0).uniform(-1, 1, (3, columns)).astype("float32")
+    b = np.zeros(3, "float32")
+    ls.build(sch)(a, b)
+    expected = getattr(np, kind)(a.astype("float64"), axis=1)
+    np.testing.assert_allclose(b, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    n = te.size_var("n")
+    sch = tir.Schedule(row_reduction("sum", 1, n))
+    sch.parallel(sch.get_loops("B")[1])
+    a = np.random.default_rng(0).uniform(-1, 1, (1, 100_003)).astype("float32")
+    results = []
+    for threads in (1, 2, 3):
+        b = np.zeros(1, "float32")
+        ls.build(sch, num_threads=threads)(a, b)
+        results.append(b[0])
+    assert results[0] == results[1] == results[2]
+    np.testing.assert_allclose(results[0], a.astype("float64").sum(), rtol=1e-3)
+
+
+def test_an_inner_reduction_keeps_its_partial_results_small():
+    a = te.placeholder((8, 64), "int32", name="A")
+    b = te.placeholder((64, 16), "int32", name="B")
+    k = te.reduce_axis((0, 64), name="k")
+    c = te.compute((8, 16), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    func = te.create_prim_func([a, b, c])
+    sch = tir.Schedule(func)
+    _, j, loop = sch.get_loops("C")
+    sch.reorder(loop, j)
+    sch.parallel(loop)
+    ls.assert_same(func, sch.func)
+    x = np.arange(8 * 64, dtype="int32").reshape(8, 64)
+    y = np.arange(64 * 16, dtype="int32").reshape(64, 16)
+    z = np.zeros((8, 16), "int32")
+    ls.build(sch)(x, y, z)
+    np.testing.assert_array_equal(z, x @ y)
+
+
+def test_the_place_of_a_maximum_is_found_in_parallel():
+    @T.prim_func
+    def argmax(A: T.Buffer((500,), "float32"), I: T.Buffer((1,), "int32")):  # noqa: E741
+        V = T.alloc_buffer((1,), "float32")
+        for k in range(500):
+            with T.block("top"):
+                vk = T.axis.reduce(500, k)
+                with T.init():
+                    I[0] = -1
+                    V[0] = T.min_value("float32")
+                first: T.bool = V[0] > A[vk] or (V[0] == A[vk] and I[0] <= vk)
+                index: T.int32 = T.Select(first, I[0], vk)
+                value: T.float32 = T.Select(first, V[0], A[vk])
+                I[0] = index
+                V[0] = value
+
+    sch = tir.Schedule(argmax)
+    sch.parallel(sch.get_loops("top")[0])
+    ls.assert_same(argmax, sch.func)
+    a = np.random.default_rng(3).integers(0, 20, 500).astype("float32")
+    place = np.zeros(1, "int32")
+    ls.build(sch)(a, place)
+    assert place[0] == a.argmax()
+
+
+@pytest.mark.parametrize("kind", ["sum", "max", "min"])
+@pytest.mark.parametrize("target", ["llvm -mcpu=native", "c"])
+@pytest.mark.parametrize("scheduled", ["by rule", "as written", "in parallel"])
+def test_a_reduction_over_nothing_gives_its_start(kind: str, target: str, scheduled: str):
+    func = row_reduction(kind, te.size_var("m"), te.size_var("n"))
+    if scheduled == "in parallel":
+        sch = tir.Schedule(func)
+        sch.parallel(sch.get_loops("B")[1])
+        func = sch.func
+    f = ls.build(func, target=target, default_schedule=scheduled == "by rule")
+    for rows in (0, 1, 5):
+        a, b = np.zeros((rows, 0), "float32"), np.full(rows, 7, "float32")
+        f(a, b)
+        np.testing.assert_array_equal(b, np.full(rows, IDENTITY[kind], "float32"))
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_extremes_carry_nan_from_any_place(kind: str, dtype: str):
+    columns = 137
+    a = te.placeholder((columns, columns), dtype, name="A")
+    k = te.reduce_axis((0, columns), name="k")
+    b = te.compute((columns,), lambda i: getattr(te, kind)(a[i, k], axis=k), name="B")
+    x = np.random.default_rng(0).standard_normal((columns, columns)).astype(dtype)
+    np.fill_diagonal(x, np.nan)
+    x[5, 5] = 1
+    y = np.zeros(columns, dtype)
+    ls.build([a, b])(x, y)
+    np.testing.assert_array_equal(y, getattr(np, kind)(x, axis=1))
+    assert np.isnan(y).sum() == columns - 1
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3, 4, 9])
+def test_large_results_are_written_past_the_caches_wherever_they_start(offset: int):
+    count = (1 << 23) + 1000  # Above the limit of the default schedule: 32 MiB.
+    a = te.placeholder((count,), "float32", name="A")
+    f = ls.build([a, te.compute((count,), lambda i: a[i] + 1.0, name="B")])
+    assert "nontemporal" in f.inspect().ir
+    x = np.arange(count, dtype="float32")
+    room = np.full(count + 32, -1, "float32")
+    f(x, room[offset : offset + count])
+    np.testing.assert_array_equal(room[offset : offset + count], x + 1)
+    assert (room[:offset] == -1).all() and (room[offset + count :] == -1).all()

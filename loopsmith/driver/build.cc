@@ -15,6 +15,7 @@
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/transform/expand_llvm_intrinsics.h"
+#include "loopsmith/transform/link_calls.h"
 
 namespace loopsmith {
 namespace {
@@ -77,6 +78,7 @@ double bytes_of(const PrimFunc& func) {
 std::vector<SourceText> sources_of(const CodeRequest& request) {
   const auto tir = [request] {
     std::string text;
+    for (const Ptr<PrimFunc>& func : request.helpers) text += script(func) + "\n";
     for (const Ptr<PrimFunc>& func : request.functions) text += script(without_trace(func)) + "\n";
     return text;
   };
@@ -95,9 +97,13 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
   require_built(target);
   FloatOptions floats = allow({.contract = options.contract}, options.fast_math);
   CodeRequest request{{}, target, floats};
-  for (const Ptr<PrimFunc>& func : functions) {
-    verify_well_formed(func);
+  for (const Ptr<PrimFunc>& func : functions) verify_well_formed(func);
+  const LinkedFunctions linked = link_calls(functions);
+  for (const Ptr<PrimFunc>& func : linked.entries) {
     request.functions.push_back(lower(schedule_by_rule(func, target, options), target, options));
+  }
+  for (const Ptr<PrimFunc>& func : linked.helpers) {
+    request.helpers.push_back(lower(func, target, options));
   }
   std::vector<CompiledFunction> compiled;
   if (target.kind() == TargetKind::llvm && is_foreign(target)) {

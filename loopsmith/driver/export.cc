@@ -36,6 +36,9 @@ constexpr FloatName float_names[] = {{"contract", &FloatOptions::contract},
                                      {"reciprocal", &FloatOptions::reciprocal},
                                      {"approximate", &FloatOptions::approximate}};
 
+/// Before the numbers of helpers in the text of a request.
+constexpr std::string_view helper_prefix = "helper.";
+
 void write_file(const std::string& path, std::string_view contents) {
   std::ofstream out(path, std::ios::binary);
   out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
@@ -196,9 +199,14 @@ Module loaded(const std::string& path, const std::shared_ptr<const void>& code, 
 
 std::string request_text(const CodeRequest& request) {
   IRModule module;
-  for (const Ptr<PrimFunc>& func : request.functions) {
-    module.names.push_back(make(GlobalVar{.name_hint = func->name()}));
+  const auto add = [&](const std::string& name, const Ptr<PrimFunc>& func) {
+    module.names.push_back(make(GlobalVar{.name_hint = name}));
     module.functions.push_back(func);
+  };
+  for (const Ptr<PrimFunc>& func : request.functions) add(func->name(), func);
+  // A module keeps its functions by name, and a function may be both. Helpers keep their order.
+  for (std::size_t i = 0; i < request.helpers.size(); ++i) {
+    add(fmt::format("{}{:06}", helper_prefix, i), request.helpers[i]);
   }
   module.attrs = module.attrs.with("target", string_imm(request.target.text()));
   for (const FloatName& choice : float_names) {
@@ -210,7 +218,11 @@ std::string request_text(const CodeRequest& request) {
 CodeRequest parse_request(std::string_view text) {
   const auto module = Ptr<IRModule>::from(from_json(text));
   check(module.defined(), "parse_request", "the text is no module");
-  CodeRequest request{module->functions, Target(module->attrs.get_string("target", "llvm")), {}};
+  CodeRequest request{{}, Target(module->attrs.get_string("target", "llvm")), {}};
+  for (std::size_t i = 0; i < module->functions.size(); ++i) {
+    const bool is_helper = module->names[i]->name_hint.starts_with(helper_prefix);
+    (is_helper ? request.helpers : request.functions).push_back(module->functions[i]);
+  }
   for (const FloatName& choice : float_names) {
     request.floats.*choice.member = module->attrs.get_int(choice.name, 0) != 0;
   }

@@ -12,6 +12,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/script/parse.h"
+#include "loopsmith/transform/hoist_calls.h"
 
 namespace loopsmith {
 namespace {
@@ -25,6 +26,8 @@ class LineFinder {
  public:
   /// Adds a function, the text of which begins after `lines_before` others.
   void add(const Ptr<PrimFunc>& func, const std::string& text, std::uint32_t lines_before) {
+    // A text that names functions of its module cannot be read without them.
+    if (calls_functions(func->body)) return;
     lines_before_ = lines_before;
     const auto copy = Ptr<PrimFunc>::from(
         parse(text, {.name = "<lowered>", .adds_root = false, .check_well_formed = false}));
@@ -102,13 +105,15 @@ std::vector<InspectedLine> quoted(const SourceLines& sources) {
 Inspection inspect(const CodeRequest& request) {
   LinedText ir;
   LineFinder finder;
-  for (const Ptr<PrimFunc>& built : request.functions) {
+  const auto add = [&](const Ptr<PrimFunc>& built) {
     const Ptr<PrimFunc> func = without_trace(built);
     const std::string text = script(func) + "\n";
     const auto lines_before = static_cast<std::uint32_t>(std::ranges::count(ir.text, '\n'));
     finder.add(func, text, lines_before);
     ir.text += text;
-  }
+  };
+  std::ranges::for_each(request.helpers, add);
+  std::ranges::for_each(request.functions, add);
   ir.lines.resize(static_cast<std::size_t>(std::ranges::count(ir.text, '\n')));
   for (const auto& [statement, line] : finder.lines()) {
     if (line > 0 && line <= ir.lines.size()) ir.lines[line - 1] = line;

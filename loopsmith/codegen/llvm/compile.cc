@@ -10,6 +10,7 @@
 #include "loopsmith/codegen/llvm/debug_lines.h"
 #include "loopsmith/codegen/llvm/emit_export.h"
 #include "loopsmith/codegen/llvm/emit_function.h"
+#include "loopsmith/codegen/llvm/emit_helper.h"
 #include "loopsmith/codegen/llvm/emit_module.h"
 #include "loopsmith/codegen/llvm/machine.h"
 
@@ -24,6 +25,7 @@ std::unique_ptr<llvm::Module> detail::emit_module(const CodeRequest& request, Ma
   ModuleEmitter emitter(*module, request.floats, x86_vector_bits(request.target));
   std::optional<DebugLines> debug;
   if (lines) emitter.debug = &debug.emplace(*module, *lines);
+  emit_helpers(emitter, request.helpers);
   for (const Ptr<PrimFunc>& func : request.functions) emit_function(emitter, *func);
   if (request.exported) emit_exports(emitter, request);
   if (debug) debug->finish();

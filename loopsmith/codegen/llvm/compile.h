@@ -19,6 +19,8 @@ struct CodeRequest {
   FloatOptions floats;
   /// Set where hosts in C call the functions, too: what `ls_metadata` is to say of them.
   std::optional<std::string> exported = {};
+  /// Functions that those call, callees first, by their names; see link_calls.
+  std::vector<Ptr<PrimFunc>> helpers = {};
 };
 
 /// The object file with the code of the functions. The same request gives the same bytes.

@@ -60,6 +60,7 @@ llvm::Value* Emitter::call(const Call& call) {
     case op("tvm_access_ptr").index(): return access_pointer(call);
     case op("prefetch").index(): return prefetch(call);
     case op("atomic_add").index(): return atomic_add(call);
+    case op("call_global").index(): return call_function(call);
     case op("call_extern").index():
     case op("call_pure_extern").index(): return call_symbol(call);
     case op("call_llvm_intrin").index():

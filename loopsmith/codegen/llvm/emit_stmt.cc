@@ -37,6 +37,8 @@ void Emitter::new_statement(const Stmt& stmt) {
     case kind_of<DeclBuffer>: return statement(static_cast<const DeclBuffer&>(node).body);
     case kind_of<Evaluate>: {
       const Expr& expr = static_cast<const Evaluate&>(node).value;
+      const auto* call = expr.as<Call>();
+      if (call && call->op == op("ret")) return leave_with(call->args[0]);
       if (!expr.is<IntImm>()) value(expr);
       return;
     }
@@ -45,7 +47,7 @@ void Emitter::new_statement(const Stmt& stmt) {
     case kind_of<While>: return loop_while(static_cast<const While&>(node));
     case kind_of<Break>: return jump(/*to_end=*/true, stmt);
     case kind_of<Continue>: return jump(/*to_end=*/false, stmt);
-    case kind_of<Return>: return leave_by(static_cast<const Return&>(node));
+    case kind_of<Return>: return leave_with(static_cast<const Return&>(node).value);
     default: break;
   }
   check(false, "codegen", "a statement {} was not lowered", node_info(node).name);
@@ -142,11 +144,16 @@ void Emitter::jump(bool to_end, const Stmt& stmt) {
   ir_.CreateBr(to_end ? exits_.back().end : exits_.back().next);
 }
 
-void Emitter::leave_by(const Return& statement) {
+void Emitter::leave_with(const Expr& result) {
   require(!is_loop_body_, "return_in_parallel_loop", hint("make the loop serial"),
           "Return leaves a parallel loop");
-  require(!statement.value.defined() || is_const_int(statement.value, 0), "return_has_no_value",
-          hint("write results into a buffer"), "Return gives a value, which a call cannot take");
+  if (result_ && result.defined()) {
+    ir_.CreateStore(value(result), result_);
+  } else {
+    require(!result.defined() || is_const_int(result, 0), "return_has_no_value",
+            hint("write results into a buffer, or call it from another function of the module"),
+            "Return gives a value, which a host cannot take");
+  }
   leave(ir_.getInt32(LS_OK));
 }
 

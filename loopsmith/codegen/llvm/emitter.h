@@ -61,6 +61,8 @@ class Emitter {
 
   llvm::IRBuilder<>& builder() { return ir_; }
   void set_context(llvm::Value* context) { context_ = context; }
+  /// The function gives a value, which it stores there.
+  void set_result(llvm::Value* place) { result_ = place; }
   void bind(const Ptr<Var>& var, llvm::Value* value);
   /// The same for a size, which is never negative.
   void bind_size(const Ptr<Var>& var, llvm::Value* value);
@@ -160,6 +162,9 @@ class Emitter {
   llvm::Value* call_intrinsic(const Call& call);
   llvm::Value* active_lanes(const Call& call);
 
+  // emit_helper.cc
+  llvm::Value* call_function(const Call& call);
+
   // emit_memory.cc
   llvm::Value* load(const BufferLoad& load);
   void store(const BufferStore& store);
@@ -206,7 +211,7 @@ class Emitter {
   void continue_at(llvm::BasicBlock* block);
   void branch_if(const Expr& condition, llvm::BasicBlock* yes, llvm::BasicBlock* no);
   void jump(bool to_end, const Stmt& stmt);
-  void leave_by(const Return& statement);
+  void leave_with(const Expr& result);
   void leave_if_failed(llvm::Value* code);
   bool is_terminated() { return ir_.GetInsertBlock()->getTerminator() != nullptr; }
   llvm::BasicBlock* new_block(const char* name);
@@ -242,6 +247,7 @@ class Emitter {
   llvm::Function* function_;
   llvm::IRBuilder<> ir_;
   llvm::Value* context_ = nullptr;
+  llvm::Value* result_ = nullptr;  ///< Where the function's value goes; null: it gives none.
   std::unordered_map<const Object*, Variable> variables_;
 
   /// Values of nodes that occur in several places of the current statement, oldest first.

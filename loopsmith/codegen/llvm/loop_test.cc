@@ -157,8 +157,11 @@ TEST(loop, what_has_no_meaning_on_a_cpu_is_refused) {
   EXPECT_EQ(text_of_error(function_of({out}, for_loop(i, 0, 4, make(Return{}), ForKind::parallel))),
             "Return leaves a parallel loop\n  hint: make the loop serial");
   EXPECT_EQ(text_of_error(function_of({out}, make(Return{.value = 7}))),
-            "Return gives a value, which a call cannot take\n"
-            "  hint: write results into a buffer");
+            "Return gives a value, which a host cannot take\n"
+            "  hint: write results into a buffer, or call it from another function of the module");
+  const Expr lost = call(i32, op("call_global"), {make(GlobalVar{.name_hint = "lost"})});
+  EXPECT_EQ(text_of_error(function_of({out}, make(Evaluate{.value = lost}))),
+            "there is no function lost\n  hint: build a module that holds the function");
 }
 
 Ptr<PrimFunc> nested_loops(int depth) {

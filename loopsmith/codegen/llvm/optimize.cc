@@ -2,11 +2,14 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
+
+#include <algorithm>
 
 #include "loopsmith/codegen/llvm/machine.h"
 
@@ -15,7 +18,7 @@ namespace {
 
 /// What code that a schedule has shaped still gains from, by measurement; a tenth of the time of
 /// LLVM's default passes.
-llvm::ModulePassManager short_pipeline() {
+llvm::ModulePassManager short_pipeline(const llvm::Module& module) {
   llvm::FunctionPassManager functions;
   functions.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   functions.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
@@ -23,6 +26,10 @@ llvm::ModulePassManager short_pipeline() {
                                                           /*UseMemorySSA=*/true));
   functions.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false)));
   llvm::ModulePassManager passes;
+  const bool any_inlined = std::ranges::any_of(module, [](const llvm::Function& function) {
+    return function.hasFnAttribute(llvm::Attribute::AlwaysInline);
+  });
+  if (any_inlined) passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
   return passes;
 }
@@ -42,7 +49,7 @@ void Machine::optimize(llvm::Module& module) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, call_graph, modules);
   llvm::ModulePassManager passes =
-      opt_level_ <= 2 ? short_pipeline()
+      opt_level_ <= 2 ? short_pipeline(module)
                       : builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   passes.run(module, modules);
 }

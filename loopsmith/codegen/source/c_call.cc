@@ -113,6 +113,7 @@ CText CWriter::call(const Call& call, const CLane& lane) {
                                   operand(1).text),
               .bound = added.is_integer() ? arith::all_of(added) : ConstIntBound{}};
     }
+    case op("call_global").index(): return call_function(call);
     case op("call_extern").index():
     case op("call_pure_extern").index(): return call_symbol(call, lane);
     case op("vectorlow").index(): return value(call.args[0], lane);

@@ -145,6 +145,8 @@ void CWriter::new_statement(const Stmt& stmt) {
     case kind_of<Evaluate>: {
       const Expr& expr = static_cast<const Evaluate&>(node).value;
       if (expr.is<IntImm>()) return;
+      const auto* call = expr.as<Call>();
+      if (call && call->op == op("ret")) return leave_with(call->args[0]);
       remark(node);
       const CText text = value(expr);
       if (text.text != "0")
@@ -156,7 +158,7 @@ void CWriter::new_statement(const Stmt& stmt) {
     case kind_of<While>: return loop_while(static_cast<const While&>(node));
     case kind_of<Break>: return jump(/*to_end=*/true, stmt);
     case kind_of<Continue>: return jump(/*to_end=*/false, stmt);
-    case kind_of<Return>: return leave_by(static_cast<const Return&>(node));
+    case kind_of<Return>: return leave_with(static_cast<const Return&>(node).value);
     default: break;
   }
   check(false, "codegen", "a statement {} was not lowered", node_info(node).name);
@@ -362,11 +364,16 @@ void CWriter::jump(bool to_end, const Stmt& stmt) {
   line(to_end ? "break;" : "continue;");
 }
 
-void CWriter::leave_by(const Return& statement) {
+void CWriter::leave_with(const Expr& result) {
   require(!is_loop_body_, "return_in_parallel_loop", hint("make the loop serial"),
           "Return leaves a parallel loop");
-  require(!statement.value.defined() || is_const_int(statement.value, 0), "return_has_no_value",
-          hint("write results into a buffer"), "Return gives a value, which a call cannot take");
+  if (!result_.empty() && result.defined()) {
+    line(fmt::format("*{} = {};", result_, value(result).text));
+  } else {
+    require(!result.defined() || is_const_int(result, 0), "return_has_no_value",
+            hint("write results into a buffer, or call it from another function of the module"),
+            "Return gives a value, which a host cannot take");
+  }
   leave("LS_OK");
 }
 

@@ -2,6 +2,7 @@
 #include "loopsmith/codegen/source/c_text.h"
 
 #include "loopsmith/codegen/signature.h"
+#include "loopsmith/codegen/source/c_helper.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/runtime/kernel/sources.h"
@@ -210,6 +211,7 @@ namespace {
 
 std::string written(const CodeRequest& request, const StatementLines* lines) {
   detail::CModule module{.floats = request.floats, .lines = lines};
+  for (const Ptr<PrimFunc>& func : request.helpers) detail::write_helper(module, *func);
   for (const Ptr<PrimFunc>& func : request.functions) detail::CEntry(module, *func).write();
   return c_prologue() + module.declarations + "\n" + module.helpers.text() + module.functions;
 }

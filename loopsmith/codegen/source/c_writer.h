@@ -58,6 +58,8 @@ struct CModule {
   std::unordered_set<std::string> declared;  ///< The names in it.
   std::string functions;
   std::unordered_set<std::string> function_names;  ///< Of the bodies of parallel loops.
+  /// The functions that others call, by their names in C.
+  std::unordered_map<std::string, const PrimFunc*> called;
 };
 
 /// A variable of C: `const int64_t i`, `float* A`, or for a vector `float x[8]`.
@@ -87,6 +89,8 @@ class CWriter {
   /// From here on, `var` is that variable of C.
   void bind(const Ref& var, CVariable variable) { variables_[var.get()] = std::move(variable); }
   bool is_bound(const Ref& var) const { return variables_.contains(var.get()); }
+  /// The function gives a value, which it stores there.
+  void set_result(std::string place) { result_ = std::move(place); }
   void line(std::string_view text);
   void statement(const Stmt& stmt);
   CText value(const Expr& expr, const CLane& lane = {});
@@ -144,6 +148,9 @@ class CWriter {
   /// Stores each lane of a vector in the array `name`, which exists.
   void fill(const std::string& name, const Expr& vector);
 
+  // c_helper.cc
+  CText call_function(const Call& call);
+
   // c_memory.cc
   CText load(const BufferLoad& load, const CLane& lane);
   CText load_element(const Buffer& buffer, const Place& place);
@@ -167,7 +174,7 @@ class CWriter {
   void loop_while(const While& loop);
   void parallel_loop(const For& loop);
   void jump(bool to_end, const Stmt& stmt);
-  void leave_by(const Return& statement);
+  void leave_with(const Expr& result);
   /// A block in braces, after `head`: `for (...) {`.
   void block(const std::string& head, const std::function<void()>& body);
   /// Runs `emit` once for each lane of the vectors `roots`: in a loop, or one by one where a lane
@@ -191,6 +198,7 @@ class CWriter {
 
   std::vector<Held> held_;
   std::vector<LoopExit> exits_;
+  std::string result_;    ///< A pointer to where the function's value goes; empty: it gives none.
   std::string remarked_;  ///< The last line of the user that was shown.
   std::int64_t stack_bytes_ = 0;
   int loop_depth_ = 0;

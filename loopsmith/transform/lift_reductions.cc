@@ -130,6 +130,7 @@ Stmt lift(const For& loop, const std::vector<LaneReduction>& reductions) {
     if (found == sums.end()) return Stmt(&node);
     const LaneReduction each = *lane_reduction(node);
     const Expr lanes = make(Ramp{.base = 0, .stride = 1, .lanes = each.vector.dtype().lanes});
+    // The new one first: where an extreme looks for NaN, it does so beside the chain.
     const Expr value = combined(each.reduction, each.vector, load(found->second, {lanes}));
     return store(found->second, value, {lanes});
   });

@@ -25,7 +25,7 @@ struct LiftReductions : ::testing::Test {
     const Expr vector = load(a, {ramp(index * 16, 1, 16)});
     const Expr total = call(f32, op("vector_reduce_add"), {load(sum, {lanes})});
     return allocated(sum, seq({store(sum, broadcast(f(-0.0), 16), {lanes}),
-                               loops(store(sum, load(sum, {lanes}) + vector, {lanes})),
+                               loops(store(sum, vector + load(sum, {lanes}), {lanes})),
                                store(c, load(c, {at}) + total, {at})}));
   }
   Ptr<Buffer> sum = decl_buffer({16}, f32, "sum", "local");

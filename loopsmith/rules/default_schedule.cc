@@ -10,6 +10,7 @@
 #include "loopsmith/rules/fuse_rows.h"
 #include "loopsmith/rules/inline_elementwise.h"
 #include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/merge_columns.h"
 #include "loopsmith/rules/strategy.h"
 
 namespace loopsmith {
@@ -64,10 +65,22 @@ Substitution unit_values(const std::vector<Axis>& axes) {
   return values;
 }
 
+Stmt under_views(const std::vector<Ptr<Buffer>>& views, Stmt body) {
+  for (const Ptr<Buffer>& view : views) {
+    body = make(DeclBuffer{.buffer = view, .body = std::move(body)});
+  }
+  return body;
+}
+
 /// A nest inside the loops that `values` come from, over its remaining spatial axes.
 Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
                 const Machine& machine) {
-  if (nest.reduction().empty()) return elementwise(nest, axes, values, machine);
+  if (nest.reduction().empty()) {
+    std::vector<Ptr<Buffer>> views;
+    std::vector<Axis> inner = axes;
+    const auto merged = with_merged_columns(nest, inner, lanes_of(nest, machine), views);
+    return under_views(views, elementwise(merged ? *merged : nest, inner, values, machine));
+  }
   if (const auto reduction = row_reduction_of(nest)) {
     return loops_over(axes, values, [&](const Substitution& all) {
       return row_reduction(*reduction, lanes_of(nest, machine), machine, all);
@@ -160,7 +173,11 @@ std::optional<Nest> flattened(const Nest& nest, std::vector<Ptr<Buffer>>& views)
 
 Stmt single_elementwise(const Nest& nest, const Machine& machine) {
   std::vector<Ptr<Buffer>> views;
-  const std::optional<Nest> flat = flattened(nest, views);
+  std::optional<Nest> flat = flattened(nest, views);
+  if (!flat) {
+    std::vector<Axis> axes = nest.spatial();
+    flat = with_merged_columns(nest, axes, lanes_of(nest, machine), views);
+  }
   const Nest& chosen = flat ? *flat : nest;
   const std::vector<Axis> axes = chosen.spatial();
   Stmt result;
@@ -181,8 +198,7 @@ Stmt single_elementwise(const Nest& nest, const Machine& machine) {
       return elementwise(chosen, inner, values, machine);
     });
   }
-  for (const Ptr<Buffer>& view : views) result = make(DeclBuffer{.buffer = view, .body = result});
-  return result;
+  return under_views(views, std::move(result));
 }
 
 Stmt single_reduction(const Nest& nest, const Machine& machine) {

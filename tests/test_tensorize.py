@@ -161,3 +161,44 @@ def test_loops_and_blocks_become_a_block():
     around = sch.blockize([outer])
     assert [block.name for block in sch.get_child_blocks(around)] == ["C_o"]
     assert sch.verify()
+
+
+def test_an_einsum_is_padded_to_whole_tiles():
+    x, y, expected = bytes_for(5, 20, 6)
+    a = te.placeholder((5, 6), "uint8", name="A")
+    b = te.placeholder((20, 6), "int8", name="B")
+    r = te.reduce_axis((0, 6), name="k")
+    c = te.compute(
+        (5, 20),
+        lambda i, j: te.sum(a[i, r].astype("int32") * b[j, r].astype("int32"), axis=r),
+        name="C",
+    )
+    sch = tir.Schedule(te.create_prim_func([a, b, c]))
+    sch.pad_einsum("C", [1, 16, 4])
+    assert [str(sch.get(loop).extent) for loop in sch.get_loops("C")] == ["5", "32", "8"]
+    sch.transform_layout("C", "B_pad", lambda j, k: (j // 16, k // 4, j % 16, k % 4))
+    i, j, k = sch.get_loops("C")
+    jo, ji = sch.split(j, factors=[None, 16])
+    ko, ki = sch.split(k, factors=[None, 4])
+    sch.reorder(i, jo, ko, ji, ki)
+    sch.tensorize(ji, "dot_16x4_vnni")
+    assert sch.verify()
+    z = np.zeros_like(expected)
+    ls.build(sch)(x, np.ascontiguousarray(y.T), z)
+    np.testing.assert_array_equal(z, expected)
+
+
+def test_padding_is_divided_into_a_constant_and_what_is_in_bounds():
+    a = te.placeholder((64,), "float32", name="A")
+    b = te.compute(
+        (70,), lambda i: tir.if_then_else(tir.all([3 <= i, i < 67]), a[i - 3], 0.0), name="B"
+    )
+    sch = tir.Schedule(te.create_prim_func([a, b]))
+    (i,) = sch.get_loops("B")
+    constant = sch.decompose_padding("B", i)
+    assert constant.name == "B_pad_const"
+    assert str(sch.get(i).extent) == "64"
+    assert sch.verify()
+    x, y = np.random.default_rng(0).random(64, dtype=np.float32), np.ones(70, np.float32)
+    ls.build(sch)(x, y)
+    np.testing.assert_array_equal(y, np.pad(x, 3))

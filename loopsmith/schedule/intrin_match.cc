@@ -272,10 +272,10 @@ class Matcher {
       return differ("the type of buffer {} is {}, not {}", buffer.name, to_string(buffer.dtype),
                     to_string(meant.dtype));
     }
-    const auto scope = [](const Buffer& of) { return of.scope().empty() ? "global" : of.scope(); };
-    if (scope(buffer) != scope(meant)) {
-      return differ("the scope of buffer {} is {}, not {}", buffer.name, scope(buffer),
-                    scope(meant));
+    // A description that names no memory means any.
+    const std::string_view scope = buffer.scope().empty() ? "global" : buffer.scope();
+    if (!meant.scope().empty() && meant.scope() != scope) {
+      return differ("the scope of buffer {} is {}, not {}", buffer.name, scope, meant.scope());
     }
     if (buffer.shape.size() < meant.shape.size()) {
       return differ("buffer {} has {} dimensions, not {}", buffer.name, buffer.shape.size(),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives.h"
-#include "loopsmith/schedule/primitives/blockize.h"
-#include "loopsmith/schedule/primitives/tensorize.h"
 
 #include <unordered_map>
+
+#include "loopsmith/schedule/primitives/decompose_padding.h"
 
 namespace loopsmith {
 
@@ -19,7 +19,7 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &compute_at, &reverse_compute_at, &compute_inline, &reverse_compute_inline,
       &fuse_reduction_epilogue, &rolling_buffer,
       // Reductions.
-      &decompose_reduction, &rfactor,
+      &decompose_reduction, &rfactor, &pad_einsum, &decompose_padding,
       // Caches.
       &cache_read, &cache_write, &cache_inplace, &cache_index, &reindex, &reindex_cache_read,
       &reindex_cache_write, &read_at, &write_at,
@@ -27,7 +27,8 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &storage_align, &set_scope, &unsafe_set_dtype, &set_axis_separator,
       &unsafe_hide_buffer_access, &annotate_buffer_access, &transform_layout,
       // Blocks.
-      &blockize, &tensorize, &transform_block_layout, &annotate, &unannotate, &reorder_block_iter_var,
+      &blockize, &tensorize, &transform_block_layout, &annotate, &unannotate,
+      &reorder_block_iter_var,
       // Choices.
       &sample_categorical, &sample_perfect_tile, &sample_partitioned_tile, &sample_compute_location,
       &enter_postproc};

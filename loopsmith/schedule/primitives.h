@@ -7,6 +7,7 @@
 #include "loopsmith/schedule/primitives/add_unit_loop.h"
 #include "loopsmith/schedule/primitives/annotate.h"
 #include "loopsmith/schedule/primitives/block_regions.h"
+#include "loopsmith/schedule/primitives/blockize.h"
 #include "loopsmith/schedule/primitives/cache_index.h"
 #include "loopsmith/schedule/primitives/cache_inplace.h"
 #include "loopsmith/schedule/primitives/cache_read.h"
@@ -24,6 +25,7 @@
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/loop_partition.h"
 #include "loopsmith/schedule/primitives/merge.h"
+#include "loopsmith/schedule/primitives/pad_einsum.h"
 #include "loopsmith/schedule/primitives/redefine_buffer.h"
 #include "loopsmith/schedule/primitives/reindex.h"
 #include "loopsmith/schedule/primitives/relatives.h"
@@ -36,6 +38,7 @@
 #include "loopsmith/schedule/primitives/sample.h"
 #include "loopsmith/schedule/primitives/sample_compute_location.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/primitives/tensorize.h"
 #include "loopsmith/schedule/primitives/transform_block_layout.h"
 #include "loopsmith/schedule/primitives/transform_layout.h"
 

@@ -115,13 +115,13 @@ for i, k in T.grid(16, 4):
 }
 
 /// A copy of 8 elements.
-Ptr<TensorIntrin> copy_intrin(std::string_view type = "float32") {
+Ptr<TensorIntrin> copy_intrin(std::string_view type = "float32", std::string_view scope = "") {
   const auto function = [&](std::string_view body) {
     return parse_function(fmt::format(R"(
 @T.prim_func
-def copy(X: T.Buffer((8,), "{0}"), Y: T.Buffer((8,), "{0}")):
+def copy(X: T.Buffer((8,), "{0}", scope="{2}"), Y: T.Buffer((8,), "{0}")):
 {1})",
-                                      type, body));
+                                      type, body, scope));
   };
   return tensor_intrin("copy", function(R"(
     for i in range(8):
@@ -219,10 +219,10 @@ for i, j, k in T.grid(6, 32, 12):
 }
 
 TEST(tensorize, says_which_index_or_statement_differs) {
-  const auto refused = [](std::string_view index) {
+  const auto refused = [](std::string_view index, const Ptr<TensorIntrin>& intrin = copy_intrin()) {
     Schedule sch(program(copy_parameters, fmt::format(copy_body, index)));
     const auto parts = split(sch, get_loops(sch, get_block(sch, "B"))[1], {infer, 8});
-    return error_of([&] { tensorize(sch, parts[1], TensorIntrinSelector("copy", copy_intrin())); });
+    return error_of([&] { tensorize(sch, parts[1], TensorIntrinSelector("copy", intrin)); });
   };
   const std::string start =
       "block_matches_intrin: tensorize: block B doesn't match the tensor intrin copy: ";

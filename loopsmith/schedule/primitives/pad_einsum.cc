@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/pad_einsum.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/buffer_uses.h"
+#include "loopsmith/schedule/cache_stage.h"
+#include "loopsmith/schedule/reducers.h"
+
+namespace loopsmith {
+namespace {
+
+class EinsumPlanner {
+ public:
+  EinsumPlanner(const Schedule& schedule, const PadEinsumArguments& arguments)
+      : schedule_(schedule),
+        padding_(arguments.padding),
+        realize_(schedule.realize(arguments.block)),
+        block_(*realize_.block) {
+    plan_.block = arguments.block;
+  }
+
+  Planned<PadEinsumPlan> find() && {
+    const NodeId node = schedule_.node(plan_.block);
+    const auto count = static_cast<std::int64_t>(block_.iter_vars.size());
+    if (padding_.size() != block_.iter_vars.size() ||
+        std::ranges::any_of(padding_, [](std::int64_t factor) { return factor < 1; })) {
+      return Refusal{&padding_is_positive, {Argument(plan_.block), Argument(count)}};
+    }
+    const auto scope = block_around(schedule_, node);
+    if (!scope) return Refusal{&block_is_not_root, {Argument(plan_.block)}};
+    plan_.scope = *scope;
+    if (auto refusal = refuse_kinds()) return *std::move(refusal);
+    find_extents();
+    if (auto refusal = find_loops()) return *std::move(refusal);
+    for (const auto& region : block_.reads) {
+      if (auto refusal = add_operand(*region, false)) return *std::move(refusal);
+    }
+    for (const auto& region : block_.writes) {
+      if (auto refusal = add_operand(*region, true)) return *std::move(refusal);
+    }
+    const bool changes =
+        std::ranges::any_of(plan_.extents, [](const Expr& extent) { return extent.defined(); });
+    if (!changes) return std::move(plan_);
+    if (child_blocks(schedule_, nest_of(schedule_, plan_.scope, plan_.block)).size() > 1) {
+      return Refusal{&nest_is_of_block_alone, {Argument(plan_.block)}};
+    }
+    const Instances instances = instances_of(schedule_, plan_.block);
+    if (!instances.unknown.empty() || !instances.conditions.empty()) {
+      return fail("not all values of its axes are run");
+    }
+    if (divides()) return fail("it divides integers, by zero in what is padded");
+    if (auto refusal = refuse_zeros()) return *std::move(refusal);
+    return std::move(plan_);
+  }
+
+ private:
+  Refusal fail(std::string why) const {
+    return {&block_is_einsum, {Argument(plan_.block), Argument(std::move(why))}};
+  }
+
+  std::optional<Refusal> refuse_kinds() const {
+    const NodeId scope = schedule_.node(plan_.scope);
+    const BlockKinds kinds = kinds_of(schedule_, plan_.block, uses_in_scope(schedule_, scope));
+    if (kinds.is_complete() || kinds.is_reduction()) return {};
+    return Refusal{&block_is_complete_or_reduction,
+                   {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_complete}),
+                    Argument(std::int64_t{kinds.breaks_reduction})}};
+  }
+
+  void find_extents() {
+    Analyzer analyzer;
+    for (std::size_t k = 0; k < padding_.size(); ++k) {
+      const Expr& extent = block_.iter_vars[k]->dom->extent;
+      const Expr factor = int_imm(extent.dtype(), padding_[k]);
+      const Expr padded = analyzer.simplify(ceildiv(extent, factor) * factor);
+      plan_.extents.push_back(analyzer.can_prove_equal(padded, extent) ? Expr() : padded);
+    }
+  }
+
+  std::optional<std::size_t> axis_of(const Expr& expr) const {
+    for (std::size_t k = 0; k < block_.iter_vars.size(); ++k) {
+      if (expr.same_as(block_.iter_vars[k]->var)) return k;
+    }
+    return {};
+  }
+
+  /// The loops that changed axes are bound to.
+  std::optional<Refusal> find_loops() {
+    for (std::size_t k = 0; k < plan_.extents.size(); ++k) {
+      if (!plan_.extents[k].defined()) continue;
+      const Expr& value = realize_.iter_values[k];
+      if (!is_const_int(block_.iter_vars[k]->dom->min, 0))
+        return fail("its axes do not start at 0");
+      for (const LoopRV loop : loops_around(schedule_, schedule_.node(plan_.block))) {
+        const For& node = schedule_.get(loop);
+        if (!value.same_as(node.loop_var)) continue;
+        for (std::size_t other = 0; other < plan_.extents.size(); ++other) {
+          if (other != k && uses_variable(realize_.iter_values[other], node.loop_var)) {
+            return fail("a loop drives two of its axes");
+          }
+        }
+        if (is_const_int(node.min, 0) && is_const_int(node.step, 1)) {
+          plan_.loops.emplace_back(loop, plan_.extents[k]);
+        }
+      }
+    }
+    return {};
+  }
+
+  std::optional<Refusal> add_operand(const BufferRegion& region, bool is_write) {
+    const Ptr<Buffer>& buffer = region.buffer;
+    std::size_t uses = 0;
+    for (const auto* regions : {&block_.reads, &block_.writes}) {
+      for (const auto& other : *regions) uses += other->buffer.same_as(buffer) ? 1 : 0;
+    }
+    if (uses != 1 || !uses_of(schedule_, schedule_.node(plan_.block), buffer).by_indices_alone()) {
+      return fail(fmt::format("buffer {} is used in more than one way", buffer->name));
+    }
+    PaddedOperand operand{.buffer = buffer, .is_write = is_write};
+    bool is_changed = false;
+    for (std::size_t d = 0; d < region.region.size(); ++d) {
+      const Range& side = *region.region[d];
+      const auto axis = axis_of(side.min);
+      if (!is_const_int(side.extent, 1) || (!axis && !side.min.is<IntImm>())) {
+        return fail(
+            fmt::format("index {} of buffer {} is neither an axis nor a number", d, buffer->name));
+      }
+      const Expr one = int_imm(side.min.dtype(), 1);
+      const bool is_padded = axis && plan_.extents[*axis].defined();
+      is_changed = is_changed || is_padded;
+      operand.indices.push_back(side.min);
+      operand.extents.push_back(axis ? block_.iter_vars[*axis]->dom->extent : one);
+      operand.shape.push_back(is_padded ? plan_.extents[*axis] : axis ? buffer->shape[d] : one);
+    }
+    if (is_changed) plan_.operands.push_back(std::move(operand));
+    return {};
+  }
+
+  bool divides() const {
+    bool found = false;
+    pre_order_visit(block_.body, [&](const Ref& ref) {
+      const Expr expr = Expr::from(ref);
+      const bool is_division =
+          ref.is<Div>() || ref.is<Mod>() || ref.is<FloorDiv>() || ref.is<FloorMod>();
+      found = found || (is_division && expr.dtype().is_integer());
+      return !found;
+    });
+    return found;
+  }
+
+  /// True when an expression is 0 where the reads that `axis` indexes are.
+  bool vanishes(const Expr& expr, const Expr& axis) const {
+    if (const auto* node = expr.as<BufferLoad>()) {
+      return std::ranges::any_of(node->indices, [&](const Expr& i) { return i.same_as(axis); });
+    }
+    if (const auto* node = expr.as<Cast>()) return vanishes(node->value, axis);
+    if (const auto* node = expr.as<Mul>())
+      return vanishes(node->a, axis) || vanishes(node->b, axis);
+    if (const auto* node = expr.as<Add>())
+      return vanishes(node->a, axis) && vanishes(node->b, axis);
+    if (const auto* node = expr.as<Sub>())
+      return vanishes(node->a, axis) && vanishes(node->b, axis);
+    return false;
+  }
+
+  /// Refuses reductions over more values unless these add 0.
+  std::optional<Refusal> refuse_zeros() const {
+    const auto reduction = block_.init ? reduction_of(block_) : std::nullopt;
+    for (std::size_t k = 0; k < plan_.extents.size(); ++k) {
+      const IterVar& axis = *block_.iter_vars[k];
+      if (!plan_.extents[k].defined() || axis.iter_type == IterType::data_par) continue;
+      const auto* store = block_.body.as<BufferStore>();
+      bool is_sum = reduction && reduction->reducer->name == "sum" && store;
+      if (is_sum) {
+        const auto added = right_side_of(*reduction->reducer, {store->value},
+                                         {load(store->buffer, store->indices)});
+        is_sum = added && vanishes((*added)[0], axis.var);
+      }
+      if (!is_sum) {
+        return Refusal{&zeros_are_neutral, {Argument(axis.var->name), Argument(plan_.block)}};
+      }
+    }
+    return {};
+  }
+
+  const Schedule& schedule_;
+  const std::vector<std::int64_t>& padding_;
+  const BlockRealize& realize_;
+  const Block& block_;
+  PadEinsumPlan plan_;
+};
+
+/// A block that copies an operand into its padded copy, or what is not padding back.
+Stmt copy_nest(Schedule& schedule, std::uint32_t function, const PaddedOperand& operand,
+               const Ptr<Buffer>& copy) {
+  std::vector<Ptr<Range>> domains;
+  for (std::size_t d = 0; d < operand.shape.size(); ++d) {
+    const Expr& extent = operand.is_write ? operand.extents[d] : operand.shape[d];
+    domains.push_back(range(zero_of(extent.dtype()), extent));
+  }
+  const AxesNest nest = axes_nest(schedule, function, domains, "i");
+  std::vector<Expr> outside, inside;
+  Expr is_there = true;
+  Analyzer analyzer;
+  for (std::size_t d = 0; d < operand.shape.size(); ++d) {
+    const Expr axis = nest.axes[d]->var;
+    const bool is_number = operand.indices[d].is<IntImm>();
+    inside.push_back(axis);
+    outside.push_back(is_number ? operand.indices[d] : axis);
+    const bool is_padded = !analyzer.can_prove_equal(operand.extents[d], operand.shape[d]);
+    if (is_padded) is_there = is_there && axis < operand.extents[d];
+  }
+  Block block{.name_hint = schedule.fresh_block_name(function, copy->name)};
+  if (operand.is_write) {
+    block.reads = {point_region(copy, inside)};
+    block.writes = {point_region(operand.buffer, outside)};
+    block.body = store(operand.buffer, load(copy, inside), outside);
+  } else {
+    block.reads = {point_region(operand.buffer, outside)};
+    block.writes = {point_region(copy, inside)};
+    const Expr value = load(operand.buffer, outside);
+    block.body = store(copy, if_then_else(is_there, value, zero_of(value.dtype())), inside);
+  }
+  return nest_around(nest, std::move(block), Expr());
+}
+
+}  // namespace
+
+Planned<PadEinsumPlan> plan_pad_einsum(const Schedule& schedule,
+                                       const PadEinsumArguments& arguments) {
+  return EinsumPlanner(schedule, arguments).find();
+}
+
+Nothing commit_pad_einsum(Schedule& schedule, PadEinsumPlan&& plan) {
+  const std::uint32_t function = schedule.function_of(schedule.node(plan.block));
+  for (const PaddedOperand& operand : plan.operands) {
+    const Buffer& buffer = *operand.buffer;
+    Buffer padded = *buffer_like(buffer, schedule.fresh_buffer_name(function, buffer.name + "_pad"),
+                                 buffer.scope());
+    padded.shape = operand.shape;
+    const Ptr<Buffer> copy = make(std::move(padded));
+    AccessChange change{.from = operand.buffer, .to = copy};
+    change.indices = [](const std::vector<Expr>& indices, const IndexForms&) {
+      std::vector<Expr> made = indices;
+      for (Expr& index : made) {
+        if (index.is<IntImm>()) index = zero_of(index.dtype());
+      }
+      return made;
+    };
+    change.region = [](const std::vector<Ptr<Range>>& region, const IndexForms&) {
+      std::vector<Ptr<Range>> made = region;
+      for (auto& side : made) {
+        if (side->min.is<IntImm>()) side = range(zero_of(side->min.dtype()), side->extent);
+      }
+      return made;
+    };
+    const NodeId node = schedule.node(plan.block);
+    change_accesses(schedule, uses_of(schedule, node, operand.buffer), change);
+    Stmt nest = copy_nest(schedule, function, operand, copy);
+    const NodeId around = nest_of(schedule, plan.scope, plan.block);
+    if (operand.is_write) {
+      schedule.insert_after(around, std::move(nest));
+    } else {
+      schedule.insert_before(around, std::move(nest));
+    }
+    schedule.edit(plan.scope).alloc_buffers.push_back(copy);
+  }
+  Block& block = schedule.edit(plan.block);
+  for (std::size_t k = 0; k < plan.extents.size(); ++k) {
+    if (!plan.extents[k].defined()) continue;
+    IterVar axis = *block.iter_vars[k];
+    axis.dom = range(axis.dom->min, plan.extents[k]);
+    block.iter_vars[k] = make(std::move(axis));
+  }
+  for (const auto& [loop, extent] : plan.loops) schedule.edit(loop).extent = extent;
+  return {};
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/pad_einsum.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+TEST(pad_einsum, rounds_extents_up_and_pads_what_they_index) {
+  const auto before = matmul(6, 5, 7);
+  Schedule sch(before);
+  const auto c = get_block(sch, "C");
+  const auto loops = get_loops(sch, c);
+  pad_einsum(sch, c, {2, 4, 8});
+  EXPECT_EQ(get_loops(sch, c), loops);
+  expect_result(sch, before,
+                program(R"(A: T.Buffer((6, 7), "float32"),
+         B: T.Buffer((7, 5), "float32"), C: T.Buffer((6, 5), "float32"))",
+                        R"(
+A_pad = T.alloc_buffer((6, 8))
+B_pad = T.alloc_buffer((8, 8))
+C_pad = T.alloc_buffer((6, 8))
+for i0, i1 in T.grid(6, 8):
+    with T.block("A_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        A_pad[v0, v1] = T.if_then_else(v1 < 7, A[v0, v1], T.float32(0))
+for i0, i1 in T.grid(8, 8):
+    with T.block("B_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        B_pad[v0, v1] = T.if_then_else(v0 < 7 and v1 < 5, B[v0, v1], T.float32(0))
+for i, j, k in T.grid(6, 8, 8):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        with T.init():
+            C_pad[vi, vj] = T.float32(0)
+        C_pad[vi, vj] = C_pad[vi, vj] + A_pad[vi, vk] * B_pad[vk, vj]
+for i0, i1 in T.grid(6, 5):
+    with T.block("C_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        C[v0, v1] = C_pad[v0, v1]
+)"));
+}
+
+TEST(pad_einsum, leaves_alone_what_no_changed_axis_indexes) {
+  const auto before = matmul(6, 5, 8);
+  Schedule sch(before);
+  const auto c = get_block(sch, "C");
+  pad_einsum(sch, c, {4, 5, 8});
+  EXPECT_EQ(sch.get(c).reads[1]->buffer->name, "B");
+  expect_result(sch, before);
+  Schedule same(before);
+  pad_einsum(same, get_block(same, "C"), {3, 1, 4});
+  EXPECT_EQ(same.get(*block_around(same, same.node(get_block(same, "C")))).alloc_buffers.size(),
+            0u);
+  expect_result(same, before);
+}
+
+TEST(pad_einsum, stands_among_producers_and_consumers) {
+  const auto before = program(R"(A: T.Buffer((5, 6), "int8"), D: T.Buffer((5,), "int32"))", R"(
+B = T.alloc_buffer((5, 3, 6), "int8")
+C = T.alloc_buffer((5,), "int32")
+for i, k in T.grid(5, 6):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SS", [i, k])
+        B[vi, 2, vk] = A[vi, vk]
+for i, k in T.grid(5, 6):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = 0
+        C[vi] = C[vi] + T.cast(B[vi, 2, vk], "int32") * 3
+for i in range(5):
+    with T.block("D"):
+        vi = T.axis.spatial(5, i)
+        D[vi] = C[vi] + 1
+)");
+  for (const auto& padding : {std::vector<std::int64_t>{4, 4}, {1, 4}, {8, 1}}) {
+    Schedule sch(before);
+    pad_einsum(sch, get_block(sch, "C"), padding);
+    expect_result(sch, before);
+  }
+}
+
+TEST(pad_einsum, takes_symbolic_sizes) {
+  const auto before = program("a: T.handle, c: T.handle", R"(
+n = T.int32()
+A = T.match_buffer(a, (n, 8))
+C = T.match_buffer(c, (n, 8))
+for i, j in T.grid(n, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = A[vi, vj] + T.float32(1)
+)");
+  Schedule sch(before);
+  pad_einsum(sch, get_block(sch, "C"), {16, 1});
+  expect_result(sch, before);
+}
+
+TEST(pad_einsum, refuses_what_is_no_einsum) {
+  Schedule sch(matmul(6, 5, 7));
+  const auto c = get_block(sch, "C");
+  for (const auto& padding : {std::vector<std::int64_t>{2, 4}, {2, 4, 0}}) {
+    EXPECT_EQ(error_of([&] { pad_einsum(sch, c, padding); }),
+              "padding_is_positive: pad_einsum: the padding of block C is no list of 3 positive "
+              "integers");
+  }
+  EXPECT_EQ(error_of([&] {
+              pad_einsum(sch, *block_around(sch, sch.node(c)), std::vector<std::int64_t>{});
+            }),
+            "block_is_not_root: pad_einsum: the primitive does not operate on the root block root");
+  decompose_reduction(sch, c, get_loops(sch, c)[2]);
+  EXPECT_EQ(
+      error_of([&] { pad_einsum(sch, c, {2, 4, 8}); }),
+      "block_is_complete_or_reduction: pad_einsum: block C_update is neither a complete block "
+      "- it violates condition #1 - nor a reduction block - it violates condition #1");
+
+  const auto refused = [](std::string_view value, std::string_view update = "C[vi] + ") {
+    Schedule of(program(R"(A: T.Buffer((8, 8), "int32"), C: T.Buffer((6,), "int32"))",
+                        fmt::format(R"(
+for i, k in T.grid(6, 5):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = 0
+        C[vi] = {}{}
+)",
+                                    update, value)));
+    return error_of([&] { pad_einsum(of, get_block(of, "C"), {4, 4}); });
+  };
+  EXPECT_EQ(refused("A[vi, vk]"), "");
+  EXPECT_EQ(refused("A[vi + 1, vk]"),
+            "block_is_einsum: pad_einsum: block C is no Einsum pattern, as index 0 of buffer A is "
+            "neither an axis nor a number");
+  EXPECT_EQ(refused("7 // A[vi, vk]"),
+            "block_is_einsum: pad_einsum: block C is no Einsum pattern, as it divides integers, by "
+            "zero in what is padded");
+  EXPECT_EQ(refused("(A[vi, vk] + 1)"),
+            "zeros_are_neutral: pad_einsum: zeros beyond axis vk of block C would change its "
+            "result");
+  EXPECT_EQ(refused("T.max(C[vi], A[vi, vk])", ""),
+            "zeros_are_neutral: pad_einsum: zeros beyond axis vk of block C would change its "
+            "result");
+}
+
+TEST(pad_einsum, refuses_nests_that_it_cannot_extend) {
+  Schedule sch(two_stages(6, 6));
+  const auto b = get_block(sch, "B");
+  const auto c = get_block(sch, "C");
+  compute_at(sch, b, get_loops(sch, c)[0]);
+  EXPECT_EQ(error_of([&] { pad_einsum(sch, c, {4, 4}); }),
+            "nest_is_of_block_alone: pad_einsum: block C is not alone in the loops around it");
+  const auto refused = [](std::string_view loops, std::string_view bindings) {
+    Schedule of(program(R"(A: T.Buffer((6, 6), "float32"), C: T.Buffer((6, 6), "float32"))",
+                        fmt::format(R"(
+for {}:
+    with T.block("C"):
+        vi = T.axis.spatial(6, {})
+        vj = T.axis.spatial(6, {})
+        C[vi, vj] = A[vi, vj]
+)",
+                                    loops, bindings, bindings == "i" ? "i" : "j")));
+    return error_of([&] { pad_einsum(of, get_block(of, "C"), {4, 4}); });
+  };
+  EXPECT_EQ(refused("i, j in T.grid(5, 6)", "i + 1"),
+            "block_is_einsum: pad_einsum: block C is no Einsum pattern, as not all values of its "
+            "axes are run");
+  EXPECT_EQ(
+      refused("i in range(6)", "i"),
+      "block_is_einsum: pad_einsum: block C is no Einsum pattern, as a loop drives two of its "
+      "axes");
+}
+
+}  // namespace
+}  // namespace loopsmith

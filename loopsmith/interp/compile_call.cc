@@ -76,7 +76,10 @@ Value Compiler::call(const Call& call) {
     default: break;
   }
   if (args.empty() || !call.op.info().element_wise) {
-    unsupported(call, fmt::format("a call of {}", call.op.name()));
+    const auto* name = args.empty() ? nullptr : args[0].as<StringImm>();
+    unsupported(call, name ? fmt::format("a call of '{}', which the host has, by {}", name->value,
+                                         call.op.name())
+                           : fmt::format("a call of {}", call.op.name()));
   }
   std::vector<Value> operands;
   for (const Expr& arg : args) operands.push_back(expr(arg));

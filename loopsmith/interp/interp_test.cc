@@ -349,8 +349,10 @@ TEST(interp, does_not_run_what_it_does_not_know) {
   const auto a = decl_buffer({1}, f32, "A");
   const Stmt body = make(Evaluate{.value = call(i32, op("call_extern"), {string_imm("f")})});
   std::vector<float> x(1);
-  EXPECT_EQ(Call(function({a}, body)).tensor(x).error(),
-            "InterpError: interpretable: main: the interpreter does not run a call of call_extern");
+  EXPECT_EQ(
+      Call(function({a}, body)).tensor(x).error(),
+      "InterpError: interpretable: main: the interpreter does not run a call of 'f', which the "
+      "host has, by call_extern");
 }
 
 }  // namespace interp_test

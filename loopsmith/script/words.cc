@@ -30,9 +30,9 @@ const Word* find_word(std::string_view space, std::string_view name) {
 
 std::vector<const Word*> all_words() {
   std::vector<const Word*> words;
-  for (const auto table :
-       {axis_words(), block_words(), buffer_words(), expression_words(), intrinsic_words(),
-        loop_words(), module_words(), node_words(), statement_words(), compat_words(), builtin_words()}) {
+  for (const auto table : {axis_words(), block_words(), buffer_words(), expression_words(),
+                           intrinsic_words(), loop_words(), module_words(), node_words(),
+                           statement_words(), compat_words(), builtin_words()}) {
     for (const Word& word : table) words.push_back(&word);
   }
   return words;

@@ -191,11 +191,15 @@ Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
                         .on_pause = options.on_pause};
     std::int64_t statements = 0;
     int compared = 0;
+    // To make memory takes about an eighth of a statement's time an element.
+    const auto memory = static_cast<std::int64_t>(
+        std::min(1e15, (first.slicer.elements() + second.slicer.elements()) / 8));
     for (const Sample& sample : draw_samples(*before, first, second, options.seed)) {
       if (statements > options.max_statements / 4 && compared >= least_samples) break;
       // To search for races costs time in proportion to the arguments.
       run_options.check_races = compared < searched_samples;
       last = compare_sample(sample, first, second, run_options, statements);
+      statements += memory;
       if (!last) break;
       ++compared;
     }

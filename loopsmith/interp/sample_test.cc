@@ -102,6 +102,25 @@ def main(A: T.Buffer((1000, 1000)), B: T.Buffer((1000, 1000))):
   EXPECT_EQ(compare(scan("s[0] + A[i, j]"), scan("s[0] - A[i, j]"), few).answer, Answer::different);
 }
 
+TEST(sample, takes_fewer_samples_where_each_takes_long) {
+  const auto program = [](std::string_view value) {
+    return parse_function(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((1000, 1000)), B: T.Buffer((1000, 1000))):
+    S = T.alloc_buffer((1000, 1000))
+    for i, j in T.grid(1000, 1000):
+        S[i, j] = A[j, i]
+    for i, j in T.grid(1000, 1000):
+        B[i, j] = {}
+)",
+                                      value));
+  };
+  const Verdict verdict = compare(program("S[i, j] + A[i, j]"), program("A[i, j] + S[i, j]"),
+                                  {.max_statements = 100'000});
+  EXPECT_EQ(verdict.answer, Answer::same) << verdict.reason;
+  EXPECT_EQ(verdict.reason, "4 elements were sampled");
+}
+
 TEST(sample, says_why_nothing_can_be_found_out) {
   const auto program = [](std::string_view line) {
     return parse_function(fmt::format(R"(

@@ -39,6 +39,8 @@ class Slicer {
   const std::string& obstacle() const { return obstacle_; }
   /// How many stores the whole function runs, about.
   double stores() const { return stores_; }
+  /// How many elements the memory of the function has, its parameters apart.
+  double elements() const;
   /// True when the function may write the parameter.
   bool writes(std::size_t parameter) const;
   /// The slice for an element of a parameter. The innermost `kept` loops around the uses of memory

@@ -55,6 +55,19 @@ void Slicer::look_for_obstacles() {
   });
 }
 
+double Slicer::elements() const {
+  double sum = 0;
+  for (const Memory& memory : memories_) {
+    double size = memory.parameter ? 0 : 1;
+    for (const Expr& extent : memory.buffer->shape) {
+      const std::int64_t* constant = as_int(extent);
+      size *= constant ? static_cast<double>(*constant) : 1;
+    }
+    sum += size;
+  }
+  return sum;
+}
+
 bool Slicer::writes(std::size_t parameter) const {
   return std::ranges::any_of(stores_found_, [&](const Store& store) {
     return memories_[store.memory].parameter == parameter;

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from loopsmith import te
+from loopsmith import te, tir
 from loopsmith.te import Tensor
 
 
@@ -79,3 +79,38 @@ def conv2d(n: int = 1, c: int = 64, h: int = 56, o: int = 64, f: int = 3) -> lis
         name="B",
     )
     return [a, w, b]
+
+
+def byte_matmul(n: int) -> list[Tensor]:
+    """C = A @ B of uint8 by int8 in int32; B in tiles of 16 columns by 4 rows."""
+    a = te.placeholder((n, n), "uint8", name="A")
+    b = te.placeholder((n // 16, n // 4, 16, 4), "int8", name="B")
+    k = te.reduce_axis((0, n), name="k")
+    c = te.compute(
+        (n, n),
+        lambda i, j: te.sum(
+            a[i, k].astype("int32") * b[j // 16, k // 4, j % 16, k % 4].astype("int32"), axis=k
+        ),
+        name="C",
+    )
+    return [a, b, c]
+
+
+def tensorized_byte_matmul(n: int, rows: int = 8, vectors: int = 2) -> tir.Schedule:
+    """Return the same with AVX-512 VNNI, `rows` by `vectors` results of 16 in registers."""
+    sch = tir.Schedule(te.create_prim_func(byte_matmul(n)))
+    c = sch.get_block("C")
+    i, j, k = sch.get_loops(c)
+    io, ii = sch.split(i, factors=[None, rows])
+    jo, jm, ji = sch.split(j, factors=[None, vectors, 16])
+    ko, ki = sch.split(k, factors=[None, 4])
+    sch.reorder(io, jo, ko, ii, jm, ji, ki)
+    tile = sch.blockize(ji)
+    init = sch.decompose_reduction(tile, ko)
+    for loop in sch.get_loops(init)[-2:]:
+        sch.unroll(loop)
+    sch.vectorize(sch.get_loops(sch.get_child_blocks(init)[0])[-1])
+    sch.tensorize(tile, "dot_16x4_vnni")
+    sch.unroll(ii)
+    sch.unroll(jm)
+    return sch

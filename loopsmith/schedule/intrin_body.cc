@@ -94,6 +94,14 @@ Ptr<BufferRegion> region_at(const MatchedBuffer& matched, const std::vector<Ptr<
   return make(std::move(region));
 }
 
+/// What a parameter is as a view of `source`: in its memory, wherever it starts.
+Ptr<Buffer> view_of(const Buffer& parameter, const Buffer& source) {
+  Buffer view = parameter;
+  view.data = pointer_var(view.data->name, view.dtype, std::string(source.scope()));
+  if (!view.elem_offset.defined()) view.elem_offset = var(view.name + "_elem_offset");
+  return make(std::move(view));
+}
+
 /// Says where rows do not lie one after another.
 void check_rows(const Buffer& view, const MatchedBuffer& matched,
                 std::vector<std::string>& differences) {
@@ -125,17 +133,15 @@ Block with_implementation(const Block& block, const Ptr<PrimFunc>& implementatio
   std::vector<Ptr<Buffer>> views = copy->buffer_map;
   for (std::size_t i = 0; i < views.size(); ++i) {
     const MatchedBuffer& matched = match.buffers[i];
-    if (!views[i]->elem_offset.defined()) {
-      Buffer view = *views[i];
-      view.elem_offset = var(view.name + "_elem_offset");
-      const Ptr<Buffer> renewed = make(std::move(view));
-      Rewriter rewrite;
-      rewrite.replace_buffer(views[i], renewed);
-      made.body = rewrite(made.body);
-      for (auto* regions : {&inside.reads, &inside.writes}) {
-        for (auto& region : *regions) region = rewrite(region);
-      }
-      views[i] = renewed;
+    const Ptr<Buffer> parameter = std::exchange(views[i], view_of(*views[i], *matched.buffer));
+    Rewriter rewrite;
+    rewrite.replace_buffer(parameter, views[i]);
+    rewrite.on<Var>([&](const Var& variable) -> Expr {
+      return parameter->data.get() == &variable ? Expr(views[i]->data) : Expr(&variable);
+    });
+    made.body = rewrite(made.body);
+    for (auto* regions : {&inside.reads, &inside.writes}) {
+      for (auto& region : *regions) region = rewrite(region);
     }
     if (RowJoiner(views[i]).join(made.body)) check_rows(*views[i], matched, match.differences);
     const Ptr<BufferRegion> whole = whole_region(views[i]);

@@ -98,6 +98,16 @@ for i, j, k in T.grid(3, 16, 8):
   expect_result(sch, before);
 }
 
+TEST(tensorize, works_on_results_that_are_kept_in_local_memory) {
+  const auto before = packed_matmul(4, 32, 8);
+  Schedule sch(before);
+  const auto c = get_block(sch, "C");
+  const auto loops = tile(sch);
+  reverse_compute_at(sch, cache_write(sch, c, 0, "local"), loops[1]);
+  tensorize(sch, loops[3], "dot_16x4_vnni");
+  expect_result(sch, before);
+}
+
 TEST(tensorize, takes_operands_in_either_order) {
   const auto before = program(R"(A: T.Buffer((4,), "uint8"), B: T.Buffer((16, 4), "int8"),
          C: T.Buffer((16,), "int32"))",
@@ -232,6 +242,8 @@ TEST(tensorize, says_which_index_or_statement_differs) {
   EXPECT_EQ(refused("23 - vj, 0"), start +
                                        "index 0 of buffer B is vj_o * -8 - vj_i + 23, which is no "
                                        "fixed distance from 0");
+  EXPECT_EQ(refused("0, vj", copy_intrin("float32", "shared")),
+            start + "the scope of buffer A is global, not shared");
   Schedule sch(two_stages(8, 8));
   const auto c = get_block(sch, "C");
   EXPECT_EQ(

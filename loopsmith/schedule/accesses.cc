@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/rebind.h"
@@ -79,13 +81,50 @@ class Collector {
     const Object* outer = group_;
     group_ = is_reduction(block) ? &block : nullptr;
     for (const auto& buffer : block.alloc_buffers) found_.owned.insert(buffer.get());
-    if (!block.match_buffers.empty()) found_.opaque = "a block has match_buffers";
+    for (const auto& match : block.match_buffers) add_view(block, *match);
     if (block.init) visit(block.init);
     visit(block.body);
     group_ = outer;
   }
 
  private:
+  /// What goes through a view touches any element of its region, and is not looked at again.
+  void add_view(const Block& block, const MatchBufferRegion& match) {
+    const BufferRegion& source = *match.source;
+    const bool is_known = views_.contains(source.buffer->data.get());
+    views_.insert(match.buffer->data.get());
+    if (is_known) return;
+    bool is_written = std::ranges::any_of(
+        block.writes, [&](const auto& region) { return region->buffer.same_as(source.buffer); });
+    pre_order_visit(block.body, [&](const Ref& ref) {
+      const auto* store = ref.as<BufferStore>();
+      is_written = is_written || (store && store->buffer->data.same_as(match.buffer->data));
+      return !is_written;
+    });
+    const Object* outer = std::exchange(group_, nullptr);
+    add_region(source, false);
+    if (is_written) add_region(source, true);
+    group_ = outer;
+  }
+
+  void add_region(const BufferRegion& region, bool is_write) {
+    add(*region.buffer, {}, is_write);
+    ElementAccess& access = found_.all.back();
+    for (const auto& side : region.region) {
+      const std::int64_t* extent = as_int(side->extent);
+      if (!extent || *extent < 1) {
+        access.indices.emplace_back();
+      } else if (*extent == 1) {
+        access.indices.push_back(found_.forms.read(side->min));
+      } else {
+        const Ptr<Var>& offset = found_.offsets.emplace_back(var("offset", side->min.dtype()));
+        found_.inside.insert(offset.get());
+        found_.forms.add_range({offset.get(), 0, *extent - 1});
+        access.indices.push_back(found_.forms.read(side->min + offset));
+      }
+    }
+  }
+
   void enter(const Stmt& stmt) {
     if (const auto* loop = stmt.as<For>()) {
       for (const Expr& bound : {loop->min, loop->extent, loop->step}) read(bound);
@@ -128,7 +167,8 @@ class Collector {
     } else if (stmt.is<Evaluate>()) {
       read(stmt.as<Evaluate>()->value);
     } else {
-      if (const auto* declared = stmt.as<DeclBuffer>()) {
+      const auto* declared = stmt.as<DeclBuffer>();
+      if (declared && !views_.contains(declared->buffer->data.get())) {
         found_.owned.insert(declared->buffer.get());
         found_.opaque = "a buffer is declared inside";
       }
@@ -156,6 +196,7 @@ class Collector {
   static bool is_opaque(const Call& call) { return !call.op.is_pure(); }
 
   void add(const Buffer& buffer, const std::vector<Expr>& indices, bool is_write) {
+    if (views_.contains(buffer.data.get())) return;
     ElementAccess& access = found_.all.emplace_back();
     access.buffer = &buffer;
     access.is_write = is_write;
@@ -166,6 +207,7 @@ class Collector {
 
   ElementAccesses& found_;
   const Object* group_ = nullptr;
+  std::unordered_set<const Object*> views_;  ///< Pointers of views.
 };
 
 /// True when the atom moves with variables that are defined inside.

@@ -23,6 +23,7 @@ struct ElementAccesses {
   IndexForms forms;
   std::unordered_set<const Object*> inside;  ///< Variables that are defined inside.
   std::unordered_set<const Object*> owned;   ///< Buffers that are allocated inside.
+  std::vector<Ptr<Var>> offsets;             ///< Of elements in the regions of views.
   std::string opaque;                        ///< What may touch anything, if there is such a thing.
 };
 

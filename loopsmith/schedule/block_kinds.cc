@@ -33,9 +33,10 @@ bool is_only_writer(const Schedule& schedule, BlockRV block, const ScopeUses& us
   });
 }
 
-/// True when what a block does with its axes stands in blocks inside it or behind calls: then its
-/// declarations are all there is.
+/// True when what a block does with its axes stands in blocks inside it or behind views and calls:
+/// then its declarations are all there is.
 bool is_declared_only(const Schedule& schedule, BlockRV block) {
+  if (!schedule.get(block).match_buffers.empty()) return true;
   if (!child_blocks(schedule, schedule.node(block)).empty()) return true;
   bool calls = false;
   pre_order_visit(schedule.get(block).body, [&](const Ref& ref) {

@@ -108,6 +108,21 @@ TEST(tensorize, works_on_results_that_are_kept_in_local_memory) {
   expect_result(sch, before);
 }
 
+TEST(tensorize, leaves_the_other_loops_to_further_steps) {
+  const auto before = packed_matmul();
+  Schedule sch(before);
+  const auto loops = tile(sch);
+  tensorize(sch, loops[3], "dot_16x4_vnni");
+  EXPECT_TRUE(parallel.can_apply(sch, {loops[0]}));
+  EXPECT_TRUE(parallel.can_apply(sch, {loops[1]}));
+  EXPECT_FALSE(parallel.can_apply(sch, {loops[2]}));
+  reorder(sch, {loops[1], loops[0]});
+  decompose_reduction(sch, get_block(sch, "C_o"), loops[2]);
+  expect_result(sch, before);
+  parallel(sch, loops[1]);
+  expect_result(sch, before);
+}
+
 TEST(tensorize, takes_operands_in_either_order) {
   const auto before = program(R"(A: T.Buffer((4,), "uint8"), B: T.Buffer((16, 4), "int8"),
          C: T.Buffer((16,), "int32"))",

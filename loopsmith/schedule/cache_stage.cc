@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 namespace {
@@ -204,8 +205,14 @@ Box box_to_cache(const Schedule& schedule, const CacheSubject& subject,
   return written && covers(*written, read) ? *written : read;
 }
 
-bool is_tile(const Schedule& schedule, BlockRV scope, const CopyPlace& place) {
+bool is_tile(const Schedule& schedule, BlockRV scope, const CopyPlace& place, const Box& box) {
   const NodeId node = schedule.node(scope);
+  for (NodeId above = node; above != no_node; above = schedule.at(above).parent) {
+    const auto* loop = schedule.as<For>(above);
+    for (std::size_t i = 0; loop && i < box.sides.size(); ++i) {
+      if (uses_variable(range_of_side(box, i)->min, loop->loop_var)) return false;
+    }
+  }
   const bool is_root = schedule.at(scope_of(schedule, node)).parent == no_node &&
                        !schedule.as<BlockRealize>(scope_of(schedule, node));
   return !is_root && place.around == body_of(schedule, scope);

@@ -87,9 +87,10 @@ Box box_read(const Schedule& schedule, const Ptr<Buffer>& buffer, const Handles<
 Box box_to_cache(const Schedule& schedule, const CacheSubject& subject,
                  const Handles<BlockRV>& consumers, const CopyPlace& place);
 
-/// True when a cache in that place has the shape of what it copies: inside blocks that are not the
-/// root. Elsewhere it has the shape of its buffer.
-bool is_tile(const Schedule& schedule, BlockRV scope, const CopyPlace& place);
+/// True when a cache in that place has the shape of the box that it copies: inside blocks that are
+/// not the root, where the box does not depend on loops around them. Elsewhere it has the shape of
+/// its buffer.
+bool is_tile(const Schedule& schedule, BlockRV scope, const CopyPlace& place, const Box& box);
 
 /// A new buffer for the elements of a box, allocated in the scope.
 Ptr<Buffer> allocate_cache(Schedule& schedule, BlockRV scope, const Box& box,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/moves.h"
 
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 
 namespace loopsmith {
@@ -29,6 +30,13 @@ std::optional<Refusal> refuse_place(const Schedule& schedule, BlockRV block, Loo
   }
   if (scope_of(schedule, node) != scope_of(schedule, target)) {
     return Refusal{&loop_is_in_scope, {Argument(block), Argument(loop)}};
+  }
+  // Inside axes no loop further out may be used.
+  if (!schedule.get(block).iter_vars.empty()) return {};
+  for (const LoopRV around : loops_around(schedule, node)) {
+    if (uses_variable(Ref(&schedule.get(block)), schedule.get(around).loop_var)) {
+      return Refusal{&block_uses_axes_alone, {Argument(block), Argument(around)}};
+    }
   }
   return {};
 }

@@ -16,6 +16,9 @@ inline constexpr Condition loop_is_in_scope{"loop_is_in_scope",
                                             "choose a loop around which the same block is"};
 inline constexpr Condition loop_is_not_around{
     "loop_is_not_around", "block {} is inside loop {} already", "choose a loop of another nest"};
+inline constexpr Condition block_uses_axes_alone{
+    "block_uses_axes_alone", "block {} uses loop {} itself, not through an axis",
+    "move the blocks inside it, or give it an axis for the loop"};
 inline constexpr Condition consumers_are_in_the_loop{
     "consumers_are_in_the_loop",
     "Not all required blocks are under the loop scope: {} reads what block {} writes, outside of "
@@ -28,7 +31,8 @@ inline constexpr Condition index_is_possible{
 /// Refuses a block around which no other block is.
 std::optional<Refusal> refuse_root(const Schedule& schedule, BlockRV block);
 
-/// Refuses a loop into which a block cannot go: of another scope, or around it.
+/// Refuses a loop into which a block cannot go: of another scope, or around it; and a block that
+/// cannot leave its loops.
 std::optional<Refusal> refuse_place(const Schedule& schedule, BlockRV block, LoopRV loop);
 
 /// Refuses a block that is neither complete nor a reduction.

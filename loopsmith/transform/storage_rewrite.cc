@@ -22,6 +22,7 @@ constexpr std::int64_t most_waste = 16;
 struct Life {
   const Allocate* allocate = nullptr;
   std::size_t sequence = 0;  ///< Which sequence it is allocated around.
+  std::size_t place = 0;     ///< Among all allocations, from the outside in.
   std::size_t first = std::numeric_limits<std::size_t>::max();
   std::size_t last = 0;
   bool is_shared = true;  ///< May be, for all that is known.
@@ -59,7 +60,7 @@ void Lives::visit_sequence(const Stmt& stmt) {
     if (const auto* allocate = inner.as<Allocate>()) {
       for (const Expr& extent : allocate->extents) visit(extent);
       by_pointer_[allocate->buffer_var] = all.size();
-      all.push_back({.allocate = allocate, .sequence = sequence});
+      all.push_back({.allocate = allocate, .sequence = sequence, .place = all.size()});
       inner = allocate->body;
     } else if (const auto* decl = inner.as<DeclBuffer>()) {
       inner = decl->body;
@@ -138,7 +139,9 @@ Plan plan_sharing(std::vector<Life> lives) {
     const bool is_small = size >= 0 && size * life.allocate->dtype.bytes() <= most_register_bytes;
     if (!life.is_shared || is_small || life.first > life.last) continue;
     const auto slot = std::ranges::find_if(slots, [&](const Slot& s) {
-      return s.free_after < life.first && can_take_over(life, *s.owner, s.size);
+      // What takes over is declared where it was allocated: inside the owner.
+      return s.free_after < life.first && s.owner->place < life.place &&
+             can_take_over(life, *s.owner, s.size);
     });
     if (slot == slots.end()) {
       slots.push_back({.owner = &life, .free_after = life.last, .size = size});

@@ -48,6 +48,13 @@ TEST_F(StorageRewrite, keeps_memory_apart_that_is_needed_at_the_same_time) {
   EXPECT_EQ(left(t, u, seq({copy(t, a), copy(u, t), copy(a, u)})), 2);
 }
 
+TEST_F(StorageRewrite, lets_nothing_take_over_memory_that_is_allocated_inside_it) {
+  const Ptr<Buffer> t = decl_buffer({1000}, f32, "T"), u = decl_buffer({1000}, f32, "U");
+  const Stmt stmt =
+      allocated(t, allocated(u, seq({copy(u, a), copy(a, u), copy(t, a), copy(a, t)})));
+  EXPECT_TRUE(same(storage_rewrite(function({a}, stmt))->body, stmt));
+}
+
 TEST_F(StorageRewrite, keeps_other_types_scopes_and_sizes_apart) {
   const auto alone = [&](const Ptr<Buffer>& t, const Ptr<Buffer>& u) {
     const auto touch = [](const Ptr<Buffer>& buffer) {

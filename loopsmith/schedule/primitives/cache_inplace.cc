@@ -34,7 +34,7 @@ Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
 }
 
 Handles<BlockRV> commit_cache_inplace(Schedule& schedule, CacheInplacePlan&& plan) {
-  const bool tile = is_tile(schedule, plan.scope, plan.place);
+  const bool tile = is_tile(schedule, plan.scope, plan.place, plan.box);
   const Ptr<Buffer> cache =
       allocate_cache(schedule, plan.scope, plan.box, plan.storage_scope, tile);
   change_accesses(schedule, uses_of(schedule, schedule.node(plan.block), plan.box.buffer),

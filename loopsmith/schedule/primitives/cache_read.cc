@@ -57,7 +57,7 @@ Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
 }
 
 BlockRV commit_cache_read(Schedule& schedule, CacheReadPlan&& plan) {
-  const bool tile = is_tile(schedule, plan.subject.scope, plan.place);
+  const bool tile = is_tile(schedule, plan.subject.scope, plan.place, plan.box);
   const Ptr<Buffer> cache =
       allocate_cache(schedule, plan.subject.scope, plan.box, plan.storage_scope, tile);
   AccessChange change = change_to_cache(plan.box, cache, tile);

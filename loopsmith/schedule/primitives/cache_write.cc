@@ -55,7 +55,7 @@ Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
 }
 
 BlockRV commit_cache_write(Schedule& schedule, CacheWritePlan&& plan) {
-  const bool tile = is_tile(schedule, plan.subject.scope, plan.place);
+  const bool tile = is_tile(schedule, plan.subject.scope, plan.place, plan.box);
   const Ptr<Buffer> cache =
       allocate_cache(schedule, plan.subject.scope, plan.box, plan.storage_scope, tile);
   const AccessChange change = change_to_cache(plan.box, cache, tile);

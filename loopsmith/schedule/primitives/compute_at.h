@@ -31,11 +31,18 @@ struct MovePlan {
   bool preserve_unit_loops;
 };
 
-inline constexpr const Condition* compute_at_conditions[] = {
-    &block_is_not_root,         &loop_is_in_scope,    &loop_is_not_around,
-    &block_is_no_output,        &block_has_consumers, &block_is_complete_or_reduction,
-    &consumers_are_in_the_loop, &index_is_possible,   &inputs_stay_as_they_are,
-    &statements_are_understood, &instances_are_known};
+inline constexpr const Condition* compute_at_conditions[] = {&block_is_not_root,
+                                                             &loop_is_in_scope,
+                                                             &loop_is_not_around,
+                                                             &block_uses_axes_alone,
+                                                             &block_is_no_output,
+                                                             &block_has_consumers,
+                                                             &block_is_complete_or_reduction,
+                                                             &consumers_are_in_the_loop,
+                                                             &index_is_possible,
+                                                             &inputs_stay_as_they_are,
+                                                             &statements_are_understood,
+                                                             &instances_are_known};
 
 /// What computing at a loop, or at a mark of sample_compute_location, means.
 using ComputeAtPlan = std::variant<MovePlan, ComputeInlinePlan, Nothing>;

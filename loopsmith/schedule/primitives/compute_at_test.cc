@@ -251,5 +251,15 @@ for i in range(8):
             "where it would read it then");
 }
 
+TEST(compute_at, refuses_to_take_a_block_from_a_loop_that_it_uses) {
+  Schedule sch(two_stages(8, 6));
+  loop_partition(sch, get_loops(sch, get_block(sch, "B"))[1], {2, infer});
+  const auto common = get_block(sch, "B_j_common");
+  const auto target = get_loops(sch, get_block(sch, "C"))[0];
+  EXPECT_EQ(error_of([&] { compute_at(sch, common, target); }),
+            "block_uses_axes_alone: compute_at: block B_j_common uses loop i itself, not through "
+            "an axis");
+}
+
 }  // namespace
 }  // namespace loopsmith

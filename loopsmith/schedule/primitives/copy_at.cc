@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "loopsmith/arith/access_regions.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/cache_fill.h"
 #include "loopsmith/schedule/rebind.h"
 
@@ -28,6 +28,11 @@ std::variant<CopyAtPlan, Refusal> find(const Schedule& schedule, LoopRV loop, Bl
   if (scope_of(schedule, around) != schedule.node(plan.subject.scope)) {
     return Refusal{&loop_is_in_scope, {Argument(block), Argument(loop)}};
   }
+  for (const LoopRV each : loops_around(schedule, schedule.at(around).first_child)) {
+    if (schedule.get(each).kind == ForKind::vectorized) {
+      return Refusal{&loop_is_no_vector, {Argument(each)}};
+    }
+  }
   const auto is_outside = [&](BlockRV other) {
     return !is_inside(schedule, schedule.node(other), around);
   };
@@ -43,16 +48,54 @@ NodeId statement_of(const Schedule& schedule, BlockRV block, LoopRV loop) {
   return child_towards(schedule, schedule.node(block), body);
 }
 
-/// The loop between `from` and its block that defines the variable; null without any.
-const For* loop_of(const Schedule& schedule, NodeId from, const Ptr<Var>& variable) {
-  for (; !schedule.as<BlockRealize>(from) && from != no_node; from = schedule.at(from).parent) {
+/// The loop around `from` that defines the variable and that a block there may not use directly;
+/// none where it is another variable.
+std::optional<LoopRV> loop_of(const Schedule& schedule, NodeId from, const Ptr<Var>& variable) {
+  for (; from != no_node; from = schedule.at(from).parent) {
     const auto* loop = schedule.as<For>(from);
-    if (loop && loop->loop_var.same_as(variable)) return loop;
+    if (loop && loop->loop_var.same_as(variable)) return schedule.loop_at(from);
+    const auto* realize = schedule.as<BlockRealize>(from);
+    if (realize && !realize->block->iter_vars.empty()) break;
   }
-  return nullptr;
+  return {};
 }
 
-/// The axes of a copy: the loops on which its box depends, as far as their bounds are constants.
+std::vector<Ptr<Range>> ranges_of(const Box& box) {
+  std::vector<Ptr<Range>> ranges;
+  for (std::size_t i = 0; i < box.sides.size(); ++i) ranges.push_back(range_of_side(box, i));
+  return ranges;
+}
+
+/// The domain of an axis that stands for a loop; null where that is no range of its own.
+Ptr<Range> domain_of(const Schedule& schedule, LoopRV handle) {
+  const For& loop = schedule.get(handle);
+  const DataType type = loop.loop_var->dtype;
+  if (const auto values = range_of(loop)) {
+    return range(int_imm(type, values->min), int_imm(type, values->max - values->min + 1));
+  }
+  if (!is_const_int(loop.step, 1)) return nullptr;
+  for (const Expr& bound : {loop.min, loop.extent}) {
+    for (const Ptr<Var>& variable : free_variables(bound)) {
+      if (loop_of(schedule, schedule.node(handle), variable)) return nullptr;
+    }
+  }
+  return range(loop.min, loop.extent);
+}
+
+/// A loop on which the box depends, and which has no domain of its own.
+std::optional<Refusal> refuse_odd_loops(const Schedule& schedule, const CopyAtPlan& plan) {
+  for (const auto& side : ranges_of(plan.box)) {
+    for (const Ptr<Var>& variable : free_variables(side->min)) {
+      const auto loop = loop_of(schedule, schedule.node(plan.loop), variable);
+      if (loop && !domain_of(schedule, *loop)) {
+        return Refusal{&copied_box_is_of_plain_loops, {Argument(plan.loop), Argument(*loop)}};
+      }
+    }
+  }
+  return {};
+}
+
+/// The axes of a copy: the loops on which its box depends.
 struct CopyAxes {
   std::vector<Ptr<IterVar>> axes;
   std::vector<Expr> values;
@@ -63,14 +106,10 @@ CopyAxes axes_of(const Schedule& schedule, LoopRV at, const std::vector<Ptr<Rang
   CopyAxes made;
   for (const auto& side : ranges) {
     for (const Ptr<Var>& variable : free_variables(side->min)) {
-      const For* loop = loop_of(schedule, schedule.node(at), variable);
-      if (!loop || made.by_loop.contains(variable) || !range_of(*loop)) continue;
-      const auto values = *range_of(*loop);
-      const DataType type = variable->dtype;
-      const Ptr<Var> axis = var(fmt::format("v{}", made.axes.size()), type);
-      made.axes.push_back(make(IterVar{
-          .dom = range(int_imm(type, values.min), int_imm(type, values.max - values.min + 1)),
-          .var = axis}));
+      const auto loop = loop_of(schedule, schedule.node(at), variable);
+      if (!loop || made.by_loop.contains(variable)) continue;
+      const Ptr<Var> axis = var(fmt::format("v{}", made.axes.size()), variable->dtype);
+      made.axes.push_back(make(IterVar{.dom = domain_of(schedule, *loop), .var = axis}));
       made.values.push_back(variable);
       made.by_loop[variable] = axis;
     }
@@ -94,6 +133,7 @@ Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments
   plan.at = statement_of(schedule, plan.subject.readers[0], arguments.loop);
   plan.box = box_read(schedule, buffer, plan.subject.readers,
                       schedule.at(schedule.node(arguments.loop)).first_child);
+  if (auto refusal = refuse_odd_loops(schedule, plan)) return *std::move(refusal);
   return plan;
 }
 
@@ -113,6 +153,7 @@ Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArgumen
     return Refusal{also_writes ? &writer_does_not_read_first : &consumer_reads_what_is_cached,
                    {Argument(reader), buffer}};
   }
+  if (auto refusal = refuse_odd_loops(schedule, plan)) return *std::move(refusal);
   plan.at = statement_of(schedule, plan.subject.writers.back(), arguments.loop);
   return plan;
 }
@@ -121,10 +162,7 @@ BlockRV commit_copy_at(Schedule& schedule, CopyAtPlan&& plan) {
   const Ptr<Buffer>& buffer = plan.box.buffer;
   const std::uint32_t function = schedule.function_of(plan.at);
   const SpanScope span(schedule.span_from(schedule.at(plan.at).object->span));
-  std::vector<Ptr<Range>> ranges;
-  for (std::size_t i = 0; i < plan.box.sides.size(); ++i) {
-    ranges.push_back(range_of_side(plan.box, i));
-  }
+  std::vector<Ptr<Range>> ranges = ranges_of(plan.box);
   CopyAxes axes = axes_of(schedule, plan.loop, ranges);
   for (auto& side : ranges) side = range(substitute(side->min, axes.by_loop), side->extent);
 
@@ -154,13 +192,13 @@ BlockRV commit_copy_at(Schedule& schedule, CopyAtPlan&& plan) {
   for (std::size_t i = nest.loops.size(); i-- > 0;) {
     body = for_loop(nest.loops[i], zero_of(nest.loops[i]->dtype), nest.extents[i], std::move(body));
   }
+  // The whole box: later steps know regions of constant extents best.
   Block block{.iter_vars = std::move(axes.axes),
+              .reads = {make(BufferRegion{.buffer = from, .region = ranges})},
+              .writes = {make(BufferRegion{.buffer = to, .region = ranges})},
               .name_hint = schedule.fresh_block_name(function, cache->name),
               .annotations = {{"auto_copy", int_imm(i32, 1)}},
               .body = std::move(body)};
-  AccessRegions regions = access_regions(block);
-  block.reads = std::move(regions.reads);
-  block.writes = std::move(regions.writes);
   Stmt copy =
       make(BlockRealize{.iter_values = std::move(axes.values), .block = make(std::move(block))});
   return block_inside(schedule, plan.is_back ? schedule.insert_after(plan.at, std::move(copy))

@@ -50,15 +50,25 @@ inline constexpr Condition block_is_in_the_loop{
 inline constexpr Condition loop_reads_alone{"loop_reads_alone",
                                             "block {} writes buffer {} inside loop {}",
                                             "choose a loop inside which it is only read"};
+inline constexpr Condition loop_is_no_vector{"loop_is_no_vector", "loop {} is vectorized",
+                                             "copy at a loop around it, or vectorize afterwards"};
+inline constexpr Condition copied_box_is_of_plain_loops{
+    "copied_box_is_of_plain_loops",
+    "what is copied at loop {} depends on loop {}, whose bounds depend on others",
+    "copy at a loop around that one"};
 inline constexpr const Condition* read_at_conditions[] = {
-    &block_has_the_buffer,    &storage_scope_is_known, &block_stands_in_a_block,
-    &buffer_is_used_by_index, &uses_are_declared,      &block_is_in_the_loop,
-    &loop_is_in_scope,        &loop_reads_alone};
+    &block_has_the_buffer,    &storage_scope_is_known,
+    &block_stands_in_a_block, &buffer_is_used_by_index,
+    &uses_are_declared,       &block_is_in_the_loop,
+    &loop_is_in_scope,        &loop_is_no_vector,
+    &loop_reads_alone,        &copied_box_is_of_plain_loops};
 inline constexpr const Condition* write_at_conditions[] = {
-    &block_has_the_buffer,      &storage_scope_is_known, &block_stands_in_a_block,
-    &buffer_is_used_by_index,   &uses_are_declared,      &block_is_in_the_loop,
-    &loop_is_in_scope,          &written_box_is_known,   &consumer_reads_what_is_cached,
-    &writer_does_not_read_first};
+    &block_has_the_buffer,       &storage_scope_is_known,
+    &block_stands_in_a_block,    &buffer_is_used_by_index,
+    &uses_are_declared,          &block_is_in_the_loop,
+    &loop_is_in_scope,           &loop_is_no_vector,
+    &written_box_is_known,       &consumer_reads_what_is_cached,
+    &writer_does_not_read_first, &copied_box_is_of_plain_loops};
 
 Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments& arguments);
 Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArguments& arguments);

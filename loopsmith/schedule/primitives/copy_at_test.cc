@@ -118,6 +118,34 @@ TEST(write_at, lets_readers_in_the_loop_read_the_cache) {
   expect_sound(sch, func);
 }
 
+TEST(copy_at, follows_loops_around_blocks_without_axes) {
+  const auto func = two_stages(10, 6);
+  Schedule sch(func);
+  loop_partition(sch, get_loops(sch, get_block(sch, "C"))[1], {2, infer});
+  const BlockRV part = get_block(sch, "C_j1");
+  read_at(sch, get_loops(sch, part)[0], part, 0, "local");
+  write_at(sch, get_loops(sch, part)[0], part, 0, "local");
+  cache_read(sch, get_block(sch, "C_j0"), 0, "shared");
+  cache_write(sch, get_block(sch, "C_j0"), 0, "shared");
+  expect_sound(sch, func);
+}
+
+TEST(copy_at, refuses_boxes_that_depend_on_triangles) {
+  Schedule sch(program(R"((A: T.Buffer((8, 8, 4)), B: T.Buffer((8, 8, 4))):
+    for i in range(8):
+        for j in range(i):
+            for k in range(4):
+                with T.block("B"):
+                    vi = T.axis.spatial(8, i)
+                    vj = T.axis.spatial(8, j)
+                    vk = T.axis.spatial(4, k)
+                    B[vi, vj, vk] = A[vi, vj, vk]
+)"));
+  EXPECT_EQ(error_of([&] { read_at(sch, get_loop(sch, "j"), get_block(sch, "B"), 0, "local"); }),
+            "copied_box_is_of_plain_loops: read_at: what is copied at loop j depends on loop j, "
+            "whose bounds depend on others");
+}
+
 TEST(copy_at, refuses_what_it_cannot_do) {
   Schedule sch(two_stages(8, 4));
   const BlockRV b = get_block(sch, "B"), c = get_block(sch, "C");
@@ -128,6 +156,10 @@ TEST(copy_at, refuses_what_it_cannot_do) {
             "storage_scope_is_known: write_at: there is no storage scope attic");
   EXPECT_EQ(error_of([&] { read_at(sch, i, b, 1, "local"); }),
             "block_has_the_buffer: read_at: block B reads no such buffer");
+
+  vectorize(sch, get_loops(sch, b)[1]);
+  EXPECT_EQ(error_of([&] { read_at(sch, get_loops(sch, b)[1], b, 0, "local"); }),
+            "loop_is_no_vector: read_at: loop j is vectorized");
 
   Schedule scan(program(R"((A: T.Buffer((9, 4))):
     for i in range(8):

@@ -21,6 +21,7 @@ struct LoopPartitionArguments {
 struct LoopPart {
   std::int64_t first = 0;
   std::int64_t count = 0;
+  std::vector<const Block*> going_on = {};  ///< Reductions that an earlier part has started.
 };
 
 struct LoopPartitionPlan {
@@ -50,7 +51,8 @@ Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
 ///                                   for i1 in range(20, 96):
 ///                                     with T.block("B_i1"): ...
 ///
-/// A loop without blocks inside becomes loops alone.
+/// A loop without blocks inside becomes loops alone. A reduction keeps its init in the part that
+/// starts it; elsewhere it would never run, and the block reads what it updates.
 Handles<LoopRV> commit_loop_partition(Schedule& schedule, LoopPartitionPlan&& plan);
 
 inline constexpr Primitive loop_partition(PrimitiveDefinition{

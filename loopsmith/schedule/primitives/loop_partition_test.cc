@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/sound.h"
@@ -66,7 +67,18 @@ TEST(loop_partition, starts_a_reduction_once) {
   Schedule sch(func);
   const auto loops = get_loops(sch, get_block(sch, "C"));
   loop_partition(sch, loops[2], {2, 5});
+  EXPECT_TRUE(sch.get(get_block(sch, "C_k0")).init.defined());
+  const Block& later = sch.get(get_block(sch, "C_k1"));
+  EXPECT_FALSE(later.init.defined());
+  EXPECT_EQ(later.reads[0]->buffer->name, "C");
+  const BlockRV common = get_block(sch, "C_k1_partition");
+  EXPECT_TRUE(reads_buffer(sch.get(common), later.writes[0]->buffer));
   expect_sound(sch, func);
+  Schedule tiled(func);
+  const auto parts = split(tiled, get_loops(tiled, get_block(tiled, "C"))[2], {infer, 4});
+  loop_partition(tiled, parts[1], {1, infer});
+  EXPECT_FALSE(tiled.get(get_block(tiled, "C_k_11")).init.defined());
+  expect_sound(tiled, func);
 }
 
 TEST(loop_partition, cuts_loops_without_blocks_and_with_steps) {

@@ -37,11 +37,17 @@ inline constexpr Condition outputs_are_awaited{
     "outputs_are_awaited", "{} is used between where block {} would write it and where it does now",
     "move what uses it first"};
 inline constexpr const Condition* reverse_compute_at_conditions[] = {
-    &block_is_not_root,         &loop_is_in_scope,
-    &loop_is_not_around,        &block_is_complete_or_reduction,
-    &producers_are_in_the_loop, &inputs_are_complete,
-    &loop_serves_all_instances, &outputs_are_awaited,
-    &index_is_possible,         &statements_are_understood,
+    &block_is_not_root,
+    &loop_is_in_scope,
+    &loop_is_not_around,
+    &block_uses_axes_alone,
+    &block_is_complete_or_reduction,
+    &producers_are_in_the_loop,
+    &inputs_are_complete,
+    &loop_serves_all_instances,
+    &outputs_are_awaited,
+    &index_is_possible,
+    &statements_are_understood,
     &instances_are_known};
 
 /// What computing at a loop, or at a mark of sample_compute_location, means.

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "loopsmith/arith/access_regions.h"
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
@@ -68,6 +69,7 @@ class RfactorPlanner {
     plan_.axis = static_cast<std::size_t>(axis < 0 ? axis + rank + 1 : axis);
     plan_.path = own_loops(node);
     if (auto refusal = check_nest()) return *std::move(refusal);
+    if (auto refusal = refuse_later_part()) return *std::move(refusal);
     for (const Expr& condition : arith::conjuncts(realize_.predicate)) {
       if (auto refusal = restate(condition)) return *std::move(refusal);
     }
@@ -135,6 +137,25 @@ class RfactorPlanner {
         if (uses(loop.min, var) || uses(loop.extent, var)) {
           return fail("bounds of its loops depend on the reduction");
         }
+      }
+    }
+    return {};
+  }
+
+  /// A part of a reduction that another has started would start it anew.
+  std::optional<Refusal> refuse_later_part() const {
+    Substitution starts;
+    for (const LoopRV handle : plan_.path) {
+      const For& loop = schedule_.get(handle);
+      starts[loop.loop_var] = loop.min;
+    }
+    Analyzer analyzer;
+    for (std::size_t i = 0; i < realize_.iter_values.size(); ++i) {
+      const IterVar& axis = *realize_.block->iter_vars[i];
+      const Expr start = substitute(realize_.iter_values[i], starts);
+      if (axis.iter_type == IterType::comm_reduce &&
+          !analyzer.can_prove_equal(start, axis.dom->min)) {
+        return fail("its reduction does not start at the first iteration");
       }
     }
     return {};

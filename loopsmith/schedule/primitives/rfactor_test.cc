@@ -179,6 +179,19 @@ for ko in range(2):
       error_of([&] { rfactor(before, get_loops(before, get_block(before, "C"))[2], 0); }),
       "nest_is_plain: rfactor: partial results of block C cannot be computed before loop ko, as "
       "something stands before it");
+  Schedule late(program(R"(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32"))", R"(
+for i in range(4):
+    for k in range(2, 8):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            vk = T.axis.reduce(8, k)
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+)"));
+  EXPECT_EQ(error_of([&] { rfactor(late, get_loop(late, "k"), 0); }),
+            "nest_is_plain: rfactor: partial results of block C cannot be computed before loop i, "
+            "as its reduction does not start at the first iteration");
 }
 
 TEST(rfactor, stays_in_loops_with_what_stands_before) {

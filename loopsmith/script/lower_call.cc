@@ -86,8 +86,8 @@ ScriptValue call_type(Lowering& lowering, DataType type, const std::vector<Scrip
 
 Arguments::Arguments(const Word& word, std::vector<ScriptValue> positional, Named named) {
   const std::vector<std::string_view> names = parameter_names(word.parameters);
-  const auto refuse = [&](bool ok, std::string_view code, std::string problem) {
-    if (ok) return;
+  // Called only where something is wrong: most calls are right, and texts take time.
+  const auto refuse = [&](std::string_view code, std::string problem) {
     throw UserError(ErrorKind::script, std::string(code), std::move(problem),
                     fmt::format("{}.{}({})", word.space, word.name, word.parameters), current_span);
   };
@@ -108,9 +108,10 @@ Arguments::Arguments(const Word& word, std::vector<ScriptValue> positional, Name
   values_.resize(places.size());
   given_.resize(places.size());
   for (std::size_t i = 0; i < positional.size(); ++i) {
-    refuse(i < most || takes_rest, "argument_count",
-           fmt::format("{}.{} takes {} arguments, {} were given", word.space, word.name, most,
-                       positional.size()));
+    if (i >= most && !takes_rest) {
+      refuse("argument_count", fmt::format("{}.{} takes {} arguments, {} were given", word.space,
+                                           word.name, most, positional.size()));
+    }
     if (i >= most) {
       rest_.push_back(std::move(positional[i]));
       continue;
@@ -120,11 +121,15 @@ Arguments::Arguments(const Word& word, std::vector<ScriptValue> positional, Name
   }
   for (auto& [name, value] : named) {
     const auto place = std::find(places.begin(), places.end(), name);
-    refuse(place != places.end(), "argument_is_known",
-           fmt::format("{}.{} has no parameter {}", word.space, word.name, name));
+    if (place == places.end()) {
+      refuse("argument_is_known",
+             fmt::format("{}.{} has no parameter {}", word.space, word.name, name));
+    }
     const auto i = static_cast<std::size_t>(place - places.begin());
-    refuse(!given_[i], "argument_is_given_once",
-           fmt::format("{}.{}: {} is given twice", word.space, word.name, name));
+    if (given_[i]) {
+      refuse("argument_is_given_once",
+             fmt::format("{}.{}: {} is given twice", word.space, word.name, name));
+    }
     values_[i] = std::move(value);
     given_[i] = true;
   }
@@ -141,8 +146,10 @@ Arguments::Arguments(const Word& word, std::vector<ScriptValue> positional, Name
     }
     const bool has_default =
         word.parameters.substr(begin, end - begin).find('=') != std::string_view::npos;
-    refuse(has_default, "argument_is_missing",
-           fmt::format("{}.{}: {} is missing", word.space, word.name, places[i]));
+    if (!has_default) {
+      refuse("argument_is_missing",
+             fmt::format("{}.{}: {} is missing", word.space, word.name, places[i]));
+    }
   }
 }
 

@@ -35,6 +35,7 @@ Value Compiler::expr(const Expr& e) {
   if (const auto found = known_.find(e.get()); found != known_.end()) return found->second;
   const Value value = deep_call([&] { return new_expr(e); });
   known_[e.get()] = value;
+  kept_.push_back(e);
   return value;
 }
 

@@ -192,6 +192,7 @@ class Compiler {
   std::unordered_map<const Object*, Value> values_;  ///< Of variables.
   std::unordered_map<const Object*, Value> known_;   ///< Of expressions.
   std::vector<Expr> meanings_;                       ///< Of intrinsics; `known_` has their nodes.
+  std::vector<Expr> kept_;                           ///< Those, so that none has another's address.
   std::unordered_map<const Object*, BufferPlace> buffers_;
   std::vector<const Object*> defined_;                   ///< The keys of `buffers_`, in order.
   std::unordered_set<const Object*> reduction_buffers_;  ///< That the block around reduces into.

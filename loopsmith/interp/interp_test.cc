@@ -52,6 +52,21 @@ TEST(interp, runs_a_product_of_matrices_with_blocks) {
   EXPECT_EQ(z, (std::vector<float>{22, 28, 49, 64}));
 }
 
+TEST(interp, allocates_buffers_of_symbolic_sizes) {
+  const auto n = size_var("n");
+  const auto a = decl_buffer({n, 3}, f32, "A"), b = decl_buffer({n, 2}, f32, "B"),
+             c = decl_buffer({n, 3}, f32, "C");
+  const auto i = var("i"), j = var("j");
+  const Stmt through = seq({store(c, f(7), {i, j}), store(a, load(c, {i, j}), {i, j})});
+  Block block{.writes = {whole_region(a)},
+              .name_hint = "root",
+              .alloc_buffers = {b, c},
+              .body = for_loop(i, 0, n, for_loop(j, 0, 3, through))};
+  std::vector<float> x(6, 0);
+  Call(function({a}, make(BlockRealize{.block = make(block)}))).tensor(x, {2, 3}).run();
+  EXPECT_EQ(x, std::vector<float>(6, 7));
+}
+
 TEST(interp, binds_sizes_and_checks_them) {
   const auto n = size_var("n");
   const auto a = decl_buffer({n}, f32, "A"), b = decl_buffer({n * 2}, f32, "B");

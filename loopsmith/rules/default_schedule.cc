@@ -110,7 +110,7 @@ Stmt long_vector(const Nest& nest, const Axis& axis, const Machine& machine) {
 
 /// True when the spatial axes, in order, are the indices of the access, and it covers the buffer:
 /// then the whole nest walks through memory from one end to the other.
-bool walks_whole(const ElementAccess& access, const std::vector<Axis>& axes) {
+bool walks_whole(const NestAccess& access, const std::vector<Axis>& axes) {
   if (!access.buffer->strides.empty() || access.buffer->elem_offset.defined() ||
       !access.buffer->axis_separators.empty() || access.indices.size() != axes.size()) {
     return false;
@@ -127,9 +127,9 @@ bool walks_whole(const ElementAccess& access, const std::vector<Axis>& axes) {
 /// The nest over one axis and flat views of its buffers, where it walks through all of them in
 /// order. `views` gets the views.
 std::optional<Nest> flattened(const Nest& nest, std::vector<Ptr<Buffer>>& views) {
-  const std::vector<ElementAccess> accesses = accesses_in(nest);
+  const std::vector<NestAccess> accesses = accesses_in(nest);
   const bool uniform =
-      nest.axes.size() > 1 && std::ranges::all_of(accesses, [&](const ElementAccess& access) {
+      nest.axes.size() > 1 && std::ranges::all_of(accesses, [&](const NestAccess& access) {
         return walks_whole(access, nest.axes);
       });
   const auto* only_store = nest.body.as<BufferStore>();
@@ -153,7 +153,7 @@ std::optional<Nest> flattened(const Nest& nest, std::vector<Ptr<Buffer>>& views)
             .body = nullptr,
             .streamed = nest.streamed};
   std::unordered_map<Ref, Ptr<Buffer>, RefHash, RefEqual> view_of;
-  for (const ElementAccess& access : accesses) {
+  for (const NestAccess& access : accesses) {
     if (view_of.contains(access.buffer)) continue;
     Buffer view = *access.buffer;
     view.shape = {total};
@@ -210,7 +210,7 @@ Stmt single_reduction(const Nest& nest, const Machine& machine) {
     return full_reduction(*by_row, lanes, machine, unit_values(spatial));
   const std::optional<Axis> vector_axis = contiguous_axis(nest);
   const bool strided =
-      vector_axis && std::ranges::any_of(accesses_in(nest), [&](const ElementAccess& access) {
+      vector_axis && std::ranges::any_of(accesses_in(nest), [&](const NestAccess& access) {
         return stride_along(access, vector_axis->var) == Stride::other;
       });
   if (vector_axis && !(strided && by_row)) return tiled_reduction(nest, *vector_axis, machine);
@@ -236,7 +236,7 @@ bool is_private(const Ptr<Buffer>& buffer, const std::vector<Group>& groups, con
 Ptr<Buffer> shrink(Group& group, const Ptr<Buffer>& buffer) {
   std::vector<bool> kept(buffer->shape.size(), true);
   for (const Nest& nest : group.nests) {
-    for (const ElementAccess& access : accesses_in(nest)) {
+    for (const NestAccess& access : accesses_in(nest)) {
       if (!access.buffer.same_as(buffer)) continue;
       for (std::size_t k = 0; k < group.shared; ++k) {
         for (std::size_t d = 0; d < kept.size(); ++d) {

@@ -39,7 +39,7 @@ std::optional<Axis> contiguous_axis(const Nest& nest) {
   for (const Axis& axis : nest.spatial()) {
     if (is_const_int(axis.extent, 1)) continue;
     bool contiguous = true;
-    for (const ElementAccess& access : accesses_in(nest)) {
+    for (const NestAccess& access : accesses_in(nest)) {
       if (access.is_store) contiguous = contiguous && stride_along(access, axis.var) == Stride::one;
     }
     if (contiguous) return axis;
@@ -67,7 +67,7 @@ Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitu
     const auto body = [&](const Expr& value) { return at(nest.body, with(value)); };
     const Expr lead = elements_before_aligned(nest, with(chosen->min), lanes, machine);
     if (!lead.defined()) return vectorized_loop(*chosen, lanes, body);
-    const std::vector<ElementAccess> accesses = accesses_in(nest);
+    const std::vector<NestAccess> accesses = accesses_in(nest);
     return vectorized_loop_from(
         *chosen, lanes, lead,
         [&](const Expr& position) {

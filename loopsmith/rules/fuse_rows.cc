@@ -27,7 +27,7 @@ std::vector<std::size_t> shared_dimensions(const Nest& nest, const Ptr<Buffer>& 
   std::vector<std::size_t> dimensions;
   for (std::size_t k = 0; k < shared; ++k) {
     std::optional<std::size_t> place;
-    for (const ElementAccess& access : accesses_in(nest)) {
+    for (const NestAccess& access : accesses_in(nest)) {
       if (!access.buffer.same_as(buffer)) continue;
       const auto index = std::ranges::find_if(
           access.indices, [&](const Expr& e) { return e.same_as(nest.axes[k].var); });
@@ -60,9 +60,8 @@ bool depend_row_by_row(const Nest& first, const Nest& second, std::size_t shared
 
 bool share_a_buffer(const Group& group, const Nest& nest) {
   return std::ranges::any_of(group.nests, [&](const Nest& other) {
-    return std::ranges::any_of(accesses_in(other), [&](const ElementAccess& access) {
-      return touches(nest, access.buffer);
-    });
+    return std::ranges::any_of(
+        accesses_in(other), [&](const NestAccess& access) { return touches(nest, access.buffer); });
   });
 }
 

@@ -52,7 +52,7 @@ std::optional<Producer> producer_of(const Nest& nest, const Program& program) {
 /// True when no point of `nest` loads an element of `buffer` that another point loads, too, at the
 /// same place of its body.
 bool reads_each_once(const Nest& nest, const Ptr<Buffer>& buffer) {
-  for (const ElementAccess& access : accesses_in(nest)) {
+  for (const NestAccess& access : accesses_in(nest)) {
     if (access.is_store || !access.buffer.same_as(buffer)) continue;
     for (const Axis& axis : nest.axes) {
       if (is_const_int(axis.extent, 1)) continue;
@@ -65,10 +65,9 @@ bool reads_each_once(const Nest& nest, const Ptr<Buffer>& buffer) {
 }
 
 int count_loads(const Nest& nest, const Ptr<Buffer>& buffer) {
-  return static_cast<int>(
-      std::ranges::count_if(accesses_in(nest), [&](const ElementAccess& access) {
-        return !access.is_store && access.buffer.same_as(buffer);
-      }));
+  return static_cast<int>(std::ranges::count_if(accesses_in(nest), [&](const NestAccess& access) {
+    return !access.is_store && access.buffer.same_as(buffer);
+  }));
 }
 
 /// Buffers that the value is computed from keep what they hold until the last use of it.

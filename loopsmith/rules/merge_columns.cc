@@ -27,8 +27,8 @@ bool is_compact(const Buffer& buffer) {
 
 /// The last two axes of the nest's first store, where they start at 0.
 std::optional<Pair> pair_of(const Nest& nest, const std::vector<Axis>& axes) {
-  const std::vector<ElementAccess> accesses = accesses_in(nest.body);
-  const auto store = std::ranges::find_if(accesses, &ElementAccess::is_store);
+  const std::vector<NestAccess> accesses = accesses_in(nest.body);
+  const auto store = std::ranges::find_if(accesses, &NestAccess::is_store);
   if (store == accesses.end() || store->indices.size() < 2) return std::nullopt;
   const auto axis_of = [&](const Expr& index) {
     return std::ranges::find_if(
@@ -44,7 +44,7 @@ std::optional<Pair> pair_of(const Nest& nest, const std::vector<Axis>& axes) {
 }
 
 /// By how many columns the access is ahead of the axis; null where it does not move like that.
-Expr columns_ahead(const ElementAccess& access, const Pair& pair) {
+Expr columns_ahead(const NestAccess& access, const Pair& pair) {
   const std::size_t rank = access.indices.size();
   if (rank < 2 || !is_compact(*access.buffer) ||
       !structural_equal(access.buffer->shape.back(), pair.cell.extent) ||
@@ -77,7 +77,7 @@ std::optional<Nest> with_merged_columns(const Nest& nest, std::vector<Axis>& axe
   std::unordered_map<Ref, Ptr<Buffer>, RefHash, RefEqual> view_of;
   bool moves_alike = true;
   const auto moved = [&](auto access, bool is_store) {
-    const ElementAccess element{access.buffer, access.indices, is_store};
+    const NestAccess element{access.buffer, access.indices, is_store};
     const bool is_fixed = !is_store && std::ranges::none_of(access.indices, [&](const Expr& index) {
       return uses(index, *pair);
     });

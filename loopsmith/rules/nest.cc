@@ -36,7 +36,7 @@ bool is_plain(const Stmt& stmt) {
 }
 
 /// True when the axis, and nothing else, is an index of the access.
-bool is_index(const ElementAccess& access, const Ptr<Var>& axis) {
+bool is_index(const NestAccess& access, const Ptr<Var>& axis) {
   return std::ranges::any_of(access.indices,
                              [&](const Expr& index) { return index.same_as(axis); });
 }
@@ -44,14 +44,14 @@ bool is_index(const ElementAccess& access, const Ptr<Var>& axis) {
 /// Two points that differ in a spatial axis touch different elements of every buffer stored to; and
 /// what is loaded of such a buffer is what the point itself stores.
 bool spatial_axes_are_independent(const Nest& nest) {
-  const std::vector<ElementAccess> accesses = accesses_in(nest);
+  const std::vector<NestAccess> accesses = accesses_in(nest);
   const std::vector<Axis> spatial = nest.spatial();
-  for (const ElementAccess& store : accesses) {
+  for (const NestAccess& store : accesses) {
     if (!store.is_store) continue;
     for (const Axis& axis : spatial) {
       if (!is_const_int(axis.extent, 1) && !is_index(store, axis.var)) return false;
     }
-    for (const ElementAccess& other : accesses) {
+    for (const NestAccess& other : accesses) {
       if (other.buffer.same_as(store.buffer) && !same_indices(other.indices, store.indices)) {
         return false;
       }
@@ -133,8 +133,8 @@ std::vector<Axis> Nest::reduction() const {
   return found;
 }
 
-std::vector<ElementAccess> accesses_in(const Stmt& stmt) {
-  std::vector<ElementAccess> accesses;
+std::vector<NestAccess> accesses_in(const Stmt& stmt) {
+  std::vector<NestAccess> accesses;
   pre_order_visit(stmt, [&](const Ref& ref) {
     if (const auto* load = ref.as<BufferLoad>()) {
       accesses.push_back({load->buffer, load->indices, false});
@@ -146,15 +146,15 @@ std::vector<ElementAccess> accesses_in(const Stmt& stmt) {
   return accesses;
 }
 
-std::vector<ElementAccess> accesses_in(const Nest& nest) {
-  std::vector<ElementAccess> accesses = accesses_in(nest.body);
+std::vector<NestAccess> accesses_in(const Nest& nest) {
+  std::vector<NestAccess> accesses = accesses_in(nest.body);
   if (nest.init) std::ranges::move(accesses_in(nest.init), std::back_inserter(accesses));
   return accesses;
 }
 
 std::vector<Ptr<Buffer>> written_buffers(const Nest& nest) {
   std::vector<Ptr<Buffer>> buffers;
-  for (const ElementAccess& access : accesses_in(nest)) {
+  for (const NestAccess& access : accesses_in(nest)) {
     const bool known =
         std::ranges::any_of(buffers, [&](const auto& b) { return b.same_as(access.buffer); });
     if (access.is_store && !known) buffers.push_back(access.buffer);
@@ -163,13 +163,13 @@ std::vector<Ptr<Buffer>> written_buffers(const Nest& nest) {
 }
 
 bool reads(const Nest& nest, const Ptr<Buffer>& buffer) {
-  return std::ranges::any_of(accesses_in(nest), [&](const ElementAccess& access) {
+  return std::ranges::any_of(accesses_in(nest), [&](const NestAccess& access) {
     return !access.is_store && access.buffer->data.same_as(buffer->data);
   });
 }
 
 bool writes(const Nest& nest, const Ptr<Buffer>& buffer) {
-  return std::ranges::any_of(accesses_in(nest), [&](const ElementAccess& access) {
+  return std::ranges::any_of(accesses_in(nest), [&](const NestAccess& access) {
     return access.is_store && access.buffer->data.same_as(buffer->data);
   });
 }
@@ -201,7 +201,7 @@ Stmt at(const Stmt& stmt, const Substitution& values) {
   return clone_with(stmt, values);
 }
 
-Stride stride_along(const ElementAccess& access, const Ptr<Var>& variable) {
+Stride stride_along(const NestAccess& access, const Ptr<Var>& variable) {
   Stride stride = Stride::none;
   for (std::size_t i = 0; i < access.indices.size(); ++i) {
     if (!uses_variable(access.indices[i], variable)) continue;

@@ -32,15 +32,15 @@ struct Nest {
 };
 
 /// A load or a store.
-struct ElementAccess {
+struct NestAccess {
   Ptr<Buffer> buffer;
   std::vector<Expr> indices;
   bool is_store = false;
 };
 
 /// All accesses in `stmt`, in order of first occurrence.
-std::vector<ElementAccess> accesses_in(const Stmt& stmt);
-std::vector<ElementAccess> accesses_in(const Nest& nest);
+std::vector<NestAccess> accesses_in(const Stmt& stmt);
+std::vector<NestAccess> accesses_in(const Nest& nest);
 
 /// The buffers that the nest stores to, each once.
 std::vector<Ptr<Buffer>> written_buffers(const Nest& nest);
@@ -57,7 +57,7 @@ Stmt at(const Stmt& stmt, const Substitution& values);
 
 /// How an access moves in memory when `variable` grows by 1.
 enum class Stride { none, one, other };
-Stride stride_along(const ElementAccess& access, const Ptr<Var>& variable);
+Stride stride_along(const NestAccess& access, const Ptr<Var>& variable);
 
 /// The constant extent of an axis, if it has one.
 std::optional<std::int64_t> constant_extent(const Axis& axis);

@@ -99,7 +99,7 @@ std::optional<RowReduction> row_reduction_of(const Nest& nest) {
   for (std::size_t i = reduction.size(); i-- > 0;) {
     bool contiguous = false;
     bool strided = false;
-    for (const ElementAccess& access : accesses_in(nest)) {
+    for (const NestAccess& access : accesses_in(nest)) {
       const Stride stride = stride_along(access, reduction[i].var);
       contiguous = contiguous || stride == Stride::one;
       strided = strided || stride == Stride::other;

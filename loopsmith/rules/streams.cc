@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t line_bytes = 64;
 
-Expr address_of(const ElementAccess& access, const Substitution& values) {
+Expr address_of(const NestAccess& access, const Substitution& values) {
   return call(op("address_of"), {substitute(load(access.buffer, access.indices), values)});
 }
 
@@ -26,13 +26,13 @@ bool exceeds_caches(const Buffer& buffer, const Machine& machine) {
   return bytes > machine.cache_bytes;
 }
 
-Stmt read_ahead(const std::vector<ElementAccess>& accesses, const Ptr<Var>& axis,
+Stmt read_ahead(const std::vector<NestAccess>& accesses, const Ptr<Var>& axis,
                 const Substitution& values, std::int64_t count, const Machine& machine) {
   std::vector<Stmt> requests;
   if (machine.prefetch_bytes == 0) return no_op();
-  std::vector<const ElementAccess*> known;
-  for (const ElementAccess& access : accesses) {
-    const bool is_known = std::ranges::any_of(known, [&](const ElementAccess* other) {
+  std::vector<const NestAccess*> known;
+  for (const NestAccess& access : accesses) {
+    const bool is_known = std::ranges::any_of(known, [&](const NestAccess* other) {
       return other->buffer.same_as(access.buffer) &&
              std::ranges::equal(other->indices, access.indices, [](const Expr& a, const Expr& b) {
                return structural_equal(a, b);
@@ -59,8 +59,8 @@ Stmt read_ahead(const std::vector<ElementAccess>& accesses, const Ptr<Var>& axis
 Expr elements_before_aligned(const Nest& nest, const Substitution& values, std::int64_t lanes,
                              const Machine& machine) {
   if (machine.streamed_bytes == 0 || nest.streamed.empty()) return nullptr;
-  const std::vector<ElementAccess> accesses = accesses_in(nest);
-  const auto streamed = std::ranges::find_if(accesses, [&](const ElementAccess& access) {
+  const std::vector<NestAccess> accesses = accesses_in(nest);
+  const auto streamed = std::ranges::find_if(accesses, [&](const NestAccess& access) {
     return access.is_store && access.buffer->data.same_as(nest.streamed[0]->data);
   });
   const std::int64_t bytes = streamed->buffer->dtype.bytes();

@@ -11,7 +11,7 @@ bool exceeds_caches(const Buffer& buffer, const Machine& machine);
 
 /// Asks for the memory that those of `accesses` that stream along `axis` load a while after the
 /// `count` elements at `values`.
-Stmt read_ahead(const std::vector<ElementAccess>& accesses, const Ptr<Var>& axis,
+Stmt read_ahead(const std::vector<NestAccess>& accesses, const Ptr<Var>& axis,
                 const Substitution& values, std::int64_t count, const Machine& machine);
 
 /// How many elements along `axis` lie before the first one that the streamed store of `nest` may

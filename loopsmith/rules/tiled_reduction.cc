@@ -62,11 +62,11 @@ Tile choose_tile(const std::optional<Axis>& row_axis, const Axis& vector_axis, s
 /// An axis along which some load does not move that moves along the vector axis: a tile of several
 /// rows loads it once for all of them.
 std::optional<Axis> row_axis_of(const Nest& nest, const Axis& vector_axis) {
-  const std::vector<ElementAccess> accesses = accesses_in(nest);
+  const std::vector<NestAccess> accesses = accesses_in(nest);
   std::optional<Axis> found;
   for (const Axis& axis : nest.spatial()) {
     if (axis.var.same_as(vector_axis.var) || is_const_int(axis.extent, 1)) continue;
-    const bool reused = std::ranges::any_of(accesses, [&](const ElementAccess& access) {
+    const bool reused = std::ranges::any_of(accesses, [&](const NestAccess& access) {
       return !access.is_store && stride_along(access, vector_axis.var) == Stride::one &&
              stride_along(access, axis.var) == Stride::none;
     });
@@ -77,7 +77,7 @@ std::optional<Axis> row_axis_of(const Nest& nest, const Axis& vector_axis) {
 
 /// A buffer that is read row by row along the vector axis, copied so that a tile reads it in order.
 struct Panel {
-  ElementAccess source;
+  NestAccess source;
   std::vector<Axis> axes;  ///< The reduction axes that it moves along.
   Ptr<Buffer> copy;        ///< Indexed by them, then by the place along the vector axis.
 };
@@ -227,7 +227,7 @@ class Tiling {
   std::optional<Panel> panel_for(std::int64_t vectors, const Expr& whole) const {
     const std::int64_t* tiles = as_int(whole);
     if (!combination_ || (tiles && *tiles < fewest_readers)) return std::nullopt;
-    for (const ElementAccess& access : accesses_in(nest_.body)) {
+    for (const NestAccess& access : accesses_in(nest_.body)) {
       if (access.is_store || stride_along(access, vector_axis_.var) != Stride::one ||
           stride_along(access, row_axis_->var) != Stride::none) {
         continue;
@@ -342,7 +342,7 @@ class Tiling {
     const Stmt write_back = each_result(outside, [&](const Substitution& all, const Expr& place,
                                                      const Expr&, const Expr& mask) {
       std::vector<Stmt> stores;
-      for (const ElementAccess& access : accesses_in(nest_.body)) {
+      for (const NestAccess& access : accesses_in(nest_.body)) {
         if (!access.is_store || std::ranges::any_of(stores, [&](const Stmt& done) {
               return done.as<BufferStore>()->buffer.same_as(access.buffer);
             })) {

@@ -100,9 +100,9 @@ bool same(const Expr& a, const Expr& b) {
 }
 
 /// Finds what the right side of a combination is.
-class Matcher {
+class ReducerMatcher {
  public:
-  Matcher(const std::vector<Expr>& left, const Tuple& x, const Tuple& y)
+  ReducerMatcher(const std::vector<Expr>& left, const Tuple& x, const Tuple& y)
       : left_(left), x_(x), y_(y), right_(y.size()) {}
 
   bool match(const Expr& pattern, const Expr& value) {
@@ -207,7 +207,7 @@ std::optional<std::vector<Expr>> right_side_of(const KnownReducer& reducer,
     y.push_back(var("y", each.dtype()));
   }
   const Tuple patterns = reducer.combine(x, y);
-  Matcher matcher(left, x, y);
+  ReducerMatcher matcher(left, x, y);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!matcher.match(patterns[i], values[i])) return {};
   }

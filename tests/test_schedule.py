@@ -149,3 +149,88 @@ def test_choices_are_kept_and_changed():
     trace.apply_to_schedule(other)
     assert [other.get(loop).extent.value for loop in other.get_loops("C")] == [16, 4, 64, 64]
     assert trace.get_decision(2) == [16, 4]
+
+
+def test_errors_tell_as_much_as_is_wanted():
+    texts = []
+    for level in ("detail", "fast", "none"):
+        sch = tir.Schedule(matmul(), error_render_level=level)
+        with pytest.raises(ls.ScheduleError) as caught:
+            sch.split("i", [None, 0])
+        texts.append(str(caught.value))
+        assert caught.value.code == "factor_is_positive"
+    assert texts[0].startswith(texts[1] + "\n  hint: pass 1 or more")
+    assert texts[1:] == ["split: factor 1 of loop i is 0, not positive", "(not rendered)"]
+
+
+def test_arguments_of_a_schedule_are_checked():
+    with pytest.raises(ValueError, match="the debug_mask is some"):
+        tir.Schedule(matmul(), debug_mask="some")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the debug_mask is -2"):
+        tir.Schedule(matmul(), debug_mask=-2)
+    with pytest.raises(ValueError, match="the error_render_level is loud"):
+        tir.Schedule(matmul(), error_render_level="loud")  # type: ignore[arg-type]
+    tir.Schedule(matmul(), debug_mask=3)
+
+
+def test_a_replay_may_decide_anew():
+    sch = tir.Schedule(matmul(), seed=3)
+    i, _, _ = sch.get_loops("C")
+    sch.split(i, sch.sample_perfect_tile(i, n=2))
+    asked = []
+
+    def decide(inst, inputs, attrs, decision):
+        asked.append((inst.kind, [loop.name for loop in inputs], attrs, len(decision)))
+        return [8, 8]
+
+    other = tir.Schedule(matmul())
+    sch.trace.apply_to_schedule(other, decision_provider=decide)
+    assert asked == [("sample_perfect_tile", ["i"], [2, 16], 2)]
+    assert [other.get(loop).extent.value for loop in other.get_loops("C")] == [8, 8, 64, 64]
+
+
+def test_a_trace_is_made_of_instructions():
+    sch = tir.Schedule(matmul(), seed=3)
+    i, _, _ = sch.get_loops("C")
+    tile = sch.sample_perfect_tile(i, n=2, decision=[16, 4])
+    sch.split(i, tile)
+    trace = sch.trace
+    lookup, loops, choice, split = trace.insts
+    assert [inst.kind for inst in trace.insts] == [
+        "get_block",
+        "get_loops",
+        "sample_perfect_tile",
+        "split",
+    ]
+    assert loops.is_pure and not split.is_pure
+    assert lookup.attrs == ["C", "main"]
+    assert len(loops.outputs) == 3
+    assert trace.decisions == {choice: [16, 4]}
+    assert trace.get_decision(choice) == trace.get_decision(2) == [16, 4]
+    assert choice != split and choice != None  # noqa: E711
+    last = trace.pop()
+    assert last == split and len(trace) == 3
+    trace.append(last)
+    changed = tir.Trace(trace.insts, {choice: [2, 32]})
+    other = tir.Schedule(matmul())
+    changed.apply_to_schedule(other)
+    assert [other.get(loop).extent.value for loop in other.get_loops("C")][:2] == [2, 32]
+    with pytest.raises(ls.ScheduleError, match="handle is of a trace"):
+        _ = loops.outputs[0].name
+    with pytest.raises(ls.ScheduleError, match="append: split decides nothing"):
+        trace.append(split, [1])
+    with pytest.raises(IndexError, match="trace: there is no step 9, there are 4"):
+        trace.get_decision(9)
+
+
+def test_handles_are_compared_with_anything():
+    sch = tir.Schedule(matmul())
+    loop = sch.get_loop("i")
+    assert loop == sch.get_loop("i")
+    assert loop != None and loop != "i"  # noqa: E711
+
+
+def test_names_of_loops_stand_for_them_where_a_block_would_do():
+    sch = tir.Schedule(matmul())
+    sch.annotate("i", "note", 1)
+    assert dict(sch.get(sch.get_loop("i")).annotations) == {"note": 1}

@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/argument.h"
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/schedule/closest.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
@@ -44,9 +45,13 @@ bool ArgumentReader::read(const Argument& argument, LoopRV& to) {
   const auto function = schedule_.function_named();
   if (!name || !function) return false;
   const auto found = schedule_.loops_named(*function, *name);
-  require(found.size() == 1, ErrorKind::schedule, "loop_has_the_name",
-          hint("see get_loops(block, pattern)"), {}, "{} loops are called {}",
-          found.empty() ? "no" : std::to_string(found.size()), *name);
+  if (found.size() != 1) {
+    const std::string advice =
+        did_you_mean(found.empty() ? *name : "", schedule_.loop_names(*function),
+                     "see get_loops(block, pattern)");
+    fail(ErrorKind::schedule, "loop_has_the_name", hint(advice), {}, "{} loops are called {}",
+         found.empty() ? "no" : std::to_string(found.size()), *name);
+  }
   to = found[0];
   named_.emplace_back(*name, to);
   return true;
@@ -58,9 +63,13 @@ bool ArgumentReader::read(const Argument& argument, BlockRV& to) {
   const auto function = schedule_.function_named();
   if (!name || !function) return false;
   const auto found = schedule_.blocks_named(*function, *name);
-  require(found.size() == 1, ErrorKind::schedule, "block_has_the_name",
-          hint("get_child_blocks lists those of a block or loop"), {}, "{} blocks are called {}",
-          found.empty() ? "no" : std::to_string(found.size()), *name);
+  if (found.size() != 1) {
+    const std::string advice =
+        did_you_mean(found.empty() ? *name : "", schedule_.block_names(*function),
+                     "get_child_blocks lists those of a block or loop");
+    fail(ErrorKind::schedule, "block_has_the_name", hint(advice), {}, "{} blocks are called {}",
+         found.empty() ? "no" : std::to_string(found.size()), *name);
+  }
   to = found[0];
   named_.emplace_back(*name, to);
   return true;
@@ -87,6 +96,14 @@ bool ArgumentReader::read(const Argument& argument, Factor& to) {
 
 bool ArgumentReader::read(const Argument& argument, BlockOrLoop& to) {
   if (const auto* loop = argument.as<LoopRV>()) return to = *loop, true;
+  // A name is a block's, if there is one.
+  const auto* name = argument.as<std::string>();
+  const auto function = schedule_.function_named();
+  if (name && function && schedule_.blocks_named(*function, *name).empty() &&
+      !schedule_.loops_named(*function, *name).empty()) {
+    LoopRV loop;
+    return read(argument, loop) && (to = loop, true);
+  }
   BlockRV block;
   if (!read(argument, block)) return false;
   to = block;

@@ -79,9 +79,9 @@ bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopR
 }  // namespace
 
 bool axes_are_true(const Schedule& schedule, BlockRV handle) {
-  Schedule::Known& known = schedule.axes_are_true(handle);
+  const Schedule::Known known = schedule.axes_are_true(handle);
   if (known != Schedule::Known::not_yet) return known == Schedule::Known::yes;
-  known = Schedule::Known::no;
+  schedule.set_axes_are_true(handle, Schedule::Known::no);
   const Block& block = schedule.get(handle);
   if (schedule.at(schedule.node(handle)).first_child != no_node &&
       !child_blocks(schedule, schedule.node(handle)).empty()) {
@@ -98,7 +98,7 @@ bool axes_are_true(const Schedule& schedule, BlockRV handle) {
              is_pinned(accesses, a, b, *axis->var.get());
     });
   });
-  if (is_true) known = Schedule::Known::yes;
+  if (is_true) schedule.set_axes_are_true(handle, Schedule::Known::yes);
   return is_true;
 }
 

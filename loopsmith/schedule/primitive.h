@@ -206,18 +206,22 @@ class Primitive final : public PrimitiveBase {
   Plan accepted(const Schedule& schedule, const Arguments& arguments) const {
     Planned<Plan> result = try_plan(schedule, arguments);
     if (auto* refusal = std::get_if<Refusal>(&result)) {
-      throw ScheduleError(schedule, name, std::move(*refusal));
+      throw ScheduleError(schedule, *this, written(arguments), std::move(*refusal));
     }
     return std::get<Plan>(std::move(result));
   }
 
+  /// The arguments as a step holds them.
+  static std::vector<Argument> written(const Arguments& arguments) {
+    std::vector<Argument> values;
+    values.reserve(count);
+    each(
+        [&](const auto& parameter) { values.push_back(to_argument(arguments.*parameter.member)); });
+    return values;
+  }
+
   Made commit(Schedule& schedule, const Arguments& arguments, Plan&& plan) const {
-    std::vector<Argument> written;
-    written.reserve(count);
-    each([&](const auto& parameter) {
-      written.push_back(to_argument(arguments.*parameter.member));
-    });
-    schedule.begin_step(*this, std::move(written));
+    schedule.begin_step(*this, written(arguments));
     Made made = commit_(schedule, std::move(plan));
     schedule.end_step(to_argument(made));
     return made;

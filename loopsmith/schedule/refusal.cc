@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/refusal.h"
 
+#include <mutex>
+
 #include "loopsmith/ir/script_printer.h"
-#include "loopsmith/schedule/schedule.h"
+#include "loopsmith/schedule/fixes.h"
+#include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {
 namespace {
@@ -103,19 +106,105 @@ std::string explain(const Schedule& schedule, const Refusal& refusal) {
   return text;
 }
 
-ScheduleError::ScheduleError(const Schedule& schedule, std::string_view primitive, Refusal refusal)
-    : UserError(ErrorKind::schedule, std::string(refusal.condition->id),
-                fmt::format("{}: {}", primitive, explain(schedule, refusal)),
-                std::string(refusal.condition->hint), span_of(schedule, refusal)),
-      primitive_(primitive),
-      refusal_(std::move(refusal)),
-      picture_(picture_of(schedule, refusal_)),
-      text_(UserError::what()) {
-  for (const Argument& subject : refusal_.subjects) {
-    subjects_.push_back(std::visit(Naming{schedule}, subject.value));
+struct ScheduleError::Parts {
+  Schedule schedule;  ///< As it was.
+  const PrimitiveBase* called = nullptr;
+  std::string primitive;
+  std::vector<Argument> arguments;
+  Refusal refusal;
+  std::vector<std::string> subjects;
+  ErrorDetail detail = ErrorDetail::full;
+
+  std::once_flag is_drawn, is_mended, is_told;
+  std::string picture;
+  std::vector<std::string> fixes;
+  std::string text;
+
+  const std::string& drawn() {
+    std::call_once(is_drawn, [&] { picture = picture_of(schedule, refusal); });
+    return picture;
   }
-  for (const std::string& fix : refusal_.fixes) text_ += "\n  fix: " + fix;
-  if (!picture_.empty()) text_ += "\n\n" + picture_;
+  const std::vector<std::string>& mended() {
+    std::call_once(is_mended, [&] {
+      if (called) fixes = tried_fixes({schedule, *called, arguments, refusal});
+    });
+    return fixes;
+  }
+  /// `whole` is the text of the error without the fixes and the picture.
+  const std::string& told(std::string_view problem, const char* whole) {
+    std::call_once(is_told, [&] {
+      if (detail == ErrorDetail::none) {
+        text = "(not rendered)";
+      } else if (detail == ErrorDetail::brief) {
+        text = problem;
+      } else {
+        text = whole;
+        for (const std::string& fix : mended()) text += "\n  fix: " + indented(fix);
+        if (!drawn().empty()) text += "\n\n" + drawn();
+      }
+    });
+    return text;
+  }
+
+  static std::string indented(std::string_view lines) {
+    std::string text;
+    for (const char letter : lines) {
+      text += letter;
+      if (letter == '\n') text += "       ";
+    }
+    return text;
+  }
+};
+
+ScheduleError::ScheduleError(const Schedule& schedule, std::string_view name, Refusal refusal)
+    : UserError(ErrorKind::schedule, std::string(refusal.condition->id),
+                fmt::format("{}: {}", name, explain(schedule, refusal)),
+                std::string(refusal.condition->hint), span_of(schedule, refusal)),
+      parts_(new Parts{.schedule = schedule.snapshot(),
+                       .primitive = std::string(name),
+                       .refusal = std::move(refusal)}) {
+  for (const Argument& subject : parts_->refusal.subjects) {
+    parts_->subjects.push_back(std::visit(Naming{schedule}, subject.value));
+  }
+}
+
+ScheduleError::ScheduleError(const Schedule& schedule, const PrimitiveBase& primitive,
+                             std::vector<Argument> arguments, Refusal refusal)
+    : ScheduleError(schedule, primitive.name, std::move(refusal)) {
+  parts_->called = &primitive;
+  parts_->arguments = std::move(arguments);
+}
+
+const std::string& ScheduleError::primitive() const {
+  return parts_->primitive;
+}
+
+const Refusal& ScheduleError::refusal() const {
+  return parts_->refusal;
+}
+
+const std::vector<std::string>& ScheduleError::subjects() const {
+  return parts_->subjects;
+}
+
+const std::string& ScheduleError::picture() const {
+  return parts_->drawn();
+}
+
+const std::vector<std::string>& ScheduleError::fixes() const {
+  return parts_->mended();
+}
+
+const char* ScheduleError::what() const noexcept {
+  try {
+    return parts_->told(problem(), UserError::what()).c_str();
+  } catch (...) {
+    return UserError::what();
+  }
+}
+
+void ScheduleError::set_detail(ErrorDetail detail) {
+  parts_->detail = detail;
 }
 
 }  // namespace loopsmith

@@ -89,7 +89,8 @@ void Schedule::undo(std::size_t steps) {
   require(steps <= steps_.size(), ErrorKind::schedule, "steps_were_done",
           hint("see the trace for how many there are"), {},
           "undo: {} steps are to be undone, {} were done", steps, steps_.size());
-  std::vector<Step> kept(steps_.begin(), steps_.end() - static_cast<std::ptrdiff_t>(steps));
+  SharedVector<Step> kept;
+  for (std::size_t i = 0; i + steps < steps_.size(); ++i) kept.push_back(steps_[i]);
   const auto random = random_;
   load();
   Trace(std::move(kept)).apply_to(*this);
@@ -160,6 +161,26 @@ Refusal Schedule::ended(std::uint32_t entity, const Condition& condition) const 
            Argument(std::int64_t{old.ended_at}), Argument(became)}};
 }
 
+template <class Handle>
+Handles<Handle> Schedule::successors_of(std::uint32_t entity) const {
+  Handles<Handle> found;
+  const Entity& subject = entities_[entity];
+  if (!subject.ended_at) return {{id_, entity}};
+  for (std::uint32_t i = subject.successors; i < subject.successors_end; ++i) {
+    if (entities_[i].is_loop != subject.is_loop) continue;
+    for (const Handle handle : successors_of<Handle>(i)) found.push_back(handle);
+  }
+  return found;
+}
+
+Handles<LoopRV> Schedule::became(LoopRV loop) const {
+  return successors_of<LoopRV>(loop.index);
+}
+
+Handles<BlockRV> Schedule::became(BlockRV block) const {
+  return successors_of<BlockRV>(block.index);
+}
+
 std::optional<Refusal> Schedule::refuse_foreign(std::uint32_t schedule, std::uint32_t index,
                                                 std::uint32_t count, bool is_hole) const {
   if (schedule == id_ && index < count) return {};
@@ -209,76 +230,81 @@ std::optional<std::int64_t> Schedule::get(const Factor& factor) const {
 
 Handles<BlockRV> Schedule::blocks_named(std::uint32_t function, std::string_view name) const {
   Handles<BlockRV> found;
-  const Names& names = functions_[function].blocks;
-  if (const auto place = names.find(name); place != names.end()) {
-    for (std::uint32_t i = place->second.first; i != no_node; i = entities_[i].next_of_name) {
-      found.push_back({id_, i});
-    }
-  }
+  std::uint32_t entity = functions_[function].blocks.first(name);
+  for (; entity != no_node; entity = entities_[entity].next_of_name) found.push_back({id_, entity});
   std::ranges::sort(found);
   return found;
 }
 
 Handles<LoopRV> Schedule::loops_named(std::uint32_t function, std::string_view name) const {
   Handles<LoopRV> found;
-  const Names& names = functions_[function].loops;
-  if (const auto place = names.find(name); place != names.end()) {
-    for (std::uint32_t i = place->second.first; i != no_node; i = entities_[i].next_of_name) {
-      found.push_back({id_, i});
-    }
-  }
+  std::uint32_t entity = functions_[function].loops.first(name);
+  for (; entity != no_node; entity = entities_[entity].next_of_name) found.push_back({id_, entity});
   std::ranges::sort(found);
   return found;
 }
 
+// ---- What is known of blocks ----
+
+// Copies that share an entity share what is known of it, also when they belong to other threads.
+Schedule::Known Schedule::axes_are_true(BlockRV block) const {
+  std::atomic_ref known(entities_[block.index].axes_are_true);
+  return known.load(std::memory_order_relaxed);
+}
+
+void Schedule::set_axes_are_true(BlockRV block, Known known) const {
+  std::atomic_ref(entities_[block.index].axes_are_true).store(known, std::memory_order_relaxed);
+}
+
 // ---- Names ----
 
-void Schedule::add_name(Names& names, std::uint32_t entity, std::string_view name) {
-  auto place = names.find(name);
-  if (place == names.end()) place = names.emplace(std::string(name), Name{}).first;
-  Entity& added = entities_[entity];
-  added.next_of_name = std::exchange(place->second.first, entity);
+std::vector<std::string> Schedule::block_names(std::uint32_t function) const {
+  std::vector<std::string> names;
+  functions_[function].blocks.each([&](const std::string& name) { names.push_back(name); });
+  return names;
+}
+
+std::vector<std::string> Schedule::loop_names(std::uint32_t function) const {
+  std::vector<std::string> names;
+  functions_[function].loops.each([&](const std::string& name) { names.push_back(name); });
+  return names;
+}
+
+void Schedule::add_name(BearerTable& names, std::uint32_t entity, std::string_view name) {
+  const std::uint32_t next = names.first(name);
+  names.set_first(name, entity);
+  Entity& added = entities_.edit(entity);
+  added.next_of_name = next;
   added.previous_of_name = no_node;
-  if (added.next_of_name != no_node) entities_[added.next_of_name].previous_of_name = entity;
+  if (next != no_node) entities_.edit(next).previous_of_name = entity;
 }
 
 void Schedule::remove_name(std::uint32_t entity) {
   const Entity& removed = entities_[entity];
-  if (removed.next_of_name != no_node) {
-    entities_[removed.next_of_name].previous_of_name = removed.previous_of_name;
-  }
-  if (removed.previous_of_name != no_node) {
-    entities_[removed.previous_of_name].next_of_name = removed.next_of_name;
-    return;
-  }
+  const std::uint32_t next = removed.next_of_name;
+  const std::uint32_t previous = removed.previous_of_name;
   Function& function = functions_[removed.function];
-  Names& names = removed.is_loop ? function.loops : function.blocks;
-  const std::string_view name = removed.is_loop ? removed.var->name : removed.block_name;
-  names.find(name)->second.first = removed.next_of_name;
-}
-
-std::string Schedule::fresh(Names& names, std::string_view name) const {
-  const auto place = names.find(name);
-  if (place == names.end() || place->second.first == no_node) return std::string(name);
-  for (;;) {
-    std::string tried = fmt::format("{}_{}", name, place->second.next_suffix++);
-    const auto other = names.find(tried);
-    if (other == names.end() || other->second.first == no_node) return tried;
+  if (previous == no_node) {
+    BearerTable& names = removed.is_loop ? function.loops : function.blocks;
+    names.set_first(removed.is_loop ? removed.var->name : removed.block_name, next);
+  } else {
+    entities_.edit(previous).next_of_name = next;
   }
+  if (next != no_node) entities_.edit(next).previous_of_name = previous;
 }
 
 std::string Schedule::fresh_loop_name(std::uint32_t function, std::string_view name) {
-  return fresh(functions_[function].loops, name);
+  return functions_[function].loops.fresh(name);
 }
 
 std::string Schedule::fresh_block_name(std::uint32_t function, std::string_view name) {
-  return fresh(functions_[function].blocks, name);
+  return functions_[function].blocks.fresh(name);
 }
 
 void Schedule::load_buffer_names(Function& function) {
   if (std::exchange(function.has_buffer_names, true)) return;
   const auto add = [&](const Ptr<Buffer>& buffer) {
-    if (buffer) function.buffers[buffer->name].first = 0;
+    if (buffer) function.buffers.set_first(buffer->name, 0);
   };
   for (const auto& buffer : function.func->buffer_map) add(buffer);
   pre_order_visit(function.func->body, [&](const Ref& ref) {
@@ -292,9 +318,9 @@ void Schedule::load_buffer_names(Function& function) {
 
 std::string Schedule::fresh_buffer_name(std::uint32_t function, std::string_view name) {
   load_buffer_names(functions_[function]);
-  Names& names = functions_[function].buffers;
-  std::string made = fresh(names, name);
-  names[made].first = 0;
+  BearerTable& names = functions_[function].buffers;
+  std::string made = names.fresh(name);
+  names.set_first(made, 0);
   return made;
 }
 
@@ -316,12 +342,12 @@ void Schedule::begin_step(const PrimitiveBase& primitive, std::vector<Argument> 
 }
 
 void Schedule::end_step(Argument result) {
-  steps_.back().result = std::move(result);
+  steps_.edit_back().result = std::move(result);
 }
 
 void Schedule::record_decision(Argument decision) {
   // It is the last parameter of each primitive that has one.
-  steps_.back().arguments.back() = std::move(decision);
+  steps_.edit_back().arguments.back() = std::move(decision);
 }
 
 void Schedule::record_lookup(std::string_view name, const BlockOrLoop& handle) {

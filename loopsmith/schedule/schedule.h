@@ -3,7 +3,6 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,7 +13,9 @@
 #include <vector>
 
 #include "loopsmith/ir/function.h"
+#include "loopsmith/schedule/bearer_table.h"
 #include "loopsmith/schedule/refusal.h"
+#include "loopsmith/schedule/shared_vector.h"
 #include "loopsmith/schedule/trace.h"
 
 namespace loopsmith {
@@ -68,8 +69,11 @@ class Schedule {
   Schedule(Schedule&&) noexcept = default;
   Schedule& operator=(Schedule&&) noexcept = default;
 
-  /// Another schedule of the same program, with the same handles so far and a seed of its own.
+  /// Another schedule of the same program, with the same handles so far and a seed of its own. It
+  /// costs the pointers to what the two share until one of them changes it.
   Schedule copy();
+  /// The schedule as it is now, under the same id: to try steps that its user does not see.
+  Schedule snapshot() const { return *this; }
 
   // ---- The program ----
 
@@ -85,7 +89,7 @@ class Schedule {
   /// The program as it was given.
   const Ptr<IRModule>& original() const { return original_; }
   Trace trace() const { return Trace(steps_); }
-  const std::vector<Step>& steps() const { return steps_; }
+  const SharedVector<Step>& steps() const { return steps_; }
   /// Takes back the last steps. Handles that they made are of no use any more.
   void undo(std::size_t steps = 1);
 
@@ -95,6 +99,10 @@ class Schedule {
   std::optional<Refusal> refuse(LoopRV loop) const;
   std::optional<Refusal> refuse(BlockRV block) const;
   std::optional<Refusal> refuse(ExprRV hole) const;
+
+  /// The living loops (blocks) that the step which consumed it made of it; itself if it lives.
+  Handles<LoopRV> became(LoopRV loop) const;
+  Handles<BlockRV> became(BlockRV block) const;
 
   const For& get(LoopRV loop) const;
   const Block& get(BlockRV block) const { return *realize(block).block; }
@@ -113,6 +121,9 @@ class Schedule {
   /// The blocks and loops of that name, by number.
   Handles<BlockRV> blocks_named(std::uint32_t function, std::string_view name) const;
   Handles<LoopRV> loops_named(std::uint32_t function, std::string_view name) const;
+  /// The names that its blocks (loops) have, each once.
+  std::vector<std::string> block_names(std::uint32_t function) const;
+  std::vector<std::string> loop_names(std::uint32_t function) const;
 
   // ---- The tree ----
 
@@ -198,7 +209,8 @@ class Schedule {
 
   /// What was found out about a block once, and holds until its body changes.
   enum class Known : std::uint8_t { not_yet, yes, no };
-  Known& axes_are_true(BlockRV block) const { return entities_[block.index].axes_are_true; }
+  Known axes_are_true(BlockRV block) const;
+  void set_axes_are_true(BlockRV block, Known known) const;
 
  private:
   struct Entity {
@@ -214,25 +226,14 @@ class Schedule {
     Ptr<Var> var;            ///< Of a loop.
     std::string block_name;  ///< Of a block.
   };
-  struct Name {
-    std::uint32_t first = no_node;
-    std::uint32_t next_suffix = 1;
-  };
-  struct NameHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>()(text);
-    }
-  };
-  using Names = std::unordered_map<std::string, Name, NameHash, std::equal_to<>>;
   struct Function {
     std::string name;
     Ptr<GlobalVar> global;
     Ptr<PrimFunc> func;
     NodeId root = no_node;
-    Names loops;
-    Names blocks;
-    Names buffers;
+    BearerTable loops;
+    BearerTable blocks;
+    BearerTable buffers;
     bool has_buffer_names = false;
   };
   struct Ancestor {
@@ -251,6 +252,7 @@ class Schedule {
   void load_buffer_names(Function& function);
   NodeId index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Detached* known);
   NodeId new_node(const Object& object, NodeId parent, std::uint32_t slot);
+  void set_next(NodeId parent, NodeId before, NodeId next);
   void link(NodeId node);
   void unlink(NodeId node);
   void enter(NodeId node, Detached* known);
@@ -258,15 +260,16 @@ class Schedule {
   void detach(NodeId node, Detached& into);
   void end_detached(const Detached& detached, std::uint32_t first_new);
   void end(std::uint32_t entity, std::uint32_t first_new, std::uint32_t end_new);
-  void add_name(Names& names, std::uint32_t entity, std::string_view name);
+  void add_name(BearerTable& names, std::uint32_t entity, std::string_view name);
   void remove_name(std::uint32_t entity);
-  std::string fresh(Names& names, std::string_view name) const;
   Stmt& place_of(NodeId node);
   NodeId insert(NodeId node, Stmt stmt, std::uint32_t offset);
   NodeId sequence_at(NodeId parent, std::uint32_t slot);
   NodeId insert_into(NodeId sequence, std::uint32_t at, const Stmt& stmt, Detached* known);
   void take_away(NodeId node, std::uint32_t first_new);
   Refusal ended(std::uint32_t entity, const Condition& condition) const;
+  template <class Handle>
+  Handles<Handle> successors_of(std::uint32_t entity) const;
   std::optional<Refusal> refuse_foreign(std::uint32_t schedule, std::uint32_t index,
                                         std::uint32_t count, bool is_hole) const;
 
@@ -275,11 +278,11 @@ class Schedule {
   Ptr<IRModule> original_;
   std::vector<Function> functions_;
   std::optional<std::uint32_t> working_on_;
-  std::deque<TreeNode> nodes_;  ///< Deques: they grow without a copy.
+  SharedVector<TreeNode> nodes_;
   NodeId free_nodes_ = no_node;
-  std::deque<Entity> entities_;
+  SharedVector<Entity> entities_;
   std::vector<std::int64_t> holes_;
-  std::vector<Step> steps_;
+  SharedVector<Step> steps_;
   std::int64_t random_ = 1;
 };
 

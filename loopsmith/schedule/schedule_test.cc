@@ -38,6 +38,44 @@ TEST(schedule, copies_know_older_handles_and_not_each_other) {
   EXPECT_EQ(error_of([&] { split(sch, loops[0], {infer, 2}); }), "");
 }
 
+TEST(schedule, offers_fixes_that_passed_on_a_copy) {
+  Schedule sch(matmul());
+  const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
+  const auto before = structural_hash(sch.func());
+  try {
+    split(sch, i, {2, 4});
+    FAIL();
+  } catch (const ScheduleError& error) {
+    fuse(sch, {i, j});  // The error is of the schedule as it was.
+    EXPECT_EQ(error.fixes(), (std::vector<std::string>{
+                                 R"(sch.split(sch.get_loop("i"), [None, 4]))",
+                                 R"(sch.split(sch.get_loop("i"), [2, None]))",
+                             }));
+    EXPECT_NE(std::string(error.what()).find("\n  fix: sch.split("), std::string::npos);
+    EXPECT_NE(error.picture().find("^^^"), std::string::npos);
+    ScheduleError brief = error;
+    EXPECT_EQ(brief.primitive(), "split");
+  }
+  sch.undo();
+  EXPECT_EQ(structural_hash(sch.func()), before);
+}
+
+TEST(schedule, tells_as_much_of_a_refusal_as_is_wanted) {
+  Schedule sch(matmul());
+  const LoopRV i = get_loops(sch, get_block(sch, "C"))[0];
+  for (const auto& [detail, text] :
+       {std::pair(ErrorDetail::brief, "split: factor 0 of loop i is 0, not positive"),
+        std::pair(ErrorDetail::none, "(not rendered)")}) {
+    try {
+      split(sch, i, {0});
+      FAIL();
+    } catch (ScheduleError& error) {
+      error.set_detail(detail);
+      EXPECT_STREQ(error.what(), text);
+    }
+  }
+}
+
 TEST(schedule, undoes_steps) {
   const auto func = matmul();
   Schedule sch(func);

@@ -8,6 +8,7 @@
 
 #include "loopsmith/ir/json.h"
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/python_text.h"
 
 namespace loopsmith {
 namespace {
@@ -51,55 +52,6 @@ class Naming {
   std::size_t count_ = 0;
 };
 
-std::string quoted(const std::string& text) {
-  return Json(text).dump();
-}
-
-std::string python_of(const Ref& node);
-
-std::string python_list(const std::vector<Ref>& items) {
-  std::vector<std::string> parts;
-  for (const Ref& item : items) parts.push_back(python_of(item));
-  return fmt::format("[{}]", fmt::join(parts, ", "));
-}
-
-/// An annotation as Python writes it; other nodes as their JSON, which `from_json` reads.
-std::string python_of(const Ref& node) {
-  if (const auto* number = node.as<IntImm>()) {
-    if (number->dtype.is_bool()) return number->value ? "True" : "False";
-    return std::to_string(number->value);
-  }
-  if (const auto* real = node.as<FloatImm>()) return Json(real->value).dump();
-  if (const auto* text = node.as<StringImm>()) return quoted(text->value);
-  if (const auto* list = node.as<List>()) return python_list(list->items);
-  if (const auto* dict = node.as<Dict>()) {
-    std::vector<std::string> parts;
-    for (const auto& [key, value] : dict->items) {
-      parts.push_back(fmt::format("{}: {}", quoted(key), python_of(value)));
-    }
-    return fmt::format("{{{}}}", fmt::join(parts, ", "));
-  }
-  return fmt::format("ls.from_json({})", quoted(to_json(node)));
-}
-
-std::string python_of(const Argument& argument, const Naming& naming) {
-  if (const auto key = key_of(argument)) return naming.use(*key);
-  if (const auto* flag = argument.as<bool>()) return *flag ? "True" : "False";
-  if (const auto* number = argument.as<std::int64_t>()) return std::to_string(*number);
-  if (const auto* real = argument.as<double>()) return Json(*real).dump();
-  if (const auto* text = argument.as<std::string>()) return quoted(*text);
-  if (const auto* node = argument.as<Ref>()) return python_of(*node);
-  if (const auto* list = argument.as<Argument::List>()) {
-    // One's own tensor intrinsic, by the name under which Python has it.
-    const auto* own = list->size() == 2 ? (*list)[1].as<Ref>() : nullptr;
-    if (own && own->is<TensorIntrin>()) return python_of((*list)[0], naming);
-    std::vector<std::string> parts;
-    for (const Argument& item : *list) parts.push_back(python_of(item, naming));
-    return fmt::format("[{}]", fmt::join(parts, ", "));
-  }
-  return "None";
-}
-
 /// What stands left of the call: `b0 = `, `l1, l2 = `, nothing.
 std::string targets_of(const Argument& result, Naming& naming) {
   if (const auto key = key_of(result)) return naming.define(*key) + " = ";
@@ -113,12 +65,13 @@ std::string targets_of(const Argument& result, Naming& naming) {
 std::string line_of(const Step& step, Naming& naming) {
   const auto parameters = step.primitive->parameters();
   std::vector<std::string> arguments;
+  const auto name = [&](const Argument& handle) { return naming.use(*key_of(handle)); };
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const bool is_left_out =
         !parameters[i].required && step.arguments[i].is_none() && parameters[i].otherwise.is_none();
     if (is_left_out) continue;
     arguments.push_back(
-        fmt::format("{}={}", parameters[i].name, python_of(step.arguments[i], naming)));
+        fmt::format("{}={}", parameters[i].name, python_text(step.arguments[i], name)));
   }
   const std::string call =
       fmt::format("sch.{}({})", step.primitive->name, fmt::join(arguments, ", "));
@@ -155,7 +108,7 @@ Json json_of(const Argument& argument, const Naming& naming) {
   if (const auto* flag = argument.as<bool>()) return *flag;
   if (const auto* number = argument.as<std::int64_t>()) return *number;
   if (const auto* real = argument.as<double>()) return *real;
-  if (const auto* text = argument.as<std::string>()) return quoted(*text);
+  if (const auto* text = argument.as<std::string>()) return quoted_text(*text);
   if (const auto* node = argument.as<Ref>()) return Json{{"node", to_json(*node)}};
   if (const auto* list = argument.as<Argument::List>()) {
     Json items = Json::array();
@@ -249,7 +202,9 @@ Argument renamed(const Argument& argument, const std::map<Key, Argument>& now) {
 
 std::size_t Trace::size(bool remove_postproc) const {
   if (!remove_postproc) return steps_.size();
-  return static_cast<std::size_t>(std::ranges::find_if(steps_, is_postproc) - steps_.begin());
+  std::size_t size = 0;
+  while (size < steps_.size() && !is_postproc(steps_[size])) ++size;
+  return size;
 }
 
 std::vector<std::string> Trace::as_python(bool remove_postproc) const {
@@ -305,7 +260,7 @@ void Trace::apply_to(Schedule& schedule, bool remove_postproc, const Observer& o
     arguments.reserve(step.arguments.size());
     for (const Argument& argument : step.arguments) arguments.push_back(renamed(argument, now));
     if (const auto place = observer.decide ? decision_place(*step.primitive) : std::nullopt) {
-      if (auto other = observer.decide(i)) arguments[*place] = *std::move(other);
+      if (auto other = observer.decide(i, arguments)) arguments[*place] = *std::move(other);
     }
     const Argument result = call(schedule, *step.primitive, arguments);
     pair_results(step.result, result, [&](Key key, const Argument& made) { now[key] = made; });
@@ -363,6 +318,13 @@ void Trace::apply_json(std::string_view text, Schedule& schedule) {
   }
 }
 
+std::optional<Step> Trace::pop() {
+  if (steps_.empty()) return {};
+  Step last = steps_.back();
+  steps_.pop_back();
+  return last;
+}
+
 std::optional<Argument> Trace::decision(std::size_t step) const {
   if (step >= steps_.size()) return {};
   const auto place = decision_place(*steps_[step].primitive);
@@ -371,13 +333,13 @@ std::optional<Argument> Trace::decision(std::size_t step) const {
 }
 
 Trace Trace::with_decision(std::size_t step, Argument decision, bool remove_postproc) const {
-  Trace copy(std::vector<Step>(
-      steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(size(remove_postproc))));
+  Trace copy;
+  for (std::size_t i = 0; i < size(remove_postproc); ++i) copy.steps_.push_back(steps_[i]);
   const auto place =
       step < copy.steps_.size() ? decision_place(*copy.steps_[step].primitive) : std::nullopt;
   require(place.has_value(), ErrorKind::schedule, "step_has_a_decision",
           hint("name a sample_* step"), {}, "with_decision: step {} decides nothing", step);
-  copy.steps_[step].arguments[*place] = std::move(decision);
+  copy.steps_.edit(step).arguments[*place] = std::move(decision);
   return copy;
 }
 
@@ -396,8 +358,9 @@ Trace Trace::simplified(bool remove_postproc) const {
     }
     kept.push_back(step);
   }
-  std::ranges::reverse(kept);
-  return Trace(std::move(kept));
+  SharedVector<Step> steps;
+  for (std::size_t i = kept.size(); i-- > 0;) steps.push_back(std::move(kept[i]));
+  return Trace(std::move(steps));
 }
 
 }  // namespace loopsmith

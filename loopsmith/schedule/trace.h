@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "loopsmith/schedule/argument.h"
+#include "loopsmith/schedule/shared_vector.h"
 
 namespace loopsmith {
 
@@ -25,9 +26,9 @@ struct Step {
 class Trace {
  public:
   Trace() = default;
-  explicit Trace(std::vector<Step> steps) : steps_(std::move(steps)) {}
+  explicit Trace(SharedVector<Step> steps) : steps_(std::move(steps)) {}
 
-  const std::vector<Step>& steps() const { return steps_; }
+  const SharedVector<Step>& steps() const { return steps_; }
 
   /// The lines `i, j = sch.get_loops(block=b0)`, without what surrounds them.
   std::vector<std::string> as_python(bool remove_postproc = false) const;
@@ -37,8 +38,10 @@ class Trace {
   std::string as_json(bool remove_postproc = false) const;
   /// What a replay asks and tells.
   struct Observer {
-    /// Another decision for a step that has one; nothing: the one it had.
-    std::function<std::optional<Argument>(std::size_t step)> decide = {};
+    /// Another decision for a step that has one, of which it is the last argument; the handles
+    /// among the arguments are of the schedule. Nothing: the one it had.
+    std::function<std::optional<Argument>(std::size_t step, const std::vector<Argument>& arguments)>
+        decide = {};
     /// Called after each step.
     std::function<void(std::size_t step)> done = {};
   };
@@ -46,6 +49,11 @@ class Trace {
   void apply_to(Schedule& schedule, bool remove_postproc, const Observer& observer) const;
   void apply_to(Schedule& schedule, bool remove_postproc = false) const;
   static void apply_json(std::string_view json, Schedule& schedule);
+
+  /// Adds a step, as if it had been done after the others.
+  void append(Step step) { steps_.push_back(std::move(step)); }
+  /// Takes the last step away; nothing when there is none.
+  std::optional<Step> pop();
 
   /// The decision of a step; nothing when it has none.
   std::optional<Argument> decision(std::size_t step) const;
@@ -56,7 +64,7 @@ class Trace {
  private:
   std::size_t size(bool remove_postproc) const;
 
-  std::vector<Step> steps_;
+  SharedVector<Step> steps_;
 };
 
 }  // namespace loopsmith

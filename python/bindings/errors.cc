@@ -79,9 +79,8 @@ void translate(const std::exception_ptr& thrown, void*) {
     fields["primitive"] = error.primitive();
     fields["subjects"] = nb::cast(error.subjects());
     fields["witness"] = witness_as_dict(error.refusal().witness);
-    fields["fixes"] = nb::cast(error.refusal().fixes);
-    fields["picture"] = error.picture();
-    set_error(to_string(error.kind()), error.what(), fields);
+    fields["_report"] = nb::cast(error);
+    set_error(to_string(error.kind()), error.problem(), fields);
   } catch (const UserError& error) {
     set_error(to_string(error.kind()), error.what(), fields_of(error));
   } catch (const InternalError& error) {
@@ -113,6 +112,10 @@ void set_python_error(const std::exception_ptr& thrown) {
 
 void bind_errors(nb::module_& m) {
   nb::register_exception_translator(translate);
+  nb::class_<ScheduleError>(m, "RefusalReport", "What is made of a refusal when it is asked for.")
+      .def("text", [](const ScheduleError& self) { return std::string(self.what()); })
+      .def("fixes", [](const ScheduleError& self) { return self.fixes(); })
+      .def("picture", [](const ScheduleError& self) { return self.picture(); });
 
   m.def(
       "fail",

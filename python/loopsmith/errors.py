@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import _core
 
 
 class _Report:
@@ -60,10 +63,28 @@ class ScheduleError(UserError, ValueError):
     witness: dict[str, Any] | None = None
     """Two iterations that conflict: ``first`` and ``second`` with their ``loops``, the ``buffer``
     and ``element`` that both touch; None where there is none."""
-    fixes: Sequence[str] = ()
-    """Calls that were tried on a copy and passed."""
-    picture: str = ""
-    """The program with the loops and blocks at fault underlined."""
+    _report: _core.RefusalReport | None = None
+    """Makes the text, the fixes and the picture when they are asked for."""
+    _made: tuple[Sequence[str], str] = ((), "")
+
+    @property
+    def fixes(self) -> list[str]:
+        """Calls that could be made instead: Python that was tried on a copy and passed."""
+        return self._report.fixes() if self._report else list(self._made[0])
+
+    @property
+    def picture(self) -> str:
+        """The program with the loops and blocks at fault underlined."""
+        return self._report.picture() if self._report else self._made[1]
+
+    def __str__(self) -> str:
+        """Return the problem, the hint, the place, the fixes and the picture."""
+        return self._report.text() if self._report else super().__str__()
+
+    def __reduce__(self) -> tuple[type[ScheduleError], tuple[str], dict[str, Any]]:
+        """Return what pickle needs: all parts as they read now."""
+        state = {name: value for name, value in vars(self).items() if name != "_report"}
+        return type(self), (str(self),), state | {"_made": (self.fixes, self.picture)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parts of the error, ready for JSON."""
@@ -71,7 +92,7 @@ class ScheduleError(UserError, ValueError):
             "primitive": self.primitive,
             "subjects": list(self.subjects),
             "witness": self.witness,
-            "fixes": list(self.fixes),
+            "fixes": self.fixes,
         }
 
 

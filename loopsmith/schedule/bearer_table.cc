@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/bearer_table.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+namespace loopsmith {
+namespace {
+
+std::size_t bucket_of(std::string_view name, std::size_t buckets) {
+  return std::hash<std::string_view>()(name) % buckets;
+}
+
+}  // namespace
+
+std::uint32_t BearerTable::find(std::string_view name) const {
+  if (rows_.empty()) return nobody;
+  std::uint32_t row = buckets_[bucket_of(name, buckets_.size())];
+  while (row != nobody && rows_[row].name != name) row = rows_[row].next;
+  return row;
+}
+
+/// Makes as many buckets as fit what is to come.
+void BearerTable::spread() {
+  const std::size_t count = rows_.size() * 4 + 32;
+  buckets_.clear();
+  for (std::size_t i = 0; i < count; ++i) buckets_.push_back(nobody);
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    const std::size_t bucket = bucket_of(rows_[i].name, count);
+    rows_.edit(i).next = buckets_[bucket];
+    buckets_.edit(bucket) = i;
+  }
+}
+
+std::uint32_t BearerTable::find_or_add(std::string_view name) {
+  const std::uint32_t found = find(name);
+  if (found != nobody) return found;
+  if (rows_.size() >= buckets_.size()) spread();
+  const auto row = static_cast<std::uint32_t>(rows_.size());
+  const std::size_t bucket = bucket_of(name, buckets_.size());
+  rows_.push_back({.name = std::string(name), .next = buckets_[bucket]});
+  buckets_.edit(bucket) = row;
+  return row;
+}
+
+std::uint32_t BearerTable::first(std::string_view name) const {
+  const std::uint32_t row = find(name);
+  return row == nobody ? nobody : rows_[row].first;
+}
+
+void BearerTable::set_first(std::string_view name, std::uint32_t bearer) {
+  rows_.edit(find_or_add(name)).first = bearer;
+}
+
+std::string BearerTable::fresh(std::string_view name) {
+  const std::uint32_t row = find(name);
+  if (row == nobody || rows_[row].first == nobody) return std::string(name);
+  for (;;) {
+    std::string tried = fmt::format("{}_{}", name, rows_.edit(row).next_suffix++);
+    if (first(tried) == nobody) return tried;
+  }
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may help where blocks, or the places for them, do not fit.
+#include <algorithm>
+
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/repairs/repairs.h"
+
+namespace loopsmith {
+namespace {
+
+std::optional<BlockRV> block_of(const RefusedCall& call) {
+  const Argument* block = argument_of(call, "block");
+  if (!block) block = argument_of(call, "block_or_loop");
+  const auto* handle = block ? block->as<BlockRV>() : nullptr;
+  return handle ? std::optional(*handle) : std::nullopt;
+}
+
+bool moves_backwards(const RefusedCall& call) {
+  return call.primitive.name == reverse_compute_at.name ||
+         call.primitive.name == reverse_compute_inline.name;
+}
+
+/// Loops around the blocks with which one shares buffers: those to which it may go, innermost
+/// first.
+std::vector<LoopRV> places_for(const RefusedCall& call, BlockRV block) {
+  const Schedule& schedule = call.schedule;
+  const auto neighbours =
+      moves_backwards(call) ? producers_of(schedule, block) : consumers_of(schedule, block);
+  std::vector<LoopRV> places;
+  for (const BlockRV neighbour : neighbours) {
+    auto loops = loops_around(schedule, schedule.node(neighbour));
+    std::ranges::reverse(loops);
+    for (const LoopRV loop : loops) {
+      const bool is_known = std::ranges::find(places, loop) != places.end();
+      if (!is_known && !is_inside(schedule, schedule.node(block), schedule.node(loop))) {
+        places.push_back(loop);
+      }
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+Repairs loops_of_users(const RefusedCall& call) {
+  Repairs repairs;
+  const auto block = block_of(call);
+  if (!block) return repairs;
+  for (const LoopRV loop : places_for(call, *block)) {
+    repairs.push_back({again_with(call, "loop", loop)});
+  }
+  return repairs;
+}
+
+Repairs readers_first(const RefusedCall& call) {
+  Repairs repairs;
+  const auto* reader = call.refusal.subjects[0].as<BlockRV>();
+  const Argument* loop = argument_of(call, "loop");
+  if (reader && loop) {
+    for (const PrimitiveBase* move : {static_cast<const PrimitiveBase*>(&compute_at),
+                                      static_cast<const PrimitiveBase*>(&reverse_compute_at)}) {
+      repairs.push_back({call_of(*move, {*reader, *loop}), again(call)});
+    }
+    repairs.push_back({call_of(compute_inline, {*reader}), again(call)});
+  }
+  for (Repair& other : loops_of_users(call)) repairs.push_back(std::move(other));
+  return repairs;
+}
+
+Repairs loops_instead_of_inlining(const RefusedCall& call) {
+  Repairs repairs;
+  const auto block = block_of(call);
+  if (!block) return repairs;
+  const PrimitiveBase& move = moves_backwards(call)
+                                  ? static_cast<const PrimitiveBase&>(reverse_compute_at)
+                                  : static_cast<const PrimitiveBase&>(compute_at);
+  for (const LoopRV loop : places_for(call, *block)) {
+    repairs.push_back({call_of(move, {*block, loop})});
+  }
+  return repairs;
+}
+
+Repairs into_the_producer(const RefusedCall& call) {
+  Repairs repairs;
+  const auto block = block_of(call);
+  if (!block) return repairs;
+  if (call.primitive.name == compute_inline.name) {
+    repairs.push_back({call_of(reverse_compute_inline, {*block})});
+  }
+  // The output goes to the loops of what it reads.
+  for (const BlockRV producer : producers_of(call.schedule, *block)) {
+    auto loops = loops_around(call.schedule, call.schedule.node(producer));
+    std::ranges::reverse(loops);
+    for (const LoopRV loop : loops) {
+      repairs.push_back({call_of(reverse_compute_at, {*block, loop})});
+    }
+  }
+  return repairs;
+}
+
+Repairs loops_around_block(const RefusedCall& call) {
+  Repairs repairs;
+  const Argument* given = argument_of(call, "loop");
+  const auto* loop = given ? given->as<LoopRV>() : nullptr;
+  auto block = block_of(call);
+  if (!loop) return repairs;
+  if (!block) {
+    const auto blocks = child_blocks(call.schedule, call.schedule.node(*loop));
+    if (!blocks.empty()) block = blocks.back();
+  }
+  if (!block) return repairs;
+  auto loops = loops_around(call.schedule, call.schedule.node(*block));
+  std::ranges::reverse(loops);
+  for (const LoopRV other : loops) {
+    if (other.index != loop->index) repairs.push_back({again_with(call, "loop", other)});
+  }
+  return repairs;
+}
+
+Repairs decompose_first(const RefusedCall& call) {
+  Repairs repairs;
+  const auto block = block_of(call);
+  if (!block) return repairs;
+  for (const LoopRV loop : loops_around(call.schedule, call.schedule.node(*block))) {
+    repairs.push_back({call_of(decompose_reduction, {*block, loop}), again(call)});
+  }
+  for (Repair& other : loops_instead_of_inlining(call)) repairs.push_back(std::move(other));
+  return repairs;
+}
+
+Repairs cache_in_place(const RefusedCall& call) {
+  const auto block = block_of(call);
+  const Argument* scope = argument_of(call, "storage_scope");
+  if (!block || !scope) return {};
+  Repairs repairs;
+  for (const char* parameter : {"read_buffer_index", "write_buffer_index"}) {
+    if (const Argument* buffer = argument_of(call, parameter)) {
+      repairs.push_back({call_of(cache_inplace, {*block, *buffer, *scope})});
+    }
+  }
+  return repairs;
+}
+
+Repairs first_axis(const RefusedCall& call) {
+  return {{again_with(call, "factor_axis", std::int64_t{0})}};
+}
+
+Repairs buffers_of_block(const RefusedCall& call) {
+  Repairs repairs;
+  const auto block = block_of(call);
+  if (!block) return repairs;
+  const Block& subject = call.schedule.get(*block);
+  for (const ParameterInfo& parameter : call.primitive.parameters()) {
+    if (parameter.type.find("Buffer") == std::string::npos) continue;
+    for (const auto* regions : {&subject.writes, &subject.reads}) {
+      for (const auto& region : *regions) {
+        repairs.push_back({again_with(call, parameter.name, region->buffer->name)});
+      }
+    }
+  }
+  return repairs;
+}
+
+}  // namespace loopsmith

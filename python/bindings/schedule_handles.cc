@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/string.h>
+
+#include "bindings/bindings.h"
+#include "bindings/ir.h"
+#include "bindings/schedule.h"
+#include "loopsmith/ir/script_printer.h"
+
+namespace nb = nanobind;
+
+namespace loopsmith::python {
+namespace {
+
+template <class T>
+std::string show(const PyHandle<T>& self) {
+  const Schedule& schedule = self.schedule();
+  if (const auto refusal = schedule.refuse(self.handle)) return explain(schedule, *refusal);
+  return to_string(schedule.statement(schedule.node(self.handle)));
+}
+
+template <class T>
+void bind_handle(nb::module_& m, const char* name, const char* doc) {
+  nb::class_<PyHandle<T>>(m, name, doc)
+      .def_prop_ro(
+          "name",
+          [](const PyHandle<T>& self) { return std::string(self.schedule().name(self.handle)); })
+      .def("__str__", show<T>)
+      .def("__repr__", show<T>)
+      .def(
+          "__eq__",
+          [](const PyHandle<T>& self, nb::handle other) {
+            return nb::isinstance<PyHandle<T>>(other) &&
+                   nb::inst_ptr<PyHandle<T>>(other)->handle == self.handle;
+          },
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__",
+           [](const PyHandle<T>& self) { return std::hash<std::uint32_t>()(self.handle.index); });
+}
+
+}  // namespace
+
+void bind_handles(nb::module_& m) {
+  bind_handle<LoopRV>(m, "LoopRV", "A loop of a schedule.");
+  bind_handle<BlockRV>(m, "BlockRV", "A block of a schedule.");
+  using Hole = PyHandle<ExprRV>;
+  const auto value = [](const Hole& self) { return self.schedule().get(self.handle); };
+  nb::class_<Hole>(m, "ExprRV", "A number that a schedule has chosen, and may choose anew.")
+      .def("__int__", value)
+      .def("__index__", value)
+      .def("__str__", [value](const Hole& self) { return std::to_string(value(self)); })
+      .def("__repr__", [value](const Hole& self) { return std::to_string(value(self)); });
+}
+
+}  // namespace loopsmith::python

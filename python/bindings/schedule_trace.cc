@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traces in Python, and the instructions of which they consist.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "bindings/bindings.h"
+#include "bindings/ir.h"
+#include "bindings/schedule.h"
+
+namespace nb = nanobind;
+
+namespace loopsmith::python {
+namespace {
+
+/// A step of a trace, with its number there.
+struct PyInstruction {
+  Step step;
+  std::size_t number = 0;
+};
+
+struct Parts {
+  nb::list inputs;
+  nb::list attrs;
+  nb::object decision = nb::none();
+};
+
+bool is_decision(const ParameterInfo& parameter) {
+  return parameter.name == "decision";
+}
+
+/// Arguments apart: those that are handles or index maps, the others, and the decision.
+Parts parts_of(const PrimitiveBase& primitive, const std::vector<Argument>& arguments,
+               nb::handle owner) {
+  Parts parts;
+  const auto parameters = primitive.parameters();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& type = parameters[i].type;
+    const bool is_input =
+        type.find("RV") != std::string::npos || type.find("IndexMap") != std::string::npos;
+    nb::object value = to_python_value(arguments[i], owner);
+    if (is_decision(parameters[i])) {
+      parts.decision = std::move(value);
+    } else {
+      (is_input ? parts.inputs : parts.attrs).append(value);
+    }
+  }
+  return parts;
+}
+
+Argument decision_of(const Step& step, nb::handle value) {
+  const Method any{.primitive = step.primitive,
+                   .parameters = {ParameterInfo{"decision", "", "a decision"}},
+                   .is_map = {false}};
+  return to_argument_of(any, 0, value);
+}
+
+bool decides(const Step& step) {
+  const auto parameters = step.primitive->parameters();
+  return !parameters.empty() && is_decision(parameters.back());
+}
+
+void decide(Step& step, nb::handle decision) {
+  require(decides(step), ErrorKind::schedule, "step_has_a_decision", hint("name a sample_* step"),
+          {}, "append: {} decides nothing", step.primitive->name);
+  step.arguments.back() = decision_of(step, decision);
+}
+
+/// The number of a step, given as that or as an instruction.
+std::size_t number_of(const Trace& trace, nb::handle step) {
+  const bool is_instruction = nb::isinstance<PyInstruction>(step);
+  const auto number = is_instruction ? nb::inst_ptr<PyInstruction>(step)->number
+                                     : nb::cast<std::size_t>(nb::int_(nb::borrow(step)));
+  require(number < trace.steps().size(), ErrorKind::bounds, "step_is_in_the_trace",
+          hint("steps are counted from 0"), {}, "trace: there is no step {}, there are {}", number,
+          trace.steps().size());
+  return number;
+}
+
+nb::list instructions_of(const Trace& trace) {
+  nb::list all;
+  for (std::size_t i = 0; i < trace.steps().size(); ++i) {
+    all.append(nb::cast(PyInstruction{trace.steps()[i], i}));
+  }
+  return all;
+}
+
+nb::dict decisions_of(const Trace& trace) {
+  nb::dict all;
+  for (std::size_t i = 0; i < trace.steps().size(); ++i) {
+    const Step& step = trace.steps()[i];
+    if (!decides(step)) continue;
+    all[nb::cast(PyInstruction{step, i})] = to_python_value(step.arguments.back(), nb::none());
+  }
+  return all;
+}
+
+void apply(const Trace& trace, nb::handle sch, bool remove_postproc, const nb::object& provider) {
+  Schedule& schedule = nb::inst_ptr<PySchedule>(sch)->schedule;
+  if (provider.is_none()) {
+    const nb::gil_scoped_release unlocked;
+    return trace.apply_to(schedule, remove_postproc);
+  }
+  const auto decide = [&](std::size_t i, const std::vector<Argument>& arguments) {
+    const Step& step = trace.steps()[i];
+    const Parts parts = parts_of(*step.primitive, arguments, sch);
+    const nb::object decided =
+        provider(nb::cast(PyInstruction{step, i}), parts.inputs, parts.attrs, parts.decision);
+    return std::optional(decision_of(step, decided));
+  };
+  trace.apply_to(schedule, remove_postproc, {.decide = decide, .done = {}});
+}
+
+Trace new_trace(const std::vector<PyInstruction>& instructions, const nb::dict& decisions) {
+  Trace trace;
+  for (const PyInstruction& instruction : instructions) {
+    Step step = instruction.step;
+    const nb::object key = nb::cast(instruction);
+    if (decisions.contains(key)) decide(step, decisions[key]);
+    trace.append(std::move(step));
+  }
+  return trace;
+}
+
+void bind_instruction(nb::module_& m) {
+  nb::class_<PyInstruction>(m, "Instruction", "One step of a trace.")
+      .def_prop_ro(
+          "kind", [](const PyInstruction& self) { return std::string(self.step.primitive->name); },
+          "The name of the primitive.")
+      .def_prop_ro(
+          "is_pure", [](const PyInstruction& self) { return self.step.primitive->pure; },
+          "Whether it is a query or a choice, which changes nothing.")
+      .def_ro("number", &PyInstruction::number, "Its place in the trace, from 0.")
+      .def_prop_ro(
+          "inputs",
+          [](const PyInstruction& self) {
+            return parts_of(*self.step.primitive, self.step.arguments, nb::none()).inputs;
+          },
+          nb::sig("def inputs(self) -> list[typing.Any]"),
+          "The arguments that are handles or index maps.")
+      .def_prop_ro(
+          "attrs",
+          [](const PyInstruction& self) {
+            return parts_of(*self.step.primitive, self.step.arguments, nb::none()).attrs;
+          },
+          nb::sig("def attrs(self) -> list[typing.Any]"), "The other arguments.")
+      .def_prop_ro(
+          "outputs",
+          [](const PyInstruction& self) {
+            const nb::object made = to_python_value(self.step.result, nb::none());
+            if (nb::isinstance<nb::list>(made)) return nb::list(made);
+            nb::list one;
+            if (!made.is_none()) one.append(made);
+            return one;
+          },
+          nb::sig("def outputs(self) -> list[typing.Any]"), "The handles that it gave.")
+      .def(
+          "__eq__",
+          [](const PyInstruction& self, nb::handle other) {
+            if (!nb::isinstance<PyInstruction>(other)) return false;
+            const auto& that = *nb::inst_ptr<PyInstruction>(other);
+            return that.number == self.number && that.step.primitive == self.step.primitive;
+          },
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__", [](const PyInstruction& self) { return self.number; })
+      .def("__repr__", [](const PyInstruction& self) {
+        return fmt::format("Instruction({}, {})", self.number, self.step.primitive->name);
+      });
+}
+
+}  // namespace
+
+void bind_trace(nb::module_& m) {
+  bind_instruction(m);
+  nb::class_<Trace>(m, "Trace", "The steps of a schedule: data that makes it again.")
+      .def(
+          "__init__",
+          [](Trace* self, const std::vector<PyInstruction>& insts, const nb::dict& decisions) {
+            new (self) Trace(new_trace(insts, decisions));
+          },
+          nb::arg("insts") = std::vector<PyInstruction>(), nb::arg("decisions") = nb::dict(),
+          nb::sig("def __init__(self, insts: typing.Sequence[Instruction] = (), decisions: "
+                  "dict[Instruction, typing.Any] = ...) -> None"))
+      .def_prop_ro("insts", instructions_of, nb::sig("def insts(self) -> list[Instruction]"),
+                   "The steps, in their order.")
+      .def_prop_ro("decisions", decisions_of,
+                   nb::sig("def decisions(self) -> dict[Instruction, typing.Any]"),
+                   "What the steps that choose have chosen.")
+      .def(
+          "append",
+          [](Trace& self, const PyInstruction& inst, const nb::object& decision) {
+            Step step = inst.step;
+            if (!decision.is_none()) decide(step, decision);
+            self.append(std::move(step));
+          },
+          nb::arg("inst"), nb::arg("decision").none() = nb::none(),
+          nb::sig("def append(self, inst: Instruction, decision: typing.Any = None) -> None"),
+          "Add a step, which may use what the steps before it have given.")
+      .def(
+          "pop",
+          [](Trace& self) -> std::optional<PyInstruction> {
+            auto step = self.pop();
+            if (!step) return {};
+            return PyInstruction{*std::move(step), self.steps().size()};
+          },
+          "Take the last step away and return it; None when there is none.")
+      .def("as_python", &Trace::as_python, nb::arg("remove_postproc") = false,
+           "Return the lines of Python that do the steps.")
+      .def(
+          "as_json",
+          [](const Trace& self, bool remove_postproc) {
+            return nb::module_::import_("json").attr("loads")(self.as_json(remove_postproc));
+          },
+          nb::arg("remove_postproc") = false,
+          nb::sig("def as_json(self, remove_postproc: bool = False) -> list[typing.Any]"),
+          "Return the steps and decisions as lists, ready for JSON.")
+      .def("apply_to_schedule", apply, nb::arg("sch"), nb::arg("remove_postproc") = false,
+           nb::arg("decision_provider").none() = nb::none(),
+           nb::sig("def apply_to_schedule(self, sch: Schedule, remove_postproc: bool = False, "
+                   "decision_provider: typing.Callable[[Instruction, list[typing.Any], "
+                   "list[typing.Any], typing.Any], typing.Any] | None = None) -> None"),
+           R"(Do the steps again, on another schedule.
+
+Parameters
+----------
+sch
+    The schedule; its program has the same structure, its sizes may be others.
+remove_postproc
+    Whether to stop at ``enter_postproc``.
+decision_provider
+    Called for each step that chooses, with the step, its handles, its other arguments and what it
+    had decided; returns what it decides now.)")
+      .def_static(
+          "apply_json_to_schedule",
+          [](const nb::object& json, PySchedule& sch) {
+            const bool is_text = nb::isinstance<nb::str>(json);
+            const nb::object text =
+                is_text ? json : nb::module_::import_("json").attr("dumps")(json);
+            Trace::apply_json(nb::cast<std::string>(text), sch.schedule);
+          },
+          nb::arg("json_obj"), nb::arg("sch"),
+          nb::sig("def apply_json_to_schedule(json_obj: typing.Any, sch: Schedule) -> None"),
+          "Do the steps that `as_json` gave.")
+      .def("simplified", &Trace::simplified, nb::arg("remove_postproc") = false,
+           "Return the trace without queries whose results nobody uses.")
+      .def(
+          "with_decision",
+          [](const Trace& self, nb::handle inst, const nb::object& decision, bool remove_postproc) {
+            const std::size_t step = number_of(self, inst);
+            return self.with_decision(step, decision_of(self.steps()[step], decision),
+                                      remove_postproc);
+          },
+          nb::arg("inst"), nb::arg("decision"), nb::arg("remove_postproc") = false,
+          nb::sig("def with_decision(self, inst: Instruction | int, decision: typing.Any, "
+                  "remove_postproc: bool = False) -> Trace"),
+          "Return the trace with another decision for a step, given as such or by its number.")
+      .def(
+          "get_decision",
+          [](const Trace& self, nb::handle inst) -> nb::object {
+            const auto decision = self.decision(number_of(self, inst));
+            return decision ? to_python_value(*decision, nb::none()) : nb::none();
+          },
+          nb::arg("inst"), nb::sig("def get_decision(self, inst: Instruction | int) -> typing.Any"),
+          "Return what a step decided; None if it decides nothing.")
+      .def(
+          "show", [](const Trace& self) { nb::print(self.text().c_str()); }, "Print the trace.")
+      .def("__len__", [](const Trace& self) { return self.steps().size(); })
+      .def("__str__", &Trace::text)
+      .def("__repr__", &Trace::text);
+}
+
+}  // namespace loopsmith::python

@@ -2,11 +2,14 @@
 # `make demo` and `make test` set up all they need on a bare Debian 12.
 
 JOBS ?= 2
+# Sources compiled together make a build from scratch quick; JOIN=OFF makes one after a change quick.
+JOIN ?= ON
 VENV ?= .venv
+FUZZ_SECONDS ?= 600
 PYTHON_IN_VENV := $(VENV)/bin/python
 export VENV
 
-.PHONY: help setup build demo test bench asan tsan format lint clean
+.PHONY: help setup build demo test bench asan tsan fuzz format lint clean
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -15,7 +18,7 @@ setup:  ## Install the Debian packages and the virtual environment.
 	@tools/setup.sh
 
 build: setup  ## Compile the library, its tests and the Python extension.
-	@cmake --preset release -DLOOPSMITH_BUILD_PYTHON=ON \
+	@cmake --preset release -DLOOPSMITH_BUILD_PYTHON=ON -DLOOPSMITH_JOIN_SOURCES=$(JOIN) \
 	  -DPython_EXECUTABLE=$(abspath $(PYTHON_IN_VENV)) >/dev/null
 	@cmake --build --preset release --parallel $(JOBS)
 
@@ -35,6 +38,10 @@ asan: setup  ## Run the tests of all floors without LLVM under the address and u
 
 tsan: setup  ## Run the runtime's unit tests under the thread sanitizer.
 	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) tsan
+
+fuzz: build  ## Fuzz the readers and the engine for FUZZ_SECONDS each; it may take any time you give.
+	@tools/setup.sh fuzz
+	@$(PYTHON_IN_VENV) tools/fuzz.py --jobs $(JOBS) --seconds $(FUZZ_SECONDS)
 
 format: setup  ## Format all sources in place.
 	@git ls-files -co --exclude-standard '*.cc' '*.h' | xargs -r clang-format-22 -i

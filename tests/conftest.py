@@ -6,8 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
+
+settings.register_profile("test", max_examples=300, deadline=None)
+settings.register_profile("fuzz", max_examples=100_000, deadline=None)
+settings.load_profile("test")
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **variables: str) -> str:

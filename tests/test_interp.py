@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import loopsmith as ls
@@ -164,7 +164,6 @@ def programs(draw: st.DrawFn):
     return dtype, shape, stages, draw(st.integers(0, 2**16)), draw(st.booleans())
 
 
-@settings(max_examples=60, deadline=None)
 @given(programs())
 def test_random_programs_compute_what_numpy_does(program):
     dtype, shape, stages, seed, reduces = program

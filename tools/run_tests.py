@@ -129,7 +129,7 @@ def python(jobs: int) -> Counts:
 
 
 def asan(jobs: int) -> Counts:
-    """Unit tests of all floors without LLVM under the address and undefined-behaviour sanitizers."""
+    """Unit tests of all floors without LLVM under AddressSanitizer and UBSan."""
     return sanitizer("asan", jobs, UBSAN_OPTIONS="print_stacktrace=1")
 
 

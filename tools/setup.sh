@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages of tools/packages.txt and makes the virtual environment of
 # tools/requirements.txt, and fetches the sources of isl. Does nothing, offline and at once, when
-# all is already there.
+# all is already there. `setup.sh fuzz` installs tools/packages_fuzz.txt too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ python=${PYTHON:-/usr/bin/python3}
 
 install_packages() {
   local wanted missing=() package
-  mapfile -t wanted < <(grep -v '^#' tools/packages.txt)
+  mapfile -t wanted < <(grep -hv '^#' "$@")
   for package in "${wanted[@]}"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
       missing+=("$package")
@@ -45,6 +45,6 @@ make_environment() {
   echo "$stamp" >"$venv/stamp"
 }
 
-install_packages
+install_packages tools/packages.txt ${1:+tools/packages_$1.txt}
 make_environment
 "$venv/bin/python" tools/fetch_isl.py >/dev/null

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Run every fuzzer for a time: libFuzzer's, then random schedules, then Hypothesis.
+
+What a fuzzer finds is left under ``build/fuzz/found``; put it into ``fuzz/corpus`` with its cure.
+The exit status is 1 if one found something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "fuzz"
+READERS = ("json", "script")
+SCHEDULES = 10_000
+
+
+def succeeds(command: Sequence[str | Path], **variables: str) -> bool:
+    """Show a command, run it, and return whether it succeeded."""
+    words = [str(part) for part in command]
+    print("\n==", *words, flush=True)
+    return subprocess.run(words, cwd=ROOT, env={**os.environ, **variables}).returncode == 0
+
+
+def fuzz_reader(reader: str, seconds: int, jobs: int) -> bool:
+    """Run the fuzzer of a reader from its seeds and from what it found interesting before."""
+    corpus, found = BUILD / "corpus" / reader, BUILD / "found"
+    corpus.mkdir(parents=True, exist_ok=True)
+    found.mkdir(parents=True, exist_ok=True)
+    command = [BUILD / "fuzz" / f"fuzz_{reader}", f"-max_total_time={seconds}", f"-fork={jobs}"]
+    command += ["-timeout=10", "-rss_limit_mb=2048", f"-artifact_prefix={found}/{reader}_"]
+    return succeeds([*command, corpus, ROOT / "fuzz" / "corpus" / reader])
+
+
+def main() -> int:
+    """Build and run all fuzzers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=600, help="for each of libFuzzer's")
+    parser.add_argument("--schedules", type=int, default=SCHEDULES, help="random schedules")
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+
+    build = ["cmake", "--build", "--preset", "fuzz", "--parallel", str(arguments.jobs)]
+    if not succeeds(["cmake", "--preset", "fuzz"]) or not succeeds(build):
+        return 1
+    passed = [fuzz_reader(reader, arguments.seconds, arguments.jobs) for reader in READERS]
+    schedules = [ROOT / "build" / "release" / "schedule_test", "--gtest_filter=*fuzz*"]
+    passed.append(succeeds(schedules, LOOPSMITH_FUZZ_CASES=str(arguments.schedules)))
+    programs = [sys.executable, "-m", "pytest", "-q", "tests/test_interp.py"]
+    passed.append(succeeds([*programs, "--hypothesis-profile=fuzz"]))
+    return 0 if all(passed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int metadata_version = 1;
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out;
   append_json(out, text);
   return out;
@@ -21,7 +21,7 @@ std::string quoted(std::string_view text) {
 std::string rule_text(const ExtentRule& rule) {
   switch (rule.kind) {
     case ExtentRule::Kind::constant: return std::to_string(rule.constant);
-    case ExtentRule::Kind::symbol: return quoted(rule.symbol);
+    case ExtentRule::Kind::symbol: return json_text(rule.symbol);
     case ExtentRule::Kind::computed: return "null";
   }
   return "null";
@@ -35,14 +35,14 @@ std::string list_text(const std::vector<ExtentRule>& rules) {
 
 std::string parameter_text(const Parameter& p) {
   std::string text =
-      fmt::format(R"({{"name": {}, "kind": {}, "dtype": [{}, {}, {}])", quoted(p.name),
+      fmt::format(R"({{"name": {}, "kind": {}, "dtype": [{}, {}, {}])", json_text(p.name),
                   static_cast<int>(p.kind), p.dtype.code, p.dtype.bits, p.dtype.lanes);
   if (p.kind == LS_TENSOR) {
     text += fmt::format(R"(, "shape": {}, "alignment": {}, "writable": {})", list_text(p.shape),
                         p.alignment, p.writable);
     if (p.strides) text += fmt::format(R"(, "strides": {})", list_text(*p.strides));
   }
-  if (!p.symbol.empty()) text += R"(, "symbol": )" + quoted(p.symbol);
+  if (!p.symbol.empty()) text += R"(, "symbol": )" + json_text(p.symbol);
   return text + "}";
 }
 
@@ -53,12 +53,13 @@ std::string function_text(const SignatureSpec& spec, std::string_view trace) {
   }
   for (const Symbol& symbol : spec.symbols) {
     symbols +=
-        fmt::format("{}[{}, {}]", symbols.empty() ? "" : ", ", quoted(symbol.name), symbol.most);
+        fmt::format("{}[{}, {}]", symbols.empty() ? "" : ", ", json_text(symbol.name), symbol.most);
   }
   return fmt::format(
       R"({{"name": {}, "parameters": [{}], "symbols": [{}], "device": [{}, {}], "noalias": {}{}}})",
-      quoted(spec.name), parameters, symbols, static_cast<int>(spec.device.device_type),
-      spec.device.device_id, spec.noalias, trace.empty() ? "" : R"(, "trace": )" + quoted(trace));
+      json_text(spec.name), parameters, symbols, static_cast<int>(spec.device.device_type),
+      spec.device.device_id, spec.noalias,
+      trace.empty() ? "" : R"(, "trace": )" + json_text(trace));
 }
 
 template <class T>
@@ -141,7 +142,7 @@ std::string metadata_text(const Metadata& metadata) {
   return fmt::format(
       "{{\"format\": \"loopsmith module\", \"version\": {}, \"release\": {}, \"target\": {},\n"
       "\"functions\": [\n{}]}}\n",
-      metadata_version, quoted(metadata.release), quoted(metadata.target), functions);
+      metadata_version, json_text(metadata.release), json_text(metadata.target), functions);
 }
 
 Metadata parse_metadata(std::string_view text) {

@@ -41,10 +41,10 @@ Ptr<Var> parallel_reduction_in(const Stmt& body) {
     if (const auto* realize = ref.as<BlockRealize>()) {
       // A variable that is not of a loop around the block is not used in it.
       for (const Ptr<Var>& loop_var : parallel_loops) {
-        if (!found && drives_reduction(*realize, loop_var)) found = loop_var;
+        if (!found.defined() && drives_reduction(*realize, loop_var)) found = loop_var;
       }
     }
-    return !found && !node_info(*ref.get()).is_expr;
+    return !found.defined() && !node_info(*ref.get()).is_expr;
   });
   return found;
 }

@@ -164,9 +164,9 @@ class CEntry {
 
   void bind_or_check(const Expr& expr, Check check) {
     const auto var = Ptr<Var>::from(expr);
-    if (var && !writer_.is_bound(var)) {
+    if (var.defined() && !writer_.is_bound(var)) {
       bind_size(var, check.actual, std::string_view(check.status) == "LS_STRIDES");
-    } else if (!var) {
+    } else if (!var.defined()) {
       check.expected = expr;
       checks_.push_back(check);
     }

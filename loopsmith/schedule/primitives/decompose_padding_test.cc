@@ -14,7 +14,7 @@ using namespace schedule_testing;
 
 constexpr auto parameters = R"(X: T.Buffer((64, 8), "float32"), Y: T.Buffer((70, 8), "float32"))";
 
-Ptr<PrimFunc> padded(std::string_view condition = "3 <= vi and vi < 67") {
+Ptr<PrimFunc> padded_program(std::string_view condition = "3 <= vi and vi < 67") {
   return program(parameters, fmt::format(R"(
 for i, j in T.grid(70, 8):
     with T.block("Y"):
@@ -25,7 +25,7 @@ for i, j in T.grid(70, 8):
 }
 
 TEST(decompose_padding, fills_in_the_constant_and_shortens_the_loops) {
-  const auto before = padded();
+  const auto before = padded_program();
   Schedule sch(before);
   const auto y = get_block(sch, "Y");
   const auto loops = get_loops(sch, y);
@@ -45,7 +45,7 @@ for i, j in T.grid(64, 8):
 }
 
 TEST(decompose_padding, restricts_loops_outside_by_a_condition) {
-  const auto before = padded();
+  const auto before = padded_program();
   Schedule sch(before);
   const auto y = get_block(sch, "Y");
   decompose_padding(sch, y, get_loops(sch, y)[1]);
@@ -69,7 +69,7 @@ TEST(decompose_padding, is_right_for_any_condition) {
         "3 <= vi and vi < 67 and (vi + vj) % 2 == 0", "5 <= vi and vi < 5", "vi // 8 == 2",
         "vi != 2 and 3 <= vi and vi < 67", "69 < vi"}) {
     for (const int part : {0, 1, 2}) {
-      const auto before = padded(condition);
+      const auto before = padded_program(condition);
       Schedule sch(before);
       const auto y = get_block(sch, "Y");
       if (part == 2) split(sch, get_loops(sch, y)[0], {infer, 16});

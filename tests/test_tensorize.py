@@ -191,7 +191,7 @@ def test_an_einsum_is_padded_to_whole_tiles():
 def test_padding_is_divided_into_a_constant_and_what_is_in_bounds():
     a = te.placeholder((64,), "float32", name="A")
     b = te.compute(
-        (70,), lambda i: tir.if_then_else(tir.all([3 <= i, i < 67]), a[i - 3], 0.0), name="B"
+        (70,), lambda i: tir.if_then_else(tir.all([i >= 3, i < 67]), a[i - 3], 0.0), name="B"
     )
     sch = tir.Schedule(te.create_prim_func([a, b]))
     (i,) = sch.get_loops("B")

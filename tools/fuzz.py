@@ -33,9 +33,9 @@ def fuzz_reader(reader: str, seconds: int, jobs: int) -> bool:
     corpus, found = BUILD / "corpus" / reader, BUILD / "found"
     corpus.mkdir(parents=True, exist_ok=True)
     found.mkdir(parents=True, exist_ok=True)
-    command = [BUILD / "fuzz" / f"fuzz_{reader}", f"-max_total_time={seconds}", f"-fork={jobs}"]
-    command += ["-timeout=10", "-rss_limit_mb=2048", f"-artifact_prefix={found}/{reader}_"]
-    return succeeds([*command, corpus, ROOT / "fuzz" / "corpus" / reader])
+    limits = [f"-max_total_time={seconds}", f"-fork={jobs}", "-timeout=10", "-rss_limit_mb=2048"]
+    folders = [f"-artifact_prefix={found}/{reader}_", corpus, ROOT / "fuzz" / "corpus" / reader]
+    return succeeds([BUILD / "fuzz" / f"fuzz_{reader}", *limits, *folders])
 
 
 def main() -> int:
@@ -50,8 +50,9 @@ def main() -> int:
     if not succeeds(["cmake", "--preset", "fuzz"]) or not succeeds(build):
         return 1
     passed = [fuzz_reader(reader, arguments.seconds, arguments.jobs) for reader in READERS]
-    schedules = [ROOT / "build" / "release" / "schedule_test", "--gtest_filter=*fuzz*"]
-    passed.append(succeeds(schedules, LOOPSMITH_FUZZ_CASES=str(arguments.schedules)))
+    for test, name in (("schedule_test", "*fuzz*"), ("transform_test", "random_schedules*")):
+        schedules = [ROOT / "build" / "release" / test, f"--gtest_filter={name}"]
+        passed.append(succeeds(schedules, LOOPSMITH_FUZZ_CASES=str(arguments.schedules)))
     programs = [sys.executable, "-m", "pytest", "-q", "tests/test_interp.py"]
     passed.append(succeeds([*programs, "--hypothesis-profile=fuzz"]))
     return 0 if all(passed) else 1

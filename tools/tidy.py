@@ -47,9 +47,9 @@ def changed_sources() -> list[Path]:
 
 def commands_of_sources() -> str:
     """Return how each source is compiled alone: where sources are joined, nothing else says it."""
-    configure = ["cmake", "--preset", "release", "-B", DATABASE, "-DLOOPSMITH_JOIN_SOURCES=OFF"]
+    configure = ["cmake", "--preset", "release", "-B", str(DATABASE)]
+    configure += ["-DLOOPSMITH_JOIN_SOURCES=OFF", "-DLOOPSMITH_BUILD_BENCH=ON"]
     configure += ["-DLOOPSMITH_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}"]
-    configure += ["-DLOOPSMITH_BUILD_BENCH=ON"]
     subprocess.run(configure, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return (DATABASE / "compile_commands.json").read_text()
 

@@ -13,6 +13,7 @@
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/script/parse.h"
+#include "loopsmith/support/fuzz_cases.h"
 
 namespace loopsmith {
 namespace {
@@ -161,7 +162,8 @@ class Fuzzer {
 
 TEST(schedule_fuzz, accepted_steps_keep_what_a_program_computes) {
   int accepted = 0;
-  for (std::uint32_t seed = 0; seed < 160; ++seed) {
+  const auto cases = static_cast<std::uint32_t>(testing::fuzz_cases(180));
+  for (std::uint32_t seed = 0; seed < cases; ++seed) {
     const Ptr<PrimFunc> func = parse_function(programs[seed % std::size(programs)]);
     Fuzzer fuzzer(seed, func);
     fuzzer.run(8);

@@ -10,6 +10,7 @@
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/script/parse.h"
+#include "loopsmith/support/fuzz_cases.h"
 #include "loopsmith/transform/pipeline.h"
 
 namespace loopsmith {
@@ -158,7 +159,8 @@ class RandomScheduler {
 
 TEST(random_schedules, compute_the_same_after_lowering) {
   int lowered = 0;
-  for (int seed = 0; seed < 120 && !::testing::Test::HasFailure(); ++seed) {
+  const int cases = testing::fuzz_cases(120);
+  for (int seed = 0; seed < cases && !::testing::Test::HasFailure(); ++seed) {
     const Ptr<PrimFunc> func = parse_function(
         scheduled_programs[static_cast<unsigned>(seed) % std::size(scheduled_programs)]);
     RandomScheduler random(static_cast<std::uint32_t>(seed), func);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdlib>
+
+namespace loopsmith::testing {
+
+/// How many random cases a test tries: what LOOPSMITH_FUZZ_CASES says, else `otherwise`.
+inline int fuzz_cases(int otherwise) {
+  const char* text = std::getenv("LOOPSMITH_FUZZ_CASES");
+  return text ? std::atoi(text) : otherwise;
+}
+
+}  // namespace loopsmith::testing

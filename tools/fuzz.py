@@ -12,7 +12,6 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,7 +20,7 @@ READERS = ("json", "script")
 SCHEDULES = 10_000
 
 
-def succeeds(command: Sequence[str | Path], **variables: str) -> bool:
+def succeeds(*command: str | Path, **variables: str) -> bool:
     """Show a command, run it, and return whether it succeeded."""
     words = [str(part) for part in command]
     print("\n==", *words, flush=True)
@@ -34,8 +33,9 @@ def fuzz_reader(reader: str, seconds: int, jobs: int) -> bool:
     corpus.mkdir(parents=True, exist_ok=True)
     found.mkdir(parents=True, exist_ok=True)
     limits = [f"-max_total_time={seconds}", f"-fork={jobs}", "-timeout=10", "-rss_limit_mb=2048"]
-    folders = [f"-artifact_prefix={found}/{reader}_", corpus, ROOT / "fuzz" / "corpus" / reader]
-    return succeeds([BUILD / "fuzz" / f"fuzz_{reader}", *limits, *folders])
+    prefix = f"-artifact_prefix={found}/{reader}_"
+    fuzzer, seeds = BUILD / "fuzz" / f"fuzz_{reader}", ROOT / "fuzz" / "corpus" / reader
+    return succeeds(fuzzer, *limits, prefix, corpus, seeds)
 
 
 def main() -> int:
@@ -46,15 +46,18 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
 
-    build = ["cmake", "--build", "--preset", "fuzz", "--parallel", str(arguments.jobs)]
-    if not succeeds(["cmake", "--preset", "fuzz"]) or not succeeds(build):
+    jobs = str(arguments.jobs)
+    if not succeeds("cmake", "--preset", "fuzz"):
+        return 1
+    if not succeeds("cmake", "--build", "--preset", "fuzz", "--parallel", jobs):
         return 1
     passed = [fuzz_reader(reader, arguments.seconds, arguments.jobs) for reader in READERS]
+    cases = str(arguments.schedules)
     for test, name in (("schedule_test", "*fuzz*"), ("transform_test", "random_schedules*")):
-        schedules = [ROOT / "build" / "release" / test, f"--gtest_filter={name}"]
-        passed.append(succeeds(schedules, LOOPSMITH_FUZZ_CASES=str(arguments.schedules)))
-    programs = [sys.executable, "-m", "pytest", "-q", "tests/test_interp.py"]
-    passed.append(succeeds([*programs, "--hypothesis-profile=fuzz"]))
+        program = ROOT / "build" / "release" / test
+        passed.append(succeeds(program, f"--gtest_filter={name}", LOOPSMITH_FUZZ_CASES=cases))
+    pytest = (sys.executable, "-m", "pytest", "-q", "--hypothesis-profile=fuzz")
+    passed.append(succeeds(*pytest, "tests/test_interp.py"))
     return 0 if all(passed) else 1
 
 

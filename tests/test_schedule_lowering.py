@@ -112,3 +112,23 @@ def test_indices_are_computed_beforehand():
     blocks = sch.cache_index("C", "global", 2)
     assert len(blocks) == 1
     ls.assert_same(twice, sch.func)
+
+
+def test_a_vector_may_be_aligned():
+    @T.prim_func
+    def twice(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+        B = T.alloc_buffer((8,), "float32")
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] + T.float32(1)
+        for i in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(8, 7 - i)
+                C[vi] = B[vi] * T.float32(2)
+
+    sch = tir.Schedule(twice)
+    sch.storage_align("B", 0, axis=0, factor=4, offset=1)
+    given, result = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+    ls.build(sch)(given, result)
+    np.testing.assert_array_equal(result, (given + 1) * 2)

@@ -37,8 +37,7 @@ bool is_small(const Buffer& buffer) {
 
 bool is_flat(const Buffer& buffer) {
   if (buffer.elem_offset.defined() && !is_const_int(buffer.elem_offset, 0)) return false;
-  if (!buffer.strides.empty() && !is_const_int(buffer.strides.back(), 1)) return false;
-  return buffer.shape.size() == 1;
+  return buffer.shape.size() == 1 && buffer.strides.empty();
 }
 
 Layout layout_of(const Ptr<Buffer>& buffer) {

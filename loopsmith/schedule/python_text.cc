@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "loopsmith/ir/function.h"
 #include "loopsmith/ir/json.h"
 
 namespace loopsmith {

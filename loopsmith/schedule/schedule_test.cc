@@ -53,8 +53,7 @@ TEST(schedule, offers_fixes_that_passed_on_a_copy) {
                              }));
     EXPECT_NE(std::string(error.what()).find("\n  fix: sch.split("), std::string::npos);
     EXPECT_NE(error.picture().find("^^^"), std::string::npos);
-    ScheduleError brief = error;
-    EXPECT_EQ(brief.primitive(), "split");
+    EXPECT_EQ(ScheduleError(error).primitive(), "split");
   }
   sch.undo();
   EXPECT_EQ(structural_hash(sch.func()), before);

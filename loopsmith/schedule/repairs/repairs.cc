@@ -2,6 +2,8 @@
 // What may help where a condition does not hold: one row a condition.
 #include "loopsmith/schedule/repairs/repairs.h"
 
+#include <algorithm>
+
 #include "loopsmith/schedule/primitives.h"
 
 namespace loopsmith {
@@ -83,8 +85,9 @@ Step again(const RefusedCall& call) {
 Step again_with(const RefusedCall& call, std::string_view parameter, Argument argument) {
   Step step = again(call);
   const auto parameters = call.primitive.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].name == parameter) step.arguments[i] = std::move(argument);
+  const auto found = std::ranges::find(parameters, parameter, &ParameterInfo::name);
+  if (found != parameters.end()) {
+    step.arguments[static_cast<std::size_t>(found - parameters.begin())] = std::move(argument);
   }
   return step;
 }

@@ -112,6 +112,44 @@ bool repeats_reductions(const Schedule& schedule, std::span<const LoopRV> band) 
   });
 }
 
+/// True when the instance that starts a reduction may no longer be the first of its instances:
+/// loops that change their order drive axes of both kinds at once.
+bool delays_init(const Schedule& schedule, std::span<const LoopRV> band,
+                 std::span<const std::size_t> order) {
+  return std::ranges::any_of(child_blocks(schedule, schedule.node(band[0])), [&](BlockRV block) {
+    if (!schedule.get(block).init) return false;
+    const BlockRealize& realize = schedule.realize(block);
+    const auto drives = [&](std::size_t place, std::size_t axis) {
+      const For& loop = schedule.get(band[place]);
+      return !is_const_int(loop.extent, 1) &&
+             uses_variable(realize.iter_values[axis], loop.loop_var);
+    };
+    std::vector<bool> is_mixed(realize.iter_values.size());
+    for (const std::size_t place : order) {
+      std::vector<std::size_t> driven[2];
+      for (std::size_t axis = 0; axis < is_mixed.size(); ++axis) {
+        const bool is_reduction =
+            realize.block->iter_vars[axis]->iter_type == IterType::comm_reduce;
+        if (drives(place, axis)) driven[is_reduction].push_back(axis);
+      }
+      if (driven[0].empty() || driven[1].empty()) continue;
+      for (const auto& axes : driven) {
+        for (const std::size_t axis : axes) is_mixed[axis] = true;
+      }
+    }
+    std::vector<std::size_t> driving;
+    for (const std::size_t place : order) {
+      for (std::size_t axis = 0; axis < is_mixed.size(); ++axis) {
+        if (is_mixed[axis] && drives(place, axis)) {
+          driving.push_back(place);
+          break;
+        }
+      }
+    }
+    return !std::ranges::is_sorted(driving);
+  });
+}
+
 /// The statement around a node in which all dependences are that it takes part in: the whole nest.
 const Stmt& nest_around(const Schedule& schedule, NodeId node) {
   NodeId nest = node;
@@ -174,6 +212,9 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
 OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
                         std::span<const std::size_t> order) {
   if (std::ranges::is_sorted(order)) return proved();
+  if (delays_init(schedule, band, order)) {
+    return unknown("the init of a reduction may then come after its updates");
+  }
   if (const auto block = only_block(schedule, band[0]); block && axes_are_true(schedule, *block)) {
     if (!has_reduction(schedule.get(*block)) || is_injective(schedule, *block, band)) {
       return proved();

@@ -106,6 +106,18 @@ def main(A: T.Buffer((12, 14), "float32")):
       "writes A[1, 2], iteration i=2, j=1 reads it");
 }
 
+TEST(reorder, keeps_the_init_of_a_reduction_before_its_updates) {
+  Schedule sch(matmul());
+  const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
+  const LoopRV both = fuse(sch, {j, k});
+  reorder(sch, {both, i});  // Each C[i, j] still has its updates in their order.
+  const auto [outer, inner] = split(sch, both, {infer, 3}).take<2>();
+  EXPECT_EQ(error_of([&] { reorder(sch, {inner, outer}); }),
+            "order_is_known_to_be_kept: reorder: whether the new order of loops j_k_fused_1, "
+            "j_k_fused_0 keeps dependences is unknown, as the init of a reduction may then come "
+            "after its updates");
+}
+
 TEST(reorder, refuses_loops_of_other_nests_and_bounds_that_depend) {
   Schedule sch(two_stages());
   const auto first = get_loops(sch, get_block(sch, "B"));

@@ -15,8 +15,9 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,64 +25,80 @@ REPORTS = ROOT / "build" / "reports"
 BIN = Path(sys.executable).parent
 
 
+# How much of a failure is said again beneath the summary: whoever sees only the end sees the cause.
+LINES_OF_A_FAILURE = 12
+MOST_FAILURES = 10
+
+
 @dataclass
 class Counts:
-    """How many tests of a suite passed, failed and were skipped."""
+    """How many tests of a suite passed, failed and were skipped, and what is known of failures."""
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    failures: list[str] = field(default_factory=list)
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
-            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
+            self.passed + other.passed,
+            self.failed + other.failed,
+            self.skipped + other.skipped,
+            self.failures + other.failures,
         )
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-def run(command: Sequence[str | Path], **variables: str) -> int:
-    """Run a command in the root of the repository, its output shown as it comes."""
-    environment = {**os.environ, **variables}
-    return subprocess.run([str(part) for part in command], cwd=ROOT, env=environment).returncode
+def run(command: Sequence[str | Path], noise: str = "", **variables: str) -> tuple[int, str]:
+    """Run a command in the root of the repository, its output shown as it comes.
 
-
-def run_quietly(command: Sequence[str | Path], noise: str, **variables: str) -> int:
-    """Run a command likewise, but leave out the lines in which the regular expression occurs."""
-    environment = {**os.environ, **variables}
+    Lines in which the regular expression `noise` occurs are left out. Returned are the exit status
+    and the last lines of the output.
+    """
     words = [str(part) for part in command]
+    last: deque[str] = deque(maxlen=LINES_OF_A_FAILURE)
     with subprocess.Popen(
         words,
         cwd=ROOT,
-        env=environment,
+        env={**os.environ, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        errors="replace",
     ) as process:
         for line in process.stdout or ():
-            if not re.search(noise, line):
+            if not noise or not re.search(noise, line):
                 print(line, end="", flush=True)
-    return process.returncode
+                last.append(line)
+    return process.returncode, "".join(last)
 
 
-def read_junit(report: Path, status: int) -> Counts:
+def read_junit(report: Path, status: int, last_lines: str) -> Counts:
     """Count the tests of a JUnit report; a runner that failed without one counts as a failure."""
     counts = Counts()
     if report.exists():
-        for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+        root = ElementTree.parse(report).getroot()
+        for suite in root.iter("testsuite"):
             number = {key: int(suite.get(key, 0)) for key in ("tests", "skipped", "disabled")}
             failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
             skipped = number["skipped"] + number["disabled"]
             counts += Counts(number["tests"] - failed - skipped, failed, skipped)
+        for case in root.iter("testcase"):
+            problem = case.find("failure") if case.find("error") is None else case.find("error")
+            if problem is not None:
+                text = (problem.get("message") or problem.text or "").strip().splitlines()
+                counts.failures.append(f"{case.get('name')}: {text[0] if text else 'failed'}")
     if status != 0 and counts.failed == 0:
-        counts.failed = 1
+        counts += Counts(failed=1, failures=[last_lines])
     return counts
 
 
 def check(command: Sequence[str | Path]) -> Counts:
     """Run a check, which counts as one test."""
-    return Counts(passed=1) if run(command) == 0 else Counts(failed=1)
+    status, last_lines = run(command)
+    return Counts(passed=1) if status == 0 else Counts(failed=1, failures=[last_lines])
 
 
 def sources(*patterns: str) -> list[str]:
@@ -101,7 +118,7 @@ def ctest(preset: str, jobs: int, floors: Sequence[str] = (), **variables: str) 
     command += ["--timeout", "300", "--output-junit", report]
     if floors:
         command += ["--tests-regex", rf"^({'|'.join(floors)})\."]
-    return read_junit(report, run_quietly(command, r"^ +Start +\d|   Passed ", **variables))
+    return read_junit(report, *run(command, noise=r"^ +Start +\d|   Passed ", **variables))
 
 
 def sanitizer(preset: str, jobs: int, floors: Sequence[str] = (), **variables: str) -> Counts:
@@ -110,8 +127,11 @@ def sanitizer(preset: str, jobs: int, floors: Sequence[str] = (), **variables: s
     for floor in floors:
         if any((ROOT / "loopsmith" / floor).rglob("*_test.cc")):
             build += ["--target", f"{floor}_test"]
-    if run(["cmake", "--preset", preset]) != 0 or run(build) != 0:
-        return Counts(failed=1)
+    built = check(["cmake", "--preset", preset])
+    if not built.failed:
+        built = check(build)
+    if built.failed:
+        return built
     return ctest(preset, jobs, floors, **variables)
 
 
@@ -125,7 +145,7 @@ def python(jobs: int) -> Counts:
     report = REPORTS / "pytest.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "--durations=10", f"--junitxml={report}"]
-    return read_junit(report, run(command))
+    return read_junit(report, *run(command))
 
 
 def asan(jobs: int) -> Counts:
@@ -196,11 +216,15 @@ def main() -> int:
         start = time.monotonic()
         counts = suite(arguments.jobs)
         if counts == Counts():
-            print(f"{name}: ran nothing, which counts as a failure")
-            counts.failed = 1
+            counts += Counts(failed=1, failures=["ran nothing, which counts as a failure"])
         table.append(f"{name:10}{time.monotonic() - start:8.1f} s   {counts}")
+        counts.failures = [f"{name}: {text.rstrip()}" for text in counts.failures]
         total += counts
 
+    if total.failures:
+        print("\n== failures", *total.failures[:MOST_FAILURES], sep="\n")
+        if (more := len(total.failures) - MOST_FAILURES) > 0:
+            print(f"and {more} more")
     print("\n== summary", *table, total, sep="\n", flush=True)
     return 1 if total.failed else 0
 

@@ -87,7 +87,7 @@ def main() -> int:
     print(*filter(None, findings.values()), sep="\n", end="")
     print(f"clang-tidy: {len(files) - len(late)} files checked, {len(bad)} with findings")
     if late:
-        print("not checked, for lack of time:", *(path.relative_to(ROOT) for path in late))
+        print(f"not checked, for lack of time: {len(late)}, {late[0].relative_to(ROOT)} first")
     return 1 if bad else 0
 
 

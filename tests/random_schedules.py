@@ -283,6 +283,14 @@ MAPS: list[Callable[..., Any]] = [
 ]
 
 
+def changes_parameters(before: tir.PrimFunc, after: tir.PrimFunc) -> bool:
+    """Return whether a parameter has another buffer."""
+    return any(
+        not before.buffer_map[parameter].same_as(buffer)
+        for parameter, buffer in after.buffer_map.items()
+    )
+
+
 def _blocks(sch: tir.Schedule) -> list[Any]:
     if not sch.can_apply("get_block", "root"):
         return []

@@ -13,7 +13,7 @@ import random
 
 import numpy as np
 import pytest
-from random_schedules import RandomSteps, random_program
+from random_schedules import RandomSteps, changes_parameters, random_program
 
 import loopsmith as ls
 from loopsmith import tir
@@ -50,14 +50,6 @@ def apply_steps(
         except ls.UserError:
             assert len(sch.trace) == length
     return accepted
-
-
-def changes_parameters(before: tir.PrimFunc, after: tir.PrimFunc) -> bool:
-    """Return whether a parameter has another buffer."""
-    return any(
-        not before.buffer_map[parameter].same_as(buffer)
-        for parameter, buffer in after.buffer_map.items()
-    )
 
 
 def try_fixes(sch: tir.Schedule, error: ls.ScheduleError) -> None:

@@ -46,12 +46,15 @@ class Regions {
     regions_.emplace_back(buffer, std::move(box));
   }
 
-  std::vector<Ptr<BufferRegion>> except(const std::vector<Ptr<Buffer>>& left_out) const {
+  /// The regions of all buffers but those left out, as they are before `changing` is written.
+  std::vector<Ptr<BufferRegion>> except(const std::vector<Ptr<Buffer>>& left_out,
+                                        const std::vector<Ptr<Buffer>>& changing) const {
     std::vector<Ptr<BufferRegion>> results;
     for (const auto& [buffer, box] : regions_) {
       const auto is_this = [&](const auto& other) { return other.same_as(buffer); };
       if (std::ranges::any_of(left_out, is_this)) continue;
-      results.push_back(make(BufferRegion{.buffer = buffer, .region = ranges_of(*buffer, box)}));
+      results.push_back(make(BufferRegion{
+          .buffer = buffer, .region = ranges_of(*buffer, settled(*buffer, box, changing))}));
     }
     return results;
   }
@@ -73,6 +76,25 @@ class Regions {
   }
   Interval join(const Interval& a, const Interval& b) const {
     return {smaller(a.min, b.min), larger(a.max, b.max)};
+  }
+
+  /// The box, but all of each dimension whose ends are read from memory that changes.
+  static Box settled(const Buffer& buffer, Box box, const std::vector<Ptr<Buffer>>& changing) {
+    const auto changes = [&](const Expr& end) {
+      bool found = false;
+      pre_order_visit(end, [&](const Ref& ref) {
+        const auto* load = ref.as<BufferLoad>();
+        found = found || (load && std::ranges::any_of(changing, [&](const auto& each) {
+                            return each.same_as(load->buffer);
+                          }));
+        return !found && !ref.is<Buffer>();
+      });
+      return found;
+    };
+    for (std::size_t i = 0; i < box.size(); ++i) {
+      if (changes(box[i].min) || changes(box[i].max)) box[i] = whole(buffer)[i];
+    }
+    return box;
   }
 
   /// A point as it was written; a longer range simplified, and no larger than the dimension.
@@ -112,8 +134,10 @@ class Detector {
 
   AccessRegions result() && {
     unread_.insert(unread_.end(), own_.begin(), own_.end());
-    return {.reads = reads_.except(unread_),
-            .writes = writes_.except(own_),
+    std::vector<Ptr<Buffer>> changing = writes_.buffers();
+    changing.insert(changing.end(), own_.begin(), own_.end());
+    return {.reads = reads_.except(unread_, changing),
+            .writes = writes_.except(own_, changing),
             .opaque = std::move(opaque_)};
   }
 

@@ -62,11 +62,29 @@ std::pair<Term, bool> variable_term(arith::Engine& engine, const Ptr<Var>& var) 
   return {term, engine.knowledge.terms.size() != before};
 }
 
+/// A variable bound to what memory holds keeps its value when the memory changes: of the value only
+/// what is always true of it is known of the variable.
+void learn_range_of(arith::Engine& engine, Term variable, Term value, bool is_new) {
+  const ConstIntBound bound = engine.knowledge.bound(value);
+  const ModularSet modular = engine.knowledge.modular(value);
+  engine.knowledge.facts.change(
+      variable,
+      [&](Fact& fact) {
+        fact.bound = arith::intersect(fact.bound, bound);
+        fact.modular = arith::intersect(fact.modular, modular);
+      },
+      is_new);
+  engine.knowledge.facts.note_binding();
+}
+
 }  // namespace
 
 void Analyzer::bind(const Ptr<Var>& var, const Expr& value, bool override) {
   const auto [variable, is_new] = variable_term(*engine_, var);
   const Term simple = engine_->simplifier.simplify(engine_->read(value), 2);
+  if (engine_->knowledge.terms[simple].reads_memory) {
+    return learn_range_of(*engine_, variable, simple, is_new);
+  }
   arith::Facts& facts = engine_->knowledge.facts;
   const Fact* known = facts.find(variable);
   check(override || !known || known->value == Term::none || known->value == simple, "arith",
@@ -97,8 +115,10 @@ void Analyzer::bind(const Ptr<Var>& var, const Ptr<Range>& range, bool override)
       is_new);
   knowledge.facts.note_binding();
   if (!var->dtype.is_index()) return;
-  // low <= var <= high, for ends that are no constants.
+  const auto may_change = [&](Term term) { return knowledge.terms[term].reads_memory; };
+  // low <= var <= high, for ends that are no constants and do not change.
   const auto at_most = [&](Term a, Term b) {
+    if (may_change(a) || may_change(b)) return;
     const arith::Offset from = split_offset(knowledge.terms, a);
     const arith::Offset to = split_offset(knowledge.terms, b);
     if (knowledge.terms.is_constant(from.rest) || knowledge.terms.is_constant(to.rest)) return;
@@ -109,6 +129,7 @@ void Analyzer::bind(const Ptr<Var>& var, const Ptr<Range>& range, bool override)
   at_most(low, variable);
   at_most(variable, high);
   const auto is_constant = [&](Term term) { return knowledge.terms.is_constant(term); };
+  if (may_change(low) || may_change(high)) return;
   if (!is_constant(low) || !is_constant(high)) engine_->ranged.push_back(var);
 }
 

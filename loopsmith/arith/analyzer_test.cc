@@ -28,6 +28,21 @@ TEST(analyzer, proves_bounds_of_a_split_loop) {
   EXPECT_EQ(analyzer.modular_set(io * 32 + 5), (ModularSet{32, 5}));
 }
 
+TEST(analyzer, a_variable_is_not_what_memory_holds_later) {
+  const Ptr<Buffer> memory = decl_buffer({8}, i32, "A");
+  const Expr load = make(BufferLoad{.buffer = memory, .indices = {0}});
+  const auto name = var("t"), j = var("j");
+  Analyzer analyzer;
+  analyzer.bind(name, floormod(load, 6) * 4);
+  EXPECT_FALSE(analyzer.can_prove(name == floormod(load, 6) * 4));
+  EXPECT_TRUE(analyzer.simplify(name + 1).is<Add>());
+  EXPECT_EQ(analyzer.const_int_bound(name), (ConstIntBound{0, 20}));
+  EXPECT_EQ(analyzer.modular_set(name), (ModularSet{4, 0}));
+  analyzer.bind(j, range(0, load));
+  EXPECT_FALSE(analyzer.can_prove(j < load));
+  EXPECT_EQ(analyzer.const_int_bound(j).min_value, 0);
+}
+
 TEST(analyzer, knows_the_condition_of_a_scope) {
   const auto i = var("i"), n = size_var("n");
   Analyzer analyzer;

@@ -167,10 +167,13 @@ class Collector {
     } else if (stmt.is<Evaluate>()) {
       read(stmt.as<Evaluate>()->value);
     } else {
+      if (const auto* allocate = stmt.as<Allocate>()) allocated_.insert(allocate->buffer_var.get());
       const auto* declared = stmt.as<DeclBuffer>();
       if (declared && !views_.contains(declared->buffer->data.get())) {
         found_.owned.insert(declared->buffer.get());
-        found_.opaque = "a buffer is declared inside";
+        if (!allocated_.contains(declared->buffer->data.get())) {
+          found_.opaque = "a buffer declared inside may share memory with others";
+        }
       }
       for_each_child(*stmt.get(), [&](const Ref& child, Role) {
         if (const Stmt part = Stmt::from(child)) visit(part);
@@ -207,7 +210,8 @@ class Collector {
 
   ElementAccesses& found_;
   const Object* group_ = nullptr;
-  std::unordered_set<const Object*> views_;  ///< Pointers of views.
+  std::unordered_set<const Object*> views_;      ///< Pointers of views.
+  std::unordered_set<const Object*> allocated_;  ///< Pointers of memory that is allocated inside.
 };
 
 /// True when the atom moves with variables that are defined inside.

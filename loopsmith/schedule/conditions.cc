@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/conditions.h"
 
+#include "loopsmith/ir/effects.h"
+
 namespace loopsmith {
 
 std::optional<Refusal> refuse_unless_plain(const Schedule& schedule, LoopRV loop) {
   const For& target = schedule.get(loop);
   if (target.annotations.empty() && !target.thread_binding) return {};
   return Refusal{&loop_is_plain, {Argument(loop)}};
+}
+
+std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopRV loop) {
+  return refuse_unless_bounds_stay(schedule, loop, loop);
+}
+
+std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopRV loop,
+                                                 LoopRV other) {
+  const For& target = schedule.get(loop);
+  for (const Expr* bound : {&target.min, &target.extent, &target.step}) {
+    if (!bound->is<IntImm>() && may_change(*bound, schedule.get(other).body)) {
+      return Refusal{&bounds_stay, {Argument(loop), Argument(other)}};
+    }
+  }
+  return {};
 }
 
 }  // namespace loopsmith

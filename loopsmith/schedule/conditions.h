@@ -12,7 +12,16 @@ inline constexpr Condition loop_runs_to_its_end{
     "loop_runs_to_its_end", "a break leaves loop {}",
     "rewrite the break as a condition on the loop's body"};
 
+inline constexpr Condition bounds_stay{"bounds_stay",
+                                       "the bounds of loop {} read what the body of loop {} writes",
+                                       "give them a name before the loop: n = A[0], then range(n)"};
+
 /// Refuses a loop with annotations or a thread.
 std::optional<Refusal> refuse_unless_plain(const Schedule& schedule, LoopRV loop);
+/// Refuses a loop whose bounds may have another value after its own body, or that of a loop around
+/// or beside it, `other`, has run.
+std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopRV loop);
+std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopRV loop,
+                                                 LoopRV other);
 
 }  // namespace loopsmith

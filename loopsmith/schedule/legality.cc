@@ -182,9 +182,8 @@ OrderAnswer answer_of(const DependenceAnswer& found) {
 
 LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   const For& loop = schedule.get(handle);
-  if (const auto* extent = loop.extent.as<IntImm>(); extent && extent->value <= 1) {
-    return {proved()};
-  }
+  const auto* extent = loop.extent.as<IntImm>();
+  if (extent && extent->value <= 1 && !is_left_by_break(schedule, handle)) return {proved()};
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
   if (!accesses.opaque.empty()) return {unknown(accesses.opaque)};
   const bool is_pinned_everywhere =

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/hoist_invariants.h"
 
+#include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
-#include "loopsmith/transform/purity.h"
 
 namespace loopsmith {
 namespace {

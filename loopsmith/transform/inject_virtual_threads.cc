@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
-#include "loopsmith/transform/purity.h"
 
 namespace loopsmith {
 namespace {

@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
-#include "loopsmith/transform/purity.h"
 #include "loopsmith/transform/reduction_op.h"
 
 namespace loopsmith {

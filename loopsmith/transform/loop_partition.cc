@@ -5,11 +5,11 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/relax.h"
+#include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
-#include "loopsmith/transform/purity.h"
 
 namespace loopsmith {
 namespace {
@@ -93,7 +93,7 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   const Expr rest =
       analyzer_.simplify(substitute(difference, {{variable, int_imm(variable->dtype, 0)}}));
   const auto values = arith::relax(rest, inner_);
-  if (!values) return;
+  if (!values || uses_variable(values->max, variable) || may_change(values->max, loop.body)) return;
 
   // The largest rest decides: scale * loop_var < limit.
   const DataType type = variable->dtype;

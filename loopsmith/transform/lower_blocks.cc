@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/lower_blocks.h"
 
+#include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/pragmas.h"
@@ -71,6 +72,27 @@ Notes find_notes(const Stmt& body) {
   return notes;
 }
 
+/// `body` under the names, the first one outermost.
+Stmt under_names(std::vector<LetStmt> names, Stmt body) {
+  for (std::size_t i = names.size(); i-- > 0;) {
+    names[i].body = std::move(body);
+    body = make(std::move(names[i]));
+  }
+  return body;
+}
+
+/// The loop, with names for the bounds that its body would change: they are read once, before it.
+Stmt with_fixed_bounds(const Ptr<For>& loop) {
+  For copy = *loop;
+  std::vector<LetStmt> names;
+  for (Expr* bound : {&copy.min, &copy.extent, &copy.step}) {
+    if (!may_change(*bound, loop->body)) continue;
+    names.push_back({.value = *bound, .var = var(loop->loop_var->name + "_b", bound->dtype())});
+    *bound = names.back().var;
+  }
+  return names.empty() ? Stmt(loop) : under_names(std::move(names), make(std::move(copy)));
+}
+
 }  // namespace
 
 Ptr<PrimFunc> lower_blocks(const Ptr<PrimFunc>& func) {
@@ -86,8 +108,16 @@ Ptr<PrimFunc> lower_blocks(const Ptr<PrimFunc>& func) {
     const Block& block = *realize.block;
     check(!block.init && block.match_buffers.empty(), "lower_blocks",
           "block {} still has an init or views", block.name_hint);
+    // Axes that the body would change keep their value under their own name.
+    std::vector<LetStmt> names;
     for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-      values[block.iter_vars[i]->var] = rewrite(realize.iter_values[i]);
+      const Expr value = rewrite(realize.iter_values[i]);
+      const Ptr<Var>& axis = block.iter_vars[i]->var;
+      if (may_change(value, block.body)) {
+        names.push_back({.value = value, .var = axis});
+      } else {
+        values[axis] = value;
+      }
     }
     Stmt body = with_pragmas(block.annotations, "block " + block.name_hint, block.span, block.body);
     for (std::size_t i = block.alloc_buffers.size(); i-- > 0;) {
@@ -95,15 +125,15 @@ Ptr<PrimFunc> lower_blocks(const Ptr<PrimFunc>& func) {
       const auto note = notes.find(buffer);
       body = allocated(buffer, note == notes.end() ? Attrs() : note->second, body);
     }
-    return guarded(rewrite(realize.predicate), rewrite(body));
+    return guarded(rewrite(realize.predicate), under_names(std::move(names), rewrite(body)));
   });
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Ptr<For> inner = rewrite.children(loop);
     For copy = *inner;
     copy.annotations = without_pragmas(loop.annotations);
-    if (copy.annotations.size() == loop.annotations.size()) return inner;
+    if (copy.annotations.size() == loop.annotations.size()) return with_fixed_bounds(inner);
     return with_pragmas(loop.annotations, "loop " + loop.loop_var->name, loop.span,
-                        make(std::move(copy)));
+                        with_fixed_bounds(make(std::move(copy))));
   });
   return rewrite.body_of(func);
 }

@@ -4,11 +4,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
-#include "loopsmith/transform/purity.h"
 
 namespace loopsmith {
 namespace {

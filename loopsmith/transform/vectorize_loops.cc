@@ -6,6 +6,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/widen.h"
 
 namespace loopsmith {
@@ -27,6 +28,7 @@ int element_bits(const Stmt& body) {
 }
 
 Stmt widen_or_serial(const For& loop, int lanes) {
+  if (leaves_loop(loop.body)) return serial_loop(loop, loop.body);
   if (lanes == 1) return substitute(loop.body, {{loop.loop_var, loop.min}});
   const Stmt wide = widen(loop, lanes);
   return wide ? wide : serial_loop(loop, loop.body);

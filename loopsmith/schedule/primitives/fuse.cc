@@ -24,6 +24,8 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
   if (loops.empty()) return Refusal{&loops_are_given};
   for (std::size_t i = 0; i < loops.size(); ++i) {
     if (auto refusal = refuse_unless_plain(schedule, loops[i])) return *std::move(refusal);
+    if (auto refusal = refuse_unless_bounds_stay(schedule, loops[i], loops[0]))
+      return *std::move(refusal);
     if (i == 0) continue;
     const NodeId outer = schedule.node(loops[i - 1]);
     const NodeId inner = schedule.node(loops[i]);

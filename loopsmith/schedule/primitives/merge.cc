@@ -63,6 +63,15 @@ Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& ar
       return Refusal{&nests_are_alike, {Argument(loops[0]), Argument(loops[i])}};
     }
   }
+  for (const auto& nest : plan.nests) {
+    for (const LoopRV loop : nest) {
+      for (const auto& other : plan.nests) {
+        if (auto refusal = refuse_unless_bounds_stay(schedule, loop, other[0])) {
+          return *std::move(refusal);
+        }
+      }
+    }
+  }
   for (std::size_t i = 0; i < loops.size(); ++i) {
     for (std::size_t k = i + 1; k < loops.size(); ++k) {
       OrderAnswer answer = may_merge(schedule, plan.nests[i], plan.nests[k]);

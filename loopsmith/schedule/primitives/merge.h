@@ -38,8 +38,8 @@ inline constexpr Condition merging_is_known{
     "merging_is_known", "whether loops {} and {} may become one is unknown, as {}",
     "if you know that they may, pass assume_independent=True"};
 inline constexpr const Condition* merge_conditions[] = {
-    &two_loops_are_given,  &nests_follow_each_other, &loop_is_plain,   &nests_are_alike,
-    &loop_runs_to_its_end, &merging_keeps_order,     &merging_is_known};
+    &two_loops_are_given, &nests_follow_each_other, &loop_is_plain,       &bounds_stay,
+    &nests_are_alike,     &loop_runs_to_its_end,    &merging_keeps_order, &merging_is_known};
 
 Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& arguments);
 

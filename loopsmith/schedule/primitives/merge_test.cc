@@ -53,6 +53,21 @@ TEST(merge, refuses_nests_that_do_not_fit) {
             "nests_are_alike: merge: the nests of loops i and j differ in depth or extent");
 }
 
+TEST(merge, refuses_bounds_that_another_nest_changes) {
+  Schedule sch(parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((64,), "int32"), C: T.Buffer((64,), "int32")):
+    for i in range(A[0]):
+        A[i % 8] = i
+    for j in range(A[0]):
+        C[j] = 1
+    for k in range(A[0]):
+        B[k] = 1)"));
+  const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j"), k = get_loop(sch, "k");
+  EXPECT_EQ(error_of([&] { merge(sch, {i, j}); }),
+            "bounds_stay: merge: the bounds of loop i read what the body of loop i writes");
+  merge(sch, {j, k});
+}
+
 TEST(merge, shows_what_a_later_iteration_makes) {
   Schedule sch(parse_function(R"(@T.prim_func
 def main(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):

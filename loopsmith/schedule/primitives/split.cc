@@ -32,6 +32,8 @@ Planned<SplitPlan> plan_split(const Schedule& schedule, const SplitArguments& ar
   const For& loop = schedule.get(arguments.loop);
   const DataType type = loop.loop_var->dtype;
   if (auto refusal = refuse_unless_plain(schedule, arguments.loop)) return *std::move(refusal);
+  if (auto refusal = refuse_unless_bounds_stay(schedule, arguments.loop))
+    return *std::move(refusal);
 
   const std::size_t count = arguments.factors.size();
   SplitPlan plan{.loop = arguments.loop,

@@ -97,6 +97,19 @@ TEST(split, refuses_factors_that_do_not_fit) {
   EXPECT_EQ(sch.steps().size(), 3u);
 }
 
+TEST(split, refuses_bounds_that_the_body_changes) {
+  Schedule sch(parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((64,), "int32")):
+    for i in range(A[0], A[0] + 8):
+        A[0] = 5
+        for j in range(A[1]):
+            B[i] = B[i] + j)"));
+  const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j");
+  EXPECT_EQ(error_of([&] { split(sch, i, {infer, 4}); }),
+            "bounds_stay: split: the bounds of loop i read what the body of loop i writes");
+  split(sch, j, {infer, 4});  // A is not written inside.
+}
+
 TEST(split, leaves_a_tombstone) {
   Schedule sch(two_stages());
   const auto loops = get_loops(sch, get_block(sch, "C"));

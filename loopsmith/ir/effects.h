@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/ir/expr.h"
+#include "loopsmith/ir/stmt.h"
 
 namespace loopsmith {
 
@@ -9,5 +9,9 @@ bool is_pure(const Expr& e);
 
 /// True when `e` has no effect and reads no memory: its value depends on its variables alone.
 bool is_timeless(const Expr& e);
+
+/// True when running `body` may change the value of `e`: `e` reads memory that `body` writes, or
+/// may write by a call or through a pointer.
+bool may_change(const Expr& e, const Stmt& body);
 
 }  // namespace loopsmith

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/ir/buffer.h"
 #include "loopsmith/ir/operators.h"
 
 namespace loopsmith {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/rebind.h"

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/script/parse.h"
 
 namespace loopsmith {
 namespace {

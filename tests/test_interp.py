@@ -213,3 +213,113 @@ def test_large_programs_are_compared_by_samples():
     wrong = te.compute((n, n), lambda i, j: te.sum(a[i, r] * b[j, r], axis=r), name="C")
     with pytest.raises(AssertionError, match=r"the programs differ: C\[0, 0\] is "):
         ls.assert_same(sch.func, te.create_prim_func([a, b, wrong]))
+
+
+CUBE_ROOTS = ls.from_source(
+    """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    for i in range(4):
+        C[i] = T.call_pure_extern("float32", "cbrt", A[i]) + A[0]
+"""
+)
+TILES = ls.from_source(
+    """
+@T.prim_func
+def main(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32")):
+    for i in range(2):
+        T.evaluate(T.call_extern("int32", "twice", A.access_ptr("r", offset=i * 16, extent=16),
+                                 C.access_ptr("w", offset=i * 16, extent=16), 16))
+"""
+)
+DOUBLED = ls.from_source(
+    """
+@T.prim_func
+def main(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32")):
+    for i, j in T.grid(8, 4):
+        C[i, j] = A[i, j] * T.float32(2)
+"""
+)
+
+
+def test_functions_of_the_host_are_given_by_name():
+    x, y = np.array([1, 8, 27, 64], "float32"), np.zeros(4, "float32")
+    ls.interp.run(CUBE_ROOTS, x, y, functions={"cbrt": np.cbrt})
+    np.testing.assert_allclose(y, [2, 3, 4, 5])
+    with pytest.raises(ls.InterpError, match="main calls 'twice', a function of the host") as error:
+        ls.interp.run(TILES, random(8, 4), random(8, 4))
+    assert 'give it, as functions={"twice": twice}' in str(error.value)
+
+
+def test_functions_of_the_host_get_arrays():
+    kept = []
+
+    def twice(source: np.ndarray, target: np.ndarray, count: int) -> None:
+        kept.append(source)
+        assert source.shape == (count,)
+        assert not source.flags.writeable
+        target[:] = source * 2
+
+    x, y = random(8, 4), np.zeros((8, 4), "float32")
+    ls.interp.run(TILES, x, y, functions={"twice": twice})
+    np.testing.assert_array_equal(y, x * 2)
+    np.testing.assert_array_equal(kept[1], x[4:].ravel())
+
+
+def test_programs_are_compared_by_what_functions_of_the_host_do():
+    def scale(factor: float) -> object:
+        return {"twice": lambda source, target, _: np.multiply(source, factor, target)[0] * 0}
+
+    with pytest.raises(ls.InterpError, match="calls 'twice'"):
+        ls.assert_same(TILES, DOUBLED)
+    with pytest.raises(ls.InterpError, match="undecided: before: twice returned a float32, the"):
+        ls.assert_same(TILES, DOUBLED, functions=scale(2))
+    twice = {"twice": lambda source, target, _: target.__setitem__(slice(None), source * 2)}
+    ls.assert_same(TILES, DOUBLED, functions=twice)
+    thrice = {"twice": lambda source, target, _: target.__setitem__(slice(None), source * 3)}
+    with pytest.raises(AssertionError, match=r"the programs differ: C\[0, 0\] is "):
+        ls.assert_same(TILES, DOUBLED, functions=thrice)
+    sch = tir.Schedule(CUBE_ROOTS)
+    sch.split(sch.get_loop("i"), factors=[None, 2])
+    assert sch.verify()
+    assert sch.verify(functions={"cbrt": np.cbrt})
+    with pytest.raises(TypeError, match="functions has 3 under 'cbrt'"):
+        sch.verify(functions={"cbrt": 3})
+    with pytest.raises(ZeroDivisionError):
+        ls.interp.run(CUBE_ROOTS, random(4), random(4), functions={"cbrt": lambda x: x / 0})
+
+
+def test_an_assumption_about_unwritten_elements_makes_no_difference():
+    func = ls.from_source(
+        """
+@T.prim_func
+def main(A: T.Buffer((7,), "float32"), C: T.Buffer((7,), "float32")):
+    B = T.alloc_buffer((7,))
+    for i in range(7):
+        B[i] = A[i] + T.float32(1)
+    for i in range(7):
+        with T.block("C"):
+            vi = T.axis.spatial(7, i)
+            C[vi] = B[vi]
+"""
+    )
+    sch = tir.Schedule(func)
+    sch.transform_layout("C", ("read", 0), lambda i: [i // 2, i % 2], pad_value=0.0)
+    assert sch.verify()
+    x, y = random(7), np.zeros(7, "float32")
+    ls.build(sch)(x, y)
+    np.testing.assert_array_equal(y, x + 1)
+
+
+@pytest.mark.parametrize("rows, columns", [(3, 0), (0, 3), (3, 4)])
+def test_an_empty_reduction_gives_the_identity_in_both(rows: int, columns: int):
+    n, m = te.size_var("n"), te.size_var("m")
+    a = te.placeholder((n, m), "float32", name="A")
+    k = te.reduce_axis((0, m), name="k")
+    c = te.compute((n,), lambda i: te.max(a[i, k], axis=k), name="C")
+    func = te.create_prim_func([a, c])
+    x, expected, found = random(rows, columns), np.ones(rows, "float32"), np.ones(rows, "float32")
+    ls.interp.run(func, x, expected)
+    ls.build(func)(x, found)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found, x.max(axis=1, initial=np.finfo("float32").min))

@@ -298,6 +298,20 @@ const Instr* forget(const Instr* at, Word* r, Machine& machine) {
   return at + 1;
 }
 
+const Instr* skip_unwritten(const Instr* at, Word* r, Machine& machine) {
+  const Access& access = *at->access;
+  for (int l = 0; l < access.index_lanes; ++l) {
+    if (is_masked_out(access, l, r)) continue;
+    const std::int64_t place = place_of(access, l, r, machine) * access.group;
+    for (int g = 0; g < access.group; ++g) {
+      Memory* memory = r[access.data].memory;
+      const Place found = granules_of(memory, access, place + g, r, machine);
+      if (!memory->written.empty() && !was_written(*memory, found)) return at + at->jump;
+    }
+  }
+  return at + 1;
+}
+
 const Instr* address(const Instr* at, Word* r, Machine& machine) {
   const Access& access = *at->access;
   const std::int64_t place = place_of(access, 0, r, machine) * access.group;
@@ -369,6 +383,9 @@ Handler store_handler(const Access& access, const Options& options) {
 
 Handler forget_handler() {
   return forget;
+}
+Handler skip_unwritten_handler() {
+  return skip_unwritten;
 }
 Handler address_handler() {
   return address;

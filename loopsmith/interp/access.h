@@ -13,6 +13,8 @@ Handler store_handler(const Access& access, const Options& options);
 
 /// A store of no value: the elements count as never written from then on.
 Handler forget_handler();
+/// Jumps where an element of the access was never written.
+Handler skip_unwritten_handler();
 /// d = the pointer to an element; the instruction holds its access.
 Handler address_handler();
 

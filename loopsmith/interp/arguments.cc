@@ -15,6 +15,8 @@ template <class... Args>
   fail(ErrorKind::call, code, hint, {}, format, std::forward<Args>(args)...);
 }
 
+}  // namespace
+
 DLDataType dlpack_type(DataType type, Mode mode) {
   const auto as = [&](DLDataTypeCode code, int bits) {
     return DLDataType{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), type.lanes};
@@ -31,8 +33,6 @@ DLDataType dlpack_type(DataType type, Mode mode) {
   }
   return as(kDLOpaqueHandle, type.bits);
 }
-
-}  // namespace
 
 BoundArguments::BoundArguments(const Code& code, std::span<const CallArgument> arguments,
                                const Options& options)

@@ -10,6 +10,9 @@
 
 namespace loopsmith::interp {
 
+/// What the elements of a tensor of `type` are: in ring mode uint64 for floating-point types.
+DLDataType dlpack_type(DataType type, Mode mode);
+
 /// The arguments of a run. Tensors are read and written where they lie; in ring mode those of
 /// integers are copied, and written back at the end.
 class BoundArguments {

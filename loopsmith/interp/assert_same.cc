@@ -6,6 +6,7 @@
 #include "loopsmith/interp/random_inputs.h"
 #include "loopsmith/interp/sample.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
 
 namespace loopsmith::interp {
 namespace {
@@ -50,13 +51,33 @@ std::string with_sizes(const std::string& text, const Inputs& inputs) {
   return inputs.sizes.empty() ? text : fmt::format("{}, where {}", text, inputs.sizes);
 }
 
+/// Whether a function, or one of its module, calls one of `functions`.
+bool calls_any(const Ptr<PrimFunc>& func, const Ptr<IRModule>& module,
+               const HostFunctions& functions) {
+  if (functions.empty()) return false;
+  bool found = false;
+  pre_order_visit(module ? Ref(module) : Ref(func), [&](const Ref& ref) {
+    const auto* text = ref.as<StringImm>();
+    found = found || (text && functions.contains(text->value));
+    return !found;
+  });
+  return found;
+}
+
+/// In ring mode to the bit; else up to rounding.
+bool is_same_result(const Outcome& a, const Outcome& b, Mode mode) {
+  if (mode == Mode::ring || !a.type.is_float()) return a.integer == b.integer && a.real == b.real;
+  return is_close(a.type, a.real, b.real);
+}
+
 /// One run of both on the same inputs.
 Verdict compare_on(const Pair& pair, const Inputs& inputs, std::uint64_t seed,
                    const CompareOptions& limits) {
-  Options options{.mode = Mode::ring,
+  Options options{.mode = inputs.mode,
                   .seed = seed,
                   .max_statements = limits.max_statements,
-                  .on_pause = limits.on_pause};
+                  .on_pause = limits.on_pause,
+                  .functions = limits.functions};
   const Inputs before = inputs.copy(), after = inputs.copy();
   Outcome expected;
   try {
@@ -76,7 +97,7 @@ Verdict compare_on(const Pair& pair, const Inputs& inputs, std::uint64_t seed,
             .reason = with_sizes("after: " + error.problem(), inputs),
             .is_hopeless = is_open};
   }
-  if (expected.integer != actual.integer || expected.real != actual.real) {
+  if (!is_same_result(expected, actual, inputs.mode)) {
     return {.answer = Answer::different,
             .reason = with_sizes(fmt::format("the results are {} before and {} after",
                                              expected.integer, actual.integer),
@@ -93,8 +114,13 @@ Verdict compare_by_running(const Pair& pair, const CompareOptions& options) {
   constexpr std::int64_t largest_sizes[] = {5, 17, 3, 40, 9, 70};
   constexpr std::int64_t largest_ints[] = {100, 9, 2, 1};
   const bool is_open = has_open_sizes(*pair.before) || has_open_sizes(*pair.after);
-  if (!is_open && (is_large(pair.before, options.max_statements) ||
-                   is_large(pair.after, 40 * options.max_statements))) {
+  const Mode mode = calls_any(pair.before, pair.before_module, options.functions) ||
+                            calls_any(pair.after, pair.after_module, options.functions)
+                        ? Mode::typed
+                        : Mode::ring;
+  if (!is_open && mode == Mode::ring &&
+      (is_large(pair.before, options.max_statements) ||
+       is_large(pair.after, 40 * options.max_statements))) {
     return compare_samples(pair.before, pair.after, options);
   }
   const int wanted = is_open ? options.draws : options.runs;
@@ -105,7 +131,7 @@ Verdict compare_by_running(const Pair& pair, const CompareOptions& options) {
     const int attempt = passed + failed;
     const std::uint64_t seed = options.seed * 1'000'003 + static_cast<std::uint64_t>(attempt);
     InputDrawer drawer(*pair.before, seed, largest_sizes[attempt % std::size(largest_sizes)],
-                       largest_ints[failed % std::size(largest_ints)]);
+                       largest_ints[failed % std::size(largest_ints)], mode);
     const std::optional<Inputs> inputs = drawer.draw(last.reason);
     if (inputs) {
       last = compare_on(pair, *inputs, seed, options);

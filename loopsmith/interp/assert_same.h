@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/interp/host_function.h"
 #include "loopsmith/ir/function.h"
 
 namespace loopsmith::interp {
@@ -30,7 +31,7 @@ struct Verdict {
   explicit operator bool() const { return answer == Answer::same; }
 };
 
-/// How far `compare` goes.
+/// How `compare` works, and how far it goes.
 struct CompareOptions {
   std::uint64_t seed = 1;
   int runs = 2;   ///< With inputs of their own, where all sizes are constants.
@@ -38,12 +39,15 @@ struct CompareOptions {
   std::int64_t max_statements = 50'000'000;  ///< Of `before`, in each run.
   /// Called once in about a million statements; what it throws ends the comparison.
   std::function<void()> on_pause = {};
+  /// Functions of the host. Programs that call one of them are run in their own types on small
+  /// whole numbers, and compared up to rounding.
+  HostFunctions functions = {};
 };
 
 /// Compares what two functions of the same parameters write, in exact-ring mode: by structure
 /// first, then on random inputs and small sizes; of programs too large to be run, elements here and
-/// there. Tensors are compared whether they are outputs or
-/// not. Throws an error of kind `interp` when their parameters are not the same.
+/// there. Tensors are compared whether they are outputs or not. Throws an error of kind `interp`
+/// when their parameters are not the same.
 Verdict compare(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
                 const CompareOptions& options = {});
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/interp/host_function.h"
 #include "loopsmith/interp/memory.h"
 #include "loopsmith/ir/function.h"
 
@@ -120,6 +121,26 @@ struct CallSite {
   std::vector<Register> arguments;
 };
 
+/// What a function of the host gets.
+struct HostOperand {
+  DataType type = void_type;  ///< Of a number; of the elements of memory.
+  Value value;                ///< A number's lanes, or a pointer.
+  bool is_memory = false;
+  bool is_read_only = false;
+  bool is_text = false;
+  std::string text;
+  Register extent = no_register;  ///< In elements; none: up to the end of the memory.
+  /// Of an array: its dimensions; without strides it is compact.
+  std::vector<Register> shape, strides;
+};
+
+/// A call of a function of the host.
+struct HostSite {
+  std::string name;
+  const HostFunction* function = nullptr;
+  std::vector<HostOperand> operands;
+};
+
 /// The site of an allocation.
 struct Allocation {
   std::string name;
@@ -148,6 +169,7 @@ struct Code {
   std::deque<ThreadRegion> regions;
   std::deque<Gather> gathers;
   std::deque<CallSite> calls;
+  std::deque<HostSite> host_sites;
   std::deque<Allocation> allocation_sites;
   std::deque<std::string> texts;
 };

@@ -77,15 +77,21 @@ void Compiler::define_buffer(const Ptr<Buffer>& buffer, BufferPlace place) {
   defined_.push_back(buffer.get());
 }
 
+/// Whether ring mode knows nothing of an integer but that equal ones are equal.
+bool Compiler::is_hash(const Ref& ref) const {
+  if (hashed_.contains(ref.get())) return true;
+  const auto* cast = ref.as<Cast>();
+  const auto* call = ref.as<Call>();
+  const DataType type = cast ? cast->dtype : call ? call->dtype : void_type;
+  if (!type.is_integer() || type.is_bool()) return false;
+  return cast ? cast->value.dtype().is_float() : is_host_hash(*call);
+}
+
 /// In ring mode an integer that came from a floating-point value says nothing about it.
 void Compiler::refuse_hashed_index(const Expr& index) {
   if (!is_ring()) return;
   pre_order_visit(index, [&](const Ref& ref) {
-    const auto* cast = ref.as<Cast>();
-    const bool is_hash = (cast && cast->dtype.is_integer() && !cast->dtype.is_bool() &&
-                          cast->value.dtype().is_float()) ||
-                         hashed_.contains(ref.get());
-    if (is_hash) {
+    if (is_hash(ref)) {
       fail(ErrorKind::interp, "index_is_exact",
            hint("run it in typed mode, which knows the number"), span_,
            "an index is made from a floating-point number, which ring mode does not know");
@@ -139,6 +145,10 @@ Access& Compiler::new_access(const Ptr<Buffer>& buffer, const std::vector<Expr>&
 Value Compiler::load(const BufferLoad& load) {
   const Access& access = new_access(load.buffer, load.indices, load.predicate, load, false);
   Instr instr{.access = &access};
+  if (assumption_exits_) {
+    instr.run = skip_unwritten_handler();
+    assumption_exits_->push_back(emit(instr));
+  }
   return operation(load_handler(access, options_), load.dtype, load.dtype, {}, instr);
 }
 

@@ -26,12 +26,7 @@ Value Compiler::call(const Call& call) {
       const Register zero = integer(0);
       return {zero, 0};
     }
-    case op("assume").index(): {
-      code_.texts.emplace_back("what the program assumes does not hold");
-      const Register condition = scalar(args[0]);
-      emit({.run = assert_handler(), .a = condition, .data = &code_.texts.back()});
-      return {condition, 0};
-    }
+    case op("assume").index(): return assumption(args[0]);
     case op("large_uint_imm").index():
       return {
           integer(static_cast<std::int64_t>((static_cast<std::uint64_t>(*as_int(args[1])) << 32) +
@@ -65,7 +60,11 @@ Value Compiler::call(const Call& call) {
     case op("tvm_access_ptr").index(): return access_pointer(call);
     case op("atomic_add").index(): return atomic_add(call);
     case op("call_global").index(): return call_function(call);
-    case op("tvm_storage_sync").index(): return barrier();
+    case op("call_extern").index():
+    case op("call_pure_extern").index():
+    case op("tvm_call_packed").index():
+    case op("tvm_call_cpacked").index(): return call_host(call);
+    case op("tvm_storage_sync").index(): return barrier(call);
     case op("tvm_warp_shuffle").index():
     case op("tvm_warp_shuffle_up").index():
     case op("tvm_warp_shuffle_down").index(): return warp_shuffle(call);
@@ -76,10 +75,7 @@ Value Compiler::call(const Call& call) {
     default: break;
   }
   if (args.empty() || !call.op.info().element_wise) {
-    const auto* name = args.empty() ? nullptr : args[0].as<StringImm>();
-    unsupported(call, name ? fmt::format("a call of '{}', which the host has, by {}", name->value,
-                                         call.op.name())
-                           : fmt::format("a call of {}", call.op.name()));
+    unsupported(call, fmt::format("a call of {}", call.op.name()));
   }
   std::vector<Value> operands;
   for (const Expr& arg : args) operands.push_back(expr(arg));
@@ -99,6 +95,21 @@ Value Compiler::call(const Call& call) {
   if (args.size() == 1) instr.b = operand.bits;
   return operation(found.handler, type, operand.is_float() && type.is_bool() ? operand : type,
                    operands, instr);
+}
+
+/// What nobody has written may be anything: an assumption about it says nothing.
+Value Compiler::assumption(const Expr& condition) {
+  std::vector<std::size_t> exits;
+  {
+    const Scope scope(*this);
+    auto* const outer = std::exchange(assumption_exits_, &exits);
+    const Register holds = scalar(condition);
+    assumption_exits_ = outer;
+    code_.texts.emplace_back("what the program assumes does not hold");
+    emit({.run = assert_handler(), .a = holds, .data = &code_.texts.back()});
+  }
+  for (const std::size_t each : exits) land(each);
+  return {integer(1), 0};
 }
 
 Value Compiler::reinterpret(const Call& call) {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "loopsmith/arith/initial_nest.h"
 #include "loopsmith/interp/arith.h"
 #include "loopsmith/interp/compiler.h"
 #include "loopsmith/interp/control.h"
@@ -33,19 +36,16 @@ bool feeds_reduction(const Ref& variable, const Stmt& body) {
   return reduces;
 }
 
-bool may_be_hash(const Expr& value, const std::unordered_set<const Object*>& hashed) {
+}  // namespace
+
+bool Compiler::may_be_hash(const Expr& value) const {
   bool found = false;
   pre_order_visit(value, [&](const Ref& ref) {
-    const auto* cast = ref.as<Cast>();
-    found = found || hashed.contains(ref.get()) ||
-            (cast && cast->dtype.is_integer() && !cast->dtype.is_bool() &&
-             cast->value.dtype().is_float());
+    found = found || is_hash(ref);
     return !found;
   });
   return found;
 }
-
-}  // namespace
 
 void Compiler::stmt(const Stmt& s) {
   deep_call([&] { new_stmt(s); });
@@ -63,6 +63,11 @@ void Compiler::new_stmt(const Stmt& s) {
   if (s.span().known()) span_ = s.span();
   ++session_.library.statements;
   const Scope scope(*this);
+  if (const auto* n = s.as<For>()) {
+    if (!nested_.contains(n)) find_empty_reduction(*n);
+    const auto empty = empty_reductions_.find(n);
+    if (empty != empty_reductions_.end()) stmt(empty->second);
+  }
   if (const auto* n = s.as<BufferStore>()) {
     store(*n);
   } else if (const auto* n = s.as<SeqStmt>()) {
@@ -81,7 +86,7 @@ void Compiler::new_stmt(const Stmt& s) {
   } else if (const auto* n = s.as<BlockRealize>()) {
     block(*n);
   } else if (const auto* n = s.as<LetStmt>()) {
-    if (is_ring() && may_be_hash(n->value, hashed_)) hashed_.insert(n->var.get());
+    if (is_ring() && may_be_hash(n->value)) hashed_.insert(n->var.get());
     define(n->var, expr(n->value));
     stmt(n->body);
   } else if (const auto* n = s.as<AttrStmt>()) {
@@ -137,6 +142,31 @@ void Compiler::loop(const For& loop) {
   } else {
     parallel_loop(loop.loop_var, min, extent, step, loop.body, loop.kind == ForKind::vectorized);
   }
+}
+
+/// A reduction without iterations gives the identity, as after `lower_init`: where its init becomes
+/// a nest before the outermost of its loops, this nest runs if one of them has no iteration.
+/// `outermost` is the first of loops with nothing but each other between them.
+void Compiler::find_empty_reduction(const For& outermost) {
+  std::vector<const For*> loops{&outermost};
+  while (const auto* inner = loops.back()->body.as<For>()) loops.push_back(inner);
+  nested_.insert(loops.begin() + 1, loops.end());
+  const auto* realize = loops.back()->body.as<BlockRealize>();
+  if (!realize || !realize->block->init) return;
+  const auto reduces = [&](const For* loop) {
+    return arith::is_reduction_loop(*realize, loop->loop_var);
+  };
+  const auto first = std::ranges::find_if(loops, reduces);
+  Expr is_empty = false;
+  for (auto loop = first; loop != loops.end(); ++loop) {
+    const Expr& extent = (*loop)->extent;
+    const std::int64_t* constant = as_int(extent);
+    if ((constant && *constant > 0) || !reduces(*loop)) continue;
+    is_empty = is_empty || extent <= int_imm(extent.dtype(), 0);
+  }
+  if (is_const_int(is_empty, 0)) return;
+  const Stmt nest = arith::initial_nest(*realize, {first, loops.end()}, is_empty);
+  if (nest) empty_reductions_.emplace(*first, nest);
 }
 
 void Compiler::serial_loop(const Ptr<Var>& var, Register min, Register extent, Register step,

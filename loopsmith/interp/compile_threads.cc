@@ -145,12 +145,15 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
 /// barrier stands between them, if all threads come by.
 void Compiler::implied_barrier(const Stmt& stmt) {
   if (region_ && has_blocks_ && is_uniform_ && touches_shared_memory(stmt)) {
-    emit({.run = barrier_handler()});
+    emit({.run = barrier_handler(), .c = static_cast<Register>(Wait::block)});
   }
 }
 
-Value Compiler::barrier() {
-  emit({.run = barrier_handler()});
+/// tvm_storage_sync(scope): of a warp where the scope says so, else of the block.
+Value Compiler::barrier(const Call& call) {
+  const auto* scope = call.args.empty() ? nullptr : call.args[0].as<StringImm>();
+  const Wait whom = scope && scope->value == "warp" ? Wait::warp : Wait::block;
+  emit({.run = barrier_handler(), .c = static_cast<Register>(whom)});
   return {integer(0), 0};
 }
 
@@ -162,7 +165,7 @@ Value Compiler::warp_shuffle(const Call& call) {
   const Register gift = fresh(lanes);
   copy_to(gift, expr(call.args[1]), lanes);
   const Value lane = expr(call.args[2]), width = expr(call.args[3]);
-  emit({.run = give_handler(), .a = gift, .b = lanes, .c = static_cast<Register>(Wait::warp)});
+  emit({.run = give_handler(), .a = gift, .b = lanes, .c = static_cast<Register>(Wait::lanes)});
   return operation(shuffle_handler(how), call.dtype, i64, {lane, width});
 }
 

@@ -100,6 +100,7 @@ class Compiler {
 
   // compile_call.cc
   Value call(const Call& call);
+  Value assumption(const Expr& condition);
   Value reinterpret(const Call& call);
   Value llvm_intrinsic(const Call& call);
   Value reduce_lanes(const Call& call);
@@ -109,13 +110,19 @@ class Compiler {
   Value active_lanes(const Call& call);
   Value atomic_add(const Call& call);
 
+  // compile_host.cc
+  Value call_host(const Call& call);
+  HostOperand host_operand(const Call& call, const Expr& arg);
+  HostOperand host_array(const Call& call, const Call& array);
+  bool is_host_hash(const Call& call) const;
+
   // compile_threads.cc
   static bool is_thread_loop(const Stmt& stmt);
   void thread_loop(const Stmt& stmt);
   void bind_thread(const ThreadLoop& loop, const ThreadIndex& thread);
   void open_threads(const ThreadLoop& outer, const Stmt& stmt);
   void implied_barrier(const Stmt& stmt);
-  Value barrier();
+  Value barrier(const Call& call);
   Value warp_shuffle(const Call& call);
   Value all_reduce(const Call& call);
 
@@ -127,6 +134,7 @@ class Compiler {
                      const Expr& predicate, const Object& node, bool is_store);
   Value load(const BufferLoad& load);
   void store(const BufferStore& store);
+  bool is_hash(const Ref& ref) const;
   void refuse_hashed_index(const Expr& index);
   Register allocate(const Ptr<Var>& pointer, DataType element, Register count,
                     std::string_view name, std::string_view scope, bool is_of_block);
@@ -137,6 +145,7 @@ class Compiler {
   void stmt(const Stmt& s);
   void new_stmt(const Stmt& s);
   void loop(const For& loop);
+  void find_empty_reduction(const For& outermost);
   void serial_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
                    const Stmt& body);
   void parallel_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
@@ -148,6 +157,7 @@ class Compiler {
   void block(const BlockRealize& realize);
   void allocate_constant(const AllocateConst& node);
   void return_value(const Return& node);
+  bool may_be_hash(const Expr& value) const;
   std::size_t jump_unless(Register condition);
   std::size_t jump();
 
@@ -201,6 +211,11 @@ class Compiler {
   std::uint16_t accumulates_ = 0;
   std::unordered_set<const Object*> hashed_;  ///< Variables that may be hashes.
   std::vector<Exits> exits_;
+  /// Where jumps out of an assumption start; null: none is compiled.
+  std::vector<std::size_t>* assumption_exits_ = nullptr;
+  std::unordered_set<const For*> nested_;  ///< Loops that another one has as its body.
+  /// What runs before the outermost loop of a reduction, where that has no iteration.
+  std::unordered_map<const For*, Stmt> empty_reductions_;
 
   // Threads.
   bool has_threads_ = false, has_blocks_ = false;

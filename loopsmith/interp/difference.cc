@@ -3,14 +3,25 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "loopsmith/interp/memory.h"
 #include "loopsmith/interp/ring.h"
 
 namespace loopsmith::interp {
 
+bool is_close(DataType type, double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  // About half of the digits that the type has.
+  const double tolerance = type.bits == 64 ? 1e-8 : type.bits == 32 ? 1e-4 : 0.05;
+  return std::fabs(a - b) <= tolerance * std::max({1.0, std::fabs(a), std::fabs(b)});
+}
+
 Verdict difference_at(const DrawnTensor& before, const DrawnTensor& after,
                       const std::vector<std::int64_t>& index) {
-  const bool is_ring = before.element.is_float();
+  const bool is_real = before.element.is_float();
+  const bool is_ring = is_real && before.tensor.dtype.code == kDLUInt;
   const DataType element = is_ring ? u64 : before.element;
   const auto lanes = static_cast<std::int64_t>(before.tensor.dtype.lanes);
   std::int64_t place = 0;
@@ -18,8 +29,10 @@ Verdict difference_at(const DrawnTensor& before, const DrawnTensor& after,
   for (std::int64_t l = 0; l < lanes; ++l) {
     const Word x = load_element(before.bytes.data(), element, place * lanes + l);
     const Word y = load_element(after.bytes.data(), element, place * lanes + l);
-    if (x.u == y.u) continue;
+    const bool is_same = is_real && !is_ring ? is_close(element, x.f, y.f) : x.u == y.u;
+    if (is_same) continue;
     const auto shown = [&](Word w) {
+      if (is_real && !is_ring) return fmt::format("{}", w.f);
       return fmt::format("{}", is_ring ? ring::ordered(w.u) : w.i);
     };
     return {.answer = Answer::different,

@@ -8,6 +8,9 @@
 
 namespace loopsmith::interp {
 
+/// Whether two numbers of a floating-point type are the same up to rounding.
+bool is_close(DataType type, double a, double b);
+
 /// Compares one element of two tensors of the same shape; `answer` is `same` or `different`.
 Verdict difference_at(const DrawnTensor& before, const DrawnTensor& after,
                       const std::vector<std::int64_t>& index);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "loopsmith/interp/host_function.h"
 #include "loopsmith/ir/function.h"
 #include "loopsmith/runtime/argument.h"
 
@@ -29,6 +30,9 @@ struct Options {
   std::int64_t max_bytes = std::int64_t{8} << 30;  ///< Of the memory that the program allocates.
   /// Called once in about a million statements; what it throws ends the run.
   std::function<void()> on_pause = {};
+  /// What `call_extern`, `call_pure_extern` and `call_packed` call. In ring mode a pure function is
+  /// a hash of its operands, unless all of them and its result are integers.
+  HostFunctions functions = {};
 };
 
 /// What a run came to.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "loopsmith/interp/testing/call.h"
+#include "loopsmith/script/parse.h"
 
 namespace loopsmith::interp {
 namespace interp_test {
@@ -362,12 +363,68 @@ TEST(interp, arguments_have_to_fit) {
 
 TEST(interp, does_not_run_what_it_does_not_know) {
   const auto a = decl_buffer({1}, f32, "A");
-  const Stmt body = make(Evaluate{.value = call(i32, op("call_extern"), {string_imm("f")})});
+  const Stmt body = make(Evaluate{.value = call(op("tvm_static_handle"), {})});
   std::vector<float> x(1);
-  EXPECT_EQ(
-      Call(function({a}, body)).tensor(x).error(),
-      "InterpError: interpretable: main: the interpreter does not run a call of 'f', which the "
-      "host has, by call_extern");
+  EXPECT_EQ(Call(function({a}, body)).tensor(x).error(),
+            "InterpError: interpretable: main: the interpreter does not run a call of "
+            "tvm_static_handle");
+}
+
+/// C[i] = the sum of A[i, k] for k below n, which may be 0; the loop over k is where `order` has
+/// it.
+Ptr<PrimFunc> row_sum(std::string_view loops, std::string_view more = "") {
+  return parse_function(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((4, 4)), C: T.Buffer((4,)), n: T.int32):
+    for {}:
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            vk = T.axis.reduce(4, k)
+            {}
+            with T.init():
+                C[vi] = T.float32(7)
+            C[vi] = C[vi] + A[vi, vk]
+)",
+                                    loops, more));
+}
+
+TEST(interp, a_reduction_without_iterations_gives_the_identity) {
+  const auto result = [](const Ptr<PrimFunc>& func, int n) {
+    std::vector<float> x(16, 1), y(4, -1);
+    Call(func).tensor(x, {4, 4}).tensor(y).scalar(n).run();
+    return y;
+  };
+  for (const char* loops : {"i, k in T.grid(4, n)", "k, i in T.grid(n, 4)"}) {
+    EXPECT_EQ(result(row_sum(loops), 0), (std::vector<float>(4, 7))) << loops;
+    EXPECT_EQ(result(row_sum(loops), 3), (std::vector<float>(4, 10))) << loops;
+  }
+  // A condition on the spatial axis says what is initialised.
+  EXPECT_EQ(result(row_sum("i, k in T.grid(4, n)", "T.where(i < 2)"), 0),
+            (std::vector<float>{7, 7, -1, -1}));
+  // The init stays in the block: nothing reaches it.
+  EXPECT_EQ(result(row_sum("i, k in T.grid(4, n)", "T.where(i + k < 5)"), 0),
+            (std::vector<float>(4, -1)));
+  // Each row has as many elements as its number says.
+  EXPECT_EQ(result(row_sum("i in range(4):\n      for k in range(i)"), 0),
+            (std::vector<float>{7, 8, 9, 10}));
+}
+
+TEST(interp, an_assumption_about_what_nobody_wrote_says_nothing) {
+  const auto func = parse_function(R"(
+@T.prim_func
+def main(A: T.Buffer((4,))):
+    B = T.alloc_buffer((4,))
+    B[0] = A[0]
+    T.evaluate(T.assume(B[1] == T.float32(3)))
+    T.evaluate(T.assume(B[0] == T.float32(0) and B[2] == T.float32(1)))
+    T.evaluate(T.assume(B[0] < A[1]))
+)");
+  std::vector<float> x{0, 1, 0, 0};
+  EXPECT_EQ(Call(func).tensor(x).error(), "");
+  x[1] = -1;
+  EXPECT_EQ(Call(func).tensor(x).error(),
+            "InterpError: assertion_holds: assertion failed: what the program assumes does not "
+            "hold");
 }
 
 }  // namespace interp_test

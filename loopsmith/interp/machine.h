@@ -30,8 +30,15 @@ struct Level {
   std::uint64_t iteration;  ///< The first strand of this iteration.
   std::int64_t min, step;
   std::uint32_t turn = 0;  ///< Of the iteration around, where the loop began.
-  /// The first strand of each iteration so far, where one had more than one.
+  /// The first strand of each iteration so far, where one had more than one; of threads, which are
+  /// numbered, of each of their turns.
   std::vector<std::pair<std::uint64_t, std::int64_t>> starts = {};
+  /// Of threads: for each warp, the first strand after its last barrier. Empty: an ordinary loop.
+  std::vector<std::uint64_t> warp_begins = {};
+
+  bool is_team() const { return !warp_begins.empty(); }
+  /// The iteration, counted from 0, that a strand belongs to.
+  std::int64_t number_of(std::uint64_t strand) const;
 };
 
 /// Runs instructions; holds what is not in registers.
@@ -97,10 +104,14 @@ class Machine {
  private:
   void pause();
   void run_turn(Team& team, std::size_t number);
+  void order_threads(const Team& team, const std::vector<bool>& runs, bool is_block);
   [[noreturn]] void report_divergence(const Team& team);
   std::unique_ptr<Memory>& memory_of(int site, const Allocation& allocation, bool& is_done);
   const Level* level_between(std::uint64_t strand) const;
-  const Level* racing_level(const Touched& touched, bool with_write, const Access& access) const;
+  bool is_ordered(const Level& level, std::uint64_t strand) const;
+  const Level* racing_level(std::uint64_t earlier, std::uint32_t turn, bool with_write,
+                            const Access& access) const;
+  void keep_other_read(Touched& touched, std::uint64_t now, const Level& level) const;
   [[noreturn]] void report_race(const Memory& memory, std::int64_t place, const Access& access,
                                 std::uint64_t other, const Level& level, const Word* r);
 

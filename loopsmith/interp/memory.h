@@ -34,6 +34,8 @@ constexpr int stored_bits(DataType element) {
 struct Touched {
   std::uint64_t write = 0;
   std::uint64_t read = 0;
+  /// Of threads of a block: another one's read, of another warp if there is one.
+  std::uint64_t other_read = 0;
   /// When, in steps of the loops inside the iteration.
   std::uint32_t write_turn = 0;
   std::uint32_t read_turn = 0;

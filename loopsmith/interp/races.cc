@@ -8,10 +8,16 @@
 // races with any, it races with those (as in the serial algorithms for nested parallelism of Feng
 // and Leiserson, "Efficient detection of determinacy races in Cilk programs", 1997).
 //
+// Threads of a block are iterations that go on after others started, so that their strands have
+// numbers in a list. A barrier starts the search anew; one of a warp orders the threads of that
+// warp; an exchange of values orders nothing. So of reads by threads two are kept, of two warps if
+// there are: whoever writes races with one of them if with any.
+//
 // Two kinds of loops and memory ask for less. The lanes of a vectorized loop go in step, statement
 // by statement, so that only what would change that order is a race. And the buffers of a block lie
 // where they are used after lowering: iterations may write one element each for itself, as long as
 // each reads what it wrote, and nobody reads it later.
+#include <algorithm>
 #include <utility>
 
 #include "loopsmith/interp/machine.h"
@@ -24,6 +30,13 @@ constexpr std::uint64_t site_mask = (std::uint64_t{1} << site_bits) - 1;
 
 }  // namespace
 
+std::int64_t Level::number_of(std::uint64_t strand) const {
+  const auto after =
+      std::ranges::upper_bound(starts, strand, {}, &std::pair<std::uint64_t, std::int64_t>::first);
+  return after == starts.begin() ? static_cast<std::int64_t>(strand - begin)
+                                 : std::prev(after)->second;
+}
+
 void Machine::open_level(const ParallelLoop& loop, std::int64_t min, std::int64_t step) {
   ++strand_;
   levels_.push_back({&loop, strand_, strand_, min, step, turn_});
@@ -32,9 +45,7 @@ void Machine::open_level(const ParallelLoop& loop, std::int64_t min, std::int64_
 
 void Machine::next_iteration() {
   Level& level = levels_.back();
-  const std::int64_t iteration = level.starts.empty()
-                                     ? static_cast<std::int64_t>(level.iteration - level.begin)
-                                     : level.starts.back().second;
+  const std::int64_t iteration = level.number_of(level.iteration);
   ++strand_;
   // Iterations of one strand each are numbered by their strands.
   const bool is_plain = level.starts.empty() && strand_ == level.iteration + 1;
@@ -59,15 +70,25 @@ const Level* Machine::level_between(std::uint64_t strand) const {
   for (std::size_t l = levels_.size(); l-- > 0;) {
     const Level& level = levels_[l];
     if (strand >= level.iteration) return nullptr;  // Also in this iteration of all around it.
-    if (strand >= level.begin) return &level;
+    if (strand >= level.begin) return is_ordered(level, strand) ? nullptr : &level;
   }
   return nullptr;
 }
 
-/// The loop by which `access` races with the last write, or read, of an element; null: it does not.
-const Level* Machine::racing_level(const Touched& touched, bool with_write,
+/// Whether an earlier strand of a loop comes before what runs: it is of the same thread, or a
+/// barrier of the warp is between them.
+bool Machine::is_ordered(const Level& level, std::uint64_t strand) const {
+  if (!level.is_team()) return false;
+  const auto other = static_cast<std::size_t>(level.number_of(strand));
+  if (other == team_->current) return true;
+  const std::size_t warp = other / Team::warp_size;
+  return warp == team_->current / Team::warp_size && strand < level.warp_begins[warp];
+}
+
+/// The loop by which `access` races with an earlier write, or read, of an element in some turn;
+/// null: it does not.
+const Level* Machine::racing_level(std::uint64_t earlier, std::uint32_t turn, bool with_write,
                                    const Access& access) const {
-  const std::uint64_t earlier = with_write ? touched.write : touched.read;
   const std::uint64_t strand = earlier >> site_bits;
   if (earlier == 0 || strand >= levels_.back().iteration) return nullptr;
   const Level* level = level_between(strand);
@@ -79,7 +100,7 @@ const Level* Machine::racing_level(const Touched& touched, bool with_write,
   if (!level->loop->is_vector) return level;
   // Lanes go in step: what stands earlier comes earlier in all of them, a statement reads before it
   // writes, and of its writes the last lane's stays.
-  const auto then = std::pair(with_write ? touched.write_turn : touched.read_turn, other.statement);
+  const auto then = std::pair(turn, other.statement);
   const auto now = std::pair(turn_, access.statement);
   const bool keeps_order = then < now || (then == now && (!with_write || access.is_store));
   return keeps_order ? nullptr : level;
@@ -92,34 +113,48 @@ void Machine::touch(Memory& memory, std::int64_t place, const Access& access, co
   Touched& touched = memory.touched[static_cast<std::size_t>(place)];
   const std::uint64_t now = strand_ << site_bits | access.site;
   if (access.is_store) {
-    const Level* by_write = racing_level(touched, true, access);
-    const Level* by_read = racing_level(touched, false, access);
-    if (const Level* level = by_write ? by_write : by_read) {
+    const Level* by_write = racing_level(touched.write, touched.write_turn, true, access);
+    const Level* by_read = racing_level(touched.read, touched.read_turn, false, access);
+    const Level* by_other = by_read ? nullptr : racing_level(touched.other_read, 0, false, access);
+    const Level* by_any_read = by_read ? by_read : by_other;
+    if (const Level* level = by_write ? by_write : by_any_read) {
       // Who writes before it reads might have memory of its own.
       const Level* other = touched.write ? level_between(touched.write >> site_bits) : nullptr;
       if (!memory.may_be_private || !other) {
-        report_race(memory, place, access, by_write ? touched.write : touched.read, *level, r);
+        const std::uint64_t read = by_other ? touched.other_read : touched.read;
+        report_race(memory, place, access, by_write ? touched.write : read, *level, r);
       }
       touched.mixed = other->begin;
-      touched.read = 0;
+      touched.read = touched.other_read = 0;
       memory.plain_bits = 0;  // From now on, `check_mixed` looks at each access.
     }
     touched.write = now;
     touched.write_turn = turn_;
     return;
   }
-  if (const Level* level = racing_level(touched, true, access)) {
+  if (const Level* level = racing_level(touched.write, touched.write_turn, true, access)) {
     report_race(memory, place, access, touched.write, *level, r);
   }
   // One read is enough: the first of those at the same time; of lanes in step, the latest.
   const Level* between = touched.read ? level_between(touched.read >> site_bits) : nullptr;
   if (between) {
+    if (between->is_team()) return keep_other_read(touched, now, *between);
     if (!between->loop->is_vector) return;
     const Access& other = *library_.sites[touched.read & site_mask];
     if (std::pair(touched.read_turn, other.statement) > std::pair(turn_, access.statement)) return;
   }
   touched.read = now;
   touched.read_turn = turn_;
+}
+
+/// Keeps a second read of threads, which races with the one that is known, too.
+void Machine::keep_other_read(Touched& touched, std::uint64_t now, const Level& level) const {
+  const auto warp_of = [&](std::uint64_t read) {
+    return level.number_of(read >> site_bits) / static_cast<std::int64_t>(Team::warp_size);
+  };
+  const std::uint64_t known = touched.other_read;
+  const bool is_open = known && level_between(known >> site_bits) == &level;
+  if (!is_open || warp_of(known) == warp_of(touched.read)) touched.other_read = now;
 }
 
 void Machine::check_mixed(Memory& memory, std::int64_t place, const Access& access) {
@@ -143,11 +178,7 @@ void Machine::check_mixed(Memory& memory, std::int64_t place, const Access& acce
 void Machine::report_race(const Memory& memory, std::int64_t place, const Access& access,
                           std::uint64_t other, const Level& level, const Word* r) {
   const auto value_of = [&](std::uint64_t strand) {
-    std::int64_t iteration = static_cast<std::int64_t>(strand - level.begin);
-    for (const auto& [start, number] : level.starts) {
-      if (start <= strand) iteration = number;
-    }
-    return level.min + iteration * level.step;
+    return level.min + level.number_of(strand) * level.step;
   };
   const Access& earlier = *library_.sites[other & site_mask];
   std::string element;

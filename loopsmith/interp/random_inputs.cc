@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/interp/arguments.h"
 #include "loopsmith/interp/memory.h"
 #include "loopsmith/interp/ring.h"
 
@@ -52,6 +53,7 @@ bool has_open_sizes(const PrimFunc& func) {
 Inputs Inputs::copy() const {
   Inputs result;
   result.sizes = sizes;
+  result.mode = mode;
   for (const CallArgument& argument : arguments) {
     if (argument.kind != LS_TENSOR) {
       result.arguments.push_back(argument);
@@ -67,11 +69,12 @@ Inputs Inputs::copy() const {
 }
 
 InputDrawer::InputDrawer(const PrimFunc& func, std::uint64_t seed, std::int64_t largest_size,
-                         std::int64_t largest_int)
+                         std::int64_t largest_int, Mode mode)
     : func_(func),
       random_(seed),
       largest_size_(largest_size),
       largest_int_(largest_int),
+      mode_(mode),
       index_buffers_(buffers_in_indices(func.body)) {}
 
 std::int64_t InputDrawer::between(std::int64_t low, std::int64_t high) {
@@ -87,6 +90,7 @@ std::optional<std::int64_t> InputDrawer::value_of(const Expr& size) {
 
 std::optional<Inputs> InputDrawer::draw(std::string& reason) {
   Inputs inputs;
+  inputs.mode = mode_;
   const auto draw_symbol = [&](const Expr& symbol) {
     const auto* var = symbol.as<Var>();
     if (!var || !var->dtype.is_integer() || symbols_.contains(symbol)) return;
@@ -144,7 +148,8 @@ std::optional<Inputs> InputDrawer::draw(std::string& reason) {
         last = most_bytes;
       }
     }
-    const int bits = tensor.element.is_float() ? 64 : stored_bits(tensor.element);
+    const bool is_field = tensor.element.is_float() && mode_ == Mode::ring;
+    const int bits = is_field ? 64 : stored_bits(tensor.element);
     const std::int64_t size =
         last >= most_bytes ? most_bytes + 1 : ((last + 1) * buffer->dtype.lanes * bits + 7) / 8;
     bytes += std::min(size, most_bytes + 1);
@@ -153,14 +158,10 @@ std::optional<Inputs> InputDrawer::draw(std::string& reason) {
       return std::nullopt;
     }
     tensor.bytes.resize(static_cast<std::size_t>(size));
-    DLDataType dtype{kDLUInt, static_cast<std::uint8_t>(bits), buffer->dtype.lanes};
-    if (tensor.element.is_int()) dtype = {kDLInt, tensor.element.bits, buffer->dtype.lanes};
-    if (tensor.element.is_uint()) dtype = {kDLUInt, tensor.element.bits, buffer->dtype.lanes};
-    if (tensor.element.is_bool()) dtype = {kDLBool, 8, buffer->dtype.lanes};
     tensor.tensor = {.data = tensor.bytes.data(),
                      .device = {kDLCPU, 0},
                      .ndim = static_cast<std::int32_t>(tensor.shape.size()),
-                     .dtype = dtype,
+                     .dtype = dlpack_type(buffer->dtype, mode_),
                      .shape = tensor.shape.data(),
                      .strides = tensor.strides.data(),
                      .byte_offset = 0};
@@ -191,7 +192,7 @@ std::optional<Inputs> InputDrawer::draw(std::string& reason) {
 /// where an overflow would be an error, else any.
 void InputDrawer::fill(DrawnTensor& tensor, const Buffer& buffer, std::int64_t smallest) {
   const DataType element = tensor.element;
-  if (element.is_float()) {
+  if (element.is_float() && mode_ == Mode::ring) {
     for (std::size_t b = 0; b < tensor.bytes.size(); b += 8) {
       const std::uint64_t value = ring::reduce(random_());
       std::copy_n(reinterpret_cast<const std::byte*>(&value), 8, &tensor.bytes[b]);
@@ -201,6 +202,12 @@ void InputDrawer::fill(DrawnTensor& tensor, const Buffer& buffer, std::int64_t s
   const auto count = static_cast<std::int64_t>(tensor.bytes.size()) * 8 / stored_bits(element);
   const bool is_index = index_buffers_.contains(buffer.data.get());
   for (std::int64_t i = 0; i < count; ++i) {
+    if (element.is_float()) {
+      constexpr std::int64_t largest = 8;
+      const auto number = static_cast<double>(between(-largest, largest));
+      store_element(tensor.bytes.data(), element, i, {.f = number});
+      continue;
+    }
     std::int64_t value = static_cast<std::int64_t>(random_());
     if (element.is_bool()) {
       value &= 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs drawn at random for a function in ring mode. Private to the floor.
+// Inputs drawn at random for a function: elements of the field, or in typed mode small whole
+// numbers, whose sums and products most types hold exactly. Private to the floor.
 #pragma once
 #include <deque>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "loopsmith/interp/interp.h"
 #include "loopsmith/ir/function.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/runtime/argument.h"
@@ -28,6 +30,7 @@ struct Inputs {
   std::deque<DrawnTensor> tensors;
   std::vector<CallArgument> arguments;
   std::string sizes;  ///< `n = 3, m = 7`; empty where all are constants.
+  Mode mode = Mode::ring;
 
   /// The same values, for another run.
   Inputs copy() const;
@@ -38,7 +41,7 @@ class InputDrawer {
  public:
   /// `largest_size`: of symbolic sizes; `largest_int`: of integers that might overflow.
   InputDrawer(const PrimFunc& func, std::uint64_t seed, std::int64_t largest_size,
-              std::int64_t largest_int);
+              std::int64_t largest_int, Mode mode = Mode::ring);
 
   /// Nothing where sizes follow from each other in ways that cannot be drawn, or get too large;
   /// `reason` says why.
@@ -53,6 +56,7 @@ class InputDrawer {
   std::mt19937_64 random_;
   std::int64_t largest_size_;
   std::int64_t largest_int_;
+  Mode mode_;
   Substitution symbols_;
   std::unordered_set<const Object*> index_buffers_;  ///< That indices or extents are read from.
 };

@@ -22,7 +22,7 @@ const Instr* thread_end(const Instr*, Word*, Machine&) {
 
 const Instr* barrier(const Instr* at, Word*, Machine& machine) {
   machine.step();
-  return machine.suspend(at, Wait::block);
+  return machine.suspend(at, static_cast<Wait>(at->c));
 }
 
 Team& team_of(const Instr* at, Machine& machine) {
@@ -86,27 +86,34 @@ const Instr* gather(const Instr* at, Word* r, Machine& machine) {
   return at + at->jump;
 }
 
-/// Lets threads go on whose block, or whose warp, waits at the same place; false when none does.
-bool release_threads(std::vector<Fiber>& fibers, std::vector<bool>& runs) {
-  // Whether all of `begin` .. `end` that are not done wait at one place.
-  const auto release = [&](std::size_t begin, std::size_t end, bool needs_warp) {
+enum class Released : std::uint8_t { nobody, warps, block };
+
+/// Lets threads go on whose block, or whose warp, waits at the same place.
+Released release_threads(const std::vector<Fiber>& fibers, std::vector<bool>& runs) {
+  // Whether all of `begin` .. `end` wait at one place; those that are done are missed at barriers
+  // of the block alone.
+  const auto release = [&](std::size_t begin, std::size_t end, bool is_block) {
     const Fiber* leader = nullptr;
+    bool is_complete = true;
     for (std::size_t i = begin; i < end; ++i) {
+      is_complete = is_complete && fibers[i].next;
       if (!fibers[i].next) continue;
       if (!leader) leader = &fibers[i];
-      if (fibers[i].waits != leader->waits) return false;
-      if (needs_warp && fibers[i].whom != Wait::warp) return false;
+      if (fibers[i].waits != leader->waits || (fibers[i].whom == Wait::block) != is_block) {
+        return false;
+      }
     }
+    if (!leader || (is_block && !is_complete)) return false;
     for (std::size_t i = begin; i < end; ++i) runs[i] = fibers[i].next != nullptr;
-    return leader != nullptr;
+    return true;
   };
-  if (release(0, fibers.size(), /*needs_warp=*/false)) return true;
-  bool any = false;
+  if (release(0, fibers.size(), /*is_block=*/true)) return Released::block;
+  Released released = Released::nobody;
   for (std::size_t warp = 0; warp < fibers.size(); warp += Team::warp_size) {
     const std::size_t end = std::min(warp + Team::warp_size, fibers.size());
-    any = release(warp, end, /*needs_warp=*/true) || any;
+    if (release(warp, end, /*is_block=*/false)) released = Released::warps;
   }
-  return any;
+  return released;
 }
 
 }  // namespace
@@ -164,7 +171,11 @@ void Machine::run_team(const ThreadRegion& region, const Instr* at) {
     count *= extent;
   }
   Team team{.region = region};
-  if (options_.check_races) open_level(region.loop, 0, 1);
+  if (options_.check_races) {
+    open_level(region.loop, 0, 1);
+    const auto warps = (static_cast<std::size_t>(count) + Team::warp_size - 1) / Team::warp_size;
+    levels_.back().warp_begins.assign(warps, strand_);
+  }
   for (std::int64_t number = 0; number < count; ++number) {
     Fiber& fiber = team.fibers.emplace_back();
     auto copy = std::make_unique<Frame>(code());
@@ -194,14 +205,9 @@ void Machine::run_team(const ThreadRegion& region, const Instr* at) {
     const auto is_waiting = [](const Fiber& fiber) { return fiber.next != nullptr; };
     if (std::ranges::none_of(team.fibers, is_waiting)) break;
     runs.assign(runs.size(), false);
-    if (!release_threads(team.fibers, runs)) report_divergence(team);
-    // What follows comes after all that was before. (Other warps, too: races between what one
-    // exchanges and what others do are not found.)
-    if (options_.check_races) {
-      Level& level = levels_.back();
-      level.begin = level.iteration = ++strand_;
-      level.starts.clear();
-    }
+    const Released released = release_threads(team.fibers, runs);
+    if (released == Released::nobody) report_divergence(team);
+    if (options_.check_races) order_threads(team, runs, released == Released::block);
   }
   team_ = nullptr;
   thread_ = -1;
@@ -210,19 +216,44 @@ void Machine::run_team(const ThreadRegion& region, const Instr* at) {
   if (options_.check_races) close_level();
 }
 
+/// What the threads that `runs` names do next comes after what they waited for.
+void Machine::order_threads(const Team& team, const std::vector<bool>& runs, bool is_block) {
+  Level& level = levels_.back();
+  if (is_block) {
+    level.begin = level.iteration = ++strand_;
+    level.starts.clear();
+    return;
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const bool is_ordered = runs[i] && team.fibers[i].whom == Wait::warp;
+    if (is_ordered) level.warp_begins[i / Team::warp_size] = strand_ + 1;
+  }
+}
+
 void Machine::report_divergence(const Team& team) {
   const auto is_waiting = [](const Fiber& fiber) { return fiber.next != nullptr; };
   const auto first = std::ranges::find_if(team.fibers, is_waiting);
   const auto other = std::find_if(first, team.fibers.end(), [&](const Fiber& fiber) {
     return fiber.next && fiber.waits != first->waits;
   });
+  const auto number = [&](auto fiber) { return fiber - team.fibers.begin(); };
   const auto line = [&](const Fiber& fiber) {
     const Span span = span_of(fiber.waits);
     return span.known() ? fmt::format(" (line {})", span.line) : std::string();
   };
-  fail(first->waits, "barriers_meet", hint("put the barrier where all threads of the block pass"),
-       "thread {} waits at one barrier{}, thread {} at another{}", first - team.fibers.begin(),
-       line(*first), other - team.fibers.begin(), line(*other));
+  const Hint everywhere = hint("put the barrier where all threads of the block pass");
+  if (other == team.fibers.end()) {
+    const auto absent = std::ranges::find_if_not(team.fibers, is_waiting);
+    fail(first->waits, "barrier_is_reached", everywhere,
+         "thread {} waits at a barrier{} that thread {} never reaches", number(first), line(*first),
+         number(absent));
+  }
+  const auto place = [&](const Fiber& fiber) {
+    return fiber.whom == Wait::lanes ? "an exchange of values" : "one barrier";
+  };
+  fail(first->waits, "barriers_meet", everywhere, "thread {} waits at {}{}, thread {} at {}{}",
+       number(first), place(*first), line(*first), number(other),
+       other->whom == Wait::lanes ? place(*other) : "another", line(*other));
 }
 
 Handler fork_handler() {

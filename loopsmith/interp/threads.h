@@ -14,7 +14,11 @@ namespace loopsmith::interp {
 struct Frame;
 
 /// For whom a thread waits.
-enum class Wait : std::uint8_t { block, warp };
+enum class Wait : std::uint8_t {
+  block,  ///< All threads; what they did comes before what they do next.
+  warp,   ///< Those of its warp; the same for these.
+  lanes,  ///< Those of its warp, to exchange values; that orders nothing else.
+};
 
 /// A thread, between two turns.
 struct Fiber {
@@ -45,7 +49,7 @@ struct Team {
 /// Runs the instructions up to `thread_end` in each thread of the region `data`, then jumps.
 Handler fork_handler();
 Handler thread_end_handler();
-/// Waits for all threads of the block.
+/// Waits for other threads; `c` is a Wait.
 Handler barrier_handler();
 
 /// Gives `b` words from `a` on to the others, and waits for them; `c` is a Wait.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "loopsmith/interp/testing/call.h"
+#include "loopsmith/script/parse.h"
 
 namespace loopsmith::interp {
 namespace threads_test {
@@ -237,6 +238,91 @@ TEST(threads, add_atomically) {
   std::vector<float> x = counting(64), y{0};
   Call(function({a, out}, launched(tx, "threadIdx.x", 64, add))).tensor(x).tensor(y).run();
   EXPECT_EQ(y[0], 2016);
+}
+
+/// What is said about threads that run these lines, of which the first has number 7.
+std::string said_of(std::string_view lines, int count = 64) {
+  const auto func = parse_function(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((64,)), X: T.Buffer((64,))):
+    S = T.alloc_buffer((64,), scope="shared")
+    for tx in T.thread_binding({}, thread="threadIdx.x"):
+        V = T.alloc_buffer((1,), scope="local")
+{}
+)",
+                                               count, lines));
+  // Without blocks, so that barriers are where they are written alone.
+  const auto* realize = func->body.as<BlockRealize>();
+  PrimFunc plain = *func;
+  Stmt body = realize->block->body;
+  for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) body = allocated(buffer, body);
+  plain.body = body;
+  std::vector<float> x = counting(64), y(64);
+  return Call(make(plain)).tensor(x).tensor(y).error();
+}
+
+TEST(threads, a_missing_barrier_is_reported_with_both_lines) {
+  const std::string_view reversal = R"(
+        S[tx] = A[tx]
+        {}
+        X[tx] = S[63 - tx])";
+  const auto with = [&](std::string_view middle) {
+    return said_of(fmt::format(fmt::runtime(reversal), middle));
+  };
+  EXPECT_EQ(with("T.tvm_storage_sync(\"shared\")"), "");
+  // An exchange of values is no barrier, and neither is one of a warp.
+  for (const char* middle :
+       {"T.evaluate(T.tvm_warp_shuffle(-1, A[tx], 0, 32, 32))", "T.tvm_storage_sync(\"warp\")"}) {
+    EXPECT_EQ(with(middle),
+              "InterpError: no_race: race on S[63]: tx = 63 writes it (line 8), tx = 0 reads it "
+              "(line 10), and nothing orders the two");
+  }
+}
+
+TEST(threads, memory_is_used_again_after_a_barrier) {
+  const std::string_view rounds = R"(
+        for k in range(3):
+            S[tx] = A[tx] + T.float32(1)
+            T.tvm_storage_sync("shared")
+            X[tx] = S[63 - tx]
+            {})";
+  const auto with = [&](std::string_view end) {
+    return said_of(fmt::format(fmt::runtime(rounds), end));
+  };
+  EXPECT_EQ(with("T.tvm_storage_sync(\"shared\")"), "");
+  EXPECT_EQ(
+      with("pass"),
+      "InterpError: no_race: race on S[31]: tx = 31 writes it (line 9), tx = 32 reads it (line "
+      "11), and nothing orders the two");
+}
+
+TEST(threads, a_barrier_of_a_warp_orders_its_threads) {
+  const std::string_view pairs = R"(
+        S[tx] = A[tx]
+        T.tvm_storage_sync("warp")
+        X[tx] = S[tx // 32 * 32 + 31 - tx % 32])";
+  EXPECT_EQ(said_of(pairs), "");
+}
+
+TEST(threads, a_barrier_that_some_never_reach_is_named) {
+  EXPECT_EQ(said_of(R"(
+        if tx < 3:
+            T.tvm_storage_sync("shared"))"),
+            "InterpError: barrier_is_reached: thread 0 waits at a barrier (line 9) that thread 3 "
+            "never reaches");
+  EXPECT_EQ(said_of(R"(
+        for k in range(tx):
+            T.tvm_storage_sync("shared"))"),
+            "InterpError: barrier_is_reached: thread 1 waits at a barrier (line 9) that thread 0 "
+            "never reaches");
+  EXPECT_EQ(
+      said_of(R"(
+        if tx < 3:
+            T.evaluate(T.tvm_warp_shuffle(-1, A[tx], 0, 32, 32))
+        else:
+            T.tvm_storage_sync("shared"))"),
+      "InterpError: barriers_meet: thread 0 waits at an exchange of values (line 9), thread 3 "
+      "at another (line 11)");
 }
 
 }  // namespace threads_test

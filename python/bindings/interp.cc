@@ -7,6 +7,7 @@
 
 #include "bindings/arguments.h"
 #include "bindings/bindings.h"
+#include "bindings/host_functions.h"
 #include "bindings/ir.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/interp/assert_same.h"
@@ -34,14 +35,15 @@ nb::object value_of(const interp::Outcome& outcome, interp::Mode mode) {
 
 nb::object run(const Ref& program, const std::string& name, const nb::args& arrays, bool is_ring,
                bool wraps, bool zero_division, bool check_races, std::int64_t max_statements,
-               std::uint64_t seed) {
+               std::uint64_t seed, const nb::dict& functions) {
   const interp::Options options{.mode = is_ring ? interp::Mode::ring : interp::Mode::typed,
                                 .wrap_overflow = wraps,
                                 .zero_division = zero_division,
                                 .check_races = check_races,
                                 .seed = seed,
                                 .max_statements = max_statements,
-                                .on_pause = look_for_signals};
+                                .on_pause = look_for_signals,
+                                .functions = host_functions(functions)};
   const auto module = Ptr<IRModule>::from(program);
   const Ptr<PrimFunc> func = module ? module->find(name) : Ptr<PrimFunc>::from(program);
   require(func.defined(), ErrorKind::interp, "function_exists",
@@ -60,9 +62,11 @@ nb::object run(const Ref& program, const std::string& name, const nb::args& arra
 }
 
 nb::tuple compare(const Ref& before, const Ref& after, std::uint64_t seed,
-                  std::int64_t max_statements) {
-  const interp::CompareOptions options{
-      .seed = seed, .max_statements = max_statements, .on_pause = look_for_signals};
+                  std::int64_t max_statements, const nb::dict& functions) {
+  const interp::CompareOptions options{.seed = seed,
+                                       .max_statements = max_statements,
+                                       .on_pause = look_for_signals,
+                                       .functions = host_functions(functions)};
   const auto first = Ptr<IRModule>::from(before), second = Ptr<IRModule>::from(after);
   interp::Verdict verdict;
   {
@@ -90,14 +94,14 @@ void to_ring(const NDArray& numbers, const std::string& dtype, const NDArray& el
 void bind_interp(nb::module_& m) {
   m.def("interp_run", run, nb::arg("program"), nb::arg("name"), nb::arg("arrays"), nb::kw_only(),
         nb::arg("is_ring"), nb::arg("wraps"), nb::arg("zero_division"), nb::arg("check_races"),
-        nb::arg("max_statements"), nb::arg("seed"),
+        nb::arg("max_statements"), nb::arg("seed"), nb::arg("functions"),
         nb::sig("def interp_run(program: Node, name: str, *arrays: typing.Any, is_ring: bool, "
                 "wraps: bool, zero_division: bool, check_races: bool, max_statements: int, "
-                "seed: int) -> int | float | bool | None"));
+                "seed: int, functions: dict[str, typing.Any]) -> int | float | bool | None"));
   m.def("interp_compare", compare, nb::arg("before"), nb::arg("after"), nb::arg("seed"),
-        nb::arg("max_statements"),
-        nb::sig("def interp_compare(before: Node, after: Node, seed: int, max_statements: int) -> "
-                "tuple[str, str, str, tuple[int, ...]]"));
+        nb::arg("max_statements"), nb::arg("functions"),
+        nb::sig("def interp_compare(before: Node, after: Node, seed: int, max_statements: int, "
+                "functions: dict[str, typing.Any]) -> tuple[str, str, str, tuple[int, ...]]"));
   m.def("interp_to_ring", to_ring, nb::arg("numbers"), nb::arg("dtype"), nb::arg("elements"),
         nb::sig("def interp_to_ring(numbers: NDArray, dtype: str, elements: NDArray) -> None"));
 }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "bindings/bindings.h"
+#include "bindings/host_functions.h"
 #include "bindings/ir.h"
 #include "bindings/ir_detail.h"
 #include "bindings/schedule.h"
@@ -57,10 +58,11 @@ nb::list programs_of(const PySchedule& self) {
   return programs;
 }
 
-nb::dict verified(const PySchedule& self) {
+nb::dict verified(const PySchedule& self, const nb::dict& functions) {
+  const interp::CompareOptions options{.functions = host_functions(functions)};
   const auto verdict = [&] {
     const nb::gil_scoped_release unlocked;
-    return interp::compare(self.schedule.original(), self.schedule.mod());
+    return interp::compare(self.schedule.original(), self.schedule.mod(), options);
   }();
   constexpr const char* answers[] = {"same", "different", "undecided"};
   nb::dict fields;
@@ -195,7 +197,8 @@ A step that is refused raises a ScheduleError and changes nothing.)");
            "Return whether the primitive of that name would be accepted. Changes nothing.")
       .def("programs", programs_of, nb::sig("def programs(self) -> list[IRModule]"),
            "Return the program before the first step and after each one.")
-      .def("verdict", verified, nb::sig("def verdict(self) -> dict[str, typing.Any]"),
+      .def("verdict", verified, nb::arg("functions"),
+           nb::sig("def verdict(self, functions: dict[str, typing.Any]) -> dict[str, typing.Any]"),
            "Return what ``verify`` found: ``answer``, ``reason``, ``buffer`` and ``index``.")
       .def(
           "history",
@@ -206,11 +209,14 @@ A step that is refused raises a ScheduleError and changes nothing.)");
           "Return the steps, each with the program before and after it and their difference.")
       .def(
           "verify",
-          [](nb::handle self) {
-            return nb::module_::import_("loopsmith.schedule").attr("verify")(self);
+          [](nb::handle self, nb::handle functions) {
+            return nb::module_::import_("loopsmith.schedule").attr("verify")(self, functions);
           },
-          nb::sig("def verify(self) -> typing.Any"),
-          "Compare the program before and after on the interpreter; true when they are the same.")
+          nb::arg("functions") = nb::none(),
+          nb::sig("def verify(self, functions: typing.Mapping[str, typing.Callable[..., "
+                  "typing.Any]] | None = None) -> typing.Any"),
+          "Compare the program before and after on the interpreter; true when they are the same.\n"
+          "`functions` stand for those of the host that it calls, by their names.")
       .def(
           "show",
           [](const PySchedule& self) {

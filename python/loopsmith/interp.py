@@ -14,6 +14,8 @@ from . import _core
 from ._core import IRModule, PrimFunc
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from numpy.typing import ArrayLike
     from numpy.typing import NDArray as NumpyArray
 
@@ -33,6 +35,7 @@ def run(
     check_races: bool = True,
     max_statements: int = MAX_STATEMENTS,
     seed: int = 0,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> int | float | bool | None:
     """Run a function on arrays, in place.
 
@@ -60,6 +63,12 @@ def run(
         How many statements are done before it gives up.
     seed
         Of the hashes that stand for functions such as ``exp`` in ring mode.
+    functions
+        What ``T.call_extern``, ``T.call_pure_extern`` and ``T.call_packed`` call, by name. Each
+        gets numbers, texts, and for a pointer an array of the elements from there to the end of
+        their memory (or of the extent that ``access_ptr`` says), in which it may write; it returns
+        a number, or None for 0. What it may write counts as written. In ring mode a pure function
+        is a hash of its operands, unless all of them and its result are integers.
 
     Returns
     -------
@@ -70,8 +79,9 @@ def run(
     ------
     InterpError
         The program does what it may not: an access out of bounds, a read of what was never
-        written, a race, an overflow, a division by zero, a failed assertion; it runs too long, or
-        holds what the interpreter does not know. `code` says which.
+        written, a race, an overflow, a division by zero, a failed assertion; it runs too long,
+        holds what the interpreter does not know, or calls a function that is not given. `code` says
+        which.
     CallError
         The arguments do not fit the parameters.
 
@@ -94,6 +104,7 @@ def run(
         check_races=check_races,
         max_statements=max_statements,
         seed=seed,
+        functions=dict(functions or {}),
     )
 
 
@@ -134,6 +145,7 @@ def assert_same(
     *,
     seed: int = 1,
     max_statements: int = 50_000_000,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> None:
     """Check that two programs compute the same.
 
@@ -151,6 +163,9 @@ def assert_same(
         Of the inputs.
     max_statements
         How many statements `before` may take in each run; above it, elements are sampled.
+    functions
+        Functions of the host that they call, as `run` takes them. Programs that call one of these
+        are run in their own types on small whole numbers, and compared up to rounding.
 
     Raises
     ------
@@ -168,7 +183,9 @@ def assert_same(
             f"assert_same: a {type(first).__name__} and a {type(second).__name__}",
             hint="compare two functions or two modules",
         )
-    answer, reason, _, _ = _core.interp_compare(first, second, seed, max_statements)
+    answer, reason, _, _ = _core.interp_compare(
+        first, second, seed, max_statements, dict(functions or {})
+    )
     if answer == "different":
         raise AssertionError(f"the programs differ: {reason}")
     if answer == "undecided":

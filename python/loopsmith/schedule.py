@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from ._core import IRModule, Schedule
 
 
@@ -64,6 +66,17 @@ class Verification:
         return self.answer == "same"
 
 
-def verify(sch: Schedule) -> Verification:
-    """Compare the program before and after its schedule on the reference interpreter."""
-    return Verification(**sch.verdict())
+def verify(
+    sch: Schedule, functions: Mapping[str, Callable[..., Any]] | None = None
+) -> Verification:
+    """Compare the program before and after its schedule on the reference interpreter.
+
+    Parameters
+    ----------
+    sch
+        The schedule.
+    functions
+        Functions of the host that the program calls, by their names, as `interp.assert_same` takes
+        them.
+    """
+    return Verification(**sch.verdict(dict(functions or {})))

@@ -77,15 +77,35 @@ std::optional<BlockRV> row_major(const Schedule& schedule, BlockRV block,
   return schedule.at(schedule.node(block)).parent == parent ? std::optional(block) : std::nullopt;
 }
 
+/// The nest of the scope in which a statement of `node` writes the buffer; none where there is
+/// none.
+NodeId writing_nest(const Schedule& schedule, const TransformLayoutPlan& plan, NodeId node) {
+  bool writes = false;
+  pre_order_visit(Ref(schedule.at(node).object), [&](const Ref& ref) {
+    const auto* store = ref.as<BufferStore>();
+    writes = writes || (store && store->buffer.same_as(plan.from));
+    return !writes && !node_info(*ref.get()).is_expr;
+  });
+  const NodeId scope = schedule.node(plan.scope);
+  const NodeId body = schedule.at(scope).first_child;
+  const NodeId around = schedule.as<SeqStmt>(body) ? body : scope;
+  const NodeId nest = child_towards(schedule, node, around);
+  return writes && nest != around ? nest : no_node;
+}
+
 /// Who writes the elements that are new.
 void find_writers(const Schedule& schedule, TransformLayoutPlan& plan) {
-  const NodeId scope = schedule.node(plan.scope);
-  const auto writers = writers_of(schedule, scope, plan.from);
-  for (const BlockRV writer : writers) {
-    const NodeId nest = nest_of(schedule, plan.scope, writer);
+  const auto note = [&](NodeId nest) {
     if (plan.last_writer == no_node || is_before(schedule, plan.last_writer, nest)) {
       plan.last_writer = nest;
     }
+  };
+  const auto writers = writers_of(schedule, schedule.node(plan.scope), plan.from);
+  for (const BlockRV writer : writers) note(nest_of(schedule, plan.scope, writer));
+  // Statements that stand in no block write, too.
+  for (const NodeId node : plan.uses.nodes) {
+    const NodeId nest = writing_nest(schedule, plan, node);
+    if (nest != no_node) note(nest);
   }
   if (writers.size() == 1) plan.producer = row_major(schedule, writers[0], plan);
 }
@@ -146,9 +166,11 @@ void rebuild_producer(Schedule& schedule, const TransformLayoutPlan& plan) {
   schedule.replace(place, std::move(made), {{old.get(), renewed}});
 }
 
-/// A nest that gives the new elements their value, or that assumes it of an input.
+/// A nest that gives the new elements their value, or that assumes it of an input. Of memory that
+/// nobody writes there is nothing to say.
 void insert_padding(Schedule& schedule, const TransformLayoutPlan& plan) {
   const bool is_input = plan.last_writer == no_node;
+  if (is_input && !schedule.as<PrimFunc>(plan.owner)) return;
   const AxesNest nest = new_nest(schedule, plan);
   const auto variables = variables_of(nest);
   const std::vector<Expr> indices(variables.begin(), variables.end());

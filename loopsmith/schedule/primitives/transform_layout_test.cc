@@ -108,6 +108,24 @@ TEST(transform_layout, assumes_the_padding_of_an_input) {
   EXPECT_TRUE(has(sch, "T.assume(")) << body_of(sch);
 }
 
+TEST(transform_layout, pads_what_a_plain_statement_writes) {
+  const auto func = program(R"((A: T.Buffer((14,)), C: T.Buffer((14,))):
+    B = T.alloc_buffer((14,))
+    for i in range(14):
+        B[i] = A[i] + T.float32(1)
+    for i in range(14):
+        with T.block("C"):
+            vi = T.axis.spatial(14, i)
+            C[vi] = B[vi]
+)");
+  Schedule sch(func);
+  transform_layout(sch, get_block(sch, "C"), BufferSelector(0, Side::read), halves(4),
+                   Annotation(0));
+  EXPECT_FALSE(has(sch, "T.assume(")) << body_of(sch);
+  EXPECT_TRUE(has(sch, "with T.block(\"buffer_B_padding\"):")) << body_of(sch);
+  expect_sound(sch, func);
+}
+
 TEST(transform_layout, refuses_maps_that_lose_elements) {
   Schedule sch(program(padded));
   const BlockRV b = get_block(sch, "B");

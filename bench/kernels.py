@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import programs
 from measure import interleaved, print_table
 
 import loopsmith as ls
+from loopsmith import te
 
 MIB = 1 << 20
 GOAL = 0.8
@@ -75,32 +77,60 @@ def bandwidth(rounds: int = 15) -> None:
     )
 
 
+PRODUCTS: dict[str, dict[str, Any]] = {
+    "256^3": {"size": (256, 256, 256)},
+    "512^3": {"size": (512, 512, 512)},
+    "1024^3": {"size": (1024, 1024, 1024)},
+    "2048^3": {"size": (2048, 2048, 2048)},
+    "1024^3, symbolic sizes": {"size": (1024, 1024, 1024), "symbolic": True},
+    "1000 x 999 x 1001": {"size": (1000, 999, 1001)},
+    "4096 x 64 x 4096": {"size": (4096, 64, 4096)},
+    "64 x 4096 x 4096": {"size": (64, 4096, 4096)},
+    "4096 x 4096 x 64": {"size": (4096, 4096, 64)},
+    "16 of 256^3": {"size": (256, 256, 256), "batch": 16},
+    "1024^3, A transposed": {"size": (1024, 1024, 1024), "layout": "tn"},
+    "1024^3, B transposed": {"size": (1024, 1024, 1024), "layout": "nt"},
+    "1024^3, float64": {"size": (1024, 1024, 1024), "dtype": "float64"},
+}
+"""Rows, columns and depth of a product, and how it differs from a plain one."""
+
+
 def matmul(rounds: int = 9) -> None:
     """Unscheduled matrix products beside NumPy's."""
-    rows = []
-    for n in (256, 512, 1024, 2048):
-        a, b, c = fresh((n, n)), fresh((n, n)), np.zeros((n, n), "float32")
-        module = ls.build(programs.matmul(n))
-        expected = np.zeros_like(c)
+    table = []
+    for name, options in PRODUCTS.items():
+        form = dict(options)
+        m, n, k = form.pop("size")
+        symbolic = form.pop("symbolic", False)
+        sizes = [te.size_var(size) for size in "mnk"] if symbolic else (m, n, k)
+        module = ls.build(programs.product(*sizes, **form))
+        dtype, layout = form.get("dtype", "float32"), form.get("layout", "nn")
+        outer = (form["batch"],) if "batch" in form else ()
+        a = fresh((*outer, *((k, m) if layout[0] == "t" else (m, k)))).astype(dtype)
+        b = fresh((*outer, *((n, k) if layout[1] == "t" else (k, n)))).astype(dtype)
+        left = np.swapaxes(a, -1, -2) if layout[0] == "t" else a
+        right = np.swapaxes(b, -1, -2) if layout[1] == "t" else b
+        c, expected = np.zeros((2, *outer, m, n), dtype)
         medians = interleaved(
             {
                 "ours": lambda f=module, a=a, b=b, c=c: f(a, b, c),
-                "numpy": lambda a=a, b=b, e=expected: np.matmul(a, b, out=e),
+                "numpy": lambda a=left, b=right, e=expected: np.matmul(a, b, out=e),
             },
             rounds,
         )
-        gflops = {name: 2 * n**3 / taken / 1e9 for name, taken in medians.items()}
-        error = np.abs(c - a.astype("float64") @ b).max() / n
-        rows.append(
+        work = 2 * m * n * k * form.get("batch", 1)
+        gflops = {who: work / taken / 1e9 for who, taken in medians.items()}
+        error = np.abs(c - np.matmul(left.astype("float64"), right)).max() / k
+        table.append(
             [
-                f"{n}^3", f"{medians['ours'] * 1e3:.2f}", f"{gflops['ours']:.0f}",
+                name, f"{medians['ours'] * 1e3:.2f}", f"{gflops['ours']:.0f}",
                 f"{gflops['numpy']:.0f}", f"{gflops['ours'] / gflops['numpy']:.2f}", f"{error:.1e}",
             ]
         )  # fmt: skip
     print_table(
-        f"Unscheduled matmul, float32, beside NumPy {np.__version__} (median of {rounds})",
-        ["size", "ms", "GFLOP/s", "NumPy's", "ratio", "error/n"],
-        rows,
+        f"Unscheduled matmul beside NumPy {np.__version__} (median of {rounds})",
+        ["rows x columns x depth", "ms", "GFLOP/s", "NumPy's", "ratio", "error/depth"],
+        table,
     )
 
 

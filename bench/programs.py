@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from loopsmith import te, tir
 from loopsmith.te import Tensor
 
@@ -51,10 +53,27 @@ def softmax(rows: int = 4096, columns: int = 4096) -> list[Tensor]:
 
 def matmul(n: int = 1024) -> list[Tensor]:
     """C = A @ B."""
-    a = te.placeholder((n, n), "float32", name="A")
-    b = te.placeholder((n, n), "float32", name="B")
-    k = te.reduce_axis((0, n), name="k")
-    return [a, b, te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")]
+    return product(n, n, n)
+
+
+def product(
+    rows: Any, columns: Any, depth: Any, dtype: str = "float32", layout: str = "nn", batch: int = 0
+) -> list[Tensor]:
+    """C = A @ B; in `layout`, t stands for an operand that is stored transposed."""
+    outer = (batch,) if batch else ()
+    a_shape = (depth, rows) if layout[0] == "t" else (rows, depth)
+    b_shape = (columns, depth) if layout[1] == "t" else (depth, columns)
+    a = te.placeholder((*outer, *a_shape), dtype, name="A")
+    b = te.placeholder((*outer, *b_shape), dtype, name="B")
+    k = te.reduce_axis((0, depth), name="k")
+
+    def element(*indices: Any) -> Any:
+        *at, i, j = indices
+        left = a[(*at, k, i) if layout[0] == "t" else (*at, i, k)]
+        right = b[(*at, j, k) if layout[1] == "t" else (*at, k, j)]
+        return te.sum(left * right, axis=k)
+
+    return [a, b, te.compute((*outer, rows, columns), element, name="C")]
 
 
 def conv2d(n: int = 1, c: int = 64, h: int = 56, o: int = 64, f: int = 3) -> list[Tensor]:

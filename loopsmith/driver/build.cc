@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/driver/build.h"
 
+#include <unistd.h>
+
 #include "loopsmith/codegen/llvm/compile.h"
 #include "loopsmith/codegen/llvm/loader.h"
 #include "loopsmith/codegen/processor.h"
@@ -31,6 +33,13 @@ constexpr int c_vector_bits = 256;
 
 /// By measurement: a page is too near, four pages gain nothing more.
 constexpr int prefetch_bytes = 8192;
+
+/// What the second cache of this machine holds, for code that may run here.
+std::int64_t core_cache_bytes(const Target& target) {
+  const bool runs_here = target.kind() == TargetKind::c || !is_foreign(target);
+  const long bytes = runs_here ? sysconf(_SC_LEVEL2_CACHE_SIZE) : 0;
+  return bytes > 0 ? bytes : Machine().core_cache_bytes;
+}
 
 int vector_bits_of(const Target& target) {
   return target.kind() == TargetKind::c ? c_vector_bits : preferred_vector_bits(target);
@@ -138,6 +147,7 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
   return default_schedule(func, {.vector_bytes = vector_bytes,
                                  .vector_registers = has_many_registers ? 32 : 16,
                                  .cores = pool ? pool->num_threads() : default_num_threads(),
+                                 .core_cache_bytes = core_cache_bytes(target),
                                  .streamed_bytes = is_x86 ? vector_bytes : 0,
                                  .prefetch_bytes = is_x86 ? prefetch_bytes : 0});
 }

@@ -201,7 +201,7 @@ Stmt single_elementwise(const Nest& nest, const Machine& machine) {
   return under_views(views, std::move(result));
 }
 
-Stmt single_reduction(const Nest& nest, const Machine& machine) {
+Stmt unpacked_reduction(const Nest& nest, const Machine& machine) {
   const std::vector<Axis> spatial = nest.spatial();
   const auto points = point_count(spatial);
   const std::optional<RowReduction> by_row = row_reduction_of(nest);
@@ -220,6 +220,13 @@ Stmt single_reduction(const Nest& nest, const Machine& machine) {
   return fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
     return inner_nest(nest, drop(spatial, prefix), values, machine);
   });
+}
+
+Stmt single_reduction(const Nest& nest, const Machine& machine) {
+  const auto packed = packed_reduction(nest, machine);
+  if (!packed) return unpacked_reduction(nest, machine);
+  if (is_const_int(packed->pays, 1)) return packed->stmt;
+  return either(packed->pays, packed->stmt, unpacked_reduction(nest, machine));
 }
 
 /// True when only nests of the group use the buffer.
@@ -309,7 +316,7 @@ Program program_of(const Block& root) {
 
 Stmt schedule_program(Program program, Block root, const Machine& machine) {
   inline_elementwise(program);
-  std::vector<Group> groups = fuse_rows(program);
+  std::vector<Group> groups = fuse_rows(program, machine);
   std::vector<Stmt> statements;
   for (Group& group : groups) {
     if (group.opaque) {

@@ -93,6 +93,131 @@ TEST(default_schedule, tiles_a_matmul_of_symbolic_sizes) {
   }
 }
 
+/// C = A @ B where the operands are stored as given, each index a place of (i, j, k).
+Ptr<PrimFunc> product(const std::vector<int>& a_axes, const std::vector<int>& b_axes, const Expr& n,
+                      const Expr& m, const Expr& l) {
+  const Expr extents[] = {n, m, l};
+  const te::IterVar k = reduce_axis(0, l, "k");
+  const auto operand = [&](const std::vector<int>& axes, const std::string& name) {
+    return placeholder({extents[axes[0]], extents[axes[1]]}, f32, name);
+  };
+  const Tensor a = operand(a_axes, "A"), b = operand(b_axes, "B");
+  const Tensor c = compute(
+      {n, m},
+      [&](Expr i, Expr j) {
+        const Expr all[] = {i, j, k};
+        return te::sum(a(all[a_axes[0]], all[a_axes[1]]) * b(all[b_axes[0]], all[b_axes[1]]), {k});
+      },
+      "C");
+  return te::create_prim_func({a, b, c});
+}
+
+/// How many buffers there are whose name ends so.
+int count_buffers(const Ptr<PrimFunc>& func, std::string_view end) {
+  int count = 0;
+  pre_order_visit(func->body, [&](const Ref& ref) {
+    const auto* block = ref.as<Block>();
+    if (!block) return true;
+    for (const Ptr<Buffer>& buffer : block->alloc_buffers) count += buffer->name.ends_with(end);
+    return true;
+  });
+  return count;
+}
+
+/// How many statements add to results.
+int count_sums(const Ptr<PrimFunc>& func) {
+  int count = 0;
+  pre_order_visit(func->body, [&](const Ref& ref) {
+    const auto* store = ref.as<BufferStore>();
+    count += store && store->value.is<Add>();
+    return true;
+  });
+  return count;
+}
+
+TEST(default_schedule, copies_the_columns_of_a_matmul_of_any_size_for_one_kernel) {
+  const Ptr<Var> n = size_var("n"), m = size_var("m"), l = size_var("l");
+  for (const auto& func : {matmul(64, 96, 32), matmul(67, 101, 33), matmul(n, m, l)}) {
+    const auto scheduled = default_schedule(func, machine);
+    EXPECT_EQ(count_sums(scheduled), 1) << script(scheduled);
+    EXPECT_EQ(count_buffers(scheduled, "_panel"), 1);
+    EXPECT_EQ(count_loops(scheduled, ForKind::parallel), 1);
+  }
+}
+
+TEST(default_schedule, copies_rows_that_would_be_read_across_memory) {
+  for (const auto& [n, m, l] : {std::tuple{64, 96, 8}, {67, 35, 9}}) {
+    const auto func = checked(product({2, 0}, {2, 1}, n, m, l),
+                              {tensor({l, n}), tensor({l, m}, 2), tensor({n, m})});
+    EXPECT_EQ(count_buffers(func, "_panel"), 2) << script(func);
+  }
+}
+
+TEST(default_schedule, copies_columns_that_lie_across_memory) {
+  for (const auto& [n, m, l] : {std::tuple{64, 96, 8}, {67, 35, 9}}) {
+    const auto func = checked(product({0, 2}, {1, 2}, n, m, l),
+                              {tensor({n, l}), tensor({m, l}, 2), tensor({n, m})});
+    EXPECT_EQ(count_buffers(func, "_panel"), 1) << script(func);
+  }
+}
+
+TEST(default_schedule, reads_operands_in_place_for_few_rows) {
+  const auto rows =
+      checked(matmul(4, 64, 24), {tensor({4, 24}), tensor({24, 64}, 2), tensor({4, 64})});
+  EXPECT_EQ(count_buffers(rows, "_panel"), 0);
+  // A variable number of rows of results, which are sums along rows of both operands: both ways.
+  const Ptr<Var> n = size_var("n");
+  const auto func = product({0, 2}, {1, 2}, n, 35, 20);
+  EXPECT_EQ(count_buffers(default_schedule(func, machine), "_panel"), 1);
+  EXPECT_EQ(count_buffers(default_schedule(func, machine), "_partial"), 1);
+  for (const int count : {1, 40}) {
+    checked(func, {tensor({count, 20}), tensor({35, 20}, 2), tensor({count, 35})});
+  }
+}
+
+TEST(default_schedule, lets_sums_wait_between_blocks_of_a_long_reduction) {
+  Machine small = machine;
+  small.core_cache_bytes = 1 << 13;
+  const Ptr<Var> n = size_var("n"), m = size_var("m"), l = size_var("l");
+  for (const auto& [rows, columns, depth] : {std::tuple{24, 48, 20}, {19, 50, 23}}) {
+    const std::vector<Argument> arguments{tensor({rows, depth}), tensor({depth, columns}, 2),
+                                          tensor({rows, columns})};
+    const auto func = checked(matmul(rows, columns, depth), arguments, small);
+    EXPECT_EQ(count_buffers(func, "_aside"), 1) << script(func);
+    checked(matmul(n, m, l), arguments, small);
+  }
+}
+
+TEST(default_schedule, shares_copies_among_axes_that_they_do_not_move_along) {
+  const Tensor a = placeholder({3, 5, 9}, f32, "A"), b = placeholder({9, 40}, f32, "B");
+  const te::IterVar k = reduce_axis(0, 9, "k");
+  const Tensor c = compute(
+      {3, 5, 40}, [&](Expr n, Expr i, Expr j) { return te::sum(a(n, i, k) * b(k, j), {k}); }, "C");
+  const auto func = checked(te::create_prim_func({a, b, c}),
+                            {tensor({3, 5, 9}), tensor({9, 40}, 2), tensor({3, 5, 40})});
+  EXPECT_EQ(count_buffers(func, "_panel"), 1) << script(func);
+}
+
+TEST(default_schedule, copies_a_part_of_an_expression_whole_or_not_at_all) {
+  const Tensor a = placeholder({30, 9}, f32, "A"), b = placeholder({7, 40}, f32, "B");
+  const te::IterVar k = reduce_axis(0, 9, "k");
+  const std::vector<Argument> arguments{tensor({30, 9}), tensor({7, 40}, 2), tensor({30, 40})};
+  const auto product_with = [&](const std::function<Expr(Expr, Expr)>& element) {
+    const Tensor c = compute({30, 40}, [&](Expr i, Expr j) { return te::sum(element(i, j), {k}); });
+    return checked(te::create_prim_func({a, b, c}), arguments);
+  };
+  // The condition is the panel's own: what is copied is zero where there is nothing.
+  const auto whole = product_with([&](const Expr& i, const Expr& j) {
+    return a(i, k) * if_then_else(Expr(k) < 7, b(k, j), zero_of(f32));
+  });
+  EXPECT_EQ(count_buffers(whole, "_panel"), 1) << script(whole);
+  // The condition is that of a row: nothing may be read before it is known.
+  const auto none = product_with([&](const Expr& i, const Expr& j) {
+    return a(i, k) * if_then_else(Expr(k) < 7 && Expr(k) <= i, b(k, j), zero_of(f32));
+  });
+  EXPECT_EQ(count_buffers(none, "_panel"), 0) << script(none);
+}
+
 TEST(default_schedule, inlines_a_chain_and_vectorises_it_flat) {
   const Tensor a = placeholder({60, 33}, f32, "A");
   const Tensor b = compute({60, 33}, [&](Expr i, Expr j) { return a(i, j) + 1; }, "B");

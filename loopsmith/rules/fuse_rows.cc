@@ -10,10 +10,10 @@ namespace loopsmith {
 namespace {
 
 /// How many axes of the nest may be shared: enough are left for it to be vectorised by itself.
-std::size_t most_shared(const Nest& nest) {
+std::size_t most_shared(const Nest& nest, const Machine& machine) {
   const std::size_t spatial = nest.spatial().size();
   if (nest.reduction().empty()) return spatial == 0 ? 0 : spatial - 1;
-  return row_reduction_of(nest) ? spatial : 0;
+  return row_reduction_of(nest) && !is_packed(nest, machine) ? spatial : 0;
 }
 
 bool same_axis(const Axis& a, const Axis& b) {
@@ -66,9 +66,9 @@ bool share_a_buffer(const Group& group, const Nest& nest) {
 }
 
 /// How many axes the group can share with `nest`, too.
-std::size_t shared_with(const Group& group, const Nest& nest) {
+std::size_t shared_with(const Group& group, const Nest& nest, const Machine& machine) {
   if (group.opaque || group.nests.empty() || !share_a_buffer(group, nest)) return 0;
-  std::size_t shared = std::min(group.shared, most_shared(nest));
+  std::size_t shared = std::min(group.shared, most_shared(nest, machine));
   for (std::size_t k = 0; k < shared; ++k) {
     if (!same_axis(group.nests[0].axes[k], nest.axes[k])) shared = k;
   }
@@ -82,20 +82,20 @@ std::size_t shared_with(const Group& group, const Nest& nest) {
 
 }  // namespace
 
-std::vector<Group> fuse_rows(const Program& program) {
+std::vector<Group> fuse_rows(const Program& program, const Machine& machine) {
   std::vector<Group> groups;
   for (const Part& part : program.parts) {
     if (!part.nest) {
       groups.push_back({.nests = {}, .shared = 0, .opaque = part.opaque});
       continue;
     }
-    const std::size_t shared = groups.empty() ? 0 : shared_with(groups.back(), *part.nest);
+    const std::size_t shared = groups.empty() ? 0 : shared_with(groups.back(), *part.nest, machine);
     if (shared > 0) {
       groups.back().nests.push_back(*part.nest);
       groups.back().shared = shared;
     } else {
       groups.push_back(
-          {.nests = {*part.nest}, .shared = most_shared(*part.nest), .opaque = nullptr});
+          {.nests = {*part.nest}, .shared = most_shared(*part.nest, machine), .opaque = nullptr});
     }
   }
   return groups;

@@ -18,8 +18,11 @@ struct Group {
 /// Joins neighbours that depend on each other only row by row: what one point of the shared axes
 /// reads, the same point wrote.
 ///
-/// for i: m[i] = max(A[i, :])        =>     for i:  m[i] = max(A[i, :]);  e[i, :] = exp(A[i, :] -
-/// m[i]) for i: e[i, :] = exp(A[i, :] - m[i])
-std::vector<Group> fuse_rows(const Program& program);
+///     for i: m[i] = max(A[i, :])            =>   for i:
+///     for i: e[i, :] = exp(A[i, :] - m[i])         m[i] = max(A[i, :])
+///                                                  e[i, :] = exp(A[i, :] - m[i])
+///
+/// Not those that gain more from results of several rows at once.
+std::vector<Group> fuse_rows(const Program& program, const Machine& machine);
 
 }  // namespace loopsmith

@@ -40,15 +40,24 @@ Stmt fused_loop(const std::vector<Axis>& axes, ForKind kind, Substitution values
     total = total * axis.extent;
     name += "_" + axis.var->name;
   }
-  return loop(name, total, kind, [&](const Expr& fused) {
-    Expr rest = fused;
-    for (const Axis& axis : axes | std::views::drop(1) | std::views::reverse) {
-      values[axis.var] = axis.min + floormod(rest, axis.extent);
-      rest = floordiv(rest, axis.extent);
-    }
-    values[axes[0].var] = axes[0].min + rest;
-    return body(values);
-  });
+  return loop(name, total, kind,
+              [&](const Expr& number) { return body(values_of(axes, number, values)); });
+}
+
+Substitution values_of(const std::vector<Axis>& axes, const Expr& number, Substitution values) {
+  Expr rest = number;
+  for (const Axis& axis : axes | std::views::drop(1) | std::views::reverse) {
+    values[axis.var] = axis.min + floormod(rest, axis.extent);
+    rest = floordiv(rest, axis.extent);
+  }
+  values[axes[0].var] = axes[0].min + rest;
+  return values;
+}
+
+Stmt either(const Expr& condition, const Stmt& yes, const Stmt& no) {
+  if (is_const_int(condition, 1)) return yes;
+  if (is_const_int(condition, 0)) return no;
+  return make(IfThenElse{.condition = condition, .then_case = yes, .else_case = no});
 }
 
 Stmt guarded(const Expr& condition, const Stmt& body) {

@@ -26,6 +26,10 @@ Stmt loops_over(const std::vector<Axis>& axes, Substitution values,
 Stmt fused_loop(const std::vector<Axis>& axes, ForKind kind, Substitution values,
                 const std::function<Stmt(const Substitution&)>& body);
 
+/// Puts the values of `axes` into `values` that point `number` has, counted with the last axis
+/// fastest.
+Substitution values_of(const std::vector<Axis>& axes, const Expr& number, Substitution values);
+
 /// for o in extent // lanes:                 for l in lanes: (vectorized)  body(o * lanes + l)
 /// for l in lanes: (vectorized)  if (extent // lanes) * lanes + l < extent: body(...)
 ///
@@ -39,6 +43,9 @@ Stmt vectorized_loop_from(const Axis& axis, std::int64_t lanes, const Expr& lead
 
 /// `body` only where `condition` holds; decided here when it is constant.
 Stmt guarded(const Expr& condition, const Stmt& body);
+
+/// One of two, decided here when `condition` is constant.
+Stmt either(const Expr& condition, const Stmt& yes, const Stmt& no);
 
 /// `body` with `buffers` allocated around it.
 Stmt with_buffers(const std::string& name, std::vector<Ptr<Buffer>> buffers, Stmt body);

@@ -39,7 +39,17 @@ Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Mac
                     const Substitution& values);
 
 /// tiled_reduction.cc: the contiguous spatial axis vectorised, a tile of results kept in registers
-/// while the reduction runs; over all axes of the nest.
+/// while the reduction runs; over all axes of the nest. Operands are read where they are.
 Stmt tiled_reduction(const Nest& nest, const Axis& vector_axis, const Machine& machine);
+
+/// packed_reduction.cc: the same for results that share operands by rows and by columns. A task
+/// copies those of its columns once for all its rows, a block of the reduction at a time.
+struct PackedReduction {
+  Expr pays;  ///< Whether there are rows enough; not known where their number is a variable.
+  Stmt stmt;
+};
+/// Nothing for a nest of another form, or if it never pays.
+std::optional<PackedReduction> packed_reduction(const Nest& nest, const Machine& machine);
+bool is_packed(const Nest& nest, const Machine& machine);
 
 }  // namespace loopsmith

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/packed_form.h"
+
+namespace loopsmith {
+namespace {
+
+std::vector<Axis> axes_of(const Panel& panel, const std::vector<Axis>& block) {
+  std::vector<Axis> axes;
+  for (const std::size_t axis : panel.axes) axes.push_back(block[axis]);
+  return axes;
+}
+
+/// Columns beyond the last are copies of it: whatever is computed of them cannot fail.
+Stmt copy_column(const PackedForm& form, const Panel& panel, const std::vector<Axis>& block,
+                 const Substitution& values, const Expr& number, const Expr& begin) {
+  const Axis& axis = form.vector_axis;
+  const DataType type = axis.extent.dtype();
+  const std::vector<Axis> axes = axes_of(panel, block);
+  const auto value_at = [&](Substitution all, const Expr& column) {
+    all[axis.var] = column;
+    return clone_with(panel.source, std::move(all));
+  };
+  const auto put = [&](const Substitution& all, const Expr& place, const Expr& value) {
+    return store(panel.copy, value, indices_in_copy(panel, block, all, number, place));
+  };
+  if (!is_contiguous_along(panel, axis)) {
+    return loop(axis.var->name + "_i", form.width(), ForKind::serial, [&](const Expr& column) {
+      return loops_over(axes, values, [&](const Substitution& all) {
+        return put(all, column, value_at(all, form.column_at(begin + column)));
+      });
+    });
+  }
+  const RegisterTile row{.vectors = form.tile.vectors, .lanes = form.tile.lanes};
+  const Stmt whole = loops_over(axes, values, [&](const Substitution& all) {
+    return each_result(row, axis, [&](const Expr&, const Expr& column) {
+      return put(all, column, value_at(all, axis.min + (begin + column)));
+    });
+  });
+  if (form.columns_fit) return whole;
+  const Expr left = axis.extent - begin;
+  const Axis places{axis.var, zero_of(type), form.width(), false};
+  const Stmt masked = loops_over(axes, values, [&](const Substitution& all) {
+    const Expr last = value_at(all, axis.min + (axis.extent - int_imm(type, 1)));
+    return vectorized_loop(places, form.tile.lanes, [&](const Expr& column) {
+      const Expr value = value_at(all, axis.min + (begin + column));
+      return put(all, column, if_then_else(column < left, value, last));
+    });
+  });
+  return either(min(form.width(), left) == form.width(), whole, masked);
+}
+
+}  // namespace
+
+Stmt copy_columns(const PackedForm& form, const std::vector<Axis>& block,
+                  const Substitution& values, const Expr& panel, const Expr& begin) {
+  std::vector<Stmt> copies;
+  for (const Panel& each : form.columns) {
+    copies.push_back(copy_column(form, each, block, values, panel, begin));
+  }
+  return seq(std::move(copies));
+}
+
+/// A step of the reduction after another, so that neighbours in memory are read one after another.
+Stmt copy_rows(const PackedForm& form, const std::vector<Axis>& block, const Substitution& values,
+               const Expr& count, const std::function<Substitution(const Expr&)>& values_at) {
+  const Axis& axis = form.row_axis;
+  const Expr rows = int_imm(axis.extent.dtype(), form.tile.rows);
+  std::vector<Stmt> copies;
+  for (const Panel& panel : form.rows) {
+    copies.push_back(loops_over(axes_of(panel, block), values, [&](const Substitution& step) {
+      return loop(axis.var->name + "_o", count, ForKind::serial, [&](const Expr& number) {
+        Substitution all = values_at(number);
+        const Expr top = all.at(axis.var);
+        all.insert(step.begin(), step.end());
+        const auto copy = [&](ForKind kind, const std::function<Expr(const Expr&)>& row_at) {
+          return loop(axis.var->name + "_i", rows, kind, [&](const Expr& row) {
+            all[axis.var] = row_at(top + row);
+            return store(panel.copy, clone_with(panel.source, all),
+                         indices_in_copy(panel, block, all, number, row));
+          });
+        };
+        const Stmt whole =
+            copy(ForKind::vectorized, [&](const Expr& offset) { return axis.min + offset; });
+        if (form.last_rows != PackedForm::LastRows::repeat) return whole;
+        const Stmt part =
+            copy(ForKind::serial, [&](const Expr& offset) { return form.row_at(offset); });
+        return either(min(rows, axis.extent - top) == rows, whole, part);
+      });
+    }));
+  }
+  return seq(std::move(copies));
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), with the
+// block of the column operand in the second cache.
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/packed_form.h"
+#include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/task_grid.h"
+
+namespace loopsmith {
+namespace {
+
+/// The panels of one task fill this part of a core's cache, one of them at most half as much.
+constexpr std::int64_t cache_parts = 4;
+constexpr std::int64_t most_steps = 1024;
+/// Longer inner reductions than so many blocks are not cut.
+constexpr std::int64_t longest_inner = 8;
+/// Rows of tiles whose sums wait in memory between two blocks.
+constexpr std::int64_t most_waiting_rows = 512;
+/// Rows of tiles whose operands are copied together, where they are copied.
+constexpr std::int64_t rows_together = 8;
+/// How many tiles must read a panel before copying it pays; where it is copied across memory.
+constexpr std::int64_t fewest_readers = 2;
+constexpr std::int64_t fewest_readers_across = 4;
+/// What copying a column costs, in tiles; across memory.
+constexpr double copy_cost = 0.4;
+constexpr double copy_cost_across = 3.0;
+
+std::optional<std::int64_t> known(const Expr& expr) {
+  const std::int64_t* value = as_int(expr);
+  return value ? std::optional(*value) : std::nullopt;
+}
+
+/// The reduction's first axis, cut into blocks.
+struct Blocks {
+  Expr count;
+  std::int64_t size = 1;
+  bool exact = true;  ///< All of them are of this size.
+};
+
+std::optional<Blocks> cut_reduction(const std::vector<Axis>& axes, std::int64_t most) {
+  const auto inner = point_count({axes.begin() + 1, axes.end()});
+  if (!inner || *inner == 0 || *inner > longest_inner * most) return std::nullopt;
+  const std::int64_t longest = std::max<std::int64_t>(1, most / *inner);
+  const DataType type = axes[0].extent.dtype();
+  const auto extent = constant_extent(axes[0]);
+  if (extent && *extent == 0) return std::nullopt;
+  if (!extent) {
+    const Expr size = int_imm(type, longest);
+    // One block at least: its first clears the results.
+    return Blocks{.count = max(int_imm(type, 1), ceildiv(axes[0].extent, size)),
+                  .size = longest,
+                  .exact = false};
+  }
+  const std::int64_t count = (*extent + longest - 1) / longest;
+  const std::int64_t size = (*extent + count - 1) / count;
+  return Blocks{.count = int_imm(type, count), .size = size, .exact = size * count == *extent};
+}
+
+/// Consecutive points of something, as many as all parts but the last have.
+struct Part {
+  Expr first;
+  Expr count;
+};
+
+Part part_of(const Expr& all, std::int64_t size, const Expr& number) {
+  const Expr full = int_imm(all.dtype(), size);
+  const Expr first = number * full;
+  const auto count = known(all);
+  return {first, count && *count % size == 0 ? full : min(full, all - first)};
+}
+
+class Packing {
+ public:
+  Packing(const Nest& nest, const Machine& machine, const Axis& vector_axis, const Axis& row_axis,
+          std::vector<Panel> columns)
+      : form_{.nest = nest,
+              .combination = combination_of(nest),
+              .vector_axis = vector_axis,
+              .row_axis = row_axis,
+              .reduction = nest.reduction(),
+              .columns = std::move(columns),
+              .rows = row_panels(nest, vector_axis, row_axis),
+              .tile = choose_register_tile(row_axis, vector_axis, lanes_of(nest, machine), machine),
+              .block_count = nullptr},
+        budget_(machine.core_cache_bytes / cache_parts) {
+    form_.columns_fit = divides(vector_axis, form_.tile.width());
+    for (const Axis& axis : nest.spatial()) {
+      if (axis.var.same_as(vector_axis.var) || axis.var.same_as(row_axis.var)) continue;
+      const bool moves = std::ranges::any_of(
+          form_.columns, [&](const Panel& panel) { return uses_variable(panel.source, axis.var); });
+      (moves ? outer_ : items_).push_back(axis);
+    }
+    const Expr tiles = tiles_along(row_axis, form_.tile.rows);
+    const Ptr<Var> tile_row = var(row_axis.var->name + "_o", tiles.dtype());
+    items_.push_back({tile_row, zero_of(tiles.dtype()), tiles, false});
+    for (const Panel& panel : form_.columns) {
+      bytes_a_step_ += form_.tile.width() * panel.source.dtype().bytes();
+    }
+    const std::int64_t steps = std::clamp<std::int64_t>(budget_ / 2 / bytes_a_step_, 1, most_steps);
+    blocks_ = cut_reduction(form_.reduction, steps);
+    if (blocks_) form_.block_count = blocks_->count;
+  }
+
+  /// Whether the reduction can be cut into blocks.
+  bool is_cut() const { return blocks_.has_value(); }
+  /// Whether there are enough rows.
+  Expr pays() const {
+    const Expr items = item_count();
+    if (!is_across()) return !as_int(items) || *as_int(items) >= fewest_readers;
+    return items >= int_imm(items.dtype(), fewest_readers_across);
+  }
+  Stmt run(const Machine& machine);
+
+ private:
+  bool is_across() const {
+    return !std::ranges::all_of(form_.columns, [&](const Panel& panel) {
+      return is_contiguous_along(panel, form_.vector_axis);
+    });
+  }
+  Expr item_count() const {
+    Expr count = items_[0].extent;
+    for (std::size_t i = 1; i < items_.size(); ++i) count = count * items_[i].extent;
+    return count;
+  }
+  void choose_grid(const Machine& machine);
+  void allocate_copies();
+  std::vector<Axis> block_at(const Expr& number) const;
+  Stmt task(const Substitution& values, const Part& items, const Part& panels) const;
+  Stmt tiles(const std::vector<Axis>& block, const Expr& number, const Substitution& values,
+             const Part& items, const Part& panels, const TileResults& aside) const;
+  Stmt each_panel(const Part& panels,
+                  const std::function<Stmt(const Expr& number, const Expr& begin)>& body) const;
+
+  PackedForm form_;
+  std::vector<Axis> outer_;        ///< Along which the panels move.
+  std::vector<Axis> items_;        ///< Along which they do not; rows of tiles last.
+  std::int64_t budget_;            ///< Bytes for the panels of a task.
+  std::int64_t bytes_a_step_ = 0;  ///< Of one panel.
+  std::optional<Blocks> blocks_;
+  TaskGrid grid_;
+};
+
+Stmt Packing::run(const Machine& machine) {
+  choose_grid(machine);
+  allocate_copies();
+  const Expr items = item_count();
+  const Expr panels = tiles_along(form_.vector_axis, form_.tile.width());
+  const auto parts_of = [](const Axis& named, const Expr& all, std::int64_t size) {
+    const Expr count = ceildiv(all, int_imm(all.dtype(), size));
+    return Axis{var(named.var->name + "_p", count.dtype()), zero_of(count.dtype()), count, false};
+  };
+  std::vector<Axis> tasks = outer_;
+  tasks.push_back(parts_of(form_.row_axis, items, grid_.rows));
+  tasks.push_back(parts_of(form_.vector_axis, panels, grid_.columns));
+  return fused_loop(tasks, ForKind::parallel, {}, [&](const Substitution& values) {
+    const Expr& row = values.at(tasks[tasks.size() - 2].var);
+    const Expr& column = values.at(tasks.back().var);
+    return task(values, part_of(items, grid_.rows, row), part_of(panels, grid_.columns, column));
+  });
+}
+
+void Packing::choose_grid(const Machine& machine) {
+  const RegisterTile& tile = form_.tile;
+  std::int64_t steps = blocks_->size;
+  for (std::size_t i = 1; i < form_.reduction.size(); ++i) {
+    steps *= *constant_extent(form_.reduction[i]);
+  }
+  const auto rows = constant_extent(form_.row_axis);
+  const bool may_overlap =
+      rows && *rows > tile.rows && items_.size() == 1 && point_count(form_.nest.spatial());
+  if (!divides(form_.row_axis, tile.rows)) {
+    form_.last_rows = may_overlap ? PackedForm::LastRows::overlap : PackedForm::LastRows::repeat;
+  }
+  grid_ = choose_task_grid(
+      {.grids = point_count(outer_),
+       .rows = point_count(items_),
+       .columns = known(tiles_along(form_.vector_axis, tile.width())),
+       .most_rows = form_.is_cut() ? most_waiting_rows : INT32_MAX,
+       .most_columns = std::max<std::int64_t>(1, budget_ / (steps * bytes_a_step_)),
+       .copy_cost = is_across() ? copy_cost_across : copy_cost,
+       .cores = machine.cores,
+       .last_follows = form_.last_rows == PackedForm::LastRows::overlap});
+}
+
+void Packing::allocate_copies() {
+  std::vector<Axis> room = form_.reduction;
+  room[0].extent = int_imm(room[0].extent.dtype(), blocks_->size);
+  for (Panel& panel : form_.columns) {
+    allocate_copy(panel, form_.vector_axis.var->name + "_panel", grid_.columns, room,
+                  form_.tile.width());
+  }
+  for (Panel& panel : form_.rows) {
+    allocate_copy(panel, form_.row_axis.var->name + "_panel", rows_together, room, form_.tile.rows);
+  }
+}
+
+/// The reduction axes in the block of this number.
+std::vector<Axis> Packing::block_at(const Expr& number) const {
+  std::vector<Axis> axes = form_.reduction;
+  const Expr size = int_imm(axes[0].extent.dtype(), blocks_->size);
+  const Expr first = number * size;
+  axes[0].min = axes[0].min + first;
+  axes[0].extent = blocks_->exact ? size : min(size, axes[0].extent - first);
+  return axes;
+}
+
+Stmt Packing::each_panel(const Part& panels,
+                         const std::function<Stmt(const Expr&, const Expr&)>& body) const {
+  return loop(
+      form_.vector_axis.var->name + "_o", panels.count, ForKind::serial,
+      [&](const Expr& panel) { return body(panel, (panels.first + panel) * form_.width()); });
+}
+
+/// for each block of the reduction: copy the columns' operands; for each row of tiles: its tiles
+Stmt Packing::task(const Substitution& values, const Part& items, const Part& panels) const {
+  const std::int64_t waiting = form_.is_cut() ? grid_.rows * grid_.columns : 1;
+  const TileResults aside(form_.nest, form_.tile, "_aside", {}, int_imm(i32, waiting));
+  std::vector<Ptr<Buffer>> buffers;
+  for (const Panel& panel : form_.columns) buffers.push_back(panel.copy);
+  for (const Panel& panel : form_.rows) buffers.push_back(panel.copy);
+  if (form_.goes_aside()) std::ranges::copy(aside.buffers(), std::back_inserter(buffers));
+  const std::string& reduced = form_.reduction[0].var->name;
+  const Stmt blocks =
+      loop(reduced + "_o", blocks_->count, ForKind::serial, [&](const Expr& number) {
+        const std::vector<Axis> block = block_at(number);
+        const Stmt copies = each_panel(panels, [&](const Expr& panel, const Expr& begin) {
+          return copy_columns(form_, block, values, panel, begin);
+        });
+        return seq({copies, tiles(block, number, values, items, panels, aside)});
+      });
+  return with_buffers(form_.nest.name + "_panels", buffers, blocks);
+}
+
+Stmt Packing::tiles(const std::vector<Axis>& block, const Expr& number, const Substitution& values,
+                    const Part& items, const Part& panels, const TileResults& aside) const {
+  const Axis& tile_row = items_.back();
+  const auto values_at = [&](const Expr& item) {
+    Substitution all = values_of(items_, items.first + item, values);
+    all[form_.row_axis.var] = form_.top_of(all.at(tile_row.var));
+    return all;
+  };
+  const auto rows_from = [&](const Part& part) {
+    return loop(tile_row.var->name, part.count, ForKind::serial, [&](const Expr& row) {
+      const Expr item = part.first + row;
+      const Substitution all = values_at(item);
+      return each_panel(panels, [&](const Expr& panel, const Expr& begin) {
+        const PackedTile tile{.block = block,
+                              .number = number,
+                              .values = all,
+                              .top = all.at(form_.row_axis.var),
+                              .begin = begin,
+                              .row_panel = row,
+                              .panel = panel};
+        const Expr place = item * int_imm(item.dtype(), grid_.columns) + panel;
+        return packed_tile(form_, tile, form_.is_cut() ? aside.of_tile(place) : aside);
+      });
+    });
+  };
+  if (form_.rows.empty()) return rows_from({zero_of(items.count.dtype()), items.count});
+  const Expr together = int_imm(items.count.dtype(), rows_together);
+  return loop(
+      tile_row.var->name + "_g", ceildiv(items.count, together), ForKind::serial,
+      [&](const Expr& group) {
+        const Part part = part_of(items.count, rows_together, group);
+        const auto copied_at = [&](const Expr& row) { return values_at(part.first + row); };
+        return seq({copy_rows(form_, block, values, part.count, copied_at), rows_from(part)});
+      });
+}
+
+/// Nothing for a nest of another form, or with too few rows.
+std::optional<Packing> packing_of(const Nest& nest, const Machine& machine) {
+  const std::optional<Axis> vector_axis = contiguous_axis(nest);
+  if (!vector_axis || nest.reduction().empty()) return std::nullopt;
+  const std::optional<Axis> row_axis = row_axis_of(nest, *vector_axis);
+  if (!row_axis) return std::nullopt;
+  std::vector<Panel> columns = column_panels(nest, *vector_axis, *row_axis);
+  if (columns.empty()) return std::nullopt;
+  Packing packing(nest, machine, *vector_axis, *row_axis, std::move(columns));
+  const bool pays = packing.is_cut() && !is_const_int(packing.pays(), 0);
+  return pays ? std::optional(std::move(packing)) : std::nullopt;
+}
+
+}  // namespace
+
+bool is_packed(const Nest& nest, const Machine& machine) {
+  return packing_of(nest, machine).has_value();
+}
+
+std::optional<PackedReduction> packed_reduction(const Nest& nest, const Machine& machine) {
+  std::optional<Packing> packing = packing_of(nest, machine);
+  if (!packing) return std::nullopt;
+  return PackedReduction{.pays = packing->pays(), .stmt = packing->run(machine)};
+}
+
+}  // namespace loopsmith

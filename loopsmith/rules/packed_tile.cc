@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/packed_form.h"
+
+namespace loopsmith {
+namespace {
+
+Expr last_of(const Axis& axis) {
+  return axis.extent - int_imm(axis.extent.dtype(), 1);
+}
+
+Substitution at_result(const PackedForm& form, Substitution values, const Expr& row,
+                       const Expr& column) {
+  values[form.row_axis.var] = form.row_at(row);
+  values[form.vector_axis.var] = form.column_at(column);
+  return values;
+}
+
+/// The combination, or the body, of the nest, on copies of its operands.
+Stmt combined(const PackedForm& form, const PackedTile& tile, const Substitution& values,
+              const TileResults& sums, const Expr& row, const Expr& column) {
+  const Substitution here = at_result(form, values, tile.top + row, tile.begin + column);
+  const auto copied = [&](const Expr& number, const Expr& place) {
+    return [&](const Panel& panel) {
+      return load(panel.copy, indices_in_copy(panel, tile.block, values, number, place));
+    };
+  };
+  const auto on_copies = [&](const auto& node) {
+    return with_panels(with_panels(node, form.columns, copied(tile.panel, column)), form.rows,
+                       copied(tile.row_panel, row));
+  };
+  if (!form.combination) return sums.redirected(at(on_copies(form.nest.body), here), row, column);
+  Combination combination = *form.combination;
+  combination.source = on_copies(combination.source);
+  combination.condition = on_copies(combination.condition);
+  const Expr sum = sums.at(combination.target, row, column);
+  return sums.set(combination.target,
+                  combination.combine(sum, combination.source_at(here, /*mask=*/{})), row, column);
+}
+
+/// Those results of the tile that there are.
+Stmt write_back(const PackedForm& form, const PackedTile& tile, const TileResults& from) {
+  const auto at_offsets = [&](const Expr& row, const Expr& column) {
+    Substitution all = tile.values;
+    all[form.row_axis.var] = form.row_at(tile.top + row);
+    all[form.vector_axis.var] = form.vector_axis.min + (tile.begin + column);
+    return from.write_back(all, row, column);
+  };
+  if (!form.goes_aside()) return each_result(form.tile, form.vector_axis, at_offsets);
+  const Expr columns =
+      form.columns_fit ? form.width() : min(form.width(), form.vector_axis.extent - tile.begin);
+  const Axis places{form.vector_axis.var, zero_of(columns.dtype()), columns, false};
+  const Expr rows = int_imm(form.row_axis.extent.dtype(), form.tile.rows);
+  return loop(form.row_axis.var->name + "_i", rows, ForKind::serial, [&](const Expr& row) {
+    return vectorized_loop(places, form.tile.lanes,
+                           [&](const Expr& column) { return at_offsets(row, column); });
+  });
+}
+
+}  // namespace
+
+Expr PackedForm::width() const {
+  return int_imm(vector_axis.extent.dtype(), tile.width());
+}
+
+bool PackedForm::is_cut() const {
+  return !is_const_int(block_count, 1);
+}
+
+Expr PackedForm::top_of(const Expr& tile_row) const {
+  const Expr rows = int_imm(row_axis.extent.dtype(), tile.rows);
+  const Expr top = tile_row * rows;
+  return last_rows == LastRows::overlap ? min(top, row_axis.extent - rows) : top;
+}
+
+Expr PackedForm::row_at(const Expr& offset) const {
+  const bool repeats = last_rows == LastRows::repeat;
+  return row_axis.min + (repeats ? min(offset, last_of(row_axis)) : offset);
+}
+
+Expr PackedForm::column_at(const Expr& offset) const {
+  return vector_axis.min + (columns_fit ? offset : min(offset, last_of(vector_axis)));
+}
+
+Stmt packed_tile(const PackedForm& form, const PackedTile& tile, const TileResults& aside) {
+  const TileResults sums(form.nest, form.tile, "_tile", "local");
+  const auto each = [&](const std::function<Stmt(const Expr&, const Expr&)>& body) {
+    return each_result(form.tile, form.vector_axis, body);
+  };
+  const auto copy = [&](const TileResults& to, const TileResults& from) {
+    return each(
+        [&](const Expr& row, const Expr& column) { return to.copy_from(from, row, column); });
+  };
+  const Stmt clear = each([&](const Expr& row, const Expr& column) {
+    const Substitution all = at_result(form, tile.values, tile.top + row, tile.begin + column);
+    return sums.redirected(at(form.nest.init, all), row, column);
+  });
+  const Stmt update = loops_over(tile.block, tile.values, [&](const Substitution& all) {
+    return each([&](const Expr& row, const Expr& column) {
+      return combined(form, tile, all, sums, row, column);
+    });
+  });
+  const DataType type = tile.number.dtype();
+  const Stmt begun =
+      form.is_cut() ? either(tile.number == zero_of(type), clear, copy(sums, aside)) : clear;
+  const Stmt written = guarded(tile.number == form.block_count - int_imm(type, 1),
+                               write_back(form, tile, form.goes_aside() ? aside : sums));
+  return with_buffers(
+      form.nest.name + "_tile", sums.buffers(),
+      seq({begun, update, form.goes_aside() ? copy(aside, sums) : no_op(), written}));
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/register_tile.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/rules/loops.h"
+
+namespace loopsmith {
+namespace {
+
+/// Rows of a tile are streams that the processor reads ahead; more than this many are too many.
+constexpr std::int64_t most_rows = 8;
+constexpr std::int64_t most_vectors = 8;
+
+/// The share of the work along an axis, in tiles of `size`, that is not beyond its end; less where
+/// there is a border, which takes code of its own.
+double covered(const std::optional<std::int64_t>& extent, std::int64_t size, double border) {
+  if (!extent) return 1.0;
+  const std::int64_t tiles = (*extent + size - 1) / size;
+  if (tiles * size == *extent) return 1.0;
+  return border * static_cast<double>(*extent) / static_cast<double>(tiles * size);
+}
+
+}  // namespace
+
+std::optional<Axis> row_axis_of(const Nest& nest, const Axis& vector_axis) {
+  const std::vector<NestAccess> accesses = accesses_in(nest.body);
+  std::optional<Axis> found;
+  for (const Axis& axis : nest.spatial()) {
+    if (axis.var.same_as(vector_axis.var) || is_const_int(axis.extent, 1)) continue;
+    const bool reused = std::ranges::any_of(accesses, [&](const NestAccess& access) {
+      return !access.is_store && stride_along(access, vector_axis.var) != Stride::none &&
+             stride_along(access, axis.var) == Stride::none;
+    });
+    if (reused) found = axis;
+  }
+  return found;
+}
+
+/// Of a step of the reduction: a multiplication for each vector of results, two of which go at a
+/// time; a load for each row; a load for each vector, most of them from the second cache.
+RegisterTile choose_register_tile(const std::optional<Axis>& row_axis, const Axis& vector_axis,
+                                  std::int64_t lanes, const Machine& machine) {
+  const auto row_extent = row_axis ? constant_extent(*row_axis) : std::optional<std::int64_t>(1);
+  const auto vector_extent = constant_extent(vector_axis);
+  const std::int64_t last_row = std::min(most_rows, row_extent.value_or(most_rows));
+  const std::int64_t last_vector =
+      vector_extent
+          ? std::clamp<std::int64_t>((*vector_extent + lanes - 1) / lanes, 1, most_vectors)
+          : most_vectors;
+  RegisterTile best{.lanes = lanes};
+  double best_score = 0;
+  for (std::int64_t rows = 1; rows <= last_row; ++rows) {
+    for (std::int64_t vectors = 1; vectors <= last_vector; ++vectors) {
+      if (rows * vectors + vectors + 1 > machine.vector_registers) continue;
+      const auto sums = static_cast<double>(rows * vectors);
+      const double cost =
+          sums + 0.5 * static_cast<double>(rows) + 2.0 * static_cast<double>(vectors);
+      // Fewer sums than this wait for each other.
+      const double score = sums / cost * std::min(1.0, sums / 10.0) *
+                           covered(row_extent, rows, 0.98) *
+                           covered(vector_extent, vectors * lanes, 0.93);
+      if (score > best_score) {
+        best_score = score;
+        best = {.rows = rows, .vectors = vectors, .lanes = lanes};
+      }
+    }
+  }
+  return best;
+}
+
+Expr tiles_along(const Axis& axis, std::int64_t size) {
+  return ceildiv(axis.extent, int_imm(axis.extent.dtype(), size));
+}
+
+bool divides(const Axis& axis, std::int64_t size) {
+  const auto extent = constant_extent(axis);
+  return size == 1 || (extent && *extent % size == 0);
+}
+
+Stmt each_result(const RegisterTile& tile, const Axis& axis,
+                 const std::function<Stmt(const Expr& row, const Expr& column)>& body) {
+  const DataType type = axis.extent.dtype();
+  const std::string& name = axis.var->name;
+  const Expr lanes = int_imm(type, tile.lanes);
+  return loop(name + "_i", int_imm(type, tile.rows), ForKind::unrolled, [&](const Expr& row) {
+    return loop(name + "_v", int_imm(type, tile.vectors), ForKind::unrolled,
+                [&](const Expr& vector) {
+                  return loop(name + "_l", lanes, ForKind::vectorized,
+                              [&](const Expr& lane) { return body(row, vector * lanes + lane); });
+                });
+  });
+}
+
+TileResults::TileResults(const Nest& nest, const RegisterTile& tile, const std::string& suffix,
+                         const std::string& scope, const Expr& count)
+    : tile_(tile) {
+  for (const NestAccess& access : accesses_in(nest.body)) {
+    const bool known = std::ranges::any_of(
+        stores_, [&](const NestAccess& store) { return store.buffer.same_as(access.buffer); });
+    if (!access.is_store || known) continue;
+    stores_.push_back(access);
+    const Expr size = count * int_imm(count.dtype(), tile.rows * tile.width());
+    copies_.push_back(
+        decl_buffer({size}, access.buffer->dtype, access.buffer->name + suffix, scope));
+  }
+}
+
+TileResults TileResults::of_tile(const Expr& number) const {
+  TileResults one = *this;
+  one.first_ = number * int_imm(number.dtype(), tile_.rows * tile_.width());
+  return one;
+}
+
+std::vector<Expr> TileResults::place(const Expr& row, const Expr& column) const {
+  return {first_ + (row * int_imm(row.dtype(), tile_.width()) + column)};
+}
+
+const Ptr<Buffer>& TileResults::copy_of(const Ptr<Buffer>& buffer) const {
+  const auto store = std::ranges::find_if(
+      stores_, [&](const NestAccess& each) { return each.buffer.same_as(buffer); });
+  check(store != stores_.end(), "default_schedule", "{} is no result", buffer->name);
+  return copies_[static_cast<std::size_t>(store - stores_.begin())];
+}
+
+Expr TileResults::at(const Ptr<Buffer>& buffer, const Expr& row, const Expr& column) const {
+  return load(copy_of(buffer), place(row, column));
+}
+
+Stmt TileResults::set(const Ptr<Buffer>& buffer, const Expr& value, const Expr& row,
+                      const Expr& column) const {
+  return store(copy_of(buffer), value, place(row, column));
+}
+
+Stmt TileResults::redirected(const Stmt& stmt, const Expr& row, const Expr& column) const {
+  const auto is_result = [&](const Ptr<Buffer>& buffer) {
+    return std::ranges::any_of(
+        stores_, [&](const NestAccess& store) { return store.buffer.same_as(buffer); });
+  };
+  Rewriter rewrite;
+  rewrite.on<BufferLoad>([&](const BufferLoad& access) -> Expr {
+    return is_result(access.buffer) ? at(access.buffer, row, column)
+                                    : Expr(rewrite.children(access));
+  });
+  rewrite.on<BufferStore>([&](const BufferStore& access) -> Stmt {
+    return set(access.buffer, rewrite(access.value), row, column);
+  });
+  return rewrite(stmt);
+}
+
+Stmt TileResults::write_back(const Substitution& values, const Expr& row,
+                             const Expr& column) const {
+  std::vector<Stmt> stores;
+  for (const NestAccess& access : stores_) {
+    stores.push_back(
+        substitute(store(access.buffer, at(access.buffer, row, column), access.indices), values));
+  }
+  return seq(std::move(stores));
+}
+
+Stmt TileResults::copy_from(const TileResults& other, const Expr& row, const Expr& column) const {
+  std::vector<Stmt> stores;
+  for (const NestAccess& access : stores_) {
+    stores.push_back(set(access.buffer, other.at(access.buffer, row, column), row, column));
+  }
+  return seq(std::move(stores));
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/task_grid.h"
+
+#include <gtest/gtest.h>
+
+namespace loopsmith {
+namespace {
+
+TaskGridQuestion square(std::int64_t tiles, std::int64_t cores) {
+  return {.grids = 1,
+          .rows = tiles,
+          .columns = tiles,
+          .most_rows = 1 << 20,
+          .most_columns = 4,
+          .copy_cost = 0.4,
+          .cores = cores};
+}
+
+std::int64_t tasks_in(const TaskGridQuestion& question, const TaskGrid& grid) {
+  return *question.grids * ((*question.rows + grid.rows - 1) / grid.rows) *
+         ((*question.columns + grid.columns - 1) / grid.columns);
+}
+
+TEST(task_grid, has_work_for_each_core_within_the_limits) {
+  for (const std::int64_t cores : {1, 2, 5, 16}) {
+    for (const std::int64_t tiles : {1, 3, 16, 43, 171}) {
+      TaskGridQuestion question = square(tiles, cores);
+      question.most_rows = 40;
+      const TaskGrid grid = choose_task_grid(question);
+      EXPECT_LE(grid.rows, 40);
+      EXPECT_LE(grid.columns, 4);
+      EXPECT_GE(tasks_in(question, grid), std::min(cores, tiles * tiles / 4));
+    }
+  }
+}
+
+TEST(task_grid, keeps_the_last_two_rows_together) {
+  for (std::int64_t tiles = 2; tiles < 200; ++tiles) {
+    TaskGridQuestion question = square(tiles, 4);
+    question.last_follows = true;
+    const TaskGrid grid = choose_task_grid(question);
+    EXPECT_NE((tiles - 1) % grid.rows, 0) << tiles << " in " << grid.rows;
+  }
+}
+
+TEST(task_grid, leaves_one_grid_whole_where_there_are_many) {
+  TaskGridQuestion question = square(8, 2);
+  question.grids = 64;
+  EXPECT_EQ(choose_task_grid(question).rows, 8);
+}
+
+TEST(task_grid, stays_within_known_limits_for_unknown_sizes) {
+  TaskGridQuestion question = square(3, 2);
+  question.columns = std::nullopt;
+  question.most_columns = 1;
+  const TaskGrid grid = choose_task_grid(question);
+  EXPECT_EQ(grid.rows, 3);
+  EXPECT_EQ(grid.columns, 1);
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -42,6 +42,16 @@ TEST(compile, the_same_request_gives_the_same_bytes) {
   EXPECT_NE(assembly_text(request).find("ls_call_main"), std::string::npos);
 }
 
+TEST(compile, takes_no_care_of_what_only_starts_threads) {
+  const std::string parallel = llvm_text({{scaled(100, 2)}, Target("llvm -mcpu=native"), {}});
+  EXPECT_NE(parallel.find("optnone"), std::string::npos);
+  const auto out = decl_buffer({100}, f32, "out");
+  const auto i = var("i");
+  const auto serial = function_of({out}, for_loop(i, 0, 100, store(out, cast(f32, i), {i})));
+  const std::string text = llvm_text({{serial}, Target("llvm -mcpu=native"), {}});
+  EXPECT_EQ(text.find("optnone"), std::string::npos);
+}
+
 TEST(compile, works_in_threads_at_once) {
   const auto work = [](double scale, bool& all_right) {
     for (int round = 0; round < 10; ++round) {

@@ -26,7 +26,7 @@ void Emitter::allocate(const Allocate& allocate) {
     is_constant =
         is_constant && count && *count >= 0 && !__builtin_mul_overflow(bits, *count, &bits);
   }
-  const std::int64_t bytes = (bits + 7) / 8;
+  const std::int64_t bytes = bits / 8 + (bits % 8 == 0 ? 0 : 1);
   if (is_constant && bytes <= most_on_stack && stack_bytes_ + bytes <= most_of_function) {
     stack_bytes_ += bytes;
     auto* layout = llvm::ArrayType::get(ir_.getInt8Ty(), static_cast<std::uint64_t>(bytes));
@@ -35,7 +35,8 @@ void Emitter::allocate(const Allocate& allocate) {
     bind(allocate.buffer_var, memory);
     return statement(allocate.body);
   }
-  llvm::Value* size = size_in_bytes(allocate);
+  // One byte more than nothing: every allocation has an address.
+  llvm::Value* size = is_constant ? int64(bytes + 1) : size_in_bytes(allocate);
   llvm::Value* memory = take_workspace(size);
   bind(allocate.buffer_var, memory);
   held_.push_back({memory, size});
@@ -58,7 +59,6 @@ llvm::Value* Emitter::size_in_bytes(const Allocate& allocate) {
   }
   leave_unless(ir_.CreateNot(too_many), LS_OUT_OF_MEMORY, -1, -1, int64(INT64_MAX), int64(0),
                llvm::Constant::getNullValue(context_->getType()));
-  // One byte more than nothing: every allocation has an address.
   return ir_.CreateAdd(ir_.CreateLShr(ir_.CreateAdd(bits, int64(7)), 3), int64(1));
 }
 

@@ -17,26 +17,36 @@ llvm::Value* Emitter::in_float32(
   return narrow(dtype, compute(wide));
 }
 
+/// The same for sums, products and quotients: those of float16 are what float32 rounded would be,
+/// so that a processor may take its own instructions.
+llvm::Value* Emitter::rounded_once(
+    DataType dtype, std::span<llvm::Value* const> operands,
+    const std::function<llvm::Value*(std::span<llvm::Value* const>)>& compute) {
+  const bool is_half = operands[0]->getType()->getScalarType()->isHalfTy();
+  return is_half ? compute(operands) : in_float32(dtype, operands, compute);
+}
+
 llvm::Value* Emitter::add(DataType dtype, llvm::Value* a, llvm::Value* b) {
   if (dtype.is_integer()) return ir_.CreateAdd(a, b);
-  return in_float32(dtype, {{a, b}}, [&](auto x) { return ir_.CreateFAdd(x[0], x[1]); });
+  return rounded_once(dtype, {{a, b}}, [&](auto x) { return ir_.CreateFAdd(x[0], x[1]); });
 }
 
 llvm::Value* Emitter::subtract(DataType dtype, llvm::Value* a, llvm::Value* b) {
   if (dtype.is_integer()) return ir_.CreateSub(a, b);
-  return in_float32(dtype, {{a, b}}, [&](auto x) { return ir_.CreateFSub(x[0], x[1]); });
+  return rounded_once(dtype, {{a, b}}, [&](auto x) { return ir_.CreateFSub(x[0], x[1]); });
 }
 
 llvm::Value* Emitter::multiply(DataType dtype, llvm::Value* a, llvm::Value* b) {
   if (dtype.is_integer()) return ir_.CreateMul(a, b);
-  return in_float32(dtype, {{a, b}}, [&](auto x) { return ir_.CreateFMul(x[0], x[1]); });
+  return rounded_once(dtype, {{a, b}}, [&](auto x) { return ir_.CreateFMul(x[0], x[1]); });
 }
 
 llvm::Value* Emitter::divide(const Expr& a, const Expr& b) {
   if (a.dtype().is_integer()) return divide_integers(a, b, /*remainder=*/false);
   llvm::Value* left = value(a);
   llvm::Value* right = value(b);
-  return in_float32(a.dtype(), {{left, right}}, [&](auto x) { return ir_.CreateFDiv(x[0], x[1]); });
+  return rounded_once(a.dtype(), {{left, right}},
+                      [&](auto x) { return ir_.CreateFDiv(x[0], x[1]); });
 }
 
 llvm::Value* Emitter::divide_integers(const Expr& a, const Expr& b, bool remainder) {

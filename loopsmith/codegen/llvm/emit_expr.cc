@@ -3,9 +3,11 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "loopsmith/codegen/llvm/debug_lines.h"
 #include "loopsmith/codegen/llvm/emitter.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/support/deep_call.h"
 
 namespace loopsmith::detail {
@@ -39,6 +41,13 @@ bool is_cheap(const Expr& expr, int depth = 0) {
   if (const auto* node = expr.as<Cast>()) return is_cheap(node->value, depth + 1);
   if (const auto* node = expr.as<Broadcast>()) return is_cheap(node->value, depth + 1);
   return false;
+}
+
+/// A constant whose bits are all 0.
+bool is_zero(const Expr& expr) {
+  if (const auto* splat = expr.as<Broadcast>()) return is_zero(splat->value);
+  if (const auto* imm = expr.as<FloatImm>()) return imm->value == 0 && !std::signbit(imm->value);
+  return is_const_int(expr, 0);
 }
 
 }  // namespace
@@ -136,12 +145,7 @@ llvm::Value* Emitter::new_value(const Expr& expr) {
       return ir_.CreateOr(value(either.a), value(either.b));
     }
     case kind_of<Not>: return ir_.CreateNot(value(static_cast<const Not&>(node).a));
-    case kind_of<Select>: {
-      const auto& select = static_cast<const Select&>(node);
-      llvm::Value* yes = value(select.true_value);
-      llvm::Value* no = value(select.false_value);
-      return ir_.CreateSelect(value(select.condition), yes, no);
-    }
+    case kind_of<Select>: return select(static_cast<const Select&>(node));
     case kind_of<Ramp>: return ramp(static_cast<const Ramp&>(node));
     case kind_of<Broadcast>: {
       const auto& splat = static_cast<const Broadcast&>(node);
@@ -189,7 +193,8 @@ void Emitter::bind_size(const Ptr<Var>& var, llvm::Value* value) {
 llvm::Value* Emitter::variable(const Var& var) {
   const auto found = variables_.find(&var);
   check(found != variables_.end(), "codegen", "variable {} is used but not defined", var.name);
-  return found->second.value;
+  const Variable& known = found->second;
+  return known.value ? known.value : ir_.CreateTrunc(known.index.value, type(var.dtype));
 }
 
 llvm::Value* Emitter::broadcast(llvm::Value* scalar, int lanes) {
@@ -247,6 +252,18 @@ llvm::Value* Emitter::shuffle(const Shuffle& shuffle) {
     source = lanes_of(join(vectors), lanes);
   }
   return shuffle.dtype.is_scalar() ? ir_.CreateExtractElement(source, std::uint64_t{0}) : source;
+}
+
+llvm::Value* Emitter::select(const Select& select) {
+  llvm::Value* yes = value(select.true_value);
+  // What a mask leaves out is read as 0 already.
+  const auto* load = select.true_value.as<BufferLoad>();
+  if (load && load->predicate.defined() && !is_readable_whole(*load) &&
+      is_zero(select.false_value) && structural_equal(load->predicate, select.condition)) {
+    return yes;
+  }
+  llvm::Value* no = value(select.false_value);
+  return ir_.CreateSelect(value(select.condition), yes, no);
 }
 
 llvm::Value* Emitter::choose(const Expr& condition, const Expr& yes, const Expr& no) {

@@ -41,8 +41,10 @@ void Emitter::loop(const For& loop) {
 
   ++loop_depth_;
   if (loop.kind == ForKind::parallel && !(extent && *extent == 1)) {
+    starts_threads_ = true;
     parallel_loop(loop);
   } else {
+    repeats_ = true;
     count_loop(loop, int64(0), index(loop.extent).value, /*may_be_empty=*/!extent);
   }
   --loop_depth_;
@@ -53,43 +55,49 @@ void Emitter::count_loop(const For& loop, llvm::Value* begin, llvm::Value* end, 
   const Index min = index(loop.min);
   const Index step = index(loop.step);
   const bool min_is_non_negative = is_non_negative(loop.min) && is_non_negative(loop.step);
+  llvm::BasicBlock* exit = new_block("exit");
+  if (may_be_empty) {
+    llvm::BasicBlock* enter = new_block("enter");
+    ir_.CreateCondBr(ir_.CreateICmpSLT(begin, end), enter, exit);
+    ir_.SetInsertPoint(enter);
+  }
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
   llvm::BasicBlock* body = new_block("loop");
   llvm::BasicBlock* next = new_block("next");
-  llvm::BasicBlock* exit = new_block("exit");
-  llvm::BasicBlock* before = new_block("enter");
-  if (may_be_empty) {
-    ir_.CreateCondBr(ir_.CreateICmpSLT(begin, end), before, exit);
-  } else {
-    ir_.CreateBr(before);
-  }
-  ir_.SetInsertPoint(before);
   ir_.CreateBr(body);
 
   ir_.SetInsertPoint(body);
   llvm::PHINode* iteration = ir_.CreatePHI(ir_.getInt64Ty(), 2, loop.loop_var->name);
   iteration->addIncoming(begin, before);
-  llvm::Value* scaled = ir_.CreateMul(iteration, step.value);
   const DataType dtype = loop.loop_var->dtype;
   // Of 32 bits and less, neither the product nor the sum can leave 64.
   const bool is_short = dtype.bits <= 32;
-  llvm::Value* wide = ir_.CreateAdd(scaled, min.value, "", /*HasNUW=*/false, is_short);
+  llvm::Value* wide = iteration;
+  if (!is_const_int(loop.step, 1)) wide = ir_.CreateMul(wide, step.value);
+  if (!is_const_int(loop.min, 0)) {
+    wide = ir_.CreateAdd(wide, min.value, "", /*HasNUW=*/false, is_short);
+  }
   const int extent_bits = magnitude_bits(as_int(loop.extent), dtype.bits);
   const Index known{wide,
                     std::min(std::max(min.bits, step.bits + extent_bits) + 1, is_short ? 33 : 63),
                     std::gcd(min.multiple, step.multiple)};
-  variables_.insert_or_assign(loop.loop_var.get(),
-                              Variable{ir_.CreateTrunc(wide, type(dtype)),
-                                       dtype.is_index() ? known : Index{}, min_is_non_negative});
+  variables_.insert_or_assign(
+      loop.loop_var.get(),
+      dtype.is_index() ? Variable{nullptr, known, min_is_non_negative}
+                       : Variable{ir_.CreateTrunc(wide, type(dtype)), {}, min_is_non_negative});
 
   const bool is_parallel = is_loop_body_ && exits_.empty();
   exits_.push_back({next, is_parallel ? nullptr : exit, held_.size()});
   statement(loop.body);
   exits_.pop_back();
-  if (!is_terminated()) ir_.CreateBr(next);
-
-  ir_.SetInsertPoint(next);
+  if (!is_terminated() && !next->hasNPredecessorsOrMore(1)) {
+    next->eraseFromParent();
+  } else {
+    if (!is_terminated()) ir_.CreateBr(next);
+    ir_.SetInsertPoint(next);
+  }
   llvm::Value* following = ir_.CreateAdd(iteration, int64(1), "", /*HasNUW=*/true, /*HasNSW=*/true);
-  iteration->addIncoming(following, next);
+  iteration->addIncoming(following, ir_.GetInsertBlock());
   auto* back = ir_.CreateCondBr(ir_.CreateICmpSLT(following, end), body, exit);
   if (loop.annotations.contains(unroll_later)) {
     back->setMetadata(llvm::LLVMContext::MD_loop, unroll_hint(module_.context, loop));
@@ -98,6 +106,7 @@ void Emitter::count_loop(const For& loop, llvm::Value* begin, llvm::Value* end, 
 }
 
 void Emitter::loop_while(const While& loop) {
+  repeats_ = true;
   llvm::BasicBlock* test = new_block("while");
   llvm::BasicBlock* body = new_block("loop");
   llvm::BasicBlock* exit = new_block("exit");
@@ -141,13 +150,12 @@ std::vector<Ref> Emitter::captured_by(const For& loop) {
 void Emitter::parallel_loop(const For& loop) {
   const std::vector<Ref> captured = captured_by(loop);
   std::vector<llvm::Type*> types = {context_->getType()};
-  for (const Ref& var : captured) types.push_back(variables_.at(var.get()).value->getType());
+  for (const Ref& var : captured) types.push_back(type(var.as<Var>()->dtype));
   auto* layout = llvm::StructType::get(module_.context, types);
   llvm::AllocaInst* closure = stack_memory(layout);
   ir_.CreateStore(context_, ir_.CreateStructGEP(layout, closure, 0));
   for (unsigned i = 0; i < captured.size(); ++i) {
-    ir_.CreateStore(variables_.at(captured[i].get()).value,
-                    ir_.CreateStructGEP(layout, closure, i + 1));
+    ir_.CreateStore(variable(*captured[i].as<Var>()), ir_.CreateStructGEP(layout, closure, i + 1));
   }
   llvm::Function* body = module_.new_function(
       module_.body_type, function_->getName().str() + "." + loop.loop_var->name, true);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of elements and vectors of flat buffers.
+// Loads and stores of elements and vectors of flat buffers; emit_index.cc has their addresses.
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "loopsmith/codegen/llvm/emitter.h"
@@ -36,13 +35,6 @@ const Expr& first_of(const Expr& indices) {
 
 }  // namespace
 
-/// One index for a buffer of any number of axes, row-major.
-Expr flat_index(const Buffer& buffer, const std::vector<Expr>& indices) {
-  Expr flat = indices.empty() ? Expr(0) : indices[0];
-  for (std::size_t i = 1; i < indices.size(); ++i) flat = flat * buffer.shape[i] + indices[i];
-  return flat;
-}
-
 Emitter::Access Emitter::access(const Ptr<Buffer>& buffer) {
   const DataType element = buffer->dtype.element();
   check(buffer->strides.empty(), "codegen", "buffer {} was not flattened", buffer->name);
@@ -54,24 +46,6 @@ Emitter::Access Emitter::access(const Ptr<Buffer>& buffer) {
           .pointer = buffer->data,
           .alignment = aliasing_.alignment(buffer->data, element),
           .is_non_temporal = non_temporal_.contains(buffer->data.get())};
-}
-
-llvm::Value* Emitter::element_address(const Access& access, const Index& index, bool in_bounds) {
-  const int bytes = access.element.bytes();
-  llvm::Type* unit = ir_.getIntNTy(static_cast<unsigned>(bytes) * 8);
-  llvm::Value* offset = index.value;
-  if ((bytes & (bytes - 1)) != 0) {  // LLVM's own size of it is larger.
-    unit = ir_.getInt8Ty();
-    offset = ir_.CreateMul(offset, int_like(offset, bytes));
-  }
-  return in_bounds ? ir_.CreateInBoundsGEP(unit, access.base, offset)
-                   : ir_.CreateGEP(unit, access.base, offset);
-}
-
-llvm::Align Emitter::alignment_of(const Access& access, const Index& index) const {
-  const std::int64_t step = index.multiple * access.element.bytes();
-  const std::int64_t common = std::gcd(access.alignment, step);
-  return llvm::Align(static_cast<std::uint64_t>(common & -common));
 }
 
 llvm::Value* Emitter::from_storage(DataType dtype, llvm::Value* stored) {
@@ -157,8 +131,8 @@ llvm::Value* Emitter::load_strided(const Access& access, const Index& start, std
   llvm::Value* result = nullptr;
   for (std::int64_t part = 0; part < stride; ++part) {
     const std::int64_t offset = part + 1 < stride ? part * lanes : last + 1 - lanes;
-    const Index index{ir_.CreateAdd(start.value, int64(offset)), 63,
-                      std::gcd(start.multiple, offset)};
+    Index index = start;
+    index.ahead += offset;
     llvm::Value* loaded = load_contiguous(access, index, lanes, nullptr);
     if (!result) {
       result = lanes_of(loaded, constant_lanes(lanes, [&](int lane) {
@@ -197,10 +171,29 @@ llvm::Value* Emitter::addresses(const Access& access, const Expr& indices, int g
 llvm::Value* Emitter::mask_of(const Expr& predicate, int group) {
   if (!predicate.defined() || is_const_int(predicate, 1)) return nullptr;
   llvm::Value* mask = value(predicate);
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
+  if (constant && constant->isAllOnesValue()) return nullptr;
   const int lanes = predicate.dtype().lanes * group;
   if (group == 1) return mask;
   if (predicate.dtype().is_scalar()) return broadcast(mask, lanes);
   return lanes_of(mask, constant_lanes(lanes, [&](int lane) { return lane / group; }));
+}
+
+/// True when all lanes lie in memory on this function's stack: a mask would only keep LLVM from
+/// seeing that the memory can be registers.
+bool Emitter::is_readable_whole(const BufferLoad& load) {
+  const auto* ramp = load.indices.size() == 1 ? load.indices[0].as<Ramp>() : nullptr;
+  const std::int64_t* first = ramp ? as_int(ramp->base) : nullptr;
+  const DataType element = load.buffer->dtype;
+  if (!first || !is_const_int(ramp->stride, 1) || element.is_vector() || is_packed(element)) {
+    return false;
+  }
+  const auto* memory = llvm::dyn_cast<llvm::AllocaInst>(variable(*load.buffer->data));
+  const auto size = memory ? memory->getAllocationSize(module_.module.getDataLayout())
+                           : std::optional<llvm::TypeSize>();
+  const std::int64_t count =
+      size ? static_cast<std::int64_t>(size->getFixedValue()) / element.bytes() : 0;
+  return *first >= 0 && *first <= count - ramp->lanes;
 }
 
 llvm::Value* Emitter::load(const BufferLoad& load) {
@@ -211,17 +204,19 @@ llvm::Value* Emitter::load(const BufferLoad& load) {
   if (is_packed(from.element)) return load_each(load);
 
   const std::optional<std::int64_t> stride = lanes == 1 ? 1 : constant_stride(indices);
-  const bool is_masked = load.predicate.defined() && !is_const_int(load.predicate, 1);
+  const bool is_masked =
+      load.predicate.defined() && !is_const_int(load.predicate, 1) && !is_readable_whole(load);
   if (lanes * group == 1 && is_masked) return load_if(load);
-  const auto start = [&] { return grouped(index(first_of(indices)), group); };
+  const auto start = [&] { return grouped(place(first_of(indices)), group); };
   if (stride == 1) {
-    return load_contiguous(from, start(), lanes * group, mask_of(load.predicate, group));
+    return load_contiguous(from, start(), lanes * group,
+                           is_masked ? mask_of(load.predicate, group) : nullptr);
   }
   if (group == 1 && !is_masked) {
     if (stride == 0) return broadcast(load_contiguous(from, start(), 1, nullptr), lanes);
     if (stride == -1) {
-      const Index last = start();
-      const Index first{ir_.CreateAdd(last.value, int64(1 - lanes))};
+      Index first = start();
+      first.ahead += 1 - lanes;
       return ir_.CreateVectorReverse(load_contiguous(from, first, lanes, nullptr));
     }
     if (stride && *stride > 1 && *stride <= most_shuffled_stride) {
@@ -249,11 +244,12 @@ void Emitter::store(const BufferStore& store) {
   const bool is_masked = store.predicate.defined() && !is_const_int(store.predicate, 1);
   if (lanes * group == 1 && is_masked) return store_if(store, stored);
   if (stride == 1) {
-    const Index start = grouped(index(first_of(indices)), group);
+    const Index start = grouped(place(first_of(indices)), group);
     return store_contiguous(to, start, stored, mask_of(store.predicate, group));
   }
   if (group == 1 && !is_masked && stride == -1) {
-    const Index first{ir_.CreateAdd(index(first_of(indices)).value, int64(1 - lanes))};
+    Index first = place(first_of(indices));
+    first.ahead += 1 - lanes;
     return store_contiguous(to, first, ir_.CreateVectorReverse(stored), nullptr);
   }
   // In the order of the lanes: where two write one element, the later one stays.
@@ -274,72 +270,11 @@ void Emitter::store_if(const BufferStore& store, llvm::Value* value) {
   branch_if(store.predicate, yes, end);
   ir_.SetInsertPoint(yes);
   in_branch([&] {
-    store_contiguous(access(store.buffer), index(flat_index(*store.buffer, store.indices)), value,
+    store_contiguous(access(store.buffer), place(flat_index(*store.buffer, store.indices)), value,
                      nullptr);
   });
   ir_.CreateBr(end);
   ir_.SetInsertPoint(end);
-}
-
-Index Emitter::grouped(const Index& index, int group) {
-  if (group == 1) return index;
-  return {ir_.CreateMul(index.value, int64(group)), 63, index.multiple * group};
-}
-
-/// An integer as 64 bits, sums and products computed there; see Index.
-Index Emitter::index(const Expr& expr) {
-  const DataType dtype = expr.dtype();
-  if (const auto* imm = expr.as<IntImm>()) {
-    const int bits = 64 - __builtin_clzll(static_cast<std::uint64_t>(std::abs(imm->value)) | 1);
-    return {int64(imm->value), bits, imm->value};
-  }
-  if (const auto* var = expr.as<Var>()) {
-    const auto found = variables_.find(var);
-    if (found != variables_.end() && found->second.index.value) return found->second.index;
-  }
-  if (dtype.is_index()) {
-    const auto combine = [&](const Expr& a, const Expr& b, llvm::Instruction::BinaryOps operation) {
-      const Index x = deep_call([&] { return index(a); });
-      const Index y = deep_call([&] { return index(b); });
-      const bool is_product = operation == llvm::Instruction::Mul;
-      const int bits = is_product ? x.bits + y.bits : std::max(x.bits, y.bits) + 1;
-      llvm::Value* made = ir_.CreateBinOp(operation, x.value, y.value);
-      if (auto* instruction = llvm::dyn_cast<llvm::BinaryOperator>(made);
-          instruction && bits < 63) {
-        instruction->setHasNoSignedWrap();
-      }
-      std::int64_t multiple = std::gcd(x.multiple, y.multiple);
-      if (is_product && __builtin_mul_overflow(x.multiple, y.multiple, &multiple)) multiple = 1;
-      return Index{made, std::min(bits, 63), multiple};
-    };
-    if (const auto* node = expr.as<Add>()) return combine(node->a, node->b, llvm::Instruction::Add);
-    if (const auto* node = expr.as<Sub>()) return combine(node->a, node->b, llvm::Instruction::Sub);
-    if (const auto* node = expr.as<Mul>()) return combine(node->a, node->b, llvm::Instruction::Mul);
-    if (const auto* node = expr.as<Cast>();
-        node && node->value.dtype().is_index() && node->value.dtype().bits <= dtype.bits) {
-      return index(node->value);
-    }
-  }
-  llvm::Value* narrow = value(expr);
-  return {ir_.CreateIntCast(narrow, ir_.getInt64Ty(), dtype.is_int()),
-          std::min<int>(dtype.bits, 63)};
-}
-
-llvm::Value* Emitter::address_of(const Call& call, bool in_bounds) {
-  const auto* load = call.args[0].as<BufferLoad>();
-  require(load && load->dtype.lanes == load->buffer->dtype.lanes, ErrorKind::type_mismatch,
-          "address_of_element", hint("write address_of(A[i])"), call.span,
-          "address_of: the argument is not one element of a buffer");
-  const int group = load->buffer->dtype.lanes;
-  const Index place = index(flat_index(*load->buffer, load->indices));
-  return element_address(access(load->buffer), grouped(place, group), in_bounds);
-}
-
-/// tvm_access_ptr(type, data, offset, extent, mask): the address of data[offset].
-llvm::Value* Emitter::access_pointer(const Call& call) {
-  const DataType element = call.args[0].dtype();
-  const Access from{.base = value(call.args[1]), .element = element.element()};
-  return element_address(from, grouped(index(call.args[2]), element.lanes), true);
 }
 
 }  // namespace loopsmith::detail

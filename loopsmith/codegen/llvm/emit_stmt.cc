@@ -60,9 +60,8 @@ llvm::BasicBlock* Emitter::new_block(const char* name) {
 void Emitter::let(const LetStmt& let) {
   if (let.value.dtype().is_index() && let.value.dtype().is_scalar()) {
     const bool is_non_negative = this->is_non_negative(let.value);
-    const Index known = index(let.value);
-    llvm::Value* narrow = ir_.CreateTrunc(known.value, type(let.value.dtype()));
-    variables_.insert_or_assign(let.var.get(), Variable{narrow, known, is_non_negative});
+    variables_.insert_or_assign(let.var.get(),
+                                Variable{nullptr, index(let.value), is_non_negative});
   } else {
     bind(let.var, value(let.value));
   }

@@ -24,7 +24,8 @@ class DebugLines;
 /// One index for an access to a buffer of any number of axes, row-major.
 Expr flat_index(const Buffer& buffer, const std::vector<Expr>& indices);
 
-/// An integer in 64 bits, and what is known of it: |value| <= 2^bits, a multiple of `multiple`.
+/// An integer `value + ahead` in 64 bits, and what is known of `value`: at most 2^bits in
+/// magnitude, a multiple of `multiple`.
 ///
 /// Indices are computed so, because an address needs 64 bits, and sums that cannot overflow may be
 /// rearranged by LLVM. An index of 32 bits that overflows is a mistake of the program.
@@ -32,6 +33,7 @@ struct Index {
   llvm::Value* value = nullptr;
   int bits = 63;
   std::int64_t multiple = 1;
+  std::int64_t ahead = 0;  ///< Other than 0 only where an address is asked for, by `place`.
 };
 
 /// What the functions of one module share.
@@ -78,10 +80,12 @@ class Emitter {
                     llvm::Value* actual, llvm::Value* message);
   /// Ends the function with success.
   void finish();
+  /// True when the function only starts parallel loops: beside them, its own code takes no time.
+  bool is_brief() const { return starts_threads_ && !repeats_; }
 
  private:
   struct Variable {
-    llvm::Value* value = nullptr;
+    llvm::Value* value = nullptr;  ///< Null: `index`, narrowed where it is asked for.
     Index index;  ///< Of an integer; its value is null where only `value` is known.
     bool is_non_negative = false;
   };
@@ -114,6 +118,7 @@ class Emitter {
   llvm::Value* ramp(const Ramp& ramp);
   llvm::Value* broadcast(llvm::Value* scalar, int lanes);
   llvm::Value* shuffle(const Shuffle& shuffle);
+  llvm::Value* select(const Select& select);
   llvm::Value* choose(const Expr& condition, const Expr& yes, const Expr& no);
   llvm::Value* branch(const Expr& condition, const Expr& yes, const Expr& no);
   llvm::Value* compare(const Expr& expr, const Expr& a, const Expr& b);
@@ -142,6 +147,9 @@ class Emitter {
   llvm::Value* in_float32(
       DataType dtype, std::span<llvm::Value* const> operands,
       const std::function<llvm::Value*(std::span<llvm::Value* const>)>& compute);
+  llvm::Value* rounded_once(
+      DataType dtype, std::span<llvm::Value* const> operands,
+      const std::function<llvm::Value*(std::span<llvm::Value* const>)>& compute);
 
   // emit_cast.cc
   llvm::Value* widen(DataType from, llvm::Value* value);
@@ -165,13 +173,21 @@ class Emitter {
   // emit_helper.cc
   llvm::Value* call_function(const Call& call);
 
+  // emit_index.cc
+  Index place(const Expr& expr);
+  /// The first of `group` elements that one index stands for.
+  Index grouped(const Index& index, int group);
+  llvm::Value* element_address(const Access& access, const Index& index, bool in_bounds);
+  llvm::Align alignment_of(const Access& access, const Index& index) const;
+  llvm::Value* address_of(const Call& call, bool in_bounds);
+  llvm::Value* access_pointer(const Call& call);
+
   // emit_memory.cc
+  bool is_readable_whole(const BufferLoad& load);
   llvm::Value* load(const BufferLoad& load);
   void store(const BufferStore& store);
   Access access(const Ptr<Buffer>& buffer);
-  llvm::Value* element_address(const Access& access, const Index& index, bool in_bounds);
   llvm::Value* addresses(const Access& access, const Expr& indices, int group);
-  llvm::Align alignment_of(const Access& access, const Index& index) const;
   llvm::Value* load_contiguous(const Access& access, const Index& start, int lanes,
                                llvm::Value* mask);
   void store_contiguous(const Access& access, const Index& start, llvm::Value* value,
@@ -182,13 +198,9 @@ class Emitter {
                             int lanes);
   llvm::Value* from_storage(DataType dtype, llvm::Value* stored);
   llvm::Value* to_storage(DataType dtype, llvm::Value* value);
-  llvm::Value* address_of(const Call& call, bool in_bounds);
-  llvm::Value* access_pointer(const Call& call);
   llvm::Value* mask_of(const Expr& predicate, int group);
   llvm::Value* load_if(const BufferLoad& load);
   void store_if(const BufferStore& store, llvm::Value* value);
-  /// The first of `group` elements that one index stands for.
-  Index grouped(const Index& index, int group);
 
   // emit_packed.cc
   std::pair<llvm::Value*, llvm::Value*> packed_place(const Access& access, llvm::Value* index);
@@ -261,6 +273,8 @@ class Emitter {
   int loop_depth_ = 0;
   bool is_loop_body_ = false;  ///< This function is the body of a parallel loop.
   bool needs_fence_ = false;
+  bool starts_threads_ = false;  ///< It has parallel loops, whose bodies are other functions.
+  bool repeats_ = false;         ///< It has loops of its own.
 };
 
 }  // namespace loopsmith::detail

@@ -69,16 +69,35 @@ const llvm::Target& llvm_target(const std::string& triple) {
   return *target;
 }
 
+/// Takes LLVM's list of passes but for its strength reduction: see step_addresses.h.
+class WithoutStrengthReduction : public llvm::legacy::PassManagerBase {
+ public:
+  explicit WithoutStrengthReduction(llvm::legacy::PassManagerBase& passes) : passes_(passes) {}
+  void add(llvm::Pass* pass) override {
+    if (pass->getPassName() == "Loop Strength Reduction") {
+      delete pass;
+    } else {
+      passes_.add(pass);
+    }
+  }
+
+ private:
+  llvm::legacy::PassManagerBase& passes_;
+};
+
 /// The passes that write an object file or assembly. Those for objects are made once and run on
 /// many modules; LLVM does not promise that this works, so compile_test compares with fresh ones.
 struct Machine::CodePasses {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream{bytes};
   llvm::legacy::PassManager passes;
+  WithoutStrengthReduction shorter{passes};  ///< `config` adds by it, also when it is done.
 
   /// LLVM's own list, but for the scheduler of instructions where `schedules` is false.
   CodePasses(llvm::TargetMachine& machine, llvm::CodeGenFileType type, bool schedules) {
-    auto* config = machine.createPassConfig(passes);
+    const bool is_thorough = machine.getOptLevel() > llvm::CodeGenOptLevel::Less;
+    auto* config = machine.createPassConfig(
+        is_thorough ? static_cast<llvm::legacy::PassManagerBase&>(passes) : shorter);
     config->setDisableVerify(true);
     if (!schedules) config->disablePass(&llvm::MachineSchedulerID);
     passes.add(config);

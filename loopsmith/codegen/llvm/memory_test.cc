@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -344,6 +345,54 @@ TEST(memory, nothing_overlaps_where_the_function_says_so) {
   for (const float& value : expected) expected[0] += value;
   kernel.run();
   EXPECT_EQ(shared[0], expected[0]);
+}
+
+/// Writes eleven lanes of sixteen, by a tile on the stack, which a mask reads as it writes them.
+TEST(memory, keeps_a_masked_tile_in_registers) {
+  const auto in = decl_buffer({16}, f32, "in"), out = decl_buffer({16}, f32, "out");
+  const auto tile = decl_buffer({16}, f32, "tile", "local");
+  const Expr lanes = make(Ramp{.base = 0, .stride = 1, .lanes = 16});
+  const Expr mask = lanes < make(Broadcast{.value = 11, .lanes = 16});
+  const Expr all = lanes < make(Broadcast{.value = 16, .lanes = 16});
+  const auto read = [&](const Ptr<Buffer>& buffer, const Expr& predicate) {
+    return make(BufferLoad{.buffer = buffer, .indices = {lanes}, .predicate = predicate});
+  };
+  const Expr zero = make(Broadcast{.value = float_imm(f32, 0), .lanes = 16});
+  const Stmt body = seq({store(tile, read(in, all), {lanes}),
+                         make(BufferStore{.buffer = out,
+                                          .value = select(mask, read(tile, mask), zero),
+                                          .indices = {lanes},
+                                          .predicate = mask})});
+  const auto func = function_of(
+      {in, out}, make(Allocate{.dtype = f32,
+                               .extents = {16},
+                               .condition = true,
+                               .buffer_var = tile->data,
+                               .body = make(DeclBuffer{.buffer = tile, .body = body})}));
+  std::vector<float> from(16, 3), to(16, -1), expected(16, -1);
+  std::fill_n(expected.begin(), 11, 3.F);
+  EXPECT_EQ(Kernel(func).tensor(from).tensor(to).run(), LS_OK);
+  EXPECT_EQ(to, expected);
+  const std::string text = llvm_text({{func}, Target("llvm -mcpu=x86-64-v4"), {}});
+  EXPECT_EQ(text.find("alloca"), std::string::npos) << text;
+  EXPECT_EQ(text.find("@llvm.masked.load"), std::string::npos) << text;
+}
+
+/// A choice between what a mask reads and 0 is what the mask reads.
+TEST(memory, reads_zero_where_a_mask_says_no) {
+  const auto in = decl_buffer({11}, f32, "in"), out = decl_buffer({16}, f32, "out");
+  const Expr lanes = make(Ramp{.base = 0, .stride = 1, .lanes = 16});
+  const Expr mask = lanes < make(Broadcast{.value = 11, .lanes = 16});
+  const Expr read = make(BufferLoad{.buffer = in, .indices = {lanes}, .predicate = mask});
+  for (const double other : {0.0, -0.0, 2.0}) {
+    const Expr splat = make(Broadcast{.value = float_imm(f32, other), .lanes = 16});
+    const auto func = function_of({in, out}, store(out, select(mask, read, splat), {lanes}));
+    std::vector<float> from(11, 3), to(16, -1);
+    EXPECT_EQ(Kernel(func).tensor(from).tensor(to).run(), LS_OK);
+    EXPECT_EQ(to[10], 3);
+    EXPECT_EQ(std::signbit(to[11]), std::signbit(other));
+    EXPECT_EQ(to[11], other);
+  }
 }
 
 }  // namespace

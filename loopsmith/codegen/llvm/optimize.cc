@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/InstSimplifyPass.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
@@ -12,26 +13,25 @@
 #include <algorithm>
 
 #include "loopsmith/codegen/llvm/machine.h"
+#include "loopsmith/codegen/llvm/step_addresses.h"
 
 namespace loopsmith::detail {
 namespace {
 
 /// What code that a schedule has shaped still gains from, by measurement; a tenth of the time of
 /// LLVM's default passes.
-llvm::ModulePassManager short_pipeline(const llvm::Module& module) {
-  llvm::FunctionPassManager functions;
-  functions.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  functions.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  functions.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                          /*UseMemorySSA=*/true));
-  functions.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false)));
-  llvm::ModulePassManager passes;
-  const bool any_inlined = std::ranges::any_of(module, [](const llvm::Function& function) {
-    return function.hasFnAttribute(llvm::Attribute::AlwaysInline);
-  });
-  if (any_inlined) passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
+llvm::FunctionPassManager short_pipeline() {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                       /*UseMemorySSA=*/true));
+  passes.addPass(llvm::InstSimplifyPass());
   return passes;
+}
+
+bool is_inlined(const llvm::Function& function) {
+  return function.hasFnAttribute(llvm::Attribute::AlwaysInline);
 }
 
 }  // namespace
@@ -48,10 +48,19 @@ void Machine::optimize(llvm::Module& module) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, call_graph, modules);
-  llvm::ModulePassManager passes =
-      opt_level_ <= 2 ? short_pipeline(module)
-                      : builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
-  passes.run(module, modules);
+  if (opt_level_ > 2) {
+    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+    return;
+  }
+  if (std::ranges::any_of(module, is_inlined)) {
+    llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false).run(module, modules);
+  }
+  llvm::FunctionPassManager passes = short_pipeline();
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || function.hasOptNone()) continue;
+    functions.invalidate(function, passes.run(function, functions));
+    step_addresses(functions.getResult<llvm::LoopAnalysis>(function));
+  }
 }
 
 }  // namespace loopsmith::detail

@@ -18,9 +18,11 @@ namespace {
 
 /// Fewer points than this are done before another thread has woken.
 constexpr std::int64_t fewest_parallel_points = 1 << 14;
-/// A task of a long one-dimensional loop.
+/// A task of a one-dimensional loop, and of one that is so long that there are many of the larger
+/// ones: where results go past the caches, each start and each end costs.
 constexpr std::int64_t elements_a_task = 1 << 14;
-constexpr std::int64_t pieces_a_core = 8;
+constexpr std::int64_t elements_a_long_task = 1 << 16;
+constexpr std::int64_t many_elements = 1 << 22;
 
 ForKind kind_for(const std::vector<Nest>& nests) {
   std::int64_t points = 0;
@@ -32,18 +34,6 @@ ForKind kind_for(const std::vector<Nest>& nests) {
   return points < fewest_parallel_points ? ForKind::serial : ForKind::parallel;
 }
 
-/// So many of the first axes that there are enough points for all threads.
-std::size_t parallel_prefix(const std::vector<Axis>& axes, const Machine& machine) {
-  std::int64_t points = 1;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto extent = constant_extent(axes[i]);
-    if (!extent) return i + 1;
-    points *= *extent;
-    if (points >= pieces_a_core * machine.cores) return i + 1;
-  }
-  return axes.size();
-}
-
 /// Turns parallel loops inside `stmt` into serial ones: there is too little to do.
 Stmt without_threads(const Stmt& stmt) {
   Rewriter rewrite;
@@ -53,10 +43,6 @@ Stmt without_threads(const Stmt& stmt) {
     return make(std::move(copy));
   });
   return rewrite(stmt);
-}
-
-std::vector<Axis> drop(const std::vector<Axis>& axes, std::size_t count) {
-  return {axes.begin() + static_cast<std::ptrdiff_t>(count), axes.end()};
 }
 
 Substitution unit_values(const std::vector<Axis>& axes) {
@@ -96,14 +82,21 @@ Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitut
 /// A one-dimensional nest, cut into tasks.
 Stmt long_vector(const Nest& nest, const Axis& axis, const Machine& machine) {
   const DataType type = axis.extent.dtype();
-  const Expr size = int_imm(type, elements_a_task);
+  const std::int64_t lanes = lanes_of(nest, machine);
   const auto extent = constant_extent(axis);
-  const bool exact = extent && *extent % elements_a_task == 0;
+  std::int64_t count = extent && *extent >= many_elements ? elements_a_long_task : elements_a_task;
+  // The last task has a whole vector to do, or there is none.
+  while (extent && *extent > count && *extent % count != 0 && *extent % count < lanes) {
+    count += lanes;
+  }
+  const Expr size = int_imm(type, count);
+  const bool exact = extent && *extent % count == 0;
   return loop(axis.var->name + "_p", ceildiv(axis.extent, size), ForKind::parallel,
               [&](const Expr& piece) {
                 Axis part = axis;
                 part.min = axis.min + piece * size;
                 part.extent = exact ? size : min(size, axis.extent - piece * size);
+                part.fewest = extent && *extent >= lanes ? lanes : 0;
                 return elementwise(nest, {part}, {}, machine);
               });
 }
@@ -291,11 +284,24 @@ Stmt schedule_group(Group group, const std::vector<Ptr<Buffer>>& rows, const Mac
   return fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& outside) {
     return loops_over(drop(shared, prefix), outside, [&](const Substitution& values) {
       std::vector<Stmt> parts;
-      for (const Nest& nest : group.nests) {
-        Substitution own = values;
-        for (std::size_t k = 0; k < group.shared; ++k)
+      Substitution own = values;
+      for (std::size_t i = 0; i < group.nests.size(); ++i) {
+        const Nest& nest = group.nests[i];
+        for (std::size_t k = 0; k < group.shared; ++k) {
           own[nest.axes[k].var] = values.at(shared[k].var);
-        parts.push_back(inner_nest(nest, drop(nest.spatial(), group.shared), own, machine));
+          if (i + 1 < group.nests.size()) {
+            own[group.nests[i + 1].axes[k].var] = values.at(shared[k].var);
+          }
+        }
+        const auto fed = i + 1 < group.nests.size()
+                             ? fed_by(nest, group.nests[i + 1], group.shared, machine)
+                             : std::nullopt;
+        if (fed) {
+          parts.push_back(row_reduction(*fed, lanes_of(nest, machine), machine, own));
+          ++i;
+        } else {
+          parts.push_back(inner_nest(nest, drop(nest.spatial(), group.shared), own, machine));
+        }
       }
       return with_buffers(group.nests[0].name + "_row", rows, seq(std::move(parts)));
     });

@@ -11,6 +11,7 @@
 #include "loopsmith/te/te.h"
 #include "loopsmith/transform/pipeline.h"
 #include "loopsmith/transform/testing/evaluate.h"
+#include "loopsmith/transform/testing/functions.h"
 #include "loopsmith/transform/testing/programs.h"
 
 namespace loopsmith {
@@ -388,6 +389,61 @@ TEST(default_schedule, starts_streams_where_they_are_aligned_and_reads_ahead) {
     const Tensor a = placeholder({count}, f32, "A");
     const Tensor b = compute({count}, [&](Expr i) { return a(i) + 1; }, "B");
     checked(te::create_prim_func({a, b}), {tensor({count}), tensor({count})}, streaming);
+  }
+}
+
+Machine streaming_machine() {
+  Machine streaming = machine;
+  streaming.cache_bytes = 1 << 10;
+  streaming.streamed_bytes = 64;
+  streaming.prefetch_bytes = 256;
+  return streaming;
+}
+
+TEST(default_schedule, keeps_what_random_programs_stream) {
+  for (std::uint64_t seed = 2000; seed < 2060; ++seed) {
+    const testing::Program program = testing::random_program(seed);
+    SCOPED_TRACE(seed);
+    checked(program.func, program.arguments, streaming_machine());
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(default_schedule, computes_no_point_twice_that_reads_its_results) {
+  // Of two results one is read again, so that a second time would add twice.
+  const int count = 1000;
+  const auto a = decl_buffer({count}, f32, "A"), b = decl_buffer({count}, f32, "B");
+  const auto out = decl_buffer({count}, f32, "out");
+  const Ptr<Var> i = var("i"), v = var("v");
+  const Stmt body =
+      seq({store(b, load(b, {v}) + load(a, {v}), {v}), store(out, load(a, {v}), {v})});
+  const Stmt nest = for_loop(i, 0, count, testing::block({testing::axis(v, count)}, {i}, body));
+  const Stmt root = testing::block({}, {}, nest);
+  checked(testing::function({a, b, out}, root),
+          {tensor({count}), tensor({count}, 2), tensor({count})}, streaming_machine());
+}
+
+TEST(default_schedule, computes_a_row_just_before_it_is_summed) {
+  for (const int columns : {64, 50, 7}) {
+    const Tensor a = placeholder({20, columns}, f32, "A");
+    const te::IterVar k = reduce_axis(0, columns, "k"), l = reduce_axis(0, columns, "l");
+    const Tensor most = compute({20}, [&](Expr i) { return te::max(a(i, k), {k}); }, "most");
+    const Tensor powers = compute(
+        {20, columns}, [&](Expr i, Expr j) { return call(op("exp"), {a(i, j) - most(i)}); },
+        "powers");
+    const Tensor total = compute({20}, [&](Expr i) { return te::sum(powers(i, l), {l}); }, "total");
+    const Tensor out =
+        compute({20, columns}, [&](Expr i, Expr j) { return powers(i, j) + total(i); }, "out");
+    const auto func = default_schedule(te::create_prim_func({a, out}), machine);
+    int stores = 0;  // In loops over the row alone.
+    pre_order_visit(func->body, [&](const Ref& ref) {
+      const auto* loop = ref.as<For>();
+      if (!loop || loop->kind != ForKind::vectorized) return true;
+      const auto* both = loop->body.as<SeqStmt>();
+      stores += both && both->seq.size() == 2;
+      return false;
+    });
+    EXPECT_GT(stores, 0) << script(func);
   }
 }
 

@@ -65,11 +65,13 @@ Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitu
       return all;
     };
     const auto body = [&](const Expr& value) { return at(nest.body, with(value)); };
-    const Expr lead = elements_before_aligned(nest, with(chosen->min), lanes, machine);
-    if (!lead.defined()) return vectorized_loop(*chosen, lanes, body);
+    const std::int64_t fewest = constant_extent(*chosen).value_or(chosen->fewest);
+    if (fewest < lanes || lanes == 1) return vectorized_loop(*chosen, lanes, body);
+    const Expr past = elements_past_aligned(nest, with(chosen->min), lanes, machine);
+    if (!past.defined()) return vectorized_loop(*chosen, lanes, body);
     const std::vector<NestAccess> accesses = accesses_in(nest);
-    return vectorized_loop_from(
-        *chosen, lanes, lead,
+    return overlapping_vectors(
+        *chosen, lanes, past,
         [&](const Expr& position) {
           return read_ahead(accesses, chosen->var, with(position), lanes, machine);
         },

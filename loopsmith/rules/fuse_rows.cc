@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "loopsmith/ir/structural.h"
-#include "loopsmith/rules/strategy.h"
 
 namespace loopsmith {
 namespace {
@@ -73,6 +72,12 @@ std::size_t shared_with(const Group& group, const Nest& nest, const Machine& mac
     if (!same_axis(group.nests[0].axes[k], nest.axes[k])) shared = k;
   }
   for (; shared > 0; --shared) {
+    // One point brings nothing together, and leaves nothing to do at once.
+    const std::vector<Axis>& axes = group.nests[0].axes;
+    const bool is_point =
+        std::all_of(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(shared),
+                    [](const Axis& axis) { return is_const_int(axis.extent, 1); });
+    if (is_point) return 0;
     const bool legal = std::ranges::all_of(
         group.nests, [&](const Nest& other) { return depend_row_by_row(other, nest, shared); });
     if (legal) return shared;
@@ -99,6 +104,36 @@ std::vector<Group> fuse_rows(const Program& program, const Machine& machine) {
     }
   }
   return groups;
+}
+
+std::optional<RowReduction> fed_by(const Nest& producer, const Nest& nest, std::size_t shared,
+                                   const Machine& machine) {
+  std::optional<RowReduction> reduction = row_reduction_of(nest);
+  const auto* row = producer.body.as<BufferStore>();
+  if (!reduction || !row || !producer.reduction().empty() || !producer.streamed.empty()) {
+    return std::nullopt;
+  }
+  const bool is_one_row = producer.axes.size() == shared + 1 && nest.axes.size() == shared + 1 &&
+                          reduction->outer.empty() && !reduction->combination.condition.defined();
+  const Axis &along = producer.axes.back(), &combined = reduction->axis;
+  if (!is_one_row || reads(producer, row->buffer) || !structural_equal(along.min, combined.min) ||
+      !structural_equal(along.extent, combined.extent) ||
+      lanes_of(producer, machine) != lanes_of(nest, machine)) {
+    return std::nullopt;
+  }
+  Substitution own{{along.var, combined.var}};
+  for (std::size_t k = 0; k < shared; ++k) own[producer.axes[k].var] = nest.axes[k].var;
+  bool is_read = false, is_same = true;
+  for (const NestAccess& access : accesses_in(nest)) {
+    if (!access.buffer.same_as(row->buffer)) continue;
+    is_read = true;
+    for (std::size_t d = 0; d < access.indices.size(); ++d) {
+      is_same = is_same && structural_equal(access.indices[d], substitute(row->indices[d], own));
+    }
+  }
+  if (!is_read || !is_same) return std::nullopt;
+  reduction->producer = producer;
+  return reduction;
 }
 
 }  // namespace loopsmith

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "loopsmith/rules/machine.h"
 #include "loopsmith/rules/program.h"
+#include "loopsmith/rules/strategy.h"
 
 namespace loopsmith {
 
@@ -24,5 +26,13 @@ struct Group {
 ///
 /// Not those that gain more from results of several rows at once.
 std::vector<Group> fuse_rows(const Program& program, const Machine& machine);
+
+/// The reduction of `nest`, which computes what `producer`, the nest before it in a group, leaves in
+/// a row, just before it combines that; nothing where it cannot.
+///
+///     for j: E[j] = exp(A[i, j])              for k:
+///     for k: s[i] += E[k]               =>      E[k] = exp(A[i, k]);  s[i] += E[k]
+std::optional<RowReduction> fed_by(const Nest& producer, const Nest& nest, std::size_t shared,
+                                   const Machine& machine);
 
 }  // namespace loopsmith

@@ -7,6 +7,11 @@
 #include "loopsmith/ir/operators.h"
 
 namespace loopsmith {
+namespace {
+
+constexpr std::int64_t pieces_a_core = 8;
+
+}  // namespace
 
 Stmt loop(const std::string& name, const Expr& extent, ForKind kind, const BodyOf& body) {
   if (is_const_int(extent, 0)) return no_op();
@@ -88,27 +93,39 @@ Stmt vectorized_loop(const Axis& axis, std::int64_t lanes, const BodyOf& body) {
   return seq({main, guarded(floormod(axis.extent, width) > zero_of(type), tail)});
 }
 
-Stmt vectorized_loop_from(const Axis& axis, std::int64_t lanes, const Expr& lead,
-                          const BodyOf& before, const BodyOf& body) {
+Stmt overlapping_vectors(const Axis& axis, std::int64_t lanes, const Expr& behind,
+                         const BodyOf& before, const BodyOf& body) {
   const DataType type = axis.extent.dtype();
   const std::string& name = axis.var->name;
   const Expr width = int_imm(type, lanes);
-  const Ptr<Var> first = var(name + "_a", type);
-  const auto masked = [&](const std::string& suffix, const Expr& begin, const Expr& end) {
-    return loop(name + suffix, width, ForKind::vectorized, [&](const Expr& lane) {
-      return guarded(begin + lane < end, body(axis.min + (begin + lane)));
-    });
-  };
-  const Expr whole = floordiv(axis.extent - first, width);
-  const Stmt main = loop(name + "_o", whole, ForKind::serial, [&](const Expr& outer) {
-    const Expr begin = axis.min + (first + outer * width);
-    return seq({before(begin), loop(name + "_i", width, ForKind::vectorized,
-                                    [&](const Expr& lane) { return body(begin + lane); })});
-  });
-  return make(LetStmt{.value = min(cast(type, lead), axis.extent),
-                      .var = first,
-                      .body = seq({masked("_h", zero_of(type), first), main,
-                                   masked("_t", first + whole * width, axis.extent)})});
+  const Ptr<Var> past = var(name + "_a", type);
+  const Stmt main = loop(
+      name + "_o", ceildiv(axis.extent + past, width), ForKind::serial,
+      [&](const Expr& outer) -> Stmt {
+        const Ptr<Var> begin = var(name + "_b", type);
+        const Stmt vector = loop(name + "_i", width, ForKind::vectorized,
+                                 [&](const Expr& lane) { return body(axis.min + begin + lane); });
+        const Expr last = axis.extent - width;
+        return make(LetStmt{.value = max(min(outer * width - past, last), zero_of(type)),
+                            .var = begin,
+                            .body = seq({before(axis.min + begin), vector})});
+      });
+  return make(LetStmt{.value = cast(type, behind), .var = past, .body = main});
+}
+
+std::size_t parallel_prefix(const std::vector<Axis>& axes, const Machine& machine) {
+  std::int64_t points = 1;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto extent = constant_extent(axes[i]);
+    if (!extent) return i + 1;
+    points *= *extent;
+    if (points >= pieces_a_core * machine.cores) return i + 1;
+  }
+  return axes.size();
+}
+
+std::vector<Axis> drop(const std::vector<Axis>& axes, std::size_t count) {
+  return {axes.begin() + static_cast<std::ptrdiff_t>(count), axes.end()};
 }
 
 Stmt with_buffers(const std::string& name, std::vector<Ptr<Buffer>> buffers, Stmt body) {

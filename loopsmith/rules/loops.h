@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/rules/machine.h"
 #include "loopsmith/rules/nest.h"
 
 namespace loopsmith {
@@ -36,16 +37,27 @@ Substitution values_of(const std::vector<Axis>& axes, const Expr& number, Substi
 /// The second, masked, part is left out when `lanes` divides the extent.
 Stmt vectorized_loop(const Axis& axis, std::int64_t lanes, const BodyOf& body);
 
-/// The same with a masked vector of the first `lead` points before it, so that the whole vectors
-/// start there; 0 <= lead < lanes. `before(position)` goes before each whole vector.
-Stmt vectorized_loop_from(const Axis& axis, std::int64_t lanes, const Expr& lead,
-                          const BodyOf& before, const BodyOf& body);
+/// Whole vectors alone, of which all but the first and the last start `behind` points before a
+/// multiple of `lanes`: those two overlap their neighbours, whose points they compute once more.
+/// The extent is at least `lanes`. `before(position)` goes before each vector.
+///
+///     for o in ceil((extent + behind) / lanes):
+///       begin = max(min(o * lanes - behind, extent - lanes), 0)
+///       for l in lanes: (vectorized)  body(begin + l)
+Stmt overlapping_vectors(const Axis& axis, std::int64_t lanes, const Expr& behind,
+                         const BodyOf& before, const BodyOf& body);
 
 /// `body` only where `condition` holds; decided here when it is constant.
 Stmt guarded(const Expr& condition, const Stmt& body);
 
 /// One of two, decided here when `condition` is constant.
 Stmt either(const Expr& condition, const Stmt& yes, const Stmt& no);
+
+/// So many of the first axes that there are enough points for all threads.
+std::size_t parallel_prefix(const std::vector<Axis>& axes, const Machine& machine);
+
+/// The axes but for the first `count`.
+std::vector<Axis> drop(const std::vector<Axis>& axes, std::size_t count);
 
 /// `body` with `buffers` allocated around it.
 Stmt with_buffers(const std::string& name, std::vector<Ptr<Buffer>> buffers, Stmt body);

@@ -14,7 +14,9 @@ constexpr std::int64_t most_chains = 4;
 /// Partial results of a full reduction.
 constexpr std::int64_t part_count = 64;
 
-std::int64_t chains_for(const Axis& axis, std::int64_t lanes) {
+std::int64_t chains_for(const RowReduction& reduction, const Axis& axis, std::int64_t lanes) {
+  // What a producer computes takes longer than a combination.
+  if (reduction.producer) return 1;
   const auto extent = constant_extent(axis);
   if (!extent) return most_chains;
   std::int64_t chains = most_chains;
@@ -22,72 +24,127 @@ std::int64_t chains_for(const Axis& axis, std::int64_t lanes) {
   return chains;
 }
 
-/// The combination of `source` over the reduction axes, with `axis` in the place of the vectorised
-/// one, stored by `finish(total)`.
-Stmt reduce(const RowReduction& reduction, const Axis& axis, const std::vector<Axis>& outer,
-            std::int64_t lanes, const Machine& machine, const Substitution& values,
-            const std::function<Stmt(const Expr&)>& finish) {
-  const Combination& combination = reduction.combination;
-  const DataType index = axis.extent.dtype();
-  const std::int64_t chains = chains_for(axis, lanes);
-  const Expr step = int_imm(index, chains * lanes);
-  const Ptr<Buffer> partial = decl_buffer({int_imm(index, chains * lanes)}, combination.dtype(),
-                                          combination.target->name + "_partial", "local");
+/// Writes the combination of the elements at `values` over the reduction axes, with `axis` in the
+/// place of the vectorised one.
+class RowWriter {
+ public:
+  RowWriter(const RowReduction& reduction, Axis axis, std::vector<Axis> outer, std::int64_t lanes,
+            const Machine& machine, Substitution values)
+      : reduction_(reduction),
+        combination_(reduction.combination),
+        axis_(std::move(axis)),
+        outer_(std::move(outer)),
+        lanes_(lanes),
+        chains_(chains_for(reduction, axis_, lanes)),
+        machine_(machine),
+        values_(std::move(values)),
+        partial_(decl_buffer({number(chains_ * lanes)}, combination_.dtype(),
+                             combination_.target->name + "_partial", "local")) {}
 
-  const auto each_lane = [&](const std::string& name, std::int64_t count, const BodyOf& body) {
-    return loop(name + "_u", int_imm(index, count), ForKind::unrolled, [&](const Expr& chain) {
-      return loop(name + "_l", int_imm(index, lanes), ForKind::vectorized,
-                  [&](const Expr& lane) { return body(chain * int_imm(index, lanes) + lane); });
-    });
-  };
-  const std::string& name = axis.var->name;
-  const Stmt clear = each_lane(name, chains, [&](const Expr& lane) {
-    return store(partial, combination.neutral(), {lane});
-  });
-
-  const Expr whole = floordiv(axis.extent, step);
-  const Stmt update = loops_over(outer, values, [&](const Substitution& outside) {
-    const auto combine = [&](const Expr& lane, const Expr& position, const Expr& mask) {
-      Substitution all = outside;
-      all[axis.var] = axis.min + position;
-      const Expr source = combination.source_at(all, mask);
-      // The source first: where a minimum looks for NaN, it does so beside the chain.
-      return store(partial, combination.combine(source, load(partial, {lane})), {lane});
-    };
-    const Stmt main = loop(name + "_o", whole, ForKind::serial, [&](const Expr& block) {
-      Substitution here = outside;
-      here[axis.var] = axis.min + block * step;
-      return seq({read_ahead(accesses_in(make(Evaluate{.value = combination.source})), axis.var,
-                             here, chains * lanes, machine),
-                  each_lane(name, chains, [&](const Expr& lane) {
-                    return combine(lane, block * step + lane, nullptr);
-                  })});
-    });
-    const Expr rest = axis.extent - whole * step;
-    const Expr vectors = ceildiv(rest, int_imm(index, lanes));
-    const Stmt tail = loop(name + "_t", vectors, ForKind::serial, [&](const Expr& vector) {
-      return loop(name + "_l", int_imm(index, lanes), ForKind::vectorized, [&](const Expr& lane) {
-        const Expr position = whole * step + (vector * int_imm(index, lanes) + lane);
-        return combine(lane, position, position < axis.extent);
-      });
-    });
-    return seq({main, tail});
-  });
-
-  std::vector<Stmt> joined;
-  for (std::int64_t chain = 1; chain < chains; ++chain) {
-    joined.push_back(
-        loop(name + "_l", int_imm(index, lanes), ForKind::vectorized, [&](const Expr& lane) {
-          const Expr other = load(partial, {int_imm(index, chain * lanes) + lane});
-          return store(partial, combination.combine(load(partial, {lane}), other), {lane});
-        }));
+  /// All of it; `finish` stores the total.
+  Stmt run(const std::function<Stmt(const Expr&)>& finish) const {
+    return with_buffers(name() + "_reduction", {partial_},
+                        seq({clear(), update(), join(), finish(total())}));
   }
-  const Expr all_lanes =
-      make(Ramp{.base = zero_of(index), .stride = int_imm(index, 1), .lanes = lanes});
-  const Expr total = lanes == 1 ? load(partial, {zero_of(index)})
-                                : combination.across_lanes(load(partial, {all_lanes}));
-  return with_buffers(name + "_reduction", {partial},
-                      seq({clear, update, seq(joined), finish(total)}));
+
+ private:
+  const std::string& name() const { return axis_.var->name; }
+  Expr number(std::int64_t value) const { return int_imm(axis_.extent.dtype(), value); }
+  Stmt each_lane(const BodyOf& body) const {
+    return loop(name() + "_l", number(lanes_), ForKind::vectorized, body);
+  }
+  /// Of all chains.
+  Stmt each_chain_and_lane(const BodyOf& body) const {
+    return loop(name() + "_u", number(chains_), ForKind::unrolled, [&](const Expr& chain) {
+      return each_lane([&](const Expr& lane) { return body(chain * number(lanes_) + lane); });
+    });
+  }
+
+  Stmt clear() const;
+  Stmt update() const;
+  Stmt main(const Expr& whole, const Expr& step, const Substitution& outside) const;
+  Stmt tail(const Expr& done, const Substitution& outside) const;
+  Stmt visit(Substitution here, const Expr& place, const Expr& position, const Expr& mask) const;
+  Stmt join() const;
+  Expr total() const;
+
+  const RowReduction& reduction_;
+  const Combination& combination_;
+  const Axis axis_;
+  const std::vector<Axis> outer_;
+  const std::int64_t lanes_;
+  const std::int64_t chains_;
+  const Machine& machine_;
+  const Substitution values_;
+  const Ptr<Buffer> partial_;
+};
+
+Stmt RowWriter::clear() const {
+  return each_chain_and_lane(
+      [&](const Expr& place) { return store(partial_, combination_.neutral(), {place}); });
+}
+
+/// Combines the element at `position` of the row, after it was produced.
+Stmt RowWriter::visit(Substitution here, const Expr& place, const Expr& position,
+                      const Expr& mask) const {
+  here[axis_.var] = axis_.min + position;
+  // The source first: where a minimum looks for NaN, it does so beside the chain.
+  const Expr source = combination_.source_at(here, mask);
+  const Stmt combined =
+      store(partial_, combination_.combine(source, load(partial_, {place})), {place});
+  if (!reduction_.producer) return combined;
+  here[reduction_.producer->axes.back().var] = axis_.min + position;
+  const Stmt produced = at(reduction_.producer->body, here);
+  return seq({mask.defined() ? guarded(mask, produced) : produced, combined});
+}
+
+Stmt RowWriter::main(const Expr& whole, const Expr& step, const Substitution& outside) const {
+  return loop(name() + "_o", whole, ForKind::serial, [&](const Expr& block) {
+    Substitution here = outside;
+    here[axis_.var] = axis_.min + block * step;
+    return seq({read_ahead(accesses_in(make(Evaluate{.value = combination_.source})), axis_.var,
+                           here, chains_ * lanes_, machine_),
+                each_chain_and_lane([&](const Expr& place) {
+                  return visit(outside, place, block * step + place, nullptr);
+                })});
+  });
+}
+
+/// What is left after `done` elements, vector by vector.
+Stmt RowWriter::tail(const Expr& done, const Substitution& outside) const {
+  const Expr vectors = ceildiv(axis_.extent - done, number(lanes_));
+  return loop(name() + "_t", vectors, ForKind::serial, [&](const Expr& vector) {
+    return each_lane([&](const Expr& lane) {
+      const Expr position = done + (vector * number(lanes_) + lane);
+      return visit(outside, lane, position, position < axis_.extent);
+    });
+  });
+}
+
+Stmt RowWriter::update() const {
+  const Expr step = number(chains_ * lanes_);
+  const Expr whole = floordiv(axis_.extent, step);
+  return loops_over(outer_, values_, [&](const Substitution& outside) {
+    return seq({main(whole, step, outside), tail(whole * step, outside)});
+  });
+}
+
+/// Combines the chains into the first.
+Stmt RowWriter::join() const {
+  std::vector<Stmt> joined;
+  for (std::int64_t chain = 1; chain < chains_; ++chain) {
+    joined.push_back(each_lane([&](const Expr& lane) {
+      const Expr other = load(partial_, {number(chain * lanes_) + lane});
+      return store(partial_, combination_.combine(load(partial_, {lane}), other), {lane});
+    }));
+  }
+  return seq(std::move(joined));
+}
+
+Expr RowWriter::total() const {
+  if (lanes_ == 1) return load(partial_, {number(0)});
+  const Expr all = make(Ramp{.base = number(0), .stride = number(1), .lanes = lanes_});
+  return combination_.across_lanes(load(partial_, {all}));
 }
 
 }  // namespace
@@ -115,8 +172,8 @@ std::optional<RowReduction> row_reduction_of(const Nest& nest) {
 Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Machine& machine,
                    const Substitution& values) {
   const Combination& combination = reduction.combination;
-  return reduce(
-      reduction, reduction.axis, reduction.outer, lanes, machine, values, [&](const Expr& total) {
+  return RowWriter(reduction, reduction.axis, reduction.outer, lanes, machine, values)
+      .run([&](const Expr& total) {
         const Expr initial = clone_with(combination.initial, values);
         return substitute(
             store(combination.target, combination.combine(initial, total), combination.indices),
@@ -145,8 +202,8 @@ Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Mac
         Axis axis = reduction.axis;
         std::vector<Axis> outer = reduction.outer;
         (outer.empty() ? axis : outer[0]) = piece;
-        return reduce(reduction, axis, outer, lanes, machine, values,
-                      [&](const Expr& total) { return store(parts, total, {part}); });
+        return RowWriter(reduction, axis, outer, lanes, machine, values)
+            .run([&](const Expr& total) { return store(parts, total, {part}); });
       });
   const Expr target = load(combination.target, combination.indices);
   const Stmt start = store(combination.target, combination.initial, combination.indices);

@@ -26,6 +26,8 @@ struct RowReduction {
   Combination combination;
   Axis axis;                ///< The reduction axis that is vectorised.
   std::vector<Axis> outer;  ///< The other reduction axes.
+  /// What computes the elements of the row just before they are combined, along its last axis.
+  std::optional<Nest> producer = std::nullopt;
 };
 std::optional<RowReduction> row_reduction_of(const Nest& nest);
 

@@ -56,9 +56,13 @@ Stmt read_ahead(const std::vector<NestAccess>& accesses, const Ptr<Var>& axis,
   return requests.empty() ? no_op() : seq(std::move(requests));
 }
 
-Expr elements_before_aligned(const Nest& nest, const Substitution& values, std::int64_t lanes,
-                             const Machine& machine) {
+Expr elements_past_aligned(const Nest& nest, const Substitution& values, std::int64_t lanes,
+                           const Machine& machine) {
   if (machine.streamed_bytes == 0 || nest.streamed.empty()) return nullptr;
+  // What a nest reads of its own results would not be the same a second time.
+  for (const Ptr<Buffer>& buffer : written_buffers(nest)) {
+    if (reads(nest, buffer)) return nullptr;
+  }
   const std::vector<NestAccess> accesses = accesses_in(nest);
   const auto streamed = std::ranges::find_if(accesses, [&](const NestAccess& access) {
     return access.is_store && access.buffer->data.same_as(nest.streamed[0]->data);
@@ -68,7 +72,7 @@ Expr elements_before_aligned(const Nest& nest, const Substitution& values, std::
   if ((bytes & (bytes - 1)) != 0 || (aligned & (aligned - 1)) != 0) return nullptr;
   const Expr address = call(i64, op("reinterpret"), {address_of(*streamed, values)});
   const Expr elements = floordiv(address, int_imm(i64, bytes));
-  return floormod(-elements, int_imm(i64, aligned / bytes));
+  return floormod(elements, int_imm(i64, aligned / bytes));
 }
 
 }  // namespace loopsmith

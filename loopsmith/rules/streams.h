@@ -14,9 +14,10 @@ bool exceeds_caches(const Buffer& buffer, const Machine& machine);
 Stmt read_ahead(const std::vector<NestAccess>& accesses, const Ptr<Var>& axis,
                 const Substitution& values, std::int64_t count, const Machine& machine);
 
-/// How many elements along `axis` lie before the first one that the streamed store of `nest` may
-/// write past the caches, from `values` on: fewer than `lanes`. Null where it streams nothing.
-Expr elements_before_aligned(const Nest& nest, const Substitution& values, std::int64_t lanes,
-                             const Machine& machine);
+/// How many elements the streamed store of `nest` at `values` lies past the last address from which
+/// a vector of `lanes` may be written past the caches: fewer than `lanes`. Null where it streams
+/// nothing, or where its points may not be computed twice.
+Expr elements_past_aligned(const Nest& nest, const Substitution& values, std::int64_t lanes,
+                           const Machine& machine);
 
 }  // namespace loopsmith

@@ -57,7 +57,8 @@ TEST(memory, stores_lanes_at_any_stride) {
         {in, out}, store(out, load(in, {ramp(0, 1, lanes)}), {ramp(20, stride, lanes)}));
     std::vector<float> from = counted(lanes), to(40), expected(40);
     for (int lane = 0; lane < lanes; ++lane) {
-      expected[static_cast<std::size_t>(20 + stride * lane)] = from[static_cast<std::size_t>(lane)];
+      const int place = 20 + stride * lane;
+      expected[static_cast<std::size_t>(place)] = from[static_cast<std::size_t>(lane)];
     }
     Kernel(func).tensor(from).tensor(to).run();
     EXPECT_EQ(to, expected) << stride;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,6 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from test_tensorize import bytes_for, packed, tensorized, u8_matmul
 
 import loopsmith as ls
 from loopsmith import te, tir
@@ -179,3 +181,42 @@ def test_random_programs_in_c_agree_with_llvm_to_the_bit(dtype: str) -> None:
         ls.build(func, target, contract=False)(x, y, *results[-1])
     for of_c, of_llvm in zip(*results):
         np.testing.assert_array_equal(of_c, of_llvm)
+
+
+@pytest.mark.parametrize("intrin", ["dot_16x4_vnni", "dot_16x4_avx512"])
+def test_a_tensorized_product_of_bytes_runs_in_c(intrin: str) -> None:
+    a, b, expected = bytes_for(8, 48, 20)
+    c = np.zeros_like(expected)
+    module = ls.build(tensorized(u8_matmul(8, 48, 20), intrin), target="c")
+    module(a, packed(b, 4), c)
+    np.testing.assert_array_equal(c, expected)
+    assert "memcpy(" in module.inspect().c
+
+
+def test_a_tensorized_product_of_bfloat16_in_c_is_that_of_llvm() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    n, m, k = 4, 32, 8
+    a = te.placeholder((n, k), "bfloat16", name="A")
+    b = te.placeholder((m // 16, k // 2, 16, 2), "bfloat16", name="B")
+    r = te.reduce_axis((0, k), name="k")
+    c = te.compute(
+        (n, m),
+        lambda i, j: te.sum(
+            a[i, r].astype("float32") * b[j // 16, r // 2, j % 16, r % 2].astype("float32"), axis=r
+        ),
+        name="C",
+    )
+    sch = tensorized(te.create_prim_func([a, b, c]), "dot_16x2_avx512bf16", 2)
+    rng = np.random.default_rng(0)
+    x = rng.integers(-9, 9, (n, k)).astype(ml_dtypes.bfloat16)
+    y = rng.integers(-9, 9, (k, m)).astype(ml_dtypes.bfloat16)
+    z = np.zeros((n, m), np.float32)
+    ls.build(sch, target="c")(x, packed(y, 2), z)
+    np.testing.assert_array_equal(z, x.astype(np.float32) @ y.astype(np.float32))
+
+
+@pytest.mark.parametrize("default_schedule", [True, False])
+def test_the_text_names_the_blocks(default_schedule: bool) -> None:
+    text = ls.build(softmax(), target="c", default_schedule=default_schedule).inspect().c
+    named = set(re.findall(r"// test_target_c.py:\d+ \(block (\w+)\): ", text))
+    assert {"e", "Y"} <= named

@@ -12,6 +12,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/script/parse.h"
+#include "loopsmith/support/source.h"
 #include "loopsmith/transform/hoist_calls.h"
 
 namespace loopsmith {
@@ -70,7 +71,7 @@ class LineFinder {
     pre_order_visit(statement, [&](const Ref& node) {
       if (!node.same_as(statement) && Stmt::from(node).defined()) return false;
       const Span& span = node.get()->span;
-      if (span.known()) sources_[{span.source, span.line}].insert(line);
+      if (span.known()) sources_[{whole_source(span.source), span.line}].insert(line);
       return true;
     });
   }

@@ -85,7 +85,16 @@ class Reader {
       const auto name_text = name ? text_of_json(*name) : std::nullopt;
       const auto text_text = text ? text_of_json(*text) : std::string();
       require_here(name_text && text_text, "source_has_name", "is no source with a name");
-      sources_.push_back(import_source(*name_text, *text_text));
+      const JsonValue* whole = source.find("whole");
+      if (!whole) {
+        sources_.push_back(import_source(*name_text, *text_text));
+        continue;
+      }
+      const auto* number = whole->as<std::int64_t>();
+      const auto known = static_cast<std::int64_t>(sources_.size());
+      require_here(number && *number >= 1 && *number <= known, "source_is_whole",
+                   "is a block of no source before it");
+      sources_.push_back(block_source(sources_[static_cast<std::size_t>(*number) - 1], *name_text));
     }
   }
 

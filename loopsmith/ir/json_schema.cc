@@ -74,7 +74,8 @@ std::string json_schema() {
   "version": {{"const": {}}},
   "sources": {{"type": "array", "items": {{
    "type": "object",
-   "properties": {{"name": {{"type": "string"}}, "text": {{"type": "string"}}}},
+   "properties": {{"name": {{"type": "string"}}, "text": {{"type": "string"}},
+    "whole": {{"description": "of a block: its source, from 1", "type": "integer", "minimum": 1}}}},
    "required": ["name"]}}}},
   "nodes": {{"type": "array", "items": {{"$ref": "#/$defs/node"}}}},
   "root": {{{}}}

@@ -13,6 +13,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/source.h"
 
 namespace loopsmith {
 namespace {
@@ -93,6 +94,16 @@ TEST(json, spans_and_sources_come_along) {
   const Span span = from_json(other).span();
   EXPECT_EQ(source_line(span.source, span.line), "c = x + 1");
   EXPECT_EQ(source_line(source, 2), "b = x + 1");
+}
+
+TEST(json, blocks_of_sources_come_along) {
+  const std::uint32_t source = source_id("<json block test>", "a = 1\n");
+  const SpanScope scope({.source = block_source(source, "C"), .line = 1});
+  const Expr sum = var("x") + 1;
+  EXPECT_EQ(round_trip(sum).span(), sum.span());
+  std::string wrong = to_json(sum);
+  wrong.replace(wrong.find("\"whole\": 1"), 10, "\"whole\": 2");
+  EXPECT_EQ(message_of(wrong), "from_json: /sources/1: is a block of no source before it");
 }
 
 TEST(json, functions_and_modules) {
@@ -415,7 +426,7 @@ TEST(json, corrupted_texts_are_refused_or_another_program) {
         case 0: bad[at] = static_cast<char>(random()); break;
         case 1: bad[at] = "0123456789,:[]{}\"-"[below(18)]; break;
         case 2: bad.erase(at, 1 + below(20)); break;
-        case 3: bad.insert(at, bad.substr(below(bad.size()), below(40))); break;
+        default: bad.insert(at, bad.substr(below(bad.size()), below(40)));
       }
     }
     if (round % 10 == 0) bad.resize(below(bad.size()));

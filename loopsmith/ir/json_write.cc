@@ -138,18 +138,24 @@ class Writer {
 
   std::uint32_t source_number(std::uint32_t id) {
     if (id == 0) return 0;
-    const auto number = static_cast<std::uint32_t>(source_numbers_.size()) + 1;
-    const auto [known, is_new] = source_numbers_.emplace(id, number);
-    if (is_new) {
-      sources_ += number == 1 ? "{\"name\": " : ",\n{\"name\": ";
-      append_json(sources_, source_name(id));
-      if (const std::string text = source_text(id); !text.empty()) {
-        sources_ += ", \"text\": ";
-        append_json(sources_, text);
-      }
-      sources_ += '}';
+    if (const auto known = source_numbers_.find(id); known != source_numbers_.end()) {
+      return known->second;
     }
-    return known->second;
+    // Before its own number is taken.
+    const std::string block = source_block(id);
+    const std::uint32_t whole = block.empty() ? 0 : source_number(whole_source(id));
+    const auto number = static_cast<std::uint32_t>(source_numbers_.size()) + 1;
+    source_numbers_.emplace(id, number);
+    sources_ += number == 1 ? "{\"name\": " : ",\n{\"name\": ";
+    append_json(sources_, whole ? block : source_name(id));
+    if (whole) {
+      sources_ += fmt::format(", \"whole\": {}", whole);
+    } else if (const std::string text = source_text(id); !text.empty()) {
+      sources_ += ", \"text\": ";
+      append_json(sources_, text);
+    }
+    sources_ += '}';
+    return number;
   }
 
   JsonOptions options_;

@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/block_span.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 
@@ -76,7 +77,10 @@ std::optional<Nest> nest_of(const BlockRealize& realize, std::vector<LoopOver> l
       (block.init && !is_plain(block.init))) {
     return std::nullopt;
   }
-  Nest nest{.name = block.name_hint, .axes = {}, .init = block.init, .body = block.body};
+  Nest nest{.name = block.name_hint,
+            .axes = {},
+            .init = block.init ? of_block(block.init, block.name_hint + "_init") : nullptr,
+            .body = of_block(block.body, block.name_hint)};
   for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
     const IterVar& axis = *block.iter_vars[i];
     const bool reduce = axis.iter_type == IterType::comm_reduce;

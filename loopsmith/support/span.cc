@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <sstream>
+#include <utility>
 
 #include "loopsmith/support/source.h"
 
@@ -20,11 +21,21 @@ struct SourceTable {
   struct Source {
     std::string name;
     std::string text;
+    std::uint32_t whole = 0;  ///< Of a block in a source: the id of that. 0: it is one itself.
+    std::string block = {};
   };
 
   std::mutex mutex;
   std::deque<Source> sources;
   std::map<std::string, std::uint32_t, std::less<>> ids;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> blocks;
+
+  /// The source itself that an id is of; null for unknown ids.
+  const Source* find(std::uint32_t id) const {
+    if (id == 0 || id > sources.size()) return nullptr;
+    const Source& found = sources[id - 1];
+    return found.whole ? &sources[found.whole - 1] : &found;
+  }
 };
 
 SourceTable& source_table() {
@@ -79,13 +90,41 @@ std::uint32_t import_source(std::string_view name, std::string_view text) {
 std::string source_text(std::uint32_t id) {
   SourceTable& table = source_table();
   const std::lock_guard lock(table.mutex);
-  return id == 0 || id > table.sources.size() ? std::string() : table.sources[id - 1].text;
+  const auto* source = table.find(id);
+  return source ? source->text : std::string();
 }
 
 std::string source_name(std::uint32_t id) {
   SourceTable& table = source_table();
   const std::lock_guard lock(table.mutex);
-  return id == 0 || id > table.sources.size() ? std::string() : table.sources[id - 1].name;
+  const auto* source = table.find(id);
+  return source ? source->name : std::string();
+}
+
+std::uint32_t block_source(std::uint32_t id, std::string_view block) {
+  const std::uint32_t whole = whole_source(id);
+  SourceTable& table = source_table();
+  const std::lock_guard lock(table.mutex);
+  const auto [place, is_new] = table.blocks.try_emplace({whole, std::string(block)}, 0);
+  if (is_new) {
+    table.sources.push_back({{}, {}, whole, std::string(block)});
+    place->second = static_cast<std::uint32_t>(table.sources.size());
+  }
+  return place->second;
+}
+
+std::string source_block(std::uint32_t id) {
+  SourceTable& table = source_table();
+  const std::lock_guard lock(table.mutex);
+  return id == 0 || id > table.sources.size() ? std::string() : table.sources[id - 1].block;
+}
+
+std::uint32_t whole_source(std::uint32_t id) {
+  SourceTable& table = source_table();
+  const std::lock_guard lock(table.mutex);
+  if (id == 0 || id > table.sources.size()) return id;
+  const std::uint32_t whole = table.sources[id - 1].whole;
+  return whole ? whole : id;
 }
 
 std::string source_line(std::uint32_t id, std::uint32_t line) {
@@ -93,8 +132,9 @@ std::string source_line(std::uint32_t id, std::uint32_t line) {
   {
     SourceTable& table = source_table();
     const std::lock_guard lock(table.mutex);
-    if (id == 0 || id > table.sources.size()) return {};
-    text = table.sources[id - 1].text;
+    const auto* source = table.find(id);
+    if (!source) return {};
+    text = source->text;
   }
   if (!text.empty()) {
     std::istringstream in(text);

@@ -70,5 +70,21 @@ TEST(span, an_imported_source_does_not_change_one_of_that_name) {
   EXPECT_EQ(source_text(0), "");
 }
 
+TEST(span, a_block_in_a_source_has_its_name_and_lines) {
+  const std::uint32_t source = source_id("blocks.py", "one\ntwo\n");
+  const std::uint32_t block = block_source(source, "C");
+  EXPECT_NE(block, source);
+  EXPECT_EQ(block_source(block, "C"), block);
+  EXPECT_NE(block_source(source, "D"), block);
+  EXPECT_EQ(source_name(block), "blocks.py");
+  EXPECT_EQ(source_line(block, 2), "two");
+  EXPECT_EQ(source_text(block), "one\ntwo\n");
+  EXPECT_EQ(source_block(block), "C");
+  EXPECT_EQ(source_block(source), "");
+  EXPECT_EQ(whole_source(block), source);
+  EXPECT_EQ(whole_source(source), source);
+  EXPECT_EQ(whole_source(0), 0U);
+}
+
 }  // namespace
 }  // namespace loopsmith

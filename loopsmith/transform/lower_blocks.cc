@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/lower_blocks.h"
 
+#include "loopsmith/ir/block_span.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
@@ -119,7 +120,8 @@ Ptr<PrimFunc> lower_blocks(const Ptr<PrimFunc>& func) {
         values[axis] = value;
       }
     }
-    Stmt body = with_pragmas(block.annotations, "block " + block.name_hint, block.span, block.body);
+    Stmt body = with_pragmas(block.annotations, "block " + block.name_hint, block.span,
+                             of_block(block.body, block.name_hint));
     for (std::size_t i = block.alloc_buffers.size(); i-- > 0;) {
       const Ptr<Buffer>& buffer = block.alloc_buffers[i];
       const auto note = notes.find(buffer);

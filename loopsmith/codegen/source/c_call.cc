@@ -179,10 +179,13 @@ CText CWriter::reinterpret(const Call& call, const CLane& lane) {
   require(from.bits * from.lanes == to.bits * to.lanes, ErrorKind::type_mismatch,
           "reinterpret_keeps_size", hint("reinterpret as a type with as many bits"), call.span,
           "reinterpret: {} as {} changes the number of bits", to_string(from), to_string(to));
-  require(from.lanes == to.lanes, ErrorKind::lower, "reinterpret_keeps_lanes",
-          hint("build for llvm, or store and load it"), call.span,
-          "reinterpret: {} as {} changes the number of lanes, which target c cannot",
-          to_string(from), to_string(to));
+  if (from.lanes != to.lanes) {
+    const std::string lanes = regrouped(call);
+    CText text{.text = fmt::format("{}[{}]", lanes, to.is_scalar() ? "0" : lane.text),
+               .is_wide = to.element() == i64};
+    if (to.is_integer()) text.bound = arith::all_of(to.element());
+    return text;
+  }
   const CText operand = value(call.args[0], lane);
   if (from == to) return operand;
   const auto is_bits = [](DataType t) { return t.is_integer() || is_narrow_float(t); };

@@ -2,6 +2,7 @@
 // Expressions but loads and calls. Integers of 32 and 64 bits are computed with C's operators where
 // no result can leave its type, else by functions that wrap.
 #include <algorithm>
+#include <cctype>
 
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
@@ -408,8 +409,26 @@ CText CWriter::lane_of(const Expr& vector, int lane) {
   return value(vector, {std::to_string(lane), vector.dtype().lanes});
 }
 
+std::optional<CEvenLanes> even_lanes(const Shuffle& shuffle) {
+  if (shuffle.vectors.size() != 1 || shuffle.indices.size() < 2) return {};
+  const std::int64_t first = *as_int(shuffle.indices[0]);
+  const std::int64_t stride = *as_int(shuffle.indices[1]) - first;
+  for (std::size_t i = 0; i < shuffle.indices.size(); ++i) {
+    const std::int64_t expected = first + stride * static_cast<std::int64_t>(i);
+    if (*as_int(shuffle.indices[i]) != expected) return {};
+  }
+  return CEvenLanes{first, stride};
+}
+
 CText CWriter::shuffle(const Shuffle& shuffle, const CLane& lane) {
-  // `lane` is a constant here: see for_each_lane.
+  const auto even = even_lanes(shuffle);
+  const bool is_counted =
+      !lane.is_none() && !std::isdigit(static_cast<unsigned char>(lane.text[0]));
+  if (even && is_counted) {
+    const std::string at = fmt::format("({} * {} + {})", lane.text, even->stride, even->offset);
+    return value(shuffle.vectors[0], {at, shuffle.vectors[0].dtype().lanes});
+  }
+  // Else `lane` is a constant here: see for_each_lane.
   const auto at = lane.is_none() ? 0 : static_cast<std::size_t>(std::stoi(lane.text));
   std::int64_t rest = *as_int(shuffle.indices[at]);
   for (const Expr& vector : shuffle.vectors) {

@@ -6,6 +6,7 @@
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/source.h"
 #include "loopsmith/transform/pragmas.h"
 
 namespace loopsmith::detail {
@@ -80,10 +81,12 @@ void CWriter::for_each_lane(int lanes, const std::vector<Expr>& roots,
                             const std::function<void(const CLane&)>& emit) {
   bool needs_constants = false;
   for (const Expr& root : roots) {
+    regroup_inside(root);
     pre_order_visit(root, [&](const Ref& node) {
       const auto* call = node.as<Call>();
+      const auto* shuffle = node.as<Shuffle>();
       const bool moves = call && (call->op == op("vectorhigh") || call->op == op("vectorcombine"));
-      needs_constants = needs_constants || moves || node.is<Shuffle>();
+      needs_constants = needs_constants || moves || (shuffle && !even_lanes(*shuffle));
       return true;
     });
   }
@@ -108,12 +111,14 @@ void CWriter::statement(const Stmt& stmt) {
   marked_line_ = outer;
 }
 
-/// Shows the user's line, where it is another one than before.
+/// Shows the block and the user's line, where they are others than before.
 void CWriter::remark(const Object& node) {
   if (!node.span.known()) return;
   std::string file = source_name(node.span.source);
   file.erase(0, file.rfind('/') + 1);
   std::string text = fmt::format("{}:{}", file, node.span.line);
+  const std::string block = source_block(node.span.source);
+  if (!block.empty()) text += fmt::format(" (block {})", block);
   if (text == remarked_) return;
   remarked_ = text;
   std::string source = source_line(node.span.source, node.span.line);
@@ -326,7 +331,7 @@ void CWriter::parallel_loop(const For& loop) {
   inner.is_loop_body_ = true;
   inner.loop_depth_ = loop_depth_;
   inner.remarked_ = remarked_;
-  std::string fields = "  ls_context* context;\n", values = "context", locals;
+  std::string fields = "  ls_context* context;\n", values = "context";
   for (const Ref& var : used) {
     const CVariable& known = variables_.at(var.get());
     const std::string type = known.dtype.is_vector() ? "const " + known.type + "*" : known.type;

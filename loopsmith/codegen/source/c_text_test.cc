@@ -72,6 +72,67 @@ TEST(c_text, says_what_it_cannot_write) {
   EXPECT_EQ(
       error_of([] { text_of(calling(f64, op("reinterpret"), {float_imm(f32, 0)})); }).problem(),
       "reinterpret: float32 as float64 changes the number of bits");
+  const Expr bools = make(Broadcast{.value = true, .lanes = 8});
+  EXPECT_EQ(error_of([&] { text_of(calling(u8, op("reinterpret"), {bools})); }).problem(),
+            "reinterpret: boolx8 as uint8 regroups lanes that do not fill bytes, which target c "
+            "cannot");
+  EXPECT_EQ(error_of([] { text_of(calling(i8, op("address_of"), {int_imm(i32, 0)})); }).problem(),
+            "address_of: the argument is not one element of a buffer");
+  const auto a = decl_buffer({4}, f16, "A");
+  EXPECT_EQ(error_of([&] {
+              text_of(calling(f16, op("atomic_add"),
+                              {call(op("address_of"), {load(a, {0})}), float_imm(f16, 1)}));
+            }).problem(),
+            "atomic_add: float16 cannot be added atomically");
+  const auto i = var("i");
+  const auto out = decl_buffer({4}, i32, "out");
+  const Stmt bound = make(
+      For{.loop_var = i,
+          .min = 0,
+          .extent = 4,
+          .kind = ForKind::thread_binding,
+          .thread_binding = make(IterVar{
+              .var = var("tx"), .iter_type = IterType::thread_index, .thread_tag = "threadIdx.x"}),
+          .body = store(out, i, {i})});
+  EXPECT_EQ(error_of([&] { text_of(function_of({out}, bound)); }).problem(),
+            "loop i is bound to threadIdx.x, which a CPU does not have");
+  const auto leave = [&](ForKind kind, Expr value) {
+    return function_of({out}, for_loop(i, 0, 4, make(Return{.value = std::move(value)}), kind));
+  };
+  EXPECT_EQ(error_of([&] { text_of(leave(ForKind::parallel, nullptr)); }).problem(),
+            "Return leaves a parallel loop");
+  EXPECT_EQ(error_of([&] { text_of(leave(ForKind::serial, 3)); }).problem(),
+            "Return gives a value, which a host cannot take");
+}
+
+/// out = `value` as a vector of `result`, by both kinds of code.
+template <class In, class Out>
+void expect_regrouped(DataType from, DataType to, const std::vector<In>& given) {
+  const auto a = decl_buffer({static_cast<int>(given.size())}, from.element(), "A");
+  const auto out = decl_buffer({static_cast<int>(to.lanes)}, to.element(), "out");
+  const auto lanes = [](DataType type) {
+    return type.is_scalar() ? Expr(0)
+                            : Expr(make(Ramp{.base = 0, .stride = 1, .lanes = type.lanes}));
+  };
+  const Expr value = make(BufferLoad{.buffer = a, .indices = {lanes(from)}}, from);
+  // Once as it lies in memory, once as a value.
+  for (const Expr& operand : {value, value + value}) {
+    const Expr cast = make(Call{.op = op("reinterpret"), .args = {operand}}, to);
+    const auto func = function_of({a, out}, store(out, cast, {lanes(to)}));
+    std::vector<In> x = given;
+    std::vector<Out> y(to.lanes), z(to.lanes);
+    Kernel(func, {}, "c").tensor(x).tensor(y).run();
+    Kernel(func).tensor(x).tensor(z).run();
+    EXPECT_EQ(y, z) << to_string(from) << " as " << to_string(to);
+  }
+}
+
+TEST(c_text, regroups_the_bits_of_vectors) {
+  expect_regrouped<std::uint8_t, std::int32_t>(u8.with_lanes(4), i32, {1, 2, 3, 4});
+  expect_regrouped<std::int32_t, std::uint8_t>(i32, u8.with_lanes(4), {0x01020304});
+  expect_regrouped<std::int16_t, float>(i16.with_lanes(8), f32.with_lanes(4),
+                                        {1, 2, 3, 4, 5, 6, 7, 0x3f80});
+  expect_regrouped<double, std::int32_t>(f64.with_lanes(2), i32.with_lanes(4), {1.5, -2.25});
 }
 
 TEST(c_compiler, says_what_the_compiler_said) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -148,6 +149,12 @@ class CWriter {
   /// Stores each lane of a vector in the array `name`, which exists.
   void fill(const std::string& name, const Expr& vector);
 
+  // c_regroup.cc
+  std::string regrouped(const Call& call);
+  std::string bytes_of(const Expr& value);
+  /// Regroups the lanes of what `root` asks for in any case, before a loop over its lanes.
+  void regroup_inside(const Expr& root);
+
   // c_helper.cc
   CText call_function(const Call& call);
 
@@ -205,6 +212,12 @@ class CWriter {
   bool is_loop_body_ = false;
   bool is_precise_ = false;  ///< Inside `precise`: nothing is contracted.
 };
+
+/// Lanes offset, offset + stride, ... of the only vector of a shuffle.
+struct CEvenLanes {
+  std::int64_t offset, stride;
+};
+std::optional<CEvenLanes> even_lanes(const Shuffle& shuffle);
 
 /// One index for an access to a buffer of any number of axes, row-major.
 Expr c_flat_index(const Buffer& buffer, const std::vector<Expr>& indices);

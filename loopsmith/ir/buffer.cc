@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/type_name.h"
 
 namespace loopsmith {
 
@@ -14,14 +15,14 @@ std::string_view Buffer::scope() const {
 void settle(Buffer& node) {
   require(node.data->dtype.is_handle(), ErrorKind::type_mismatch, "buffer_data_is_pointer",
           hint("use pointer_var"), node.span, "buffer {}: its data is {}, not a pointer", node.name,
-          to_string(node.data->dtype));
+          TypeName(node.data->dtype));
   require(!node.dtype.is_void(), ErrorKind::type_mismatch, "buffer_has_type",
           hint("give the buffer a data type"), node.span, "buffer {} has type void", node.name);
   for (std::size_t i = 0; i < node.shape.size(); ++i) {
     const DataType type = node.shape[i].dtype();
     require(type.is_integer() && type.is_scalar(), ErrorKind::type_mismatch, "shape_is_integer",
             hint("give sizes as int32 or int64"), node.span,
-            "buffer {}: dimension {} is {}, not an integer", node.name, i, to_string(type));
+            "buffer {}: dimension {} is {}, not an integer", node.name, i, TypeName(type));
     const std::int64_t* extent = as_int(node.shape[i]);
     require(!extent || *extent >= 0, ErrorKind::bounds, "shape_is_not_negative",
             hint("sizes are 0 or more"), node.span, "buffer {}: dimension {} is {}, negative",
@@ -34,7 +35,7 @@ void settle(Buffer& node) {
   const auto require_integer = [&](const Expr& part, std::string_view what) {
     require(part.dtype().is_integer() && part.dtype().is_scalar(), ErrorKind::type_mismatch,
             "buffer_layout_is_integer", hint("give it as int32 or int64"), node.span,
-            "buffer {}: {} is {}, not an integer", node.name, what, to_string(part.dtype()));
+            "buffer {}: {} is {}, not an integer", node.name, what, TypeName(part.dtype()));
   };
   for (const Expr& stride : node.strides) require_integer(stride, "a stride");
   if (node.elem_offset.defined()) require_integer(node.elem_offset, "elem_offset");
@@ -79,8 +80,7 @@ void settle(MatchBufferRegion& node) {
   require(view.dtype == source.dtype && view.scope() == source.scope(), ErrorKind::type_mismatch,
           "view_is_like_source", hint("give the view the type and the scope of its source"),
           node.span, "match_buffer: {} is {} in {}, its source {} is {} in {}", view.name,
-          to_string(view.dtype), view.scope(), source.name, to_string(source.dtype),
-          source.scope());
+          TypeName(view.dtype), view.scope(), source.name, TypeName(source.dtype), source.scope());
   require(view.shape.size() <= source.shape.size(), ErrorKind::type_mismatch, "view_is_like_source",
           hint("leave out leading dimensions of extent 1 only"), node.span,
           "match_buffer: {} has {} dimensions, its source {} has {}", view.name, view.shape.size(),

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/access.h"
 #include "loopsmith/ir/buffer.h"
 #include "loopsmith/ir/tensor.h"
+#include "loopsmith/ir/type_name.h"
 
 namespace loopsmith {
 namespace {
@@ -20,10 +21,10 @@ void settle_arithmetic(T& node, std::string_view what) {
   const DataType b = node.b.dtype();
   require(a == b, ErrorKind::type_mismatch, "operands_have_one_type",
           hint("cast one operand, or build it with the operator, which converts"), node.span,
-          "{}: the operands are {} and {}, not of one type", what, to_string(a), to_string(b));
+          "{}: the operands are {} and {}, not of one type", what, TypeName(a), TypeName(b));
   require(!a.is_void() && !(a.is_handle()), ErrorKind::type_mismatch, "operands_are_numbers",
           hint("only numbers can be computed with"), node.span,
-          "{}: the operands are {}, not numbers", what, to_string(a));
+          "{}: the operands are {}, not numbers", what, TypeName(a));
   node.dtype = a;
 }
 
@@ -32,7 +33,7 @@ void settle_integer_arithmetic(T& node, std::string_view what) {
   settle_arithmetic(node, what);
   require(node.dtype.is_integer(), ErrorKind::type_mismatch, "operands_are_integers",
           hint("use Div, or fmod, for floating-point operands"), node.span,
-          "{}: the operands are {}, not integers", what, to_string(node.dtype));
+          "{}: the operands are {}, not integers", what, TypeName(node.dtype));
 }
 
 template <class T>
@@ -41,7 +42,7 @@ void settle_comparison(T& node, std::string_view what) {
   const DataType b = node.b.dtype();
   require(a == b, ErrorKind::type_mismatch, "operands_have_one_type",
           hint("cast one operand, or build it with the operator, which converts"), node.span,
-          "{}: the operands are {} and {}, not of one type", what, to_string(a), to_string(b));
+          "{}: the operands are {} and {}, not of one type", what, TypeName(a), TypeName(b));
   node.dtype = boolean.with_lanes(a.lanes);
 }
 
@@ -50,7 +51,7 @@ void settle_logic(T& node, std::string_view what) {
   settle_comparison(node, what);
   require(node.a.dtype().is_bool(), ErrorKind::type_mismatch, "operands_are_bool",
           hint("compare with 0 to make a bool"), node.span, "{}: the operands are {}, not bool",
-          what, to_string(node.a.dtype()));
+          what, TypeName(node.a.dtype()));
 }
 
 DataType with_lanes(const Object& node, DataType element, std::int64_t lanes,
@@ -74,7 +75,7 @@ int check_indices(const Object& node, const Buffer& buffer, const std::vector<Ex
     require(type.is_integer(), ErrorKind::type_mismatch, "index_is_integer",
             hint("cast the index to int32 or int64"), node.span,
             "{}: index {} of buffer {} is {}, not an integer", what, i, buffer.name,
-            to_string(type));
+            TypeName(type));
     require(type.is_scalar() || i + 1 == indices.size(), ErrorKind::type_mismatch,
             "only_last_index_is_vector", hint("make the vectorised loop the last dimension"),
             node.span, "{}: index {} of buffer {} is a vector, only the last may be", what, i,
@@ -98,7 +99,7 @@ DataType access_type(const Object& node, const Ptr<Buffer>& buffer,
           ErrorKind::type_mismatch, "predicate_is_mask", hint("give a bool for each lane"),
           node.span, "{}: the predicate is {}, expected {}", what,
           predicate.defined() ? to_string(predicate.dtype()) : "",
-          to_string(boolean.with_lanes(lanes)));
+          TypeName(boolean.with_lanes(lanes)));
   return type;
 }
 }  // namespace detail
@@ -107,21 +108,21 @@ void settle(IntImm& node) {
   const DataType type = node.dtype;
   require(type.is_integer() && type.is_scalar(), ErrorKind::type_mismatch, "constant_is_integer",
           hint("use float_imm for floating-point constants"), node.span,
-          "constant {} is {}, not a scalar integer", node.value, to_string(type));
+          "constant {} is {}, not a scalar integer", node.value, TypeName(type));
   const bool fits = type == u64 || (node.value >= min_int(type) && node.value <= max_int(type));
   require(fits, ErrorKind::bounds, "constant_in_range", hint("use a wider type"), node.span,
-          "constant {} is out of the range of {}", node.value, to_string(type));
+          "constant {} is out of the range of {}", node.value, TypeName(type));
 }
 
 void settle(FloatImm& node) {
   const DataType type = node.dtype;
   require(type.is_float() && type.is_scalar(), ErrorKind::type_mismatch, "constant_is_float",
           hint("use int_imm for integer constants"), node.span,
-          "constant {} is {}, not a scalar float", node.value, to_string(type));
+          "constant {} is {}, not a scalar float", node.value, TypeName(type));
   const double rounded = round_to(type, node.value);
   require(std::isfinite(rounded) || !std::isfinite(node.value), ErrorKind::bounds,
           "constant_in_range", hint("use a wider type"), node.span,
-          "constant {} is out of the range of {}", node.value, to_string(type));
+          "constant {} is out of the range of {}", node.value, TypeName(type));
   node.value = rounded;
 }
 
@@ -142,17 +143,17 @@ void settle(Var& node) {
           hint("give the variable a data type"), node.span, "variable {} has type void", node.name);
   require(!node.is_size || (node.dtype.is_integer() && node.dtype.is_scalar()),
           ErrorKind::type_mismatch, "size_is_integer", hint("make it int32 or int64"), node.span,
-          "size variable {} is {}, not an integer", node.name, to_string(node.dtype));
+          "size variable {} is {}, not an integer", node.name, TypeName(node.dtype));
 }
 
 void settle(Cast& node) {
   const DataType from = node.value.dtype();
   require(from.lanes == node.dtype.lanes, ErrorKind::type_mismatch, "cast_keeps_lanes",
           hint("broadcast the value first"), node.span,
-          "cast: {} to {} changes the number of lanes", to_string(from), to_string(node.dtype));
+          "cast: {} to {} changes the number of lanes", TypeName(from), TypeName(node.dtype));
   require(from.is_handle() == node.dtype.is_handle() && !node.dtype.is_void(),
           ErrorKind::type_mismatch, "cast_of_number", hint("use reinterpret for pointers"),
-          node.span, "cast: {} to {}", to_string(from), to_string(node.dtype));
+          node.span, "cast: {} to {}", TypeName(from), TypeName(node.dtype));
 }
 
 void settle(Add& node) {
@@ -210,7 +211,7 @@ void settle(Or& node) {
 void settle(Not& node) {
   require(node.a.dtype().is_bool(), ErrorKind::type_mismatch, "operands_are_bool",
           hint("compare with 0 to make a bool"), node.span, "Not: the operand is {}, not bool",
-          to_string(node.a.dtype()));
+          TypeName(node.a.dtype()));
   node.dtype = node.a.dtype();
 }
 
@@ -220,11 +221,11 @@ void settle(Select& node) {
   const DataType no = node.false_value.dtype();
   require(yes == no, ErrorKind::type_mismatch, "operands_have_one_type",
           hint("cast one of the values"), node.span,
-          "Select: the values are {} and {}, not of one type", to_string(yes), to_string(no));
+          "Select: the values are {} and {}, not of one type", TypeName(yes), TypeName(no));
   require(condition.is_bool() && (condition.is_scalar() || condition.lanes == yes.lanes),
           ErrorKind::type_mismatch, "condition_is_bool", hint("give a bool, or one for each lane"),
-          node.span, "Select: the condition is {}, the values are {}", to_string(condition),
-          to_string(yes));
+          node.span, "Select: the condition is {}, the values are {}", TypeName(condition),
+          TypeName(yes));
   node.dtype = yes;
 }
 
@@ -233,7 +234,7 @@ void settle(Ramp& node) {
   require(type.is_integer() && type.is_scalar() && type == node.stride.dtype(),
           ErrorKind::type_mismatch, "ramp_of_integers",
           hint("give base and stride one integer type"), node.span,
-          "Ramp: base is {}, stride is {}", to_string(type), to_string(node.stride.dtype()));
+          "Ramp: base is {}, stride is {}", TypeName(type), TypeName(node.stride.dtype()));
   node.dtype = with_lanes(node, type, node.lanes, "Ramp");
 }
 
@@ -241,7 +242,7 @@ void settle(Broadcast& node) {
   const DataType type = node.value.dtype();
   require(type.is_scalar(), ErrorKind::type_mismatch, "broadcast_of_scalar",
           hint("broadcast a scalar"), node.span, "Broadcast: the value is {}, not a scalar",
-          to_string(type));
+          TypeName(type));
   node.dtype = with_lanes(node, type, node.lanes, "Broadcast");
 }
 
@@ -253,8 +254,8 @@ void settle(Shuffle& node) {
   for (const Expr& vector : node.vectors) {
     require(vector.dtype().element() == node.vectors[0].dtype().element(), ErrorKind::type_mismatch,
             "operands_have_one_type", hint("cast the vectors to one type"), node.span,
-            "Shuffle: vectors of {} and {}", to_string(node.vectors[0].dtype()),
-            to_string(vector.dtype()));
+            "Shuffle: vectors of {} and {}", TypeName(node.vectors[0].dtype()),
+            TypeName(vector.dtype()));
     lanes += vector.dtype().lanes;
   }
   for (const Expr& index : node.indices) {
@@ -270,7 +271,7 @@ void settle(Shuffle& node) {
 void settle(Let& node) {
   require(node.var->dtype == node.value.dtype(), ErrorKind::type_mismatch, "let_has_type_of_value",
           hint("cast the value"), node.span, "Let: variable {} is {}, its value {}", node.var->name,
-          to_string(node.var->dtype), to_string(node.value.dtype()));
+          TypeName(node.var->dtype), TypeName(node.value.dtype()));
   node.dtype = node.body.dtype();
 }
 
@@ -294,7 +295,7 @@ void settle(ProducerLoad& node) {
   for (std::size_t i = 0; i < node.indices.size(); ++i) {
     require(node.indices[i].dtype().is_integer(), ErrorKind::type_mismatch, "index_is_integer",
             hint("cast the index to int32 or int64"), node.span,
-            "index {} of a tensor is {}, not an integer", i, to_string(node.indices[i].dtype()));
+            "index {} of a tensor is {}, not an integer", i, TypeName(node.indices[i].dtype()));
   }
   node.dtype = node.producer->dtype;
 }
@@ -304,13 +305,13 @@ void settle(Range& node) {
               node.min.dtype().is_scalar(),
           ErrorKind::type_mismatch, "range_of_integers",
           hint("give min and extent one integer type"), node.span, "range: min is {}, extent is {}",
-          to_string(node.min.dtype()), to_string(node.extent.dtype()));
+          TypeName(node.min.dtype()), TypeName(node.extent.dtype()));
 }
 
 void settle(IterVar& node) {
   require(!node.dom || node.dom->extent.dtype() == node.var->dtype, ErrorKind::type_mismatch,
           "axis_has_type_of_domain", hint("cast the extent, or give the axis its type"), node.span,
-          "axis {} is {}, its domain {}", node.var->name, to_string(node.var->dtype),
+          "axis {} is {}, its domain {}", node.var->name, TypeName(node.var->dtype),
           node.dom ? to_string(node.dom->extent.dtype()) : "");
 }
 
@@ -328,9 +329,9 @@ void settle(CommReducer& node) {
                 type == node.identity_element[i].dtype(),
             ErrorKind::type_mismatch, "reducer_has_one_type",
             hint("give operands, result and identity one type"), node.span,
-            "reducer: value {} is {}, {}, its result {}, its identity {}", i, to_string(type),
-            to_string(node.rhs[i]->dtype), to_string(node.result[i].dtype()),
-            to_string(node.identity_element[i].dtype()));
+            "reducer: value {} is {}, {}, its result {}, its identity {}", i, TypeName(type),
+            TypeName(node.rhs[i]->dtype), TypeName(node.result[i].dtype()),
+            TypeName(node.identity_element[i].dtype()));
   }
 }
 
@@ -344,7 +345,7 @@ void settle(Reduce& node) {
           "reduction: {} initial values for a reducer of {}", node.init.size(), n);
   require(node.condition.dtype() == boolean, ErrorKind::type_mismatch, "condition_is_bool",
           hint("give a comparison"), node.span, "reduction: the condition is {}, not bool",
-          to_string(node.condition.dtype()));
+          TypeName(node.condition.dtype()));
   require(node.value_index >= 0 && static_cast<std::size_t>(node.value_index) < n,
           ErrorKind::bounds, "reduction_value_in_range", hint("count from 0"), node.span,
           "reduction: value {} of a reducer of {}", node.value_index, n);
@@ -353,8 +354,8 @@ void settle(Reduce& node) {
     require(node.source[i].dtype() == expected &&
                 (node.init.empty() || node.init[i].dtype() == expected),
             ErrorKind::type_mismatch, "reduction_fits_reducer", hint("cast the value"), node.span,
-            "reduction: value {} is {}, the reducer takes {}", i, to_string(node.source[i].dtype()),
-            to_string(expected));
+            "reduction: value {} is {}, the reducer takes {}", i, TypeName(node.source[i].dtype()),
+            TypeName(expected));
   }
   node.dtype = node.source[static_cast<std::size_t>(node.value_index)].dtype();
 }
@@ -416,7 +417,7 @@ Expr const_of(DataType dtype, double value) {
   } else {
     require(std::abs(value) <= std::ldexp(1.0, 62) && value == std::trunc(value), ErrorKind::bounds,
             "constant_in_range", hint("give a whole number that fits the type"), {},
-            "constant {} is not a value of {}", value, to_string(element));
+            "constant {} is not a value of {}", value, TypeName(element));
     scalar = int_imm(element, static_cast<std::int64_t>(value));
   }
   return dtype.is_scalar() ? scalar : Expr(make(Broadcast{.value = scalar, .lanes = dtype.lanes}));

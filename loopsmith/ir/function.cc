@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "loopsmith/ir/type_name.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
@@ -20,7 +21,7 @@ void settle(PrimFunc& node) {
     require(!node.buffer_map[i] || node.params[i]->dtype.is_handle(), ErrorKind::type_mismatch,
             "buffer_parameter_is_handle", hint("make the parameter a handle"), node.span,
             "function {}: parameter {} has a buffer but is {}, not a handle", node.name(),
-            node.params[i]->name, to_string(node.params[i]->dtype));
+            node.params[i]->name, TypeName(node.params[i]->dtype));
   }
 }
 

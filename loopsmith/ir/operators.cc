@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "loopsmith/ir/fold.h"
+#include "loopsmith/ir/type_name.h"
 
 namespace loopsmith {
 namespace {
@@ -46,14 +47,14 @@ void require_numbers(const Expr& a, const Expr& b) {
             hint("give both operands"), {}, "operator: an operand is missing");
     require(!operand.dtype().is_handle() && !operand.dtype().is_void(), ErrorKind::type_mismatch,
             "operands_are_numbers", hint("only numbers can be computed with"), operand.span(),
-            "operator: an operand is {}, not a number", to_string(operand.dtype()));
+            "operator: an operand is {}, not a number", TypeName(operand.dtype()));
   }
 }
 
 Expr require_integers(Expr result, std::string_view what) {
   require(result.dtype().is_integer(), ErrorKind::type_mismatch, "operands_are_integers",
           hint("cast the operands to an integer type"), result.span(),
-          "{}: the operands are {}, not integers", what, to_string(result.dtype()));
+          "{}: the operands are {}, not integers", what, TypeName(result.dtype()));
   return result;
 }
 
@@ -62,7 +63,7 @@ Expr integer_division(Fn fn, const Expr& left, const Expr& right, std::string_vi
   auto [a, b] = match_types(left, right);
   require(a.dtype().is_integer(), ErrorKind::type_mismatch, "operands_are_integers",
           hint("use / for floating-point operands"), a.span(),
-          "{}: the operands are {}, not integers", what, to_string(a.dtype()));
+          "{}: the operands are {}, not integers", what, TypeName(a.dtype()));
   require_divisor(b, what);
   return binary<T>(fn, a, b);
 }
@@ -129,8 +130,8 @@ Expr operator/(const Expr& left, const Expr& right) {
   auto [a, b] = match_types(left, right);
   require(a.dtype().is_float(), ErrorKind::type_mismatch, "division_is_ambiguous",
           hint("write floordiv(a, b) (rounds down) or truncdiv(a, b) (rounds toward zero)"),
-          a.span(), "/: division of {} by {} may round in two ways", to_string(left.dtype()),
-          to_string(right.dtype()));
+          a.span(), "/: division of {} by {} may round in two ways", TypeName(left.dtype()),
+          TypeName(right.dtype()));
   return binary<Div>(Fn::div, a, b);
 }
 
@@ -236,7 +237,7 @@ Expr if_then_else(const Expr& condition, const Expr& true_value, const Expr& fal
   auto [yes, no] = match_types(true_value, false_value);
   require(condition.dtype() == boolean, ErrorKind::type_mismatch, "condition_is_bool",
           hint("give a scalar comparison, or use select"), condition.span(),
-          "if_then_else: the condition is {}, not bool", to_string(condition.dtype()));
+          "if_then_else: the condition is {}, not bool", TypeName(condition.dtype()));
   if (is_true(condition)) return yes;
   if (is_false(condition)) return no;
   return call(yes.dtype(), op("if_then_else"), {condition, yes, no});
@@ -265,8 +266,8 @@ Expr reinterpret(DataType dtype, const Expr& value) {
   require(value.dtype().bits * value.dtype().lanes == dtype.bits * dtype.lanes,
           ErrorKind::type_mismatch, "reinterpret_keeps_bits",
           hint("choose a type of the same size"), value.span(),
-          "reinterpret: {} as {} changes the number of bits", to_string(value.dtype()),
-          to_string(dtype));
+          "reinterpret: {} as {} changes the number of bits", TypeName(value.dtype()),
+          TypeName(dtype));
   return call(dtype, op("reinterpret"), {value});
 }
 

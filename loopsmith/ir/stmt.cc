@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/access.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/type_name.h"
 
 namespace loopsmith {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 void require_scalar_bool(const Object& node, const Expr& condition, std::string_view what) {
   require(condition.dtype() == boolean, ErrorKind::type_mismatch, "condition_is_bool",
           hint("give a comparison"), node.span, "{}: the condition is {}, not bool", what,
-          to_string(condition.dtype()));
+          TypeName(condition.dtype()));
 }
 
 /// Joins nested sequences, without recursion: they may be deep.
@@ -37,14 +38,14 @@ std::vector<Stmt> flatten(std::vector<Stmt> statements) {
 void settle(LetStmt& node) {
   require(node.var->dtype == node.value.dtype(), ErrorKind::type_mismatch, "let_has_type_of_value",
           hint("cast the value"), node.span, "let: variable {} is {}, its value {}", node.var->name,
-          to_string(node.var->dtype), to_string(node.value.dtype()));
+          TypeName(node.var->dtype), TypeName(node.value.dtype()));
 }
 
 void settle(AssertStmt& node) {
   require_scalar_bool(node, node.condition, "assert");
   require(node.message.is<StringImm>(), ErrorKind::type_mismatch, "message_is_text",
           hint("give a StringImm"), node.span, "assert: the message is {}, not a text",
-          to_string(node.message.dtype()));
+          TypeName(node.message.dtype()));
 }
 
 void settle(BufferStore& node) {
@@ -52,7 +53,7 @@ void settle(BufferStore& node) {
       detail::access_type(node, node.buffer, node.indices, node.predicate, "store");
   require(node.value.dtype() == type, ErrorKind::type_mismatch, "store_has_type_of_buffer",
           hint("cast the value"), node.span, "store: buffer {} takes {}, the value is {}",
-          node.buffer->name, to_string(type), to_string(node.value.dtype()));
+          node.buffer->name, TypeName(type), TypeName(node.value.dtype()));
 }
 
 namespace {
@@ -60,7 +61,7 @@ namespace {
 void require_pointer(const Object& node, const Var& pointer, std::string_view what) {
   require(pointer.dtype.is_handle(), ErrorKind::type_mismatch, "buffer_data_is_pointer",
           hint("use pointer_var"), node.span, "{}: {} is {}, not a pointer", what, pointer.name,
-          to_string(pointer.dtype));
+          TypeName(pointer.dtype));
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ void settle(AllocateConst& node) {
     require(constant && element.dtype() == node.dtype, ErrorKind::type_mismatch,
             "constant_has_type", hint("give constants of that type"), node.span,
             "allocate_const: an element is {}, not a constant of type {}", element,
-            to_string(node.dtype));
+            TypeName(node.dtype));
   }
   require(counted && count == static_cast<std::int64_t>(node.data.size()), ErrorKind::bounds,
           "constant_fills_extents", hint("give as many elements as the product of the extents"),
@@ -113,14 +114,14 @@ void settle(For& node) {
   const DataType type = node.loop_var->dtype;
   require(type.is_integer() && type.is_scalar(), ErrorKind::type_mismatch, "loop_over_integers",
           hint("make the loop variable int32 or int64"), node.span, "loop {} is {}, not an integer",
-          node.loop_var->name, to_string(type));
+          node.loop_var->name, TypeName(type));
   // A literal takes the type of the loop variable.
   for (Expr* bound : {&node.min, &node.extent, &node.step}) {
     const auto* literal = bound->as<IntImm>();
     if (literal && bound->dtype() != type) *bound = int_imm(type, literal->value);
     require(bound->dtype() == type, ErrorKind::type_mismatch, "loop_bounds_have_one_type",
             hint("cast the bound"), node.span, "loop {} is {}, one of its bounds {}",
-            node.loop_var->name, to_string(type), to_string(bound->dtype()));
+            node.loop_var->name, TypeName(type), TypeName(bound->dtype()));
   }
   require(!is_const_int(node.step, 0), ErrorKind::bounds, "step_is_not_zero",
           hint("give a positive or negative step"), node.span, "loop {} has step 0",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/ir/walk.h"
 
+#include "loopsmith/ir/node_set.h"
+
 namespace loopsmith {
 namespace {
-
-using Seen = std::unordered_set<const Object*>;
 
 /// Leaves are never remembered: they are cheaper to do again.
 bool is_leaf(const Object& node) {
@@ -32,11 +32,11 @@ bool is_used_buffer(const Ref& ref, Role role) {
   return ref.is<Buffer>() && !is_definition(role);
 }
 
-void visit_before(const Ref& ref, Role role, Seen& seen,
+void visit_before(const Ref& ref, Role role, NodeSet& seen,
                   const std::function<bool(const Ref&)>& enter) {
   if (ref.get()->count.load(std::memory_order_relaxed) > 1) {
     // A buffer that was seen where it is used is still to be entered where it is defined.
-    if (!is_used_buffer(ref, role) && !seen.insert(ref.get()).second) return;
+    if (!is_used_buffer(ref, role) && !seen.add(ref.get())) return;
   }
   if (!enter(ref) || is_used_buffer(ref, role)) return;
   deep_call([&] {
@@ -44,10 +44,10 @@ void visit_before(const Ref& ref, Role role, Seen& seen,
   });
 }
 
-void visit_after(const Ref& ref, Role role, Seen& seen,
+void visit_after(const Ref& ref, Role role, NodeSet& seen,
                  const std::function<void(const Ref&)>& visit) {
   if (ref.get()->count.load(std::memory_order_relaxed) > 1) {
-    if (!is_used_buffer(ref, role) && !seen.insert(ref.get()).second) return;
+    if (!is_used_buffer(ref, role) && !seen.add(ref.get())) return;
   }
   if (!is_used_buffer(ref, role)) {
     deep_call([&] {
@@ -64,12 +64,12 @@ void for_each_child(const Object& node, const std::function<void(const Ref&, Rol
 }
 
 void pre_order_visit(const Ref& root, const std::function<bool(const Ref&)>& enter) {
-  Seen seen;
+  NodeSet seen;
   if (root.defined()) visit_before(root, Role::binds, seen, enter);
 }
 
 void post_order_visit(const Ref& root, const std::function<void(const Ref&)>& visit) {
-  Seen seen;
+  NodeSet seen;
   if (root.defined()) visit_after(root, Role::binds, seen, visit);
 }
 
@@ -262,14 +262,14 @@ struct FreeVariables {
   std::vector<Ptr<Var>> found;
   std::vector<Ptr<Buffer>> buffers;
   Role buffer_role = Role::plain;  ///< Of the buffer whose definition is being walked.
-  Seen defined;
-  Seen used;
-  Seen seen;
+  NodeSet defined;
+  NodeSet used;
+  NodeSet seen;
 
   void define(const Ref& ref, Role role) {
     if (ref.is<Var>() && buffer_role == Role::views) return use(ref);
     if (ref.is<Var>()) {
-      defined.insert(ref.get());
+      defined.add(ref.get());
       return;
     }
     const Role outer = std::exchange(buffer_role, role);
@@ -278,22 +278,22 @@ struct FreeVariables {
   }
   void use(const Ref& ref) {
     if (ref.is<Var>()) {
-      if (buffer_role == Role::matches && !used.contains(ref.get())) defined.insert(ref.get());
-      if (!defined.contains(ref.get()) && used.insert(ref.get()).second) {
+      if (buffer_role == Role::matches && !used.contains(ref.get())) defined.add(ref.get());
+      if (!defined.contains(ref.get()) && used.add(ref.get())) {
         found.push_back(Ptr<Var>::from(ref));
       }
       return;
     }
     if (const auto* buffer = ref.as<Buffer>()) {
       // A buffer of which only uses are seen: its pointer is what is free.
-      if (!seen.insert(ref.get()).second) return;
+      if (!seen.add(ref.get())) return;
       buffers.push_back(Ptr<Buffer>(buffer));
       return use(buffer->data);
     }
-    if (!is_leaf(*ref.get()) && seen.insert(ref.get()).second) visit_inside(ref);
+    if (!is_leaf(*ref.get()) && seen.add(ref.get())) visit_inside(ref);
   }
   void visit_inside(const Ref& ref) {
-    if (ref.is<Buffer>()) seen.insert(ref.get());
+    if (ref.is<Buffer>()) seen.add(ref.get());
     deep_call([&] {
       each_child(*ref.get(), [&](const Ref& child, Role role) {
         is_definition(role) ? define(child, role) : use(child);

@@ -156,12 +156,15 @@ Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& opti
   using Clock = std::chrono::steady_clock;
   const char* dumps = std::getenv("LOOPSMITH_DUMP");
   if (options.verify) verify_form(func, Form::scheduled, "lower");
-  Ptr<PrimFunc> current = func;
+  Ptr<PrimFunc> current = func, simplified;
   for (const Pass& pass : lowering) {
     const auto start = Clock::now();
     Ptr<PrimFunc> next;
     try {
-      next = pass.run(current, options);
+      // What has not changed since it was simplified is simple still.
+      const bool simplifies = pass.run == plain<simplify>;
+      next = simplifies && current.same_as(simplified) ? current : pass.run(current, options);
+      if (simplifies) simplified = next;
     } catch (const UserError& error) {
       throw error.in_phase("lower");
     }

@@ -63,10 +63,11 @@ TEST_F(Pipeline, names_the_pass_that_breaks_its_promise) {
 
 TEST_F(Pipeline, says_that_lowering_failed) {
   const Ptr<Var> n = size_var("n");
-  const auto bad = function({a}, for_loop(i, 0, n, store(a, f(1), {i, i}), ForKind::unrolled), {n});
+  const Stmt body = seq({store(a, f(1), {i, i}), if_then(n < i, make(Break{}))});
+  const auto bad = function({a}, for_loop(i, 0, 4, body, ForKind::unrolled), {n});
   EXPECT_EQ(error_of([&] { lower_function(bad); }),
-            "lower: unroll: loop i has no constant extent\n"
-            "  hint: split it by a constant, unroll the inner loop");
+            "lower: unroll: loop i has a break or a continue\n"
+            "  hint: leave the loop serial, or replace break and continue by a condition");
 }
 
 TEST(pipeline, takes_many_statements_and_deep_trees) {

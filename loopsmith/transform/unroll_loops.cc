@@ -113,13 +113,9 @@ Ptr<PrimFunc> unroll_loops(const Ptr<PrimFunc>& func) {
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const bool asked = loop.kind == ForKind::unrolled;
     const bool may = loop.kind == ForKind::serial && max_step > 0;
-    if (asked && !is_explicit) return left_to_code_generator(*rewrite.children(loop));
-    if (!asked && !may) return rewrite.children(loop);
-
     const std::int64_t* extent = as_int(loop.extent);
-    require(extent || !asked, ErrorKind::lower, "extent_is_constant",
-            hint("split it by a constant, unroll the inner loop"), loop.span,
-            "unroll: loop {} has no constant extent", loop.loop_var->name);
+    if (asked && (!is_explicit || !extent)) return left_to_code_generator(*rewrite.children(loop));
+    if (!asked && !may) return rewrite.children(loop);
 
     // Inner loops first: each is expanded once, not once per copy of this body.
     const Ptr<For> inner = rewrite.children(loop);

@@ -45,10 +45,11 @@ TEST_F(UnrollLoops, unrolls_small_loops_under_a_pragma) {
   EXPECT_TRUE(same(unrolled(pragma(3, loop)), loop));
 }
 
-TEST_F(UnrollLoops, refuses_a_symbolic_extent) {
-  EXPECT_EQ(error_of([&] { unrolled(for_loop(i, 0, n, set(i), ForKind::unrolled)); }),
-            "unroll: loop i has no constant extent\n"
-            "  hint: split it by a constant, unroll the inner loop");
+TEST_F(UnrollLoops, leaves_a_symbolic_extent_to_the_code_generator) {
+  const Stmt inner = for_loop(j, 0, 2, set(i + j), ForKind::unrolled);
+  For left = *for_loop(i, 0, n, seq({set(i), set(i + 1)})).as<For>();
+  left.annotations = left.annotations.with("unroll_later", int_imm(i32, 1));
+  EXPECT_TRUE(same(unrolled(for_loop(i, 0, n, inner, ForKind::unrolled)), make(std::move(left))));
 }
 
 TEST_F(UnrollLoops, refuses_a_loop_that_is_left_early) {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "loopsmith/ir/node.h"
+
+namespace loopsmith {
+
+/// A set of nodes, by identity. Walks make thousands of them, most for a handful of nodes: those
+/// need no memory of their own.
+class NodeSet {
+ public:
+  /// False where the node is in the set already.
+  bool add(const Object* node) {
+    if (const Object** place = find(node); *place != node) {
+      *place = node;
+      if (++count_ * 4 > table().size() * 3) grow();
+      return true;
+    }
+    return false;
+  }
+  bool contains(const Object* node) const {
+    return *const_cast<NodeSet*>(this)->find(node) == node;
+  }
+
+ private:
+  std::span<const Object*> table() {
+    return many_.empty() ? std::span<const Object*>(few_) : std::span<const Object*>(many_);
+  }
+  /// Where the node is, or is to be.
+  const Object** find(const Object* node) {
+    const std::span<const Object*> places = table();
+    std::uint64_t place = reinterpret_cast<std::uintptr_t>(node) * 0x9E3779B97F4A7C15 >> 32;
+    for (;; ++place) {
+      const Object*& found = places[place & (places.size() - 1)];
+      if (!found || found == node) return &found;
+    }
+  }
+  void grow() {
+    const std::vector<const Object*> old(table().begin(), table().end());
+    many_.assign(old.size() * 4, nullptr);
+    for (const Object* node : old) {
+      if (node) *find(node) = node;
+    }
+  }
+
+  std::array<const Object*, 16> few_{};  // The sizes of both are powers of 2.
+  std::vector<const Object*> many_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace loopsmith

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import html as _html
 import importlib
 import sys
 from typing import Any, Protocol
@@ -14,6 +13,13 @@ class HasScript(Protocol):
 
     def script(self) -> str:
         """Give the text."""
+
+
+def escaped(text: str) -> str:
+    """Give `text` as HTML."""
+    import html  # Its tables take as long to import as a third of this package.
+
+    return html.escape(text)
 
 
 def in_colour(text: str, formatter: str, style: str | None, language: str = "python") -> str | None:
@@ -64,4 +70,4 @@ def show(node: HasScript, style: str | None = None) -> None:
 def html(node: HasScript, style: str | None = None) -> str:
     """Give the script of `node` as HTML."""
     text = node.script()
-    return f"<pre>{in_colour(text, 'html', style) or _html.escape(text)}</pre>"
+    return f"<pre>{in_colour(text, 'html', style) or escaped(text)}</pre>"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -222,6 +221,8 @@ def _scheduled(sch: Schedule, keeps_trace: bool) -> PrimFunc | IRModule:
     if len(sch.trace) > 0:
         functions = [func.with_attr("tir.is_scheduled", 1) for func in functions]
         if keeps_trace:
+            import json
+
             trace = json.dumps(sch.trace.as_json())
             functions = [func.with_attr("tir.schedule_trace", trace) for func in functions]
     if len(functions) == 1:

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import html as _html
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _core, display
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ._core import Module
 
 LEXERS = {"source": "python", "ir": "python", "llvm": "llvm", "assembly": "gas", "c": "c"}
@@ -171,7 +171,9 @@ class Sources:
 
     def write_html(self, path: str | Path) -> None:
         """Write a page that shows all texts side by side."""
-        title = _html.escape(", ".join(self._module.names))
+        from pathlib import Path
+
+        title = display.escaped(", ".join(self._module.names))
         page = f"<!doctype html><meta charset=utf-8><title>{title}</title>{self.html()}\n"
         Path(path).write_text(page, encoding="utf-8")
 
@@ -187,17 +189,19 @@ class Sources:
 
     def _with_places(self, lines: list[str]) -> list[str]:
         """Return the user's lines with their numbers; the file's name before its first."""
+        from pathlib import PurePath
+
         shown = []
         file = None
         for line, text in zip(self.source_lines, lines):
-            place = f"{Path(line.file).name}:" if line.file != file else ""
+            place = f"{PurePath(line.file).name}:" if line.file != file else ""
             shown.append(f"{place}{line.number or ''}  {text}")
             file = line.file
         return shown
 
     def _column(self, form: Form, style: str | None) -> str:
         coloured = display.in_colour(form.text, "html", style, LEXERS[form.name])
-        lines = (coloured or _html.escape(form.text)).splitlines()
+        lines = (coloured or display.escaped(form.text)).splitlines()
         rows = []
         for text, belongs in zip(lines, form.program_lines):
             marks = f' data-of="{" ".join(map(str, belongs))}"' if belongs else ""

@@ -9,7 +9,6 @@ import linecache
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Union
 
 from .. import _core
@@ -46,6 +45,8 @@ def source_of(definition: Definition) -> Source:
             f"the source of {definition.__name__} is not known",
             "write it into a file, or pass its text to from_source",
         )
+    from pathlib import Path
+
     text = "" if Path(file).exists() else "".join(linecache.getlines(file))
     return Source("".join(lines), file, max(line, 1), text)
 

@@ -64,35 +64,37 @@ Stmt copy_columns(const PackedForm& form, const std::vector<Axis>& block,
   return seq(std::move(copies));
 }
 
-/// A step of the reduction after another, so that neighbours in memory are read one after another.
-Stmt copy_rows(const PackedForm& form, const std::vector<Axis>& block, const Substitution& values,
-               const Expr& count, const std::function<Substitution(const Expr&)>& values_at) {
+Stmt copy_rows(const PackedForm& form, const std::vector<Axis>& block, const Expr& count,
+               const std::function<Substitution(const Expr&)>& values_at) {
   const Axis& axis = form.row_axis;
   const Expr rows = int_imm(axis.extent.dtype(), form.tile.rows);
-  std::vector<Stmt> copies;
-  for (const Panel& panel : form.rows) {
-    copies.push_back(loops_over(axes_of(panel, block), values, [&](const Substitution& step) {
-      return loop(axis.var->name + "_o", count, ForKind::serial, [&](const Expr& number) {
-        Substitution all = values_at(number);
-        const Expr top = all.at(axis.var);
-        all.insert(step.begin(), step.end());
-        const auto copy = [&](ForKind kind, const std::function<Expr(const Expr&)>& row_at) {
-          return loop(axis.var->name + "_i", rows, kind, [&](const Expr& row) {
-            all[axis.var] = row_at(top + row);
-            return store(panel.copy, clone_with(panel.source, all),
-                         indices_in_copy(panel, block, all, number, row));
-          });
-        };
-        const Stmt whole =
-            copy(ForKind::vectorized, [&](const Expr& offset) { return axis.min + offset; });
-        if (form.last_rows != PackedForm::LastRows::repeat) return whole;
-        const Stmt part =
-            copy(ForKind::serial, [&](const Expr& offset) { return form.row_at(offset); });
-        return either(min(rows, axis.extent - top) == rows, whole, part);
+  return loop(axis.var->name + "_o", count, ForKind::serial, [&](const Expr& number) {
+    const Substitution values = values_at(number);
+    const Expr& top = values.at(axis.var);
+    const auto copy = [&](const Panel& panel, ForKind kind,
+                          const std::function<Expr(const Expr&)>& row_at) {
+      return loops_over(axes_of(panel, block), values, [&](Substitution all) {
+        return loop(axis.var->name + "_i", rows, kind, [&](const Expr& row) {
+          all[axis.var] = row_at(top + row);
+          return store(panel.copy, clone_with(panel.source, all),
+                       indices_in_copy(panel, block, all, number, row));
+        });
       });
-    }));
-  }
-  return seq(std::move(copies));
+    };
+    std::vector<Stmt> copies;
+    for (const Panel& panel : form.rows) {
+      const Stmt whole =
+          copy(panel, ForKind::vectorized, [&](const Expr& offset) { return axis.min + offset; });
+      if (form.last_rows != PackedForm::LastRows::repeat) {
+        copies.push_back(whole);
+        continue;
+      }
+      const Stmt part =
+          copy(panel, ForKind::serial, [&](const Expr& offset) { return form.row_at(offset); });
+      copies.push_back(either(min(rows, axis.extent - top) == rows, whole, part));
+    }
+    return seq(std::move(copies));
+  });
 }
 
 }  // namespace loopsmith

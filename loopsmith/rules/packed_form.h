@@ -58,11 +58,10 @@ Stmt copy_columns(const PackedForm& form, const std::vector<Axis>& block,
 
 /// Copies the operands of `count` rows of tiles; `values_at(i)` has the values of the i-th one's
 /// axes, its first row as that of the row axis.
-Stmt copy_rows(const PackedForm& form, const std::vector<Axis>& block, const Substitution& values,
-               const Expr& count, const std::function<Substitution(const Expr&)>& values_at);
+Stmt copy_rows(const PackedForm& form, const std::vector<Axis>& block, const Expr& count,
+               const std::function<Substitution(const Expr&)>& values_at);
 
-/// Clears the sums, or takes up those of the block before from `aside`; adds a block to them;
-/// writes them back after the last.
+/// Sums of a block; `aside` has those of the blocks before and is written back after the last.
 Stmt packed_tile(const PackedForm& form, const PackedTile& tile, const TileResults& aside);
 
 }  // namespace loopsmith

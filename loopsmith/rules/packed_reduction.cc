@@ -19,14 +19,19 @@ constexpr std::int64_t most_steps = 1024;
 constexpr std::int64_t longest_inner = 8;
 /// Rows of tiles whose sums wait in memory between two blocks.
 constexpr std::int64_t most_waiting_rows = 512;
-/// Rows of tiles whose operands are copied together, where they are copied.
-constexpr std::int64_t rows_together = 8;
+/// Where rows are copied: so many together, some lines of memory; and shorter blocks of the
+/// reduction, so that more columns use a copy.
+constexpr std::int64_t rows_together = 64;
+constexpr std::int64_t most_steps_of_rows = 512;
 /// How many tiles must read a panel before copying it pays; where it is copied across memory.
 constexpr std::int64_t fewest_readers = 2;
 constexpr std::int64_t fewest_readers_across = 4;
-/// What copying a column costs, in tiles; across memory.
-constexpr double copy_cost = 0.4;
-constexpr double copy_cost_across = 3.0;
+/// What copying a column of tiles costs, in multiplications of a vector for each; across memory.
+constexpr double column_cost = 12.0;
+constexpr double column_cost_across = 40.0;
+/// What reading a row of tiles from beyond the core's own cache costs, in tiles; copying it.
+constexpr double row_cost = 0.15;
+constexpr double row_cost_copied = 0.7;
 
 std::optional<std::int64_t> known(const Expr& expr) {
   const std::int64_t* value = as_int(expr);
@@ -83,9 +88,11 @@ class Packing {
               .reduction = nest.reduction(),
               .columns = std::move(columns),
               .rows = row_panels(nest, vector_axis, row_axis),
-              .tile = choose_register_tile(row_axis, vector_axis, lanes_of(nest, machine), machine),
+              .tile = {},
               .block_count = nullptr},
         budget_(machine.core_cache_bytes / cache_parts) {
+    form_.tile = choose_register_tile(nest, row_axis, vector_axis, lanes_of(nest, machine), machine,
+                                      !form_.rows.empty());
     form_.columns_fit = divides(vector_axis, form_.tile.width());
     for (const Axis& axis : nest.spatial()) {
       if (axis.var.same_as(vector_axis.var) || axis.var.same_as(row_axis.var)) continue;
@@ -99,7 +106,8 @@ class Packing {
     for (const Panel& panel : form_.columns) {
       bytes_a_step_ += form_.tile.width() * panel.source.dtype().bytes();
     }
-    const std::int64_t steps = std::clamp<std::int64_t>(budget_ / 2 / bytes_a_step_, 1, most_steps);
+    const std::int64_t steps = std::clamp<std::int64_t>(
+        budget_ / 2 / bytes_a_step_, 1, form_.rows.empty() ? most_steps : most_steps_of_rows);
     blocks_ = cut_reduction(form_.reduction, steps);
     if (blocks_) form_.block_count = blocks_->count;
   }
@@ -120,6 +128,7 @@ class Packing {
       return is_contiguous_along(panel, form_.vector_axis);
     });
   }
+  std::int64_t tiles_together() const { return rows_together / form_.tile.rows; }
   Expr item_count() const {
     Expr count = items_[0].extent;
     for (std::size_t i = 1; i < items_.size(); ++i) count = count * items_[i].extent;
@@ -180,7 +189,9 @@ void Packing::choose_grid(const Machine& machine) {
        .columns = known(tiles_along(form_.vector_axis, tile.width())),
        .most_rows = form_.is_cut() ? most_waiting_rows : INT32_MAX,
        .most_columns = std::max<std::int64_t>(1, budget_ / (steps * bytes_a_step_)),
-       .copy_cost = is_across() ? copy_cost_across : copy_cost,
+       .column_cost =
+           (is_across() ? column_cost_across : column_cost) / static_cast<double>(tile.rows),
+       .row_cost = form_.rows.empty() ? row_cost : row_cost_copied,
        .cores = machine.cores,
        .last_follows = form_.last_rows == PackedForm::LastRows::overlap});
 }
@@ -193,7 +204,8 @@ void Packing::allocate_copies() {
                   form_.tile.width());
   }
   for (Panel& panel : form_.rows) {
-    allocate_copy(panel, form_.row_axis.var->name + "_panel", rows_together, room, form_.tile.rows);
+    allocate_copy(panel, form_.row_axis.var->name + "_panel", tiles_together(), room,
+                  form_.tile.rows);
   }
 }
 
@@ -260,14 +272,13 @@ Stmt Packing::tiles(const std::vector<Axis>& block, const Expr& number, const Su
     });
   };
   if (form_.rows.empty()) return rows_from({zero_of(items.count.dtype()), items.count});
-  const Expr together = int_imm(items.count.dtype(), rows_together);
-  return loop(
-      tile_row.var->name + "_g", ceildiv(items.count, together), ForKind::serial,
-      [&](const Expr& group) {
-        const Part part = part_of(items.count, rows_together, group);
-        const auto copied_at = [&](const Expr& row) { return values_at(part.first + row); };
-        return seq({copy_rows(form_, block, values, part.count, copied_at), rows_from(part)});
-      });
+  const Expr together = int_imm(items.count.dtype(), tiles_together());
+  return loop(tile_row.var->name + "_g", ceildiv(items.count, together), ForKind::serial,
+              [&](const Expr& group) {
+                const Part part = part_of(items.count, tiles_together(), group);
+                const auto copied_at = [&](const Expr& row) { return values_at(part.first + row); };
+                return seq({copy_rows(form_, block, part.count, copied_at), rows_from(part)});
+              });
 }
 
 /// Nothing for a nest of another form, or with too few rows.

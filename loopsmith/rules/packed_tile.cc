@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/packed_form.h"
 
@@ -60,6 +61,23 @@ Stmt write_back(const PackedForm& form, const PackedTile& tile, const TileResult
   });
 }
 
+/// Sums of blocks are added up: fewer roundings follow each other than in one long sum.
+bool starts_neutral(const PackedForm& form) {
+  return form.combination &&
+         structural_equal(form.combination->initial, form.combination->neutral());
+}
+
+Stmt clear_aside(const PackedForm& form, const TileResults& aside) {
+  const Expr rows = int_imm(form.row_axis.extent.dtype(), form.tile.rows);
+  const Expr width = form.width();
+  const Axis places{form.vector_axis.var, zero_of(width.dtype()), width, false};
+  return loop(form.row_axis.var->name + "_i", rows, ForKind::serial, [&](const Expr& row) {
+    return vectorized_loop(places, form.tile.lanes, [&](const Expr& column) {
+      return aside.set(form.combination->target, form.combination->neutral(), row, column);
+    });
+  });
+}
+
 }  // namespace
 
 Expr PackedForm::width() const {
@@ -104,13 +122,22 @@ Stmt packed_tile(const PackedForm& form, const PackedTile& tile, const TileResul
     });
   });
   const DataType type = tile.number.dtype();
-  const Stmt begun =
-      form.is_cut() ? either(tile.number == zero_of(type), clear, copy(sums, aside)) : clear;
-  const Stmt written = guarded(tile.number == form.block_count - int_imm(type, 1),
-                               write_back(form, tile, form.goes_aside() ? aside : sums));
-  return with_buffers(
-      form.nest.name + "_tile", sums.buffers(),
-      seq({begun, update, form.goes_aside() ? copy(aside, sums) : no_op(), written}));
+  const Expr is_first = tile.number == zero_of(type);
+  const Expr is_last = tile.number == form.block_count - int_imm(type, 1);
+  const bool adds_up = form.is_cut() && starts_neutral(form);
+  const bool takes_up = form.is_cut() && !adds_up;
+  const Stmt save = adds_up ? each([&](const Expr& row, const Expr& column) {
+    const Combination& combination = *form.combination;
+    const Expr all = combination.combine(aside.at(combination.target, row, column),
+                                         sums.at(combination.target, row, column));
+    return aside.set(combination.target, all, row, column);
+  })
+                            : copy(aside, sums);
+  const Stmt written = guarded(is_last, write_back(form, tile, form.goes_aside() ? aside : sums));
+  return with_buffers(form.nest.name + "_tile", sums.buffers(),
+                      seq({takes_up ? either(is_first, clear, copy(sums, aside)) : clear, update,
+                           adds_up ? guarded(is_first, clear_aside(form, aside)) : no_op(),
+                           form.goes_aside() ? save : no_op(), written}));
 }
 
 }  // namespace loopsmith

@@ -24,9 +24,11 @@ struct RegisterTile {
 /// rows loads it once for all of them.
 std::optional<Axis> row_axis_of(const Nest& nest, const Axis& vector_axis);
 
-/// The tile whose accumulators fit the registers and that does most for what it loads.
-RegisterTile choose_register_tile(const std::optional<Axis>& row_axis, const Axis& vector_axis,
-                                  std::int64_t lanes, const Machine& machine);
+/// The tile whose accumulators fit the registers and that does most for what it loads; of a nest
+/// that is done soon, one with less code. Where rows are copied, they should be a vector.
+RegisterTile choose_register_tile(const Nest& nest, const std::optional<Axis>& row_axis,
+                                  const Axis& vector_axis, std::int64_t lanes,
+                                  const Machine& machine, bool copies_rows = false);
 
 /// How many tiles of `size` it takes to cover an axis.
 Expr tiles_along(const Axis& axis, std::int64_t size);

@@ -6,10 +6,8 @@
 namespace loopsmith {
 namespace {
 
-/// To read a row of operands from beyond the core's own cache, in tiles.
-constexpr double row_cost = 0.1;
 /// How much of a task the last core to be done works alone, where others are slowed down.
-constexpr double waiting_share = 0.25;
+constexpr double waiting_share = 0.1;
 constexpr std::int64_t tasks_a_core = 8;
 /// For sizes that nobody knows yet.
 constexpr TaskGrid usual{.rows = 16, .columns = 2};
@@ -21,7 +19,7 @@ std::int64_t ceil_of(std::int64_t a, std::int64_t b) {
 }  // namespace
 
 TaskGrid choose_task_grid(const TaskGridQuestion& question) {
-  const auto& [grids, all_rows, all_columns, most_rows, most_columns, copy_cost, cores,
+  const auto& [grids, all_rows, all_columns, most_rows, most_columns, column_cost, row_cost, cores,
                last_follows] = question;
   if (!grids || !all_rows || !all_columns) {
     return {.rows = std::min({usual.rows, most_rows, all_rows.value_or(usual.rows)}),
@@ -37,7 +35,7 @@ TaskGrid choose_task_grid(const TaskGridQuestion& question) {
     for (std::int64_t columns = 1; columns <= std::min(most_columns, *all_columns); ++columns) {
       const std::int64_t tasks = *grids * ceil_of(*all_rows, rows) * ceil_of(*all_columns, columns);
       const auto height = static_cast<double>(rows), width = static_cast<double>(columns);
-      const double work = height * width + copy_cost * width + row_cost * height;
+      const double work = height * width + column_cost * width + row_cost * height;
       const double cost = work * (static_cast<double>(ceil_of(tasks, cores)) + waiting_share);
       if (best_cost == 0 || cost < best_cost) {
         best_cost = cost;

@@ -18,7 +18,8 @@ struct TaskGridQuestion {
   std::optional<std::int64_t> columns;
   std::int64_t most_rows;     ///< Of a task.
   std::int64_t most_columns;  ///< Of a task: what fits into a core's cache.
-  double copy_cost;           ///< Of one column, in tiles.
+  double column_cost;         ///< To copy one column, in tiles.
+  double row_cost;            ///< To fetch one row for the columns of a task, in tiles.
   std::int64_t cores;
   bool last_follows = false;  ///< The last of the rows shares its task with the one before.
 };

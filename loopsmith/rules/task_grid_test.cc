@@ -12,7 +12,8 @@ TaskGridQuestion square(std::int64_t tiles, std::int64_t cores) {
           .columns = tiles,
           .most_rows = 1 << 20,
           .most_columns = 4,
-          .copy_cost = 0.4,
+          .column_cost = 2.0,
+          .row_cost = 0.15,
           .cores = cores};
 }
 

@@ -20,7 +20,8 @@ class Tiling {
         machine_(machine),
         vector_axis_(vector_axis),
         row_axis_(row_axis_of(nest, vector_axis)),
-        tile_(choose_register_tile(row_axis_, vector_axis, lanes_of(nest, machine), machine)) {
+        tile_(
+            choose_register_tile(nest, row_axis_, vector_axis, lanes_of(nest, machine), machine)) {
     for (const Axis& axis : nest.spatial()) {
       const bool tiled =
           axis.var.same_as(vector_axis_.var) || (row_axis_ && axis.var.same_as(row_axis_->var));

@@ -59,6 +59,13 @@ Substitution values_of(const std::vector<Axis>& axes, const Expr& number, Substi
   return values;
 }
 
+Section section_of(const Expr& all, std::int64_t size, const Expr& number) {
+  const Expr full = int_imm(all.dtype(), size);
+  const Expr first = number * full;
+  const std::int64_t* count = as_int(all);
+  return {first, count && *count % size == 0 ? full : min(full, all - first)};
+}
+
 Stmt either(const Expr& condition, const Stmt& yes, const Stmt& no) {
   if (is_const_int(condition, 1)) return yes;
   if (is_const_int(condition, 0)) return no;

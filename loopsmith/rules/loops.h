@@ -50,6 +50,15 @@ Stmt overlapping_vectors(const Axis& axis, std::int64_t lanes, const Expr& behin
 /// `body` only where `condition` holds; decided here when it is constant.
 Stmt guarded(const Expr& condition, const Stmt& body);
 
+/// Consecutive points of something.
+struct Section {
+  Expr first;
+  Expr count;
+};
+/// The section of this number where `all` points are cut into sections of `size`; the last has
+/// fewer unless it is known to be full.
+Section section_of(const Expr& all, std::int64_t size, const Expr& number);
+
 /// One of two, decided here when `condition` is constant.
 Stmt either(const Expr& condition, const Stmt& yes, const Stmt& no);
 

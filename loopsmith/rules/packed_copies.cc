@@ -14,6 +14,24 @@ std::vector<Axis> axes_of(const Panel& panel, const std::vector<Axis>& block) {
   return axes;
 }
 
+/// So many elements of a line of memory are used while they are at hand.
+constexpr std::int64_t elements_together = 16;
+
+/// The axes but the last, around a body for a few points of that one at a time: `body` gets those
+/// that it loops over itself.
+Stmt across_memory(const std::vector<Axis>& axes, const Substitution& values,
+                   const std::function<Stmt(const std::vector<Axis>&, const Substitution&)>& body) {
+  if (axes.empty()) return body({}, values);
+  const Axis& last = axes.back();
+  const Expr sections = ceildiv(last.extent, int_imm(last.extent.dtype(), elements_together));
+  return loops_over({axes.begin(), axes.end() - 1}, values, [&](const Substitution& outer) {
+    return loop(last.var->name + "_o", sections, ForKind::serial, [&](const Expr& number) {
+      const auto [first, count] = section_of(last.extent, elements_together, number);
+      return body({{last.var, last.min + first, count, true}}, outer);
+    });
+  });
+}
+
 /// Columns beyond the last are copies of it: whatever is computed of them cannot fail.
 Stmt copy_column(const PackedForm& form, const Panel& panel, const std::vector<Axis>& block,
                  const Substitution& values, const Expr& number, const Expr& begin) {
@@ -28,9 +46,11 @@ Stmt copy_column(const PackedForm& form, const Panel& panel, const std::vector<A
     return store(panel.copy, value, indices_in_copy(panel, block, all, number, place));
   };
   if (!is_contiguous_along(panel, axis)) {
-    return loop(axis.var->name + "_i", form.width(), ForKind::serial, [&](const Expr& column) {
-      return loops_over(axes, values, [&](const Substitution& all) {
-        return put(all, column, value_at(all, form.column_at(begin + column)));
+    return across_memory(axes, values, [&](const std::vector<Axis>& some, const Substitution& at) {
+      return loop(axis.var->name + "_i", form.width(), ForKind::serial, [&](const Expr& column) {
+        return loops_over(some, at, [&](const Substitution& all) {
+          return put(all, column, value_at(all, form.column_at(begin + column)));
+        });
       });
     });
   }

@@ -64,19 +64,6 @@ std::optional<Blocks> cut_reduction(const std::vector<Axis>& axes, std::int64_t 
   return Blocks{.count = int_imm(type, count), .size = size, .exact = size * count == *extent};
 }
 
-/// Consecutive points of something, as many as all parts but the last have.
-struct Part {
-  Expr first;
-  Expr count;
-};
-
-Part part_of(const Expr& all, std::int64_t size, const Expr& number) {
-  const Expr full = int_imm(all.dtype(), size);
-  const Expr first = number * full;
-  const auto count = known(all);
-  return {first, count && *count % size == 0 ? full : min(full, all - first)};
-}
-
 class Packing {
  public:
   Packing(const Nest& nest, const Machine& machine, const Axis& vector_axis, const Axis& row_axis,
@@ -137,10 +124,10 @@ class Packing {
   void choose_grid(const Machine& machine);
   void allocate_copies();
   std::vector<Axis> block_at(const Expr& number) const;
-  Stmt task(const Substitution& values, const Part& items, const Part& panels) const;
+  Stmt task(const Substitution& values, const Section& items, const Section& panels) const;
   Stmt tiles(const std::vector<Axis>& block, const Expr& number, const Substitution& values,
-             const Part& items, const Part& panels, const TileResults& aside) const;
-  Stmt each_panel(const Part& panels,
+             const Section& items, const Section& panels, const TileResults& aside) const;
+  Stmt each_panel(const Section& panels,
                   const std::function<Stmt(const Expr& number, const Expr& begin)>& body) const;
 
   PackedForm form_;
@@ -167,7 +154,8 @@ Stmt Packing::run(const Machine& machine) {
   return fused_loop(tasks, ForKind::parallel, {}, [&](const Substitution& values) {
     const Expr& row = values.at(tasks[tasks.size() - 2].var);
     const Expr& column = values.at(tasks.back().var);
-    return task(values, part_of(items, grid_.rows, row), part_of(panels, grid_.columns, column));
+    return task(values, section_of(items, grid_.rows, row),
+                section_of(panels, grid_.columns, column));
   });
 }
 
@@ -219,7 +207,7 @@ std::vector<Axis> Packing::block_at(const Expr& number) const {
   return axes;
 }
 
-Stmt Packing::each_panel(const Part& panels,
+Stmt Packing::each_panel(const Section& panels,
                          const std::function<Stmt(const Expr&, const Expr&)>& body) const {
   return loop(
       form_.vector_axis.var->name + "_o", panels.count, ForKind::serial,
@@ -227,7 +215,7 @@ Stmt Packing::each_panel(const Part& panels,
 }
 
 /// for each block of the reduction: copy the columns' operands; for each row of tiles: its tiles
-Stmt Packing::task(const Substitution& values, const Part& items, const Part& panels) const {
+Stmt Packing::task(const Substitution& values, const Section& items, const Section& panels) const {
   const std::int64_t waiting = form_.is_cut() ? grid_.rows * grid_.columns : 1;
   const TileResults aside(form_.nest, form_.tile, "_aside", {}, int_imm(i32, waiting));
   std::vector<Ptr<Buffer>> buffers;
@@ -247,14 +235,14 @@ Stmt Packing::task(const Substitution& values, const Part& items, const Part& pa
 }
 
 Stmt Packing::tiles(const std::vector<Axis>& block, const Expr& number, const Substitution& values,
-                    const Part& items, const Part& panels, const TileResults& aside) const {
+                    const Section& items, const Section& panels, const TileResults& aside) const {
   const Axis& tile_row = items_.back();
   const auto values_at = [&](const Expr& item) {
     Substitution all = values_of(items_, items.first + item, values);
     all[form_.row_axis.var] = form_.top_of(all.at(tile_row.var));
     return all;
   };
-  const auto rows_from = [&](const Part& part) {
+  const auto rows_from = [&](const Section& part) {
     return loop(tile_row.var->name, part.count, ForKind::serial, [&](const Expr& row) {
       const Expr item = part.first + row;
       const Substitution all = values_at(item);
@@ -275,7 +263,7 @@ Stmt Packing::tiles(const std::vector<Axis>& block, const Expr& number, const Su
   const Expr together = int_imm(items.count.dtype(), tiles_together());
   return loop(tile_row.var->name + "_g", ceildiv(items.count, together), ForKind::serial,
               [&](const Expr& group) {
-                const Part part = part_of(items.count, tiles_together(), group);
+                const Section part = section_of(items.count, tiles_together(), group);
                 const auto copied_at = [&](const Expr& row) { return values_at(part.first + row); };
                 return seq({copy_rows(form_, block, part.count, copied_at), rows_from(part)});
               });

@@ -194,7 +194,7 @@ llvm::Value* Emitter::variable(const Var& var) {
   const auto found = variables_.find(&var);
   check(found != variables_.end(), "codegen", "variable {} is used but not defined", var.name);
   const Variable& known = found->second;
-  return known.value ? known.value : ir_.CreateTrunc(known.index.value, type(var.dtype));
+  return known.value ? known.value : ir_.CreateTrunc(added_up(known.index).value, type(var.dtype));
 }
 
 llvm::Value* Emitter::broadcast(llvm::Value* scalar, int lanes) {

@@ -9,6 +9,14 @@
 #include "loopsmith/support/deep_call.h"
 
 namespace loopsmith::detail {
+namespace {
+
+/// True for a distance that neither sums nor products with the size of an element overflow.
+bool is_near(std::int64_t ahead) {
+  return ahead >= INT32_MIN && ahead <= INT32_MAX;
+}
+
+}  // namespace
 
 /// One index for a buffer of any number of axes, row-major.
 Expr flat_index(const Buffer& buffer, const std::vector<Expr>& indices) {
@@ -26,7 +34,9 @@ Index Emitter::index(const Expr& expr) {
   }
   if (const auto* var = expr.as<Var>()) {
     const auto found = variables_.find(var);
-    if (found != variables_.end() && found->second.index.value) return found->second.index;
+    if (found != variables_.end() && found->second.index.value) {
+      return added_up(found->second.index);
+    }
   }
   if (dtype.is_index()) {
     const auto combine = [&](const Expr& a, const Expr& b, llvm::Instruction::BinaryOps operation) {
@@ -60,12 +70,25 @@ Index Emitter::index(const Expr& expr) {
 /// The same for an address: a constant that is added last stays apart, so that neighbours share all
 /// else.
 Index Emitter::place(const Expr& expr) {
+  if (const auto* var = expr.as<Var>()) {
+    const auto found = variables_.find(var);
+    if (found != variables_.end() && found->second.index.value) return found->second.index;
+  }
   const auto* sum = expr.as<Add>();
   const std::int64_t* ahead = sum && expr.dtype().is_index() ? as_int(sum->b) : nullptr;
-  if (!ahead || *ahead < INT32_MIN || *ahead > INT32_MAX) return index(expr);
-  Index found = index(sum->a);
-  found.ahead = *ahead;
+  if (!ahead || !is_near(*ahead)) return index(expr);
+  Index found = place(sum->a);
+  if (!is_near(found.ahead + *ahead)) return index(expr);
+  found.ahead += *ahead;
   return found;
+}
+
+Index Emitter::added_up(const Index& index) {
+  if (index.ahead == 0) return index;
+  const int bits = std::max(index.bits, 32) + 1;
+  llvm::Value* sum = ir_.CreateAdd(index.value, int64(index.ahead), "", /*HasNUW=*/false,
+                                   /*HasNSW=*/bits < 63);
+  return {sum, std::min(bits, 63), std::gcd(index.multiple, index.ahead)};
 }
 
 Index Emitter::grouped(const Index& index, int group) {

@@ -61,7 +61,7 @@ void Emitter::let(const LetStmt& let) {
   if (let.value.dtype().is_index() && let.value.dtype().is_scalar()) {
     const bool is_non_negative = this->is_non_negative(let.value);
     variables_.insert_or_assign(let.var.get(),
-                                Variable{nullptr, index(let.value), is_non_negative});
+                                Variable{nullptr, place(let.value), is_non_negative});
   } else {
     bind(let.var, value(let.value));
   }

@@ -33,7 +33,7 @@ struct Index {
   llvm::Value* value = nullptr;
   int bits = 63;
   std::int64_t multiple = 1;
-  std::int64_t ahead = 0;  ///< Other than 0 only where an address is asked for, by `place`.
+  std::int64_t ahead = 0;  ///< Other than 0 only in what `place` gives, and what is bound to that.
 };
 
 /// What the functions of one module share.
@@ -175,6 +175,8 @@ class Emitter {
 
   // emit_index.cc
   Index place(const Expr& expr);
+  /// The same integer, with what is ahead added to the value.
+  Index added_up(const Index& index);
   /// The first of `group` elements that one index stands for.
   Index grouped(const Index& index, int group);
   llvm::Value* element_address(const Access& access, const Index& index, bool in_bounds);

@@ -69,12 +69,14 @@ const llvm::Target& llvm_target(const std::string& triple) {
   return *target;
 }
 
-/// Takes LLVM's list of passes but for its strength reduction: see step_addresses.h.
+/// Takes LLVM's list of passes but for its strength reduction, which step_addresses.h stands for,
+/// and what that asks for.
 class WithoutStrengthReduction : public llvm::legacy::PassManagerBase {
  public:
   explicit WithoutStrengthReduction(llvm::legacy::PassManagerBase& passes) : passes_(passes) {}
   void add(llvm::Pass* pass) override {
-    if (pass->getPassName() == "Loop Strength Reduction") {
+    const llvm::StringRef name = pass->getPassName();
+    if (name == "Loop Strength Reduction" || name == "Canonicalize Freeze Instructions in Loops") {
       delete pass;
     } else {
       passes_.add(pass);

@@ -396,5 +396,26 @@ TEST(memory, reads_zero_where_a_mask_says_no) {
   }
 }
 
+TEST(memory, finds_what_lies_ahead_of_a_named_index) {
+  const auto in = decl_buffer({64}, f32, "in"), out = decl_buffer({14}, f32, "out");
+  const auto i = var("i"), near = var("near"), far = var("far");
+  const auto let = [](const Ptr<Var>& name, const Expr& value, const Stmt& body) {
+    return make(LetStmt{.value = value, .var = name, .body = body});
+  };
+  const Expr first = load(in, {near + 3}), second = load(in, {far + -1});
+  const Stmt body = seq(
+      {store(out, first * 100 + second, {i * 2}), store(out, cast(f32, near + far), {i * 2 + 1})});
+  const auto func =
+      function_of({in, out}, for_loop(i, 0, 7, let(near, i * 4 + 5, let(far, near + 20, body))));
+  std::vector<float> from(64), to(14);
+  std::iota(from.begin(), from.end(), 0.F);
+  EXPECT_EQ(Kernel(func).tensor(from).tensor(to).run(), LS_OK);
+  for (std::size_t k = 0; k < 7; ++k) {
+    const auto place = static_cast<float>(k) * 4 + 5;
+    EXPECT_EQ(to[2 * k], (place + 3) * 100 + place + 19);
+    EXPECT_EQ(to[2 * k + 1], place * 2 + 20);
+  }
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -123,11 +123,15 @@ llvm::Value* AddressStepper::at(llvm::Value* value, llvm::Value* start) {
   if (const auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(operation)) {
     return before_.CreateGEP(address->getSourceElementType(), a, b);
   }
+  const auto is_zero = [](llvm::Value* part) {
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(part);
+    return constant && constant->isZero();
+  };
   switch (operation->getOpcode()) {
     case llvm::Instruction::Sub: return before_.CreateSub(a, b);
     case llvm::Instruction::Mul: return before_.CreateMul(a, b);
     case llvm::Instruction::Shl: return before_.CreateShl(a, b);
-    default: return before_.CreateAdd(a, b);
+    default: return is_zero(b) ? a : is_zero(a) ? b : before_.CreateAdd(a, b);
   }
 }
 

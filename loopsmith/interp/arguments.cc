@@ -167,7 +167,7 @@ Memory& BoundArguments::memory_of(const DLTensor& tensor, const Buffer& buffer,
   }
   Memory& memory = memories_.emplace_back(std::move(fresh));
   if (is_copied) {
-    memory.storage.resize(static_cast<std::size_t>(count));
+    memory.storage = Zeroed<std::uint64_t>(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
       memory.storage[static_cast<std::size_t>(i)] = load_element(bytes, element, i).u;
     }

@@ -46,8 +46,9 @@ struct CompareOptions {
 
 /// Compares what two functions of the same parameters write, in exact-ring mode: by structure
 /// first, then on random inputs and small sizes; of programs too large to be run, elements here and
-/// there. Tensors are compared whether they are outputs or not. Throws an error of kind `interp`
-/// when their parameters are not the same.
+/// there. Where one has expanded a function of mathematics that the other calls, they are compared
+/// as if they called the host. Tensors are compared whether they are outputs or not. Throws an
+/// error of kind `interp` when their parameters are not the same.
 Verdict compare(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
                 const CompareOptions& options = {});
 

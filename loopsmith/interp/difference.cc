@@ -15,7 +15,7 @@ bool is_close(DataType type, double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return true;
   // About half of the digits that the type has.
   const double tolerance = type.bits == 64 ? 1e-8 : type.bits == 32 ? 1e-4 : 0.05;
-  return std::fabs(a - b) <= tolerance * std::max({1.0, std::fabs(a), std::fabs(b)});
+  return std::fabs(a - b) <= tolerance * (0.1 + std::max(std::fabs(a), std::fabs(b)));
 }
 
 Verdict difference_at(const DrawnTensor& before, const DrawnTensor& after,

@@ -361,6 +361,40 @@ TEST(interp, arguments_have_to_fit) {
             "CallError: argument_strides: main: A has stride 1 in dimension 0, not 2");
 }
 
+TEST(interp, arguments_lie_in_memory_of_the_processor) {
+  const auto a = decl_buffer({1}, f32, "A");
+  std::int64_t shape[] = {1};
+  DLTensor tensor{.data = nullptr,
+                  .device = {kDLCUDA, 0},
+                  .ndim = 1,
+                  .dtype = {kDLFloat, 32, 1},
+                  .shape = shape,
+                  .strides = nullptr,
+                  .byte_offset = 0};
+  try {
+    interp::run(function({a}, store(a, f(0), {0})), std::vector<CallArgument>{&tensor});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.problem(), "main: A lies on cuda:0, where the interpreter cannot reach");
+  }
+}
+
+TEST(interp, memory_is_what_was_declared) {
+  const auto a = decl_buffer({4}, f32, "A"), lost = decl_buffer({4}, f32, "B");
+  std::vector<float> x(4);
+  EXPECT_EQ(Call(function({a}, store(lost, f(0), {0}))).tensor(x).error(),
+            "InterpError: buffer_has_memory: buffer B has no memory");
+  Buffer shifted = *decl_buffer({1}, f64, "D");
+  const auto pointer = var("p", handle_type);
+  shifted.data = pointer;
+  const Ptr<Buffer> wide = make(std::move(shifted));
+  const Stmt body = make(LetStmt{.value = call(op("address_of"), {load(a, {1})}),
+                                 .var = pointer,
+                                 .body = store(wide, float_imm(f64, 0), {0})});
+  EXPECT_EQ(Call(function({a}, body)).tensor(x).error(),
+            "InterpError: address_is_aligned: store to D: it starts 32 bits into an element");
+}
+
 TEST(interp, does_not_run_what_it_does_not_know) {
   const auto a = decl_buffer({1}, f32, "A");
   const Stmt body = make(Evaluate{.value = call(op("tvm_static_handle"), {})});

@@ -119,10 +119,10 @@ void Memory::allocate(std::string_view for_whom, DataType element, std::int64_t 
   granules = count * element.lanes;
   plain_bits = granule_bits;
   const std::int64_t words = ring ? granules : (granules * granule_bits + 63) / 64;
-  storage.assign(static_cast<std::size_t>(words), 0);
+  storage = Zeroed<std::uint64_t>(static_cast<std::size_t>(words));
   bytes = reinterpret_cast<std::byte*>(storage.data());
-  written.assign(static_cast<std::size_t>(granules), 0);
-  touched.clear();
+  written = Zeroed<std::uint8_t>(static_cast<std::size_t>(granules));
+  touched = {};
   copies.clear();
 }
 
@@ -132,19 +132,19 @@ void Memory::cut_granules(int bits) {
   if (parts == 1) return;
   if (is_ring) {
     // A value stays whole, at its first granule; the others have none.
-    std::vector<std::uint64_t> fresh(storage.size() * parts);
+    Zeroed<std::uint64_t> fresh(storage.size() * parts);
     for (std::size_t i = 0; i < storage.size(); ++i) fresh[i * parts] = storage[i];
     storage = std::move(fresh);
     bytes = reinterpret_cast<std::byte*>(storage.data());
   }
-  std::vector<std::uint8_t> marks;
+  Zeroed<std::uint8_t> marks;
   for (const std::uint8_t mark : written) {
     const bool starts = mark != never_written && mark != goes_on;
     marks.push_back(starts ? static_cast<std::uint8_t>(mark * parts) : mark);
     marks.insert(marks.end(), parts - 1, starts ? goes_on : mark);
   }
   written = std::move(marks);
-  std::vector<Touched> fresh;
+  Zeroed<Touched> fresh;
   for (const Touched& each : touched) fresh.insert(fresh.end(), parts, each);
   touched = std::move(fresh);
   granules *= static_cast<std::int64_t>(parts);

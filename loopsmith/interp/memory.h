@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "loopsmith/interp/zeroed.h"
 #include "loopsmith/ir/data_type.h"
 
 namespace loopsmith::interp {
@@ -68,9 +69,9 @@ struct Memory {
   /// The strand that allocated it: what happened before has not touched it.
   std::uint64_t birth = 0;
 
-  std::vector<std::uint64_t> storage;  ///< What `bytes` leads to, if it is our own.
-  std::vector<std::uint8_t> written;   ///< For each granule; empty: all of them.
-  std::vector<Touched> touched;        ///< For each granule; empty: none.
+  Zeroed<std::uint64_t> storage;  ///< What `bytes` leads to, if it is our own.
+  Zeroed<std::uint8_t> written;   ///< For each granule; empty: all of them.
+  Zeroed<Touched> touched;        ///< For each granule; empty: none.
   std::unordered_map<std::int64_t, std::unique_ptr<Memory>> copies;  ///< By thread.
 
   /// Fresh memory that nobody has written.

@@ -109,7 +109,9 @@ const Level* Machine::racing_level(std::uint64_t earlier, std::uint32_t turn, bo
 void Machine::touch(Memory& memory, std::int64_t place, const Access& access, const Word* r) {
   // What this iteration allocated, no other one knows.
   if (memory.birth >= levels_.back().iteration) return;
-  if (memory.touched.empty()) memory.touched.resize(static_cast<std::size_t>(memory.granules));
+  if (memory.touched.empty()) {
+    memory.touched = Zeroed<Touched>(static_cast<std::size_t>(memory.granules));
+  }
   Touched& touched = memory.touched[static_cast<std::size_t>(place)];
   const std::uint64_t now = strand_ << site_bits | access.site;
   if (access.is_store) {

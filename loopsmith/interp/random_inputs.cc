@@ -50,17 +50,26 @@ bool has_open_sizes(const PrimFunc& func) {
   return false;
 }
 
-Inputs Inputs::copy() const {
+Inputs Inputs::copy(const std::vector<bool>& is_shared) const {
   Inputs result;
   result.sizes = sizes;
   result.mode = mode;
-  for (const CallArgument& argument : arguments) {
-    if (argument.kind != LS_TENSOR) {
-      result.arguments.push_back(argument);
+  for (std::size_t p = 0; p < arguments.size(); ++p) {
+    if (arguments[p].kind != LS_TENSOR) {
+      result.arguments.push_back(arguments[p]);
       continue;
     }
-    DrawnTensor& tensor = result.tensors.emplace_back(tensors[result.tensors.size()]);
-    tensor.tensor.data = tensor.bytes.data();
+    const DrawnTensor& source = tensors[result.tensors.size()];
+    DrawnTensor& tensor = result.tensors.emplace_back();
+    tensor.name = source.name;
+    tensor.element = source.element;
+    tensor.shape = source.shape;
+    tensor.strides = source.strides;
+    tensor.tensor = source.tensor;
+    if (p >= is_shared.size() || !is_shared[p]) {
+      tensor.bytes = source.bytes;
+      tensor.tensor.data = tensor.bytes.data();
+    }
     tensor.tensor.shape = tensor.shape.data();
     tensor.tensor.strides = tensor.strides.data();
     result.arguments.push_back(&tensor.tensor);
@@ -193,8 +202,13 @@ std::optional<Inputs> InputDrawer::draw(std::string& reason) {
 void InputDrawer::fill(DrawnTensor& tensor, const Buffer& buffer, std::int64_t smallest) {
   const DataType element = tensor.element;
   if (element.is_float() && mode_ == Mode::ring) {
+    // splitmix64 (Steele, Lea and Flood, 2014): tensors of programs that are sampled are large.
+    std::uint64_t state = random_();
     for (std::size_t b = 0; b < tensor.bytes.size(); b += 8) {
-      const std::uint64_t value = ring::reduce(random_());
+      std::uint64_t mixed = state += 0x9e3779b97f4a7c15;
+      mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
+      mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
+      const std::uint64_t value = ring::reduce(mixed ^ mixed >> 31);
       std::copy_n(reinterpret_cast<const std::byte*>(&value), 8, &tensor.bytes[b]);
     }
     return;

@@ -32,8 +32,9 @@ struct Inputs {
   std::string sizes;  ///< `n = 3, m = 7`; empty where all are constants.
   Mode mode = Mode::ring;
 
-  /// The same values, for another run.
-  Inputs copy() const;
+  /// The same values, for another run. Tensors that `is_shared` names by their parameters are those
+  /// of this object, which must outlive the copy.
+  Inputs copy(const std::vector<bool>& is_shared = {}) const;
 };
 
 /// Draws inputs for the parameters of a function.

@@ -27,8 +27,7 @@ struct Sample {
 
 /// One of the two programs, with arrays of its own.
 struct Side {
-  Side(const Ptr<PrimFunc>& func, const Inputs& inputs)
-      : slicer(func), original(inputs), inputs(inputs.copy()) {}
+  Side(const Ptr<PrimFunc>& func, const Inputs& original) : slicer(func), original(original) {}
 
   /// Computes an element; gives how many statements that took.
   std::int64_t run(const Sample& sample, const Options& options, std::size_t kept) {
@@ -55,8 +54,16 @@ struct Side {
  private:
   static void restore(DrawnTensor& tensor, const DrawnTensor& original, const Box& box) {
     // A row of the last dimension at a time; where rows are not compact, all of it.
-    const std::size_t rank = tensor.shape.size();
     const int bits = tensor.tensor.dtype.bits * tensor.tensor.dtype.lanes;
+    const std::size_t rank = tensor.shape.size();
+    const auto count = static_cast<std::int64_t>(tensor.bytes.size()) * 8 / bits;
+    if (box.size() != rank && bits % 8 == 0 && count > 0) {
+      const std::int64_t low = std::clamp<std::int64_t>(box[0].min_value, 0, count - 1);
+      const std::int64_t high = std::clamp<std::int64_t>(box[0].max_value, 0, count - 1);
+      std::copy_n(original.bytes.begin() + low * bits / 8, (high - low + 1) * bits / 8,
+                  tensor.bytes.begin() + low * bits / 8);
+      return;
+    }
     if (rank == 0 || bits % 8 != 0 || tensor.strides[rank - 1] != 1) {
       tensor.bytes = original.bytes;
       tensor.tensor.data = tensor.bytes.data();
@@ -83,6 +90,15 @@ struct Side {
     }
   }
 };
+
+/// Gives both sides arrays; they share those that none of them writes.
+void give_inputs(Side& first, Side& second) {
+  std::vector<bool> is_shared;
+  for (std::size_t p = 0; p < first.original.arguments.size(); ++p) {
+    is_shared.push_back(!first.slicer.writes(p) && !second.slicer.writes(p));
+  }
+  for (Side* side : {&first, &second}) side->inputs = side->original.copy(is_shared);
+}
 
 /// The first and the last element of each result, then any.
 std::vector<Sample> draw_samples(const PrimFunc& func, const Side& before, const Side& after,
@@ -168,14 +184,14 @@ bool is_large(const Ptr<PrimFunc>& func, std::int64_t most) {
   return Slicer(func).stores() > static_cast<double>(most);
 }
 
-Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
+Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after, Mode mode,
                         const CompareOptions& options) {
   // Integers whose products fit.
   constexpr std::int64_t largest_ints[] = {100, 9, 2, 1};
   Verdict last;
   for (const std::int64_t largest_int : largest_ints) {
     const std::optional<Inputs> inputs =
-        InputDrawer(*before, options.seed, 1, largest_int).draw(last.reason);
+        InputDrawer(*before, options.seed, 1, largest_int, mode).draw(last.reason);
     if (!inputs) return last;
     Side first(before, *inputs), second(after, *inputs);
     for (const Side* side : {&first, &second}) {
@@ -185,10 +201,12 @@ Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
                 .is_hopeless = true};
       }
     }
-    Options run_options{.mode = Mode::ring,
+    give_inputs(first, second);
+    Options run_options{.mode = mode,
                         .seed = options.seed,
                         .max_statements = options.max_statements,
-                        .on_pause = options.on_pause};
+                        .on_pause = options.on_pause,
+                        .functions = options.functions};
     std::int64_t statements = 0;
     int compared = 0;
     // To make memory takes about an eighth of a statement's time an element.

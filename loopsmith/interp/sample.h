@@ -3,13 +3,14 @@
 // floor.
 #pragma once
 #include "loopsmith/interp/assert_same.h"
+#include "loopsmith/interp/interp.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith::interp {
 
 /// Compares elements here and there of what two functions of constant sizes write, on inputs drawn
 /// at random. Each is computed by the part of the program that it depends on.
-Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
+Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after, Mode mode,
                         const CompareOptions& options);
 
 /// True when a run of the whole function would take more stores than `most`.

@@ -61,6 +61,35 @@ TEST(sample, a_large_program_gets_a_verdict_within_a_second) {
   EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 20);
 }
 
+/// What lowering makes of the product: one dimension, vectors, a view whose size depends on loops.
+Ptr<PrimFunc> flat_matmul(std::string_view last = "C_1[i * 512 + j * 8:i * 512 + j * 8 + 8]") {
+  return parse_function(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((512, 512)), B: T.Buffer((512, 512)), C: T.Buffer((512, 512))):
+    A_1 = T.decl_buffer((262144,), data=A.data)
+    C_1 = T.decl_buffer((262144,), data=C.data)
+    for i in T.parallel(512):
+        for j in range(64):
+            s = T.decl_buffer((8,))
+            s[0:8] = T.Broadcast(T.float32(0), 8)
+            for k in range(512):
+                B_1 = T.decl_buffer((k * 512 + 512,), data=B.data)
+                at: T.int32 = k * 512 + j * 8
+                s[0:8] = s[0:8] + T.Broadcast(A_1[i * 512 + k], 8) * B_1[at:at + 8]
+            {} = s[0:8]
+)",
+                                    last));
+}
+
+TEST(sample, lowered_programs_are_sampled) {
+  const Verdict verdict = compare(matmul(), flat_matmul());
+  EXPECT_EQ(verdict.answer, Answer::same) << verdict.reason;
+  EXPECT_EQ(verdict.reason, "30 elements were sampled");
+  const Verdict wrong = compare(matmul(), flat_matmul("C_1[T.Ramp(i * 512 + 504 - j * 8, 1, 8)]"));
+  EXPECT_EQ(wrong.answer, Answer::different);
+  EXPECT_EQ(wrong.buffer, "C");
+}
+
 TEST(sample, finds_what_differs) {
   const Verdict verdict = compare(matmul(), matmul("A[vi, vk] * B[vj, vk]"));
   EXPECT_EQ(verdict.answer, Answer::different);
@@ -183,34 +212,76 @@ void expect_slices_agree(const std::string& text) {
 TEST(sample, slices_compute_what_the_whole_computes) {
   // Indices of all kinds, by fused, split, reversed, stepped and triangular loops.
   const std::string_view bodies[] = {
-      "for i in range(24):\n        C[i] = A[23 - i] + B[i // 2]",
-      "for i, j in T.grid(4, 6):\n        C[i * 6 + j] = A[j * 4 + i]",
-      "for i, j in T.grid(4, 6):\n        C[i * 6 + j] = A[(i * 6 + j) % 7]",
-      "for f in range(48):\n        C[f // 2] = A[f % 24] * B[f // 4]",
-      "for i in range(0, 24, 3):\n        C[i] = A[i]\n        C[i + 1] = C[i] + B[i]",
-      "for i in range(23, -1, -1):\n        C[i] = A[i]",
-      "for i in range(1, 24):\n        C[i] = C[i - 1] + A[i]",
-      "for i in range(24):\n        for j in range(i, 24):\n            C[j] = C[j] + A[i]",
-      "for i in range(23):\n        C[i] = C[i + 1]\n    for i in range(5, 9):\n        A[i] = "
-      "C[i]",
-      "for i in T.vectorized(24):\n        C[i] = A[i]",
-      "for i in range(3):\n        C[T.Ramp(i * 8, 1, 8)] = A[T.Ramp(i * 8 + 7, -1, 8)]",
-      "for i in range(24):\n        if A[i] < B[0]:\n            C[i] = A[i]\n        else:\n"
-      "            C[23 - i] = B[i]",
-      "for i in range(24):\n        x: T.float32 = A[i] + C[i]\n        C[(i * 5) % 24] = x",
-      "for i in range(24):\n        C[T.min(i, 20)] = A[T.max(i - 3, 0)]",
-      "T_ = T.alloc_buffer((24,))\n    for i in range(24):\n        T_[i] = A[i] + B[i]\n"
-      "    for i in range(22):\n        C[i] = T_[i] + T_[i + 1] + T_[i + 2]",
-      "t = T.alloc_buffer((6,))\n    for i in range(4):\n        for j in range(6):\n"
-      "            t[j] = A[i * 6 + j]\n        for j in range(6):\n"
-      "            C[i * 6 + 5 - j] = t[j]",
-      "D = T.decl_buffer((4, 6), data=C.data)\n    for i, j in T.grid(4, 6):\n"
-      "        D[i, j] = A[i * 6 + j]",
-      "for i, k in T.grid(24, 5):\n        with T.block(\"s\"):\n"
-      "            v, r = T.axis.remap(\"SR\", [i, k])\n            T.where(i + k < 26)\n"
-      "            with T.init():\n                C[v] = B[v]\n"
-      "            C[v] = C[v] + A[(v + r) % 24]",
-      "for i in T.thread_binding(24, thread=\"threadIdx.x\"):\n        C[i] = A[i]",
+      R"(for i in range(24):
+        C[i] = A[23 - i] + B[i // 2])",
+      R"(for i, j in T.grid(4, 6):
+        C[i * 6 + j] = A[j * 4 + i])",
+      R"(for i, j in T.grid(4, 6):
+        C[i * 6 + j] = A[(i * 6 + j) % 7])",
+      R"(for f in range(48):
+        C[f // 2] = A[f % 24] * B[f // 4])",
+      R"(for i in range(0, 24, 3):
+        C[i] = A[i]
+        C[i + 1] = C[i] + B[i])",
+      R"(for i in range(23, -1, -1):
+        C[i] = A[i])",
+      R"(for i in range(1, 24):
+        C[i] = C[i - 1] + A[i])",
+      R"(for i in range(24):
+        for j in range(i, 24):
+            C[j] = C[j] + A[i])",
+      R"(for i in range(23):
+     C[i] = C[i + 1]
+    for i in range(5, 9):
+     A[i] = C[i])",
+      R"(for i in T.vectorized(24):
+        C[i] = A[i])",
+      R"(for i in range(3):
+        C[T.Ramp(i * 8, 1, 8)] = A[T.Ramp(i * 8 + 7, -1, 8)])",
+      R"(for i in range(24):
+        if A[i] < B[0]:
+            C[i] = A[i]
+        else:
+            C[23 - i] = B[i])",
+      R"(for i in range(24):
+        x: T.float32 = A[i] + C[i]
+        C[(i * 5) % 24] = x)",
+      R"(for i in range(24):
+        C[T.min(i, 20)] = A[T.max(i - 3, 0)])",
+      R"(T_ = T.alloc_buffer((24,))
+    for i in range(24):
+        T_[i] = A[i] + B[i]
+    for i in range(22):
+        C[i] = T_[i] + T_[i + 1] + T_[i + 2])",
+      R"(t = T.alloc_buffer((6,))
+    for i in range(4):
+        for j in range(6):
+            t[j] = A[i * 6 + j]
+        for j in range(6):
+            C[i * 6 + 5 - j] = t[j])",
+      R"(D = T.decl_buffer((4, 6), data=C.data)
+    for i, j in T.grid(4, 6):
+        D[i, j] = A[i * 6 + j])",
+      R"(D = T.decl_buffer((4, 6), data=C.data)
+    E = T.decl_buffer((2, 12), data=C.data)
+    for i, j in T.grid(4, 6):
+        D[i, j] = A[i * 6 + j]
+    for i in range(12):
+        E[1, 11 - i] = E[0, i] + C[23 - i])",
+      R"(D = T.decl_buffer((4, 6), data=C.data)
+    for i in range(4):
+        D[i, 0:6] = A[i * 6:i * 6 + 6]
+    for i in range(12):
+        C[i * 2] = B[i])",
+      R"(for i, k in T.grid(24, 5):
+        with T.block("s"):
+            v, r = T.axis.remap("SR", [i, k])
+            T.where(i + k < 26)
+            with T.init():
+                C[v] = B[v]
+            C[v] = C[v] + A[(v + r) % 24])",
+      R"(for i in T.thread_binding(24, thread="threadIdx.x"):
+        C[i] = A[i])",
   };
   for (const std::string_view body : bodies) {
     expect_slices_agree(

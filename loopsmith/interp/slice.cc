@@ -31,7 +31,8 @@ struct Need {
     // What grows without end soon counts as everything.
     constexpr int most_growths = 12;
     const bool is_wild = growths > most_growths;
-    const bool has_grown = grow(*ranges, own, is_wild) | grow(box, more, is_wild);
+    const bool has_more_turns = grow(*ranges, own, is_wild);
+    const bool has_grown = grow(box, more, is_wild) || has_more_turns;
     growths += has_grown ? 1 : 0;
     return has_grown;
   }
@@ -69,11 +70,13 @@ class SliceFinder {
   }
 
   void find(std::size_t memory, const std::vector<std::int64_t>& element) {
-    Box box;
-    for (const std::int64_t index : element) box.push_back(point(index));
-    if (slicer_.memories()[memory].is_whole) box.clear();
-    needs_[memory].add(declared_, box);
-    while (add_stores() | add_path_values()) {
+    std::vector<ConstIntBound> indices;
+    for (const std::int64_t index : element) indices.push_back(point(index));
+    const Slicer::Memory& target = slicer_.memories()[memory];
+    needs_[memory].add(declared_, slicer_.box_of(target, *target.buffer, indices));
+    for (bool has_grown = true; has_grown;) {
+      has_grown = add_stores();
+      has_grown = add_path_values() || has_grown;
     }
   }
 
@@ -161,13 +164,12 @@ class SliceFinder {
       const auto* load = node.as<BufferLoad>();
       if (!load) return true;
       const std::size_t id = slicer_.known_memory(*load->buffer);
-      Box box;
+      std::vector<ConstIntBound> indices;
       for (const Expr& index : load->indices) {
-        if (!slicer_.memories()[id].is_whole) {
-          box.push_back(bounds_of(index, slicer_.known(), ranges));
-        }
+        indices.push_back(bounds_of(index, slicer_.known(), ranges));
       }
-      has_grown |= needs_[id].add(ranges, box);
+      has_grown |=
+          needs_[id].add(ranges, slicer_.box_of(slicer_.memories()[id], *load->buffer, indices));
       return true;
     });
     return has_grown;
@@ -341,7 +343,8 @@ Slice Slicer::slice(std::size_t parameter, const std::vector<std::int64_t>& elem
     if (!found.is_needed(s) || !memories_[memory].parameter) continue;
     const Need& need = found.needs()[memory];
     Box box = need.box;
-    if (box.empty()) box.resize(memories_[memory].buffer->shape.size());
+    if (box.empty())
+      box.resize(memories_[memory].is_flat ? 1 : memories_[memory].buffer->shape.size());
     made.written[*memories_[memory].parameter] = box;
   }
   return made;

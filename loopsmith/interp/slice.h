@@ -18,7 +18,8 @@ using Box = std::vector<ConstIntBound>;
 /// What decides an element: the same program with fewer iterations and stores.
 struct Slice {
   Ptr<PrimFunc> func;
-  /// What it may write of each parameter; nothing of those that it does not write.
+  /// What it may write of each parameter, in one dimension where that is seen as several shapes;
+  /// nothing of those that it does not write.
   std::vector<std::optional<Box>> written;
 };
 
@@ -57,7 +58,9 @@ class Slicer {
   /// Memory, known by its pointer, and all uses of it.
   struct Memory {
     Ptr<Buffer> buffer;
-    bool is_whole = false;  ///< Seen as several shapes: no box of it is known.
+    bool is_whole = false;  ///< Viewed by a region: no box of it is known.
+    /// Seen as several shapes: its boxes are of one dimension, elements in row-major order.
+    bool is_flat = false;
     bool can_move = false;
     std::optional<std::size_t> parameter = {};
     std::size_t depth = 0;                               ///< Of loops around its allocation.
@@ -89,11 +92,15 @@ class Slicer {
   const std::vector<PathValue>& path_values() const { return path_values_; }
   const KnownVariables& known() const { return known_; }
   std::size_t known_memory(const Buffer& buffer) const { return memory_ids_.at(buffer.data.get()); }
+  /// What an access to the memory depends on: its indices, or its place in row-major order.
+  Box box_of(const Memory& memory, const Buffer& buffer,
+             const std::vector<ConstIntBound>& indices) const;
   /// The loops each iteration of which counts apart for a piece of memory.
   std::vector<std::size_t> loops_apart(const Memory& memory, std::size_t kept) const;
 
  private:
   void look_for_obstacles();
+  void look_for_views();
   void visit(const Stmt& stmt);
   void visit_loop(const For& loop);
   void visit_block(const BlockRealize& realize);
@@ -106,6 +113,7 @@ class Slicer {
 
   Ptr<PrimFunc> func_;
   std::string obstacle_;
+  std::unordered_set<const Object*> flat_;  ///< Pointers that are seen as several shapes.
   double stores_ = 0;
   KnownVariables known_;
   std::vector<Loop> loops_;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a function stores, where, and on what that depends.
 #include <algorithm>
+#include <ranges>
 
 #include "loopsmith/interp/slice.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 
@@ -22,10 +24,51 @@ std::optional<std::pair<Expr, ConstIntBound>> base_of(const Expr& index) {
   return std::pair(ramp->base, arith::multiply(lanes, arith::point(*stride)));
 }
 
+bool has_same_shape(const Buffer& a, const Buffer& b) {
+  return a.shape.size() == b.shape.size() &&
+         std::ranges::equal(a.shape, b.shape, StructuralEqual());
+}
+
+/// Row-major from the pointer on, with constant strides.
+bool is_row_major(const Buffer& buffer) {
+  const bool has_sizes = std::ranges::all_of(buffer.shape | std::views::drop(1),
+                                             [](const Expr& extent) { return as_int(extent); });
+  return has_sizes && buffer.strides.empty() && buffer.dtype.is_scalar() &&
+         (!buffer.elem_offset.defined() || is_const_int(buffer.elem_offset, 0));
+}
+
+/// How many elements lie between neighbours of each dimension.
+std::vector<std::int64_t> row_major_strides(const Buffer& buffer) {
+  std::vector<std::int64_t> strides(buffer.shape.size(), 1);
+  for (std::size_t d = strides.size(); d-- > 1;) {
+    strides[d - 1] = strides[d] * *as_int(buffer.shape[d]);
+  }
+  return strides;
+}
+
+/// The scalar that decides where a row-major access begins, and its lanes.
+std::optional<std::pair<Expr, ConstIntBound>> flat_base_of(const Buffer& buffer,
+                                                           const std::vector<Expr>& indices) {
+  const std::vector<std::int64_t> strides = row_major_strides(buffer);
+  Expr flat;
+  ConstIntBound span = arith::point(0);
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    const auto base = base_of(indices[d]);
+    if (!base) return std::nullopt;
+    const DataType dtype = base->first.dtype();
+    const Expr step = base->first * int_imm(dtype, strides[d]);
+    flat = flat.defined() ? flat + cast(flat.dtype(), step) : step;
+    span = arith::add(span, arith::multiply(base->second, arith::point(strides[d])));
+  }
+  if (!flat.defined()) return std::nullopt;
+  return std::pair(flat, span);
+}
+
 }  // namespace
 
 Slicer::Slicer(const Ptr<PrimFunc>& func) : func_(func) {
   look_for_obstacles();
+  look_for_views();
   for (std::size_t i = 0; i < func->params.size(); ++i) {
     if (!func->buffer_map[i]) continue;
     define(func->buffer_map[i], /*can_move=*/false);
@@ -55,6 +98,42 @@ void Slicer::look_for_obstacles() {
   });
 }
 
+/// Finds memory that buffers of several shapes lie in.
+void Slicer::look_for_views() {
+  std::unordered_map<const Object*, Ptr<Buffer>> first;
+  std::unordered_set<const Object*> odd, several;
+  const auto note = [&](const Ptr<Buffer>& buffer) {
+    const Object* data = buffer->data.get();
+    if (!is_row_major(*buffer)) odd.insert(data);
+    const auto [known, is_new] = first.try_emplace(data, buffer);
+    if (is_new) return;
+    if (known->second->dtype != buffer->dtype) odd.insert(data);
+    if (!has_same_shape(*known->second, *buffer)) several.insert(data);
+  };
+  for (const Ptr<Buffer>& buffer : func_->buffer_map) {
+    if (buffer) note(buffer);
+  }
+  pre_order_visit(func_->body, [&](const Ref& node) {
+    if (const auto* load = node.as<BufferLoad>()) note(load->buffer);
+    if (const auto* store = node.as<BufferStore>()) note(store->buffer);
+    return true;
+  });
+  std::erase_if(several, [&](const Object* data) { return odd.contains(data); });
+  flat_ = std::move(several);
+}
+
+Box Slicer::box_of(const Memory& memory, const Buffer& buffer,
+                   const std::vector<ConstIntBound>& indices) const {
+  if (memory.is_whole) return {};
+  if (!memory.is_flat) return indices;
+  const std::vector<std::int64_t> strides = row_major_strides(buffer);
+  ConstIntBound place = arith::point(0);
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    place = arith::add(place, arith::multiply(indices[d], arith::point(strides[d])));
+  }
+  return {place};
+}
+
 double Slicer::elements() const {
   double sum = 0;
   for (const Memory& memory : memories_) {
@@ -79,8 +158,10 @@ void Slicer::define(const Ptr<Buffer>& buffer, bool can_move) {
   if (!is_new) return;
   const bool is_plain = buffer->strides.empty() &&
                         (!buffer->elem_offset.defined() || is_const_int(buffer->elem_offset, 0));
-  memories_.push_back(
-      {.buffer = buffer, .can_move = can_move && is_plain, .depth = open_loops_.size()});
+  memories_.push_back({.buffer = buffer,
+                       .is_flat = flat_.contains(buffer->data.get()),
+                       .can_move = can_move && is_plain,
+                       .depth = open_loops_.size()});
 }
 
 std::size_t Slicer::memory_of(const Ptr<Buffer>& buffer) {
@@ -92,10 +173,8 @@ std::size_t Slicer::memory_of(const Ptr<Buffer>& buffer) {
     return memories_.size() - 1;
   }
   Memory& memory = memories_[known->second];
-  const bool is_same = memory.buffer.same_as(buffer) ||
-                       (memory.buffer->shape.size() == buffer->shape.size() &&
-                        std::ranges::equal(memory.buffer->shape, buffer->shape, StructuralEqual()));
-  if (!is_same) memory.is_whole = true;
+  const bool is_same = memory.buffer.same_as(buffer) || has_same_shape(*memory.buffer, *buffer);
+  if (!is_same && !memory.is_flat) memory.is_whole = true;
   return known->second;
 }
 
@@ -233,9 +312,13 @@ void Slicer::visit_store(const BufferStore& store) {
   memory.reduced.insert(open_reductions_.begin(), open_reductions_.end());
   Store made{.node = &store, .memory = id, .loops = open_loops_, .path = {}, .places = {}};
   in_path(store.indices, [&] { made.path = open_path_; });
-  for (const Expr& index : store.indices) {
-    const auto base = base_of(index);
+  const auto add_place = [&](const std::optional<std::pair<Expr, ConstIntBound>>& base) {
     made.places.push_back(base ? std::optional(Place{base->first, base->second}) : std::nullopt);
+  };
+  if (memory.is_flat) {
+    add_place(flat_base_of(*store.buffer, store.indices));
+  } else {
+    for (const Expr& index : store.indices) add_place(base_of(index));
   }
   stores_found_.push_back(std::move(made));
 }

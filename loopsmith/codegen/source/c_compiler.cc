@@ -53,9 +53,10 @@ std::string c_compiler(std::string_view triple) {
 }
 
 TemporaryFolder::TemporaryFolder() {
-  path_ = (fs::temp_directory_path() / "loopsmith-XXXXXX").string();
-  require(::mkdtemp(path_.data()) != nullptr, "temporary_folder", hint("set TMPDIR to a folder"),
-          "the temporary folder {} cannot be made", path_);
+  std::error_code missing;
+  path_ = (fs::temp_directory_path(missing) / "loopsmith-XXXXXX").string();
+  require(!missing && ::mkdtemp(path_.data()) != nullptr, "temporary_folder",
+          hint("set TMPDIR to a folder"), "the temporary folder {} cannot be made", path_);
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -135,6 +135,23 @@ TEST(c_text, regroups_the_bits_of_vectors) {
   expect_regrouped<double, std::int32_t>(f64.with_lanes(2), i32.with_lanes(4), {1.5, -2.25});
 }
 
+TEST(c_text, functions_that_give_vectors_are_refused) {
+  CodeRequest request{{}, Target("c"), {}};
+  PrimFunc pair = *function_of({}, make(Return{.value = broadcast(float_imm(f32, 1), 2)}));
+  pair.ret_type = f32.with_lanes(2);
+  request.helpers = {make(std::move(pair))};
+  EXPECT_TRUE(error_of([&] { c_text(request); })
+                  .problem()
+                  .ends_with("gives float32x2, a vector, which C does not have"));
+}
+
+TEST(c_compiler, files_that_cannot_be_written_are_named) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(error_of([&] { folder.write("no/file", {}); })
+                  .problem()
+                  .starts_with("no/file cannot be written to "));
+}
+
 TEST(c_compiler, says_what_the_compiler_said) {
   const std::string said = error_of([] { compile_c("int f(void) { return nothing; }"); }).problem();
   EXPECT_NE(said.find("nothing"), std::string::npos);

@@ -193,6 +193,7 @@ llvm::Function* ModuleEmitter::fail() {
   llvm::Function* function = new_function(type, name, /*is_internal=*/true);
   function->addFnAttr(llvm::Attribute::Cold);
   function->addFnAttr(llvm::Attribute::NoInline);
+  function->addFnAttr(llvm::Attribute::OptimizeNone);
 
   ir.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
   auto* error = ir.CreateAlloca(llvm::ArrayType::get(ir.getInt8Ty(), sizeof(ls_error)));

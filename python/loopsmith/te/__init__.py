@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor expressions: what is to be computed, without how.
+
+>>> A = te.placeholder((1024, 1024), name="A")
+>>> k = te.reduce_axis((0, 1024), name="k")
+>>> B = te.compute((1024,), lambda i: te.sum(A[i, k], axis=k), name="B")
+>>> func = te.create_prim_func([A, B])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import _core
+from .._core import (
+    Buffer,
+    ComputeOp,
+    Expr,
+    ExternOp,
+    IterVar,
+    PlaceholderOp,
+    PrimFunc,
+    Range,
+    ScanOp,
+    Tensor,
+    Var,
+    abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    ceil,
+    const,
+    copysign,
+    cos,
+    cosh,
+    div,
+    erf,
+    exp,
+    exp2,
+    exp10,
+    expm1,
+    floor,
+    floordiv,
+    floormod,
+    fmod,
+    hypot,
+    if_then_else,
+    infinity,
+    isfinite,
+    isinf,
+    isnan,
+    likely,
+    log,
+    log1p,
+    log2,
+    log10,
+    max_value,
+    min_value,
+    nearbyint,
+    popcount,
+    round,
+    rsqrt,
+    select,
+    sigmoid,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+    truncdiv,
+    truncmod,
+)
+from .._core import pow as power
+from .arithmetic import add, all, any, multiply, subtract
+from .axes import reduce_axis, thread_axis
+from .external import extern
+from .operations import compute, placeholder, scan
+from .reducers import Reducer, comm_reducer, max, min, prod, sum
+from .shapes import Shape, size_var, var
+from .tags import tag_scope
+
+__all__ = [
+    "Buffer",
+    "ComputeOp",
+    "Expr",
+    "ExternOp",
+    "IterVar",
+    "PlaceholderOp",
+    "PrimFunc",
+    "Range",
+    "Reducer",
+    "ScanOp",
+    "Shape",
+    "Tensor",
+    "Var",
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "all",
+    "any",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "comm_reducer",
+    "compute",
+    "const",
+    "copysign",
+    "cos",
+    "cosh",
+    "create_prim_func",
+    "div",
+    "erf",
+    "exp",
+    "exp2",
+    "exp10",
+    "expm1",
+    "extern",
+    "floor",
+    "floordiv",
+    "floormod",
+    "fmod",
+    "hypot",
+    "if_then_else",
+    "indexdiv",
+    "indexmod",
+    "infinity",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "likely",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "max",
+    "max_value",
+    "min",
+    "min_value",
+    "multiply",
+    "nearbyint",
+    "placeholder",
+    "popcount",
+    "power",
+    "prod",
+    "reduce_axis",
+    "round",
+    "rsqrt",
+    "scan",
+    "select",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "size_var",
+    "sqrt",
+    "subtract",
+    "sum",
+    "tag_scope",
+    "tan",
+    "tanh",
+    "thread_axis",
+    "trunc",
+    "truncdiv",
+    "truncmod",
+    "var",
+]
+
+indexdiv = floordiv
+indexmod = floormod
+
+
+def create_prim_func(
+    ops: Tensor | Var | Sequence[Tensor | Var], index_dtype_override: str | None = None
+) -> PrimFunc:
+    """Return the function of TensorIR that computes tensors, unscheduled.
+
+    Parameters
+    ----------
+    ops
+        Its parameters: the placeholders, the tensors to compute, and scalar variables.
+    index_dtype_override
+        ``"int32"`` or ``"int64"`` for all indices; without, they stay as they are written.
+
+    Raises
+    ------
+    UserError
+        For a placeholder that is read but not listed, and for a variable that nothing defines.
+    """
+    args = [ops] if isinstance(ops, (Tensor, Var)) else list(ops)
+    return _core.te_create_prim_func(args, index_dtype_override)

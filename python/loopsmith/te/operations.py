@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors that are given, computed element by element, or step by step."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .. import _core
+from .._core import Expr, Tensor
+from .shapes import Shape, sizes_of
+from .tags import current_tag
+
+
+def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder") -> Tensor:
+    """Return an input tensor.
+
+    Parameters
+    ----------
+    shape
+        Its extents: ints of 0 and more, or integer expressions. A single one is a shape of one.
+    dtype
+        The type of its elements, ``"float32"`` if not given.
+    name
+        What the function, errors and printed programs call it.
+
+    Raises
+    ------
+    BoundsError
+        For a negative extent, or more than 2^63 bytes.
+    TypeMismatch
+        For an extent that is no integer.
+    """
+    return _core.te_placeholder(sizes_of(shape), dtype or "float32", name)
+
+
+def parameters_of(function: Callable[..., Any]) -> tuple[list[str], str | None]:
+    """Return the names of the positional parameters, and of ``*args`` if there is one."""
+    names: list[str] = []
+    variadic = None
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            variadic = parameter.name
+        elif parameter.kind is parameter.POSITIONAL_OR_KEYWORD and (
+            parameter.default is parameter.empty
+        ):
+            names.append(parameter.name)
+        else:
+            _core.fail(
+                "TypeMismatch",
+                "parameters_are_positional",
+                f"compute: the parameter {parameter.name} is not a plain positional one",
+                hint="take the indices as plain parameters, or as *args",
+            )
+    return names, variadic
+
+
+def _axis_names(
+    fcompute: Callable[..., Any], count: int, name: str, varargs_names: Sequence[str] | None
+) -> list[str]:
+    """The names of the axes: as many as the function takes, at most one for each dimension."""
+    names, variadic = parameters_of(fcompute)
+    if len(names) > count:
+        _core.fail(
+            "FormatError",
+            "one_parameter_a_dimension",
+            f"compute {name}: the function takes {len(names)} indices, the shape has {count} "
+            "dimensions",
+            hint="give the function one parameter for each dimension",
+        )
+    if variadic is None:
+        return names if names else [f"i{i}" for i in range(count)]
+    rest = count - len(names)
+    if varargs_names is not None and len(varargs_names) != rest:
+        _core.fail(
+            "FormatError",
+            "one_name_an_axis",
+            f"compute {name}: {len(varargs_names)} names for the {rest} axes of *{variadic}",
+            hint="name each of them, or none",
+        )
+    return names + list(varargs_names or (f"i{i}" for i in range(rest)))
+
+
+def values_of(result: Any) -> list[Any]:
+    """Return what a function gave as a list."""
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def compute(
+    shape: Shape,
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
+) -> Any:
+    """Return the tensor whose element at (i, j, ...) is ``fcompute(i, j, ...)``.
+
+    Parameters
+    ----------
+    shape
+        Its extents.
+    fcompute
+        Takes an index for each dimension, or ``*indices``; its parameters name the axes. With fewer
+        parameters than dimensions, the tensor has as many dimensions as there are parameters. It
+        gives an expression, or a tuple of them for several tensors of one shape. A reduction stands
+        on top of a value, and of all values or none.
+    name
+        What blocks, errors and printed programs call it.
+    tag
+        Of what sort it is: ``"elemwise"``, ``"broadcast"``, ...
+    attrs
+        Annotations of its block.
+    varargs_names
+        Names of the axes that ``*indices`` takes; without, ``i0``, ``i1``, ...
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        A tuple when ``fcompute`` gives several values.
+
+    Raises
+    ------
+    UserError
+        For a reduction inside another expression, or outputs of different reductions.
+    """
+    extents = sizes_of(shape)
+    axes = _axis_names(fcompute, len(extents), name, varargs_names)
+    takes_indices = bool(inspect.signature(fcompute).parameters)
+
+    def body(indices: list[Expr]) -> list[Any]:
+        return values_of(fcompute(*indices) if takes_indices else fcompute())
+
+    outputs = _core.te_compute(
+        extents[: len(axes)], body, name, current_tag(tag), dict(attrs or {}), axes
+    )
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def scan(
+    init: Tensor | Sequence[Tensor],
+    update: Tensor | Sequence[Tensor],
+    state_placeholder: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor] | None = None,
+    name: str = "scan",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return the tensors that begin as ``init`` and go on, row by row, as ``update``.
+
+    Parameters
+    ----------
+    init
+        The first rows of each state, along the first dimension.
+    update
+        All rows of each state; row ``t`` may read rows of the states before ``t``.
+    state_placeholder
+        The placeholder by which ``update`` reads each state.
+    inputs
+        Other tensors that ``update`` reads.
+    name, tag, attrs
+        As for ``compute``.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        A list when there are several states.
+
+    Raises
+    ------
+    TypeMismatch
+        For types or shapes that do not fit together.
+    """
+    outputs = _core.te_scan(
+        _tensors(init),
+        _tensors(update),
+        _tensors(state_placeholder),
+        _tensors(inputs or []),
+        name,
+        current_tag(tag),
+        dict(attrs or {}),
+    )
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _tensors(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)

@@ -224,9 +224,18 @@ Ptr<PrimFunc> common_subexpressions(const Ptr<PrimFunc>& func) {
     const Stmt self(&store);
     return name_shared({&self, 1});
   });
+  // A statement that stands in several places gets names of its own in each.
+  rewrite.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
+    IfThenElse copy = node;
+    copy.then_case = rewrite(node.then_case);
+    rewrite.forget();
+    if (node.else_case) copy.else_case = rewrite(node.else_case);
+    return make(std::move(copy));
+  });
   rewrite.on<SeqStmt>([&](const SeqStmt& node) -> Stmt {
     std::vector<Stmt> statements;
     for (std::size_t i = 0; i < node.seq.size();) {
+      rewrite.forget();
       std::size_t end = i;
       while (end < node.seq.size() && end - i < most_together && node.seq[end].is<BufferStore>()) {
         ++end;

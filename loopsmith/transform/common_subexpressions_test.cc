@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/common_subexpressions.h"
 
+#include "loopsmith/ir/well_formed.h"
 #include "loopsmith/transform/testing/functions.h"
 
 namespace loopsmith {
@@ -52,6 +53,16 @@ TEST_F(CommonSubexpressions, leaves_loads_and_branches_alone) {
   const Expr exp = call(op("exp"), {x + f(1)});
   const Stmt branches = store(b, if_then_else(i < j, exp, exp + exp), {j});
   EXPECT_TRUE(same(named(branches), branches));
+}
+
+TEST_F(CommonSubexpressions, defines_names_anew_where_a_statement_stands_twice) {
+  const Stmt twice = make(
+      IfThenElse{.condition = i < j, .then_case = store(b, load(a, {i * m + j}), {i * m + j})});
+  const Stmt other = store(b, f(1), {i});
+  verify_well_formed(
+      common_subexpressions(function({a, b}, seq({twice, other, twice}), {i, j, m, x})));
+  const Stmt both = make(IfThenElse{.condition = i < m, .then_case = twice, .else_case = twice});
+  verify_well_formed(common_subexpressions(function({a, b}, both, {i, j, m, x})));
 }
 
 }  // namespace

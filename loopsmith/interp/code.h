@@ -65,6 +65,7 @@ struct ParallelLoop {
   bool reduces = false;
   /// Each statement runs for all iterations before the next one does.
   bool is_vector = false;
+  bool is_of_blocks = false;  ///< Its iterations are blocks of threads.
   Span span;
 };
 
@@ -148,6 +149,7 @@ struct Allocation {
   bool is_per_thread = false;        ///< Allocated outside of threads, each has its own.
   bool is_shared = false;            ///< Allocated inside of threads, all have the same.
   bool may_be_private = false;       ///< See `Memory`.
+  bool may_be_of_blocks = false;     ///< See `Memory`.
   std::vector<Word> constants = {};  ///< Of constant memory.
 };
 

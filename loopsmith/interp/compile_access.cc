@@ -177,7 +177,8 @@ Register Compiler::allocate(const Ptr<Var>& pointer, DataType element, Register 
        .element = element,
        .is_per_thread = has_threads_ && !region_ && scope == "local",
        .is_shared = region_ && (scope.starts_with("shared") || scope == "warp"),
-       .may_be_private = is_of_block && !scope.starts_with("shared") && scope != "warp"});
+       .may_be_private = is_of_block && !scope.starts_with("shared") && scope != "warp",
+       .may_be_of_blocks = is_of_block && scope.starts_with("shared")});
   Instr instr{.run = allocate_handler(), .d = fresh(2), .a = count, .b = code_.allocations++};
   instr.data = &code_.allocation_sites.back();
   emit(instr);

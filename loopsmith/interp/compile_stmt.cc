@@ -11,9 +11,7 @@
 #include "loopsmith/support/deep_call.h"
 
 namespace loopsmith::interp::detail {
-namespace {
 
-/// Whether iterations of a loop over `variable` differ by a reduction axis of some block in `body`.
 bool feeds_reduction(const Ref& variable, const Stmt& body) {
   std::unordered_set<const Object*> derived{variable.get()};
   const auto is_derived = [&](const Expr& value) {
@@ -35,8 +33,6 @@ bool feeds_reduction(const Ref& variable, const Stmt& body) {
   });
   return reduces;
 }
-
-}  // namespace
 
 bool Compiler::may_be_hash(const Expr& value) const {
   bool found = false;

@@ -71,6 +71,7 @@ void Compiler::thread_loop(const Stmt& stmt) {
   // Blocks run side by side, and never wait for each other.
   parallel_loop(loop.var, min, extent, integer(1), loop.body, /*is_vector=*/false,
                 [&](Register index) {
+                  code_.loops.back().is_of_blocks = true;
                   define(loop.axis->var, {index});
                   threads_[tag] = {index, extent};
                 });
@@ -104,6 +105,7 @@ void Compiler::bind_thread(const ThreadLoop& loop, const ThreadIndex& thread) {
 /// Here a block's threads begin: as many on each axis as any loop inside wants.
 void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
   ThreadRegion& region = code_.regions.emplace_back();
+  bool reduces = false;
   pre_order_visit(stmt, [&](const Ref& ref) {
     const ThreadLoop loop = thread_loop_of(ref);
     if (!loop.axis || !is_of_block(loop.axis->thread_tag)) return !node_info(*ref.get()).is_expr;
@@ -112,6 +114,7 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
         unsupported(*ref.get(), "threads whose number depends on other threads");
       }
     }
+    reduces = reduces || feeds_reduction(loop.var, loop.body);
     const Register extent = scalar(loop.extent);
     const auto known = std::ranges::find(region.axes, loop.axis->thread_tag, &ThreadAxis::tag);
     if (known == region.axes.end()) {
@@ -124,7 +127,9 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
     return true;
   });
   std::ranges::sort(region.axes, {}, &ThreadAxis::tag);
-  region.loop = {.name = region.axes.size() == 1 ? outer.var->name : "thread", .span = span_};
+  region.loop = {.name = region.axes.size() == 1 ? outer.var->name : "thread",
+                 .reduces = reduces,
+                 .span = span_};
   for (const ThreadAxis& axis : region.axes) threads_[axis.tag] = {axis.index, axis.extent};
   Instr fork{.run = fork_handler()};
   fork.data = &region;

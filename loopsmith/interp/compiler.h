@@ -42,6 +42,8 @@ struct ThreadIndex {
   Register index, extent;
 };
 
+/// Whether iterations of a loop over `variable` differ by a reduction axis of some block in `body`.
+bool feeds_reduction(const Ref& variable, const Stmt& body);
 /// Whether threads of a block are launched in `body`.
 bool has_threads(const Stmt& body);
 bool touches_shared_memory(const Stmt& stmt);

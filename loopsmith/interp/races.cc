@@ -122,7 +122,9 @@ void Machine::touch(Memory& memory, std::int64_t place, const Access& access, co
     if (const Level* level = by_write ? by_write : by_any_read) {
       // Who writes before it reads might have memory of its own.
       const Level* other = touched.write ? level_between(touched.write >> site_bits) : nullptr;
-      if (!memory.may_be_private || !other) {
+      const bool may_be_own =
+          memory.may_be_private || (memory.may_be_of_blocks && other && other->loop->is_of_blocks);
+      if (!may_be_own || !other) {
         const std::uint64_t read = by_other ? touched.other_read : touched.read;
         report_race(memory, place, access, by_write ? touched.write : read, *level, r);
       }

@@ -2,10 +2,12 @@
 #include "loopsmith/transform/parallel_reductions.h"
 
 #include <algorithm>
+#include <span>
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
+#include "loopsmith/schedule/primitives/redefine_buffer.h"
 #include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
@@ -18,6 +20,9 @@ namespace {
 constexpr std::int64_t most_parts = 64;
 /// A part is to be more work than its combination.
 constexpr std::int64_t fewest_in_part = 8;
+/// So many partial results are combined one after another; more are combined in groups first.
+constexpr std::int64_t most_in_group = 8;
+constexpr std::int64_t most_in_group_of_any = 64;  ///< Where their number is not known.
 /// Where nobody says how many there are in all.
 constexpr std::int64_t iterations_of_part = 1024;
 
@@ -31,13 +36,21 @@ bool drives_reduction(const BlockRealize& realize, const Ptr<Var>& loop_var) {
   return false;
 }
 
-/// A parallel loop in `body` that drives a reduction of a block inside; null when there is none.
+bool is_of_block_threads(const For& loop) {
+  return loop.kind == ForKind::thread_binding &&
+         loop.thread_binding->thread_tag.starts_with("threadIdx.");
+}
+
+/// A parallel loop in `body`, or one of threads, that drives a reduction of a block inside; null
+/// when there is none.
 Ptr<Var> parallel_reduction_in(const Stmt& body) {
   Ptr<Var> found;
   std::vector<Ptr<Var>> parallel_loops;
   pre_order_visit(body, [&](const Ref& ref) {
     const auto* loop = ref.as<For>();
-    if (loop && loop->kind == ForKind::parallel) parallel_loops.push_back(loop->loop_var);
+    if (loop && (loop->kind == ForKind::parallel || is_of_block_threads(*loop))) {
+      parallel_loops.push_back(loop->loop_var);
+    }
     if (const auto* realize = ref.as<BlockRealize>()) {
       // A variable that is not of a loop around the block is not used in it.
       for (const Ptr<Var>& loop_var : parallel_loops) {
@@ -64,27 +77,76 @@ LoopRV loop_over(const Schedule& schedule, const Ptr<Var>& loop_var) {
   return {};
 }
 
+/// Combines partial results, over which `part` runs, in groups, and these again: a tree, so that
+/// sums round less and chains are short. Gives the blocks of the groups.
+Handles<BlockRV> combine_in_groups(Schedule& schedule, LoopRV part) {
+  Handles<BlockRV> made;
+  for (;;) {
+    const std::int64_t* count = as_int(schedule.get(part).extent);
+    if (count ? *count <= most_in_group : !made.empty()) return made;
+    const std::int64_t size = count ? most_in_group : most_in_group_of_any;
+    const auto [group, inside] = split(schedule, part, {infer, size}).take<2>();
+    if (!rfactor.can_apply(schedule, {.loop = group})) return made;
+    made.push_back(rfactor(schedule, group, 0));
+    part = group;
+  }
+}
+
+/// Puts a block into the innermost of `loops`, if that may hold it.
+bool compute_inside(Schedule& schedule, BlockRV block, std::span<const LoopRV> loops) {
+  if (loops.empty()) return true;
+  const ComputeAtArguments at{.block = block, .loop = loops.back()};
+  if (!compute_at.can_apply(schedule, at)) return false;
+  compute_at.apply(schedule, at);
+  return true;
+}
+
+/// Puts what a block writes into memory that the threads of a block share. Until it stands inside
+/// the loops of its reader, that is not right.
+void share(Schedule& schedule, BlockRV block) {
+  const auto count = static_cast<std::int64_t>(schedule.get(block).writes.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto plan = plan_set_scope(
+        schedule, {.block = block, .buffer_index = BufferSelector(i), .storage_scope = "shared"});
+    commit_set_scope(schedule, std::get<0>(std::move(plan)));
+  }
+}
+
 Ptr<PrimFunc> with_parts(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
   Schedule schedule(func, /*seed=*/1);
   const LoopRV whole = loop_over(schedule, loop_var);
   const Span span = schedule.get(whole).span;
+  const ForKind kind = schedule.get(whole).kind;
+  const Ptr<IterVar> threads = schedule.get(whole).thread_binding;
   schedule.edit(whole).kind = ForKind::serial;
+  schedule.edit(whole).thread_binding = nullptr;
   const std::int64_t* extent = as_int(schedule.get(whole).extent);
-  if (extent && *extent < 2 * fewest_in_part) return schedule.func();
+  if (!threads && extent && *extent < 2 * fewest_in_part) return schedule.func();
   try {
-    const auto [part, rest] = split(schedule, whole, cut(schedule.get(whole))).take<2>();
+    // Each thread has its part.
+    const LoopRV part =
+        threads ? whole : split(schedule, whole, cut(schedule.get(whole))).take<2>()[0];
     const BlockRV partial = rfactor(schedule, part, 0);
     const BlockRV total = get_consumers(schedule, partial)[0];
     // Beside their combination, where the results that they are of are few.
-    const Handles<LoopRV> around = get_loops(schedule, total);
+    Handles<LoopRV> around = get_loops(schedule, total);
     const auto place = std::ranges::find(around, part);
-    if (place != around.begin() && place != around.end()) {
-      const ComputeAtArguments at{.block = partial, .loop = *(place - 1)};
-      if (compute_at.can_apply(schedule, at)) compute_at.apply(schedule, at);
+    if (place != around.end()) around.erase(place, around.end());
+    Handles<BlockRV> groups = combine_in_groups(schedule, part);
+    groups.insert(groups.begin(), partial);
+    for (std::size_t i = groups.size(); i-- > 0;) {
+      if (threads) share(schedule, groups[i]);
+      const bool is_inside = compute_inside(schedule, groups[i], around);
+      require(is_inside || !threads, "partial_results_are_shared",
+              hint("let the loops around the reduction hold nothing else"),
+              "partial results of block {} cannot be computed beside their sum",
+              schedule.name(total));
     }
     const auto own = Ptr<Var>::from(schedule.realize(partial).iter_values[0]);
     for (const LoopRV loop : get_loops(schedule, partial)) {
-      if (schedule.get(loop).loop_var.same_as(own)) schedule.edit(loop).kind = ForKind::parallel;
+      if (!schedule.get(loop).loop_var.same_as(own)) continue;
+      schedule.edit(loop).kind = kind;
+      schedule.edit(loop).thread_binding = threads;
     }
   } catch (const UserError& error) {
     require(false, ErrorKind::lower, "parallel_reduction_has_parts",

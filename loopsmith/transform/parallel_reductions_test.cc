@@ -97,6 +97,54 @@ TEST(parallel_reductions, keeps_where_a_maximum_is) {
 )"));
 }
 
+TEST(parallel_reductions, combines_in_groups) {
+  const auto func = checked(reduction(R"(A: T.Buffer((3, 1000), "float32"),
+         C: T.Buffer((3,), "float32"))",
+                                      R"(
+    for i in range(3):
+        for k in T.parallel(1000):
+)",
+                                      R"(            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+)"));
+  const std::string text = script(func);
+  EXPECT_NE(text.find("C_rf = T.alloc_buffer((64, 3))"), std::string::npos) << text;
+  EXPECT_NE(text.find("C_rf_1 = T.alloc_buffer((8, 3))"), std::string::npos) << text;
+}
+
+TEST(parallel_reductions, of_threads_meet_in_shared_memory) {
+  const auto threads = [](int count) {
+    return reduction(R"(A: T.Buffer((3, 20), "float32"), C: T.Buffer((3,), "float32"))",
+                     fmt::format(R"(
+    for i in T.thread_binding(3, thread="blockIdx.x"):
+        for k in T.thread_binding({}, thread="threadIdx.x"):
+            for l in range({}):
+)",
+                                 count, 20 / count),
+                     fmt::format(R"(                with T.block("C"):
+                    vi = T.axis.spatial(3, i)
+                    vk = T.axis.reduce(20, k * {} + l)
+                    with T.init():
+                        C[vi] = T.float32(0)
+                    C[vi] = C[vi] + A[vi, vk]
+)",
+                                 20 / count));
+  };
+  for (const int count : {4, 20}) {
+    const auto func = threads(count);
+    const auto made = parallel_reductions(func);
+    verify_well_formed(made);
+    const std::string text = script(made);
+    EXPECT_NE(text.find("scope=\"shared\""), std::string::npos) << text;
+    EXPECT_NE(text.find("thread=\"threadIdx.x\""), std::string::npos) << text;
+    interp::assert_same(func, made);
+    interp::assert_same(func, lower_function(func, {.verify = true}));
+  }
+}
+
 TEST(parallel_reductions, leaves_little_work_serial) {
   const auto func = checked(reduction(R"(A: T.Buffer((9,), "float32"),
          C: T.Buffer((1,), "float32"))",

@@ -94,14 +94,14 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
     ),
     "a reduction gets partial results": (
         matmul(),
-        lambda sch: sch.bind("k", "threadIdx.x"),
+        lambda sch: sch.bind("k", "blockIdx.x"),
         "loop_is_no_reduction",
         [
             'b0 = sch.rfactor(sch.get_loop("k"), 0)\n'
             "l1, l2, l3 = sch.get_loops(b0)\n"
-            'sch.bind(l3, "threadIdx.x")',
-            'sch.bind(sch.get_loop("i"), "threadIdx.x")',
-            'sch.bind(sch.get_loop("j"), "threadIdx.x")',
+            'sch.bind(l3, "blockIdx.x")',
+            'sch.bind(sch.get_loop("i"), "blockIdx.x")',
+            'sch.bind(sch.get_loop("j"), "blockIdx.x")',
         ],
     ),
     "another order keeps dependences": (
@@ -306,7 +306,7 @@ def test_a_loop_whose_name_is_not_unique_is_found_through_a_block():
 def test_fixes_are_part_of_the_text_and_of_the_data():
     sch = tir.Schedule(matmul())
     with pytest.raises(ls.ScheduleError) as caught:
-        sch.bind("k", "threadIdx.x")
+        sch.bind("k", "blockIdx.x")
     error = caught.value
     assert "\n  fix: b0 = sch.rfactor(" in str(error)
     assert "\n       sch.bind(l3, " in str(error)

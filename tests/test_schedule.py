@@ -94,7 +94,7 @@ def test_can_apply_says_so_and_changes_nothing():
     i, _, k = sch.get_loops("C")
     assert sch.can_apply("parallel", i)
     assert sch.can_apply("parallel", k)  # In parts.
-    assert not sch.can_apply("bind", k, "threadIdx.x")
+    assert not sch.can_apply("bind", k, "blockIdx.x")
     assert not sch.can_apply("split", i, factors=[None, 0])
     assert len(sch.trace) == 2
 
@@ -234,3 +234,65 @@ def test_names_of_loops_stand_for_them_where_a_block_would_do():
     sch = tir.Schedule(matmul())
     sch.annotate("i", "note", 1)
     assert dict(sch.get(sch.get_loop("i")).annotations) == {"note": 1}
+
+
+def test_reductions_keep_their_order_when_asked_to():
+    sch = tir.Schedule(matmul(), allow_reassociation=False)
+    i, j, k = sch.get_loops("C")
+    outer, inner = sch.split(k, factors=[None, 4])
+    sch.reorder(outer, i, j, inner)
+    copy = sch.copy()
+    for step in (lambda: copy.vectorize(inner), lambda: sch.reorder(inner, outer)):
+        with pytest.raises(
+            ls.ScheduleError, match="reduction C would combine its elements in another order"
+        ):
+            step()
+    assert "reorders a reduction" not in str(sch.trace)
+    free = tir.Schedule(matmul())
+    free.vectorize("k")
+    assert "# reorders a reduction" in str(free.trace)
+    exec(str(free.trace), names := {})
+    names["apply_trace"](again := tir.Schedule(matmul()))
+    assert ls.structural_equal(again.mod, free.mod)
+
+
+def test_what_a_schedule_does_not_have_is_said():
+    sch = tir.Schedule(matmul())
+    block = sch.get_block("C")
+    with pytest.raises(ls.ScheduleError, match="get_sref: a schedule has no srefs") as error:
+        sch.get_sref(block)
+    assert error.value.code == "schedule_has_no_srefs"
+    assert error.value.hint == "use get(rv), which gives the For or Block"
+    with pytest.raises(ls.ScheduleError, match="remove_rv: a schedule has no srefs"):
+        sch.remove_rv(block)
+    with pytest.raises(AttributeError, match=r"state: a schedule has no srefs .* use mod"):
+        _ = sch.state
+
+
+def test_tiles_that_share_a_border_run_in_parallel():
+    func = ls.from_source(
+        """@T.prim_func
+def main(A: T.Buffer((32, 66), "float32"), D: T.Buffer((32, 64), "float32")):
+    B = T.alloc_buffer((32, 66))
+    for i, j in T.grid(32, 66):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(32, 64):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = B[vi, vj] + B[vi, vj + 1] + B[vi, vj + 2]
+"""
+    )
+    sch = tir.Schedule(func)
+    i, j = sch.get_loops("D")
+    outer, inner = sch.split(j, factors=[None, 12])
+    sch.reorder(outer, i, inner)
+    sch.compute_at("B", outer)
+    sch.parallel(outer)
+    assert sch.verify()
+    rng = np.random.default_rng(0)
+    a = rng.random((32, 66), dtype=np.float32)
+    d = np.zeros((32, 64), np.float32)
+    ls.build(sch)(a, d)
+    np.testing.assert_allclose(d, 2 * (a[:, :-2] + a[:, 1:-1] + a[:, 2:]), rtol=1e-6)

@@ -69,9 +69,7 @@ def test_accepted_steps_keep_what_is_computed_and_refused_ones_leave_no_trace(gr
         rng = random.Random(seed)
         func = random_program(rng)
         sch = tir.Schedule(func, seed=seed + 1, debug_mask="all")
-        accepted += apply_steps(
-            rng, sch, RandomSteps(rng, skip=frozenset({"bind"})), tries_fixes=True
-        )
+        accepted += apply_steps(rng, sch, RandomSteps(rng), tries_fixes=True)
         verdict = sch.verify()
         text = f"seed {seed}: {verdict}\n{func.script()}\n{sch.trace}\n{sch.mod.script()}"
         assert verdict.answer != "different", text

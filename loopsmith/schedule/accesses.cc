@@ -223,11 +223,6 @@ bool is_inner(const ElementAccesses& accesses, const IndexTerm& term) {
   return false;
 }
 
-bool same_term(const IndexTerm& a, const IndexTerm& b) {
-  return a.coefficient == b.coefficient && a.kind == b.kind &&
-         (a.atom.same_as(b.atom) || structural_equal(a.atom, b.atom));
-}
-
 bool same_form(const IndexForm& a, const IndexForm& b) {
   if (a.constant != b.constant || a.terms.size() != b.terms.size()) return false;
   return std::ranges::all_of(a.terms, [&](const IndexTerm& term) {

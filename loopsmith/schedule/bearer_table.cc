@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/bearer_table.h"
 
-#include <fmt/format.h>
-
 #include <functional>
 
 namespace loopsmith {
@@ -53,11 +51,19 @@ void BearerTable::set_first(std::string_view name, std::uint32_t bearer) {
   rows_.edit(find_or_add(name)).first = bearer;
 }
 
+std::string numbered(std::string_view name, std::size_t number) {
+  const std::string digits = std::to_string(number);
+  std::string made;
+  made.reserve(name.size() + 1 + digits.size());
+  made.append(name).append(1, '_').append(digits);
+  return made;
+}
+
 std::string BearerTable::fresh(std::string_view name) {
   const std::uint32_t row = find(name);
   if (row == nobody || rows_[row].first == nobody) return std::string(name);
   for (;;) {
-    std::string tried = fmt::format("{}_{}", name, rows_.edit(row).next_suffix++);
+    std::string tried = numbered(name, rows_.edit(row).next_suffix++);
     if (first(tried) == nobody) return tried;
   }
 }

@@ -8,6 +8,9 @@
 
 namespace loopsmith {
 
+/// `i_2`. Loops get names at every split, so this is no matter of format strings.
+std::string numbered(std::string_view name, std::size_t number);
+
 /// Names of one kind in a function, each with the first of its bearers. Copies share the table.
 class BearerTable {
  public:

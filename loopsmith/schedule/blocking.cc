@@ -7,6 +7,8 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/axis_rewrite.h"
 #include "loopsmith/schedule/block_kinds.h"
@@ -64,11 +66,43 @@ class BlockBuilder {
     if (takes_init) {
       blocking_.predicate = divided->outer_predicate;
     } else {
-      const Expr outer = divider_.in_axes(divided->outer_predicate);
-      if (!outer.defined()) return indivisible(chain, "its axes do not tell its conditions");
-      now.predicate = outer && now.predicate;
+      for (const Expr& condition : arith::conjuncts(divided->outer_predicate)) {
+        if (is_shared(condition)) continue;
+        const Expr inside = divider_.in_axes(condition);
+        if (!inside.defined()) return indivisible(chain, "its axes do not tell its conditions");
+        now.predicate = inside && now.predicate;
+        has_own_conditions_ = true;
+      }
     }
     return wrap(chain, make(std::move(now)));
+  }
+
+  /// Conditions about loops outside that all statements have are those of the block around.
+  void share(std::vector<Expr> conditions) {
+    for (const Expr& condition : conditions) blocking_.predicate = blocking_.predicate && condition;
+    shared_ = std::move(conditions);
+  }
+
+  /// An outer axis that may leave its domain where the conditions of some statements do not hold;
+  /// null when there is none.
+  const IterVar* escaping_axis() const {
+    if (!has_own_conditions_) return nullptr;
+    Analyzer analyzer;
+    for (const LoopRV handle : loops_around(schedule_, blocking_.first)) {
+      const For& loop = schedule_.get(handle);
+      if (is_const_int(loop.step, 1)) analyzer.bind(loop.loop_var, range(loop.min, loop.extent));
+    }
+    const auto known = analyzer.constraint_scope(blocking_.predicate);
+    const BoundAxes& outer = divider_.outer_axes();
+    for (std::size_t i = 0; i < outer.axes.size(); ++i) {
+      const Range& domain = *outer.axes[i]->dom;
+      const Expr& value = outer.values[i];
+      const bool stays =
+          analyzer.can_prove(value >= domain.min) &&
+          analyzer.can_prove(value < domain.min + domain.extent, ProofStrength::symbolic_bound);
+      if (!stays) return outer.axes[i].get();
+    }
+    return nullptr;
   }
 
   Blocking finish(std::string name) && {
@@ -87,6 +121,11 @@ class BlockBuilder {
   const BoundAxes& outer_axes() const { return divider_.outer_axes(); }
 
  private:
+  bool is_shared(const Expr& condition) const {
+    return std::ranges::any_of(
+        shared_, [&](const Expr& other) { return structural_equal(condition, other); });
+  }
+
   Refusal indivisible(const Chain& chain, std::string why) const {
     const Argument block(schedule_.block_at(chain.block));
     return {&space_is_divisible,
@@ -247,8 +286,36 @@ class BlockBuilder {
   AxisDivider divider_;
   Blocking blocking_;
   std::vector<Stmt> statements_;
+  std::vector<Expr> shared_;
+  bool has_own_conditions_ = false;
   Stmt init_;
 };
+
+/// The conditions of a block that are about loops outside of its chain.
+std::vector<Expr> outer_conditions(const Schedule& schedule, const Chain& chain) {
+  std::vector<Expr> found;
+  if (chain.block == no_node) return found;
+  const Expr& predicate = schedule.realize(schedule.block_at(chain.block)).predicate;
+  for (const Expr& condition : arith::conjuncts(predicate)) {
+    const bool is_outer = !uses_any(condition, chain.loops, schedule);
+    if (is_outer && free_buffers(condition).empty()) found.push_back(condition);
+  }
+  return found;
+}
+
+/// The conditions about loops outside that all statements have.
+std::vector<Expr> shared_conditions(const Schedule& schedule,
+                                    const std::vector<NodeId>& statements) {
+  std::vector<Expr> shared = outer_conditions(schedule, chain_from(schedule, statements[0]));
+  for (const NodeId statement : statements) {
+    const auto own = outer_conditions(schedule, chain_from(schedule, statement));
+    std::erase_if(shared, [&](const Expr& condition) {
+      return std::ranges::none_of(
+          own, [&](const Expr& other) { return structural_equal(condition, other); });
+    });
+  }
+  return shared;
+}
 
 std::variant<Blocking, Refusal> around_loop(const Schedule& schedule, LoopRV loop,
                                             bool preserve_unit_iters) {
@@ -299,6 +366,7 @@ std::variant<Blocking, Refusal> around_blocks(const Schedule& schedule,
     return Refusal{&block_is_not_root, {Argument(blocks[0])}};
   }
   BlockBuilder build(schedule, statements[0], preserve_unit_iters);
+  build.share(shared_conditions(schedule, statements));
   std::string name = "outer";
   for (const NodeId statement : statements) {
     const Chain chain = chain_from(schedule, statement);
@@ -316,6 +384,12 @@ std::variant<Blocking, Refusal> around_blocks(const Schedule& schedule,
       }
     }
     name += "_" + schedule.get(schedule.block_at(chain.block)).name_hint;
+  }
+  if (const IterVar* axis = build.escaping_axis()) {
+    return Refusal{&space_is_divisible,
+                   {Argument(blocks[0]), Argument(blocks[0]),
+                    Argument(fmt::format("only some of the blocks keep axis {} in its domain",
+                                         axis->var->name))}};
   }
   Blocking made = std::move(build).finish(std::move(name));
   made.count = static_cast<std::uint32_t>(statements.size());

@@ -4,18 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "loopsmith/schedule/index_form.h"
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/schedule/sides.h"
 
 namespace loopsmith {
-
-/// What one index of a box runs through: base + low, ..., base + high; or its whole dimension.
-struct Side {
-  bool is_whole = true;
-  std::vector<IndexTerm> base = {};  ///< Of variables outside.
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-};
 
 /// A box of elements of a buffer.
 struct Box {
@@ -31,15 +23,6 @@ Box box_of(const Schedule& schedule, BlockRV block, const BufferRegion& region, 
 
 /// The same of a region in terms of what stands around the body of the block `scope`.
 Box box_in(const Schedule& schedule, BlockRV scope, const BufferRegion& region);
-
-/// The box of the elements that the statement `from` stores to, if it is certain to store to all of
-/// them whenever it is run.
-std::optional<Box> box_stored(const Schedule& schedule, NodeId from, const Ptr<Buffer>& buffer);
-
-/// True when `from`, whenever it is run, stores to `buffer` with every combination of values of
-/// `axes` in their domains.
-bool stores_throughout(const Schedule& schedule, NodeId from, const Ptr<Buffer>& buffer,
-                       const std::vector<Ptr<IterVar>>& axes);
 
 /// A box that holds both.
 Box unite(const Box& a, const Box& b);

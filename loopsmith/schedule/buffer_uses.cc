@@ -161,6 +161,10 @@ class Changer {
   }
 
   void change_block(Block& block) {
+    // What a region is may be said by indices that are read.
+    for (auto* regions : {&block.reads, &block.writes}) {
+      for (auto& region : *regions) region = rewrite_(region);
+    }
     if (change_.reads) change_regions(block.reads);
     if (change_.writes) change_regions(block.writes);
     if (block.init) block.init = rewrite_(block.init);

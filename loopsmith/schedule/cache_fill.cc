@@ -3,6 +3,10 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/schedule/buffer_uses.h"
+#include "loopsmith/schedule/stored_box.h"
+
 namespace loopsmith {
 
 std::variant<Box, Refusal> box_written(const Schedule& schedule, const CacheSubject& subject,
@@ -21,6 +25,79 @@ std::variant<Box, Refusal> box_written(const Schedule& schedule, const CacheSubj
     all = joined;
   }
   return *all;
+}
+
+namespace {
+
+/// The side with both ends known, where it is a constant dimension.
+Side with_ends(const Side& side, const Buffer& buffer, std::size_t dimension) {
+  const std::int64_t* extent = as_int(buffer.shape[dimension]);
+  if (!side.is_whole || !extent) return side;
+  return {.is_whole = false, .low = 0, .high = *extent - 1};
+}
+
+/// Takes from `rest` what `box` has of it, if a box is left; true when nothing is.
+bool take_away(Box& rest, const Box& box) {
+  std::optional<std::size_t> open;  // The only dimension that the box does not cover.
+  for (std::size_t i = 0; i < rest.sides.size(); ++i) {
+    Box side{.buffer = rest.buffer, .sides = {rest.sides[i]}};
+    Box other{.buffer = rest.buffer, .sides = {box.sides[i]}};
+    if (covers(other, side)) continue;
+    if (open) return false;
+    open = i;
+  }
+  if (!open) return true;
+  Side& left = rest.sides[*open];
+  const Side& taken = box.sides[*open];
+  if (left.is_whole || taken.is_whole || !same_base(left, taken)) return false;
+  if (taken.low <= left.low) left.low = std::max(left.low, taken.high + 1);
+  if (taken.high >= left.high) left.high = std::min(left.high, taken.low - 1);
+  return left.low > left.high;
+}
+
+/// True when boxes that each hold some of it hold all of a box.
+bool is_covered(Box rest, const std::vector<Box>& boxes) {
+  // Each may leave a box that another takes.
+  for (std::size_t round = 0; round < boxes.size(); ++round) {
+    for (const Box& box : boxes) {
+      if (take_away(rest, box)) return true;
+    }
+  }
+  return false;
+}
+
+/// A side with all that it is while the variables of its base run through their values.
+Side without_base(const Side& side) {
+  const auto values = IndexForm{.terms = side.base, .constant = 0}.range();
+  if (side.is_whole || !values) return side.base.empty() ? side : Side{};
+  return {.is_whole = false, .low = side.low + values->first, .high = side.high + values->second};
+}
+
+}  // namespace
+
+bool is_written_before(const Schedule& schedule, const CacheSubject& subject, const Box& box,
+                       const CopyPlace& place) {
+  const Ptr<Buffer>& buffer = subject.selected.buffer;
+  // What a scope further out holds is up to it.
+  if (owner_of(schedule, place.at, buffer) != schedule.node(subject.scope)) return true;
+  std::vector<Box> written;
+  for (const BlockRV writer : subject.writers) {
+    const NodeId node = schedule.node(writer);
+    const bool is_there = is_inside(schedule, node, place.at);
+    if (is_there ? !place.is_after : !is_before(schedule, node, place.at)) continue;
+    const NodeId shared =
+        is_there ? schedule.at(place.at).parent : common_ancestor(schedule, node, place.at);
+    if (auto known = box_stored(schedule, child_towards(schedule, node, shared), buffer)) {
+      written.push_back(*std::move(known));
+    }
+  }
+  Box here = box, wide = box;  // In this iteration, and over all loops around.
+  for (std::size_t i = 0; i < box.sides.size(); ++i) {
+    here.sides[i] = with_ends(box.sides[i], *buffer, i);
+    wide.sides[i] = with_ends(without_base(box.sides[i]), *buffer, i);
+    for (Box& known : written) known.sides[i] = with_ends(known.sides[i], *buffer, i);
+  }
+  return is_covered(std::move(here), written) || is_covered(std::move(wide), written);
 }
 
 bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader) {

@@ -36,6 +36,11 @@ inline constexpr Condition consumer_does_not_write{
 inline constexpr Condition buffer_is_not_written_between{
     "buffer_is_not_written_between", "block {} writes buffer {} between a copy and its readers",
     "pass as consumer_blocks only blocks that read what one block has written"};
+inline constexpr Condition copied_elements_are_written{
+    "copied_elements_are_written",
+    "whether all elements of buffer {} that the copy for block {} takes were written before is not "
+    "known",
+    "let a block write each element of a box, without a condition, before they are read"};
 inline constexpr Condition written_box_is_known{
     "written_box_is_known", "which elements of buffer {} block {} writes is not known exactly",
     "let it write each element of a box, without a condition"};

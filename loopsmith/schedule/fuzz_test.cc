@@ -147,7 +147,13 @@ class Fuzzer {
         reorder(sch_, nest);
         return;
       }
-      case 6: below(2) ? parallel(sch_, loop) : vectorize(sch_, loop); return;
+      case 6:
+        switch (below(4)) {
+          case 0: parallel(sch_, loop); return;
+          case 1: vectorize(sch_, loop); return;
+          case 2: bind(sch_, loop, "threadIdx.x"); return;
+          default: bind(sch_, loop, "blockIdx.x"); return;
+        }
       default:
         below(2) ? unroll(sch_, loop)
                  : static_cast<Nothing>((add_unit_loop(sch_, loop), Nothing{}));

@@ -67,6 +67,11 @@ IndexTerm digit(Kind kind, Expr inner, std::int64_t by, const IndexForm& of) {
 
 }  // namespace
 
+bool same_term(const IndexTerm& a, const IndexTerm& b) {
+  return a.coefficient == b.coefficient && a.kind == b.kind &&
+         (a.atom.same_as(b.atom) || structural_equal(a.atom, b.atom));
+}
+
 std::optional<std::pair<std::int64_t, std::int64_t>> IndexForm::range() const {
   std::int64_t low = constant, high = constant;
   for (const IndexTerm& term : terms) {

@@ -32,6 +32,9 @@ struct IndexTerm {
   std::int64_t by = 1;
 };
 
+/// True when two terms are equal.
+bool same_term(const IndexTerm& a, const IndexTerm& b);
+
 /// A sum of terms, none of them twice, and a constant.
 struct IndexForm {
   std::vector<IndexTerm> terms;

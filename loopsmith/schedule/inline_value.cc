@@ -165,14 +165,14 @@ Expr Inliner::value_at(const std::vector<Expr>& indices, const IndexForms& known
 std::vector<Ptr<BufferRegion>> Inliner::reads_after(const Block& before, const Block& after) const {
   // Where one element was read, what it was made of is read in its place.
   const BufferRegion* old = region_of(before.reads, element_.buffer.get());
-  if (!old) return before.reads;
+  if (!old) return after.reads;
   if (!is_point(*old)) return access_regions(after).reads;
   const Substitution values =
       values_of_axes(*producer_, axes_from_indices(*producer_, element_.indices, point_of(*old)));
   std::vector<Ptr<BufferRegion>> reads;
-  for (const auto& region : before.reads) {
-    if (region.get() != old) {
-      reads.push_back(region);
+  for (std::size_t k = 0; k < before.reads.size(); ++k) {
+    if (before.reads[k].get() != old) {
+      reads.push_back(after.reads[k]);
       continue;
     }
     for (const auto& input : producer_->reads) {
@@ -225,6 +225,10 @@ void Inliner::operator()(Schedule& schedule, const Place& place) const {
   Block after = *before;
   after.body = rewrite(after.body);
   if (after.init) after.init = rewrite(after.init);
+  // What a region is may be said by indices that are read.
+  for (auto* regions : {&after.reads, &after.writes}) {
+    for (auto& region : *regions) region = rewrite(region);
+  }
   after.reads = reads_after(*before, after);
   target.block = make(std::move(after));
 }

@@ -8,6 +8,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/buffer_uses.h"
 #include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
@@ -151,13 +152,40 @@ bool delays_init(const Schedule& schedule, std::span<const LoopRV> band,
   });
 }
 
-/// The statement around a node in which all dependences are that it takes part in: the whole nest.
-const Stmt& nest_around(const Schedule& schedule, NodeId node) {
+/// What is around a node and has all dependences in it that it takes part in: the whole nest.
+NodeId whole_nest(const Schedule& schedule, NodeId node) {
   NodeId nest = node;
   for (; schedule.at(node).parent != no_node; node = schedule.at(node).parent) {
     if (schedule.as<For>(node)) nest = node;
   }
-  return schedule.statement(nest);
+  return nest;
+}
+const Stmt& nest_around(const Schedule& schedule, NodeId node) {
+  return schedule.statement(whole_nest(schedule, node));
+}
+
+/// Buffers that are allocated around a nest, and that nothing outside of it uses: iterations that
+/// run so may have them each for itself.
+std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
+                                        const ElementAccesses& accesses, AtOnce how) {
+  std::vector<Ptr<Buffer>> found;
+  const auto is_written = [&](const Ptr<Buffer>& buffer) {
+    return std::ranges::any_of(accesses.all, [&](const ElementAccess& access) {
+      return access.is_write && access.buffer == buffer.get();
+    });
+  };
+  for (NodeId node = schedule.at(nest).parent; node != no_node; node = schedule.at(node).parent) {
+    const auto* realize = schedule.as<BlockRealize>(node);
+    if (!realize) continue;
+    for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
+      if (!is_of_one(how, buffer->scope()) || !is_written(buffer)) continue;
+      const BufferUses uses = uses_of(schedule, node, buffer);
+      const bool is_alone = std::ranges::all_of(
+          uses.nodes, [&](NodeId use) { return is_inside(schedule, use, nest); });
+      if (is_alone && uses.by_indices_alone()) found.push_back(buffer);
+    }
+  }
+  return found;
 }
 
 Witness::Iteration iteration_of(const ConflictSide& side) {
@@ -181,6 +209,22 @@ OrderAnswer answer_of(const DependenceAnswer& found) {
 
 }  // namespace
 
+AtOnce how_bound(std::string_view thread_axis) {
+  if (thread_axis.starts_with("blockIdx.")) return AtOnce::in_blocks;
+  if (thread_axis.starts_with("threadIdx.")) return AtOnce::in_block_threads;
+  return AtOnce::in_threads;
+}
+
+bool is_of_one(AtOnce how, std::string_view scope) {
+  switch (how) {
+    case AtOnce::in_threads: return !scope.starts_with("shared") && scope != "warp";
+    case AtOnce::in_lanes: return false;
+    case AtOnce::in_blocks: return scope == "local" || scope.starts_with("shared");
+    case AtOnce::in_block_threads: return scope == "local";
+  }
+  return false;
+}
+
 LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   const For& loop = schedule.get(handle);
   const auto* extent = loop.extent.as<IntImm>();
@@ -193,7 +237,9 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
       });
   if (is_pinned_everywhere) return {proved()};
 
-  Dependences dependences(nest_around(schedule, schedule.node(handle)));
+  const NodeId nest = whole_nest(schedule, schedule.node(handle));
+  Dependences dependences(schedule.statement(nest),
+                          {.local_buffers = memory_of_nest(schedule, nest, accesses, how)});
   const DependenceAnswer found = how == AtOnce::in_lanes
                                      ? dependences.vectorizable(loop.loop_var)
                                      : dependences.parallelizable(loop.loop_var);
@@ -229,7 +275,9 @@ OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
   if (found.verdict == Verdict::proved && found.reductions && repeats_reductions(schedule, band)) {
     return unknown("they run instances of a reduction more than once");
   }
-  return answer_of(found);
+  OrderAnswer answer = answer_of(found);
+  answer.reorders_updates = answer.is_proved() && found.reductions;
+  return answer;
 }
 
 OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
@@ -242,22 +290,6 @@ OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
   const NodeId sequence = schedule.at(schedule.node(first[0])).parent;
   Dependences dependences(nest_around(schedule, sequence));
   return answer_of(dependences.mergeable(variables(first), variables(second)));
-}
-
-std::optional<Refusal> refuse_unless_independent(const Schedule& schedule, LoopRV loop, AtOnce how,
-                                                 bool assume_independent) {
-  LoopCarries carries = carried_by(schedule, loop, how);
-  if (carries.verdict.is_proved()) return {};
-  if (carries.is_reduction) {
-    // One partial result a lane, added up at the end.
-    if (how == AtOnce::in_lanes) return {};
-    return Refusal{&loop_is_no_reduction, {Argument(loop)}};
-  }
-  if (carries.verdict.kind == OrderAnswer::Kind::violated) {
-    return Refusal{&no_dependence_is_carried, {Argument(loop)}, std::move(carries.verdict.witness)};
-  }
-  if (assume_independent) return {};
-  return Refusal{&dependence_is_known, {Argument(loop), Argument(carries.verdict.why)}};
 }
 
 }  // namespace loopsmith

@@ -13,6 +13,7 @@ struct OrderAnswer {
   enum class Kind { proved, violated, unknown } kind = Kind::unknown;
   std::optional<Witness> witness = {};  ///< Two iterations that conflict.
   std::string why = {};                 ///< What could not be found out.
+  bool reorders_updates = false;        ///< Proved, as updates of one accumulator commute.
 
   bool is_proved() const { return kind == Kind::proved; }
 };
@@ -25,9 +26,16 @@ struct LoopCarries {
 
 /// How iterations are to be run at once.
 enum class AtOnce {
-  in_threads,  ///< In any order.
-  in_lanes,    ///< Each statement for all of them before the next; reads before writes.
+  in_threads,        ///< In any order.
+  in_lanes,          ///< Each statement for all of them before the next; reads before writes.
+  in_blocks,         ///< In any order, by blocks of threads: each has its own shared memory.
+  in_block_threads,  ///< In any order, by the threads of a block: each has its own local memory.
 };
+
+/// How the iterations of a loop run that is bound to a thread axis.
+AtOnce how_bound(std::string_view thread_axis);
+/// True when each of the iterations that run so has memory of that scope for itself.
+bool is_of_one(AtOnce how, std::string_view scope);
 
 /// Whether the iterations of a loop are independent of each other.
 LoopCarries carried_by(const Schedule& schedule, LoopRV loop, AtOnce how = AtOnce::in_threads);
@@ -53,9 +61,5 @@ inline constexpr Condition dependence_is_known{
     "if you know that they do not, pass assume_independent=True"};
 inline constexpr Condition loop_is_no_reduction{"loop_is_no_reduction", "loop {} is a reduction",
                                                 "rfactor it, then parallelize the new loop"};
-
-/// Refuses a loop whose iterations may not run at once. In lanes, a reduction may.
-std::optional<Refusal> refuse_unless_independent(const Schedule& schedule, LoopRV loop, AtOnce how,
-                                                 bool assume_independent);
 
 }  // namespace loopsmith

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/primitive_calls.h"
 
 namespace loopsmith::detail {
 

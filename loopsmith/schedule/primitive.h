@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "loopsmith/schedule/at_once.h"
 #include "loopsmith/schedule/refusal.h"
 #include "loopsmith/schedule/schedule.h"
 
@@ -36,6 +37,11 @@ struct ParameterInfo {
   Argument otherwise;  ///< The default.
 };
 
+inline constexpr Condition reductions_keep_their_order{
+    "reductions_keep_their_order",
+    "reduction {} would combine its elements in another order, and allow_reassociation is False",
+    "make the schedule with allow_reassociation=True, or keep the order of the reduction"};
+
 /// A primitive with its types forgotten.
 class PrimitiveBase {
  public:
@@ -45,16 +51,18 @@ class PrimitiveBase {
   std::span<const Condition* const> conditions;
   std::size_t required;  ///< How many parameters have no default; they come first.
   bool pure;             ///< Changes nothing: a query, or a choice.
+  bool moves_accesses;   ///< Changes which iterations touch which elements.
 
   constexpr PrimitiveBase(std::string_view name, std::string_view past, std::string_view doc,
                           std::span<const Condition* const> conditions, std::size_t required,
-                          bool pure)
+                          bool pure, bool moves_accesses)
       : name(name),
         past(past.empty() ? name : past),
         doc(doc),
         conditions(conditions),
         required(required),
-        pure(pure) {}
+        pure(pure),
+        moves_accesses(moves_accesses) {}
 
   virtual std::vector<ParameterInfo> parameters() const = 0;
   /// How Python writes the type of the result.
@@ -85,7 +93,11 @@ struct PrimitiveDefinition {
   std::span<const Condition* const> conditions = {};
   std::size_t required = 1;
   bool pure = false;
-  /// Checks every condition; changes nothing. The handles among the arguments are alive.
+  /// Loops whose iterations run at once are looked at again, as they are after it.
+  bool moves_accesses = false;
+  /// Checks every condition; changes nothing. The handles among the arguments are alive. A plan
+  /// with a member `reordered_reduction`, an optional Argument, says there which reduction it
+  /// combines in another order.
   Planned<Plan> (*plan)(const Schedule&, const Arguments&);
   /// Does it. Cannot fail.
   Made (*commit)(Schedule&, Plan&&);
@@ -103,9 +115,20 @@ auto parameter_type() {
     return NoParameter{};
   }
 }
-[[noreturn]] void refuse_argument(std::string_view primitive, const ParameterInfo& parameter);
-[[noreturn]] void refuse_missing(std::string_view primitive, std::string_view parameter);
 }  // namespace detail
+
+/// The reduction that a plan combines in another order; null when there is none.
+template <class Plan>
+const Argument* reordered_by(const Plan& plan) {
+  if constexpr (requires { plan.reordered_reduction; }) {
+    return plan.reordered_reduction ? &*plan.reordered_reduction : nullptr;
+  }
+  return nullptr;
+}
+template <class... Plans>
+const Argument* reordered_by(const std::variant<Plans...>& plan) {
+  return std::visit([](const auto& one) { return reordered_by(one); }, plan);
+}
 
 /// A primitive. Called with a schedule and its arguments, in their order or as a struct by name:
 /// `split(sch, i, {infer, 4})`, `split.apply(sch, {.loop = i, .factors = {infer, 4}})`.
@@ -118,7 +141,7 @@ class Primitive final : public PrimitiveBase {
  public:
   constexpr explicit Primitive(const PrimitiveDefinition<Arguments, Plan, Made>& definition)
       : PrimitiveBase(definition.name, definition.past, definition.doc, definition.conditions,
-                      definition.required, definition.pure),
+                      definition.required, definition.pure, definition.moves_accesses),
         plan_(definition.plan),
         commit_(definition.commit) {}
 
@@ -131,7 +154,19 @@ class Primitive final : public PrimitiveBase {
       });
     });
     if (refusal) return *std::move(refusal);
-    return plan_(schedule, arguments);
+    Planned<Plan> planned = plan_(schedule, arguments);
+    if (const Plan* plan = std::get_if<Plan>(&planned)) {
+      if (const Argument* reduction = reordered_by(*plan);
+          reduction && !schedule.allows_reassociation()) {
+        return Refusal{&reductions_keep_their_order, {*reduction}};
+      }
+      if (moves_accesses && has_loops_at_once(schedule)) {
+        Schedule after = schedule.snapshot();
+        commit(after, arguments, Plan(*plan));
+        if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
+      }
+    }
+    return planned;
   }
   bool can_apply(const Schedule& schedule, const Arguments& arguments) const {
     return std::holds_alternative<Plan>(try_plan(schedule, arguments));
@@ -154,48 +189,12 @@ class Primitive final : public PrimitiveBase {
     return apply(s, {a, b, c, d, e});
   }
 
-  std::vector<ParameterInfo> parameters() const override {
-    const Arguments defaults{};
-    std::vector<ParameterInfo> all;
-    each([&](const auto& parameter) {
-      const auto& value = defaults.*parameter.member;
-      const bool is_required = all.size() < required;
-      all.push_back({parameter.name, parameter.doc, python_type<std::decay_t<decltype(value)>>(),
-                     is_required, is_required ? Argument() : to_argument(value)});
-    });
-    return all;
-  }
-  std::string result_type() const override {
-    if constexpr (std::is_same_v<Made, Nothing>)
-      return "None";
-    else if constexpr (std::is_same_v<Made, LoopRV>)
-      return "LoopRV";
-    else if constexpr (std::is_same_v<Made, BlockRV>)
-      return "BlockRV";
-    else if constexpr (std::is_same_v<Made, ExprRV>)
-      return "ExprRV";
-    else if constexpr (std::is_same_v<Made, Handles<LoopRV>>)
-      return "list[LoopRV]";
-    else if constexpr (std::is_same_v<Made, Handles<BlockRV>>)
-      return "list[BlockRV]";
-    else
-      return "list[ExprRV]";
-  }
-
-  Argument call(Schedule& schedule, std::span<const Argument* const> arguments) const override {
-    ArgumentReader reader(schedule);
-    const Arguments values = read(reader, arguments);
-    Plan plan = accepted(schedule, values);
-    for (const auto& [name, handle] : reader.named()) schedule.record_lookup(name, handle);
-    return to_argument(commit(schedule, values, std::move(plan)));
-  }
+  // What is called without types is compiled once: see primitive_calls.h.
+  std::vector<ParameterInfo> parameters() const override;
+  std::string result_type() const override;
+  Argument call(Schedule& schedule, std::span<const Argument* const> arguments) const override;
   std::optional<Refusal> refuse(const Schedule& schedule,
-                                std::span<const Argument* const> arguments) const override {
-    ArgumentReader reader(schedule);
-    Planned<Plan> result = try_plan(schedule, read(reader, arguments));
-    if (auto* refusal = std::get_if<Refusal>(&result)) return std::move(*refusal);
-    return {};
-  }
+                                std::span<const Argument* const> arguments) const override;
 
  private:
   template <class Visit>
@@ -221,25 +220,13 @@ class Primitive final : public PrimitiveBase {
   }
 
   Made commit(Schedule& schedule, const Arguments& arguments, Plan&& plan) const {
-    schedule.begin_step(*this, written(arguments));
+    schedule.begin_step(*this, written(arguments), reordered_by(plan) != nullptr);
     Made made = commit_(schedule, std::move(plan));
     schedule.end_step(to_argument(made));
     return made;
   }
 
-  Arguments read(ArgumentReader& reader, std::span<const Argument* const> arguments) const {
-    Arguments values{};
-    std::size_t i = 0;
-    each([&](const auto& parameter) {
-      const Argument* given = i < arguments.size() ? arguments[i] : nullptr;
-      if (given && !reader.read(*given, values.*parameter.member)) {
-        detail::refuse_argument(name, parameters()[i]);
-      }
-      if (!given && i < required) detail::refuse_missing(name, parameter.name);
-      ++i;
-    });
-    return values;
-  }
+  Arguments read(ArgumentReader& reader, std::span<const Argument* const> arguments) const;
 
   Planned<Plan> (*plan_)(const Schedule&, const Arguments&);
   Made (*commit_)(Schedule&, Plan&&);

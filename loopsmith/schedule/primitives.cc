@@ -3,7 +3,7 @@
 
 #include <unordered_map>
 
-#include "loopsmith/schedule/primitives/decompose_padding.h"
+#include "loopsmith/schedule/primitive_calls.h"
 
 namespace loopsmith {
 

@@ -15,6 +15,7 @@
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/primitives/copy_at.h"
+#include "loopsmith/schedule/primitives/decompose_padding.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/enter_postproc.h"
 #include "loopsmith/schedule/primitives/fuse.h"

@@ -337,8 +337,9 @@ Span Schedule::span_from(const Span& old) const {
   return span;
 }
 
-void Schedule::begin_step(const PrimitiveBase& primitive, std::vector<Argument> arguments) {
-  steps_.push_back({&primitive, std::move(arguments), {}});
+void Schedule::begin_step(const PrimitiveBase& primitive, std::vector<Argument> arguments,
+                          bool reorders_reduction) {
+  steps_.push_back({&primitive, std::move(arguments), {}, reorders_reduction});
 }
 
 void Schedule::end_step(Argument result) {

@@ -86,6 +86,11 @@ class Schedule {
   std::optional<std::uint32_t> function_named(std::optional<std::string_view> name = {}) const;
   const std::string& function_name(std::uint32_t function) const;
 
+  /// Whether steps may combine the elements of a reduction in another order, which rounds floating-
+  /// point numbers otherwise. They may unless told.
+  bool allows_reassociation() const { return allows_reassociation_; }
+  void allow_reassociation(bool allowed) { allows_reassociation_ = allowed; }
+
   /// The program as it was given.
   const Ptr<IRModule>& original() const { return original_; }
   Trace trace() const { return Trace(steps_); }
@@ -195,7 +200,8 @@ class Schedule {
 
   // ---- For primitives as such ----
 
-  void begin_step(const PrimitiveBase& primitive, std::vector<Argument> arguments);
+  void begin_step(const PrimitiveBase& primitive, std::vector<Argument> arguments,
+                  bool reorders_reduction = false);
   void end_step(Argument result);
   /// Records that a block or a loop was looked up by its name.
   void record_lookup(std::string_view name, const BlockOrLoop& handle);
@@ -284,6 +290,7 @@ class Schedule {
   std::vector<std::int64_t> holes_;
   SharedVector<Step> steps_;
   std::int64_t random_ = 1;
+  bool allows_reassociation_ = true;
 };
 
 }  // namespace loopsmith

@@ -218,7 +218,11 @@ std::vector<std::string> Trace::as_python(bool remove_postproc) const {
 
 std::string Trace::text() const {
   std::string text = "# from loopsmith import tir\ndef apply_trace(sch: tir.Schedule) -> None:\n";
-  for (const std::string& line : as_python()) text += "  " + line + "\n";
+  const auto lines = as_python();
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const char* mark = steps_[i].reorders_reduction ? "  # reorders a reduction" : "";
+    text += "  " + lines[i] + mark + "\n";
+  }
   if (steps_.empty()) text += "  pass\n";
   return text;
 }

@@ -19,6 +19,7 @@ struct Step {
   const PrimitiveBase* primitive = nullptr;
   std::vector<Argument> arguments;
   Argument result;
+  bool reorders_reduction = false;  ///< It combines the elements of a reduction in another order.
 };
 
 /// The steps of a schedule: a program that makes the same schedule again, here or of another

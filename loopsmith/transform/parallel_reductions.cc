@@ -92,13 +92,11 @@ Handles<BlockRV> combine_in_groups(Schedule& schedule, LoopRV part) {
   }
 }
 
-/// Puts a block into the innermost of `loops`, if that may hold it.
-bool compute_inside(Schedule& schedule, BlockRV block, std::span<const LoopRV> loops) {
-  if (loops.empty()) return true;
+/// Puts a block into the innermost of `loops`, if that may hold it, or it must.
+void compute_inside(Schedule& schedule, BlockRV block, std::span<const LoopRV> loops, bool must) {
+  if (loops.empty()) return;
   const ComputeAtArguments at{.block = block, .loop = loops.back()};
-  if (!compute_at.can_apply(schedule, at)) return false;
-  compute_at.apply(schedule, at);
-  return true;
+  if (must || compute_at.can_apply(schedule, at)) compute_at.apply(schedule, at);
 }
 
 /// Puts what a block writes into memory that the threads of a block share. Until it stands inside
@@ -136,11 +134,7 @@ Ptr<PrimFunc> with_parts(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
     groups.insert(groups.begin(), partial);
     for (std::size_t i = groups.size(); i-- > 0;) {
       if (threads) share(schedule, groups[i]);
-      const bool is_inside = compute_inside(schedule, groups[i], around);
-      require(is_inside || !threads, "partial_results_are_shared",
-              hint("let the loops around the reduction hold nothing else"),
-              "partial results of block {} cannot be computed beside their sum",
-              schedule.name(total));
+      compute_inside(schedule, groups[i], around, threads.defined());
     }
     const auto own = Ptr<Var>::from(schedule.realize(partial).iter_values[0]);
     for (const LoopRV loop : get_loops(schedule, partial)) {

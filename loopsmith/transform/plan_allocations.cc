@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/coverage.h"
 #include "loopsmith/transform/loops.h"
@@ -13,17 +14,58 @@ namespace {
 /// So many loops are tried, from the innermost outwards.
 constexpr int most_attempts = 3;
 
+/// True when each iteration of a loop over threads has memory of that scope for itself.
+bool is_of_one_thread(const For& loop, std::string_view scope) {
+  const std::string& tag = loop.thread_binding->thread_tag;
+  if (tag.starts_with("threadIdx.")) return scope == "local";
+  return !tag.starts_with("blockIdx.") || scope == "local" || scope.starts_with("shared");
+}
+
+/// The innermost scope around all accesses that is not inside a loop over threads which share the
+/// memory.
+const Scope* innermost_of(const Allocation& allocation) {
+  const Scope* innermost = allocation.common;
+  for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
+    const auto* loop = s->stmt.as<For>();
+    const bool is_shared = loop && loop->kind == ForKind::thread_binding &&
+                           !is_of_one_thread(*loop, allocation.buffer->scope());
+    if (is_shared) innermost = s->parent;
+  }
+  return innermost;
+}
+
 /// The loop whose body the allocation moves into; null: it stays.
 const Scope* place_of(AccessTable& table, const Allocation& allocation) {
   int attempts = 0;
   for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
     if (s->stmt.is<While>()) return nullptr;  // Out of one there is no way back in.
   }
-  for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
+  for (const Scope* s = innermost_of(allocation); s != allocation.inside; s = s->parent) {
     if (!s->stmt.is<For>()) continue;
     if (++attempts > most_attempts) return nullptr;
     // An opaque use may read anything.
     if (!allocation.is_opaque && writes_before_reads(table, allocation, s)) return s;
+  }
+  return nullptr;
+}
+
+/// True when the iterations of a loop run at once, and may have memory of that scope each.
+bool may_have_own(const For& loop, std::string_view scope) {
+  if (loop.kind == ForKind::parallel) return !scope.starts_with("shared") && scope != "warp";
+  return loop.kind == ForKind::thread_binding && is_of_one_thread(loop, scope);
+}
+
+/// The innermost parallel loop, or one of threads, whose iterations would share the memory, which
+/// each of them has to have for itself; null where they may share it.
+const Scope* iteration_of(const Allocation& allocation, const Scope* place) {
+  for (const Scope* s = innermost_of(allocation); s != allocation.inside; s = s->parent) {
+    if (s == place) return nullptr;  // It is inside already.
+    const auto* loop = s->stmt.as<For>();
+    if (!loop || !may_have_own(*loop, allocation.buffer->scope())) continue;
+    Dependences dependences(s->stmt, {.local_buffers = {allocation.buffer}});
+    const auto own = dependences.parallelizable(loop->loop_var).private_buffers;
+    const auto is_it = [&](const Ptr<Buffer>& buffer) { return buffer.same_as(allocation.buffer); };
+    if (std::ranges::any_of(own, is_it)) return s;
   }
   return nullptr;
 }
@@ -45,7 +87,12 @@ Ptr<PrimFunc> plan_allocations(const Ptr<PrimFunc>& func) {
     const bool is_plain = allocation.buffer && !allocation.is_opaque;
     if (!allocation.common) {
       leaving[allocation.allocate->buffer_var] = &allocation;
-    } else if (const Scope* place = is_plain ? place_of(table, allocation) : nullptr) {
+      continue;
+    }
+    if (!is_plain) continue;
+    const Scope* place = place_of(table, allocation);
+    if (const Scope* iteration = iteration_of(allocation, place)) place = iteration;
+    if (place) {
       leaving[allocation.allocate->buffer_var] = &allocation;
       arriving[place->stmt].push_back(&allocation);
     }

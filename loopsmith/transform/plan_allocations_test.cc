@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/plan_allocations.h"
 
+#include "loopsmith/interp/assert_same.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/script/parse.h"
+#include "loopsmith/transform/pipeline.h"
 #include "loopsmith/transform/testing/functions.h"
 
 namespace loopsmith {
@@ -82,6 +86,45 @@ TEST_F(PlanAllocations, leaves_memory_whose_pointer_is_used) {
   const Stmt call =
       make(Evaluate{.value = loopsmith::call(i32, op("call_extern"), {string_imm("f"), t->data})});
   EXPECT_FALSE(moves_into(seq({fill(i), call, use(i)})));
+}
+
+TEST(plan_allocations, leaves_what_threads_share_outside_of_them) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8, 6), "float32")):
+    B = T.alloc_buffer((8, 6), scope="shared")
+    for i in T.thread_binding(8, thread="threadIdx.x"):
+        for j in range(6):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj]
+        for j in range(6):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, 5 - vj])");
+  const auto lowered = lower_function(func, {.verify = true});
+  const std::string text = script(lowered);
+  EXPECT_LT(text.find("scope=\"shared\""), text.find("threadIdx.x")) << text;
+  interp::assert_same(func, lowered);
+}
+
+TEST(plan_allocations, gives_iterations_memory_of_their_own) {
+  // Tiles share a border, and the last one is short.
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((10,), "float32"), D: T.Buffer((10,), "float32")):
+    B = T.alloc_buffer((10,))
+    for i in T.parallel(4):
+        for k in range(T.min(4, 10 - i * 3)):
+            with T.block("B"):
+                v = T.axis.spatial(10, i * 3 + k)
+                B[v] = A[v] * T.float32(2)
+        for k in range(T.min(3, 9 - i * 3)):
+            with T.block("D"):
+                v = T.axis.spatial(10, i * 3 + k)
+                D[v] = B[v] + B[v + 1])");
+  const auto lowered = lower_function(func, {.verify = true});
+  const std::string text = script(lowered);
+  EXPECT_LT(text.find("T.parallel"), text.find("T.allocate")) << text;
+  interp::assert_same(func, lowered);
 }
 
 }  // namespace

@@ -104,6 +104,12 @@ nb::object get_value(nb::handle self, nb::handle handle) {
        "get: the argument is a {}", type_name_of(handle));
 }
 
+/// What others keep beside the program, and schedules here do not.
+[[noreturn]] void refuse_foreign_state(std::string_view name, std::string_view instead) {
+  fail(ErrorKind::schedule, "schedule_has_no_srefs", hint(instead), {},
+       "{}: a schedule has no srefs and no table of variables", name);
+}
+
 }  // namespace
 
 void bind_schedule(nb::module_& m) {
@@ -131,6 +137,9 @@ error_render_level
     nothing. Its parts are there as data all the same.
 enable_check
     False takes unknown dependences for none in every step.
+allow_reassociation
+    False refuses steps that combine the elements of a floating-point reduction in another order,
+    and so may round otherwise; the trace marks these steps. Results are then equal to the bit.
 
 Each step gives handles to what it made; a handle that a later step consumed says what became of it.
 A step that is refused raises a ScheduleError and changes nothing.)");
@@ -139,19 +148,20 @@ A step that is refused raises a ScheduleError and changes nothing.)");
           "__init__",
           [](PySchedule* self, const Ref& mod, std::optional<std::int64_t> seed,
              const std::variant<std::int64_t, std::string>& debug_mask,
-             const std::string& error_render_level, bool enable_check) {
+             const std::string& error_render_level, bool enable_check, bool allow_reassociation) {
             const bool checks_tree = is_debugged(debug_mask);
             const ErrorDetail detail = detail_of(error_render_level);
-            new (self)
-                PySchedule{new_schedule(mod, seed.value_or(-1)), checks_tree, enable_check, detail};
+            Schedule made = new_schedule(mod, seed.value_or(-1));
+            made.allow_reassociation(allow_reassociation);
+            new (self) PySchedule{std::move(made), checks_tree, enable_check, detail};
           },
           nb::arg("mod"), nb::kw_only(), nb::arg("seed").none() = nb::none(),
           nb::arg("debug_mask") = "none", nb::arg("error_render_level") = "detail",
-          nb::arg("enable_check") = true,
+          nb::arg("enable_check") = true, nb::arg("allow_reassociation") = true,
           nb::sig("def __init__(self, mod: PrimFunc | IRModule, *, seed: int | None = None, "
                   "debug_mask: typing.Literal['all', 'none'] | int = 'none', error_render_level: "
-                  "typing.Literal['detail', 'fast', 'none'] = 'detail', enable_check: bool = True) "
-                  "-> None"))
+                  "typing.Literal['detail', 'fast', 'none'] = 'detail', enable_check: bool = True, "
+                  "allow_reassociation: bool = True) -> None"))
       .def_prop_ro(
           "mod", [](const PySchedule& self) { return self.schedule.mod(); },
           "The module as it is scheduled so far.")
@@ -191,6 +201,30 @@ A step that is refused raises a ScheduleError and changes nothing.)");
       .def("get", get_value, nb::arg("rv"),
            nb::sig("def get(self, rv: LoopRV | BlockRV | ExprRV) -> typing.Any"),
            "Return the For or Block behind a handle, or the number behind an ExprRV.")
+      .def(
+          "get_sref",
+          [](const PySchedule&, nb::handle) -> nb::object {
+            refuse_foreign_state("get_sref", "use get(rv), which gives the For or Block");
+          },
+          nb::arg("rv_or_stmt"),
+          nb::sig("def get_sref(self, rv_or_stmt: typing.Any) -> typing.NoReturn"),
+          "Raise a ScheduleError: handles live by identity, and ``get`` gives their nodes.")
+      .def_prop_ro(
+          "state",
+          [](const PySchedule&) -> nb::object {
+            throw nb::attribute_error(
+                "state: a schedule has no srefs and no table of variables; use mod, get_producers, "
+                "get_consumers, get_child_blocks");
+          },
+          nb::for_getter(nb::sig("def state(self) -> typing.NoReturn")),
+          "Raises an AttributeError: ``mod`` and the queries tell what a state would.")
+      .def(
+          "remove_rv",
+          [](const PySchedule&, nb::handle) -> nb::object {
+            refuse_foreign_state("remove_rv", "leave the call out: a handle costs nothing");
+          },
+          nb::arg("rv"), nb::sig("def remove_rv(self, rv: typing.Any) -> typing.NoReturn"),
+          "Raise a ScheduleError: there is no table from which a handle could be removed.")
       .def("can_apply", can_apply, nb::arg("name"), nb::arg("args"), nb::arg("kwargs"),
            nb::sig("def can_apply(self, name: str, /, *args: typing.Any, **kwargs: typing.Any) -> "
                    "bool"),

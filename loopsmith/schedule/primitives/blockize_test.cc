@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/ir/script_printer.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
@@ -311,6 +312,44 @@ for i, k in T.grid(8, 4):
       error_of([&] { blockize(scan, get_loops(scan, get_block(scan, "C"))[1]); }),
       "block_is_reduction: blockize: block C is not a reduction block - it violates condition "
       "#4");
+}
+
+TEST(blockize, keeps_the_conditions_of_blocks) {
+  const auto guarded = [](std::string_view limit) {
+    return program(
+        R"(A: T.Buffer((7, 4), "float32"), B: T.Buffer((7, 4), "float32"), C: T.Buffer((9, 4), "float32"))",
+        fmt::format(R"(
+for i0, i1 in T.grid(3, 3):
+    for j in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(7, i0 * 3 + i1)
+            vj = T.axis.spatial(4, j)
+            T.where(i0 * 3 + i1 < 7)
+            B[vi, vj] = A[vi, vj]
+    for j in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial({0}, i0 * 3 + i1)
+            vj = T.axis.spatial(4, j)
+            T.where(i0 * 3 + i1 < {0})
+            C[vi, vj] = T.float32(1)
+)",
+                    limit));
+  };
+  const auto before = guarded("7");
+  Schedule one(before);
+  const BlockRV outer = blockize(one, std::vector<BlockRV>{get_block(one, "B")});
+  EXPECT_EQ(to_string(one.realize(outer).predicate), "i0 * 3 + i1 < 7");
+  expect_result(one, before);
+  Schedule both(before);
+  blockize(both, std::vector<BlockRV>{get_block(both, "B"), get_block(both, "C")});
+  expect_result(both, before);
+  Schedule different(guarded("8"));
+  EXPECT_EQ(error_of([&] {
+              blockize(different,
+                       std::vector<BlockRV>{get_block(different, "B"), get_block(different, "C")});
+            }),
+            "space_is_divisible: blockize: block B can not be blockized by the loops starting at "
+            "B, as only some of the blocks keep axis vi in its domain");
 }
 
 }  // namespace

@@ -31,8 +31,9 @@ struct CacheIndexPlan {
   std::vector<CachedIndex> indices;
 };
 
-inline constexpr const Condition* cache_index_conditions[] = {&storage_scope_is_known,
-                                                              &block_stands_in_a_block};
+inline constexpr const Condition* cache_index_conditions[] = {
+    &storage_scope_is_known, &block_stands_in_a_block, &loops_at_once_stay_right,
+    &thread_memory_stays_inside};
 
 Planned<CacheIndexPlan> plan_cache_index(const Schedule& schedule,
                                          const CacheIndexArguments& arguments);
@@ -53,6 +54,7 @@ inline constexpr Primitive cache_index(PrimitiveDefinition{
            "look them up.",
     .conditions = cache_index_conditions,
     .required = 2,
+    .moves_accesses = true,
     .plan = plan_cache_index,
     .commit = commit_cache_index,
 });

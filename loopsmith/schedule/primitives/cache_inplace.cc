@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/schedule/cache_fill.h"
+
 namespace loopsmith {
 
 Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
@@ -29,6 +31,10 @@ Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
   for (const auto& region : block.writes) {
     if (!region->buffer.same_as(buffer)) continue;
     plan.box = unite(plan.box, box_of(schedule, arguments.block, *region, plan.place.around));
+  }
+  if (!is_written_before(schedule, subject, plan.box, {plan.place.at, plan.place.around})) {
+    return Refusal{&copied_elements_are_written,
+                   {Argument(Ref(buffer)), Argument(arguments.block)}};
   }
   return plan;
 }

@@ -29,9 +29,10 @@ struct CacheInplacePlan {
 inline constexpr Condition block_updates_the_buffer{
     "block_updates_the_buffer", "block {} reads buffer {} and does not write it", "use cache_read"};
 inline constexpr const Condition* cache_inplace_conditions[] = {
-    &block_has_the_buffer,         &storage_scope_is_known, &block_stands_in_a_block,
-    &buffer_is_used_by_index,      &uses_are_declared,      &block_updates_the_buffer,
-    &buffer_is_not_written_between};
+    &block_has_the_buffer,          &storage_scope_is_known,   &block_stands_in_a_block,
+    &buffer_is_used_by_index,       &uses_are_declared,        &block_updates_the_buffer,
+    &buffer_is_not_written_between, &loops_at_once_stay_right, &thread_memory_stays_inside,
+    &copied_elements_are_written};
 
 Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
                                              const CacheInplaceArguments& arguments);
@@ -48,6 +49,7 @@ inline constexpr Primitive cache_inplace(PrimitiveDefinition{
            "copies it back.",
     .conditions = cache_inplace_conditions,
     .required = 3,
+    .moves_accesses = true,
     .plan = plan_cache_inplace,
     .commit = commit_cache_inplace,
 });

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/schedule/cache_fill.h"
+
 namespace loopsmith {
 namespace {
 
@@ -53,6 +55,12 @@ Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
   if (auto* refusal = std::get_if<Refusal>(&place)) return std::move(*refusal);
   plan.place = std::get<CopyPlace>(place);
   plan.box = box_to_cache(schedule, plan.subject, plan.consumers, plan.place);
+  if (!is_written_before(schedule, plan.subject, plan.box, plan.place)) {
+    plan.box = box_read(schedule, plan.subject.selected.buffer, plan.consumers, plan.place.around);
+    if (!is_written_before(schedule, plan.subject, plan.box, plan.place)) {
+      return Refusal{&copied_elements_are_written, {buffer, Argument(plan.consumers[0])}};
+    }
+  }
   return plan;
 }
 

@@ -30,10 +30,10 @@ struct CacheReadPlan {
 };
 
 inline constexpr const Condition* cache_read_conditions[] = {
-    &block_has_the_buffer,    &storage_scope_is_known,
-    &block_stands_in_a_block, &buffer_is_used_by_index,
-    &uses_are_declared,       &consumer_reads_the_buffer,
-    &consumer_does_not_write, &buffer_is_not_written_between};
+    &block_has_the_buffer,     &storage_scope_is_known,      &block_stands_in_a_block,
+    &buffer_is_used_by_index,  &uses_are_declared,           &consumer_reads_the_buffer,
+    &consumer_does_not_write,  &copied_elements_are_written, &buffer_is_not_written_between,
+    &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
                                        const CacheReadArguments& arguments);
@@ -52,6 +52,7 @@ inline constexpr Primitive cache_read(PrimitiveDefinition{
            "read the copy.",
     .conditions = cache_read_conditions,
     .required = 3,
+    .moves_accesses = true,
     .plan = plan_cache_read,
     .commit = commit_cache_read,
 });

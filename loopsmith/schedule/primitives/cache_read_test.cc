@@ -256,5 +256,41 @@ TEST(cache_read, refuses_what_it_cannot_do) {
       "uses_are_declared: cache_read: buffer A is used outside of the blocks that declare it");
 }
 
+TEST(cache_read, copies_what_was_written_alone) {
+  // Of the last row only two elements have a value.
+  const auto func = program(R"((A: T.Buffer((14,)), C: T.Buffer((14,))):
+    B = T.alloc_buffer((4, 4))
+    for i in range(14):
+        with T.block("B"):
+            vi = T.axis.spatial(14, i)
+            B[vi // 4, vi % 4] = A[vi]
+    for i in range(14):
+        with T.block("C"):
+            vi = T.axis.spatial(14, i)
+            C[vi] = B[vi // 4, vi % 4]
+)");
+  Schedule sch(func);
+  EXPECT_EQ(error_of([&] { cache_read(sch, get_block(sch, "C"), 0, "local"); }),
+            "copied_elements_are_written: cache_read: whether all elements of buffer B that the "
+            "copy for block C takes were written before is not known");
+  // Two blocks write all of it together.
+  const auto parts = program(R"((A: T.Buffer((8,)), C: T.Buffer((8,))):
+    B = T.alloc_buffer((8,))
+    with T.block("first"):
+        B[0] = T.float32(0)
+    for i in range(1, 8):
+        with T.block("rest"):
+            vi = T.axis.spatial((1, 8), i)
+            B[vi] = A[vi]
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi]
+)");
+  Schedule whole(parts);
+  cache_read(whole, get_block(whole, "C"), 0, "local");
+  expect_sound(whole, parts);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -40,7 +40,7 @@ inline constexpr const Condition* cache_write_conditions[] = {
     &block_has_the_buffer,          &storage_scope_is_known,     &block_stands_in_a_block,
     &buffer_is_used_by_index,       &uses_are_declared,          &consumer_reads_the_buffer,
     &consumer_reads_what_is_cached, &writer_does_not_read_first, &buffer_is_not_written_between,
-    &written_box_is_known};
+    &written_box_is_known,          &loops_at_once_stay_right,   &thread_memory_stays_inside};
 
 Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
                                          const CacheWriteArguments& arguments);
@@ -58,6 +58,7 @@ inline constexpr Primitive cache_write(PrimitiveDefinition{
     .doc = "Lets a block write into another memory, and makes a block that copies the result back.",
     .conditions = cache_write_conditions,
     .required = 3,
+    .moves_accesses = true,
     .plan = plan_cache_write,
     .commit = commit_cache_write,
 });

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/reassociation.h"
 
 namespace loopsmith {
 
@@ -59,8 +60,12 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
     axes = axes.empty() ? values : join(axes, values);
   }
   axes.resize(block.iter_vars.size());
-  return MovePlan{handle, loop, *place, instances_within(schedule, handle, loop, axes, instances),
-                  arguments.preserve_unit_loops};
+  return MovePlan{handle,
+                  loop,
+                  *place,
+                  instances_within(schedule, handle, loop, axes, instances),
+                  arguments.preserve_unit_loops,
+                  reduction_out_of_order(schedule, handle)};
 }
 
 }  // namespace

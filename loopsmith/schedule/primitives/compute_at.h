@@ -29,6 +29,7 @@ struct MovePlan {
   std::uint32_t place;
   NewPlace instances;
   bool preserve_unit_loops;
+  std::optional<Argument> reordered_reduction = {};
 };
 
 inline constexpr const Condition* compute_at_conditions[] = {&block_is_not_root,
@@ -42,7 +43,9 @@ inline constexpr const Condition* compute_at_conditions[] = {&block_is_not_root,
                                                              &index_is_possible,
                                                              &inputs_stay_as_they_are,
                                                              &statements_are_understood,
-                                                             &instances_are_known};
+                                                             &instances_are_known,
+                                                             &loops_at_once_stay_right,
+                                                             &thread_memory_stays_inside};
 
 /// What computing at a loop, or at a mark of sample_compute_location, means.
 using ComputeAtPlan = std::variant<MovePlan, ComputeInlinePlan, Nothing>;
@@ -66,6 +69,7 @@ inline constexpr Primitive compute_at(PrimitiveDefinition{
     .doc = "Moves a block into a loop of its consumers: each iteration computes what it reads.",
     .conditions = compute_at_conditions,
     .required = 2,
+    .moves_accesses = true,
     .plan = plan_compute_at,
     .commit = commit_compute_at,
 });

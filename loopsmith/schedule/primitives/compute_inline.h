@@ -23,11 +23,11 @@ inline constexpr Condition what_is_read_is_written{"what_is_read_is_written",
                                                    "block {} does not write all of {} that is read",
                                                    "let it write each element that others read"};
 inline constexpr const Condition* compute_inline_conditions[] = {
-    &block_is_not_root,        &block_is_no_output,      &block_is_complete,
-    &block_has_no_init,        &body_is_one_store,       &value_has_no_effect,
-    &indices_tell_axes,        &block_has_consumers,     &readers_read_elements,
-    &instances_are_known,      &what_is_read_is_written, &inputs_stay_as_they_are,
-    &statements_are_understood};
+    &block_is_not_root,         &block_is_no_output,       &block_is_complete,
+    &block_has_no_init,         &body_is_one_store,        &value_has_no_effect,
+    &indices_tell_axes,         &block_has_consumers,      &readers_read_elements,
+    &instances_are_known,       &what_is_read_is_written,  &inputs_stay_as_they_are,
+    &statements_are_understood, &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
                                                const ComputeInlineArguments& arguments);
@@ -43,6 +43,7 @@ inline constexpr Primitive compute_inline(PrimitiveDefinition{
     .past = "inlined",
     .doc = "Computes what a block stores where it is read, and takes the block away.",
     .conditions = compute_inline_conditions,
+    .moves_accesses = true,
     .plan = plan_compute_inline,
     .commit = commit_compute_inline,
 });

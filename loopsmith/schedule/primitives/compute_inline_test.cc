@@ -195,5 +195,19 @@ for i, j in T.grid(8, 6):
             "condition #1");
 }
 
+TEST(compute_inline, renews_regions_that_indices_in_memory_say) {
+  const auto before =
+      program(R"(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32"))", R"(
+for i, j in T.grid(8, 4):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = A[vi, 3 - vj] + A[vi // 2 + vj // 3, vj]
+)");
+  Schedule sch(before);
+  const auto indices = cache_index(sch, get_block(sch, "C"), "local");
+  for (const BlockRV index : indices) compute_inline(sch, index);
+  expect_result(sch, before);
+}
+
 }  // namespace
 }  // namespace loopsmith

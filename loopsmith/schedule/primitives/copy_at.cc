@@ -133,6 +133,12 @@ Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments
   plan.at = statement_of(schedule, plan.subject.readers[0], arguments.loop);
   plan.box = box_read(schedule, buffer, plan.subject.readers,
                       schedule.at(schedule.node(arguments.loop)).first_child);
+  CacheSubject subject = plan.subject;
+  subject.writers = writers_of(schedule, schedule.node(subject.scope), buffer);
+  if (!is_written_before(schedule, subject, plan.box, {plan.at})) {
+    return Refusal{&copied_elements_are_written,
+                   {Argument(Ref(buffer)), Argument(arguments.block)}};
+  }
   if (auto refusal = refuse_odd_loops(schedule, plan)) return *std::move(refusal);
   return plan;
 }

@@ -56,19 +56,27 @@ inline constexpr Condition copied_box_is_of_plain_loops{
     "copied_box_is_of_plain_loops",
     "what is copied at loop {} depends on loop {}, whose bounds depend on others",
     "copy at a loop around that one"};
-inline constexpr const Condition* read_at_conditions[] = {
-    &block_has_the_buffer,    &storage_scope_is_known,
-    &block_stands_in_a_block, &buffer_is_used_by_index,
-    &uses_are_declared,       &block_is_in_the_loop,
-    &loop_is_in_scope,        &loop_is_no_vector,
-    &loop_reads_alone,        &copied_box_is_of_plain_loops};
+inline constexpr const Condition* read_at_conditions[] = {&block_has_the_buffer,
+                                                          &storage_scope_is_known,
+                                                          &block_stands_in_a_block,
+                                                          &buffer_is_used_by_index,
+                                                          &uses_are_declared,
+                                                          &block_is_in_the_loop,
+                                                          &loop_is_in_scope,
+                                                          &loop_is_no_vector,
+                                                          &loop_reads_alone,
+                                                          &copied_box_is_of_plain_loops,
+                                                          &copied_elements_are_written,
+                                                          &loops_at_once_stay_right,
+                                                          &thread_memory_stays_inside};
 inline constexpr const Condition* write_at_conditions[] = {
     &block_has_the_buffer,       &storage_scope_is_known,
     &block_stands_in_a_block,    &buffer_is_used_by_index,
     &uses_are_declared,          &block_is_in_the_loop,
     &loop_is_in_scope,           &loop_is_no_vector,
     &written_box_is_known,       &consumer_reads_what_is_cached,
-    &writer_does_not_read_first, &copied_box_is_of_plain_loops};
+    &writer_does_not_read_first, &copied_box_is_of_plain_loops,
+    &loops_at_once_stay_right,   &thread_memory_stays_inside};
 
 Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments& arguments);
 Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArguments& arguments);
@@ -90,6 +98,7 @@ inline constexpr Primitive read_at(PrimitiveDefinition{
            "the blocks inside the loop read the copy.",
     .conditions = read_at_conditions,
     .required = 4,
+    .moves_accesses = true,
     .plan = plan_read_at,
     .commit = commit_copy_at,
 });
@@ -100,6 +109,7 @@ inline constexpr Primitive write_at(PrimitiveDefinition{
            "loop that copies the result back.",
     .conditions = write_at_conditions,
     .required = 4,
+    .moves_accesses = true,
     .plan = plan_write_at,
     .commit = commit_copy_at,
 });

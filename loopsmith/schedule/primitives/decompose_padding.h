@@ -40,7 +40,8 @@ inline constexpr Condition nobody_reads_between{"nobody_reads_between",
                                                 "block {} uses in loop {} what block {} fills",
                                                 "choose a loop inside, around the padding alone"};
 inline constexpr const Condition* decompose_padding_conditions[] = {
-    &loop_is_around_block, &block_is_complete, &body_pads, &nobody_reads_between};
+    &loop_is_around_block, &block_is_complete,        &body_pads,
+    &nobody_reads_between, &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<DecomposePaddingPlan> plan_decompose_padding(const Schedule& schedule,
                                                      const DecomposePaddingArguments& arguments);
@@ -58,6 +59,7 @@ inline constexpr Primitive decompose_padding(PrimitiveDefinition{
            "is in bounds.",
     .conditions = decompose_padding_conditions,
     .required = 2,
+    .moves_accesses = true,
     .plan = plan_decompose_padding,
     .commit = commit_decompose_padding,
 });

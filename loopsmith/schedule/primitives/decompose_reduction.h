@@ -32,8 +32,9 @@ inline constexpr Condition init_can_go_first{
     "init_can_go_first", "the init of block {} cannot go before loop {}, as {}",
     "reorder loops so that those of the reduction are plain and innermost"};
 inline constexpr const Condition* decompose_reduction_conditions[] = {
-    &loop_is_around_block, &block_is_reduction, &loop_is_above_reduction, &init_can_go_first,
-    &inputs_stay_as_they_are};
+    &loop_is_around_block,      &block_is_reduction,      &loop_is_above_reduction,
+    &init_can_go_first,         &inputs_stay_as_they_are, &loops_at_once_stay_right,
+    &thread_memory_stays_inside};
 
 Planned<DecomposeReductionPlan> plan_decompose_reduction(
     const Schedule& schedule, const DecomposeReductionArguments& arguments);
@@ -52,6 +53,7 @@ inline constexpr Primitive decompose_reduction(PrimitiveDefinition{
     .doc = "Puts the init of a reduction into a block of its own, before a loop.",
     .conditions = decompose_reduction_conditions,
     .required = 2,
+    .moves_accesses = true,
     .plan = plan_decompose_reduction,
     .commit = commit_decompose_reduction,
 });

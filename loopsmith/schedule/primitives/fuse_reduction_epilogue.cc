@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/primitives/fuse_reduction_epilogue.h"
 
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/schedule/reassociation.h"
 #include "loopsmith/schedule/reducers.h"
 
 namespace loopsmith {
@@ -36,6 +37,7 @@ Planned<FuseReductionEpiloguePlan> plan_fuse_reduction_epilogue(
                    {Argument(arguments.epilogue_block), Argument(arguments.reduction_block)}};
   }
   plan.start = start_of(*reduction, clone_with((*right)[0], pairing.axes));
+  plan.reordered_reduction = rounding_reduction(schedule, pairing.producer);
   return plan;
 }
 

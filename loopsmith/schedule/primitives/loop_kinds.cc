@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
-#include "loopsmith/schedule/primitives/rfactor.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/reassociation.h"
 
 namespace loopsmith {
 namespace {
@@ -12,26 +14,54 @@ constexpr std::string_view thread_axes[] = {
     "blockIdx.x",  "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y",
     "threadIdx.z", "vthread",    "vthread.x",  "vthread.y",   "vthread.z"};
 
+/// A loop around or inside another that is bound to the axis; null when there is none.
+const For* bound_in_nest(const Schedule& schedule, LoopRV loop, std::string_view axis) {
+  const auto is_bound = [&](const For* other) {
+    return other && other->kind == ForKind::thread_binding &&
+           other->thread_binding->thread_tag == axis;
+  };
+  const NodeId node = schedule.node(loop);
+  for (NodeId around = schedule.at(node).parent; around != no_node;
+       around = schedule.at(around).parent) {
+    if (is_bound(schedule.as<For>(around))) return schedule.as<For>(around);
+  }
+  const For* found = nullptr;
+  pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {
+    if (!found && is_bound(ref.as<For>())) found = ref.as<For>();
+    return !found && !node_info(*ref.get()).is_expr;
+  });
+  return found;
+}
+
+Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, AtOnce how,
+                                   bool assume_independent) {
+  LoopCarries carries = carried_by(schedule, plan.loop, how);
+  if (carries.verdict.is_proved()) return plan;
+  if (carries.is_reduction) {
+    if (!has_partial_results(schedule, plan.loop, how)) {
+      return Refusal{&loop_is_no_reduction, {Argument(plan.loop)}};
+    }
+    plan.reordered_reduction = rounding_reduction_inside(schedule, schedule.node(plan.loop));
+    return plan;
+  }
+  if (carries.verdict.kind == OrderAnswer::Kind::violated) {
+    return Refusal{
+        &no_dependence_is_carried, {Argument(plan.loop)}, std::move(carries.verdict.witness)};
+  }
+  if (assume_independent) return plan;
+  return Refusal{&dependence_is_known, {Argument(plan.loop), Argument(carries.verdict.why)}};
+}
+
 }  // namespace
 
 Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments) {
-  if (auto refusal = refuse_unless_independent(schedule, arguments.loop, AtOnce::in_threads,
-                                               arguments.assume_independent)) {
-    // Lowering gives a reduction partial results, as rfactor does.
-    const bool has_parts = refusal->condition == &loop_is_no_reduction &&
-                           rfactor.can_apply(schedule, {.loop = arguments.loop, .factor_axis = 0});
-    if (!has_parts) return *std::move(refusal);
-  }
-  return LoopKindPlan{arguments.loop, ForKind::parallel};
+  return plan_at_once(schedule, {arguments.loop, ForKind::parallel}, AtOnce::in_threads,
+                      arguments.assume_independent);
 }
 
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments) {
-  // A reduction in lanes: one partial result a lane, added up at the end.
-  if (auto refusal = refuse_unless_independent(schedule, arguments.loop, AtOnce::in_lanes,
-                                               arguments.assume_independent)) {
-    return *std::move(refusal);
-  }
-  return LoopKindPlan{arguments.loop, ForKind::vectorized};
+  return plan_at_once(schedule, {arguments.loop, ForKind::vectorized}, AtOnce::in_lanes,
+                      arguments.assume_independent);
 }
 
 Planned<LoopKindPlan> plan_unroll(const Schedule&, const UnrollArguments& arguments) {
@@ -42,11 +72,20 @@ Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& a
   if (std::ranges::find(thread_axes, arguments.thread_axis) == std::end(thread_axes)) {
     return Refusal{&thread_axis_exists, {Argument(arguments.thread_axis)}};
   }
-  if (auto refusal = refuse_unless_independent(schedule, arguments.loop, AtOnce::in_threads,
-                                               arguments.assume_independent)) {
+  const std::string& axis = arguments.thread_axis;
+  const Expr& step = schedule.get(arguments.loop).step;
+  if (!is_const_int(step, 1)) {
+    return Refusal{&threads_count_by_one, {Argument(arguments.loop), Argument(Ref(step))}};
+  }
+  if (const For* other = bound_in_nest(schedule, arguments.loop, axis)) {
+    return Refusal{&thread_axis_is_free,
+                   {Argument(other->loop_var->name), Argument(axis), Argument(arguments.loop)}};
+  }
+  if (auto refusal = refuse_shared_thread_memory(schedule, arguments.loop, axis)) {
     return *std::move(refusal);
   }
-  return LoopKindPlan{arguments.loop, ForKind::thread_binding, arguments.thread_axis};
+  return plan_at_once(schedule, {arguments.loop, ForKind::thread_binding, axis}, how_bound(axis),
+                      arguments.assume_independent);
 }
 
 Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {

@@ -39,15 +39,24 @@ struct LoopKindPlan {
   LoopRV loop;
   ForKind kind;
   std::string thread_axis = {};
+  std::optional<Argument> reordered_reduction = {};
 };
 
 inline constexpr Condition thread_axis_exists{
     "thread_axis_exists", "there is no thread axis {}",
     "use blockIdx.x, threadIdx.x, vthread.x, or the like with y and z"};
+inline constexpr Condition threads_count_by_one{
+    "threads_count_by_one", "loop {} counts in steps of {}, threads count by one",
+    "write the loop from 0 by 1, with the step in the indices"};
+inline constexpr Condition thread_axis_is_free{
+    "thread_axis_is_free", "loop {} is bound to {}, and one of it and loop {} is inside the other",
+    "bind the loops of one nest to different axes"};
 inline constexpr const Condition* loop_kind_conditions[] = {
     &no_dependence_is_carried, &dependence_is_known, &loop_is_no_reduction};
 inline constexpr const Condition* bind_conditions[] = {
-    &thread_axis_exists, &no_dependence_is_carried, &dependence_is_known, &loop_is_no_reduction};
+    &thread_axis_exists,         &threads_count_by_one,     &thread_axis_is_free,
+    &thread_memory_stays_inside, &no_dependence_is_carried, &dependence_is_known,
+    &loop_is_no_reduction};
 
 Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments);
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments);

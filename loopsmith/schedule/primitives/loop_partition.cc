@@ -129,7 +129,7 @@ Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
   if (is_left_by_break(schedule, arguments.loop)) {
     return Refusal{&loop_runs_to_its_end, {Argument(arguments.loop)}};
   }
-  LoopPartitionPlan plan{.loop = arguments.loop};
+  LoopPartitionPlan plan{.loop = arguments.loop, .drops_units = !arguments.preserve_unit_iters};
   std::int64_t first = 0;
   for (const std::int64_t length : std::get<std::vector<std::int64_t>>(lengths)) {
     LoopPart& part = plan.parts.emplace_back(LoopPart{.first = first, .count = length});
@@ -160,7 +160,8 @@ Handles<LoopRV> commit_loop_partition(Schedule& schedule, LoopPartitionPlan&& pl
     part.extent = int_imm(type, piece.count);
     const Stmt body =
         body_of_part(schedule, function, loop.body, piece, "_" + names.back(), buffers);
-    part.body = clone_with(body, {{loop.loop_var, Expr(part.loop_var)}});
+    const bool is_value = plan.drops_units && piece.count == 1;
+    part.body = clone_with(body, {{loop.loop_var, is_value ? part.min : Expr(part.loop_var)}});
     Stmt stmt = make(std::move(part));
     if (!plan.block.empty()) {
       const std::string name = fmt::format("{}_{}_partition", plan.block, names.back());

@@ -9,12 +9,17 @@ namespace loopsmith {
 struct LoopPartitionArguments {
   LoopRV loop;
   std::vector<Factor> factors;
+  bool preserve_unit_iters = true;
 
   static constexpr std::tuple parameters{
       Parameter{"loop", &LoopPartitionArguments::loop},
       Parameter{"factors", &LoopPartitionArguments::factors,
                 "How many iterations each part has; at most one is to be inferred: None, or -1. "
-                "What they leave over is a last part."}};
+                "What they leave over is a last part."},
+      Parameter{
+          "preserve_unit_iters", &LoopPartitionArguments::preserve_unit_iters,
+          "Whether axes stay bound to the loop of a part of one iteration; else they are bound "
+          "to its value."}};
 };
 
 /// Iterations of the loop, counted from 0.
@@ -28,6 +33,7 @@ struct LoopPartitionPlan {
   LoopRV loop;
   std::vector<LoopPart> parts;
   std::string block;  ///< The first one inside; empty where there is none.
+  bool drops_units = false;
 };
 
 inline constexpr Condition loop_bounds_are_constant{

@@ -130,5 +130,15 @@ TEST(loop_partition, refuses_parts_that_do_not_fit) {
             "loop_runs_to_its_end: loop_partition: a break leaves loop i");
 }
 
+TEST(loop_partition, binds_axes_to_the_value_of_a_part_of_one) {
+  const auto func = two_stages(10, 4);
+  Schedule sch(func);
+  loop_partition(sch, get_loops(sch, get_block(sch, "C"))[0], {1, infer}, false);
+  const std::string text = body_of(sch);
+  EXPECT_NE(text.find("v_i = T.axis.spatial(10, 0)"), std::string::npos) << text;
+  EXPECT_NE(text.find("v_i = T.axis.spatial(10, i1)"), std::string::npos) << text;
+  expect_sound(sch, func);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -182,11 +182,23 @@ def main(A: T.Buffer((8,), "float32"), C: T.Buffer((1,), "float32")):
             "loop_is_no_reduction: parallel: loop k is a reduction");
 }
 
-TEST(loop_kinds, refuse_a_reduction_on_a_gpu_and_unknown_threads) {
+TEST(loop_kinds, reduce_by_threads_but_not_by_blocks) {
+  const auto func = matmul(4, 6, 16);
+  Schedule sch(func);
+  const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
+  EXPECT_EQ(error_of([&] { bind(sch, k, "blockIdx.x"); }),
+            "loop_is_no_reduction: bind: loop k is a reduction");
+  bind(sch, i, "blockIdx.x");
+  bind(sch, k, "threadIdx.x");
+  expect_result(sch, func);
+  // Results that each thread has for itself cannot be combined.
+  EXPECT_NE(error_of([&] { cache_write(sch, get_block(sch, "C"), BufferSelector(0), "local"); }),
+            "");
+}
+
+TEST(loop_kinds, refuse_unknown_threads) {
   Schedule sch(matmul());
   const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
-  EXPECT_EQ(error_of([&] { bind(sch, k, "threadIdx.x"); }),
-            "loop_is_no_reduction: bind: loop k is a reduction");
   EXPECT_EQ(error_of([&] { bind(sch, i, "blockIdx.w"); }),
             "thread_axis_exists: bind: there is no thread axis blockIdx.w");
   bind(sch, i, "blockIdx.x");
@@ -243,6 +255,18 @@ TEST(relatives, are_found) {
             "block_has_the_name: get_block: Cannot find a block with the name: X");
   EXPECT_EQ(error_of([&] { get_loop(sch, "i"); }),
             "loop_name_is_unique: get_loop: 2 loops are called i");
+}
+
+TEST(fuse, takes_loops_that_do_not_run) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((4, 1), "float32")):
+    for i, j, k in T.grid(4, 0, 2):
+        with T.block("A"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            A[vi, 0] = T.float32(1))");
+  Schedule sch(func);
+  fuse(sch, get_loops(sch, get_block(sch, "A")));
+  expect_result(sch, func);
 }
 
 }  // namespace

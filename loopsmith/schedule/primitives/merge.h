@@ -38,8 +38,9 @@ inline constexpr Condition merging_is_known{
     "merging_is_known", "whether loops {} and {} may become one is unknown, as {}",
     "if you know that they may, pass assume_independent=True"};
 inline constexpr const Condition* merge_conditions[] = {
-    &two_loops_are_given, &nests_follow_each_other, &loop_is_plain,       &bounds_stay,
-    &nests_are_alike,     &loop_runs_to_its_end,    &merging_keeps_order, &merging_is_known};
+    &two_loops_are_given,      &nests_follow_each_other,   &loop_is_plain,       &bounds_stay,
+    &nests_are_alike,          &loop_runs_to_its_end,      &merging_keeps_order, &merging_is_known,
+    &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& arguments);
 
@@ -53,6 +54,7 @@ inline constexpr Primitive merge(PrimitiveDefinition{
     .past = "merged",
     .doc = "Makes one nest of several that follow each other.",
     .conditions = merge_conditions,
+    .moves_accesses = true,
     .plan = plan_merge,
     .commit = commit_merge,
 });

@@ -46,7 +46,7 @@ class EinsumPlanner {
     const bool changes =
         std::ranges::any_of(plan_.extents, [](const Expr& extent) { return extent.defined(); });
     if (!changes) return std::move(plan_);
-    if (child_blocks(schedule_, nest_of(schedule_, plan_.scope, plan_.block)).size() > 1) {
+    if (!is_alone_in(nest_of(schedule_, plan_.scope, plan_.block))) {
       return Refusal{&nest_is_of_block_alone, {Argument(plan_.block)}};
     }
     const Instances instances = instances_of(schedule_, plan_.block);
@@ -80,6 +80,16 @@ class EinsumPlanner {
       const Expr padded = analyzer.simplify(ceildiv(extent, factor) * factor);
       plan_.extents.push_back(analyzer.can_prove_equal(padded, extent) ? Expr() : padded);
     }
+  }
+
+  /// True when nothing but loops is between a statement and the block.
+  bool is_alone_in(NodeId nest) const {
+    for (NodeId node = schedule_.node(plan_.block); node != nest;) {
+      const NodeId parent = schedule_.at(node).parent;
+      if (!schedule_.as<For>(parent) || only_child(schedule_, parent) != node) return false;
+      node = parent;
+    }
+    return true;
   }
 
   std::optional<std::size_t> axis_of(const Expr& expr) const {
@@ -134,11 +144,20 @@ class EinsumPlanner {
       const bool is_padded = axis && plan_.extents[*axis].defined();
       is_changed = is_changed || is_padded;
       operand.indices.push_back(side.min);
-      operand.extents.push_back(axis ? block_.iter_vars[*axis]->dom->extent : one);
+      operand.extents.push_back(axis ? copied_extent(*axis, buffer->shape[d]) : one);
       operand.shape.push_back(is_padded ? plan_.extents[*axis] : axis ? buffer->shape[d] : one);
     }
     if (is_changed) plan_.operands.push_back(std::move(operand));
     return {};
+  }
+
+  /// How far an axis goes in a dimension. What a condition in the block keeps it from is not there.
+  Expr copied_extent(std::size_t axis, const Expr& dimension) const {
+    const Expr& extent = block_.iter_vars[axis]->dom->extent;
+    Analyzer analyzer;
+    if (analyzer.can_prove(extent <= dimension, ProofStrength::symbolic_bound)) return extent;
+    if (analyzer.can_prove(dimension <= extent, ProofStrength::symbolic_bound)) return dimension;
+    return min(extent, dimension);
   }
 
   bool divides() const {

@@ -45,8 +45,9 @@ inline constexpr Condition zeros_are_neutral{
     "zeros_are_neutral", "zeros beyond axis {} of block {} would change its result",
     "pad reductions that sum products of which a factor is padded"};
 inline constexpr const Condition* pad_einsum_conditions[] = {
-    &padding_is_positive, &block_is_not_root,      &block_is_complete_or_reduction,
-    &block_is_einsum,     &nest_is_of_block_alone, &zeros_are_neutral};
+    &padding_is_positive,      &block_is_not_root,         &block_is_complete_or_reduction,
+    &block_is_einsum,          &nest_is_of_block_alone,    &zeros_are_neutral,
+    &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<PadEinsumPlan> plan_pad_einsum(const Schedule& schedule,
                                        const PadEinsumArguments& arguments);
@@ -66,6 +67,7 @@ inline constexpr Primitive pad_einsum(PrimitiveDefinition{
            "operands.",
     .conditions = pad_einsum_conditions,
     .required = 2,
+    .moves_accesses = true,
     .plan = plan_pad_einsum,
     .commit = commit_pad_einsum,
 });

@@ -176,5 +176,32 @@ for {}:
       "axes");
 }
 
+TEST(pad_einsum, refuses_a_loop_with_other_statements) {
+  Schedule sch(program(R"(A: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32"))", R"(
+B = T.alloc_buffer((6,))
+for i in range(6):
+    with T.block("B"):
+        vi = T.axis.spatial(6, i)
+        B[vi] = A[vi]
+    C[i] = B[i]
+)"));
+  EXPECT_EQ(error_of([&] { pad_einsum(sch, get_block(sch, "B"), {4}); }),
+            "nest_is_of_block_alone: pad_einsum: block B is not alone in the loops around it");
+}
+
+TEST(pad_einsum, copies_no_more_than_there_is) {
+  const auto before = program(R"(A: T.Buffer((6,), "float32"), C: T.Buffer((7,), "float32"))", R"(
+for i in range(7):
+    with T.block("C"):
+        vi = T.axis.spatial(7, i)
+        T.reads(A[vi])
+        T.writes(C[vi])
+        C[vi] = T.if_then_else(vi < 6, A[vi], T.float32(0))
+)");
+  Schedule sch(before);
+  pad_einsum(sch, get_block(sch, "C"), {4});
+  expect_result(sch, before);
+}
+
 }  // namespace
 }  // namespace loopsmith

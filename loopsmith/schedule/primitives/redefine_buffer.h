@@ -64,7 +64,8 @@ inline constexpr Condition separators_fit{
     "count dimensions from 0"};
 
 inline constexpr const Condition* set_scope_conditions[] = {
-    &block_has_the_buffer, &storage_scope_is_known, &buffer_is_allocated, &buffer_has_no_views};
+    &block_has_the_buffer, &storage_scope_is_known,   &buffer_is_allocated,
+    &buffer_has_no_views,  &loops_at_once_stay_right, &thread_memory_stays_inside};
 inline constexpr const Condition* unsafe_set_dtype_conditions[] = {
     &block_has_the_buffer, &dtype_is_known, &buffer_is_allocated, &buffer_is_used_by_index};
 inline constexpr const Condition* set_axis_separator_conditions[] = {
@@ -92,6 +93,7 @@ inline constexpr Primitive set_scope(PrimitiveDefinition{
     .doc = "Puts an intermediate buffer into another memory.",
     .conditions = set_scope_conditions,
     .required = 3,
+    .moves_accesses = true,
     .plan = plan_set_scope,
     .commit = commit_set_scope,
 });

@@ -9,6 +9,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/layout.h"
+#include "loopsmith/schedule/stored_box.h"
 
 namespace loopsmith {
 namespace {

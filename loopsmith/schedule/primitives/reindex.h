@@ -68,17 +68,25 @@ inline constexpr Condition index_map_tells_apart{
     "index_map_tells_apart", "the index map may take different axes to one element: {}",
     "use a map that can be inverted"};
 
-inline constexpr const Condition* reindex_conditions[] = {
-    &block_has_the_buffer, &block_stands_in_a_block, &buffer_is_used_by_index,
-    &uses_are_declared,    &block_is_leaf,           &indices_are_unique,
-    &indices_are_of_axes,  &consumer_does_not_write, &instances_are_complete,
-    &nest_stands_alone};
+inline constexpr const Condition* reindex_conditions[] = {&block_has_the_buffer,
+                                                          &block_stands_in_a_block,
+                                                          &buffer_is_used_by_index,
+                                                          &uses_are_declared,
+                                                          &block_is_leaf,
+                                                          &indices_are_unique,
+                                                          &indices_are_of_axes,
+                                                          &consumer_does_not_write,
+                                                          &instances_are_complete,
+                                                          &nest_stands_alone,
+                                                          &loops_at_once_stay_right,
+                                                          &thread_memory_stays_inside};
 inline constexpr const Condition* reindex_cache_conditions[] = {
     &block_has_the_buffer,         &storage_scope_is_known, &block_stands_in_a_block,
     &buffer_is_used_by_index,      &uses_are_declared,      &block_is_leaf,
     &indices_are_unique,           &indices_are_of_axes,    &consumer_does_not_write,
     &instances_are_complete,       &nest_stands_alone,      &index_map_fits_the_block,
-    &index_map_uses_the_same_axes, &index_map_tells_apart};
+    &index_map_uses_the_same_axes, &index_map_tells_apart,  &loops_at_once_stay_right,
+    &thread_memory_stays_inside};
 
 Planned<ReindexPlan> plan_reindex(const Schedule& schedule, const ReindexArguments& arguments);
 Planned<ReindexPlan> plan_reindex_cache_read(const Schedule& schedule,
@@ -99,6 +107,7 @@ inline constexpr Primitive reindex(PrimitiveDefinition{
     .doc = "Copies a buffer into one that a block accesses by its axes alone.",
     .conditions = reindex_conditions,
     .required = 2,
+    .moves_accesses = true,
     .plan = plan_reindex,
     .commit = commit_reindex,
 });
@@ -109,6 +118,7 @@ inline constexpr Primitive reindex_cache_read(PrimitiveDefinition{
            "block's axes.",
     .conditions = reindex_cache_conditions,
     .required = 4,
+    .moves_accesses = true,
     .plan = plan_reindex_cache_read,
     .commit = commit_reindex,
 });
@@ -119,6 +129,7 @@ inline constexpr Primitive reindex_cache_write(PrimitiveDefinition{
            "axes, and copies the result back.",
     .conditions = reindex_cache_conditions,
     .required = 4,
+    .moves_accesses = true,
     .plan = plan_reindex_cache_write,
     .commit = commit_reindex,
 });

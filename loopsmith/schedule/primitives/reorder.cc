@@ -6,6 +6,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/legality.h"
+#include "loopsmith/schedule/reassociation.h"
 
 namespace loopsmith {
 namespace {
@@ -94,6 +95,9 @@ Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArgumen
   if (verdict.kind == OrderAnswer::Kind::unknown && !arguments.assume_independent) {
     return Refusal{&order_is_known_to_be_kept, {to_argument(loops), Argument(verdict.why)}};
   }
+  plan.reordered_reduction = verdict.reorders_updates
+                                 ? rounding_reduction_inside(schedule, schedule.node(plan.band[0]))
+                                 : reordered_reduction(schedule, plan.band, plan.order);
   return plan;
 }
 

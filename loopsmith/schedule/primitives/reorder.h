@@ -18,6 +18,7 @@ struct ReorderArguments {
 struct ReorderPlan {
   std::vector<LoopRV> band;        ///< All loops from the outermost that moves to the innermost.
   std::vector<std::size_t> order;  ///< Which of them comes where.
+  std::optional<Argument> reordered_reduction = {};
 };
 
 inline constexpr Condition loops_are_different{
@@ -39,9 +40,14 @@ inline constexpr Condition order_is_known_to_be_kept{
     "order_is_known_to_be_kept",
     "whether the new order of loops {} keeps dependences is unknown, as {}",
     "if you know that it does, pass assume_independent=True"};
-inline constexpr const Condition* reorder_conditions[] = {
-    &loops_are_different,    &loops_are_in_a_chain, &nest_is_perfect,
-    &outer_bounds_are_outer, &order_is_kept,        &order_is_known_to_be_kept};
+inline constexpr const Condition* reorder_conditions[] = {&loops_are_different,
+                                                          &loops_are_in_a_chain,
+                                                          &nest_is_perfect,
+                                                          &outer_bounds_are_outer,
+                                                          &order_is_kept,
+                                                          &order_is_known_to_be_kept,
+                                                          &loops_at_once_stay_right,
+                                                          &thread_memory_stays_inside};
 
 Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArguments& arguments);
 
@@ -54,6 +60,7 @@ inline constexpr Primitive reorder(PrimitiveDefinition{
     .name = "reorder",
     .doc = "Changes the order of nested loops.",
     .conditions = reorder_conditions,
+    .moves_accesses = true,
     .plan = plan_reorder,
     .commit = commit_reorder,
 });

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/reassociation.h"
 #include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
@@ -62,9 +63,12 @@ class ReversePlanner {
     if (!instances.unknown.empty()) {
       return Refusal{&instances_are_known, {Argument(handle_), Argument(instances.unknown)}};
     }
-    MovePlan plan{handle_, loop_, *place,
+    MovePlan plan{handle_,
+                  loop_,
+                  *place,
                   instances_within(schedule_, handle_, loop_, solve(), instances),
-                  arguments_.preserve_unit_loops};
+                  arguments_.preserve_unit_loops,
+                  reduction_out_of_order(schedule_, handle_)};
     if (auto refusal = refuse_incomplete(plan.instances)) return *std::move(refusal);
     if (!serves_all(plan.instances)) {
       return Refusal{&loop_serves_all_instances, {Argument(loop_), Argument(handle_)}};

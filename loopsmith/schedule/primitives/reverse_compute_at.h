@@ -48,7 +48,9 @@ inline constexpr const Condition* reverse_compute_at_conditions[] = {
     &outputs_are_awaited,
     &index_is_possible,
     &statements_are_understood,
-    &instances_are_known};
+    &instances_are_known,
+    &loops_at_once_stay_right,
+    &thread_memory_stays_inside};
 
 /// What computing at a loop, or at a mark of sample_compute_location, means.
 using ReverseComputeAtPlan = std::variant<MovePlan, Pairing, Nothing>;
@@ -69,6 +71,7 @@ inline constexpr Primitive reverse_compute_at(PrimitiveDefinition{
     .doc = "Moves a block into a loop of its producers: each iteration uses what it computes.",
     .conditions = reverse_compute_at_conditions,
     .required = 2,
+    .moves_accesses = true,
     .plan = plan_reverse_compute_at,
     .commit = commit_reverse_compute_at,
 });

@@ -2,203 +2,15 @@
 #include "loopsmith/schedule/primitives/rfactor.h"
 
 #include <algorithm>
-#include <span>
 
 #include "loopsmith/arith/access_regions.h"
-#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/edits.h"
-#include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
 namespace {
-
-bool uses(const Expr& expr, const Ptr<Var>& var) {
-  if (expr.is<IntImm>()) return false;
-  return expr.same_as(var) || uses_variable(expr, var);
-}
-
-bool drives(const BlockRealize& realize, const Ptr<Var>& var, IterType type) {
-  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    if (realize.block->iter_vars[i]->iter_type == type && uses(realize.iter_values[i], var)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-class RfactorPlanner {
- public:
-  RfactorPlanner(const Schedule& schedule, BlockRV block, const RfactorArguments& arguments)
-      : schedule_(schedule), arguments_(arguments), realize_(schedule.realize(block)) {
-    plan_.block = block;
-    plan_.loop = arguments.loop;
-  }
-
-  Planned<RfactorPlan> find() && {
-    const NodeId node = schedule_.node(plan_.block);
-    if (!block_around(schedule_, node)) {
-      return Refusal{&block_is_not_root, {Argument(plan_.block)}};
-    }
-    const auto kinds =
-        kinds_of(schedule_, plan_.block, uses_in_scope(schedule_, scope_of(schedule_, node)));
-    if (!kinds.is_reduction()) {
-      return Refusal{&block_is_reduction,
-                     {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_reduction})}};
-    }
-    const For& loop = schedule_.get(plan_.loop);
-    if (loop.kind != ForKind::serial) {
-      const auto kind = EnumNames<ForKind>::names[static_cast<std::size_t>(loop.kind)];
-      return Refusal{&loop_is_serial, {Argument(plan_.loop), Argument(kind)}};
-    }
-    if (!drives(realize_, loop.loop_var, IterType::comm_reduce) ||
-        drives(realize_, loop.loop_var, IterType::data_par)) {
-      return Refusal{&loop_is_of_reduction, {Argument(plan_.loop), Argument(plan_.block)}};
-    }
-    auto reduction = reduction_of(*realize_.block);
-    if (!reduction) return Refusal{&reducer_is_known, {Argument(plan_.block)}};
-    plan_.reduction = *std::move(reduction);
-    const auto rank = static_cast<std::int64_t>(plan_.reduction.indices.size());
-    const std::int64_t axis = arguments_.factor_axis;
-    if (axis < -(rank + 1) || axis > rank) {
-      return Refusal{&factor_axis_is_in_range,
-                     {Argument(axis), Argument(-(rank + 1)), Argument(rank)}};
-    }
-    plan_.axis = static_cast<std::size_t>(axis < 0 ? axis + rank + 1 : axis);
-    plan_.path = own_loops(node);
-    if (auto refusal = check_nest()) return *std::move(refusal);
-    if (auto refusal = refuse_later_part()) return *std::move(refusal);
-    for (const Expr& condition : arith::conjuncts(realize_.predicate)) {
-      if (auto refusal = restate(condition)) return *std::move(refusal);
-    }
-    return std::move(plan_);
-  }
-
- private:
-  Refusal fail(std::string why) const {
-    return {&nest_is_plain, {Argument(plan_.block), Argument(plan_.path[0]), Argument(why)}};
-  }
-
-  /// The loops around the block; without those that it shares with what stands before it, if these
-  /// may stay around both new blocks.
-  std::vector<LoopRV> own_loops(NodeId node) const {
-    const auto all = loops_around(schedule_, node);
-    std::vector<LoopRV> own;
-    for (; own.size() < all.size(); node = schedule_.at(node).parent) {
-      const NodeId parent = schedule_.at(node).parent;
-      if (schedule_.as<SeqStmt>(parent) && schedule_.at(node).slot != 0) break;
-      if (schedule_.as<For>(parent)) own.insert(own.begin(), schedule_.loop_at(parent));
-    }
-    const auto shared = std::span(all).first(all.size() - own.size());
-    const bool is_shared = std::ranges::any_of(shared, [&](LoopRV loop) {
-      return drives(realize_, schedule_.get(loop).loop_var, IterType::comm_reduce);
-    });
-    return is_shared || own.empty() ? std::vector<LoopRV>(all.begin(), all.end()) : own;
-  }
-
-  std::optional<Refusal> check_nest() {
-    const NodeId top = schedule_.node(plan_.path[0]);
-    bool is_alone = true;  // Nothing but the block is inside.
-    bool is_in_reduction = false;
-    std::vector<std::pair<LoopRV, bool>> loops;
-    for (NodeId node = schedule_.node(plan_.block); node != top;) {
-      const NodeId parent = schedule_.at(node).parent;
-      if (schedule_.as<SeqStmt>(parent)) {
-        if (schedule_.at(node).slot != 0) return fail("something stands before it");
-        is_alone = false;
-      } else if (schedule_.as<For>(parent)) {
-        loops.emplace_back(schedule_.loop_at(parent), is_alone);
-      } else {
-        return fail("it stands inside a statement that is no loop");
-      }
-      node = parent;
-    }
-    std::ranges::reverse(loops);
-    for (const auto& [handle, alone] : loops) {
-      const For& loop = schedule_.get(handle);
-      const bool is_reduction = drives(realize_, loop.loop_var, IterType::comm_reduce);
-      const bool is_spatial = drives(realize_, loop.loop_var, IterType::data_par);
-      if (is_reduction && is_spatial) return fail("a loop drives axes of both kinds");
-      if (is_reduction && !alone) return fail("others are in a loop of the reduction");
-      if (!is_reduction && !is_spatial && is_in_reduction && !is_const_int(loop.extent, 1)) {
-        return fail("a loop in the reduction drives no axis");
-      }
-      is_in_reduction = is_in_reduction || is_reduction;
-      if (is_reduction && !is_const_int(loop.step, 1)) return fail("its loop has a step");
-      if (is_reduction && handle != plan_.loop) plan_.dropped.push_back(handle);
-    }
-    for (const LoopRV handle : plan_.path) {
-      const For& loop = schedule_.get(handle);
-      for (const LoopRV other : plan_.path) {
-        const Ptr<Var>& var = schedule_.get(other).loop_var;
-        if (!drives(realize_, var, IterType::comm_reduce)) continue;
-        if (uses(loop.min, var) || uses(loop.extent, var)) {
-          return fail("bounds of its loops depend on the reduction");
-        }
-      }
-    }
-    return {};
-  }
-
-  /// A part of a reduction that another has started would start it anew.
-  std::optional<Refusal> refuse_later_part() const {
-    Substitution starts;
-    for (const LoopRV handle : plan_.path) {
-      const For& loop = schedule_.get(handle);
-      starts[loop.loop_var] = loop.min;
-    }
-    Analyzer analyzer;
-    for (std::size_t i = 0; i < realize_.iter_values.size(); ++i) {
-      const IterVar& axis = *realize_.block->iter_vars[i];
-      const Expr start = substitute(realize_.iter_values[i], starts);
-      if (axis.iter_type == IterType::comm_reduce &&
-          !analyzer.can_prove_equal(start, axis.dom->min)) {
-        return fail("its reduction does not start at the first iteration");
-      }
-    }
-    return {};
-  }
-
-  /// A condition as it is where the rest of the reduction starts. What it forbids there it must
-  /// forbid in all that follows.
-  std::optional<Refusal> restate(const Expr& condition) {
-    std::vector<const For*> dropped;
-    for (const LoopRV handle : plan_.dropped) {
-      const For& loop = schedule_.get(handle);
-      if (uses(condition, loop.loop_var)) dropped.push_back(&loop);
-    }
-    if (dropped.empty()) {
-      plan_.conditions.push_back(condition);
-      return {};
-    }
-    IndexForms forms(ranges_around(schedule_, schedule_.at(schedule_.node(plan_.block)).parent));
-    const auto* less = condition.as<LT>();
-    const auto form = less ? forms.read(less->a - less->b) : std::nullopt;
-    if (!form) return fail("its condition is no comparison by <");
-    for (const For* loop : dropped) {
-      for (const IndexTerm& term : form->terms) {
-        const bool is_loop = term.atom.same_as(loop->loop_var);
-        const bool is_rising = is_loop && term.coefficient > 0;
-        if ((is_loop || uses(term.atom, loop->loop_var)) && !is_rising) {
-          return fail("its condition does not only bound the reduction's end");
-        }
-      }
-      forms.bind(loop->loop_var, loop->min);
-    }
-    const Expr first = forms.condition(condition);
-    if (!is_const_int(first, 1)) plan_.conditions.push_back(first);
-    return {};
-  }
-
-  const Schedule& schedule_;
-  const RfactorArguments& arguments_;
-  const BlockRealize& realize_;
-  RfactorPlan plan_;
-};
-
-// ---- Building ----
 
 Ptr<IterVar> axis_of(const Ptr<Var>& var, const Ptr<Range>& domain, IterType type) {
   return make(IterVar{.dom = domain, .var = var, .iter_type = type});
@@ -253,7 +65,7 @@ class Factoring {
     for (std::size_t i = 0; i < old_->iter_vars.size(); ++i) {
       const IterVar& axis = *old_->iter_vars[i];
       const Expr& binding = realize_.iter_values[i];
-      if (!uses(binding, loop_.loop_var)) {
+      if (!uses_variable(binding, loop_.loop_var)) {
         const Ptr<Var> renewed = var(axis.var->name, axis.var->dtype);
         axes[axis.var] = renewed;
         add(axis_of(renewed, axis.dom, axis.iter_type), binding);
@@ -261,7 +73,7 @@ class Factoring {
       }
       for (const LoopRV handle : plan_.dropped) {
         const For& rest = schedule_.get(handle);
-        if (!uses(binding, rest.loop_var) || of_loops.contains(rest.loop_var)) continue;
+        if (!uses_variable(binding, rest.loop_var) || of_loops.contains(rest.loop_var)) continue;
         const Ptr<Var> part = var("v" + rest.loop_var->name, rest.loop_var->dtype);
         of_loops[rest.loop_var] = part;
         add(axis_of(part, range(rest.min, rest.extent), IterType::comm_reduce), rest.loop_var);
@@ -369,15 +181,6 @@ class Factoring {
 };
 
 }  // namespace
-
-Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArguments& arguments) {
-  const auto blocks = child_blocks(schedule, schedule.node(arguments.loop));
-  if (blocks.size() != 1) {
-    return Refusal{&loop_has_one_block,
-                   {Argument(arguments.loop), Argument(static_cast<std::int64_t>(blocks.size()))}};
-  }
-  return RfactorPlanner(schedule, blocks[0], arguments).find();
-}
 
 BlockRV commit_rfactor(Schedule& schedule, RfactorPlan&& plan) {
   const NodeId node = schedule.node(plan.block);

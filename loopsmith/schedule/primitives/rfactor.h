@@ -25,6 +25,7 @@ struct RfactorPlan {
   std::vector<LoopRV> path;      ///< The loops around the block that get copies.
   std::vector<LoopRV> dropped;   ///< Those that drive the rest of the reduction.
   std::vector<Expr> conditions;  ///< Under which a partial result was computed.
+  std::optional<Argument> reordered_reduction;
 };
 
 inline constexpr Condition loop_has_one_block{"loop_has_one_block",
@@ -47,8 +48,11 @@ inline constexpr Condition nest_is_plain{
     "drive "
     "the reduction"};
 inline constexpr const Condition* rfactor_conditions[] = {
-    &loop_has_one_block,   &block_is_not_root, &block_is_reduction,      &loop_is_serial,
-    &loop_is_of_reduction, &reducer_is_known,  &factor_axis_is_in_range, &nest_is_plain};
+    &loop_has_one_block,       &block_is_not_root,
+    &block_is_reduction,       &loop_is_serial,
+    &loop_is_of_reduction,     &reducer_is_known,
+    &factor_axis_is_in_range,  &nest_is_plain,
+    &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArguments& arguments);
 
@@ -65,6 +69,7 @@ inline constexpr Primitive rfactor(PrimitiveDefinition{
            "combines.",
     .conditions = rfactor_conditions,
     .required = 2,
+    .moves_accesses = true,
     .plan = plan_rfactor,
     .commit = commit_rfactor,
 });

@@ -12,8 +12,6 @@
 namespace loopsmith {
 namespace {
 
-using arith::Interval;
-
 /// The constant by which `a` is larger than `b`; nothing when they differ in more.
 std::optional<std::int64_t> difference(const IndexForms& forms, const Expr& a, const Expr& b) {
   if (!a.defined() || !b.defined()) return {};

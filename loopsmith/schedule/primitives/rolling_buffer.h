@@ -32,9 +32,10 @@ inline constexpr Condition rolling_pattern_is_found{
     "rolling_pattern_is_found", "{} has no rolling pattern, as {}",
     "tile a consumer, then compute_at the block inside a serial loop whose iterations overlap"};
 inline constexpr const Condition* rolling_buffer_conditions[] = {
-    &block_is_not_root,     &write_index_is_in_range, &block_is_no_output,
-    &block_is_complete,     &block_has_consumers,     &block_has_no_init,
-    &readers_read_elements, &rolling_pattern_is_found};
+    &block_is_not_root,         &write_index_is_in_range,  &block_is_no_output,
+    &block_is_complete,         &block_has_consumers,      &block_has_no_init,
+    &readers_read_elements,     &rolling_pattern_is_found, &loops_at_once_stay_right,
+    &thread_memory_stays_inside};
 
 Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
                                                const RollingBufferArguments& arguments);
@@ -53,6 +54,7 @@ inline constexpr Primitive rolling_buffer(PrimitiveDefinition{
     .doc = "Keeps of an intermediate buffer what one iteration needs, and computes nothing twice.",
     .conditions = rolling_buffer_conditions,
     .required = 2,
+    .moves_accesses = true,
     .plan = plan_rolling_buffer,
     .commit = commit_rolling_buffer,
 });

@@ -118,9 +118,8 @@ Handles<LoopRV> commit_split(Schedule& schedule, SplitPlan&& plan) {
   Expr index = int_imm(type, 0);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string name =
-        plan.names.empty()
-            ? schedule.fresh_loop_name(function, fmt::format("{}_{}", loop.loop_var->name, i))
-            : plan.names[i];
+        plan.names.empty() ? schedule.fresh_loop_name(function, numbered(loop.loop_var->name, i))
+                           : plan.names[i];
     For& part = parts[i];
     part.loop_var = var(name, type);
     part.min = int_imm(type, 0);

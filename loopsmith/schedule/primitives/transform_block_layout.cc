@@ -12,6 +12,7 @@
 #include "loopsmith/schedule/cache_stage.h"
 #include "loopsmith/schedule/layout.h"
 #include "loopsmith/schedule/legality.h"
+#include "loopsmith/schedule/reassociation.h"
 
 namespace loopsmith {
 namespace {
@@ -46,6 +47,23 @@ std::optional<IterType> type_of(const Expr& index, const IndexMap& map, const Bl
     type = other;
   }
   return type.value_or(IterType::data_par);
+}
+
+/// True when the reduction axes stay what they are, in their order.
+bool keeps_reduced_axes(const IndexMap& map, const Block& block) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
+    if (block.iter_vars[i]->iter_type != IterType::comm_reduce) continue;
+    const Ptr<Var>& axis = map.initial_indices[i];
+    while (next < map.final_indices.size() && !uses_variable(map.final_indices[next], axis)) {
+      const bool is_spatial = type_of(map.final_indices[next], map, block) == IterType::data_par;
+      if (!is_spatial) return false;
+      ++next;
+    }
+    if (next == map.final_indices.size() || !map.final_indices[next].same_as(axis)) return false;
+    ++next;
+  }
+  return true;
 }
 
 }  // namespace
@@ -86,6 +104,9 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
   }
   if (!axes_are_true(schedule, arguments.block)) {
     return Refusal{&axes_tell_the_truth, {Argument(arguments.block)}};
+  }
+  if (!keeps_reduced_axes(*map, block)) {
+    plan.reordered_reduction = rounding_reduction(schedule, arguments.block);
   }
   return plan;
 }

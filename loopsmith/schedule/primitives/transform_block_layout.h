@@ -20,6 +20,7 @@ struct TransformBlockLayoutPlan {
   Ptr<IndexMap> inverse;  ///< From the new axes to the old ones.
   std::vector<Expr> extents;
   std::vector<IterType> types;
+  std::optional<Argument> reordered_reduction = {};
 };
 
 inline constexpr Condition loops_are_the_axes{
@@ -39,8 +40,9 @@ inline constexpr Condition axes_tell_the_truth{
     "declare as spatial the axes that tell apart what is written, the others as reductions"};
 
 inline constexpr const Condition* transform_block_layout_conditions[] = {
-    &loops_are_the_axes, &map_fits_the_axes, &map_is_bijective, &axis_is_of_one_type,
-    &axes_tell_the_truth};
+    &loops_are_the_axes,        &map_fits_the_axes,   &map_is_bijective,
+    &axis_is_of_one_type,       &axes_tell_the_truth, &loops_at_once_stay_right,
+    &thread_memory_stays_inside};
 
 Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
     const Schedule& schedule, const TransformBlockLayoutArguments& arguments);
@@ -57,6 +59,7 @@ inline constexpr Primitive transform_block_layout(PrimitiveDefinition{
     .doc = "Gives a block other axes, and loops for them.",
     .conditions = transform_block_layout_conditions,
     .required = 2,
+    .moves_accesses = true,
     .plan = plan_transform_block_layout,
     .commit = commit_transform_block_layout,
 });

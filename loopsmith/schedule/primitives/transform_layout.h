@@ -57,9 +57,10 @@ inline constexpr Condition buffer_is_compact{"buffer_is_compact",
                                              "transform the layout before you set them"};
 
 inline constexpr const Condition* transform_layout_conditions[] = {
-    &block_has_the_buffer,    &block_stands_in_a_block, &buffer_has_no_views,
-    &buffer_is_used_by_index, &buffer_is_compact,       &index_map_fits_the_buffer,
-    &index_map_is_injective,  &padding_has_a_value,     &pad_value_fits};
+    &block_has_the_buffer,     &block_stands_in_a_block,   &buffer_has_no_views,
+    &buffer_is_used_by_index,  &buffer_is_compact,         &index_map_fits_the_buffer,
+    &index_map_is_injective,   &padding_has_a_value,       &pad_value_fits,
+    &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<TransformLayoutPlan> plan_transform_layout(const Schedule& schedule,
                                                    const TransformLayoutArguments& arguments);
@@ -77,6 +78,7 @@ inline constexpr Primitive transform_layout(PrimitiveDefinition{
     .doc = "Keeps the elements of a buffer elsewhere: where an index map says.",
     .conditions = transform_layout_conditions,
     .required = 3,
+    .moves_accesses = true,
     .plan = plan_transform_layout,
     .commit = commit_transform_layout,
 });

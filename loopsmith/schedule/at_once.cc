@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/at_once.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/buffer_uses.h"
+#include "loopsmith/schedule/primitives/rfactor.h"
+
+namespace loopsmith {
+namespace {
+
+bool is_at_once(const For& loop) {
+  switch (loop.kind) {
+    case ForKind::parallel:
+    case ForKind::vectorized: return true;
+    case ForKind::thread_binding: return !loop.thread_binding->thread_tag.starts_with("vthread");
+    default: return false;
+  }
+}
+
+/// Calls `visit` for each loop that runs its iterations at once; stops at false.
+template <class Visit>
+void each_loop_at_once(const Schedule& schedule, Visit&& visit) {
+  std::vector<NodeId> open;
+  for (std::uint32_t i = 0; i < schedule.original()->functions.size(); ++i) {
+    open.push_back(schedule.root(i));
+  }
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    const auto* loop = schedule.as<For>(node);
+    if (loop && is_at_once(*loop) && !visit(schedule.loop_at(node))) return;
+    for (NodeId child = schedule.at(node).first_child; child != no_node;
+         child = schedule.at(child).next) {
+      open.push_back(child);
+    }
+  }
+}
+
+AtOnce how_of(const For& loop) {
+  if (loop.kind == ForKind::vectorized) return AtOnce::in_lanes;
+  if (loop.kind == ForKind::parallel) return AtOnce::in_threads;
+  return how_bound(loop.thread_binding->thread_tag);
+}
+
+std::string_view word_of(const For& loop) {
+  if (loop.kind == ForKind::thread_binding) return loop.thread_binding->thread_tag;
+  return loop.kind == ForKind::parallel ? "parallel" : "vectorized";
+}
+
+/// Why a loop may not run its iterations at once.
+std::optional<Refusal> conflict_of(const Schedule& schedule, LoopRV handle) {
+  const For& loop = schedule.get(handle);
+  if (loop.kind == ForKind::thread_binding) {
+    const std::string& tag = loop.thread_binding->thread_tag;
+    if (auto refusal = refuse_shared_thread_memory(schedule, handle, tag)) return refusal;
+  }
+  const AtOnce how = how_of(loop);
+  LoopCarries carries = carried_by(schedule, handle, how);
+  if (carries.verdict.is_proved()) return {};
+  if (carries.is_reduction && has_partial_results(schedule, handle, how)) return {};
+  return Refusal{&loops_at_once_stay_right,
+                 {Argument(loop.loop_var->name), Argument(word_of(loop))},
+                 std::move(carries.verdict.witness)};
+}
+
+/// True when the loop ran its iterations at once before, rightly or not.
+bool had_conflict(const Schedule& before, LoopRV loop) {
+  bool had = false;
+  each_loop_at_once(before, [&](LoopRV other) {
+    if (other.index != loop.index) return true;
+    had = conflict_of(before, other).has_value();
+    return false;
+  });
+  return had;
+}
+
+}  // namespace
+
+bool has_partial_results(const Schedule& schedule, LoopRV loop, AtOnce how) {
+  if (how == AtOnce::in_lanes) return true;  // One a lane, combined at the end.
+  // Blocks do not wait for each other.
+  if (how == AtOnce::in_blocks) return false;
+  if (schedule.get(loop).kind != ForKind::serial) {
+    Schedule as_serial = schedule.snapshot();
+    as_serial.edit(loop).kind = ForKind::serial;
+    return has_partial_results(as_serial, loop, how);
+  }
+  const auto plan = plan_rfactor(schedule, {.loop = loop});
+  const auto* parts = std::get_if<RfactorPlan>(&plan);
+  return parts && std::ranges::none_of(parts->reduction.buffers, [&](const auto& result) {
+           return how == AtOnce::in_block_threads && is_of_one(how, result->scope());
+         });
+}
+
+bool has_loops_at_once(const Schedule& schedule) {
+  bool found = false;
+  each_loop_at_once(schedule, [&](LoopRV) {
+    found = true;
+    return false;
+  });
+  return found;
+}
+
+std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after) {
+  std::optional<Refusal> refusal;
+  each_loop_at_once(after, [&](LoopRV loop) {
+    auto conflict = conflict_of(after, loop);
+    // What the user took on trust, or was so from the beginning, stays so.
+    if (conflict && !had_conflict(before, loop)) refusal = std::move(conflict);
+    return !refusal;
+  });
+  return refusal;
+}
+
+std::optional<Refusal> refuse_shared_thread_memory(const Schedule& schedule, LoopRV handle,
+                                                   std::string_view thread_axis) {
+  const AtOnce how = how_bound(thread_axis);
+  if (how == AtOnce::in_threads) return {};
+  const NodeId node = schedule.node(handle);
+  std::vector<Ptr<Buffer>> buffers;
+  pre_order_visit(schedule.statement(node), [&](const Ref& ref) {
+    const auto buffer = Ptr<Buffer>::from(ref);
+    if (buffer && is_of_one(how, buffer->scope())) buffers.push_back(buffer);
+    return !buffer;
+  });
+  for (const Ptr<Buffer>& buffer : buffers) {
+    const NodeId owner = owner_of(schedule, node, buffer);
+    if (owner == no_node) continue;
+    const auto uses = uses_of(schedule, owner, buffer).nodes;
+    const bool is_inside_alone = std::ranges::all_of(
+        uses, [&](NodeId use) { return use == owner || is_inside(schedule, use, node); });
+    if (is_inside_alone) continue;
+    return Refusal{&thread_memory_stays_inside,
+                   {Argument(buffer->name), Argument(buffer->scope()),
+                    Argument(schedule.get(handle).loop_var->name)}};
+  }
+  return {};
+}
+
+}  // namespace loopsmith

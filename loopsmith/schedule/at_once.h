@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops whose iterations run at once, and the steps that come after they were made so.
+#pragma once
+#include <optional>
+
+#include "loopsmith/schedule/legality.h"
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+inline constexpr Condition loops_at_once_stay_right{
+    "loops_at_once_stay_right",
+    "iterations of loop {}, which is {}, would depend on each other, or it is not known that they "
+    "do not",
+    "take this step first, then parallelize, vectorize or bind the loop"};
+inline constexpr Condition thread_memory_stays_inside{
+    "thread_memory_stays_inside",
+    "of buffer {}, which is {} memory, each iteration of loop {} has its own as a thread, and it "
+    "is "
+    "used outside of the loop, too",
+    "put it into memory that the threads share, or what uses it into the loop"};
+
+/// True when lowering can give a reduction over a loop partial results, so that its iterations may
+/// run so.
+bool has_partial_results(const Schedule& schedule, LoopRV loop, AtOnce how);
+
+/// True when the program has loops whose iterations run at once: parallel, vectorized, or threads.
+bool has_loops_at_once(const Schedule& schedule);
+
+/// Refuses the step from `before` to `after` when a loop that runs its iterations at once may not
+/// do so any more.
+std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after);
+
+/// Refuses to bind a loop to `thread_axis` around a piece of the use of memory that each thread has
+/// for itself.
+std::optional<Refusal> refuse_shared_thread_memory(const Schedule& schedule, LoopRV loop,
+                                                   std::string_view thread_axis);
+
+}  // namespace loopsmith

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/at_once.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
+#include "loopsmith/script/parse.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+/// B is computed, C reads three of its columns at a time, D reads C.
+Ptr<PrimFunc> blur() {
+  return program(R"(A: T.Buffer((6, 10), "float32"), D: T.Buffer((6, 8), "float32"))", R"(
+B = T.alloc_buffer((6, 10))
+C = T.alloc_buffer((6, 8))
+for i, j in T.grid(6, 10):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj] * T.float32(2)
+for i, j in T.grid(6, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[vi, vj] + B[vi, vj + 1] * B[vi, vj + 2]
+for i, j in T.grid(6, 8):
+    with T.block("D"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        D[vi, vj] = C[vi, vj] + T.float32(1)
+)");
+}
+
+TEST(loops_at_once, have_what_they_recompute_each_for_itself) {
+  const auto func = blur();
+  Schedule sch(func);
+  const LoopRV tile = split(sch, get_loops(sch, get_block(sch, "C"))[1], {infer, 3})[0];
+  compute_at(sch, get_block(sch, "B"), tile);
+  parallel(sch, tile);
+  expect_result(sch, func);
+  // The other order is the same.
+  Schedule later(func);
+  const LoopRV again = split(later, get_loops(later, get_block(later, "C"))[1], {infer, 3})[0];
+  parallel(later, again);
+  compute_at(later, get_block(later, "B"), again);
+  expect_result(later, func);
+}
+
+TEST(loops_at_once, keep_readers_of_what_is_theirs) {
+  const auto func = blur();
+  Schedule sch(func);
+  const LoopRV j = get_loops(sch, get_block(sch, "C"))[1];
+  compute_at(sch, get_block(sch, "B"), j);
+  parallel(sch, j);
+  const BlockRV c = get_block(sch, "C");
+  EXPECT_FALSE(compute_inline.can_apply(sch, {.block = c}));
+  EXPECT_EQ(error_of([&] { compute_inline(sch, c); }),
+            "loops_at_once_stay_right: compute_inline: iterations of loop j, which is parallel, "
+            "would depend on each other, or it is not known that they do not: iteration i=0, "
+            "j=0, ax0=1 writes B[0, 1], iteration i=0, j=1, ax0=0 writes it");
+  expect_result(sch, func);
+}
+
+TEST(loops_at_once, do_not_take_in_loops_that_carry_dependences) {
+  const auto func = program(R"(A: T.Buffer((6, 8), "float32"))", R"(
+for i in range(1, 6):
+    for j in range(1, 8):
+        A[i, j] = A[i - 1, j - 1] + T.float32(1)
+)");
+  Schedule sch(func);
+  const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j");
+  parallel(sch, j);
+  EXPECT_EQ(error_of([&] { reorder(sch, {j, i}); }),
+            "loops_at_once_stay_right: reorder: iterations of loop j, which is parallel, would "
+            "depend on each other, or it is not known that they do not: iteration j=1, i=1 writes "
+            "A[1, 1], iteration j=2, i=2 reads it");
+  // Nobody is asked for more than was so before.
+  Schedule trusted(func);
+  For& loop = trusted.edit(get_loop(trusted, "i"));
+  loop.kind = ForKind::parallel;
+  reorder(trusted, {get_loop(trusted, "j"), get_loop(trusted, "i")});
+}
+
+TEST(loops_at_once, leave_their_reductions_alone) {
+  const auto func = program(R"(A: T.Buffer((7, 6), "float32"), B: T.Buffer((7,), "float32"))", R"(
+for i, k in T.grid(7, 6):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = T.float32(0)
+        B[vi] = B[vi] + A[vi, vk]
+)");
+  Schedule sch(func);
+  const LoopRV k = get_loop(sch, "k");
+  parallel(sch, k);
+  EXPECT_EQ(error_of([&] {
+              write_at(sch, k, get_block(sch, "B"), BufferSelector(0), "shared");
+            }).substr(0, 80),
+            "loops_at_once_stay_right: write_at: iterations of loop k, which is parallel, wou");
+  expect_result(sch, func);
+}
+
+TEST(thread_memory, is_used_inside_the_loop_of_its_threads) {
+  const auto func = blur();
+  Schedule sch(func);
+  const LoopRV i = get_loops(sch, get_block(sch, "B"))[0];
+  cache_write(sch, get_block(sch, "B"), BufferSelector(0), "local");
+  EXPECT_EQ(error_of([&] { bind(sch, i, "threadIdx.x"); }),
+            "thread_memory_stays_inside: bind: of buffer B_local, which is local memory, each "
+            "iteration of loop i has its own as a thread, and it is used outside of the loop, too");
+  bind(sch, i, "vthread.x");
+  Schedule later(func);
+  bind(later, get_loops(later, get_block(later, "B"))[0], "threadIdx.x");
+  EXPECT_EQ(error_of([&] { set_scope(later, get_block(later, "B"), BufferSelector(0), "local"); }),
+            "thread_memory_stays_inside: set_scope: of buffer B_local, which is local memory, each "
+            "iteration of loop i has its own as a thread, and it is used outside of the loop, too");
+  set_scope(later, get_block(later, "B"), BufferSelector(0), "shared");
+  expect_result(later, func);
+  EXPECT_EQ(
+      error_of([&] { bind(later, get_loops(later, get_block(later, "C"))[0], "blockIdx.x"); }),
+      "thread_memory_stays_inside: bind: of buffer B_shared, which is shared memory, each "
+      "iteration of loop i has its own as a thread, and it is used outside of the loop, too");
+}
+
+TEST(thread_memory, is_of_threads_that_count_by_one) {
+  Schedule sch(program(R"(A: T.Buffer((9,), "float32"))", R"(
+for i in range(0, 9, 3):
+    A[i] = T.float32(1)
+)"));
+  EXPECT_EQ(error_of([&] { bind(sch, get_loop(sch, "i"), "blockIdx.x"); }),
+            "threads_count_by_one: bind: loop i counts in steps of 3, threads count by one");
+}
+
+TEST(thread_memory, may_be_shared_inside_a_block) {
+  // Tiles share a border, and each block computes it for itself.
+  const auto func = blur();
+  Schedule sch(func);
+  const LoopRV tile = split(sch, get_loops(sch, get_block(sch, "C"))[1], {infer, 3})[0];
+  compute_at(sch, get_block(sch, "B"), tile);
+  EXPECT_FALSE(bind.can_apply(sch, {.loop = tile, .thread_axis = "blockIdx.x"}));
+  set_scope(sch, get_block(sch, "B"), BufferSelector(0), "shared");
+  EXPECT_FALSE(parallel.can_apply(sch, {.loop = tile}));
+  bind(sch, tile, "blockIdx.x");
+  expect_result(sch, func);
+}
+
+TEST(thread_axes, are_of_one_loop_in_a_nest) {
+  Schedule sch(blur());
+  const auto [i, j] = get_loops(sch, get_block(sch, "D")).take<2>();
+  bind(sch, i, "blockIdx.x");
+  EXPECT_EQ(error_of([&] { bind(sch, j, "blockIdx.x"); }),
+            "thread_axis_is_free: bind: loop i is bound to blockIdx.x, and one of it and loop j "
+            "is inside the other");
+  bind(sch, j, "threadIdx.x");
+  EXPECT_FALSE(bind.can_apply(sch, {.loop = i, .thread_axis = "threadIdx.x"}));
+}
+
+TEST(thread_memory, may_be_local_inside) {
+  const auto func = blur();
+  Schedule sch(func);
+  const LoopRV i = get_loops(sch, get_block(sch, "C"))[0];
+  compute_at(sch, get_block(sch, "B"), i);
+  set_scope(sch, get_block(sch, "B"), BufferSelector(0), "local");
+  bind(sch, i, "threadIdx.x");
+  expect_result(sch, func);
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/stored_box.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/rebind.h"
+
+namespace loopsmith {
+namespace {
+
+using Kind = IndexTerm::Kind;
+
+/// Reads what a statement is certain to store to one buffer.
+class StoreReader {
+ public:
+  /// `stored` is what is stored to. Where axes are given, a store counts as one to the element of
+  /// `buffer` that they are.
+  StoreReader(const Schedule& schedule, NodeId from, const Ptr<Buffer>& stored,
+              const Ptr<Buffer>& buffer, const std::vector<Ptr<Var>>* axes = nullptr)
+      : stored_(stored),
+        buffer_(buffer),
+        axes_(axes),
+        forms_(ranges_around(schedule, schedule.at(from).parent)) {
+    visit(schedule.statement(from));
+  }
+
+  std::optional<Box> box() const {
+    std::optional<Box> all;
+    for (const Store& store : stores_) {
+      const Box box = hull(store);
+      all = all ? unite(*all, box) : box;
+    }
+    if (!all) return {};
+    const bool is_filled = std::ranges::any_of(stores_, [&](const Store& store) {
+      return !store.is_conditional && fills(store) && covers(hull(store), *all);
+    });
+    return is_filled ? all : std::nullopt;
+  }
+
+ private:
+  /// value < limit
+  struct Limit {
+    IndexForm value;
+    Expr limit;
+  };
+  struct Store {
+    std::vector<std::optional<IndexForm>> indices;
+    std::vector<Limit> limits;
+    bool is_conditional = false;
+  };
+
+  void visit(const Stmt& stmt) {
+    deep_call([&] { enter(stmt); });
+  }
+
+  void enter(const Stmt& stmt) {
+    if (const auto* loop = stmt.as<For>()) {
+      inner_.insert(loop->loop_var.get());
+      loops_[loop->loop_var.get()] = loop;
+      if (const auto range = range_of(*loop)) {
+        forms_.add_range(*range);
+      } else if (is_conditional_ || !is_counted(*loop)) {
+        return under(true, [&] { visit(loop->body); });
+      }
+      visit(loop->body);
+    } else if (const auto* realize = stmt.as<BlockRealize>()) {
+      for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
+        const Ptr<Var>& axis = realize->block->iter_vars[i]->var;
+        forms_.bind(axis, realize->iter_values[i]);
+      }
+      const std::size_t limits = limits_.size();
+      const bool is_known = demand(realize->predicate);
+      under(!is_known, [&] { visit(realize->block->body); });
+      limits_.resize(limits);
+    } else if (const auto* store = stmt.as<BufferStore>()) {
+      if (!store->buffer.same_as(stored_)) return;
+      Store& known = stores_.emplace_back();
+      if (axes_) {
+        for (const auto& axis : *axes_) known.indices.push_back(forms_.read(axis));
+      } else {
+        for (const Expr& index : store->indices) known.indices.push_back(forms_.read(index));
+      }
+      known.limits = limits_;
+      known.is_conditional = is_conditional_ || store->predicate.defined();
+    } else if (const auto* let = stmt.as<LetStmt>()) {
+      forms_.bind(let->var, let->value);
+      visit(let->body);
+    } else if (const auto* attribute = stmt.as<AttrStmt>()) {
+      if (const auto* thread = attribute->node.as<IterVar>()) inner_.insert(thread->var.get());
+      visit(attribute->body);
+    } else if (stmt.is<IfThenElse>() || stmt.is<While>()) {
+      under(true, [&] { visit_parts(stmt); });
+    } else if (stmt.is<Break>() || stmt.is<Continue>() || stmt.is<Return>()) {
+      is_conditional_ = true;
+    } else {
+      visit_parts(stmt);
+    }
+  }
+
+  void visit_parts(const Stmt& stmt) {
+    const Stmt* part = nullptr;
+    for (std::uint32_t slot = 0; (part = statement_in(*stmt.get(), slot)); ++slot) {
+      if (part->defined()) visit(*part);
+    }
+  }
+
+  template <class Fn>
+  void under(bool condition, Fn inside) {
+    const bool outer = is_conditional_;
+    is_conditional_ = is_conditional_ || condition;
+    inside();
+    is_conditional_ = outer;
+  }
+
+  /// A loop 0, 1, ..., n - 1 of unknown n.
+  static bool is_counted(const For& loop) {
+    return is_const_int(loop.min, 0) && is_const_int(loop.step, 1);
+  }
+
+  /// Takes note of a condition; false when it is of another kind than `value < limit`.
+  bool demand(const Expr& condition) {
+    if (is_const_int(condition, 1)) return true;
+    if (const auto* both = condition.as<And>()) return demand(both->a) && demand(both->b);
+    const auto* less = condition.as<LT>();
+    if (!less) return false;
+    auto value = forms_.read(less->a);
+    if (!value) return false;
+    limits_.push_back({*std::move(value), less->b});
+    return true;
+  }
+
+  const Limit* limit_of(const Store& store, const IndexForm& form) const {
+    for (const Limit& limit : store.limits) {
+      if (limit.value.constant == form.constant && same_terms(limit.value.terms, form.terms)) {
+        return &limit;
+      }
+    }
+    return nullptr;
+  }
+
+  Side side(const Store& store, std::size_t dimension) const {
+    const auto& form = store.indices[dimension];
+    if (!form) return {};
+    Side side = side_of(*form, inner_);
+    if (const Limit* limit = limit_of(store, *form); limit && side.base.empty()) {
+      const std::int64_t* bound = as_int(limit->limit);
+      if (bound && !side.is_whole) side.high = std::min(side.high, *bound - 1);
+    }
+    return clipped(std::move(side), *buffer_, dimension);
+  }
+
+  Box hull(const Store& store) const {
+    Box box{.buffer = buffer_};
+    for (std::size_t i = 0; i < store.indices.size(); ++i) box.sides.push_back(side(store, i));
+    return box;
+  }
+
+  /// True when the store meets every element of its hull.
+  bool fills(const Store& store) const {
+    std::vector<IndexTerm> used;
+    std::size_t limits = 0;
+    for (std::size_t i = 0; i < store.indices.size(); ++i) {
+      if (!store.indices[i] || !is_filled(store, i, used)) return false;
+      const Limit* limit = limit_of(store, *store.indices[i]);
+      if (!limit) continue;
+      // Elsewhere the hull is not cut off where the stores are.
+      const bool is_cut = as_int(limit->limit) && side(store, i).base.empty();
+      if (!is_cut && !structural_equal(limit->limit, buffer_->shape[i])) return false;
+      ++limits;
+    }
+    return limits == store.limits.size();
+  }
+
+  bool is_filled(const Store& store, std::size_t dimension, std::vector<IndexTerm>& used) const {
+    const IndexForm& form = *store.indices[dimension];
+    std::vector<IndexTerm> terms;
+    for (const IndexTerm& term : form.terms) {
+      if (!is_inner(term, inner_)) continue;
+      if (!std::ranges::all_of(used, [&](const auto& u) { return is_apart(u, term); }))
+        return false;
+      used.push_back(term);
+      terms.push_back(term);
+    }
+    std::ranges::sort(terms, {}, [](const auto& term) { return std::abs(term.coefficient); });
+    std::int64_t reach = 0;
+    for (const IndexTerm& term : terms) {
+      if (std::abs(term.coefficient) > reach + 1) return false;
+      if (!term.is_bounded) {
+        return &term == &terms.back() && terms.size() == form.terms.size() && form.constant == 0 &&
+               runs_through(store, dimension, term, reach);
+      }
+      std::int64_t more = 0;
+      if (__builtin_mul_overflow(std::abs(term.coefficient), term.max - term.min, &more) ||
+          __builtin_add_overflow(reach, more, &reach)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// True when a loop of unknown extent, over lighter terms that reach just below its weight, runs
+  /// through a whole dimension.
+  bool runs_through(const Store& store, std::size_t dimension, const IndexTerm& term,
+                    std::int64_t reach) const {
+    const auto loop = loops_.find(term.atom.get());
+    if (loop == loops_.end() || term.coefficient != reach + 1) return false;
+    const Expr& extent = loop->second->extent;
+    const Expr& shape = buffer_->shape[dimension];
+    if (term.coefficient == 1 && structural_equal(extent, shape)) return true;
+    const Limit* limit = limit_of(store, *store.indices[dimension]);
+    if (!limit || !structural_equal(limit->limit, shape)) return false;
+    Analyzer analyzer;
+    return analyzer.can_prove(extent * int_imm(extent.dtype(), term.coefficient) >= shape,
+                              ProofStrength::symbolic_bound);
+  }
+
+  /// True when the atoms of two terms take their values independently of each other.
+  bool is_apart(const IndexTerm& a, const IndexTerm& b) const {
+    const auto variables = [](const IndexTerm& term) {
+      return term.kind == Kind::variable ? std::vector<Ptr<Var>>{Ptr<Var>::from(term.atom)}
+                                         : free_variables(term.inner);
+    };
+    const auto of_b = variables(b);
+    for (const auto& variable : variables(a)) {
+      const bool is_shared =
+          std::ranges::any_of(of_b, [&](const auto& other) { return other.same_as(variable); });
+      if (is_shared && !are_digits(a, b)) return false;
+    }
+    return true;
+  }
+
+  /// x // c and x % c, x a variable with a multiple of c values from 0.
+  bool are_digits(const IndexTerm& a, const IndexTerm& b) const {
+    const bool in_order = a.kind == Kind::quotient;
+    const IndexTerm& high = in_order ? a : b;
+    const IndexTerm& low = in_order ? b : a;
+    if (high.kind != Kind::quotient || low.kind != Kind::remainder || high.by != low.by)
+      return false;
+    return high.inner.same_as(low.inner) &&
+           std::ranges::any_of(forms_.ranges(), [&](const VarRange& range) {
+             return range.var == high.inner.get() && range.min == 0 &&
+                    (range.max + 1) % high.by == 0;
+           });
+  }
+
+  Ptr<Buffer> stored_;
+  Ptr<Buffer> buffer_;
+  const std::vector<Ptr<Var>>* axes_;
+  IndexForms forms_;
+  InnerVariables inner_;
+  std::unordered_map<const Object*, const For*> loops_;
+  std::vector<Limit> limits_;
+  std::vector<Store> stores_;
+  bool is_conditional_ = false;
+};
+
+}  // namespace
+
+std::optional<Box> box_stored(const Schedule& schedule, NodeId from, const Ptr<Buffer>& buffer) {
+  return StoreReader(schedule, from, buffer, buffer).box();
+}
+
+bool stores_throughout(const Schedule& schedule, NodeId from, const Ptr<Buffer>& buffer,
+                       const std::vector<Ptr<IterVar>>& axes) {
+  std::vector<Ptr<Var>> vars;
+  std::vector<Expr> shape;
+  Box domain;
+  for (const auto& axis : axes) {
+    vars.push_back(axis->var);
+    shape.push_back(axis->dom->min + axis->dom->extent);
+    const std::int64_t* min = as_int(axis->dom->min);
+    const std::int64_t* extent = as_int(axis->dom->extent);
+    Side& side = domain.sides.emplace_back();
+    if (!min || *min == 0) continue;
+    if (!extent) return false;
+    side = {.is_whole = false, .low = *min, .high = *min + *extent - 1};
+  }
+  domain.buffer = decl_buffer(std::move(shape));
+  const auto box = StoreReader(schedule, from, buffer, domain.buffer, &vars).box();
+  return box && covers(*box, domain);
+}
+
+}  // namespace loopsmith

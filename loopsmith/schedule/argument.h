@@ -165,21 +165,23 @@ Argument to_argument(const std::vector<T>& values) {
   return Argument(std::move(list));
 }
 
-/// Calls `visit` for each handle in a parameter's value.
-template <class T, class Visit>
-void for_each_handle(const T& value, Visit&& visit) {
+/// Calls `visit` for each handle in a parameter's value, which it may change where the value may
+/// be.
+template <class Value, class Visit>
+void for_each_handle(Value& value, Visit&& visit) {
+  using T = std::remove_const_t<Value>;
   if constexpr (std::is_same_v<T, LoopRV> || std::is_same_v<T, BlockRV> ||
                 std::is_same_v<T, ExprRV>) {
     visit(value);
   } else if constexpr (std::is_same_v<T, ComputeLocation>) {
     if (!value.is_mark()) visit(value.loop);
   } else if constexpr (std::is_same_v<T, Factor>) {
-    if (const auto* hole = std::get_if<ExprRV>(&value.value)) visit(*hole);
+    if (auto* hole = std::get_if<ExprRV>(&value.value)) visit(*hole);
   } else if constexpr (std::is_same_v<T, BlockOrLoop>) {
     std::visit(visit, value);
   } else if constexpr (requires { value.begin(), value.end(); } &&
                        !std::is_same_v<T, std::string>) {
-    for (const auto& item : value) for_each_handle(item, visit);
+    for (auto& item : value) for_each_handle(item, visit);
   } else if constexpr (requires { value.has_value(), *value; }) {
     if (value) for_each_handle(*value, visit);
   }

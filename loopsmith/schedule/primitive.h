@@ -95,9 +95,9 @@ struct PrimitiveDefinition {
   bool pure = false;
   /// Loops whose iterations run at once are looked at again, as they are after it.
   bool moves_accesses = false;
-  /// Checks every condition; changes nothing. The handles among the arguments are alive. A plan
-  /// with a member `reordered_reduction`, an optional Argument, says there which reduction it
-  /// combines in another order.
+  /// Checks every condition; changes nothing. The handles among the arguments are alive and the
+  /// schedule's own. A plan with a member `reordered_reduction`, an optional Argument, says there
+  /// which reduction it combines in another order.
   Planned<Plan> (*plan)(const Schedule&, const Arguments&);
   /// Does it. Cannot fail.
   Made (*commit)(Schedule&, Plan&&);
@@ -148,25 +148,22 @@ class Primitive final : public PrimitiveBase {
   /// What it would do, or why it would not. Changes nothing.
   Planned<Plan> try_plan(const Schedule& schedule, const Arguments& arguments) const {
     std::optional<Refusal> refusal;
+    bool is_of_original = false;
     each([&](const auto& parameter) {
       for_each_handle(arguments.*parameter.member, [&](const auto& handle) {
         if (!refusal) refusal = schedule.refuse(handle);
+        is_of_original = is_of_original || handle.schedule != schedule.id();
       });
     });
     if (refusal) return *std::move(refusal);
-    Planned<Plan> planned = plan_(schedule, arguments);
-    if (const Plan* plan = std::get_if<Plan>(&planned)) {
-      if (const Argument* reduction = reordered_by(*plan);
-          reduction && !schedule.allows_reassociation()) {
-        return Refusal{&reductions_keep_their_order, {*reduction}};
-      }
-      if (moves_accesses && has_loops_at_once(schedule)) {
-        Schedule after = schedule.snapshot();
-        commit(after, arguments, Plan(*plan));
-        if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
-      }
-    }
-    return planned;
+    if (!is_of_original) return plan_alive(schedule, arguments);
+    // Of a schedule that this one is a copy of: plans compare handles, so these become its own.
+    Arguments own = arguments;
+    each([&](const auto& parameter) {
+      for_each_handle(own.*parameter.member,
+                      [&](auto& handle) { handle.schedule = schedule.id(); });
+    });
+    return plan_alive(schedule, own);
   }
   bool can_apply(const Schedule& schedule, const Arguments& arguments) const {
     return std::holds_alternative<Plan>(try_plan(schedule, arguments));
@@ -200,6 +197,23 @@ class Primitive final : public PrimitiveBase {
   template <class Visit>
   static void each(Visit&& visit) {
     std::apply([&](const auto&... parameter) { (visit(parameter), ...); }, Arguments::parameters);
+  }
+
+  /// The same for handles that are alive, and the schedule's own.
+  Planned<Plan> plan_alive(const Schedule& schedule, const Arguments& arguments) const {
+    Planned<Plan> planned = plan_(schedule, arguments);
+    if (const Plan* plan = std::get_if<Plan>(&planned)) {
+      if (const Argument* reduction = reordered_by(*plan);
+          reduction && !schedule.allows_reassociation()) {
+        return Refusal{&reductions_keep_their_order, {*reduction}};
+      }
+      if (moves_accesses && has_loops_at_once(schedule)) {
+        Schedule after = schedule.snapshot();
+        commit(after, arguments, Plan(*plan));
+        if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
+      }
+    }
+    return planned;
   }
 
   Plan accepted(const Schedule& schedule, const Arguments& arguments) const {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/interp/assert_same.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
@@ -36,6 +37,19 @@ TEST(schedule, copies_know_older_handles_and_not_each_other) {
   EXPECT_EQ(error_of([&] { split(b, in_a[0], {infer, 2}); }),
             "handle_is_of_this_schedule: split: the loop or block is of another schedule");
   EXPECT_EQ(error_of([&] { split(sch, loops[0], {infer, 2}); }), "");
+}
+
+TEST(schedule, takes_the_handles_of_the_schedule_that_it_is_a_copy_of) {
+  Schedule sch(matmul(9, 8, 6));
+  const BlockRV block = get_block(sch, "C");
+  const auto loops = get_loops(sch, block);
+  Schedule copy = sch.copy();
+  // Primitives that look for a handle among others, as those of the copy are.
+  decompose_reduction(copy, block, loops[2]);
+  reorder(copy, {loops[1], loops[0]});
+  fuse(copy, {loops[1], loops[0]});
+  interp::assert_same(sch.func(), copy.func());
+  EXPECT_EQ(sch.steps().size() + 3, copy.steps().size());
 }
 
 TEST(schedule, offers_fixes_that_passed_on_a_copy) {

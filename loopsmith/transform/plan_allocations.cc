@@ -70,6 +70,29 @@ const Scope* iteration_of(const Allocation& allocation, const Scope* place) {
   return nullptr;
 }
 
+/// The outermost loop over threads around the allocation that share the memory, so that it is
+/// theirs and not one's; null without one, or where it cannot leave that loop.
+const Scope* threads_of(const AccessTable& table, const Allocation& allocation) {
+  const Scope* threads = nullptr;
+  for (const Scope* s = allocation.scope; s; s = s->parent) {
+    const auto* loop = s->stmt.as<For>();
+    if (!loop) continue;
+    const bool is_bound = loop->kind == ForKind::thread_binding;
+    const bool is_shared = is_bound && !is_of_one_thread(*loop, allocation.buffer->scope());
+    if (is_shared) threads = s;
+    const bool is_one_after_another =
+        loop->kind == ForKind::serial || loop->kind == ForKind::unrolled;
+    if (!is_shared && !is_one_after_another) break;
+  }
+  for (const Expr& extent : allocation.allocate->extents) {
+    for (const auto& variable : free_variables(extent)) {
+      const Scope* defined = table.definition(variable);
+      if (threads && defined && is_around(threads, defined)) return nullptr;
+    }
+  }
+  return threads;
+}
+
 Stmt allocated(const Allocation& allocation, Stmt body) {
   Allocate copy = *allocation.allocate;
   copy.body = make(DeclBuffer{.buffer = allocation.buffer, .body = std::move(body)});
@@ -81,7 +104,8 @@ Stmt allocated(const Allocation& allocation, Stmt body) {
 Ptr<PrimFunc> plan_allocations(const Ptr<PrimFunc>& func) {
   if (!contains<Allocate>(func->body)) return func;
   AccessTable table(*func);
-  std::unordered_map<Ref, std::vector<const Allocation*>, RefHash, RefEqual> arriving;
+  using ByLoop = std::unordered_map<Ref, std::vector<const Allocation*>, RefHash, RefEqual>;
+  ByLoop arriving, surrounding;  // Into the body of a loop; around a loop.
   std::unordered_map<Ref, const Allocation*, RefHash, RefEqual> leaving;  // By their pointer.
   for (const Allocation& allocation : table.allocations()) {
     const bool is_plain = allocation.buffer && !allocation.is_opaque;
@@ -90,6 +114,11 @@ Ptr<PrimFunc> plan_allocations(const Ptr<PrimFunc>& func) {
       continue;
     }
     if (!is_plain) continue;
+    if (const Scope* threads = threads_of(table, allocation)) {
+      leaving[allocation.allocate->buffer_var] = &allocation;
+      surrounding[threads->stmt].push_back(&allocation);
+      continue;
+    }
     const Scope* place = place_of(table, allocation);
     if (const Scope* iteration = iteration_of(allocation, place)) place = iteration;
     if (place) {
@@ -107,14 +136,21 @@ Ptr<PrimFunc> plan_allocations(const Ptr<PrimFunc>& func) {
     return leaving.contains(node.buffer->data) ? rewrite(node.body) : rewrite.children(node);
   });
   rewrite.on<For>([&](const For& node) -> Stmt {
-    const auto found = arriving.find(Ref(&node));
-    if (found == arriving.end()) return rewrite.children(node);
-    For copy = node;
-    copy.body = rewrite(node.body);
-    for (std::size_t i = found->second.size(); i-- > 0;) {
-      copy.body = allocated(*found->second[i], copy.body);
+    const auto under = [](const ByLoop& places, const Ref& loop, Stmt stmt) {
+      const auto found = places.find(loop);
+      if (found == places.end()) return stmt;
+      for (std::size_t i = found->second.size(); i-- > 0;) {
+        stmt = allocated(*found->second[i], std::move(stmt));
+      }
+      return stmt;
+    };
+    Stmt loop = rewrite.children(node);
+    if (arriving.contains(Ref(&node))) {
+      For copy = *loop.as<For>();
+      copy.body = under(arriving, Ref(&node), copy.body);
+      loop = make(std::move(copy));
     }
-    return make(std::move(copy));
+    return under(surrounding, Ref(&node), loop);
   });
   return rewrite.body_of(func);
 }

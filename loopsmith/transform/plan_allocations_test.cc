@@ -127,5 +127,23 @@ def main(A: T.Buffer((10,), "float32"), D: T.Buffer((10,), "float32")):
   interp::assert_same(func, lowered);
 }
 
+TEST(plan_allocations, takes_shared_memory_out_of_the_threads_that_share_it) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
+    for i in T.thread_binding(4, thread="blockIdx.x"):
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            with T.block("both"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B = T.alloc_buffer((4, 8), scope="shared")
+                B[vi, vj] = A[vi, vj]
+                C[vi, vj] = B[vi, vj] * T.float32(2))");
+  const auto lowered = lower_function(func, {.verify = true});
+  const std::string text = script(lowered);
+  EXPECT_LT(text.find("blockIdx.x"), text.find("scope=\"shared\"")) << text;
+  EXPECT_LT(text.find("scope=\"shared\""), text.find("threadIdx.x")) << text;
+  EXPECT_NE(text.find("(8,), scope=\"shared\""), std::string::npos) << text;
+  interp::assert_same(func, lowered);
+}
+
 }  // namespace
 }  // namespace loopsmith

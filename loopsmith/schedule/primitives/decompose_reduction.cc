@@ -49,6 +49,10 @@ class Decomposition {
     for (const LoopRV handle : dropped_) {
       const For& loop = schedule_.get(handle);
       at_start_[loop.loop_var] = loop.min;
+      // Each time round, the init inside the block starts anew.
+      if (!drives(loop.loop_var, IterType::comm_reduce) && !is_const_int(loop.extent, 1)) {
+        return fail(fmt::format("loop {} repeats it inside", loop.loop_var->name));
+      }
     }
     for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
       if (!starts_at_start(realize_.iter_values[i], *block.iter_vars[i])) {
@@ -130,12 +134,10 @@ class Decomposition {
 
   /// A condition as it is when the loops of the reduction start.
   std::optional<Refusal> restate(const Expr& condition) {
-    bool uses_dropped = false, uses_others = false, loads = false;
+    bool uses_dropped = false, loads = false;
     for (const auto& variable : free_variables(condition)) {
       for (const LoopRV handle : dropped_) {
-        if (!schedule_.get(handle).loop_var.same_as(variable)) continue;
-        uses_dropped = true;
-        uses_others = uses_others || !drives(variable, IterType::comm_reduce);
+        uses_dropped = uses_dropped || schedule_.get(handle).loop_var.same_as(variable);
       }
     }
     pre_order_visit(condition, [&](const Ref& ref) {
@@ -151,7 +153,6 @@ class Decomposition {
     for (const auto& [variable, value] : at_start_) forms.bind(Ptr<Var>::from(variable), value);
     const Expr first = forms.condition(condition);
     if (is_const_int(first, 1)) return {};
-    if (uses_others) return fail("a loop that repeats it has a part in its conditions");
     plan_.conditions.push_back(first);
     return {};
   }

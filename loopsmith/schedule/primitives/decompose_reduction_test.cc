@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/interp/assert_same.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
@@ -111,6 +112,34 @@ for i, k in T.grid(8, 7):
       }),
       "init_can_go_first: decompose_reduction: the init of block C cannot go before loop k, as "
       "its reduction does not start at the first iteration");
+}
+
+TEST(decompose_reduction, refuses_loops_that_repeat_the_reduction) {
+  Schedule sch(program(R"(A: T.Buffer((9, 8), "float32"), C: T.Buffer((9, 8), "float32"))", R"(
+S = T.alloc_buffer((9,))
+for i, k in T.grid(9, 8):
+    with T.block("S"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            S[vi] = T.float32(0)
+        S[vi] = S[vi] + A[vi, vk]
+for i, j in T.grid(9, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = A[vi, vj] * S[vi]
+)"));
+  const auto func = sch.func();
+  const BlockRV sums = get_block(sch, "S");
+  compute_at(sch, sums, get_loops(sch, get_block(sch, "C"))[1]);
+  const auto loops = get_loops(sch, sums);
+  for (const LoopRV repeating : {loops[0], loops[1]}) {
+    EXPECT_EQ(error_of([&] { decompose_reduction(sch, sums, repeating); }),
+              fmt::format("init_can_go_first: decompose_reduction: the init of block S cannot go "
+                          "before loop {}, as loop j repeats it inside",
+                          sch.name(repeating)));
+  }
+  decompose_reduction(sch, sums, loops[2]);
+  interp::assert_same(func, sch.func());
 }
 
 }  // namespace

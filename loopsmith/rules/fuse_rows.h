@@ -27,8 +27,8 @@ struct Group {
 /// Not those that gain more from results of several rows at once.
 std::vector<Group> fuse_rows(const Program& program, const Machine& machine);
 
-/// The reduction of `nest`, which computes what `producer`, the nest before it in a group, leaves in
-/// a row, just before it combines that; nothing where it cannot.
+/// The reduction of `nest`, which computes what `producer`, the nest before it in a group, leaves
+/// in a row, just before it combines that; nothing where it cannot.
 ///
 ///     for j: E[j] = exp(A[i, j])              for k:
 ///     for k: s[i] += E[k]               =>      E[k] = exp(A[i, k]);  s[i] += E[k]

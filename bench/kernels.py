@@ -117,6 +117,7 @@ def matmul(rounds: int = 9) -> None:
                 "numpy": lambda a=left, b=right, e=expected: np.matmul(a, b, out=e),
             },
             rounds,
+            pause=0.15,
         )
         work = 2 * m * n * k * form.get("batch", 1)
         gflops = {who: work / taken / 1e9 for who, taken in medians.items()}

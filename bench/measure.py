@@ -26,15 +26,22 @@ def interleaved(
     rounds: int,
     warmup: int = 1,
     clock: Callable[[], float] = time.perf_counter,
+    pause: float = 0.0,
 ) -> dict[str, float]:
     """Return the median seconds of each call; in each round all of them run once.
 
     So what slows the machine down for a while slows all of them. With ``time.thread_time`` as the
-    clock, what other programs take does not count.
+    clock, what other programs take does not count. With a pause, each call runs three more times,
+    `pause` seconds after the one before: threads of a library that go on spinning have stopped by
+    then, and those of this call, which sleeping processors are slow to wake, are awake.
     """
     samples: dict[str, list[float]] = {name: [] for name in calls}
     for round_ in range(warmup + rounds):
         for name, call in calls.items():
+            if pause:
+                time.sleep(pause)
+                for _ in range(3):
+                    call()
             taken = seconds(call, clock)
             if round_ >= warmup:
                 samples[name].append(taken)

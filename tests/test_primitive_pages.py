@@ -3,15 +3,9 @@
 
 from __future__ import annotations
 
-import sys
-
-from conftest import ROOT
+import primitive_pages
 
 from loopsmith import _core
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-import primitive_pages
 
 
 def test_the_manual_is_up_to_date():

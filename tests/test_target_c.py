@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from test_tensorize import bytes_for, packed, tensorized, u8_matmul
+from test_tensorize import bfloat16_matmul, bytes_for, packed, tensorized, u8_matmul
 
 import loopsmith as ls
 from loopsmith import te, tir
@@ -196,17 +196,7 @@ def test_a_tensorized_product_of_bytes_runs_in_c(intrin: str) -> None:
 def test_a_tensorized_product_of_bfloat16_in_c_is_that_of_llvm() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     n, m, k = 4, 32, 8
-    a = te.placeholder((n, k), "bfloat16", name="A")
-    b = te.placeholder((m // 16, k // 2, 16, 2), "bfloat16", name="B")
-    r = te.reduce_axis((0, k), name="k")
-    c = te.compute(
-        (n, m),
-        lambda i, j: te.sum(
-            a[i, r].astype("float32") * b[j // 16, r // 2, j % 16, r % 2].astype("float32"), axis=r
-        ),
-        name="C",
-    )
-    sch = tensorized(te.create_prim_func([a, b, c]), "dot_16x2_avx512bf16", 2)
+    sch = tensorized(bfloat16_matmul(n, m, k), "dot_16x2_avx512bf16", 2)
     rng = np.random.default_rng(0)
     x = rng.integers(-9, 9, (n, k)).astype(ml_dtypes.bfloat16)
     y = rng.integers(-9, 9, (k, m)).astype(ml_dtypes.bfloat16)

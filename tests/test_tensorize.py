@@ -30,6 +30,21 @@ def u8_matmul(n: int, m: int, k: int) -> tir.PrimFunc:
     return te.create_prim_func([a, b, c])
 
 
+def bfloat16_matmul(n: int, m: int, k: int) -> tir.PrimFunc:
+    """Return C[i, j] = A[i, :] . B[:, j] in float32, B packed in tiles of 16 columns by 2 rows."""
+    a = te.placeholder((n, k), "bfloat16", name="A")
+    b = te.placeholder((m // 16, k // 2, 16, 2), "bfloat16", name="B")
+    r = te.reduce_axis((0, k), name="k")
+    c = te.compute(
+        (n, m),
+        lambda i, j: te.sum(
+            a[i, r].astype("float32") * b[j // 16, r // 2, j % 16, r % 2].astype("float32"), axis=r
+        ),
+        name="C",
+    )
+    return te.create_prim_func([a, b, c])
+
+
 def packed(b: np.ndarray, depth: int) -> np.ndarray:
     """Return the rows of b in tiles of 16 columns by `depth` rows, each tile by columns."""
     k, m = b.shape
@@ -74,17 +89,7 @@ def test_a_product_of_bytes_is_the_instruction():
 def test_a_product_of_bfloat16_is_right_within_rounding_and_the_instruction():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     n, m, k = 8, 32, 24
-    a = te.placeholder((n, k), "bfloat16", name="A")
-    b = te.placeholder((m // 16, k // 2, 16, 2), "bfloat16", name="B")
-    r = te.reduce_axis((0, k), name="k")
-    c = te.compute(
-        (n, m),
-        lambda i, j: te.sum(
-            a[i, r].astype("float32") * b[j // 16, r // 2, j % 16, r % 2].astype("float32"), axis=r
-        ),
-        name="C",
-    )
-    sch = tensorized(te.create_prim_func([a, b, c]), "dot_16x2_avx512bf16", 2)
+    sch = tensorized(bfloat16_matmul(n, m, k), "dot_16x2_avx512bf16", 2)
     module = ls.build(sch)
     rng = np.random.default_rng(0)
     x = rng.standard_normal((n, k)).astype(ml_dtypes.bfloat16)

@@ -78,6 +78,14 @@ def test_a_bad_text_is_refused_with_the_place() -> None:
         ls.from_json(json.dumps(document))
 
 
+def test_an_axis_without_a_domain_is_refused() -> None:
+    document = json.loads(ls.to_json(scaled_sum()))
+    axis = next(node for node in document["nodes"] if node["type"] == "IterVar")
+    del axis["dom"]
+    with pytest.raises(ls.FormatError, match="block B: axis v_i has no domain"):
+        ls.from_json(json.dumps(document))
+
+
 def test_the_schema_in_the_documentation_is_that_of_the_release() -> None:
     text = (ROOT / "docs" / "ir.schema.json").read_text()
     assert text == ir.json_schema(), "write ir.json_schema() into docs/ir.schema.json"

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
+import numpy as np
 import pytest
 
 import loopsmith as ls
@@ -169,8 +171,20 @@ def test_an_axis_prints_and_reads_back(kind: str) -> None:
 OPERANDS = {"x": tir.var("x", "float32"), "i": tir.var("i"), "c": tir.var("c", "bool")}
 
 
+# Those that take what no other takes.
+CALLS = {
+    "get_active_lane_mask": 'T.get_active_lane_mask("boolx4", i, i)',
+    "large_uint_imm": 'T.large_uint_imm("uint64", 1, 2)',
+    "vectorcombine": 'T.vectorcombine("float32x4", T.Broadcast(x, 2), T.Broadcast(x, 2))',
+    "vectorhigh": 'T.vectorhigh("float32x2", T.Broadcast(x, 4))',
+    "vectorlow": 'T.vectorlow("float32x2", T.Broadcast(x, 4))',
+}
+
+
 def call_of(word: str) -> str | None:
     """Return operands with which an intrinsic can be called; None when none were found."""
+    if word in CALLS:
+        return f"T.evaluate({CALLS[word]})"
     for count in range(11):
         for operand in OPERANDS:
             for given in ([operand] * count, ["float32", *[operand] * count]):
@@ -191,6 +205,79 @@ def test_every_intrinsic_prints_and_reads_back() -> None:
     again = ls.from_source(func.script())
     ls.assert_structural_equal(func, again)
     assert again.script() == func.script()
+
+
+def stored(call: str) -> str:
+    """Return lines that use the value of a call, so that it is not left out."""
+    value = call[len("T.evaluate(") : -1]
+    dtype = eval(value, {"T": T, **OPERANDS}).dtype
+    if dtype in ("handle", "void") or "x" in dtype:
+        return call
+    lines = [f'O = T.decl_buffer((1,), "{dtype}")', f"O[0] = {value}"]
+    return "\n    ".join([*lines, 'Q[0] = T.Cast("float32", O[0])'])
+
+
+def test_every_intrinsic_has_code_or_says_what_has() -> None:
+    header = "@T.prim_func\ndef main(x: T.float32, i: T.int32, c: T.bool, Q: T.Buffer((4,))):\n"
+    with_code, refused = [], {}
+    for word in INTRINSICS:
+        lines = stored(call_of(word))
+        func = ls.from_source(f"{header}    {lines}\n")
+        try:
+            ls.build(func)
+        except ls.LowerError as error:
+            if error.code == "intrinsic_has_code":
+                refused[word] = f"{error.problem}: {error.hint}"
+                with pytest.raises(ls.LowerError, match="target c has no code for"):
+                    ls.build(func, target="c")
+        except ls.UserError as error:
+            assert error.code in ("call_names_function", "return_has_no_value")
+        else:
+            with_code.append(re.sub(r"\bO\b", f"O_{word}", lines))
+    ls.build(ls.from_source(header + "".join(f"    {lines}\n" for lines in with_code)), target="c")
+    assert refused["call_packed"] == (
+        "target llvm has no code for tvm_call_packed: "
+        "call a function of C by T.call_extern, or run the program by ls.interp.run"
+    )
+    assert "tvm_storage_sync" in refused and "ptx_mma" in refused and "dp4a" in refused
+
+
+WRONG_CALLS = {
+    'T.isnan("text")': "isnan takes a number, not (handle) for a result of bool",
+    'T.large_uint_imm("uint64", i, i)': "large_uint_imm takes the constants of the lower and the",
+    'T.get_active_lane_mask("float32", i, i)': "get_active_lane_mask takes two integers, not",
+    'T.vectorlow("float32x4", x)': "vectorlow takes a vector of twice the lanes, or two of half",
+    'T.call_intrin("float64", "tir.exp", x)': "exp takes numbers of the type of its result, not",
+    'T.call_intrin("int32", "tir.if_then_else", i, i, i)': "if_then_else takes a bool and two",
+    'T.call_intrin("int32", "tir.isnullptr", i)': "isnullptr takes a pointer, not (int32)",
+    'T.call_intrin("float32", "tir.atomic_add", x, x)': "atomic_add takes an address and a number",
+    'T.call_intrin("float32", "tir.vector_reduce_add", "a")': "vector_reduce_add takes a vector of",
+    'T.call_extern("int32", "f", T.Broadcast(i, 2))': "call_extern takes values with the lanes of",
+    "T.tvm_access_ptr(x, x, i, i, i)": "tvm_access_ptr takes a type, a pointer and three integers",
+    "T.prefetch(x, 0, 0, 0)": "prefetch takes an address and the constants 0..1, 0..3, 0..1, not",
+    "T.popcount(x)": "popcount: the operands are float32, not integers",
+}
+
+
+@pytest.mark.parametrize("call", WRONG_CALLS)
+def test_a_call_of_wrong_types_is_refused_where_it_stands(call: str) -> None:
+    header = "@T.prim_func\ndef main(x: T.float32, i: T.int32):\n"
+    with pytest.raises(ls.ScriptError) as caught:
+        ls.from_source(f"{header}    T.evaluate({call})\n")
+    assert caught.value.problem.startswith(WRONG_CALLS[call])
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+def test_a_function_of_c_is_called_for_each_lane(target: str) -> None:
+    @T.prim_func
+    def roots(A: T.Buffer((16,)), B: T.Buffer((16,))):
+        for i in T.vectorized(16):
+            B[i] = T.call_pure_extern("float32", "cbrtf", A[i])
+
+    values, results = np.arange(16, dtype=np.float32), np.zeros(16, np.float32)
+    ls.build(roots, target)(values, results)
+    np.testing.assert_allclose(results, np.cbrt(values), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", T.type_names)

@@ -44,6 +44,10 @@ void require_same_parameters(const PrimFunc& before, const PrimFunc& after) {
   }
 }
 
+/// Programs that take longer than this part of all statements that are allowed are sampled. For the
+/// default it is about a second.
+constexpr double whole_part = 4;
+
 Outcome run_on(const Ptr<PrimFunc>& func, const Ptr<IRModule>& module, const std::string& name,
                const Inputs& inputs, const Options& options) {
   return module ? run(module, name, inputs.arguments, options)
@@ -116,9 +120,15 @@ Verdict compare_in_mode(const Pair& pair, Mode mode, const CompareOptions& optio
   constexpr std::int64_t largest_sizes[] = {5, 17, 3, 40, 9, 70};
   constexpr std::int64_t largest_ints[] = {100, 9, 2, 1};
   const bool is_open = has_open_sizes(*pair.before) || has_open_sizes(*pair.after);
-  const bool is_big = !is_open && (is_large(pair.before, options.max_statements) ||
-                                   is_large(pair.after, 40 * options.max_statements));
-  if (is_big) return compare_samples(pair.before, pair.after, mode, options);
+  if (!is_open) {
+    const double time = run_time(pair.before) + run_time(pair.after);
+    const auto most = static_cast<double>(options.max_statements);
+    if (time > most / whole_part) {
+      const Verdict sampled = compare_samples(pair.before, pair.after, mode, options);
+      // What cannot be sampled is run after all, if it can be.
+      if (sampled.answer != Answer::undecided || time > 2 * most) return sampled;
+    }
+  }
   const int wanted = is_open ? options.draws : options.runs;
   Verdict last{.reason = "nothing was run"};
   int passed = 0, failed = 0;

@@ -180,8 +180,8 @@ bool is_limit(const UserError& error) {
   return false;
 }
 
-bool is_large(const Ptr<PrimFunc>& func, std::int64_t most) {
-  return Slicer(func).stores() > static_cast<double>(most);
+double run_time(const Ptr<PrimFunc>& func) {
+  return Slicer(func).work();
 }
 
 Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after, Mode mode,

@@ -13,8 +13,8 @@ namespace loopsmith::interp {
 Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after, Mode mode,
                         const CompareOptions& options);
 
-/// True when a run of the whole function would take more stores than `most`.
-bool is_large(const Ptr<PrimFunc>& func, std::int64_t most);
+/// How long a run of a function of constant sizes takes, about, in the time of a store.
+double run_time(const Ptr<PrimFunc>& func);
 
 /// True for an error that says that the interpreter gave up: the program may be right.
 bool is_limit(const UserError& error);

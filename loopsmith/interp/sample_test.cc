@@ -169,6 +169,33 @@ def main(A: T.Buffer((10000,), "int32")):
   EXPECT_EQ(whole.reason, "before: main runs more than 100 statements");
 }
 
+TEST(sample, the_cut_goes_by_the_time_that_a_run_takes) {
+  const auto program = [](std::string_view value, std::string_view line = "pass") {
+    return parse_function(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((1000,)), B: T.Buffer((1000,))):
+    for i in range(1000):
+        {}
+        B[i] = {}
+)",
+                                      line, value));
+  };
+  const CompareOptions few{.max_statements = 20'000};
+  EXPECT_EQ(compare(program("A[i] + B[i]"), program("B[i] + A[i]"), few).reason, "");
+  const Verdict slow = compare(program("A[i] / (A[i] / (A[i] / A[0]))"),
+                               program("T.float32(0) + A[i] / (A[i] / (A[i] / A[0]))"), few);
+  EXPECT_EQ(slow.answer, Answer::same) << slow.reason;
+  EXPECT_EQ(slow.reason, "30 elements were sampled");
+  // What cannot be sampled is run as long as it may.
+  const auto with_break = [&](std::string_view value) {
+    return program(value, "if i == 999:\n            break");
+  };
+  const Verdict whole = compare(with_break("A[i] / (A[i] + B[i] / A[0])"),
+                                with_break("A[i] / (B[i] / A[0] + A[i])"), few);
+  EXPECT_EQ(whole.answer, Answer::same) << whole.reason;
+  EXPECT_EQ(whole.reason, "");
+}
+
 /// Each element of the results, computed by its slice, is what the whole program computes.
 void expect_slices_agree(const std::string& text) {
   const Ptr<PrimFunc> func = parse_function(text);

@@ -38,8 +38,8 @@ class Slicer {
 
   /// What keeps the function from being cut; empty when nothing does.
   const std::string& obstacle() const { return obstacle_; }
-  /// How many stores the whole function runs, about.
-  double stores() const { return stores_; }
+  /// How long the whole function runs, about, in the time of a store.
+  double work() const { return work_; }
   /// How many elements the memory of the function has, its parameters apart.
   double elements() const;
   /// True when the function may write the parameter.
@@ -114,7 +114,7 @@ class Slicer {
   Ptr<PrimFunc> func_;
   std::string obstacle_;
   std::unordered_set<const Object*> flat_;  ///< Pointers that are seen as several shapes.
-  double stores_ = 0;
+  double work_ = 0;
   KnownVariables known_;
   std::vector<Loop> loops_;
   std::vector<Memory> memories_;

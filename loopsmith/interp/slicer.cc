@@ -64,6 +64,23 @@ std::optional<std::pair<Expr, ConstIntBound>> flat_base_of(const Buffer& buffer,
   return std::pair(flat, span);
 }
 
+/// How long an expression takes in the time of a store, by measurement.
+double work_of(const Expr& value) {
+  constexpr double node_work = 0.15, call_work = 0.5, division_work = 4;
+  double work = 0;
+  if (!value.defined()) return work;
+  pre_order_visit(value, [&](const Ref& node) {
+    if (!node_info(*node.get()).is_expr) return true;
+    const DataType dtype = Expr::from(node).dtype();
+    const bool is_field_division = node.is<Div>() && dtype.is_float();
+    work += dtype.lanes * (is_field_division ? division_work
+                           : node.is<Call>() ? call_work
+                                             : node_work);
+    return true;
+  });
+  return work;
+}
+
 }  // namespace
 
 Slicer::Slicer(const Ptr<PrimFunc>& func) : func_(func) {
@@ -200,6 +217,7 @@ void Slicer::in_path(const std::vector<Expr>& values, const std::function<void()
   const std::size_t before = open_path_.size();
   for (const Expr& value : values) {
     use_loads(value);
+    work_ += open_iterations_ * work_of(value);
     open_path_.push_back(path_values_.size());
     path_values_.push_back({value, open_loops_});
   }
@@ -299,7 +317,7 @@ void Slicer::visit_block(const BlockRealize& realize) {
 }
 
 void Slicer::visit_store(const BufferStore& store) {
-  stores_ += open_iterations_;
+  work_ += open_iterations_ * (store.value.dtype().lanes + work_of(store.value));
   if (!store_ids_.emplace(&store, stores_found_.size()).second) {
     obstacle_ = fmt::format("{} has one statement in two places", func_->name());
     return;

@@ -275,14 +275,6 @@ void settle(Let& node) {
   node.dtype = node.body.dtype();
 }
 
-void settle(Call& node) {
-  const OpInfo& info = node.op.info();
-  require(info.arity < 0 || static_cast<std::size_t>(info.arity) == node.args.size(),
-          ErrorKind::type_mismatch, "argument_count", hint("see the table of intrinsics"),
-          node.span, "{} takes {} arguments, {} were given", info.name, info.arity,
-          node.args.size());
-}
-
 void settle(BufferLoad& node) {
   node.dtype = detail::access_type(node, node.buffer, node.indices, node.predicate, "load");
 }

@@ -51,13 +51,6 @@ void require_numbers(const Expr& a, const Expr& b) {
   }
 }
 
-Expr require_integers(Expr result, std::string_view what) {
-  require(result.dtype().is_integer(), ErrorKind::type_mismatch, "operands_are_integers",
-          hint("cast the operands to an integer type"), result.span(),
-          "{}: the operands are {}, not integers", what, TypeName(result.dtype()));
-  return result;
-}
-
 template <class T>
 Expr integer_division(Fn fn, const Expr& left, const Expr& right, std::string_view what) {
   auto [a, b] = match_types(left, right);
@@ -81,7 +74,7 @@ Expr bitwise(Op op, const Expr& left, const Expr& right) {
                                                                   : *x ^ *y;
     return splat(int_imm(a.dtype().element(), wrap_to(a.dtype(), bits)), a.dtype().lanes);
   }
-  return require_integers(call(op, {a, b}), op.name());
+  return call(op, {a, b});
 }
 
 Expr shift(Op op, const Expr& left, const Expr& right) {
@@ -92,7 +85,7 @@ Expr shift(Op op, const Expr& left, const Expr& right) {
     Expr constant = fold_shift(left_shift, a.dtype().element(), *x, *y);
     if (constant.defined()) return splat(constant, a.dtype().lanes);
   }
-  return require_integers(call(op, {a, b}), op.name());
+  return call(op, {a, b});
 }
 
 }  // namespace
@@ -195,7 +188,7 @@ Expr operator>>(const Expr& a, const Expr& b) {
 
 Expr operator~(const Expr& a) {
   if (a.dtype().is_bool()) return !a;
-  return require_integers(call(op("bitwise_not"), {a}), "bitwise_not");
+  return call(op("bitwise_not"), {a});
 }
 
 Expr floordiv(const Expr& a, const Expr& b) {

@@ -82,7 +82,8 @@ TEST(script_printer, functions_and_nodes) {
   EXPECT_EQ(text(if_then_else(x < 1, x, 2)), "T.if_then_else(x < 1, x, 2)");
   EXPECT_EQ(text(call(op("exp"), {f})), "T.exp(f)");
   EXPECT_EQ(text(call(op("isnan"), {f})), "T.isnan(f)");
-  EXPECT_EQ(text(call(f64, op("exp"), {f})), "T.call_intrin(\"float64\", \"tir.exp\", f)");
+  EXPECT_EQ(text(call(u32, op("tvm_warp_activemask"), {})),
+            "T.call_intrin(\"uint32\", \"tir.tvm_warp_activemask\")");
   EXPECT_EQ(text(reinterpret(f32, x)), "T.reinterpret(\"float32\", x)");
   EXPECT_EQ(text(call(i32, op("call_extern"), {string_imm("puts"), x})),
             "T.call_extern(\"int32\", \"puts\", x)");

@@ -149,6 +149,11 @@ void settle(BlockRealize& node) {
           "one_value_an_axis", hint("bind each axis of the block"), node.span,
           "block {}: {} values for {} axes", node.block->name_hint, node.iter_values.size(),
           node.block->iter_vars.size());
+  for (const Ptr<IterVar>& axis : node.block->iter_vars) {
+    require(axis->dom.defined(), ErrorKind::type_mismatch, "axis_has_domain",
+            hint("give the axis an extent, or a begin and an end"), axis->span,
+            "block {}: axis {} has no domain", node.block->name_hint, axis->var->name);
+  }
 }
 
 Stmt seq(std::vector<Stmt> statements) {

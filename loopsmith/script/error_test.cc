@@ -86,6 +86,7 @@ TEST(script_error, buffers) {
            {"C = T.alloc_buffer((8,), typ=3)", 3, "T.alloc_buffer has no parameter typ"},
            {"C = T.alloc_buffer((-1,))", 3, "buffer C: dimension 0 is -1, negative"},
            {"B[0] = \"x\"", 3, "buffer B takes int32, the value is a text"},
+           {"B[0] = 3000000000", 3, "buffer B takes int32, 3000000000 does not fit"},
            {"n.x = 1", 3, "n.x cannot be assigned"},
        }) {
     expect_refused({in_function(text), line, problem});
@@ -190,6 +191,8 @@ TEST(script_error, expressions) {
            {"T.evaluate(n / 2)", 3, "/: division of int32 by int32 may round in two ways"},
            {"T.evaluate(n // 0)", 3, "floordiv: divide by zero"},
            {"T.evaluate(n @ n)", 3, "'@' is no operator of expressions"},
+           {"if n in [1, 2]:\n    pass", 3, "'in' is no operator of expressions"},
+           {"if n is n:\n    pass", 3, "'is' is no operator of expressions"},
            {"T.evaluate(n + \"x\")", 3, "operator: an operand is handle, not a number"},
            {"T.evaluate(n(3))", 3, "a value of type int32 cannot be called"},
            {"T.exp()", 3, "exp"},

@@ -508,9 +508,11 @@ ScriptValue Lowering::compare(std::string_view symbol, const ScriptValue& a, con
       return ScriptValue::truth((a.is_none() && b.is_none()) == (symbol == "is"));
     }
   }
-  if (is_order(symbol) && !is_foreign && (is_expression(a) || is_expression(b)) && !a.is_none() &&
-      !b.is_none()) {
-    return eval_binary(symbol, a, b);
+  if ((is_expression(a) || is_expression(b)) && !a.is_none() && !b.is_none()) {
+    // Python would compare the nodes, and choose a branch by that.
+    require_here(is_order(symbol), "operator_is_known", hint("compare by ==, joined by `or`"),
+                 "'{}' is no operator of expressions", symbol);
+    if (!is_foreign) return eval_binary(symbol, a, b);
   }
   if (is_order(symbol)) {
     const auto x = number_of(a), y = number_of(b);

@@ -93,7 +93,7 @@ TEST(script_round_trip, calls_and_vectors) {
            call(op("exp"), {f}),
            call(op("pow"), {f, f}),
            call(op("isnan"), {f}),
-           call(f64, op("exp"), {f}),
+           call(u32, op("tvm_warp_activemask"), {}),
            reinterpret(f32, x),
            select(x < 1, x, 2),
            if_then_else(x < 1, f, f * 2),

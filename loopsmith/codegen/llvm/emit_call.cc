@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "loopsmith/codegen/llvm/emitter.h"
+#include "loopsmith/codegen/refuse.h"
 
 namespace loopsmith::detail {
 
@@ -83,8 +84,7 @@ llvm::Value* Emitter::call(const Call& call) {
     case op("get_active_lane_mask").index(): return active_lanes(call);
     default: break;
   }
-  check(false, "codegen", "the intrinsic {} was not lowered", call.op.name());
-  return nullptr;
+  refuse_call(call, "llvm");
 }
 
 /// Its address may lie beyond the buffer's end.
@@ -182,7 +182,7 @@ const std::string& name_argument(const Call& call) {
 
 }  // namespace
 
-/// A C function: narrow integers travel extended, bool as an int8.
+/// A C function, called once for each lane: narrow integers travel extended, bool as an int8.
 llvm::Value* Emitter::call_symbol(const Call& call) {
   const std::string& name = name_argument(call);
   std::vector<llvm::Value*> args;
@@ -192,24 +192,38 @@ llvm::Value* Emitter::call_symbol(const Call& call) {
     llvm::Value* arg = value(call.args[i]);
     if (dtype.is_bool()) arg = ir_.CreateZExt(arg, shaped_as(arg, ir_.getInt8Ty()));
     args.push_back(arg);
-    types.push_back(arg->getType());
+    types.push_back(arg->getType()->getScalarType());
   }
-  llvm::Type* result = type(call.dtype.is_bool() ? call.dtype.with_bits(8) : call.dtype);
+  const DataType element = call.dtype.is_void() ? call.dtype : call.dtype.element();
+  llvm::Type* result = type(element.is_bool() ? element.with_bits(8) : element);
   auto* signature = llvm::FunctionType::get(result, types, /*isVarArg=*/false);
   llvm::Function* callee = module_.module.getFunction(name);
   if (!callee) {
     callee = module_.new_function(signature, name, /*is_internal=*/false);
     if (call.op == op("call_pure_extern")) callee->setDoesNotAccessMemory();
   }
-  llvm::CallInst* made = ir_.CreateCall(signature, callee, args);
-  for (std::size_t i = 1; i < call.args.size(); ++i) {
-    const DataType dtype = call.args[i].dtype();
-    if (!dtype.is_integer() || dtype.is_vector() || dtype.bits >= 32) continue;
-    made->addParamAttr(static_cast<unsigned>(i - 1),
-                       dtype.is_int() ? llvm::Attribute::SExt : llvm::Attribute::ZExt);
+  const auto call_once = [&](const std::vector<llvm::Value*>& scalars) -> llvm::Value* {
+    llvm::CallInst* made = ir_.CreateCall(signature, callee, scalars);
+    for (std::size_t i = 1; i < call.args.size(); ++i) {
+      const DataType dtype = call.args[i].dtype();
+      if (!dtype.is_integer() || dtype.bits >= 32) continue;
+      made->addParamAttr(static_cast<unsigned>(i - 1),
+                         dtype.is_int() ? llvm::Attribute::SExt : llvm::Attribute::ZExt);
+    }
+    if (!element.is_bool()) return made;
+    return ir_.CreateICmpNE(made, llvm::Constant::getNullValue(result));
+  };
+  if (call.dtype.is_scalar()) return call_once(args);
+  llvm::Value* vector = llvm::PoisonValue::get(type(call.dtype));
+  for (int lane = 0; lane < call.dtype.lanes; ++lane) {
+    const auto at = static_cast<std::uint64_t>(lane);
+    std::vector<llvm::Value*> scalars = args;
+    for (llvm::Value*& arg : scalars) {
+      if (arg->getType()->isVectorTy()) arg = ir_.CreateExtractElement(arg, at);
+    }
+    vector = ir_.CreateInsertElement(vector, call_once(scalars), at);
   }
-  if (!call.dtype.is_bool()) return made;
-  return ir_.CreateICmpNE(made, llvm::Constant::getNullValue(result));
+  return vector;
 }
 
 /// `name, number of arguments that decide the types, arguments...`

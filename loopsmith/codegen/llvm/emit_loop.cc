@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops: serial ones are counted, the body of a parallel one becomes a function.
 #include "loopsmith/codegen/llvm/emitter.h"
+#include "loopsmith/codegen/refuse.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/runtime/c_abi.h"
 #include "loopsmith/transform/pragmas.h"
@@ -32,10 +33,7 @@ void Emitter::loop(const For& loop) {
           hint("fuse loops, or unroll the inner ones"),
           "loop {} is inside {} others, more than code is generated for", loop.loop_var->name,
           most_nested_loops);
-  require(loop.kind != ForKind::thread_binding, "thread_on_cpu",
-          hint("build for a GPU, or make the loop parallel"),
-          "loop {} is bound to {}, which a CPU does not have", loop.loop_var->name,
-          loop.thread_binding ? loop.thread_binding->thread_tag : "");
+  require_no_thread(loop);
   const std::int64_t* extent = as_int(loop.extent);
   if (extent && (loop.loop_var->dtype.is_uint() ? *extent == 0 : *extent <= 0)) return;
 

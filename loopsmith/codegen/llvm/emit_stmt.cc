@@ -5,6 +5,7 @@
 
 #include "loopsmith/codegen/llvm/debug_lines.h"
 #include "loopsmith/codegen/llvm/emitter.h"
+#include "loopsmith/codegen/refuse.h"
 #include "loopsmith/runtime/c_abi.h"
 #include "loopsmith/support/deep_call.h"
 
@@ -75,6 +76,7 @@ void Emitter::check_assertion(const AssertStmt& assertion) {
 }
 
 void Emitter::attribute(const AttrStmt& attribute) {
+  require_no_thread(attribute);
   const auto* buffer = attribute.node.as<Buffer>();
   if (attribute.attr_key != "nontemporal" || !buffer) return statement(attribute.body);
   const bool is_outermost = non_temporal_.insert(buffer->data.get()).second;

@@ -2,6 +2,7 @@
 // Intrinsics. Those that are functions of mathematics were expanded before; see transform.
 #include <algorithm>
 
+#include "loopsmith/codegen/refuse.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/support/deep_call.h"
@@ -135,11 +136,7 @@ CText CWriter::call(const Call& call, const CLane& lane) {
     }
     default: break;
   }
-  require(call.op != op("call_llvm_intrin") && call.op != op("call_llvm_pure_intrin"),
-          ErrorKind::lower, "llvm_intrinsic_in_c", hint("build for llvm, or call a C function"),
-          call.span, "{}: target c does not know LLVM's intrinsics", call.op.name());
-  check(false, "codegen", "the intrinsic {} was not lowered", call.op.name());
-  return {};
+  refuse_call(call, "c");
 }
 
 /// A function of <math.h>. Rounding to integers: an integer is its own.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "loopsmith/codegen/refuse.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/ir/walk.h"
@@ -141,7 +142,9 @@ void CWriter::new_statement(const Stmt& stmt) {
       for (const Stmt& each : static_cast<const SeqStmt&>(node).seq) statement(each);
       return;
     case kind_of<LetStmt>: return let(static_cast<const LetStmt&>(node));
-    case kind_of<AttrStmt>: return statement(static_cast<const AttrStmt&>(node).body);
+    case kind_of<AttrStmt>:
+      require_no_thread(static_cast<const AttrStmt&>(node));
+      return statement(static_cast<const AttrStmt&>(node).body);
     case kind_of<AssertStmt>: return check_assertion(static_cast<const AssertStmt&>(node));
     case kind_of<BufferStore>: remark(node); return store(static_cast<const BufferStore&>(node));
     case kind_of<Allocate>: return allocate(static_cast<const Allocate&>(node));
@@ -221,10 +224,7 @@ void CWriter::loop(const For& loop) {
           hint("fuse loops, or unroll the inner ones"),
           "loop {} is inside {} others, more than code is generated for", loop.loop_var->name,
           most_nested_loops);
-  require(loop.kind != ForKind::thread_binding, "thread_on_cpu",
-          hint("build for a GPU, or make the loop parallel"),
-          "loop {} is bound to {}, which a CPU does not have", loop.loop_var->name,
-          loop.thread_binding ? loop.thread_binding->thread_tag : "");
+  require_no_thread(loop);
   ++loop_depth_;
   const std::int64_t* extent = as_int(loop.extent);
   if (loop.kind == ForKind::parallel && !(extent && *extent == 1)) {

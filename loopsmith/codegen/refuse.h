@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string_view>
+
+#include "loopsmith/ir/stmt.h"
+
+namespace loopsmith {
+
+/// Throws an error of kind `lower` that says what to use in place of an intrinsic that `target` has
+/// no code for.
+[[noreturn]] void refuse_call(const Call& call, std::string_view target);
+
+/// Throws an error of kind `lower` for a loop that is bound to a thread of a GPU.
+void require_no_thread(const For& loop);
+
+/// Throws an error of kind `lower` for an attribute that launches threads of a GPU.
+void require_no_thread(const AttrStmt& attribute);
+
+}  // namespace loopsmith

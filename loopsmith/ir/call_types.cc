@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// What intrinsics take. A call of other types is refused where it is made, so that nobody after
+// that has to ask.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "loopsmith/ir/expr.h"
+#include "loopsmith/ir/type_name.h"
+
+namespace loopsmith {
+namespace {
+
+bool is_number(DataType type) {
+  return !type.is_void() && !type.is_handle();
+}
+
+bool is_scalar_integer(DataType type) {
+  return type.is_integer() && type.is_scalar();
+}
+
+void require_types(const Call& call, bool fits, std::string_view wanted) {
+  if (fits) return;
+  std::vector<std::string> given;
+  for (const Expr& arg : call.args) given.push_back(to_string(arg.dtype()));
+  fail(ErrorKind::type_mismatch, "intrinsic_types",
+       hint("cast the arguments, or ask for another type"), call.span,
+       "{} takes {}, not ({}) for a result of {}", call.op.name(), wanted, fmt::join(given, ", "),
+       TypeName(call.dtype));
+}
+
+bool takes_integers(Op op) {
+  switch (op.index()) {
+    case loopsmith::op("bitwise_and").index():
+    case loopsmith::op("bitwise_or").index():
+    case loopsmith::op("bitwise_xor").index():
+    case loopsmith::op("bitwise_not").index():
+    case loopsmith::op("shift_left").index():
+    case loopsmith::op("shift_right").index():
+    case loopsmith::op("popcount").index():
+    case loopsmith::op("clz").index():
+    case loopsmith::op("q_multiply_shift").index():
+    case loopsmith::op("q_multiply_shift_per_axis").index(): return true;
+    default: return false;
+  }
+}
+
+/// Lane by lane, on numbers of the type that the result has.
+void check_element_wise(const Call& call) {
+  const bool is_mixed = call.op == op("ldexp") || call.op == op("q_multiply_shift_per_axis");
+  for (const Expr& arg : call.args) {
+    require(!takes_integers(call.op) || arg.dtype().is_integer(), ErrorKind::type_mismatch,
+            "operands_are_integers", hint("cast the operands to an integer type"), call.span,
+            "{}: the operands are {}, not integers", call.op.name(), TypeName(arg.dtype()));
+  }
+  const bool fits = std::ranges::all_of(call.args, [&](const Expr& arg) {
+    const DataType type = arg.dtype();
+    return is_mixed ? is_number(type) && type.lanes == call.dtype.lanes : type == call.dtype;
+  });
+  const bool is_first = !call.args.empty() && call.args[0].dtype() == call.dtype;
+  require_types(call, fits && is_first && is_number(call.dtype),
+                "numbers of the type of its result");
+}
+
+/// A function of C: texts, pointers, and numbers with the lanes of the result, or with one.
+void check_extern(const Call& call) {
+  const bool fits = std::ranges::all_of(call.args, [&](const Expr& arg) {
+    const DataType type = arg.dtype();
+    return !type.is_void() && (type.is_scalar() || type.lanes == call.dtype.lanes);
+  });
+  require_types(call, fits, "values with the lanes of its result, or with one");
+}
+
+void check_halves(const Call& call) {
+  const bool combines = call.op == op("vectorcombine");
+  const DataType whole = combines ? call.dtype : call.args[0].dtype();
+  const DataType half = combines ? call.args[0].dtype() : call.dtype;
+  const bool fits = is_number(half) && whole == half.with_lanes(2 * half.lanes) &&
+                    (!combines || call.args[1].dtype() == half);
+  require_types(call, fits, "a vector of twice the lanes, or two of half of them");
+}
+
+void check_prefetch(const Call& call) {
+  constexpr std::int64_t most[] = {1, 3, 1};
+  bool fits = call.args[0].dtype().is_handle();
+  for (std::size_t i = 0; i < std::size(most); ++i) {
+    const std::int64_t* choice = as_int(call.args[i + 1]);
+    fits = fits && choice && *choice >= 0 && *choice <= most[i];
+  }
+  require_types(call, fits, "an address and the constants 0..1, 0..3, 0..1");
+}
+
+void check_types(const Call& call) {
+  const auto type = [&](std::size_t i) { return call.args[i].dtype(); };
+  switch (call.op.index()) {
+    case op("call_extern").index():
+    case op("call_pure_extern").index(): return check_extern(call);
+    case op("isnan").index():
+    case op("isinf").index():
+    case op("isfinite").index():
+      return require_types(
+          call, is_number(type(0)) && call.dtype == boolean.with_lanes(type(0).lanes), "a number");
+    case op("isnullptr").index():
+      return require_types(call, type(0).is_handle() && call.dtype == boolean, "a pointer");
+    case op("if_then_else").index():
+      return require_types(call,
+                           type(0) == boolean && type(1) == call.dtype && type(2) == call.dtype &&
+                               !call.dtype.is_void(),
+                           "a bool and two values of the type of its result");
+    case op("large_uint_imm").index():
+      return require_types(
+          call, as_int(call.args[0]) && as_int(call.args[1]) && is_scalar_integer(call.dtype),
+          "the constants of the lower and the upper half");
+    case op("vector_reduce_add").index():
+    case op("vector_reduce_mul").index():
+    case op("vector_reduce_min").index():
+    case op("vector_reduce_max").index():
+      return require_types(call, is_number(type(0)) && call.dtype == type(0).element(),
+                           "a vector of numbers");
+    case op("vectorlow").index():
+    case op("vectorhigh").index():
+    case op("vectorcombine").index(): return check_halves(call);
+    case op("get_active_lane_mask").index():
+      return require_types(
+          call, is_scalar_integer(type(0)) && is_scalar_integer(type(1)) && call.dtype.is_bool(),
+          "two integers");
+    case op("atomic_add").index():
+      return require_types(
+          call,
+          type(0).is_handle() && is_number(type(1)) && type(1).is_scalar() && call.dtype == type(1),
+          "an address and a number");
+    case op("tvm_access_ptr").index():
+      return require_types(call,
+                           is_number(type(0)) && type(1).is_handle() &&
+                               is_scalar_integer(type(2)) && is_scalar_integer(type(3)) &&
+                               is_scalar_integer(type(4)),
+                           "a type, a pointer and three integers");
+    case op("prefetch").index(): return check_prefetch(call);
+    default: break;
+  }
+  const OpInfo& info = call.op.info();
+  if (info.element_wise && info.result == Result::first) check_element_wise(call);
+}
+
+}  // namespace
+
+void settle(Call& node) {
+  const OpInfo& info = node.op.info();
+  require(info.arity < 0 || static_cast<std::size_t>(info.arity) == node.args.size(),
+          ErrorKind::type_mismatch, "argument_count", hint("see the table of intrinsics"),
+          node.span, "{} takes {} arguments, {} were given", info.name, info.arity,
+          node.args.size());
+  check_types(node);
+}
+
+}  // namespace loopsmith

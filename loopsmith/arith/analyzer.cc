@@ -147,6 +147,7 @@ ConstraintScope Analyzer::constraint_scope(const Expr& condition) {
 }
 
 Expr Analyzer::simplify(const Expr& expr, int steps) {
+  if (expr.is<IntImm>() || expr.is<FloatImm>()) return expr;
   const Term term = engine_->read(expr, true);
   const Term result = engine_->simplifier.presentable(engine_->simplifier.simplify(term, steps));
   return result == term ? expr : engine_->write(result);

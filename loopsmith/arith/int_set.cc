@@ -256,7 +256,7 @@ class Evaluation {
 
   template <class Visit>
   static void for_each_operand(const Expr& expr, Visit visit) {
-    for (const FieldInfo& field : node_info(*expr.get()).fields) {
+    for (const FieldInfo& field : node_info(*expr.get()).children) {
       const auto meet = [&](const Ref& ref) {
         if (const Expr operand = Expr::from(ref); operand.defined()) visit(operand);
       };

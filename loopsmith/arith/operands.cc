@@ -140,7 +140,7 @@ Term Simplifier::simplify_other(Term term, Recurse recurse) {
   if (const auto* let = expr.as<Let>()) return simplify_let(*let, recurse);
   const NodeInfo& info = node_info(*expr.get());
   const auto binds = [](const FieldInfo& field) { return field.role == Role::binds; };
-  if (std::ranges::any_of(info.fields, binds)) return term;
+  if (std::ranges::any_of(info.children, binds)) return term;
 
   Expr copy(static_cast<const ExprBase*>(info.clone(*expr.get())));
   Object& node = const_cast<ExprBase&>(*copy.get());  // Nobody else holds it yet.
@@ -154,7 +154,7 @@ Term Simplifier::simplify_other(Term term, Recurse recurse) {
     ref = terms_.to_expr(after);
     is_changed = true;
   };
-  for (const FieldInfo& field : info.fields) {
+  for (const FieldInfo& field : info.children) {
     if (field.type == FieldType::ref) simplify_operand(field.ref(node));
     if (field.type == FieldType::refs) std::ranges::for_each(field.refs(node), simplify_operand);
   }

@@ -29,7 +29,7 @@ bool feeds_reduction(const Ref& variable, const Stmt& body) {
         reduces = reduces || axis.iter_type == IterType::comm_reduce;
       }
     }
-    return !node_info(*ref.get()).is_expr;
+    return !is_expr(*ref.get());
   });
   return reduces;
 }

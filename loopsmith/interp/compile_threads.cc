@@ -36,7 +36,7 @@ bool has_threads(const Stmt& body) {
   pre_order_visit(body, [&](const Ref& ref) {
     const ThreadLoop loop = thread_loop_of(ref);
     found = found || (loop.axis && is_of_block(loop.axis->thread_tag));
-    return !found && !node_info(*ref.get()).is_expr;
+    return !found && !is_expr(*ref.get());
   });
   return found;
 }
@@ -108,7 +108,7 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
   bool reduces = false;
   pre_order_visit(stmt, [&](const Ref& ref) {
     const ThreadLoop loop = thread_loop_of(ref);
-    if (!loop.axis || !is_of_block(loop.axis->thread_tag)) return !node_info(*ref.get()).is_expr;
+    if (!loop.axis || !is_of_block(loop.axis->thread_tag)) return !is_expr(*ref.get());
     for (const Ptr<Var>& variable : free_variables(loop.extent)) {
       if (!values_.contains(variable.get())) {
         unsupported(*ref.get(), "threads whose number depends on other threads");

@@ -145,15 +145,19 @@ TEST(expr, constants_are_shared_where_they_are_common) {
 }
 
 TEST(expr, fields_by_name_and_nodes_by_name) {
+  EXPECT_TRUE(is_expr(*Expr(1).get()));
+  EXPECT_FALSE(is_stmt(*Expr(1).get()));
   EXPECT_EQ(find_node_info("For")->name, "For");
   EXPECT_EQ(find_node_info("Fro"), nullptr);
   const NodeInfo& info = *find_node_info("BufferLoad");
-  EXPECT_TRUE(info.is_expr);
   ASSERT_EQ(info.fields.size(), 3U);
   EXPECT_EQ(info.fields[1].name, "indices");
   EXPECT_EQ(info.fields[1].target, "Expr");
   EXPECT_EQ(info.fields[0].target, "Buffer");
   EXPECT_EQ(info.fields[2].role, Role::optional);
+  const NodeInfo& loop = *find_node_info("For");
+  EXPECT_LT(loop.children.size(), loop.fields.size());  // All but its kind.
+  EXPECT_EQ(loop.children.front().name, "loop_var");
   EXPECT_EQ(find_op("exp")->name, "exp");
   EXPECT_EQ(find_op("no_such"), nullptr);
 }

@@ -18,6 +18,14 @@ constexpr bool complete(NodeList<T...>) {
 }
 static_assert(complete(Nodes{}), "a node's fields() misses a member");
 
+template <class... T>
+constexpr bool in_order(NodeList<T...>) {
+  constexpr auto last = kind_of<Reduce>, first = kind_of<LetStmt>, end = kind_of<BlockRealize>;
+  return ((IsExprNode<T> == (kind_of<T> <= last)) && ...) &&
+         ((IsStmtNode<T> == (kind_of<T> >= first && kind_of<T> <= end)) && ...);
+}
+static_assert(in_order(Nodes{}), "is_expr and is_stmt go by the order of the kinds");
+
 template <class T>
 concept IsRef = std::derived_from<T, Ref>;
 template <class T>
@@ -77,12 +85,19 @@ std::vector<FieldInfo> fields_of() {
   return fields;
 }
 
+std::vector<FieldInfo> with_references(std::vector<FieldInfo> fields) {
+  std::erase_if(fields, [](const FieldInfo& field) {
+    return field.type != FieldType::ref && field.type != FieldType::refs &&
+           field.type != FieldType::attrs;
+  });
+  return fields;
+}
+
 template <class T>
 NodeInfo info_of() {
   return {.name = type_name<T>(),
-          .is_expr = IsExprNode<T>,
-          .is_stmt = IsStmtNode<T>,
           .fields = fields_of<T>(),
+          .children = with_references(fields_of<T>()),
           .clone = [](const Object& node) -> Object* { return new T(static_cast<const T&>(node)); },
           .create = []() -> Object* { return new T(); },
           .settle =
@@ -106,11 +121,6 @@ const Table& table() {
 }
 
 }  // namespace
-
-Role FieldInfo::role_of(const Ref& value) const {
-  if (role != Role::thread) return role;
-  return value.is<IterVar>() ? Role::binds : Role::plain;
-}
 
 std::span<const Ref> FieldInfo::refs(const Object& node) const {
   // Every vector of references has this layout: Ptr, Expr and Stmt add no member to Ref.
@@ -151,13 +161,13 @@ void destroy(const Object* object) noexcept {
 }
 
 Expr Expr::from(const Ref& ref) {
-  const bool is_expr = ref.defined() && node_info(*ref.get()).is_expr;
-  return is_expr ? Expr(static_cast<const ExprBase*>(ref.get())) : Expr();
+  return ref.defined() && is_expr(*ref.get()) ? Expr(static_cast<const ExprBase*>(ref.get()))
+                                              : Expr();
 }
 
 Stmt Stmt::from(const Ref& ref) {
-  const bool is_stmt = ref.defined() && node_info(*ref.get()).is_stmt;
-  return is_stmt ? Stmt(static_cast<const StmtBase*>(ref.get())) : Stmt();
+  return ref.defined() && is_stmt(*ref.get()) ? Stmt(static_cast<const StmtBase*>(ref.get()))
+                                              : Stmt();
 }
 
 Attrs::Attrs(std::initializer_list<std::pair<std::string, Ref>> items) {

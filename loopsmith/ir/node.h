@@ -70,6 +70,14 @@ const T* Ref::as() const {
   return node_ && node_->kind == kind_of<T> ? static_cast<const T*>(node_) : nullptr;
 }
 
+/// Expressions come first among the kinds, and statements stand together.
+inline bool is_expr(const Object& node) {
+  return node.kind <= kind_of<Reduce>;
+}
+inline bool is_stmt(const Object& node) {
+  return node.kind >= kind_of<LetStmt> && node.kind <= kind_of<struct BlockRealize>;
+}
+
 /// What each expression has beside its fields: the type of its value.
 struct ExprBase : Object {
   using Object::Object;
@@ -185,7 +193,11 @@ struct FieldInfo {
   std::string_view target = {};  ///< What a reference, or each of a list, is: `Var`, `Expr`, `Ref`.
 
   /// What `value` is in this field: a thread is a definition if it is an IterVar.
-  Role role_of(const Ref& value) const;
+  Role role_of(const Ref& value) const {
+    if (role != Role::thread) return role;
+    const bool is_axis = value.defined() && value.get()->kind == kind_of<IterVar>;
+    return is_axis ? Role::binds : Role::plain;
+  }
   const Ref& ref(const Object& node) const { return at<Ref>(node); }
   Ref& ref(Object& node) const { return at<Ref>(node); }
   /// The elements of a `refs` field.
@@ -204,9 +216,8 @@ struct FieldInfo {
 /// A node type at run time: what the derived walks read.
 struct NodeInfo {
   std::string_view name;
-  bool is_expr;
-  bool is_stmt;
   std::vector<FieldInfo> fields;
+  std::vector<FieldInfo> children;  ///< Those of the fields that hold references.
   Object* (*clone)(const Object&);  ///< A copy that nobody holds yet.
   Object* (*create)();              ///< An empty node that nobody holds yet.
   void (*settle)(Object&);          ///< What `make` does before it hands a node out.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/ir/walk.h"
 
+#include <optional>
+
 #include "loopsmith/ir/node_set.h"
 
 namespace loopsmith {
@@ -12,16 +14,21 @@ bool is_leaf(const Object& node) {
          node.kind == kind_of<FloatImm> || node.kind == kind_of<StringImm>;
 }
 
+bool is_empty(const Object& node) {
+  return is_leaf(node) &&
+         (node.kind != kind_of<Var> || !static_cast<const Var&>(node).pointer.defined());
+}
+
 template <class Fn>
 void each_child(const Object& node, Fn&& fn) {
-  for (const FieldInfo& field : node_info(node).fields) {
+  for (const FieldInfo& field : node_info(node).children) {
     if (field.type == FieldType::ref) {
       if (const Ref& ref = field.ref(node); ref.defined()) fn(ref, field.role_of(ref));
     } else if (field.type == FieldType::refs) {
       for (const Ref& ref : field.refs(node)) {
         if (ref.defined()) fn(ref, field.role_of(ref));
       }
-    } else if (field.type == FieldType::attrs) {
+    } else {
       for (const auto& [key, ref] : field.at<Attrs>(node)) fn(ref, Role::plain);
     }
   }
@@ -38,7 +45,7 @@ void visit_before(const Ref& ref, Role role, NodeSet& seen,
     // A buffer that was seen where it is used is still to be entered where it is defined.
     if (!is_used_buffer(ref, role) && !seen.add(ref.get())) return;
   }
-  if (!enter(ref) || is_used_buffer(ref, role)) return;
+  if (!enter(ref) || is_used_buffer(ref, role) || is_empty(*ref.get())) return;
   deep_call([&] {
     each_child(*ref.get(), [&](const Ref& child, Role r) { visit_before(child, r, seen, enter); });
   });
@@ -49,7 +56,7 @@ void visit_after(const Ref& ref, Role role, NodeSet& seen,
   if (ref.get()->count.load(std::memory_order_relaxed) > 1) {
     if (!is_used_buffer(ref, role) && !seen.add(ref.get())) return;
   }
-  if (!is_used_buffer(ref, role)) {
+  if (!is_used_buffer(ref, role) && !is_empty(*ref.get())) {
     deep_call([&] {
       each_child(*ref.get(), [&](const Ref& child, Role r) { visit_after(child, r, seen, visit); });
     });
@@ -86,79 +93,127 @@ void Rewriter::set_rule(std::uint16_t kind, std::function<Ref(const Object&)> ru
 }
 
 Ptr<Buffer> Rewriter::buffer(const Ptr<Buffer>& buffer) const {
-  const auto found = replaced_.find(buffer);
-  return found == replaced_.end() ? buffer : Ptr<Buffer>::from(found->second);
+  const Ref* found = replaced_.find(buffer);
+  return found ? Ptr<Buffer>::from(*found) : buffer;
 }
 
 void Rewriter::replace_buffer(const Ptr<Buffer>& from, const Ptr<Buffer>& to) {
-  replaced_[from] = to;
+  replaced_.set(from, to);
 }
 
-Ref Rewriter::use_buffer(const Ref& ref) {
-  if (const auto found = replaced_.find(ref); found != replaced_.end()) return found->second;
-  const auto& rule = rules_[kind_of<Buffer>];
-  return rule ? rule(*ref.get()) : ref;
+bool Rewriter::renew_use(const Ref& buffer, Ref& fresh) {
+  if (const Ref* found = replaced_.find(buffer)) {
+    fresh = *found;
+  } else if (const auto& rule = rules_[kind_of<Buffer>]) {
+    fresh = rule(*buffer.get());
+  } else {
+    return false;
+  }
+  return !fresh.same_as(buffer);
 }
 
 Ref Rewriter::run(const Ref& ref) {
-  if (!ref.defined()) return ref;
+  Ref fresh;
+  if (!renew(ref, fresh)) return ref;
+  return fresh;
+}
+
+bool Rewriter::renew(const Ref& ref, Ref& fresh) {
+  if (!ref.defined()) return false;
   const Object& node = *ref.get();
-  if (node.kind == kind_of<Buffer>) return use_buffer(ref);
+  if (node.kind == kind_of<Buffer>) return renew_use(ref, fresh);
+  const bool is_literal = is_leaf(node) && node.kind != kind_of<Var>;
+  if (outermost_ && !is_inside_ && is_expr(node) && !is_literal) {
+    fresh = outermost_(static_cast<const Expr&>(ref));
+    if (fresh.same_as(ref)) return false;
+    stamp(fresh, node.span);
+    return true;
+  }
   const auto& rule = rules_[node.kind];
-  if (node.kind == kind_of<Var> && !rule) {
-    const auto found = replaced_.find(ref);
-    return found == replaced_.end() ? ref : found->second;
+  if (!rule && is_leaf(node)) {
+    const Ref* found = node.kind == kind_of<Var> ? replaced_.find(ref) : nullptr;
+    if (found) fresh = *found;
+    return found && !found->same_as(ref);
   }
-  const bool shared = !is_leaf(node) && node.count.load(std::memory_order_relaxed) > 1;
-  if (shared) {
-    if (const auto found = done_.find(ref); found != done_.end()) return found->second;
+  const bool is_shared = !is_leaf(node) && node.count.load(std::memory_order_relaxed) > 1;
+  if (is_shared) {
+    if (const Ref* found = done_.find(ref)) {
+      fresh = *found;
+      return !fresh.same_as(ref);
+    }
   }
-  Ref fresh = deep_call([&] { return rule ? rule(node) : rebuild(node); });
-  if (!fresh.same_as(ref)) stamp(fresh, node.span);
-  if (shared) done_.emplace(ref, fresh);
+  const bool is_new = deep_call([&] {
+    if (!rule) return rebuild(node, fresh);
+    fresh = rule(node);
+    return !fresh.same_as(ref);
+  });
+  if (is_new) stamp(fresh, node.span);
+  if (is_shared) done_.set(ref, is_new ? fresh : ref);
+  return is_new;
+}
+
+Expr Rewriter::inside(const Expr& expr) {
+  const bool was_inside = std::exchange(is_inside_, true);
+  Expr fresh = (*this)(expr);
+  is_inside_ = was_inside;
   return fresh;
 }
 
 /// Rewrites what a definition is made of, and remembers what it becomes for its uses.
-Ref Rewriter::define(const Ref& definition, Role role) {
+bool Rewriter::define(const Ref& definition, Role role, Ref& fresh) {
   if (definition.is<Var>()) {
-    if (!define_) return definition;
-    Ref fresh = define_(definition);
-    if (!fresh.same_as(definition)) replaced_[definition] = fresh;
-    return fresh;
+    if (!define_) return false;
+    fresh = define_(definition);
+    if (fresh.same_as(definition)) return false;
+    replaced_.set(definition, fresh);
+    return true;
   }
-  if (definition.is<Buffer>()) return define_buffer(Ptr<Buffer>::from(definition), role);
-  return rebuild(*definition.get());  // an IterVar, a MatchBufferRegion: they define what is inside
+  if (definition.is<Buffer>()) return define_buffer(*definition.as<Buffer>(), role, fresh);
+  return rebuild(*definition.get(), fresh);  // an IterVar, a MatchBufferRegion: what is inside
 }
 
 /// A variable that a buffer defines, unless something before it did.
-Ref Rewriter::define_unless_known(const Ref& variable) {
-  const auto known = replaced_.find(variable);
-  return known == replaced_.end() ? define(variable, Role::binds) : known->second;
+bool Rewriter::define_unless_known(const Ref& variable, Ref& fresh) {
+  const Ref* known = replaced_.find(variable);
+  if (!known) return define(variable, Role::binds, fresh);
+  fresh = *known;
+  return !fresh.same_as(variable);
 }
 
-Ref Rewriter::define_buffer(const Ptr<Buffer>& old, Role role) {
-  Buffer copy = *old;
+bool Rewriter::define_buffer(const Buffer& old, Role role, Ref& fresh) {
+  const bool was_inside = std::exchange(is_inside_, true);
+  std::optional<Buffer> copy;
+  const auto changed = [&]() -> Buffer& { return copy ? *copy : copy.emplace(old); };
   // The pointer of a view is defined elsewhere, and that definition decides.
-  const Ref data = role == Role::views ? run(old->data) : define_unless_known(old->data);
-  copy.data = Ptr<Var>::from(data);
-  bool changed = !copy.data.same_as(old->data);
-  const auto renew = [&](Expr& part) {
-    if (role == Role::matches && part.is<Var>()) define_unless_known(part);
-    Expr fresh = (*this)(part);
-    changed |= !fresh.same_as(part);
-    part = std::move(fresh);
+  Ref part;
+  const bool has_new_data =
+      role == Role::views ? renew(old.data, part) : define_unless_known(old.data, part);
+  if (has_new_data) changed().data = Ptr<Var>::from(part);
+  const auto renew_part = [&](const Expr& expr, auto&& place) {
+    if (role == Role::matches && expr.is<Var>()) define_unless_known(expr, part);
+    if (renew(expr, part)) place(changed()) = Expr::from(part);
   };
-  for (Expr& extent : copy.shape) renew(extent);
-  for (Expr& stride : copy.strides) renew(stride);
-  renew(copy.elem_offset);
-  Ref fresh = changed ? make(std::move(copy)) : old;
-  if (define_) fresh = define_(Ref(fresh));
-  if (!fresh.same_as(old)) replaced_[old] = fresh;
-  return fresh;
+  for (std::size_t d = 0; d < old.shape.size(); ++d) {
+    renew_part(old.shape[d], [d](Buffer& buffer) -> Expr& { return buffer.shape[d]; });
+  }
+  for (std::size_t d = 0; d < old.strides.size(); ++d) {
+    renew_part(old.strides[d], [d](Buffer& buffer) -> Expr& { return buffer.strides[d]; });
+  }
+  renew_part(old.elem_offset, [](Buffer& buffer) -> Expr& { return buffer.elem_offset; });
+  is_inside_ = was_inside;
+  fresh = copy ? Ref(make(*std::move(copy))) : Ref(&old);
+  if (define_) fresh = define_(fresh);
+  if (fresh.get() == &old) return false;
+  replaced_.set(Ref(&old), fresh);
+  return true;
 }
 
-Ref Rewriter::rebuild(const Object& node) {
+Ref Rewriter::children_of(const Object& node) {
+  Ref fresh;
+  return rebuild(node, fresh) ? fresh : Ref(&node);
+}
+
+bool Rewriter::rebuild(const Object& node, Ref& fresh) {
   const NodeInfo& info = node_info(node);
   Object* copy = nullptr;
   Ref holder;
@@ -169,33 +224,32 @@ Ref Rewriter::rebuild(const Object& node) {
     }
     return *copy;
   };
-  for (const FieldInfo& field : info.fields) {
-    const auto renew = [&](const Ref& old) {
-      if (!old.defined()) return old;
-      return is_definition(field.role_of(old)) ? define(old, field.role_of(old)) : run(old);
-    };
+  Ref child;
+  const auto renew_child = [&](const FieldInfo& field, const Ref& old) {
+    if (!old.defined()) return false;
+    const Role role = field.role_of(old);
+    return is_definition(role) ? define(old, role, child) : renew(old, child);
+  };
+  for (const FieldInfo& field : info.children) {
     if (field.type == FieldType::ref) {
-      const Ref& old = field.ref(node);
-      Ref fresh = renew(old);
-      if (!fresh.same_as(old)) field.ref(changed()) = std::move(fresh);
+      if (renew_child(field, field.ref(node))) field.ref(changed()) = std::move(child);
     } else if (field.type == FieldType::refs) {
       const std::span<const Ref> old = field.refs(node);
       for (std::size_t i = 0; i < old.size(); ++i) {
-        Ref fresh = renew(old[i]);
-        if (!fresh.same_as(old[i])) field.refs(changed())[i] = std::move(fresh);
+        if (renew_child(field, old[i])) field.refs(changed())[i] = std::move(child);
       }
-    } else if (field.type == FieldType::attrs) {
+    } else {
       std::size_t i = 0;
       for (const auto& [key, old] : field.at<Attrs>(node)) {
-        Ref fresh = run(old);
-        if (!fresh.same_as(old)) field.at<Attrs>(changed()).item(i).second = std::move(fresh);
+        if (renew(old, child)) field.at<Attrs>(changed()).item(i).second = std::move(child);
         ++i;
       }
     }
   }
-  if (!copy) return Ref(&node);
+  if (!copy) return false;
   info.settle(*copy);
-  return holder;
+  fresh = std::move(holder);
+  return true;
 }
 
 namespace {

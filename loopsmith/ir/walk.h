@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "loopsmith/ir/function.h"
+#include "loopsmith/ir/node_map.h"
 #include "loopsmith/ir/stmt.h"
 #include "loopsmith/support/deep_call.h"
 
@@ -43,6 +44,9 @@ class Rewriter {
       return rule(static_cast<const T&>(node));
     });
   }
+  /// Calls `rule` for each expression that stands in no other and in no buffer, literals left out,
+  /// in place of the rules for its node and for what is inside: those `inside` applies.
+  void on_outermost(std::function<Expr(const Expr&)> rule) { outermost_ = std::move(rule); }
   /// Calls `rule` where a Var or a Buffer is defined; what it gives takes its place there and at
   /// each use. (For an IterVar, it is called with its Var.)
   void on_definition(std::function<Ref(const Ref&)> rule) { define_ = std::move(rule); }
@@ -56,8 +60,10 @@ class Rewriter {
   /// `node` with its children rewritten; `node` itself when none of them changed.
   template <class T>
   auto children(const T& node) {
-    return Ptr<T>::from(rebuild(node));
+    return Ptr<T>::from(children_of(node));
   }
+  /// What the rules for nodes make of `expr`, without that for outermost expressions.
+  Expr inside(const Expr& expr);
   /// What a function's body becomes, its parameters kept.
   Ptr<PrimFunc> body_of(const Ptr<PrimFunc>& func) { return with_body(func, (*this)(func->body)); }
 
@@ -72,16 +78,21 @@ class Rewriter {
  private:
   void set_rule(std::uint16_t kind, std::function<Ref(const Object&)> rule);
   Ref run(const Ref& ref);
-  Ref rebuild(const Object& node);
-  Ref define(const Ref& definition, Role role);
-  Ref define_unless_known(const Ref& variable);
-  Ref define_buffer(const Ptr<Buffer>& buffer, Role role);
-  Ref use_buffer(const Ref& buffer);
+  Ref children_of(const Object& node);
+  // Each gives true, and what takes the place in `fresh`, where something changed.
+  bool renew(const Ref& ref, Ref& fresh);
+  bool renew_use(const Ref& buffer, Ref& fresh);
+  bool rebuild(const Object& node, Ref& fresh);
+  bool define(const Ref& definition, Role role, Ref& fresh);
+  bool define_unless_known(const Ref& variable, Ref& fresh);
+  bool define_buffer(const Buffer& buffer, Role role, Ref& fresh);
 
   std::function<Ref(const Object&)> rules_[node_count];
   std::function<Ref(const Ref&)> define_;
-  std::unordered_map<Ref, Ref, RefHash, RefEqual> done_;
-  std::unordered_map<Ref, Ref, RefHash, RefEqual> replaced_;
+  std::function<Expr(const Expr&)> outermost_;
+  bool is_inside_ = false;  // Of an expression, or of a buffer.
+  NodeMap done_;
+  NodeMap replaced_;
 };
 
 /// Values of variables, by identity.

@@ -77,6 +77,27 @@ TEST(rewriter, a_buffer_whose_size_changes_is_replaced_where_it_is_defined_and_u
   EXPECT_EQ(*as_int(fresh.alloc_buffers[0]->shape[0]), 16);
 }
 
+TEST(rewriter, outermost_expressions_have_a_rule_of_their_own) {
+  const auto n = var("n");
+  const auto A = decl_buffer({n}, f32, "A");
+  const Stmt body = make(DeclBuffer{.buffer = A, .body = store(A, load(A, {x + n}), {x * 2})});
+  Rewriter rewrite;
+  std::vector<std::string> seen;
+  rewrite.on<Var>([&](const Var& v) -> Expr { return &v == n.get() ? Expr(16) : Expr(&v); });
+  rewrite.on_outermost([&](const Expr& e) {
+    seen.push_back(to_string(e));
+    return rewrite.inside(e);
+  });
+  const Stmt result = rewrite(body);
+  EXPECT_EQ(seen, (std::vector<std::string>{"A[x + n]", "x * 2"}));  // Neither n nor x.
+  const auto& fresh = *result.as<DeclBuffer>();
+  EXPECT_EQ(*as_int(fresh.buffer->shape[0]), 16);
+  const auto& element = *fresh.body.as<BufferStore>();
+  EXPECT_TRUE(element.buffer.same_as(fresh.buffer));
+  EXPECT_TRUE(element.value.as<BufferLoad>()->buffer.same_as(fresh.buffer));
+  EXPECT_EQ(to_string(element.value.as<BufferLoad>()->indices[0]), "x + 16");
+}
+
 TEST(substitute, replaces_uses_only) {
   const Stmt loop = for_loop(x, 0, y, evaluate(x + y));
   EXPECT_EQ(to_string(substitute(loop, {{y, 3}})), "for x in range(3):\n    T.evaluate(x + 3)");

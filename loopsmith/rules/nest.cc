@@ -22,8 +22,7 @@ bool same_indices(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 bool is_plain(const Stmt& stmt) {
   bool plain = true;
   pre_order_visit(stmt, [&](const Ref& ref) {
-    const NodeInfo& info = node_info(*ref.get());
-    if (info.is_stmt) {
+    if (is_stmt(*ref.get())) {
       plain = plain && (ref.is<BufferStore>() || ref.is<SeqStmt>() || ref.is<LetStmt>() ||
                         ref.is<IfThenElse>());
     }

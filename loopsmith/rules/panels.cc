@@ -51,7 +51,7 @@ class PanelSearch {
       all_found_ = false;
       return;
     }
-    if (!node_info(*node.get()).is_stmt && !uses_variable(node, along_)) return;
+    if (!is_stmt(*node.get()) && !uses_variable(node, along_)) return;
     if (const auto* load = node.as<BufferLoad>(); load && writes(nest_, load->buffer)) return;
     if (may_be_panel(node) && !uses_variable(node, without_)) {
       if (!reads_memory(node)) return;

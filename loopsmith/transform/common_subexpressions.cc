@@ -27,7 +27,7 @@ struct ShallowHash {
     std::size_t hash = node.kind;
     if (const auto* constant = ref.as<IntImm>()) mix(hash, constant->value);
     const auto add = [&](const Ref& ref) { mix(hash, reinterpret_cast<std::size_t>(ref.get())); };
-    for (const FieldInfo& field : node_info(node).fields) {
+    for (const FieldInfo& field : node_info(node).children) {
       if (field.type == FieldType::ref) add(field.ref(node));
       if (field.type == FieldType::refs) std::ranges::for_each(field.refs(node), add);
     }
@@ -112,7 +112,7 @@ Expr with_operands(const Expr& e, Change&& change) {
     }
     (field.type == FieldType::ref ? field.ref(*copy) : field.refs(*copy)[i]) = std::move(fresh);
   };
-  for (const FieldInfo& field : info.fields) {
+  for (const FieldInfo& field : info.children) {
     if (field.type == FieldType::ref) renew(field, 0, field.ref(*e.get()));
     if (field.type != FieldType::refs) continue;
     const std::span<const Ref> refs = field.refs(*e.get());

@@ -144,7 +144,7 @@ bool are_independent(const Ptr<For>& loop) {
   std::vector<Ref> own;
   pre_order_visit(loop->body, [&](const Ref& ref) {
     if (const auto* allocate = ref.as<Allocate>()) own.push_back(allocate->buffer_var);
-    return !node_info(*ref.get()).is_expr;
+    return !is_expr(*ref.get());
   });
   return !answer.reductions && std::ranges::all_of(answer.private_buffers, [&](const auto& buffer) {
     return std::ranges::any_of(own, [&](const Ref& data) { return data.same_as(buffer->data); });

@@ -157,7 +157,7 @@ Ptr<PrimFunc> lift_reductions(const Ptr<PrimFunc>& func) {
   pre_order_visit(func->body, [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
     found = found || (store && lane_reduction(*store));
-    return !found && !node_info(*ref.get()).is_expr;
+    return !found && !is_expr(*ref.get());
   });
   if (!found) return func;
 

@@ -13,7 +13,7 @@ bool leaves_loop(const Stmt& body) {
   pre_order_visit(body, [&](const Ref& ref) {
     found = found || ref.is<Break>() || ref.is<Continue>();
     const bool inner_loop = ref.is<For>() || ref.is<While>();
-    return !found && !inner_loop && !node_info(*ref.get()).is_expr;
+    return !found && !inner_loop && !is_expr(*ref.get());
   });
   return found;
 }

@@ -15,7 +15,7 @@ bool contains(const Stmt& root) {
   bool found = false;
   pre_order_visit(root, [&](const Ref& ref) {
     found = found || ref.is<T>();
-    return !found && !node_info(*ref.get()).is_expr;
+    return !found && !is_expr(*ref.get());
   });
   return found;
 }

@@ -68,7 +68,7 @@ Notes find_notes(const Stmt& body) {
       if (rows.defined()) notes[buffer] = notes[buffer].with(dim_align, rows);
       if (doubles(*block, i)) notes[buffer] = notes[buffer].with(double_buffer, int_imm(i32, 1));
     }
-    return !node_info(*ref.get()).is_expr;
+    return !is_expr(*ref.get());
   });
   return notes;
 }

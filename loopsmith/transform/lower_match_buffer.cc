@@ -43,7 +43,7 @@ bool has_views(const Stmt& body) {
   pre_order_visit(body, [&](const Ref& ref) {
     const auto* block = ref.as<Block>();
     found = found || (block && !block->match_buffers.empty());
-    return !found && !node_info(*ref.get()).is_expr;
+    return !found && !is_expr(*ref.get());
   });
   return found;
 }

@@ -57,7 +57,7 @@ Ptr<Var> parallel_reduction_in(const Stmt& body) {
         if (!found.defined() && drives_reduction(*realize, loop_var)) found = loop_var;
       }
     }
-    return !found.defined() && !node_info(*ref.get()).is_expr;
+    return !found.defined() && !is_expr(*ref.get());
   });
   return found;
 }

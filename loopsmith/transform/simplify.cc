@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/simplify.h"
 
+#include "loopsmith/ir/edit.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
@@ -24,13 +25,7 @@ class Simplifier {
 
   Expr simple(const Expr& e) {
     if (!e.defined()) return e;
-    return analyzer_.simplify(values_.empty() ? e : rewrite_(e));
-  }
-  /// `node` with each expression directly in it simplified, and its statements rewritten.
-  template <class T>
-  Ptr<T> with(T node, std::initializer_list<Expr T::*> exprs) {
-    for (Expr T::* field : exprs) node.*field = simple(node.*field);
-    return make(std::move(node));
+    return analyzer_.simplify(values_.empty() ? e : rewrite_.inside(e));
   }
   Stmt under(const Expr& condition, const Stmt& body) {
     const ConstraintScope scope = analyzer_.constraint_scope(condition);
@@ -46,38 +41,40 @@ class Simplifier {
 };
 
 Stmt Simplifier::loop(const For& node) {
-  For copy = node;
-  copy.min = simple(node.min);
-  copy.extent = simple(node.extent);
-  copy.step = simple(node.step);
-  const std::int64_t* extent = as_int(copy.extent);
+  Edit edit(node);
+  edit.set(&For::min, simple(node.min));
+  edit.set(&For::extent, simple(node.extent));
+  edit.set(&For::step, simple(node.step));
+  const For& loop = edit.now();
+  const std::int64_t* extent = as_int(loop.extent);
   if (extent && *extent <= 0) return no_op();
-  if (extent && *extent == 1 && copy.kind != ForKind::thread_binding && copy.annotations.empty() &&
-      !leaves_loop(copy.body)) {
-    values_[copy.loop_var] = copy.min;
-    return rewrite_(copy.body);
+  if (extent && *extent == 1 && node.kind != ForKind::thread_binding && node.annotations.empty() &&
+      !leaves_loop(node.body)) {
+    values_[node.loop_var] = loop.min;
+    rewrite_.forget();
+    return rewrite_(node.body);
   }
-  bind_loop(analyzer_, copy);
-  copy.body = rewrite_(copy.body);
-  if (is_no_op(copy.body)) return no_op();
-  return make(std::move(copy));
+  bind_loop(analyzer_, loop);
+  edit.set(&For::body, rewrite_(node.body));
+  return is_no_op(edit.now().body) ? no_op() : Stmt(std::move(edit).done());
 }
 
 Stmt Simplifier::branch(const IfThenElse& node) {
-  IfThenElse copy = node;
-  copy.condition = simple(node.condition);
-  if (const std::int64_t* known = as_int(copy.condition)) {
+  const Expr condition = simple(node.condition);
+  if (const std::int64_t* known = as_int(condition)) {
     if (*known) return rewrite_(node.then_case);
     return node.else_case ? rewrite_(node.else_case) : no_op();
   }
-  copy.then_case = under(copy.condition, node.then_case);
-  if (node.else_case) copy.else_case = under(!copy.condition, node.else_case);
-  if (copy.else_case && is_no_op(copy.else_case)) copy.else_case = nullptr;
-  if (is_no_op(copy.then_case)) {
-    if (!copy.else_case) return no_op();
-    return guarded(simple(!copy.condition), copy.else_case);
+  Edit edit(node);
+  edit.set(&IfThenElse::condition, condition);
+  edit.set(&IfThenElse::then_case, under(condition, node.then_case));
+  if (node.else_case) {
+    const Stmt otherwise = under(!condition, node.else_case);
+    edit.set(&IfThenElse::else_case, is_no_op(otherwise) ? Stmt() : otherwise);
   }
-  return make(std::move(copy));
+  if (!is_no_op(edit.now().then_case)) return std::move(edit).done();
+  if (!edit.now().else_case) return no_op();
+  return guarded(simple(!condition), edit.now().else_case);
 }
 
 bool has_calls(const Expr& value) {
@@ -90,21 +87,23 @@ bool has_calls(const Expr& value) {
 }
 
 Stmt Simplifier::let(const LetStmt& node) {
-  LetStmt copy = node;
-  copy.value = simple(node.value);
-  if (copy.value.is<Var>() || copy.value.is<IntImm>() || copy.value.is<FloatImm>()) {
-    values_[node.var] = copy.value;
+  const Expr value = simple(node.value);
+  if (value.is<Var>() || value.is<IntImm>() || value.is<FloatImm>()) {
+    values_[node.var] = value;
+    rewrite_.forget();
     return rewrite_(node.body);
   }
-  if (copy.value.dtype().is_integer() && copy.value.dtype().is_scalar()) {
-    if (has_calls(copy.value)) {  // To be computed once: what is bound may be put in its place.
-      analyzer_.update(copy.var, analyzer_.const_int_bound(copy.value));
+  if (value.dtype().is_integer() && value.dtype().is_scalar()) {
+    if (has_calls(value)) {  // To be computed once: what is bound may be put in its place.
+      analyzer_.update(node.var, analyzer_.const_int_bound(value));
     } else {
-      analyzer_.bind(copy.var, copy.value);
+      analyzer_.bind(node.var, value);
     }
   }
-  copy.body = rewrite_(node.body);
-  return make(std::move(copy));
+  Edit edit(node);
+  edit.set(&LetStmt::value, value);
+  edit.set(&LetStmt::body, rewrite_(node.body));
+  return std::move(edit).done();
 }
 
 void Simplifier::set_rules() {
@@ -112,41 +111,31 @@ void Simplifier::set_rules() {
     const auto value = values_.find(Ref(&variable));
     return value == values_.end() ? Expr(&variable) : value->second;
   });
+  rewrite_.on_outermost([this](const Expr& e) { return simple(e); });
   rewrite_.on<For>([this](const For& node) { return loop(node); });
   rewrite_.on<IfThenElse>([this](const IfThenElse& node) { return branch(node); });
   rewrite_.on<LetStmt>([this](const LetStmt& node) { return let(node); });
-  rewrite_.on<BufferStore>([this](const BufferStore& node) -> Stmt {
-    BufferStore copy = node;
-    copy.buffer = rewrite_.buffer(node.buffer);
-    for (Expr& index : copy.indices) index = simple(index);
-    copy.value = simple(node.value);
-    copy.predicate = simple(node.predicate);
-    return make(std::move(copy));
-  });
   rewrite_.on<SeqStmt>([this](const SeqStmt& node) -> Stmt {
     std::vector<Stmt> statements;
-    for (const Stmt& child : node.seq) statements.push_back(rewrite_(child));
-    return seq(std::move(statements));
+    bool is_new = false;
+    for (const Stmt& child : node.seq) {
+      statements.push_back(rewrite_(child));
+      is_new |= !statements.back().same_as(child);
+    }
+    return is_new ? seq(std::move(statements)) : Stmt(&node);
   });
-  rewrite_.on<Evaluate>(
-      [this](const Evaluate& node) -> Stmt { return with(node, {&Evaluate::value}); });
   rewrite_.on<While>([this](const While& node) -> Stmt {
-    While copy = node;
-    copy.condition = simple(node.condition);
-    if (is_const_int(copy.condition, 0)) return no_op();
-    copy.body = rewrite_(node.body);
-    return make(std::move(copy));
+    Edit edit(node);
+    edit.set(&While::condition, simple(node.condition));
+    if (is_const_int(edit.now().condition, 0)) return no_op();
+    edit.set(&While::body, rewrite_(node.body));
+    return std::move(edit).done();
   });
   rewrite_.on<AssertStmt>([this](const AssertStmt& node) -> Stmt {
-    AssertStmt copy = node;
-    copy.condition = simple(node.condition);
-    copy.body = under(copy.condition, node.body);
-    return is_const_int(copy.condition, 1) ? copy.body : make(std::move(copy));
-  });
-  rewrite_.on<Allocate>([this](const Allocate& node) -> Stmt {
-    Allocate copy = node;
-    for (Expr& extent : copy.extents) extent = simple(extent);
-    return rewrite_.children(*make(std::move(copy)));
+    Edit edit(node);
+    edit.set(&AssertStmt::condition, simple(node.condition));
+    edit.set(&AssertStmt::body, under(edit.now().condition, node.body));
+    return is_const_int(edit.now().condition, 1) ? edit.now().body : std::move(edit).done();
   });
 }
 

@@ -75,7 +75,7 @@ std::string name_of(std::size_t number, const Stmt& stmt) {
   pre_order_visit(stmt, [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
     if (store && written.empty()) written = store->buffer->name;
-    return !node_info(*ref.get()).is_expr;
+    return !is_expr(*ref.get());
   });
   return written.empty() ? fmt::format("statement {}", number)
                          : fmt::format("statement {}, which writes {},", number, written);
@@ -308,7 +308,7 @@ Pointers find_doubled(const Stmt& body) {
     if (allocate && allocate->annotations.contains(double_buffer)) {
       doubled.insert(allocate->buffer_var.get());
     }
-    return !node_info(*ref.get()).is_expr;
+    return !is_expr(*ref.get());
   });
   return doubled;
 }

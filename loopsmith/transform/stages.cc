@@ -133,7 +133,7 @@ std::optional<OutOfOrder> find_out_of_order(const For& loop, const std::vector<S
   std::unordered_map<const Object*, std::vector<std::size_t>> places;
   for (std::size_t k = 0; k < statements.size(); ++k) {
     pre_order_visit(statements[k], [&](const Ref& ref) {
-      if (node_info(*ref.get()).is_expr) return false;
+      if (is_expr(*ref.get())) return false;
       places[ref.get()].push_back(k);
       return true;
     });

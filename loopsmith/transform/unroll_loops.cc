@@ -19,7 +19,7 @@ std::int64_t count_statements(const Stmt& stmt) {
   std::int64_t count = 0;
   pre_order_visit(stmt, [&](const Ref& ref) {
     count += ref.is<BufferStore>() || ref.is<Evaluate>();
-    return !node_info(*ref.get()).is_expr;
+    return !is_expr(*ref.get());
   });
   return count;
 }

@@ -22,7 +22,7 @@ int element_bits(const Stmt& body) {
     if (const auto* store = ref.as<BufferStore>()) {
       bits = std::max<int>(bits, store->buffer->dtype.bits);
     }
-    return !node_info(*ref.get()).is_expr;
+    return !is_expr(*ref.get());
   });
   return bits;
 }

@@ -28,7 +28,7 @@ const For* bound_in_nest(const Schedule& schedule, LoopRV loop, std::string_view
   const For* found = nullptr;
   pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {
     if (!found && is_bound(ref.as<For>())) found = ref.as<For>();
-    return !found && !node_info(*ref.get()).is_expr;
+    return !found && !is_expr(*ref.get());
   });
   return found;
 }

@@ -84,7 +84,7 @@ NodeId writing_nest(const Schedule& schedule, const TransformLayoutPlan& plan, N
   pre_order_visit(Ref(schedule.at(node).object), [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
     writes = writes || (store && store->buffer.same_as(plan.from));
-    return !writes && !node_info(*ref.get()).is_expr;
+    return !writes && !is_expr(*ref.get());
   });
   const NodeId scope = schedule.node(plan.scope);
   const NodeId body = schedule.at(scope).first_child;

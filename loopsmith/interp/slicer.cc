@@ -70,7 +70,7 @@ double work_of(const Expr& value) {
   double work = 0;
   if (!value.defined()) return work;
   pre_order_visit(value, [&](const Ref& node) {
-    if (!node_info(*node.get()).is_expr) return true;
+    if (!is_expr(*node.get())) return true;
     const DataType dtype = Expr::from(node).dtype();
     const bool is_field_division = node.is<Div>() && dtype.is_float();
     work += dtype.lanes * (is_field_division ? division_work

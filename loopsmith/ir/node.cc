@@ -148,13 +148,14 @@ void destroy(const Object* object) noexcept {
   const auto link = [](const Object* node) {
     return const_cast<void*>(static_cast<const void*>(&node->span));
   };
-  std::memcpy(link(object), &waiting, sizeof(waiting));
+  constexpr std::size_t link_size = sizeof(void*);
+  std::memcpy(link(object), static_cast<const void*>(&waiting), link_size);
   waiting = object;
   if (running) return;
   running = true;
   while (waiting) {
     const Object* next = waiting;
-    std::memcpy(&waiting, link(next), sizeof(waiting));
+    std::memcpy(static_cast<void*>(&waiting), link(next), link_size);
     node_info(*next).remove(next);
   }
   running = false;

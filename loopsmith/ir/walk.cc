@@ -224,24 +224,24 @@ bool Rewriter::rebuild(const Object& node, Ref& fresh) {
     }
     return *copy;
   };
-  Ref child;
-  const auto renew_child = [&](const FieldInfo& field, const Ref& old) {
+  const auto renew_child = [&](const FieldInfo& field, const Ref& old, Ref& child) {
     if (!old.defined()) return false;
     const Role role = field.role_of(old);
     return is_definition(role) ? define(old, role, child) : renew(old, child);
   };
   for (const FieldInfo& field : info.children) {
+    Ref child;
     if (field.type == FieldType::ref) {
-      if (renew_child(field, field.ref(node))) field.ref(changed()) = std::move(child);
+      if (renew_child(field, field.ref(node), child)) field.ref(changed()) = std::move(child);
     } else if (field.type == FieldType::refs) {
       const std::span<const Ref> old = field.refs(node);
       for (std::size_t i = 0; i < old.size(); ++i) {
-        if (renew_child(field, old[i])) field.refs(changed())[i] = std::move(child);
+        if (renew_child(field, old[i], child)) std::swap(field.refs(changed())[i], child);
       }
     } else {
       std::size_t i = 0;
       for (const auto& [key, old] : field.at<Attrs>(node)) {
-        if (renew(old, child)) field.at<Attrs>(changed()).item(i).second = std::move(child);
+        if (renew(old, child)) std::swap(field.at<Attrs>(changed()).item(i).second, child);
         ++i;
       }
     }

@@ -107,14 +107,22 @@ class RandomProgram:
 
     def stencil(self) -> None:
         source, shape = self.source()
-        if shape[1] == "n":
+        axis = self.rng.randrange(2)
+        if shape[axis] == "n" or int(shape[axis]) < 4:
             return self.elementwise()
-        width = int(shape[1]) - 2
-        name = self.target((shape[0], str(width)))
-        value = f"{source}[v0, v1] + {source}[v0, v1 + 1] * {source}[v0, v1 + 2]"
-        if width < 2:
-            return self.elementwise()
-        return self.nest(name, [shape[0], str(width)], "SS", [f"{name}[v0, v1] = {value}"])
+        extent, width = int(shape[axis]), int(shape[axis]) - 2
+        is_clamped = self.rng.random() < 0.5
+        kept = str(extent if is_clamped else width)
+        name = self.target((kept, shape[1]) if axis == 0 else (shape[0], kept))
+
+        def at(offset: int) -> str:
+            index = f"v{axis} + {offset}"
+            if is_clamped:
+                index = f"T.min(T.max(v{axis} + {offset - 1}, 0), {extent - 1})"
+            return f"{source}[{index}, v1]" if axis == 0 else f"{source}[v0, {index}]"
+
+        value = f"{at(0)} + {at(1)} * {at(2)}"
+        return self.nest(name, list(self.buffers[-1][1]), "SS", [f"{name}[v0, v1] = {value}"])
 
     def reduction(self) -> None:
         source, shape = self.source()

@@ -132,3 +132,67 @@ def test_a_vector_may_be_aligned():
     given, result = np.arange(8, dtype="float32"), np.zeros(8, "float32")
     ls.build(sch)(given, result)
     np.testing.assert_array_equal(result, (given + 1) * 2)
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+def test_several_dimensions_may_be_aligned(target: str):
+    @T.prim_func
+    def turned(A: T.Buffer((4, 6, 10), "float32"), C: T.Buffer((4, 6, 10), "float32")):
+        B = T.alloc_buffer((4, 6, 10), "float32")
+        for i, j, k in T.grid(4, 6, 10):
+            with T.block("B"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                B[vi, vj, vk] = A[vi, vj, vk] * T.float32(2)
+        for i, j, k in T.grid(4, 6, 10):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                C[vi, vj, vk] = B[3 - vi, 5 - vj, 9 - vk]
+
+    sch = tir.Schedule(turned)
+    sch.storage_align("B", 0, axis=0, factor=32, offset=8)
+    sch.storage_align("B", 0, axis=-2, factor=16, offset=4)
+    assert sch.verify()
+    # The strides: 10 is next to 20 = 16 + 4, and 6 * 20 to 136 = 4 * 32 + 8.
+    assert "B[i * 136 + j * 20 + k]" in ls.lower(sch).script()
+    given, result = (
+        np.random.default_rng(1).random((4, 6, 10), "float32"),
+        np.zeros((4, 6, 10), "f"),
+    )
+    ls.build(sch, target)(given, result)
+    np.testing.assert_array_equal(result, given[::-1, ::-1, ::-1] * 2)
+
+
+@T.prim_func
+def blurred(A: T.Buffer((40, 33), "float32"), D: T.Buffer((40, 33), "float32")):
+    B = T.alloc_buffer((40, 33), "float32")
+    C = T.alloc_buffer((40, 33), "float32")
+    for i, j in T.grid(40, 33):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(40, 33):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, T.max(vj - 1, 0)] + B[vi, vj] + B[vi, T.min(vj + 1, 32)]
+    for i, j in T.grid(40, 33):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[T.max(vi - 1, 0), vj] + C[vi, vj] + C[T.min(vi + 1, 39), vj]
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("factor", [1, 3, 8])
+def test_readers_of_neighbours_lag_behind(factor: int, target: str):
+    sch = tir.Schedule(blurred)
+    outer, _ = sch.split(sch.get_loops("B")[0], [None, factor])
+    sch.reverse_compute_at("C", outer)
+    sch.reverse_compute_at("D", outer)
+    assert int(sch.get(outer).extent) == -(-41 // factor)
+    assert sch.verify()
+    sch.vectorize(sch.get_loops("D")[-1])
+    given = np.random.default_rng(2).integers(-9, 9, (40, 33)).astype("float32")
+    result = np.zeros_like(given)
+    ls.build(sch, target)(given, result)
+    wide = np.pad(given * 2, 1, mode="edge")
+    rows = wide[:, :-2] + wide[:, 1:-1] + wide[:, 2:]
+    np.testing.assert_array_equal(result, rows[:-2] + rows[1:-1] + rows[2:])

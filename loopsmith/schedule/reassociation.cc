@@ -16,6 +16,23 @@ bool is_reduced(const IterVar& axis) {
   return axis.iter_type == IterType::comm_reduce && !is_const_int(axis.dom->extent, 1);
 }
 
+bool reduces_rounding(const Block& block) {
+  const bool rounds = std::ranges::any_of(
+      block.writes, [](const auto& region) { return region->buffer->dtype.is_float(); });
+  return rounds &&
+         std::ranges::any_of(block.iter_vars, [](const auto& axis) { return is_reduced(*axis); });
+}
+
+/// The first buffer of floating-point numbers in which statements accumulate; null without one.
+Ref accumulates_rounding(const ElementAccesses& accesses) {
+  for (const ElementAccess& access : accesses.all) {
+    if (access.is_write && access.group && access.buffer->dtype.is_float()) {
+      return Ref(access.buffer);
+    }
+  }
+  return nullptr;
+}
+
 /// True when the loop has several iterations and moves a reduction axis of the block.
 bool drives_reduced_axis(const BlockRealize& realize, const For& loop) {
   if (is_const_int(loop.extent, 1)) return false;
@@ -31,25 +48,27 @@ bool drives_reduced_axis(const BlockRealize& realize, const For& loop) {
 }  // namespace
 
 std::optional<Argument> rounding_reduction(const Schedule& schedule, BlockRV handle) {
-  const Block& block = schedule.get(handle);
-  const bool rounds = std::ranges::any_of(
-      block.writes, [](const auto& region) { return region->buffer->dtype.is_float(); });
-  const bool reduces =
-      std::ranges::any_of(block.iter_vars, [](const auto& axis) { return is_reduced(*axis); });
-  return rounds && reduces ? std::optional(Argument(handle)) : std::nullopt;
+  return reduces_rounding(schedule.get(handle)) ? std::optional(Argument(handle)) : std::nullopt;
+}
+
+bool reduces_rounding_inside(const Block& block) {
+  bool has_blocks = false, reduces = false;
+  pre_order_visit(block.body, [&](const Ref& ref) {
+    if (const auto* inner = ref.as<Block>()) {
+      has_blocks = true;
+      reduces = reduces || reduces_rounding(*inner);
+    }
+    return !reduces;
+  });
+  return has_blocks ? reduces : accumulates_rounding(accesses_of_block(block)).defined();
 }
 
 std::optional<Argument> rounding_reduction_inside(const Schedule& schedule, NodeId node) {
   for (const BlockRV block : child_blocks(schedule, node)) {
     if (auto reduction = rounding_reduction(schedule, block)) return reduction;
   }
-  const ElementAccesses accesses = accesses_inside(schedule, node);
-  for (const ElementAccess& access : accesses.all) {
-    if (access.is_write && access.group && access.buffer->dtype.is_float()) {
-      return Argument(Ref(access.buffer));
-    }
-  }
-  return {};
+  const Ref buffer = accumulates_rounding(accesses_inside(schedule, node));
+  return buffer.defined() ? std::optional(Argument(buffer)) : std::nullopt;
 }
 
 std::optional<Argument> reordered_reduction(const Schedule& schedule, std::span<const LoopRV> band,

@@ -15,6 +15,9 @@ std::optional<Argument> rounding_reduction(const Schedule& schedule, BlockRV blo
 /// statements outside of blocks accumulate in.
 std::optional<Argument> rounding_reduction_inside(const Schedule& schedule, NodeId node);
 
+/// True when blocks inside a block, or its statements, reduce floating-point numbers.
+bool reduces_rounding_inside(const Block& block);
+
 /// The first reduction by a block in `band` that combines its elements in another order when the
 /// loops of the band take the order `order`.
 std::optional<Argument> reordered_reduction(const Schedule& schedule, std::span<const LoopRV> band,

@@ -6,6 +6,7 @@
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
+#include "loopsmith/script/parse.h"
 
 namespace loopsmith {
 namespace {
@@ -48,6 +49,38 @@ TEST(reassociation, is_refused_where_it_is_not_allowed) {
   EXPECT_EQ(refusal_of([&] { parallel(sch, k); }), refused);
   EXPECT_EQ(refusal_of([&] { rfactor(sch, l, 0); }), refused);
   EXPECT_FALSE(vectorize.can_apply(sch, {.loop = l}));
+}
+
+/// Eight numbers added to one.
+TensorIntrinSelector sum_of_eight(std::string_view type) {
+  const auto func = parse_function(fmt::format(R"(@T.prim_func
+def sum(a: T.Buffer((8,), "{0}"), c: T.Buffer((1,), "{0}")):
+    with T.block("root"):
+        T.reads(c[0:1], a[0:8])
+        T.writes(c[0:1])
+        for l in range(8):
+            with T.block("sum"):
+                vl = T.axis.reduce(8, l)
+                c[0] = c[0] + a[vl]
+)",
+                                               type));
+  return TensorIntrinSelector("sum", tensor_intrin("sum", func, func));
+}
+
+TEST(reassociation, comes_with_intrinsics_that_sum) {
+  for (const std::string_view type : {"float32", "int32"}) {
+    const auto before = sums(type);
+    Schedule sch = strict(before);
+    const auto l = get_loops(sch, get_block(sch, "C"))[2];
+    if (type == "float32") {
+      const std::string error = error_of([&] { tensorize(sch, l, sum_of_eight(type)); });
+      EXPECT_TRUE(error.starts_with("reductions_keep_their_order: ")) << error;
+      sch.allow_reassociation(true);
+    }
+    tensorize(sch, l, sum_of_eight(type));
+    EXPECT_EQ(sch.steps().back().reorders_reduction, type == "float32");
+    expect_result(sch, before);
+  }
 }
 
 TEST(reassociation, is_not_what_keeps_each_sum_in_order) {

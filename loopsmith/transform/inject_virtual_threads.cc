@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/lower_blocks.h"
 
 namespace loopsmith {
 namespace {
@@ -125,6 +126,7 @@ class Spreader {
     });
     Allocate copy = allocate;
     copy.extents = wide->shape;
+    copy.annotations = behind_new_dimension(copy.annotations);
     copy.body = make(DeclBuffer{.buffer = wide, .body = (*this)(rewrite(decl->body))});
     return make(std::move(copy));
   }

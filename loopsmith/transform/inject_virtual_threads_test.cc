@@ -44,6 +44,28 @@ def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
   expect_threads_as_before(func);
 }
 
+TEST(inject_virtual_threads, aligns_the_dimensions_that_were_meant) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((2, 4, 6), "float32"), C: T.Buffer((2, 4, 6), "float32")):
+    for v in T.thread_binding(2, thread="vthread.x"):
+        with T.block("both"):
+            vv = T.axis.spatial(2, v)
+            B = T.alloc_buffer((4, 6), scope="local")
+            for i, j in T.grid(4, 6):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    T.block_attr({"buffer_dim_align": [[0, 0, 8, 2]]})
+                    B[vi, vj] = A[vv, vi, vj]
+            for i, j in T.grid(4, 6):
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vv, vi, vj] = B[3 - vi, vj]
+)");
+  const std::string text = script(lower_function(func, {.verify = true}));
+  EXPECT_NE(text.find("= i * 10 + j"), std::string::npos) << text;
+  expect_threads_as_before(func);
+}
+
 TEST(inject_virtual_threads, keeps_conditions_of_threads_and_shares_others) {
   const auto func = parse_function(R"(@T.prim_func
 def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32"), n: T.int32):

@@ -96,6 +96,19 @@ Stmt with_fixed_bounds(const Ptr<For>& loop) {
 
 }  // namespace
 
+Attrs behind_new_dimension(const Attrs& annotations) {
+  const Ref rows = annotations.get(dim_align);
+  if (!rows.defined()) return annotations;
+  List moved;
+  for (const Ref& row : rows.as<List>()->items) {
+    List entries = *row.as<List>();
+    const std::int64_t* dimension = as_int(Expr::from(entries.items[1]));
+    if (dimension) entries.items[1] = int_imm(i32, *dimension + 1);
+    moved.items.push_back(make(std::move(entries)));
+  }
+  return annotations.with(dim_align, make(std::move(moved)));
+}
+
 Ptr<PrimFunc> lower_blocks(const Ptr<PrimFunc>& func) {
   const Notes notes = find_notes(func->body);
   Rewriter rewrite;

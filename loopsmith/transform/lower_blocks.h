@@ -11,6 +11,10 @@ namespace loopsmith {
 inline constexpr std::string_view dim_align = "buffer_dim_align";
 inline constexpr std::string_view double_buffer = "double_buffer_scope";
 
+/// The annotations of an allocation that gets a new first dimension: the others are one further
+/// back.
+Attrs behind_new_dimension(const Attrs& annotations);
+
 /// Leaves loops, conditions and allocations of what blocks are.
 ///
 ///     for i, j:                                  for i, j:

@@ -181,7 +181,7 @@ class Pipeliner {
       made[old.get()] = {make(std::move(buffer)), versions};
       Allocate copy = *allocate;
       copy.extents = made[old.get()].first->shape;
-      copy.annotations = moved_alignment(copy.annotations);
+      copy.annotations = behind_new_dimension(copy.annotations);
       copy.body = make(DeclBuffer{.buffer = made[old.get()].first, .body = no_op()});
       allocate = make(std::move(copy));
     }
@@ -203,20 +203,6 @@ class Pipeliner {
       return access(BufferStore(*rewrite.children(node)));
     });
     for (Stmt& stmt : body_.statements) stmt = rewrite(stmt);
-  }
-
-  /// Dimensions are one further back.
-  static Attrs moved_alignment(const Attrs& annotations) {
-    const Ref rows = annotations.get(dim_align);
-    if (!rows.defined()) return annotations;
-    List moved;
-    for (const Ref& row : rows.as<List>()->items) {
-      List entries = *row.as<List>();
-      const std::int64_t* dimension = as_int(Expr::from(entries.items[1]));
-      if (dimension) entries.items[1] = int_imm(i32, *dimension + 1);
-      moved.items.push_back(make(std::move(entries)));
-    }
-    return annotations.with(dim_align, make(std::move(moved)));
   }
 
   /// What is reached in other ways than by the indices of its buffer has no versions.

@@ -82,6 +82,7 @@ Planned<ComputeAtPlan> plan_compute_at(const Schedule& schedule,
 }
 
 void commit_move(Schedule& schedule, MovePlan&& plan) {
+  for (const LoopExtension& extension : plan.extensions) extend(schedule, extension);
   Stmt nest = nest_of(schedule, plan.block, plan.instances, plan.preserve_unit_loops);
   schedule.move_into(plan.loop, plan.place, std::move(nest), plan.block);
 }

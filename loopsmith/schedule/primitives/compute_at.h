@@ -3,6 +3,7 @@
 #include "loopsmith/schedule/moves.h"
 #include "loopsmith/schedule/new_place.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
+#include "loopsmith/schedule/skewed_place.h"
 #include "loopsmith/schedule/stability.h"
 
 namespace loopsmith {
@@ -30,6 +31,7 @@ struct MovePlan {
   NewPlace instances;
   bool preserve_unit_loops;
   std::optional<Argument> reordered_reduction = {};
+  std::vector<LoopExtension> extensions = {};
 };
 
 inline constexpr const Condition* compute_at_conditions[] = {&block_is_not_root,

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/finished_box.h"
 #include "loopsmith/schedule/reassociation.h"
 #include "loopsmith/schedule/rebind.h"
 
@@ -14,26 +15,6 @@ namespace loopsmith {
 namespace {
 
 using arith::Interval;
-
-/// A weight and a number of values: of a loop in a sum.
-struct Digit {
-  std::int64_t weight;
-  std::int64_t count;
-};
-
-/// How many neighbours a sum of digits of windows of `width` reaches without a gap; nothing when
-/// there is one. `exact`: each of them once.
-std::optional<std::int64_t> reach_of(std::vector<Digit> digits, std::int64_t width, bool exact) {
-  std::ranges::sort(digits, {}, &Digit::weight);
-  __int128 reach = width;
-  for (const auto& [weight, count] : digits) {
-    if (count == 1) continue;
-    if (weight > reach || (exact && weight != reach)) return {};
-    reach += static_cast<__int128>(weight) * (count - 1);
-    if (reach > INT64_MAX) return {};
-  }
-  return static_cast<std::int64_t>(reach);
-}
 
 class ReversePlanner {
  public:
@@ -69,17 +50,24 @@ class ReversePlanner {
                   instances_within(schedule_, handle_, loop_, solve(), instances),
                   arguments_.preserve_unit_loops,
                   reduction_out_of_order(schedule_, handle_)};
-    if (auto refusal = refuse_incomplete(plan.instances)) return *std::move(refusal);
-    if (!serves_all(plan.instances)) {
-      return Refusal{&loop_serves_all_instances, {Argument(loop_), Argument(handle_)}};
+    auto refusal = refuse_incomplete(plan.instances);
+    if (!refusal && !serves_all(plan.instances)) {
+      refusal = Refusal{&loop_serves_all_instances, {Argument(loop_), Argument(handle_)}};
     }
+    if (refusal) {
+      auto skewed = skewed_place(schedule_, handle_, loop_, inputs_, instances);
+      if (!skewed) return *std::move(refusal);
+      plan.instances = std::move(skewed->instances);
+      plan.extensions = std::move(skewed->extensions);
+    }
+    if (auto changing = refuse_changing_inputs(plan.instances)) return *std::move(changing);
     return plan;
   }
 
  private:
-  /// A buffer of which an iteration computes a box that the block reads from.
-  struct Input {
-    const BufferRegion* read;
+  /// A write inside the loop, and the box that an iteration computes.
+  struct Producer {
+    BufferUse use;
     ElementBox box;
   };
 
@@ -100,11 +88,14 @@ class ReversePlanner {
     const Place target{target_};
     for (const BufferUse& use : uses_.all) {
       if (!use.is_write || use.place.node == here_.node) continue;
-      const BufferRegion* read = region_of(block_.reads, use.buffer);
-      if (!read) continue;
+      if (!region_of(block_.reads, use.buffer)) continue;
       if (is_inside(schedule_, use.place, target_) && is_before(schedule_, target, here_)) {
-        if (!finishes_in_an_iteration(use)) return incomplete(use.buffer);
-        inputs_.push_back({read, box_of(schedule_, use, loop_, "local")});
+        if (!finishes_in_an_iteration(schedule_, use, loop_, uses_)) return incomplete(use.buffer);
+        producers_.push_back({use, box_of(schedule_, use, loop_, "local")});
+        for (const auto& read : block_.reads) {
+          if (read->buffer.get() == use.buffer)
+            inputs_.push_back({read.get(), producers_.back().box});
+        }
         after_ = std::max(after_, slot_in_loop(schedule_, use.place, loop_) + 1);
       } else if (is_before(schedule_, use.place, target)) {
         if (!shares_loops_with(schedule_, use.place, target, here_)) return incomplete(use.buffer);
@@ -115,63 +106,6 @@ class ReversePlanner {
     }
     if (!inputs_.empty()) return {};
     return Refusal{&producers_are_in_the_loop, {Argument(handle_), Argument(loop_)}};
-  }
-
-  /// True when an iteration of the loop computes a whole box, and what it computes is final.
-  bool finishes_in_an_iteration(const BufferUse& use) const {
-    if (!use.is_block) return false;
-    const BlockRV producer = schedule_.block_at(use.place.node);
-    const BlockKinds kinds = kinds_of(schedule_, producer, uses_);
-    if (!kinds.is_complete() && !kinds.is_reduction()) return false;
-    if (!instances_of(schedule_, producer).unknown.empty()) return false;
-
-    const BlockRealize& realize = schedule_.realize(producer);
-    IndexForms forms(ranges_around(schedule_, use.place.node));
-    std::vector<const For*> inner;
-    for (NodeId node = use.place.node; node != target_; node = schedule_.at(node).parent) {
-      if (const auto* around = schedule_.as<For>(node)) inner.push_back(around);
-    }
-    const auto inner_loop = [&](const Object* var) {
-      const auto found = std::ranges::find_if(
-          inner, [&](const For* around) { return around->loop_var.get() == var; });
-      return found == inner.end() ? nullptr : *found;
-    };
-    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-      const IterVar& axis = *realize.block->iter_vars[i];
-      forms.bind(axis.var, realize.iter_values[i]);
-      if (axis.iter_type != IterType::comm_reduce) continue;
-      for (const auto& variable : free_variables(realize.iter_values[i])) {
-        if (!inner_loop(variable.get())) return false;
-      }
-    }
-    std::vector<const Object*> used;
-    for (const auto& part : use.region->region) {
-      const auto form = forms.read(part->min);
-      const auto* width = part->extent.as<IntImm>();
-      if (!form || !width) return false;
-      std::vector<Digit> digits;
-      for (const IndexTerm& term : form->terms) {
-        const bool is_variable = term.kind == IndexTerm::Kind::variable;
-        if (!is_variable) {
-          const auto variables = free_variables(term.inner);
-          if (std::ranges::any_of(variables, [&](const auto& v) { return inner_loop(v.get()); })) {
-            return false;
-          }
-          continue;
-        }
-        const For* around = inner_loop(term.atom.get());
-        if (!around) continue;
-        if (std::ranges::find(used, term.atom.get()) != used.end()) return false;
-        used.push_back(term.atom.get());
-        const bool is_alone = form->terms.size() == 1 && std::abs(term.coefficient) == 1;
-        if (!is_const_int(around->step, 1)) return false;
-        if (is_alone) continue;
-        if (!term.is_bounded) return false;
-        digits.push_back({std::abs(term.coefficient), term.max - term.min + 1});
-      }
-      if (!reach_of(std::move(digits), width->value, false)) return false;
-    }
-    return true;
   }
 
   /// Whoever uses what the block writes must not see it too early.
@@ -207,7 +141,7 @@ class ReversePlanner {
 
   std::vector<Interval> solve() const {
     std::vector<Interval> axes(block_.iter_vars.size());
-    for (const Input& input : inputs_) {
+    for (const ComputedInput& input : inputs_) {
       const auto values = axes_touching(block_, *input.read, input.box);
       for (std::size_t i = 0; i < axes.size(); ++i) {
         if (!axes[i].min.defined()) axes[i] = values[i];
@@ -237,7 +171,7 @@ class ReversePlanner {
       }
       return analyzer.can_prove(a <= b, ProofStrength::symbolic_bound);
     };
-    for (const Input& input : inputs_) {
+    for (const ComputedInput& input : inputs_) {
       for (std::size_t d = 0; d < input.box.size(); ++d) {
         const Range& part = *input.read->region[d];
         const auto first = arith::relax(part.min, values);
@@ -253,6 +187,51 @@ class ReversePlanner {
       }
     }
     return {};
+  }
+
+  /// Refuses where a loop tells instances apart, but runs producers again that may then compute
+  /// something else: all instances were to see what they compute last.
+  std::optional<Refusal> refuse_changing_inputs(const NewPlace& place) const {
+    for (const auto& [producer, box] : producers_) {
+      for (const For* around : loops_above()) {
+        const auto uses = [&](const Expr& expr) {
+          return expr.defined() && uses_variable(expr, around->loop_var);
+        };
+        const bool tells = std::ranges::any_of(
+            place.axes, [&](const AxisRun& run) { return uses(run.min) || uses(run.extent); });
+        const bool repeats = std::ranges::none_of(
+            box, [&](const Interval& side) { return uses(side.min) || uses(side.max); });
+        std::vector<NodeId> asked;
+        if (tells && repeats && !repeats_alike(producer.place.node, asked)) {
+          return Refusal{&inputs_are_final,
+                         {Argument(Ref(producer.buffer)), Argument(loop_), Argument(handle_)}};
+        }
+      }
+    }
+    return {};
+  }
+
+  /// True when a block that runs again computes the same again.
+  bool repeats_alike(NodeId producer, std::vector<NodeId>& asked) const {
+    if (std::ranges::find(asked, producer) != asked.end()) return true;
+    asked.push_back(producer);
+    const auto around = loops_around(schedule_, target_);
+    const NodeId outermost = around.empty() ? target_ : schedule_.node(around[0]);
+    const Block& block = schedule_.get(schedule_.block_at(producer));
+    for (const BufferUse& use : uses_.all) {
+      if (!use.is_write || use.place.node == producer || !region_of(block.reads, use.buffer) ||
+          !is_inside(schedule_, use.place, outermost)) {
+        continue;
+      }
+      if (!use.is_block) return false;
+      const BlockRV writer = schedule_.block_at(use.place.node);
+      const bool is_final =
+          kinds_of(schedule_, writer, uses_).is_complete() && !is_output_block(schedule_, writer);
+      if (!is_final || !deep_call([&] { return repeats_alike(use.place.node, asked); })) {
+        return false;
+      }
+    }
+    return true;
   }
 
   std::vector<const For*> loops_above() const {
@@ -340,7 +319,8 @@ class ReversePlanner {
   const Place here_;
   const NodeId target_;
   const ScopeUses uses_;
-  std::vector<Input> inputs_;
+  std::vector<ComputedInput> inputs_;
+  std::vector<Producer> producers_;
   std::uint32_t after_ = 0;
 };
 

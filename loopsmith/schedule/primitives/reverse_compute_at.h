@@ -33,6 +33,10 @@ inline constexpr Condition inputs_are_complete{
 inline constexpr Condition loop_serves_all_instances{
     "loop_serves_all_instances", "the iterations of loop {} do not tell all instances of block {}",
     "choose another loop, or move the producer with compute_at"};
+inline constexpr Condition inputs_are_final{
+    "inputs_are_final",
+    "{} may be computed again, and otherwise, in loop {} after block {} has read it there",
+    "choose a loop that does not repeat its producer"};
 inline constexpr Condition outputs_are_awaited{
     "outputs_are_awaited", "{} is used between where block {} would write it and where it does now",
     "move what uses it first"};
@@ -45,6 +49,7 @@ inline constexpr const Condition* reverse_compute_at_conditions[] = {
     &producers_are_in_the_loop,
     &inputs_are_complete,
     &loop_serves_all_instances,
+    &inputs_are_final,
     &outputs_are_awaited,
     &index_is_possible,
     &statements_are_understood,
@@ -62,13 +67,22 @@ Planned<ReverseComputeAtPlan> plan_reverse_compute_at(const Schedule& schedule,
 /// for i, j: C[i, j] = B[i, j]    =>      for j: B[i, j] = A[i, j]
 ///                                        for ax0: C[i, ax0] = B[i, ax0]
 ///
-/// Each iteration runs the instances of the block whose inputs it computes. Cannot fail.
+/// Each iteration runs the instances of the block whose inputs it computes. A reader of neighbours
+/// lags behind, and the loop goes on for it:
+///
+/// for i in n: B[i] = A[i]               for i in n + 1:
+/// for i in n:                             if i < n: B[i] = A[i]
+///   C[i] = B[i] + B[min(i+1, n-1)]  =>    if i >= 1: C[i-1] = B[i-1] + B[min(i, n-1)]
+///
+/// Cannot fail.
 Nothing commit_reverse_compute_at(Schedule& schedule, ReverseComputeAtPlan&& plan);
 
 inline constexpr Primitive reverse_compute_at(PrimitiveDefinition{
     .name = "reverse_compute_at",
     .past = "moved",
-    .doc = "Moves a block into a loop of its producers: each iteration uses what it computes.",
+    .doc =
+        "Moves a block into a loop of its producers: each iteration uses what it computes, and a "
+        "reader of neighbours what those before did, behind which it lags.",
     .conditions = reverse_compute_at_conditions,
     .required = 2,
     .moves_accesses = true,

@@ -106,7 +106,7 @@ for i in range(10):
 for i in range(8):
     with T.block("C"):
         vi = T.axis.spatial(8, i)
-        C[vi] = B[vi] + B[vi + 2]
+        C[vi] = B[vi] + B[9 - vi]
 )");
   Schedule sch(stencil);
   const auto c = get_block(sch, "C");

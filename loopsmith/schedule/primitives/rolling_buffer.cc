@@ -33,23 +33,52 @@ class RollingPlanner {
     const IndexForms forms(ranges_around(schedule_, inner_));
     const LoopRV inner = schedule_.loop_at(inner_);
     const ElementBox box = box_of(schedule_, *written_, inner, "local");
+    std::vector<Rolling> rolling;
+    bool reads_more = false;
     for (std::size_t d = 0; d < box.size(); ++d) {
       const auto width = difference(forms, box[d].max, box[d].min);
-      if (!width || !is_rolling(forms, box, d, *width + 1)) continue;
-      for (const BufferUse* read : reads_) {
+      auto rolls = width ? rolling_over(forms, box, d, *width + 1) : std::nullopt;
+      if (!rolls) continue;
+      const bool suffices = std::ranges::all_of(reads_, [&](const BufferUse* read) {
         const ElementBox used = box_of(schedule_, *read, inner, "local");
         const auto before = difference(forms, used[d].min, box[d].min);
         const auto after = difference(forms, box[d].max, used[d].max);
-        if (!before || !after || *before < 0 || *after < 0) {
-          return fail("consumers read more than an iteration computes");
-        }
-      }
-      return std::move(plan_);
+        return before && after && *before >= 0 && *after >= 0;
+      });
+      if (suffices)
+        rolling.push_back(*std::move(rolls));
+      else
+        reads_more = true;
     }
-    return fail("no serial loop moves a window over it in overlapping steps");
+    if (rolling.empty()) {
+      return fail(reads_more ? "consumers read more than an iteration computes"
+                             : "no serial loop moves a window over it in overlapping steps");
+    }
+    // What an outer loop keeps lasts while those inside it run; not the other way round.
+    std::ranges::sort(rolling, [&](const Rolling& a, const Rolling& b) {
+      return a.loop != b.loop &&
+             is_inside(schedule_, schedule_.node(b.loop), schedule_.node(a.loop));
+    });
+    plan_.dimension = rolling[0].dimension;
+    plan_.extent = rolling[0].extent;
+    plan_.is_new = true;
+    for (const Rolling& rolls : rolling) {
+      plan_.loops.push_back(rolls.loop);
+      plan_.is_new = plan_.is_new && rolls.is_new;
+    }
+    if (moves_a_reduction()) return fail("a loop that moves a reduction would roll it");
+    return std::move(plan_);
   }
 
  private:
+  /// A loop that moves a window of `extent` over a dimension.
+  struct Rolling {
+    std::size_t dimension;
+    LoopRV loop;
+    std::int64_t extent;
+    Expr is_new;
+  };
+
   Refusal fail(std::string why) const {
     return {&rolling_pattern_is_found, {Argument(Ref(plan_.buffer)), Argument(why)}};
   }
@@ -62,7 +91,7 @@ class RollingPlanner {
       if (!use.is_block) return fail("a statement outside of blocks uses it");
       const BlockRV user = schedule_.block_at(use.place.node);
       const Block& block = schedule_.get(user);
-      if (block.init) return Refusal{&block_has_no_init, {Argument(user)}};
+      if (user == block_ && !use.is_write) continue;  // A reduction goes on with its own result.
       if (!accesses_elements(block, *plan_.buffer)) {
         return Refusal{&readers_read_elements, {Argument(Ref(plan_.buffer)), Argument(user)}};
       }
@@ -76,6 +105,7 @@ class RollingPlanner {
     }
     if (reads_.empty()) return Refusal{&block_has_consumers, {Argument(block_)}};
     while (schedule_.as<SeqStmt>(inner_)) inner_ = schedule_.at(inner_).parent;
+    if (!is_done_in_an_iteration()) return fail("an iteration does not finish its reduction");
     for (NodeId node = schedule_.at(schedule_.node(block_)).parent;
          !schedule_.as<BlockRealize>(node) && !schedule_.as<PrimFunc>(node);
          node = schedule_.at(node).parent) {
@@ -86,11 +116,41 @@ class RollingPlanner {
     return {};
   }
 
-  /// Whether a loop moves a window of `extent` over dimension d in smaller steps.
-  bool is_rolling(const IndexForms& forms, const ElementBox& box, std::size_t d,
-                  std::int64_t extent) {
+  /// True when no loop around the block and its consumers moves a reduction axis of the block.
+  bool is_done_in_an_iteration() const {
+    for (NodeId node = inner_; node != no_node && !schedule_.as<BlockRealize>(node);
+         node = schedule_.at(node).parent) {
+      const auto* loop = schedule_.as<For>(node);
+      if (loop && moves_reduction_of(block_, loop->loop_var)) return false;
+    }
+    return true;
+  }
+
+  /// True when a rolling loop moves a reduction axis of a consumer, which could not stay one.
+  bool moves_a_reduction() const {
+    return std::ranges::any_of(plan_.loops, [&](LoopRV loop) {
+      return std::ranges::any_of(plan_.blocks, [&](BlockRV user) {
+        return moves_reduction_of(user, schedule_.get(loop).loop_var);
+      });
+    });
+  }
+
+  bool moves_reduction_of(BlockRV block, const Ptr<Var>& var) const {
+    const BlockRealize& realize = schedule_.realize(block);
+    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+      if (realize.block->iter_vars[i]->iter_type == IterType::comm_reduce &&
+          uses_variable(realize.iter_values[i], var)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// The loop that moves a window of `extent` over dimension d in smaller steps.
+  std::optional<Rolling> rolling_over(const IndexForms& forms, const ElementBox& box, std::size_t d,
+                                      std::int64_t extent) const {
     const auto start = forms.read(box[d].min);
-    if (!start) return false;
+    if (!start) return {};
     for (const IndexTerm& term : start->terms) {
       const auto loop = loop_of(term);
       if (!loop || term.coefficient < 1 || term.coefficient >= extent) continue;
@@ -106,15 +166,12 @@ class RollingPlanner {
       const Range& part = *written_->region->region[d];
       const auto place = inside.read(part.min - box[d].min);
       if (!is_const_int(part.extent, 1) || !place) continue;
-      plan_.loop = *loop;
-      plan_.dimension = d;
-      plan_.extent = extent;
       const DataType type = part.min.dtype();
-      plan_.is_new = rolling.loop_var < rolling.min + int_imm(rolling.loop_var->dtype, 1) ||
-                     int_imm(type, extent - term.coefficient) <= inside.write(*place, type);
-      return true;
+      return Rolling{d, *loop, extent,
+                     rolling.loop_var < rolling.min + int_imm(rolling.loop_var->dtype, 1) ||
+                         int_imm(type, extent - term.coefficient) <= inside.write(*place, type)};
     }
-    return false;
+    return {};
   }
 
   std::optional<LoopRV> loop_of(const IndexTerm& term) const {
@@ -168,11 +225,7 @@ Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
   }
   if (is_output_block(schedule, handle)) return Refusal{&block_is_no_output, {Argument(handle)}};
   const ScopeUses uses = uses_in_scope(schedule, scope_of(schedule, schedule.node(handle)));
-  const BlockKinds kinds = kinds_of(schedule, handle, uses);
-  if (!kinds.is_complete()) {
-    return Refusal{&block_is_complete,
-                   {Argument(handle), Argument(std::int64_t{kinds.breaks_complete})}};
-  }
+  if (auto refusal = refuse_other_kinds(schedule, handle, uses)) return *std::move(refusal);
   const auto& written = block.writes[static_cast<std::size_t>(arguments.write_buffer_index)];
   return RollingPlanner(schedule, handle, written->buffer).find(uses);
 }
@@ -206,14 +259,17 @@ Nothing commit_rolling_buffer(Schedule& schedule, RollingBufferPlan&& plan) {
     return make(std::move(block));
   });
 
-  const Ptr<Var> var = schedule.get(plan.loop).loop_var;
+  const auto rolls = [&](const Expr& value) {
+    return std::ranges::any_of(
+        plan.loops, [&](LoopRV loop) { return uses_variable(value, schedule.get(loop).loop_var); });
+  };
   const BlockRV scope = *block_around(schedule, schedule.node(plan.blocks[0]));
   for (const BlockRV handle : plan.blocks) {
     BlockRealize realize = schedule.realize(handle);
     const Ptr<Block> before = realize.block;
     Block block = *rewrite(before);
     for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-      if (!uses_variable(realize.iter_values[i], var)) continue;
+      if (!rolls(realize.iter_values[i])) continue;
       IterVar axis = *block.iter_vars[i];
       axis.iter_type = IterType::opaque;
       block.iter_vars[i] = make(std::move(axis));

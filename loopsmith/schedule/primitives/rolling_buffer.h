@@ -19,10 +19,10 @@ struct RollingBufferArguments {
 struct RollingBufferPlan {
   std::vector<BlockRV> blocks;  ///< The producer, then its consumers.
   Ptr<Buffer> buffer;
-  LoopRV loop;
-  std::size_t dimension = 0;
-  std::int64_t extent = 0;  ///< What one iteration uses of that dimension.
-  Expr is_new;              ///< What the iteration before did not compute, in terms of loops.
+  std::vector<LoopRV> loops;  ///< Those that roll, outermost first: over
+  std::size_t dimension = 0;  ///< this dimension, and inside it over others,
+  std::int64_t extent = 0;    ///< what one iteration uses of that dimension.
+  Expr is_new;                ///< What no iteration before has computed, in terms of loops.
 };
 
 inline constexpr Condition write_index_is_in_range{
@@ -32,9 +32,10 @@ inline constexpr Condition rolling_pattern_is_found{
     "rolling_pattern_is_found", "{} has no rolling pattern, as {}",
     "tile a consumer, then compute_at the block inside a serial loop whose iterations overlap"};
 inline constexpr const Condition* rolling_buffer_conditions[] = {
-    &block_is_not_root,         &write_index_is_in_range,  &block_is_no_output,
-    &block_is_complete,         &block_has_consumers,      &block_has_no_init,
-    &readers_read_elements,     &rolling_pattern_is_found, &loops_at_once_stay_right,
+    &block_is_not_root,         &write_index_is_in_range,
+    &block_is_no_output,        &block_is_complete_or_reduction,
+    &block_has_consumers,       &readers_read_elements,
+    &rolling_pattern_is_found,  &loops_at_once_stay_right,
     &thread_memory_stays_inside};
 
 Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
@@ -45,7 +46,8 @@ Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
 ///   for i: C[i] = B[i] + B[i + 2]         =>      B[(i_0*8 + ax) % 10] = ...
 ///                                               for i: C[i] = B[i % 10] + B[(i + 2) % 10]
 ///
-/// The buffer keeps what one iteration needs; what two need is computed once. Cannot fail.
+/// The buffer keeps what one iteration of the outermost such loop needs; what two need, of it or of
+/// those inside it, is computed once. Cannot fail.
 Nothing commit_rolling_buffer(Schedule& schedule, RollingBufferPlan&& plan);
 
 inline constexpr Primitive rolling_buffer(PrimitiveDefinition{

@@ -54,6 +54,89 @@ TEST(rolling_buffer, rolls_in_tiles_and_past_borders) {
   expect_result(sch, before);
 }
 
+/// Two maxima over windows of 3 by 3, one after the other.
+Ptr<PrimFunc> pools() {
+  return program(R"(A: T.Buffer((16, 14), "float32"), C: T.Buffer((12, 10), "float32"))", R"(
+B = T.alloc_buffer((14, 12))
+for i, j, y, x in T.grid(14, 12, 3, 3):
+    with T.block("B"):
+        vi, vj, vy, vx = T.axis.remap("SSRR", [i, j, y, x])
+        with T.init():
+            B[vi, vj] = T.min_value("float32")
+        B[vi, vj] = T.max(B[vi, vj], A[vi + vy, vj + vx])
+for i, j, y, x in T.grid(12, 10, 3, 3):
+    with T.block("C"):
+        vi, vj, vy, vx = T.axis.remap("SSRR", [i, j, y, x])
+        with T.init():
+            C[vi, vj] = T.min_value("float32")
+        C[vi, vj] = T.max(C[vi, vj], B[vi + vy, vj + vx])
+)");
+}
+
+TEST(rolling_buffer, keeps_results_of_reductions_in_both_directions) {
+  const auto before = pools();
+  for (const bool by_columns : {false, true}) {
+    Schedule sch(before);
+    const auto loops = get_loops(sch, get_block(sch, "C"));
+    const auto rows = split(sch, loops[0], {infer, 4});
+    const auto columns = split(sch, loops[1], {infer, 3});
+    if (by_columns)
+      reorder(sch, {columns[0], rows[0], rows[1], columns[1]});
+    else
+      reorder(sch, {rows[0], columns[0], rows[1], columns[1]});
+    const auto b = get_block(sch, "B");
+    compute_at(sch, b, by_columns ? rows[0] : columns[0]);
+    rolling_buffer(sch, b, 0);
+    const std::string text = body_of(sch);
+    EXPECT_NE(text.find("i_0 < 1 or 2 <= ax0"), std::string::npos) << text;
+    EXPECT_NE(text.find("j_0 < 1 or 2 <= ax1"), std::string::npos) << text;
+    const auto& shape = sch.get(b).writes[0]->buffer->shape;
+    EXPECT_TRUE(is_const_int(shape[0], by_columns ? 14 : 6)) << text;
+    EXPECT_TRUE(is_const_int(shape[1], by_columns ? 5 : 12)) << text;
+    expect_result(sch, before);
+  }
+}
+
+TEST(rolling_buffer, refuses_reductions_that_it_would_cut) {
+  Schedule unfinished(program(R"(A: T.Buffer((20,), "float32"), C: T.Buffer((16,), "float32"))", R"(
+B = T.alloc_buffer((18,))
+for t in range(4):
+    for y in range(3):
+        for a in range(6):
+            with T.block("B"):
+                vi = T.axis.spatial(18, t * 4 + a)
+                vy = T.axis.reduce(3, y)
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi + vy]
+        for a in range(4):
+            with T.block("C"):
+                vi = T.axis.spatial(16, t * 4 + a)
+                C[vi] = B[vi] + B[vi + 2]
+)"));
+  EXPECT_EQ(error_of([&] { rolling_buffer(unfinished, get_block(unfinished, "B"), 0); }),
+            "rolling_pattern_is_found: rolling_buffer: B has no rolling pattern, as an iteration "
+            "does not finish its reduction");
+
+  Schedule sch(program(R"(A: T.Buffer((18,), "float32"), C: T.Buffer((1,), "float32"))", R"(
+B = T.alloc_buffer((18,))
+for t in range(4):
+    for a in range(6):
+        with T.block("B"):
+            vi = T.axis.spatial(18, t * 4 + a)
+            B[vi] = A[vi] * T.float32(2)
+    for a in range(4):
+        with T.block("C"):
+            vi = T.axis.reduce(16, t * 4 + a)
+            with T.init():
+                C[0] = T.float32(0)
+            C[0] = C[0] + B[vi] * B[vi + 2]
+)"));
+  EXPECT_EQ(error_of([&] { rolling_buffer(sch, get_block(sch, "B"), 0); }),
+            "rolling_pattern_is_found: rolling_buffer: B has no rolling pattern, as a loop that "
+            "moves a reduction would roll it");
+}
+
 TEST(rolling_buffer, refuses_what_does_not_roll) {
   Schedule sch(stencil());
   const auto b = get_block(sch, "B");

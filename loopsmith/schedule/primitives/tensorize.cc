@@ -3,6 +3,7 @@
 
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/intrin_match.h"
+#include "loopsmith/schedule/reassociation.h"
 
 namespace loopsmith {
 
@@ -29,6 +30,8 @@ Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
   }
   IntrinMatch match = match_intrin(plan.made, *intrin->desc);
   if (match.differences.empty()) {
+    // In what order the implementation adds is its own business.
+    if (reduces_rounding_inside(plan.made)) plan.reordered_reduction = subject;
     plan.made = with_implementation(plan.made, intrin->impl, match);
   }
   if (!match.differences.empty()) {

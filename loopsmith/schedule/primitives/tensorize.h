@@ -24,6 +24,7 @@ struct TensorizePlan {
   std::optional<Blocking> blocking;  ///< Of a loop.
   BlockRV block;                     ///< Where no loop was given.
   Block made;
+  std::optional<Argument> reordered_reduction = {};
 };
 
 inline constexpr Condition tensor_intrin_is_known{

@@ -53,6 +53,20 @@ Repairs loops_of_users(const RefusedCall& call) {
   return repairs;
 }
 
+Repairs producers_at_loops(const RefusedCall& call) {
+  Repairs repairs = loops_of_users(call);
+  const auto block = block_of(call);
+  if (!block) return repairs;
+  auto loops = loops_around(call.schedule, call.schedule.node(*block));
+  std::ranges::reverse(loops);
+  for (const BlockRV producer : producers_of(call.schedule, *block)) {
+    for (const LoopRV loop : loops) {
+      repairs.push_back({call_of(compute_at, {producer, loop})});
+    }
+  }
+  return repairs;
+}
+
 Repairs readers_first(const RefusedCall& call) {
   Repairs repairs;
   const auto* reader = call.refusal.subjects[0].as<BlockRV>();

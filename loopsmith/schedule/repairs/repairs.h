@@ -37,6 +37,7 @@ Repairs no_names(const RefusedCall& call);
 Repairs assume_independent(const RefusedCall& call);
 
 Repairs loops_of_users(const RefusedCall& call);
+Repairs producers_at_loops(const RefusedCall& call);
 Repairs readers_first(const RefusedCall& call);
 Repairs loops_instead_of_inlining(const RefusedCall& call);
 Repairs into_the_producer(const RefusedCall& call);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 from pathlib import Path
@@ -35,3 +36,8 @@ def installed_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     prefix = tmp_path_factory.mktemp("prefix")
     run("cmake", "--install", ROOT / "build" / "release", "--prefix", prefix)
     return prefix
+
+
+def pytest_unconfigure() -> None:
+    """Forget Hypothesis' hook of the collector: by it, tests outlive the search for leaks."""
+    gc.callbacks.clear()

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -349,3 +351,18 @@ def test_an_error_in_an_observer_reaches_the_caller():
 
     with pytest.raises(KeyError):
         ls.build(softmax(4, 4), dump=fail)
+
+
+@pytest.mark.parametrize("make", [ls.lower, ls.build])
+def test_programs_that_mean_nothing_are_refused(make: Callable[..., object]):
+    alone = ls.from_source("""@T.prim_func
+def f(A: T.Buffer((8,))):
+    with T.block("b", no_realize=True):
+        A[0] = 1.0
+""")
+    with pytest.raises(ls.LowerError, match="block b stands alone: nothing says for which values"):
+        make(alone)
+    i = tir.var("i")
+    loop = tir.For(loop_var=i, min=i, extent=8, body=tir.Evaluate(0))
+    with pytest.raises(ls.UserError, match="undefined variable i"):
+        make(tir.PrimFunc(params=[], body=loop))

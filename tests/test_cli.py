@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -184,9 +185,11 @@ def test_inspect_writes_files(program: Path, tmp_path: Path) -> None:
 def test_doctor_says_what_works() -> None:
     done = loopsmith("doctor")
     assert done.returncode == 0, done.stderr
-    rows = {line.split()[0]: line for line in done.stdout.splitlines()}
+    lines = done.stdout.splitlines()
+    rows = {line.split()[0]: line for line in reversed(lines)}
     assert ls.__version__ in rows["loopsmith"]
     assert rows["llvm"].split()[1] == "yes"
+    assert any(re.match(r"llvm library +\d+\.\d+\.\d+$", line) for line in lines)
     assert ("compiled by" in rows["c"]) == bool(shutil.which("cc"))
     assert "no code is generated for cuda yet" in rows["cuda"]
 
@@ -202,6 +205,9 @@ def test_mistakes_are_told_in_words(program: Path, tmp_path: Path) -> None:
     assert text.startswith("loopsmith: target: 'abacus' is not a kind of target")
     text = problem("lower", f"{program}:twice", "--dump-pass", "simplfy")
     assert "dump: there is no pass 'simplfy'\n  hint: the passes are " in text
+    broken = tmp_path / "broken.py"
+    broken.write_text("x = 1\ny = (\n")
+    assert problem("lower", broken).startswith(f'  File "{broken}", line 2\n    y = (\n')
     nothing = tmp_path / "nothing.txt"
     assert f"{nothing} cannot be read: No such file or directory" in problem("lower", nothing)
     out = tmp_path / "missing" / "out.json"

@@ -447,3 +447,18 @@ def test_the_names_of_the_fields_scripts_are_there() -> None:
     """
     missing = [name for name in re.findall(r"\w+", named) if not hasattr(T, name)]
     assert missing == []
+
+
+def test_a_text_that_is_no_unicode_is_refused() -> None:
+    with pytest.raises(ls.ScriptError, match="from_source: character 2 of the text is half of a"):
+        ls.from_source("# \ud800")
+
+
+def test_python_does_not_choose_by_expressions() -> None:
+    sizes = [1, 2]
+    with pytest.raises(ls.ScriptError, match="'in' is no operator of expressions"):
+
+        @T.prim_func
+        def wrong(A: T.Buffer((8,), "int32"), n: T.int32):
+            if n in sizes:
+                A[0] = 1

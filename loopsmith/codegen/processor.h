@@ -15,6 +15,9 @@ struct Processor {
   bool operator==(const Processor&) const = default;
 };
 
+/// The version of LLVM that generates code: `22.1.0`.
+std::string llvm_version();
+
 /// Which processor `target` means; `-mcpu=native` asks this machine. Throws a UserError for a name
 /// or a feature that LLVM does not know.
 Processor processor_of(const Target& target);

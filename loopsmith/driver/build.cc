@@ -101,6 +101,20 @@ std::vector<SourceText> sources_of(const CodeRequest& request) {
           json};
 }
 
+/// `lower`, for a function that is known to be well-formed.
+Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
+                          const BuildOptions& options) {
+  const FloatOptions floats = allow({}, options.fast_math);
+  const bool is_c = target.kind() == TargetKind::c;
+  const Ptr<PrimFunc> known = expand_llvm_intrinsics(func, [&](std::string_view features) {
+    return !is_c && has_features(target, std::string(features));
+  });
+  return lower_function(is_c ? without_vectors(known) : known,
+                        {.vector_bits = vector_bits_of(target),
+                         .fast_math = floats.approximate,
+                         .on_pass = options.on_pass});
+}
+
 Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target& target,
                        const BuildOptions& options) {
   require_built(target);
@@ -109,10 +123,11 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
   for (const Ptr<PrimFunc>& func : functions) verify_well_formed(func);
   const LinkedFunctions linked = link_calls(functions);
   for (const Ptr<PrimFunc>& func : linked.entries) {
-    request.functions.push_back(lower(schedule_by_rule(func, target, options), target, options));
+    request.functions.push_back(
+        lower_known(schedule_by_rule(func, target, options), target, options));
   }
   for (const Ptr<PrimFunc>& func : linked.helpers) {
-    request.helpers.push_back(lower(func, target, options));
+    request.helpers.push_back(lower_known(func, target, options));
   }
   std::vector<CompiledFunction> compiled;
   if (target.kind() == TargetKind::llvm && is_foreign(target)) {
@@ -154,15 +169,8 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
 
 Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {
   require_built(target);
-  const FloatOptions floats = allow({}, options.fast_math);
-  const bool is_c = target.kind() == TargetKind::c;
-  const Ptr<PrimFunc> known = expand_llvm_intrinsics(func, [&](std::string_view features) {
-    return !is_c && has_features(target, std::string(features));
-  });
-  return lower_function(is_c ? without_vectors(known) : known,
-                        {.vector_bits = vector_bits_of(target),
-                         .fast_math = floats.approximate,
-                         .on_pass = options.on_pass});
+  verify_well_formed(func);
+  return lower_known(func, target, options);
 }
 
 Module build(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {

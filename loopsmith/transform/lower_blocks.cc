@@ -118,6 +118,12 @@ Ptr<PrimFunc> lower_blocks(const Ptr<PrimFunc>& func) {
     const auto value = values.find(Ref(&variable));
     return value == values.end() ? Expr(&variable) : value->second;
   });
+  rewrite.on<Block>([&](const Block& block) -> Ptr<Block> {
+    fail(ErrorKind::lower, "block_is_realized",
+         hint("leave out no_realize, or put it into a BlockRealize"), block.span,
+         "block {} stands alone: nothing says for which values of its axes it runs",
+         block.name_hint);
+  });
   rewrite.on<BlockRealize>([&](const BlockRealize& realize) -> Stmt {
     const Block& block = *realize.block;
     check(!block.init && block.match_buffers.empty(), "lower_blocks",

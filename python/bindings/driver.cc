@@ -131,6 +131,7 @@ void bind_driver(nb::module_& m) {
       },
       nb::arg("target"), nb::sig("def processor(target: Target | str) -> tuple[str, str, str]"),
       "The triple, name and features of the processor that a target of kind llvm means.");
+  m.def("llvm_version", [] { return llvm_version(); }, "The version of LLVM that generates code.");
   m.def("c_compiler", [] { return c_compiler(); }, "The C compiler of this machine.");
   m.def("pass_names", [] {
     std::vector<std::string> names;

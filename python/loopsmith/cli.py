@@ -252,6 +252,8 @@ def user_traceback(error: Exception) -> str:
     frames = error.__traceback__
     while frames and frames.tb_frame.f_globals.get("__name__") != programs.MODULE_NAME:
         frames = frames.tb_next
+    if frames is None and isinstance(error, SyntaxError):
+        return "".join(traceback.format_exception_only(error))
     shown = frames or error.__traceback__
     return "".join(traceback.format_exception(type(error), error, shown))
 

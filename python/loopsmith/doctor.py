@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -50,6 +52,7 @@ def versions() -> dict[str, str]:
 
     found = {
         "loopsmith": _core.version,
+        "llvm library": _core.llvm_version(),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processors": str(os.cpu_count()),
@@ -73,7 +76,15 @@ def _check_llvm() -> str:
 def _check_c() -> str:
     compiler = _core.c_compiler()
     _try_target("c")
-    return f"compiled by {compiler}"
+    return f"compiled by {compiler}: {_version_of(compiler)}"
+
+
+def _version_of(compiler: str) -> str:
+    """Return what a C compiler says first about itself."""
+    said = subprocess.run(
+        [*shlex.split(compiler), "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    return said.partition("\n")[0] or "of unknown version"
 
 
 def _check_driver(kind: str, library: str) -> str:

@@ -261,6 +261,6 @@ def _dumped_names(dump: Dump) -> set[str]:
             "UserError",
             "pass_exists",
             f"dump: there is no pass '{name}'",
-            hint=f"the passes are {', '.join(known)}",
+            hint=f"the passes are {', '.join(dict.fromkeys(known))}",
         )
     return names

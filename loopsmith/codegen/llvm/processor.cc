@@ -2,6 +2,7 @@
 #include "loopsmith/codegen/processor.h"
 
 #include <llvm/ADT/StringMap.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Target/TargetMachine.h>
@@ -91,6 +92,10 @@ bool supports(const llvm::MCSubtargetInfo& subtarget, const std::string& feature
 }
 
 }  // namespace
+
+std::string llvm_version() {
+  return LLVM_VERSION_STRING;
+}
 
 Processor processor_of(const Target& target) {
   check(target.kind() == TargetKind::llvm, "processor_of", "the target is {}", target.text());

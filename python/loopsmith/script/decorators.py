@@ -209,6 +209,15 @@ def definitions(
         With their names, in the order of the text; at least one.
     """
     names = Names(extra_vars or {})
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        _core.fail(
+            "ScriptError",
+            "text_is_unicode",
+            f"from_source: character {error.start} of the text is half of a surrogate pair",
+            hint="decode the file as UTF-8",
+        )
     return _core.script_parse(
         text,
         name or f"<script {next(_script_numbers)}>",

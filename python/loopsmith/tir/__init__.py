@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorIR: its nodes, and functions that make expressions.
+
+Each node class takes its fields by name, ``For(loop_var=i, min=0, extent=8, body=body)``, and shows
+them as attributes. Expressions are computed with like numbers; ``a == b`` is an expression whose
+truth is whether both are one object.
+"""
+
+from __future__ import annotations
+
+from .._core import (
+    BlockRV,
+    ExprRV,
+    LoopRV,
+    Schedule,
+    TensorIntrin,
+    Trace,
+    is_well_formed,
+    verify_well_formed,
+)
+from . import arithmetic, definitions, intrinsics, nodes
+from .arithmetic import *
+from .definitions import *
+from .intrinsics import *
+from .nodes import *
+
+__all__ = [
+    "BlockRV",
+    "ExprRV",
+    "LoopRV",
+    "Schedule",
+    "TensorIntrin",
+    "Trace",
+    "is_well_formed",
+    "verify_well_formed",
+]
+__all__ += arithmetic.__all__ + definitions.__all__ + intrinsics.__all__ + nodes.__all__

@@ -92,6 +92,27 @@ TEST(threads, race_without_a_barrier) {
             "orders the two");
 }
 
+TEST(threads, have_memory_that_may_be_private_to_iterations_around_them) {
+  const auto i = var("i"), tx = var("tx");
+  const auto own = decl_buffer({1}, f32, "own", "local");
+  const Expr mine = Expr(i) * 8 + Expr(tx);
+  const Stmt write = store(own, load(a, {mine}) + f(1), {0});
+  const Stmt read = store(a, load(own, {0}), {mine});
+  const auto run = [&](Stmt body) {
+    const Stmt loop =
+        for_loop(i, 0, 8, bound(tx, "threadIdx.x", 8, std::move(body)), ForKind::parallel);
+    std::vector<float> x = counting(64);
+    return Call(function({a}, make(BlockRealize{
+                                  .block = make(Block{.alloc_buffers = {own}, .body = loop})})))
+        .tensor(x)
+        .error();
+  };
+  EXPECT_EQ(run(seq({write, read})), "");
+  EXPECT_EQ(run(seq({make(IfThenElse{.condition = Expr(i) == 0, .then_case = write}), read})),
+            "InterpError: no_race: race on own[0]: i = 0 writes it, i = 1 reads it, and nothing "
+            "orders the two");
+}
+
 TEST(threads, must_not_part_at_a_barrier) {
   const auto tx = var("tx");
   const Stmt body =

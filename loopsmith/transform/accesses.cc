@@ -120,6 +120,13 @@ void AccessTable::visit(const Ref& ref) {
         if (branch.else_case) enter({.condition = !branch.condition}, branch.else_case);
         return;
       }
+      case kind_of<Break>:
+      case kind_of<Continue>: {
+        const Scope* loop = here_;
+        while (loop && !loop->stmt.is<For>() && !loop->stmt.is<While>()) loop = loop->parent;
+        if (loop) scopes_[loop->first].is_left = true;
+        return;
+      }
       case kind_of<LetStmt>: {
         const auto& let = static_cast<const LetStmt&>(node);
         visit(let.value);

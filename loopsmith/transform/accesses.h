@@ -19,7 +19,8 @@ struct Scope {
   int depth = 0;
   Stmt stmt;       ///< A For, While, LetStmt, Allocate; null for branches and for the function.
   Expr condition;  ///< What holds in a branch; null for anything else.
-  bool is_open = true;  ///< While the walk is inside.
+  bool is_open = true;   ///< While the walk is inside.
+  bool is_left = false;  ///< A loop that a `break` or a `continue` is about.
 };
 
 /// One access to a buffer.

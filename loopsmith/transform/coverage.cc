@@ -58,11 +58,7 @@ class Coverage {
       may_read->max.push_back(extents_[d] - int_imm(extents_[d].dtype(), 1));
       if (!lies_in(*may_read, *all_written)) return false;
     }
-    // A write under a condition that is not about its place may not happen.
-    for (std::size_t g = 0; g < write_guards_.size(); ++g) {
-      if (!used[g] && !is_read_under(write_guards_[g])) return false;
-    }
-    return true;
+    return happens(used);
   }
 
  private:
@@ -100,6 +96,7 @@ class Coverage {
               std::vector<bool>* used);
   bool lies_in(const Bounds& inner, const Bounds& outer);
   bool is_read_under(const Expr& guard);
+  bool happens(const std::vector<bool>& used);
 
   AccessTable& table_;
   const std::vector<Expr>& extents_;
@@ -196,6 +193,26 @@ bool Coverage::is_read_under(const Expr& guard) {
   if (!is_fixed(guard)) return false;
   return std::ranges::any_of(read_guards_,
                              [&](const Expr& other) { return structural_equal(guard, other); });
+}
+
+/// True when the write is not left out wherever its indices say that it is: loops over which no
+/// index runs have a first iteration, in which the conditions that are not about indices hold.
+bool Coverage::happens(const std::vector<bool>& used) {
+  Analyzer& analyzer = table_.analyzer();
+  Substitution first;
+  for (const Scope* s = write_.scope; s != common_; s = s->parent) {
+    if (s->stmt.is<While>() || s->is_left) return false;
+    const auto* loop = s->stmt.as<For>();
+    const auto is_it = [&](const Ref& other) { return other.same_as(loop->loop_var); };
+    if (!loop || std::ranges::any_of(spent_, is_it)) continue;
+    if (!analyzer.can_prove(loop->extent >= 1)) return false;
+    first[loop->loop_var] = loop->min;
+  }
+  for (std::size_t g = 0; g < write_guards_.size(); ++g) {
+    if (used[g] || is_read_under(write_guards_[g])) continue;
+    if (!analyzer.can_prove(substitute(write_guards_[g], first))) return false;
+  }
+  return true;
 }
 
 }  // namespace

@@ -55,6 +55,29 @@ TEST_F(PlanAllocations, leaves_memory_that_carries_values_to_the_next_iteration)
   EXPECT_TRUE(same(planned(body), body));
 }
 
+TEST_F(PlanAllocations, knows_writes_that_one_iteration_of_a_loop_does) {
+  const Ptr<Var> once = var("once");
+  const Stmt row = for_loop(j, 0, 8, store(t, load(a, {i, j}), {i, j}));
+  const auto filled = [&](Expr extent, Expr condition) {
+    return seq({for_loop(once, 0, std::move(extent), if_then(std::move(condition), row)), use(i)});
+  };
+  EXPECT_TRUE(moves_into(filled(3, once < 1)));
+  EXPECT_FALSE(moves_into(filled(3, once < i)));
+  // It may have no iteration.
+  EXPECT_FALSE(moves_into(filled(1 - i, once < 1)));
+  EXPECT_FALSE(moves_into(seq({for_loop(once, 0, 2 - i, row), use(i)})));
+}
+
+TEST_F(PlanAllocations, does_not_count_on_writes_that_a_break_or_a_while_may_leave_out) {
+  const auto stores = [&](const Stmt& leave) {
+    return for_loop(j, 0, 8, seq({if_then(load(a, {i, j}) < f(0), leave), store(t, f(1), {i, j})}));
+  };
+  EXPECT_FALSE(moves_into(seq({stores(make(Break{})), use(i)})));
+  EXPECT_FALSE(moves_into(seq({stores(make(Continue{})), use(i)})));
+  const Stmt loop = make(While{.condition = load(a, {i, 0}) < f(0), .body = fill(i)});
+  EXPECT_FALSE(moves_into(seq({loop, use(i)})));
+}
+
 TEST_F(PlanAllocations, needs_all_that_is_read_to_be_written) {
   const Stmt half = for_loop(j, 0, 4, store(t, load(a, {i, j}), {i, j}));
   EXPECT_FALSE(moves_into(seq({half, use(i)})));

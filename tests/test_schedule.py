@@ -137,6 +137,27 @@ def test_copies_go_their_own_way():
         sch.unroll(parts[0])
 
 
+def test_loops_that_are_left_early_stay_loops_when_unrolled():
+    func = ls.from_source(
+        """
+@T.prim_func
+def first_run(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        if A[i] < T.float32(0):
+            break
+        if A[i] > T.float32(3):
+            continue
+        B[i] = A[i]
+"""
+    )
+    sch = tir.Schedule(func)
+    sch.unroll(sch.get_loop("i"))
+    values = np.array([1, 5, 2, 3, 9, -1, 2, 3], dtype="float32")
+    result = np.zeros(8, dtype="float32")
+    ls.build(sch)(values, result)
+    np.testing.assert_array_equal(result, [1, 0, 2, 3, 0, 0, 0, 0])
+
+
 def test_choices_are_kept_and_changed():
     func = matmul()
     sch = tir.Schedule(func, seed=3)

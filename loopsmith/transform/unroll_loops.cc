@@ -119,11 +119,9 @@ Ptr<PrimFunc> unroll_loops(const Ptr<PrimFunc>& func) {
 
     // Inner loops first: each is expanded once, not once per copy of this body.
     const Ptr<For> inner = rewrite.children(loop);
-    const bool leaves = leaves_loop(inner->body);
-    require(!leaves || !asked, ErrorKind::lower, "unrolled_loop_runs_to_its_end",
-            hint("leave the loop serial, or replace break and continue by a condition"), loop.span,
-            "unroll: loop {} has a break or a continue", loop.loop_var->name);
-    if (!extent || leaves) return inner;
+    if (!extent) return inner;
+    // Copies have no loop that `break` and `continue` could leave.
+    if (leaves_loop(inner->body)) return asked ? left_to_code_generator(*inner) : Stmt(inner);
 
     const std::int64_t size = count_statements(inner->body);
     if (!asked &&

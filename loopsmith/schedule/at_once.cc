@@ -11,30 +11,28 @@
 namespace loopsmith {
 namespace {
 
-bool is_at_once(const For& loop) {
-  switch (loop.kind) {
-    case ForKind::parallel:
-    case ForKind::vectorized: return true;
-    case ForKind::thread_binding: return !loop.thread_binding->thread_tag.starts_with("vthread");
-    default: return false;
-  }
-}
-
-/// Calls `visit` for each loop that runs its iterations at once; stops at false.
+/// Calls `visit` for each loop that runs its iterations at once and stands in a nest that the
+/// snapshot does not have so; stops at false.
 template <class Visit>
-void each_loop_at_once(const Schedule& schedule, Visit&& visit) {
-  std::vector<NodeId> open;
+void each_loop_at_once(const Schedule& schedule, const Schedule* snapshot, Visit&& visit) {
+  struct Open {
+    NodeId node;
+    bool is_in_nest;
+  };
+  std::vector<Open> open;
   for (std::uint32_t i = 0; i < schedule.original()->functions.size(); ++i) {
-    open.push_back(schedule.root(i));
+    open.push_back({schedule.root(i), false});
   }
   while (!open.empty()) {
-    const NodeId node = open.back();
+    const auto [node, is_in_nest] = open.back();
     open.pop_back();
-    const auto* loop = schedule.as<For>(node);
-    if (loop && is_at_once(*loop) && !visit(schedule.loop_at(node))) return;
-    for (NodeId child = schedule.at(node).first_child; child != no_node;
-         child = schedule.at(child).next) {
-      open.push_back(child);
+    // What a loop carries is a matter of its whole nest.
+    if (!is_in_nest && snapshot && schedule.is_same_in(*snapshot, node)) continue;
+    const TreeNode& place = schedule.at(node);
+    if (place.is_at_once && !visit(schedule.loop_at(node))) return;
+    const bool is_nest = is_in_nest || schedule.as<For>(node);
+    for (NodeId child = place.first_child; child != no_node; child = schedule.at(child).next) {
+      open.push_back({child, is_nest});
     }
   }
 }
@@ -69,7 +67,7 @@ std::optional<Refusal> conflict_of(const Schedule& schedule, LoopRV handle) {
 /// True when the loop ran its iterations at once before, rightly or not.
 bool had_conflict(const Schedule& before, LoopRV loop) {
   bool had = false;
-  each_loop_at_once(before, [&](LoopRV other) {
+  each_loop_at_once(before, nullptr, [&](LoopRV other) {
     if (other.index != loop.index) return true;
     had = conflict_of(before, other).has_value();
     return false;
@@ -85,7 +83,7 @@ bool has_partial_results(const Schedule& schedule, LoopRV loop, AtOnce how) {
   if (how == AtOnce::in_blocks) return false;
   if (schedule.get(loop).kind != ForKind::serial) {
     Schedule as_serial = schedule.snapshot();
-    as_serial.edit(loop).kind = ForKind::serial;
+    as_serial.set_kind(loop, ForKind::serial);
     return has_partial_results(as_serial, loop, how);
   }
   const auto plan = plan_rfactor(schedule, {.loop = loop});
@@ -95,18 +93,9 @@ bool has_partial_results(const Schedule& schedule, LoopRV loop, AtOnce how) {
          });
 }
 
-bool has_loops_at_once(const Schedule& schedule) {
-  bool found = false;
-  each_loop_at_once(schedule, [&](LoopRV) {
-    found = true;
-    return false;
-  });
-  return found;
-}
-
 std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after) {
   std::optional<Refusal> refusal;
-  each_loop_at_once(after, [&](LoopRV loop) {
+  each_loop_at_once(after, &before, [&](LoopRV loop) {
     auto conflict = conflict_of(after, loop);
     // What the user took on trust, or was so from the beginning, stays so.
     if (conflict && !had_conflict(before, loop)) refusal = std::move(conflict);

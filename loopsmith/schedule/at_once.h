@@ -16,16 +16,12 @@ inline constexpr Condition loops_at_once_stay_right{
 inline constexpr Condition thread_memory_stays_inside{
     "thread_memory_stays_inside",
     "of buffer {}, which is {} memory, each iteration of loop {} has its own as a thread, and it "
-    "is "
-    "used outside of the loop, too",
+    "is used outside of the loop, too",
     "put it into memory that the threads share, or what uses it into the loop"};
 
 /// True when lowering can give a reduction over a loop partial results, so that its iterations may
 /// run so.
 bool has_partial_results(const Schedule& schedule, LoopRV loop, AtOnce how);
-
-/// True when the program has loops whose iterations run at once: parallel, vectorized, or threads.
-bool has_loops_at_once(const Schedule& schedule);
 
 /// Refuses the step from `before` to `after` when a loop that runs its iterations at once may not
 /// do so any more.

@@ -167,5 +167,37 @@ TEST(thread_memory, may_be_local_inside) {
   expect_result(sch, func);
 }
 
+TEST(loops_at_once, are_counted_through_all_that_changes_them) {
+  Schedule sch(matmul());
+  EXPECT_FALSE(sch.has_loops_at_once());
+  const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
+  vectorize(sch, j);
+  EXPECT_TRUE(sch.has_loops_at_once());
+  Schedule copy = sch.copy();
+  const auto [j_0, j_1] = split(sch, j, {infer, 8}).take<2>();
+  EXPECT_TRUE(sch.has_loops_at_once());
+  unroll(sch, j_1);
+  EXPECT_FALSE(sch.has_loops_at_once());
+  sch.check_tree();
+  EXPECT_TRUE(copy.has_loops_at_once());
+  copy.undo();
+  EXPECT_FALSE(copy.has_loops_at_once());
+  parallel(copy, get_loops(copy, get_block(copy, "C"))[0]);
+  copy.check_tree();
+  EXPECT_TRUE(copy.has_loops_at_once());
+}
+
+TEST(loops_at_once, are_looked_at_again_in_nests_that_changed) {
+  Schedule sch(blur());
+  parallel(sch, get_loops(sch, get_block(sch, "B"))[0]);
+  const Schedule before = sch.snapshot();
+  const auto c = get_loops(sch, get_block(sch, "C"));
+  reorder(sch, {c[1], c[0]});
+  const NodeId b = sch.node(get_block(sch, "B"));
+  EXPECT_TRUE(sch.is_same_in(before, b));
+  EXPECT_FALSE(sch.is_same_in(before, sch.node(c[0])));
+  EXPECT_FALSE(refuse_new_conflicts(before, sch).has_value());
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -207,7 +207,7 @@ class Primitive final : public PrimitiveBase {
           reduction && !schedule.allows_reassociation()) {
         return Refusal{&reductions_keep_their_order, {*reduction}};
       }
-      if (moves_accesses && has_loops_at_once(schedule)) {
+      if (moves_accesses && schedule.has_loops_at_once()) {
         Schedule after = schedule.snapshot();
         commit(after, arguments, Plan(*plan));
         if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);

@@ -61,6 +61,7 @@ void Schedule::load() {
   functions_.clear();
   nodes_.clear();
   free_nodes_ = no_node;
+  loops_at_once_ = 0;
   entities_.clear();
   holes_.clear();
   steps_.clear();

@@ -39,6 +39,9 @@ struct Handles : std::vector<T> {
 using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = ~NodeId{0};
 
+/// True when the iterations of a loop run at once: parallel, vectorized, or threads.
+bool runs_at_once(const For& loop);
+
 /// A function, or a statement in which others stand. A BlockRealize stands for its Block, too.
 /// Statements without others inside have no node; what a block's `init` holds has none either.
 struct TreeNode {
@@ -48,6 +51,7 @@ struct TreeNode {
   NodeId next = no_node;         ///< The next child of the parent.
   std::uint32_t slot = 0;        ///< The place in the parent; of a function, its number.
   std::uint32_t entity = no_node;
+  bool is_at_once = false;  ///< A loop that `runs_at_once`.
 };
 
 /// The statement in place `slot` of a node; null beyond the last.
@@ -145,16 +149,26 @@ class Schedule {
   LoopRV loop_at(NodeId node) const { return {id_, nodes_[node].entity}; }
   BlockRV block_at(NodeId node) const { return {id_, nodes_[node].entity}; }
   std::uint32_t function_of(NodeId node) const;
+  /// True when the node has the same statement in a snapshot, with all that is inside.
+  bool is_same_in(const Schedule& snapshot, NodeId node) const {
+    return node < snapshot.nodes_.size() && snapshot.nodes_[node].object == nodes_[node].object;
+  }
   /// The statement of a node, as its parent holds it.
   const Stmt& statement(NodeId node) const;
+
+  /// True when the program has loops whose iterations run at once.
+  bool has_loops_at_once() const { return loops_at_once_ > 0; }
 
   /// Throws an InternalError unless the shadow tree, names and handles fit the program.
   void check_tree() const;
 
   // ---- For commits: changes. They cannot fail. ----
 
-  /// A node that may be changed in place; what is inside it as statements must stay.
+  /// A node that may be changed in place; what is inside it as statements must stay, and so must
+  /// the kind of a loop.
   For& edit(LoopRV loop);
+  /// Changes how the iterations of a loop run; `binding` is that of threads. Gives its node.
+  For& set_kind(LoopRV loop, ForKind kind, Ptr<IterVar> binding = {});
   BlockRealize& edit_realize(BlockRV block);
   Block& edit(BlockRV block);
   PrimFunc& edit_function(std::uint32_t function);
@@ -253,11 +267,13 @@ class Schedule {
   Schedule(const Schedule&) = default;
   Schedule& operator=(const Schedule&) = default;
 
-  void check_node(NodeId node, const Stmt& stmt) const;
+  std::uint32_t check_node(NodeId node, const Stmt& stmt) const;
   void load();
   void load_buffer_names(Function& function);
   NodeId index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Detached* known);
   NodeId new_node(const Object& object, NodeId parent, std::uint32_t slot);
+  void free_node(NodeId node);
+  void count_if_at_once(NodeId node);
   void set_next(NodeId parent, NodeId before, NodeId next);
   void link(NodeId node);
   void unlink(NodeId node);
@@ -286,6 +302,7 @@ class Schedule {
   std::optional<std::uint32_t> working_on_;
   SharedVector<TreeNode> nodes_;
   NodeId free_nodes_ = no_node;
+  std::uint32_t loops_at_once_ = 0;
   SharedVector<Entity> entities_;
   std::vector<std::int64_t> holes_;
   SharedVector<Step> steps_;

@@ -50,6 +50,14 @@ For& Schedule::edit(LoopRV loop) {
   return static_cast<For&>(edit(node(loop)));
 }
 
+For& Schedule::set_kind(LoopRV loop, ForKind kind, Ptr<IterVar> binding) {
+  For& edited = edit(loop);
+  edited.kind = kind;
+  edited.thread_binding = std::move(binding);
+  count_if_at_once(node(loop));
+  return edited;
+}
+
 BlockRealize& Schedule::edit_realize(BlockRV block) {
   entities_.edit(block.index).axes_are_true = Known::not_yet;
   return static_cast<BlockRealize&>(edit(node(block)));
@@ -230,8 +238,7 @@ void Schedule::take_away(NodeId node, std::uint32_t first_new) {
   const std::uint32_t place = nodes_[parent].slot;
   unlink(parent);
   *slot_of(edit(above), place) = last;
-  nodes_.edit(parent) = {.next = free_nodes_};
-  free_nodes_ = parent;
+  free_node(parent);
   if (child == no_node) return;
   nodes_.edit(child).parent = above;
   nodes_.edit(child).slot = place;
@@ -285,8 +292,7 @@ Handles<LoopRV> Schedule::replace_loops(LoopRV top, LoopRV bottom, std::vector<F
     ids[i] = i < count ? old_node(i) : new_node(*nodes_[first].object, no_node, 0);
   }
   for (std::size_t i = loops.size(); i < count; ++i) {
-    nodes_.edit(old_node(i)) = {.next = free_nodes_};
-    free_nodes_ = old_node(i);
+    free_node(old_node(i));
   }
   for (std::size_t i = loops.size(); i-- > 0;) {
     For& loop = loops[i];
@@ -298,6 +304,7 @@ Handles<LoopRV> Schedule::replace_loops(LoopRV top, LoopRV bottom, std::vector<F
     place.slot = i > 0 ? 0 : slot;
     place.first_child = i + 1 < ids.size() ? ids[i + 1] : inside;
     if (i > 0) place.next = no_node;
+    count_if_at_once(ids[i]);
     body = node;
   }
   // Where the body had no node, there is none below; else its nodes have a new parent.

@@ -32,6 +32,15 @@ const Stmt* statement_in(const Object& node, std::uint32_t slot) {
   }
 }
 
+bool runs_at_once(const For& loop) {
+  switch (loop.kind) {
+    case ForKind::parallel:
+    case ForKind::vectorized: return true;
+    case ForKind::thread_binding: return !loop.thread_binding->thread_tag.starts_with("vthread");
+    default: return false;
+  }
+}
+
 NodeId Schedule::node(const BlockOrLoop& subject) const {
   return std::visit([&](const auto& handle) { return node(handle); }, subject);
 }
@@ -60,10 +69,26 @@ NodeId Schedule::new_node(const Object& object, NodeId parent, std::uint32_t slo
   return id;
 }
 
+void Schedule::free_node(NodeId node) {
+  if (nodes_[node].is_at_once) --loops_at_once_;
+  nodes_.edit(node) = {.next = free_nodes_};
+  free_nodes_ = node;
+}
+
+/// Brings the count of loops that run at once up to date with the statement of a node.
+void Schedule::count_if_at_once(NodeId node) {
+  const auto* loop = as<For>(node);
+  const bool is_at_once = loop && runs_at_once(*loop);
+  if (nodes_[node].is_at_once == is_at_once) return;
+  nodes_.edit(node).is_at_once = is_at_once;
+  is_at_once ? ++loops_at_once_ : --loops_at_once_;
+}
+
 NodeId Schedule::index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Detached* known) {
   if (!statement_in(*stmt.get(), 0)) return no_node;
   const NodeId id = new_node(*stmt.get(), parent, slot);
   if (stmt.is<For>() || stmt.is<BlockRealize>()) enter(id, known);
+  count_if_at_once(id);
   NodeId last = no_node;
   const Stmt* inside = nullptr;
   for (std::uint32_t i = 0; (inside = statement_in(*stmt.get(), i)); ++i) {
@@ -124,8 +149,7 @@ void Schedule::detach(NodeId node, Detached& into) {
       into.emplace(entities_[entity].var.get(), entity);
     }
   }
-  nodes_.edit(node) = {.next = free_nodes_};
-  free_nodes_ = node;
+  free_node(node);
 }
 
 void Schedule::enter(NodeId node, Detached* known) {
@@ -193,29 +217,37 @@ void Schedule::end_detached(const Detached& detached, std::uint32_t first_new) {
   }
 }
 
-void Schedule::check_node(NodeId node, const Stmt& stmt) const {
+/// Checks a node and what is inside it. Gives the number of loops that run at once.
+std::uint32_t Schedule::check_node(NodeId node, const Stmt& stmt) const {
   check(nodes_[node].object == stmt.get(), "schedule", "node {} is of another statement", node);
   if (const std::uint32_t entity = nodes_[node].entity; entity != no_node) {
     check(entities_[entity].node == node, "schedule", "handle {} is elsewhere", entity);
   }
+  const auto* loop = stmt.as<For>();
+  std::uint32_t at_once = loop && runs_at_once(*loop) ? 1 : 0;
+  check(nodes_[node].is_at_once == (at_once > 0), "schedule", "node {} has changed its kind", node);
   NodeId child = nodes_[node].first_child;
   const Stmt* inside = nullptr;
   for (std::uint32_t slot = 0; (inside = statement_in(*stmt.get(), slot)); ++slot) {
     if (!inside->defined() || !statement_in(*inside->get(), 0)) continue;
     const bool is_here = child != no_node && nodes_[child].slot == slot;
     check(is_here && nodes_[child].parent == node, "schedule", "node {} has lost a child", node);
-    deep_call([&] { check_node(child, *inside); });
+    at_once += deep_call([&] { return check_node(child, *inside); });
     child = nodes_[child].next;
   }
   check(child == no_node, "schedule", "node {} has a child too many", node);
+  return at_once;
 }
 
 void Schedule::check_tree() const {
+  std::uint32_t at_once = 0;
   for (const Function& function : functions_) {
     const NodeId body = nodes_[function.root].first_child;
     check(nodes_[function.root].object == function.func.get(), "schedule", "a function was lost");
-    if (body != no_node) check_node(body, function.func->body);
+    if (body != no_node) at_once += check_node(body, function.func->body);
   }
+  check(at_once == loops_at_once_, "schedule", "{} loops run at once, {} were counted", at_once,
+        loops_at_once_);
 }
 
 }  // namespace loopsmith

@@ -89,15 +89,15 @@ Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& a
 }
 
 Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
-  For& loop = schedule.edit(plan.loop);
-  loop.kind = plan.kind;
-  loop.span = schedule.span_from(loop.span);
-  loop.thread_binding = nullptr;
+  Ptr<IterVar> binding;
   if (plan.kind == ForKind::thread_binding) {
-    loop.thread_binding = make(IterVar{.var = var(plan.thread_axis, loop.loop_var->dtype),
-                                       .iter_type = IterType::thread_index,
-                                       .thread_tag = plan.thread_axis});
+    const DataType type = schedule.get(plan.loop).loop_var->dtype;
+    binding = make(IterVar{.var = var(plan.thread_axis, type),
+                           .iter_type = IterType::thread_index,
+                           .thread_tag = plan.thread_axis});
   }
+  For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(binding));
+  loop.span = schedule.span_from(loop.span);
   return {};
 }
 

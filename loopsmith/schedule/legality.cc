@@ -9,6 +9,7 @@
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/buffer_uses.h"
+#include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
@@ -152,18 +153,6 @@ bool delays_init(const Schedule& schedule, std::span<const LoopRV> band,
   });
 }
 
-/// What is around a node and has all dependences in it that it takes part in: the whole nest.
-NodeId whole_nest(const Schedule& schedule, NodeId node) {
-  NodeId nest = node;
-  for (; schedule.at(node).parent != no_node; node = schedule.at(node).parent) {
-    if (schedule.as<For>(node)) nest = node;
-  }
-  return nest;
-}
-const Stmt& nest_around(const Schedule& schedule, NodeId node) {
-  return schedule.statement(whole_nest(schedule, node));
-}
-
 /// Buffers that are allocated around a nest, and that nothing outside of it uses: iterations that
 /// run so may have them each for itself.
 std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
@@ -192,6 +181,16 @@ Witness::Iteration iteration_of(const ConflictSide& side) {
   Witness::Iteration made{.loops = {}, .writes = side.writes};
   for (const auto& [var, value] : side.iteration) made.loops.emplace_back(var->name, value);
   return made;
+}
+
+NestQuestion question_of(AtOnce how) {
+  switch (how) {
+    case AtOnce::in_threads: break;
+    case AtOnce::in_lanes: return NestQuestion::carried_in_lanes;
+    case AtOnce::in_blocks: return NestQuestion::carried_in_blocks;
+    case AtOnce::in_block_threads: return NestQuestion::carried_in_block_threads;
+  }
+  return NestQuestion::carried_in_threads;
 }
 
 OrderAnswer answer_of(const DependenceAnswer& found) {
@@ -238,21 +237,27 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   if (is_pinned_everywhere) return {proved()};
 
   const NodeId nest = whole_nest(schedule, schedule.node(handle));
+  NestAnswer answer{question_of(how), {loop.loop_var}, {}};
+  if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
+    return *std::move(known);
+  }
   Dependences dependences(schedule.statement(nest),
                           {.local_buffers = memory_of_nest(schedule, nest, accesses, how)});
   const DependenceAnswer found = how == AtOnce::in_lanes
                                      ? dependences.vectorizable(loop.loop_var)
                                      : dependences.parallelizable(loop.loop_var);
-  LoopCarries result{answer_of(found)};
+  answer.answer.verdict = answer_of(found);
   if (found.verdict == Verdict::proved && found.reductions) {
     const LoopRV band[] = {handle};
     if (repeats_reductions(schedule, band)) {
-      return {unknown("it runs instances of a reduction more than once")};
+      answer.answer.verdict = unknown("it runs instances of a reduction more than once");
+    } else {
+      answer.answer.verdict.kind = OrderAnswer::Kind::violated;
+      answer.answer.is_reduction = true;
     }
-    result.verdict.kind = OrderAnswer::Kind::violated;
-    result.is_reduction = true;
   }
-  return result;
+  keep_answer(schedule, nest, dependences, answer);
+  return std::move(answer.answer);
 }
 
 OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
@@ -268,28 +273,41 @@ OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
   }
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(band[0]));
   if (!accesses.opaque.empty()) return unknown(accesses.opaque);
-  std::vector<Ptr<Var>> variables;
-  for (const std::size_t place : order) variables.push_back(schedule.get(band[place]).loop_var);
-  Dependences dependences(nest_around(schedule, schedule.node(band[0])));
-  const DependenceAnswer found = dependences.permutable(variables);
-  if (found.verdict == Verdict::proved && found.reductions && repeats_reductions(schedule, band)) {
-    return unknown("they run instances of a reduction more than once");
+  const NodeId nest = whole_nest(schedule, schedule.node(band[0]));
+  NestAnswer answer{NestQuestion::order, {}, {}};
+  for (const std::size_t place : order) answer.loops.push_back(schedule.get(band[place]).loop_var);
+  if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
+    return std::move(known->verdict);
   }
-  OrderAnswer answer = answer_of(found);
-  answer.reorders_updates = answer.is_proved() && found.reductions;
-  return answer;
+  Dependences dependences(schedule.statement(nest));
+  const DependenceAnswer found = dependences.permutable(answer.loops);
+  OrderAnswer& verdict = answer.answer.verdict;
+  if (found.verdict == Verdict::proved && found.reductions && repeats_reductions(schedule, band)) {
+    verdict = unknown("they run instances of a reduction more than once");
+  } else {
+    verdict = answer_of(found);
+    verdict.reorders_updates = verdict.is_proved() && found.reductions;
+  }
+  keep_answer(schedule, nest, dependences, answer);
+  return std::move(verdict);
 }
 
 OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
                       std::span<const LoopRV> second) {
-  const auto variables = [&](std::span<const LoopRV> loops) {
-    std::vector<Ptr<Var>> found;
-    for (const LoopRV loop : loops) found.push_back(schedule.get(loop).loop_var);
-    return found;
-  };
-  const NodeId sequence = schedule.at(schedule.node(first[0])).parent;
-  Dependences dependences(nest_around(schedule, sequence));
-  return answer_of(dependences.mergeable(variables(first), variables(second)));
+  const NodeId nest = whole_nest(schedule, schedule.at(schedule.node(first[0])).parent);
+  NestAnswer answer{NestQuestion::merge, {}, {}};
+  for (const auto& loops : {first, second}) {
+    for (const LoopRV loop : loops) answer.loops.push_back(schedule.get(loop).loop_var);
+  }
+  if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
+    return std::move(known->verdict);
+  }
+  Dependences dependences(schedule.statement(nest));
+  const std::span<const Ptr<Var>> all = answer.loops;
+  answer.answer.verdict =
+      answer_of(dependences.mergeable(all.first(first.size()), all.subspan(first.size())));
+  keep_answer(schedule, nest, dependences, answer);
+  return std::move(answer.answer.verdict);
 }
 
 }  // namespace loopsmith

@@ -62,6 +62,7 @@ void Schedule::load() {
   nodes_.clear();
   free_nodes_ = no_node;
   loops_at_once_ = 0;
+  facts_.clear();
   entities_.clear();
   holes_.clear();
   steps_.clear();

@@ -35,6 +35,8 @@ struct Handles : std::vector<T> {
   }
 };
 
+struct NestFacts;
+
 /// The number of a statement in a schedule's tree.
 using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = ~NodeId{0};
@@ -232,6 +234,17 @@ class Schedule {
   Known axes_are_true(BlockRV block) const;
   void set_axes_are_true(BlockRV block, Known known) const;
 
+  /// What dependence analysis found out about the nest whose outermost loop is that node; null when
+  /// there is nothing, or a step has changed the nest since.
+  std::shared_ptr<const NestFacts> facts_of(NodeId nest) const;
+  /// The same, which the schedule then forgets.
+  std::shared_ptr<const NestFacts> take_facts_of(NodeId nest);
+  void set_facts_of(NodeId nest, std::shared_ptr<const NestFacts> facts) const;
+  bool has_facts() const { return !facts_.empty(); }
+  /// How often nests were analysed so far: what is known of them is not looked for again.
+  std::uint32_t analyses() const { return analyses_; }
+  void count_analysis() const { ++analyses_; }
+
  private:
   struct Entity {
     NodeId node = no_node;  ///< None: it ended.
@@ -303,6 +316,9 @@ class Schedule {
   SharedVector<TreeNode> nodes_;
   NodeId free_nodes_ = no_node;
   std::uint32_t loops_at_once_ = 0;
+  /// Each holds its nest: that of a nest which was changed since is another statement.
+  mutable std::vector<std::pair<NodeId, std::shared_ptr<const NestFacts>>> facts_;
+  mutable std::uint32_t analyses_ = 0;
   SharedVector<Entity> entities_;
   std::vector<std::int64_t> holes_;
   SharedVector<Step> steps_;

@@ -25,13 +25,13 @@ std::vector<Relation> relations_of(const Dependence& dependence) {
   return result;
 }
 
-std::string key_of(const Conflict& conflict) {
+std::pair<std::pair<int, int>, std::string> key_of(const Conflict& conflict) {
   std::string key;
   for (const Relation& relation : conflict.relations) {
     key +=
         fmt::format("{} {} {};", relation.source, relation.sink, static_cast<int>(relation.order));
   }
-  return key;
+  return {{conflict.source, conflict.sink}, std::move(key)};
 }
 
 }  // namespace
@@ -46,17 +46,25 @@ Analysis::Analysis(Stmt root, DependenceOptions options)
       program_(extract(root_, options_.local_buffers)) {
   if (has_products(program_)) delinearize(program_, polyhedra());
   dependences_ = find_dependences(program_);
+}
+
+DistanceTable Analysis::distances() const {
+  DistanceTable table;
   std::vector<Ptr<Var>> loops;
   for (const Dependence& dependence : dependences_) {
     if (!is_carried(dependence)) continue;
+    const auto known =
+        decided_.find(key_of({dependence.source, dependence.sink, relations_of(dependence)}));
+    if (known != decided_.end() && known->second.verdict == Verdict::proved) continue;
     loops.clear();
     for (const int loop : loops_of(dependence.source, dependence.distances.size())) {
       const For* node = program_.loops[static_cast<std::size_t>(loop)].as_for();
       // A while loop has no name to ask for.
       loops.push_back(node ? node->loop_var : nullptr);
     }
-    distances_.add(loops, dependence.distances, dependence.is_reduction);
+    table.add(loops, dependence.distances, dependence.is_reduction);
   }
+  return table;
 }
 
 std::vector<int> Analysis::loops_of(int access, std::size_t depth) const {
@@ -139,7 +147,7 @@ Polyhedra& Analysis::polyhedra() {
 DependenceAnswer Analysis::decide(const Dependence& dependence, const std::vector<Relation>& more) {
   Conflict conflict{dependence.source, dependence.sink, relations_of(dependence)};
   conflict.relations.insert(conflict.relations.end(), more.begin(), more.end());
-  const auto key = std::pair(std::pair(conflict.source, conflict.sink), key_of(conflict));
+  const auto key = key_of(conflict);
   if (const auto known = decided_.find(key); known != decided_.end()) return known->second;
 
   DependenceAnswer answer = look_for(conflict);

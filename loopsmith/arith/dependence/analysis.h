@@ -31,7 +31,8 @@ class Analysis {
 
   const Program& program() const { return program_; }
   const std::vector<Dependence>& dependences() const { return dependences_; }
-  const DistanceTable& distances() const { return distances_; }
+  /// Of the dependences that were not proved never to happen.
+  DistanceTable distances() const;
   std::size_t exact_questions() const { return exact_questions_; }
 
   const Access& access(int i) const { return program_.accesses[static_cast<std::size_t>(i)]; }
@@ -81,7 +82,6 @@ class Analysis {
   DependenceOptions options_;
   Program program_;
   std::vector<Dependence> dependences_;
-  DistanceTable distances_;
   std::optional<Polyhedra> polyhedra_;
   std::vector<std::unique_ptr<Trial>> trials_;
   std::map<std::pair<std::pair<int, int>, std::string>, DependenceAnswer> decided_;

@@ -69,8 +69,15 @@ Dependences::Dependences(Dependences&&) noexcept = default;
 Dependences& Dependences::operator=(Dependences&&) noexcept = default;
 Dependences::~Dependences() = default;
 
-const DistanceTable& Dependences::distances() const {
+DistanceTable Dependences::distances() const {
   return analysis_->distances();
+}
+std::vector<Ptr<Var>> Dependences::controlled_loops() const {
+  std::vector<Ptr<Var>> found;
+  for (const dependence::Loop& loop : analysis_->program().loops) {
+    if (loop.as_for() && !loop.control.empty()) found.push_back(loop.as_for()->loop_var);
+  }
+  return found;
 }
 std::size_t Dependences::dependence_count() const {
   return analysis_->dependences().size();

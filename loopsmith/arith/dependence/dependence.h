@@ -118,8 +118,11 @@ class Dependences {
   /// it writes must not be read outside the tree.
   DependenceAnswer movable(const Stmt& producer, const Ptr<Var>& loop);
 
-  /// Intervals of the distances of all loop-carried dependences.
-  const DistanceTable& distances() const;
+  /// Intervals of the distances of all loop-carried dependences, without those of which the
+  /// questions so far proved that they never happen.
+  DistanceTable distances() const;
+  /// The loops of which some iterations are up to earlier ones: `break` and `return`.
+  std::vector<Ptr<Var>> controlled_loops() const;
   /// How many dependences could not be excluded, and how many questions went to isl so far.
   std::size_t dependence_count() const;
   std::size_t exact_questions() const;

@@ -200,7 +200,17 @@ void DistanceTable::reorder(std::span<const Ptr<Var>> order) {
       for (const int place : places) moved.push_back(first[place]);
       for (std::size_t i = 0; i < moved.size(); ++i) first[sorted[i]] = moved[i];
     };
-    for (const Row& row : band.rows) permute(band.distances.begin() + row.first);
+    for (const Row& row : band.rows) {
+      const auto first = band.distances.begin() + row.first;
+      permute(first);
+      // Of updates of one accumulator, either may now be the first.
+      const std::size_t depth = row.is_reduction ? band.loops.size() : 0;
+      for (std::size_t i = 0; i < depth; ++i) {
+        Interval& distance = first[static_cast<std::ptrdiff_t>(i)];
+        const std::int64_t most = std::max(distance.max_value, -distance.min_value);
+        distance = {-most, most};
+      }
+    }
     permute(band.loops.begin());
   }
 }

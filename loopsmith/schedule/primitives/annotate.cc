@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/annotate.h"
 
+#include "loopsmith/schedule/nest_facts.h"
+
 namespace loopsmith {
 namespace {
 
@@ -28,6 +30,7 @@ Planned<AnnotatePlan> plan_unannotate(const Schedule& schedule,
 
 Nothing commit_annotate(Schedule& schedule, AnnotatePlan&& plan) {
   if (plan.changes_nothing) return {};
+  KeptFacts known(schedule, schedule.node(plan.subject));
   if (const auto* handle = std::get_if<LoopRV>(&plan.subject)) {
     For& loop = schedule.edit(*handle);
     loop.annotations = loop.annotations.with(plan.key, plan.value);
@@ -35,6 +38,7 @@ Nothing commit_annotate(Schedule& schedule, AnnotatePlan&& plan) {
     Block& block = schedule.edit(std::get<BlockRV>(plan.subject));
     block.annotations = block.annotations.with(plan.key, plan.value);
   }
+  known.keep();
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
@@ -103,8 +104,12 @@ LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
     forms.bind(loop.loop_var, is_const_int(loop.min, 0) ? offset : loop.min + offset);
   }
   const LoopRV last = plan.loops.back();
+  KeptFacts known(schedule, top);
+  known.fuse(plan.loops, fused.loop_var);
   rebind_body(schedule, last, forms);
-  return schedule.replace_loops(plan.loops[0], last, {std::move(fused)})[0];
+  const LoopRV made = schedule.replace_loops(plan.loops[0], last, {std::move(fused)})[0];
+  known.keep();
+  return made;
 }
 
 }  // namespace loopsmith

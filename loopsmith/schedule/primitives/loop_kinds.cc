@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/reassociation.h"
 
 namespace loopsmith {
@@ -96,8 +97,10 @@ Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
                            .iter_type = IterType::thread_index,
                            .thread_tag = plan.thread_axis});
   }
+  KeptFacts known(schedule, schedule.node(plan.loop));
   For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(binding));
   loop.span = schedule.span_from(loop.span);
+  known.keep();
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/legality.h"
+#include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/reassociation.h"
 
 namespace loopsmith {
@@ -95,6 +96,7 @@ Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArgumen
   if (verdict.kind == OrderAnswer::Kind::unknown && !arguments.assume_independent) {
     return Refusal{&order_is_known_to_be_kept, {to_argument(loops), Argument(verdict.why)}};
   }
+  plan.is_assumed = !verdict.is_proved();
   plan.reordered_reduction = verdict.reorders_updates
                                  ? rounding_reduction_inside(schedule, schedule.node(plan.band[0]))
                                  : reordered_reduction(schedule, plan.band, plan.order);
@@ -111,7 +113,10 @@ Nothing commit_reorder(Schedule& schedule, ReorderPlan&& plan) {
     copy.body = nullptr;
     loops.push_back(std::move(copy));
   }
+  KeptFacts known(schedule, schedule.node(plan.band.front()));
+  known.reorder(loops);
   schedule.replace_loops(plan.band.front(), plan.band.back(), std::move(loops));
+  if (!plan.is_assumed) known.keep();
   return {};
 }
 

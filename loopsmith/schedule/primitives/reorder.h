@@ -19,6 +19,7 @@ struct ReorderPlan {
   std::vector<LoopRV> band;        ///< All loops from the outermost that moves to the innermost.
   std::vector<std::size_t> order;  ///< Which of them comes where.
   std::optional<Argument> reordered_reduction = {};
+  bool is_assumed = false;  ///< That dependences are kept.
 };
 
 inline constexpr Condition loops_are_different{

@@ -3,6 +3,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
@@ -134,8 +135,12 @@ Handles<LoopRV> commit_split(Schedule& schedule, SplitPlan&& plan) {
   const Expr predicate = plan.is_guarded ? index < loop.extent : Expr();
   const Expr value = index * loop.step;
   forms.bind(loop.loop_var, is_const_int(loop.min, 0) ? value : loop.min + value);
+  KeptFacts known(schedule, node);
+  known.split(loop.loop_var, parts);
   rebind_body(schedule, plan.loop, forms, predicate);
-  return schedule.replace_loops(plan.loop, plan.loop, std::move(parts));
+  Handles<LoopRV> made = schedule.replace_loops(plan.loop, plan.loop, std::move(parts));
+  known.keep();
+  return made;
 }
 
 }  // namespace loopsmith

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/buffer_uses.h"
 #include "loopsmith/schedule/stored_box.h"
 
@@ -73,7 +74,48 @@ Side without_base(const Side& side) {
   return {.is_whole = false, .low = side.low + values->first, .high = side.high + values->second};
 }
 
+/// True when the value is up to loops and axes outside of the scope, seen from a node inside it.
+bool varies_outside(const Schedule& schedule, NodeId scope, NodeId node, const Expr& value) {
+  const auto varies = [&](const Ptr<Var>& variable) {
+    const auto goes_on = [&](NodeId at, const Expr& by) {
+      return deep_call([&] { return varies_outside(schedule, scope, at, by); });
+    };
+    bool is_inside = true;
+    for (NodeId at = schedule.at(node).parent; at != no_node; at = schedule.at(at).parent) {
+      is_inside = is_inside && at != scope;
+      if (const auto* loop = schedule.as<For>(at); loop && loop->loop_var.same_as(variable)) {
+        return !is_inside && !is_const_int(loop->extent, 1);
+      }
+      if (const auto* let = schedule.as<LetStmt>(at); let && let->var.same_as(variable)) {
+        return !is_inside || goes_on(at, let->value);
+      }
+      const auto* around = schedule.as<BlockRealize>(at);
+      for (std::size_t i = 0; around && i < around->iter_values.size(); ++i) {
+        if (!around->block->iter_vars[i]->var.same_as(variable)) continue;
+        return !is_inside || goes_on(at, around->iter_values[i]);
+      }
+    }
+    return false;  // A size.
+  };
+  return std::ranges::any_of(free_variables(value), varies);
+}
+
 }  // namespace
+
+bool continues_reduction(const Schedule& schedule, BlockRV scope, BlockRV handle) {
+  const BlockRealize& realize = schedule.realize(handle);
+  for (std::size_t i = 0; realize.block->init && i < realize.iter_values.size(); ++i) {
+    const bool is_reduction = realize.block->iter_vars[i]->iter_type == IterType::comm_reduce;
+    const NodeId around = schedule.node(scope);
+    if (is_reduction &&
+        varies_outside(schedule, around, schedule.node(handle), realize.iter_values[i])) {
+      return true;
+    }
+  }
+  return std::ranges::any_of(child_blocks(schedule, schedule.node(handle)), [&](BlockRV inner) {
+    return continues_reduction(schedule, scope, inner);
+  });
+}
 
 bool is_written_before(const Schedule& schedule, const CacheSubject& subject, const Box& box,
                        const CopyPlace& place) {

@@ -13,6 +13,10 @@ std::variant<Box, Refusal> box_written(const Schedule& schedule, const CacheSubj
 /// True when a writer before `reader` fills what that reads, each time that it comes to it.
 bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader);
 
+/// True when a reduction in the block starts outside of the scope: each run of the scope goes on
+/// with what the runs before it left.
+bool continues_reduction(const Schedule& schedule, BlockRV scope, BlockRV block);
+
 /// True when each element of `box` has a value at `place`: it is an input, or writers of the
 /// subject that stand before are certain to write it.
 bool is_written_before(const Schedule& schedule, const CacheSubject& subject, const Box& box,

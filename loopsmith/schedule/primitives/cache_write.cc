@@ -37,7 +37,9 @@ Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
   if (auto* refusal = std::get_if<Refusal>(&box)) return std::move(*refusal);
   plan.box = std::get<Box>(std::move(box));
   for (const BlockRV writer : subject.writers) {
-    if (contains(subject.readers, writer) && !is_filled_for(schedule, subject, writer)) {
+    const bool reads_first =
+        contains(subject.readers, writer) && !is_filled_for(schedule, subject, writer);
+    if (reads_first || continues_reduction(schedule, subject.scope, writer)) {
       return Refusal{&writer_does_not_read_first, {Argument(writer), Argument(Ref(buffer))}};
     }
   }

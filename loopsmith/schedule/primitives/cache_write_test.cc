@@ -126,6 +126,38 @@ TEST(cache_write, refuses_what_would_lose_values) {
             "writer_does_not_read_first: cache_write: block C reads what was in buffer C before");
 }
 
+TEST(cache_write, leaves_reductions_that_start_outside_of_the_scope) {
+  const auto reduction = [](const char* outer, const char* inner) {
+    return program(fmt::format(R"((A: T.Buffer((8, 12)), C: T.Buffer((8,))):
+    for k in range({}):
+        with T.block("part"):
+            T.reads(A[0:8, 0:12], C[0:8])
+            T.writes(C[0:8])
+            for i, k1 in T.grid(8, {}):
+                with T.block("C"):
+                    vi = T.axis.spatial(8, i)
+                    vk = T.axis.reduce(12, k * {} + k1)
+                    with T.init():
+                        C[vi] = T.float32(0)
+                    C[vi] = C[vi] + A[vi, vk]
+)",
+                               outer, inner, inner));
+  };
+  Schedule sch(reduction("3", "4"));
+  const BlockRV block = get_block(sch, "C");
+  EXPECT_EQ(error_of([&] { cache_write(sch, block, 0, "local"); }),
+            "writer_does_not_read_first: cache_write: block C reads what was in buffer C before");
+  EXPECT_EQ(error_of([&] { write_at(sch, get_loops(sch, block)[0], block, 0, "local"); }),
+            "writer_does_not_read_first: write_at: block C reads what was in buffer C before");
+  EXPECT_EQ(error_of([&] { reindex(sch, block, "C"); }),
+            "instances_are_complete: reindex: block C is not known to write for all values of its "
+            "axes");
+  const auto whole = reduction("1", "12");
+  Schedule all(whole);
+  cache_write(all, get_block(all, "C"), 0, "local");
+  expect_sound(all, whole);
+}
+
 TEST(cache_write, refuses_consumers_that_read_more) {
   const auto func = program(R"((A: T.Buffer((4, 8)), C: T.Buffer((4,))):
     B = T.alloc_buffer((4, 8))

@@ -159,6 +159,11 @@ Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArgumen
     return Refusal{also_writes ? &writer_does_not_read_first : &consumer_reads_what_is_cached,
                    {Argument(reader), buffer}};
   }
+  for (const BlockRV writer : plan.subject.writers) {
+    if (continues_reduction(schedule, plan.subject.scope, writer)) {
+      return Refusal{&writer_does_not_read_first, {Argument(writer), buffer}};
+    }
+  }
   if (auto refusal = refuse_odd_loops(schedule, plan)) return *std::move(refusal);
   plan.at = statement_of(schedule, plan.subject.writers.back(), arguments.loop);
   return plan;

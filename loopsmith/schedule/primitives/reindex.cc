@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/cache_fill.h"
 #include "loopsmith/schedule/layout.h"
 #include "loopsmith/schedule/stored_box.h"
 
@@ -96,7 +97,10 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
   if (reads_buffer(block, buffer) && writes_buffer(block, buffer)) {
     return Refusal{&consumer_does_not_write, {Argument(handle), Argument(Ref(buffer))}};
   }
-  if (is_write && !stores_throughout(schedule, plan.nest, buffer, plan.axes)) {
+  const bool is_complete =
+      !is_write || (stores_throughout(schedule, plan.nest, buffer, plan.axes) &&
+                    !continues_reduction(schedule, plan.subject.scope, handle));
+  if (!is_complete) {
     return Refusal{&instances_are_complete, {Argument(handle)}};
   }
   if (const auto other = neighbour(schedule, plan)) {

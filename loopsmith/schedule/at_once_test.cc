@@ -167,6 +167,29 @@ TEST(thread_memory, may_be_local_inside) {
   expect_result(sch, func);
 }
 
+TEST(thread_memory, is_shared_by_threads_around_its_block) {
+  const auto func = program(R"(A: T.Buffer((4,), "float32"), D: T.Buffer((8, 4), "float32"))", R"(
+for i in range(8):
+    with T.block("row"):
+        vi = T.axis.spatial(8, i)
+        S = T.alloc_buffer((4,), scope="shared")
+        for j in range(4):
+            S[j] = A[j] + T.float32(1)
+        for k in range(4):
+            D[vi, k] = S[3 - k]
+)");
+  Schedule sch(func);
+  const LoopRV i = get_loop(sch, "i");
+  EXPECT_EQ(error_of([&] { bind(sch, i, "threadIdx.x"); }),
+            "no_dependence_is_carried: bind: iterations of loop i depend on each other: iteration "
+            "i=0, j=0 writes S[0], iteration i=1, j=0 writes it");
+  bind(sch, i, "blockIdx.x");
+  expect_result(sch, func);
+  Schedule other(func);
+  parallel(other, get_loop(other, "i"));
+  expect_result(other, func);
+}
+
 TEST(loops_at_once, are_counted_through_all_that_changes_them) {
   Schedule sch(matmul());
   EXPECT_FALSE(sch.has_loops_at_once());

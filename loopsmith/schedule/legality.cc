@@ -183,6 +183,19 @@ Witness::Iteration iteration_of(const ConflictSide& side) {
   return made;
 }
 
+/// Takes from what the iterations own what they share: of threads, shared memory.
+std::vector<Ptr<Buffer>> take_shared(ElementAccesses& accesses, AtOnce how) {
+  std::vector<Ptr<Buffer>> shared;
+  if (how != AtOnce::in_block_threads) return shared;
+  std::erase_if(accesses.owned, [&](const Object* object) {
+    const Ptr<Buffer> buffer(static_cast<const Buffer*>(object));
+    const bool is_shared = buffer->scope().starts_with("shared") || buffer->scope() == "warp";
+    if (is_shared) shared.push_back(buffer);
+    return is_shared;
+  });
+  return shared;
+}
+
 NestQuestion question_of(AtOnce how) {
   switch (how) {
     case AtOnce::in_threads: break;
@@ -228,8 +241,9 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   const For& loop = schedule.get(handle);
   const auto* extent = loop.extent.as<IntImm>();
   if (extent && extent->value <= 1 && !is_left_by_break(schedule, handle)) return {proved()};
-  const ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
+  ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
   if (!accesses.opaque.empty()) return {unknown(accesses.opaque)};
+  const std::vector<Ptr<Buffer>> shared = take_shared(accesses, how);
   const bool is_pinned_everywhere =
       each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
         return is_pinned(accesses, a, b, *loop.loop_var, step_of(loop));
@@ -242,7 +256,8 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
     return *std::move(known);
   }
   Dependences dependences(schedule.statement(nest),
-                          {.local_buffers = memory_of_nest(schedule, nest, accesses, how)});
+                          {.local_buffers = memory_of_nest(schedule, nest, accesses, how),
+                           .shared_buffers = shared});
   const DependenceAnswer found = how == AtOnce::in_lanes
                                      ? dependences.vectorizable(loop.loop_var)
                                      : dependences.parallelizable(loop.loop_var);

@@ -21,7 +21,10 @@ LoopCarries proved_answer() {
 bool follows(const NestFacts& facts, NestQuestion question, const std::vector<Ptr<Var>>& loops) {
   const bool is_controlled = std::ranges::any_of(
       loops, [&](const Ptr<Var>& loop) { return is_among(facts.controlled, loop); });
-  if (is_controlled || question == NestQuestion::merge) return false;
+  // Distances leave out what iterations own, which threads may share.
+  const bool is_other =
+      question == NestQuestion::merge || question == NestQuestion::carried_in_block_threads;
+  if (is_controlled || is_other) return false;
   if (question == NestQuestion::order) return facts.distances.can_reorder(loops, true);
   return facts.distances.is_parallel(loops[0], true);
 }

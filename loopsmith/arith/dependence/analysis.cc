@@ -43,7 +43,7 @@ bool is_carried(const Dependence& dependence) {
 Analysis::Analysis(Stmt root, DependenceOptions options)
     : root_(std::move(root)),
       options_(std::move(options)),
-      program_(extract(root_, options_.local_buffers)) {
+      program_(extract(root_, options_.local_buffers, options_.shared_buffers)) {
   if (has_products(program_)) delinearize(program_, polyhedra());
   dependences_ = find_dependences(program_);
 }
@@ -231,7 +231,7 @@ std::shared_ptr<const ConflictWitness> Analysis::try_sizes(const Conflict& confl
     for (const std::int64_t size : trial_sizes) {
       KnownValues known;
       for (const Ptr<Var>& variable : sizes()) known.emplace_back(variable, size);
-      Program program = extract(root_, options_.local_buffers, known);
+      Program program = extract(root_, options_.local_buffers, options_.shared_buffers, known);
       trials_.push_back(std::make_unique<Trial>(std::move(known), std::move(program)));
     }
   }

@@ -80,6 +80,8 @@ struct DependenceOptions {
   bool smallest_witness = true;
   /// Buffers that are allocated around the tree, and that nothing outside it reads or writes.
   std::vector<Ptr<Buffer>> local_buffers = {};
+  /// Buffers that blocks in the tree allocate, and that all iterations around these share.
+  std::vector<Ptr<Buffer>> shared_buffers = {};
 };
 
 /// The dependences of a statement tree, and what follows from them. Loops may have any start, step

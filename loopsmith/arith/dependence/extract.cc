@@ -84,8 +84,9 @@ bool is_nothing(const Stmt& stmt) {
 
 class Extractor {
  public:
-  Extractor(Program& program, const std::vector<Ptr<Buffer>>& local, const KnownValues& known)
-      : program_(program), forms_(program) {
+  Extractor(Program& program, const std::vector<Ptr<Buffer>>& local,
+            const std::vector<Ptr<Buffer>>& shared, const KnownValues& known)
+      : program_(program), forms_(program), shared_(shared) {
     for (const Ptr<Buffer>& buffer : local) allocate(buffer->data);
     for (const auto& [variable, value] : known) {
       forms_.bind(variable, Linear{value});
@@ -403,7 +404,10 @@ class Extractor {
     for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
       bind(block.iter_vars[i]->var, realize.iter_values[i]);
     }
-    for (const auto& buffer : block.alloc_buffers) allocate(buffer->data);
+    for (const auto& buffer : block.alloc_buffers) {
+      const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(buffer); };
+      if (std::none_of(shared_.begin(), shared_.end(), is_it)) allocate(buffer->data);
+    }
     for (const auto& match : block.match_buffers) add_view(*match);
     under(realize.predicate, true, [&] {
       const std::optional<Reduction> outer = reduction_;
@@ -489,6 +493,7 @@ class Extractor {
 
   Program& program_;
   Linearizer forms_;
+  const std::vector<Ptr<Buffer>>& shared_;
   std::vector<int> loops_;
   std::vector<Clause> guards_;
   std::vector<Surrounding> surroundings_;
@@ -506,9 +511,10 @@ class Extractor {
 
 }  // namespace
 
-Program extract(const Stmt& root, const std::vector<Ptr<Buffer>>& local, const KnownValues& known) {
+Program extract(const Stmt& root, const std::vector<Ptr<Buffer>>& local,
+                const std::vector<Ptr<Buffer>>& shared, const KnownValues& known) {
   Program program;
-  Extractor extractor(program, local, known);
+  Extractor extractor(program, local, shared, known);
   extractor.visit(root);
   extractor.finish();
   return program;

@@ -135,8 +135,9 @@ struct Program {
 using KnownValues = std::vector<std::pair<Ptr<Var>, std::int64_t>>;
 
 /// Reads a statement. What is not quasi-affine is widened to any value, never left out. `local`:
-/// buffers that are allocated around it and used only in it.
+/// buffers that are allocated around it and used only in it; `shared`: those allocated in it, of
+/// which there is one for all iterations.
 Program extract(const Stmt& root, const std::vector<Ptr<Buffer>>& local = {},
-                const KnownValues& known = {});
+                const std::vector<Ptr<Buffer>>& shared = {}, const KnownValues& known = {});
 
 }  // namespace loopsmith::dependence

@@ -212,7 +212,11 @@ Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
     // To make memory takes about an eighth of a statement's time an element.
     const auto memory = static_cast<std::int64_t>(
         std::min(1e15, (first.slicer.elements() + second.slicer.elements()) / 8));
-    for (const Sample& sample : draw_samples(*before, first, second, options.seed)) {
+    const std::vector<Sample> samples = draw_samples(*before, first, second, options.seed);
+    if (samples.empty()) {
+      return {.reason = "too large to be run, and no element is written", .is_hopeless = true};
+    }
+    for (const Sample& sample : samples) {
       if (statements > options.max_statements / 4 && compared >= least_samples) break;
       // To search for races costs time in proportion to the arguments.
       run_options.check_races = compared < searched_samples;

@@ -165,8 +165,38 @@ def main(A: T.Buffer((10000,), "int32")):
                                   program("A[i] = T.call_extern(\"int32\", \"f\", 1)"), few);
   EXPECT_EQ(verdict.answer, Answer::undecided);
   EXPECT_EQ(verdict.reason, "too large to be run, and main calls call_extern");
+  EXPECT_EQ(compare(program("if i == 3:\n            return\n        A[i] = i + 1"),
+                    program("if i == 3:\n            return\n        A[i] = 1 + i"), few)
+                .reason,
+            "too large to be run, and main returns before its end");
+  const auto without_result = [&](std::string_view value) {
+    return program(fmt::format("S = T.decl_buffer((1,), \"int32\")\n        S[0] = {}", value));
+  };
+  EXPECT_EQ(compare(without_result("A[i]"), without_result("A[i] + 1"), few).reason,
+            "too large to be run, and no element is written");
   const Verdict whole = compare(program("A[0] = A[0] + A[i]"), program("A[0] = A[i] + A[0]"), few);
   EXPECT_EQ(whole.reason, "before: main runs more than 100 statements");
+}
+
+TEST(sample, loops_that_values_end_are_sampled) {
+  const auto program = [](std::string_view limit) {
+    return parse_function(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((1000, 1000)), B: T.Buffer((1000,))):
+    for i in T.parallel(1000):
+        B[i] = T.float32(0)
+        for j in range(1000):
+            if A[i, j] < A[{}, 0]:
+                break
+            B[i] = B[i] + A[i, j]
+)",
+                                      limit));
+  };
+  const CompareOptions few{.max_statements = 100'000};
+  const Verdict same = compare(program("i"), program("T.max(i, 0)"), few);
+  EXPECT_EQ(same.answer, Answer::same) << same.reason;
+  EXPECT_EQ(same.reason, "30 elements were sampled");
+  EXPECT_EQ(compare(program("i"), program("999 - i"), few).answer, Answer::different);
 }
 
 TEST(sample, the_cut_goes_by_the_time_that_a_run_takes) {
@@ -187,11 +217,11 @@ def main(A: T.Buffer((1000,)), B: T.Buffer((1000,))):
   EXPECT_EQ(slow.answer, Answer::same) << slow.reason;
   EXPECT_EQ(slow.reason, "30 elements were sampled");
   // What cannot be sampled is run as long as it may.
-  const auto with_break = [&](std::string_view value) {
-    return program(value, "if i == 999:\n            break");
+  const auto with_return = [&](std::string_view value) {
+    return program(value, "if i == 999:\n            return");
   };
-  const Verdict whole = compare(with_break("A[i] / (A[i] + B[i] / A[0])"),
-                                with_break("A[i] / (B[i] / A[0] + A[i])"), few);
+  const Verdict whole = compare(with_return("A[i] / (A[i] + B[i] / A[0])"),
+                                with_return("A[i] / (B[i] / A[0] + A[i])"), few);
   EXPECT_EQ(whole.answer, Answer::same) << whole.reason;
   EXPECT_EQ(whole.reason, "");
 }
@@ -309,6 +339,43 @@ TEST(sample, slices_compute_what_the_whole_computes) {
             C[v] = C[v] + A[(v + r) % 24])",
       R"(for i in T.thread_binding(24, thread="threadIdx.x"):
         C[i] = A[i])",
+      // Loops that values end.
+      R"(for i in range(24):
+        for j in range(24):
+            if A[j] < B[i]:
+                break
+            C[i] = C[i] + A[j])",
+      R"(for i in range(24):
+        if A[i] < B[0]:
+            continue
+        C[23 - i] = A[i])",
+      R"(s = T.alloc_buffer((1,), "int32")
+    for i in range(24):
+        s[0] = 0
+        C[i] = B[i]
+        while s[0] < i:
+            C[i] = C[i] + A[s[0]]
+            s[0] = s[0] + 1)",
+      R"(s = T.alloc_buffer((1,), "int32")
+    s[0] = 0
+    while s[0] < 24:
+        t = s[0]
+        for j in range(t, 24):
+            if A[j] < B[t]:
+                continue
+            C[j] = C[j] + A[t]
+        s[0] = t + 1
+    for i in range(20):
+        C[i] = C[i + 4])",
+      R"(S = T.alloc_buffer((24,))
+    for i in range(24):
+        S[i] = A[23 - i]
+    for i in range(4):
+        for j in range(6):
+            if S[i * 6 + j] < B[j]:
+                break
+            for k in range(6):
+                C[i * 6 + k] = C[i * 6 + k] + S[j])",
   };
   for (const std::string_view body : bodies) {
     expect_slices_agree(

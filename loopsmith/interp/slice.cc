@@ -120,6 +120,10 @@ class SliceFinder {
       if (!needs_[store.memory].ranges) continue;
       LoopRanges ranges = declared_;
       if (!narrow_all(conditions(store), ranges)) continue;
+      if (store.region) {
+        has_grown |= add_region(slicer_.regions()[*store.region], ranges);
+        continue;
+      }
       iterations_[s] = ranges;
       for (const std::size_t id : store.loops) {
         const bool is_cut = slicer_.loops()[id].can_be_cut;
@@ -128,6 +132,28 @@ class SliceFinder {
       }
       has_grown |= add_loads(store.node->value, ranges);
       has_grown |= add_loads(store.node->predicate, ranges);
+    }
+    return has_grown;
+  }
+
+  /// Adds all that a region loads in those iterations of the loops around it, and in others that it
+  /// was needed in before.
+  bool add_region(const Slicer::Region& region, const LoopRanges& needed) {
+    LoopRanges ranges = declared_;
+    for (const std::size_t id : region.loops) {
+      if (!slicer_.loops()[id].can_be_cut) continue;
+      ranges[id] = cut_[id] ? unite(*cut_[id], needed[id]) : needed[id];
+    }
+    bool has_grown = false;
+    for (std::size_t s = region.first_store; s < region.last_store; ++s) {
+      const Slicer::Store& store = slicer_.all_stores()[s];
+      iterations_[s] = ranges;
+      for (const std::size_t id : store.loops) cut_[id] = ranges[id];
+      has_grown |= add_loads(store.node->value, ranges);
+      has_grown |= add_loads(store.node->predicate, ranges);
+    }
+    for (std::size_t v = region.first_value; v < region.last_value; ++v) {
+      has_grown |= add_loads(slicer_.path_values()[v].value, ranges);
     }
     return has_grown;
   }
@@ -217,6 +243,11 @@ class SliceWriter {
     rewrite_.on<AssertStmt>([&](const AssertStmt& node) { return rewrite_(node.body); });
     rewrite_.on<Evaluate>([](const Evaluate&) { return no_op(); });
     rewrite_.on<Prefetch>([](const Prefetch&) { return no_op(); });
+    rewrite_.on<While>([&](const While& node) -> Stmt {
+      const std::size_t before = kept_stores_;
+      const Ptr<While> made = rewrite_.children(node);
+      return kept_stores_ == before ? no_op() : Stmt(made);
+    });
     rewrite_.on<SeqStmt>([&](const SeqStmt& node) {
       std::vector<Stmt> made;
       for (const Stmt& each : node.seq) made.push_back(rewrite_(each));
@@ -240,6 +271,9 @@ class SliceWriter {
   Stmt store(const BufferStore& node) {
     const std::size_t id = store_ids_.at(&node);
     if (!found_.is_needed(id)) return no_op();
+    ++kept_stores_;
+    const Stmt same = Ptr<BufferStore>::from(Ref(&node));
+    if (slicer_.all_stores()[id].region) return same;
     Expr condition;
     for (const auto& [value, wanted] : found_.conditions(slicer_.all_stores()[id])) {
       const ConstIntBound bounds = bounds_of(value, slicer_.known(), ranges_);
@@ -250,7 +284,6 @@ class SliceWriter {
       if (bounds.min_value < wanted.min_value) add(value >= int_imm(dtype, wanted.min_value));
       if (bounds.max_value > wanted.max_value) add(value <= int_imm(dtype, wanted.max_value));
     }
-    const Stmt same = Ptr<BufferStore>::from(Ref(&node));
     if (!condition.defined()) return same;
     return make(IfThenElse{.condition = condition, .then_case = same});
   }
@@ -301,6 +334,7 @@ class SliceWriter {
   std::unordered_multimap<std::size_t, std::size_t> moved_;  ///< Memory, by its innermost loop.
   std::unordered_set<const Object*> moves_;                  ///< The pointers of moved memory.
   std::unordered_map<const Object*, std::size_t> store_ids_;
+  std::size_t kept_stores_ = 0;
   Rewriter rewrite_;
 };
 
@@ -338,13 +372,17 @@ Slice Slicer::slice(std::size_t parameter, const std::vector<std::int64_t>& elem
   }
   Slice made{.func = SliceWriter(*this, found).write(func_), .written = {}};
   made.written.resize(func_->params.size());
+  std::vector<bool> is_whole(memories_.size());
   for (std::size_t s = 0; s < stores_found_.size(); ++s) {
     const std::size_t memory = stores_found_[s].memory;
     if (!found.is_needed(s) || !memories_[memory].parameter) continue;
     const Need& need = found.needs()[memory];
+    // A region may write any of it.
+    is_whole[memory] = is_whole[memory] || need.box.empty() || stores_found_[s].region;
     Box box = need.box;
-    if (box.empty())
-      box.resize(memories_[memory].is_flat ? 1 : memories_[memory].buffer->shape.size());
+    if (is_whole[memory]) {
+      box.assign(memories_[memory].is_flat ? 1 : memories_[memory].buffer->shape.size(), {});
+    }
     made.written[*memories_[memory].parameter] = box;
   }
   return made;

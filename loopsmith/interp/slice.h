@@ -32,6 +32,9 @@ inline constexpr std::size_t all_loops = std::numeric_limits<std::size_t>::max()
 /// from the stores that may reach the box to all that these load, until nothing is added. Memory
 /// that is used inside a loop alone counts for each of its iterations apart, and is allocated
 /// there, so that what an earlier iteration left would be seen as never written.
+///
+/// A `while`, and a loop with a `break` or `continue` of its own, is a region: values decide how
+/// far it runs. It is needed as it stands, or not at all.
 class Slicer {
  public:
   explicit Slicer(const Ptr<PrimFunc>& func);
@@ -54,6 +57,7 @@ class Slicer {
     const For* loop;
     ConstIntBound range;  ///< Of its variable, whatever the outer loops do.
     bool can_be_cut;
+    bool is_in_region;
   };
   /// Memory, known by its pointer, and all uses of it.
   struct Memory {
@@ -78,6 +82,7 @@ class Slicer {
     std::vector<std::size_t> loops;
     std::vector<std::size_t> path;             ///< Of what is evaluated on the way to it.
     std::vector<std::optional<Place>> places;  ///< For each dimension, where it is simple.
+    std::optional<std::size_t> region = {};
   };
   /// What is evaluated, whether a store behind it happens or not.
   struct PathValue {
@@ -85,11 +90,19 @@ class Slicer {
     std::vector<std::size_t> loops;
   };
 
+  /// Stores and path values from a first to a last, that one excluded.
+  struct Region {
+    std::vector<std::size_t> loops;  ///< Around it.
+    std::size_t first_store, last_store = 0;
+    std::size_t first_value, last_value = 0;
+  };
+
   // What was found, for who makes a slice of it.
   const std::vector<Loop>& loops() const { return loops_; }
   const std::vector<Memory>& memories() const { return memories_; }
   const std::vector<Store>& all_stores() const { return stores_found_; }
   const std::vector<PathValue>& path_values() const { return path_values_; }
+  const std::vector<Region>& regions() const { return regions_; }
   const KnownVariables& known() const { return known_; }
   std::size_t known_memory(const Buffer& buffer) const { return memory_ids_.at(buffer.data.get()); }
   /// What an access to the memory depends on: its indices, or its place in row-major order.
@@ -103,6 +116,7 @@ class Slicer {
   void look_for_views();
   void visit(const Stmt& stmt);
   void visit_loop(const For& loop);
+  void in_region(const std::function<void()>& body);
   void visit_block(const BlockRealize& realize);
   void visit_store(const BufferStore& store);
   void in_path(const std::vector<Expr>& values, const std::function<void()>& body);
@@ -122,6 +136,8 @@ class Slicer {
   std::vector<Store> stores_found_;
   std::unordered_map<const Object*, std::size_t> store_ids_;
   std::vector<PathValue> path_values_;
+  std::vector<Region> regions_;
+  bool is_in_region_ = false;
   // Around the statement that is visited.
   std::vector<std::size_t> open_loops_;
   std::vector<std::size_t> open_path_;

@@ -81,6 +81,16 @@ double work_of(const Expr& value) {
   return work;
 }
 
+/// Whether a loop with this body has a `break` or `continue` of its own.
+bool has_jump(const Stmt& body) {
+  bool found = false;
+  pre_order_visit(body, [&](const Ref& node) {
+    found = found || node.is<Break>() || node.is<Continue>();
+    return !found && !node.is<For>() && !node.is<While>();
+  });
+  return found;
+}
+
 }  // namespace
 
 Slicer::Slicer(const Ptr<PrimFunc>& func) : func_(func) {
@@ -99,9 +109,7 @@ void Slicer::look_for_obstacles() {
     if (obstacle_.empty()) obstacle_ = fmt::format("{} {}", func_->name(), what);
   };
   pre_order_visit(func_->body, [&](const Ref& node) {
-    if (node.is<While>() || node.is<Break>() || node.is<Continue>() || node.is<Return>()) {
-      refuse("has a loop or a branch whose end depends on values");
-    }
+    if (node.is<Return>()) refuse("returns before its end");
     const auto* call = node.as<Call>();
     if (call && !call->op.is_pure()) refuse(fmt::format("calls {}", call->op.name()));
     if (call && call->dtype.is_handle()) refuse("uses pointers");
@@ -232,7 +240,9 @@ void Slicer::visit(const Stmt& stmt) {
     } else if (const auto* n = stmt.as<BufferStore>()) {
       visit_store(*n);
     } else if (const auto* n = stmt.as<For>()) {
-      visit_loop(*n);
+      has_jump(n->body) ? in_region([&] { visit_loop(*n); }) : visit_loop(*n);
+    } else if (const auto* n = stmt.as<While>()) {
+      in_region([&] { in_path({n->condition}, [&] { visit(n->body); }); });
     } else if (const auto* n = stmt.as<BlockRealize>()) {
       visit_block(*n);
     } else if (const auto* n = stmt.as<IfThenElse>()) {
@@ -263,6 +273,19 @@ void Slicer::visit(const Stmt& stmt) {
   });
 }
 
+void Slicer::in_region(const std::function<void()>& body) {
+  if (is_in_region_) return body();
+  const std::size_t id = regions_.size();
+  regions_.push_back({.loops = open_loops_,
+                      .first_store = stores_found_.size(),
+                      .first_value = path_values_.size()});
+  is_in_region_ = true;
+  body();
+  is_in_region_ = false;
+  regions_[id].last_store = stores_found_.size();
+  regions_[id].last_value = path_values_.size();
+}
+
 void Slicer::visit_loop(const For& loop) {
   LoopRanges outer;
   for (const Loop& each : loops_) outer.push_back(each.range);
@@ -277,7 +300,8 @@ void Slicer::visit_loop(const For& loop) {
   const std::size_t id = loops_.size();
   known_.loops.emplace(loop.loop_var.get(), id);
   in_path({loop.min, loop.extent, loop.step}, [&] {
-    loops_.push_back({&loop, range, is_plain && loop.kind != ForKind::thread_binding});
+    const bool can_be_cut = is_plain && !is_in_region_ && loop.kind != ForKind::thread_binding;
+    loops_.push_back({&loop, range, can_be_cut, is_in_region_});
     open_loops_.push_back(id);
     const double iterations = std::exchange(
         open_iterations_,
@@ -338,6 +362,7 @@ void Slicer::visit_store(const BufferStore& store) {
   } else {
     for (const Expr& index : store.indices) add_place(base_of(index));
   }
+  if (is_in_region_) made.region = regions_.size() - 1;
   stores_found_.push_back(std::move(made));
 }
 
@@ -347,10 +372,11 @@ std::vector<std::size_t> Slicer::loops_apart(const Memory& memory, std::size_t k
   const std::size_t outside = std::min(apart.size(), memory.depth);
   std::size_t count = outside;
   if (memory.can_move && !memory.is_whole) {
-    const auto end = std::find_if(
-        apart.begin() + static_cast<std::ptrdiff_t>(outside), apart.end(), [&](std::size_t id) {
-          return memory.reduced.contains(id) || loops_[id].loop->kind == ForKind::thread_binding;
-        });
+    const auto end = std::find_if(apart.begin() + static_cast<std::ptrdiff_t>(outside), apart.end(),
+                                  [&](std::size_t id) {
+                                    return memory.reduced.contains(id) || loops_[id].is_in_region ||
+                                           loops_[id].loop->kind == ForKind::thread_binding;
+                                  });
     count = static_cast<std::size_t>(end - apart.begin());
   }
   apart.resize(std::max(outside, count - std::min(count, kept)));

@@ -62,6 +62,20 @@ std::pair<Term, bool> variable_term(arith::Engine& engine, const Ptr<Var>& var) 
   return {term, engine.knowledge.terms.size() != before};
 }
 
+/// The first and the last value in a range.
+std::pair<Term, Term> ends_of(arith::Engine& engine, const Range& range) {
+  const std::int64_t *min = as_int(range.min), *extent = as_int(range.extent);
+  const DataType type = range.extent.dtype();
+  std::int64_t last = 0;
+  if (min && extent && *extent > 0 && !__builtin_add_overflow(*min, *extent, &last) &&
+      arith::all_of(type).contains(last)) {
+    arith::Terms& terms = engine.knowledge.terms;
+    return {terms.constant(type, *min), terms.constant(type, last - 1)};
+  }
+  const auto simple = [&](const Expr& e) { return engine.simplifier.simplify(engine.read(e), 2); };
+  return {simple(range.min), simple(range.min + range.extent - const_of(type, 1))};
+}
+
 /// A variable bound to what memory holds keeps its value when the memory changes: of the value only
 /// what is always true of it is known of the variable.
 void learn_range_of(arith::Engine& engine, Term variable, Term value, bool is_new) {
@@ -97,9 +111,7 @@ void Analyzer::bind(const Ptr<Var>& var, const Expr& value, bool override) {
 void Analyzer::bind(const Ptr<Var>& var, const Ptr<Range>& range, bool override) {
   if (is_const_int(range->extent, 1)) return bind(var, range->min, override);
   const auto [variable, is_new] = variable_term(*engine_, var);
-  const Expr last = range->min + range->extent - const_of(range->extent.dtype(), 1);
-  const Term low = engine_->simplifier.simplify(engine_->read(range->min), 2);
-  const Term high = engine_->simplifier.simplify(engine_->read(last), 2);
+  const auto [low, high] = ends_of(*engine_, *range);
   arith::Knowledge& knowledge = engine_->knowledge;
   const Fact* known = knowledge.facts.find(variable);
   check(

@@ -8,24 +8,25 @@
 
 namespace loopsmith {
 
-/// What nodes become, by identity. It holds both; an entry needs no memory of its own.
+/// Values of nodes, by identity. It holds the nodes; an entry needs no memory of its own.
+template <class Value>
 class NodeMap {
  public:
   bool empty() const { return count_ == 0; }
-  /// What `node` becomes; nullptr where that is not known. Good until the next `set`.
-  const Ref* find(const Ref& node) const {
+  /// The value of `node`; nullptr where it has none. Good until the next `set`.
+  const Value* find(const Ref& node) const {
     if (empty()) return nullptr;
     const Entry& entry = entries_[place_of(node)];
-    return entry.node.defined() ? &entry.result : nullptr;
+    return entry.node.defined() ? &entry.value : nullptr;
   }
-  void set(const Ref& node, Ref result) {
+  void set(const Ref& node, Value value) {
     if (count_ * 4 >= entries_.size() * 3) grow();
     Entry& entry = entries_[place_of(node)];
     if (!entry.node.defined()) {
       entry.node = node;
       ++count_;
     }
-    entry.result = std::move(result);
+    entry.value = std::move(value);
   }
   void clear() {
     if (empty()) return;
@@ -35,7 +36,8 @@ class NodeMap {
 
  private:
   struct Entry {
-    Ref node, result;
+    Ref node;
+    Value value{};
   };
 
   /// Where the node is, or is to be.

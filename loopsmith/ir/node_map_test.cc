@@ -11,7 +11,7 @@ namespace {
 TEST(node_map, finds_what_was_set_last) {
   std::vector<Ptr<Var>> nodes;
   for (int i = 0; i < 2000; ++i) nodes.push_back(var("x"));
-  NodeMap map;
+  NodeMap<Ref> map;
   EXPECT_TRUE(map.empty());
   for (std::size_t i = 0; i < 1000; ++i) {
     EXPECT_EQ(map.find(nodes[i]), nullptr);

@@ -47,7 +47,7 @@ class NodeSet {
     }
   }
 
-  std::array<const Object*, 16> few_{};  // The sizes of both are powers of 2.
+  std::array<const Object*, 64> few_{};  // The sizes of both are powers of 2.
   std::vector<const Object*> many_;
   std::size_t count_ = 0;
 };

@@ -91,8 +91,8 @@ class Rewriter {
   std::function<Ref(const Ref&)> define_;
   std::function<Expr(const Expr&)> outermost_;
   bool is_inside_ = false;  // Of an expression, or of a buffer.
-  NodeMap done_;
-  NodeMap replaced_;
+  NodeMap<Ref> done_;
+  NodeMap<Ref> replaced_;
 };
 
 /// Values of variables, by identity.

@@ -6,6 +6,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "loopsmith/ir/node_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 
@@ -84,7 +85,7 @@ class Values {
 
   std::deque<Value> values_;
   std::unordered_map<Ref, Value*, ShallowHash, ShallowEqual> unique_;
-  std::unordered_map<Ref, Value*, RefHash, RefEqual> done_;
+  NodeMap<Value*> done_;
 };
 
 /// True when a name for it pays.
@@ -134,8 +135,8 @@ bool is_closed(const Expr& e) {
 Expr Values::add(const Expr& e) {
   if (is_leaf(e)) return e;
   return deep_call([&] {
-    const auto found = done_.find(e);
-    Value* value = found == done_.end() ? add_new(e) : found->second;
+    Value* const* found = done_.find(e);
+    Value* value = found ? *found : add_new(e);
     ++value->users;
     return value->expr;
   });
@@ -146,19 +147,23 @@ Value* Values::add_new(const Expr& e) {
   Value value{.expr = e};
   value.is_pure = !e.is<BufferLoad>() && !is_closed(e) && (!call || call->op.is_pure());
   value.is_costly = call || (e.is<Div>() && e.dtype().is_float());
-  if (is_closed(e)) return done_[e] = &values_.emplace_back(std::move(value));
+  const auto remember = [&](const Expr& key, Value* known) {
+    done_.set(key, known);
+    return known;
+  };
+  if (is_closed(e)) return remember(e, &values_.emplace_back(std::move(value)));
 
   std::vector<Value*> operands;
   value.expr = with_operands(e, [&](const Expr& operand) {
     const Expr same = add(operand);
-    if (!is_leaf(same)) operands.push_back(done_.at(same));
+    if (!is_leaf(same)) operands.push_back(*done_.find(same));
     return same;
   });
   const auto [place, is_new] = unique_.try_emplace(value.expr);
   if (!is_new) {
     // Equal to one that is there: its operands have one user less than was counted.
     for (Value* operand : operands) --operand->users;
-    return done_[e] = place->second;
+    return remember(e, place->second);
   }
   value.operations = e.is<IntImm>() ? 0 : 1;
   for (const Value* operand : operands) {
@@ -167,8 +172,7 @@ Value* Values::add_new(const Expr& e) {
     value.operations += operand->operations;
   }
   place->second = &values_.emplace_back(std::move(value));
-  done_[place->second->expr] = place->second;
-  return done_[e] = place->second;
+  return remember(e, remember(place->second->expr, place->second));
 }
 
 /// The run of stores, with names in front of it for what they share.
@@ -187,10 +191,10 @@ Stmt name_shared(std::span<const Stmt> stores) {
 
   // Operands first, so that each value is written in terms of the names before it.
   std::vector<LetStmt> names;
-  std::unordered_map<Ref, Expr, RefHash, RefEqual> written;
+  NodeMap<Expr> written;
   const auto final_form = [&](const Expr& e) {
-    const auto found = written.find(e);
-    return found == written.end() ? e : found->second;
+    const Expr* found = written.find(e);
+    return found ? *found : e;
   };
   for (const Value& each : values.in_order()) {
     const Expr& e = each.expr;
@@ -199,7 +203,7 @@ Stmt name_shared(std::span<const Stmt> stores) {
       names.push_back({.value = value, .var = var("cse", e.dtype())});
       value = names.back().var;
     }
-    if (!value.same_as(e)) written[e] = value;
+    if (!value.same_as(e)) written.set(e, value);
   }
   if (names.empty()) return seq({stores.begin(), stores.end()});
 

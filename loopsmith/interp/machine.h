@@ -29,7 +29,8 @@ struct Level {
   std::uint64_t begin;      ///< The first strand of the loop.
   std::uint64_t iteration;  ///< The first strand of this iteration.
   std::int64_t min, step;
-  std::uint32_t turn = 0;  ///< Of the iteration around, where the loop began.
+  std::uint32_t turn = 0;       ///< Of the iteration around, where the loop began.
+  std::uint32_t last_turn = 0;  ///< The latest that an iteration came to.
   /// The first strand of each iteration so far, where one had more than one; of threads, which are
   /// numbered, of each of their turns.
   std::vector<std::pair<std::uint64_t, std::int64_t>> starts = {};
@@ -124,7 +125,8 @@ class Machine {
   std::int64_t bytes_ = 0;
   std::vector<Level> levels_;
   std::uint64_t strand_ = 1;
-  std::uint32_t turn_ = 0;  ///< Iterations of loops inside the lane of a vectorized loop.
+  /// Iterations of loops inside the lane of the outermost vectorized loop; it only grows there.
+  std::uint32_t turn_ = 0;
   std::int64_t thread_ = -1;
   Team* team_ = nullptr;
   std::size_t team_levels_ = 0;  ///< Parallel loops that were open when its threads started.

@@ -39,8 +39,9 @@ std::int64_t Level::number_of(std::uint64_t strand) const {
 
 void Machine::open_level(const ParallelLoop& loop, std::int64_t min, std::int64_t step) {
   ++strand_;
-  levels_.push_back({&loop, strand_, strand_, min, step, turn_});
-  if (loop.is_vector) turn_ = 0;
+  const auto is_vector = [](const Level& level) { return level.loop->is_vector; };
+  if (loop.is_vector && std::ranges::none_of(levels_, is_vector)) turn_ = 0;
+  levels_.push_back({&loop, strand_, strand_, min, step, turn_, turn_});
 }
 
 void Machine::next_iteration() {
@@ -54,11 +55,12 @@ void Machine::next_iteration() {
     level.starts.emplace_back(strand_, iteration + 1);
   }
   level.iteration = strand_;
-  if (level.loop->is_vector) turn_ = 0;
+  level.last_turn = std::max(level.last_turn, turn_);
+  if (level.loop->is_vector) turn_ = level.turn;
 }
 
 void Machine::close_level() {
-  turn_ = levels_.back().turn + 1;
+  turn_ = std::max(levels_.back().last_turn, turn_) + 1;
   levels_.pop_back();
   ++strand_;
 }

@@ -58,6 +58,15 @@ TEST(races, lanes_of_a_vector_go_in_step) {
   EXPECT_NE(error(store(a, load(a, {i}), {next})), "");
   EXPECT_NE(error(for_loop(k, 0, 2, seq({write, read}))), "");
   EXPECT_EQ(error(seq({for_loop(k, 0, 2, write), read})), "");
+  // A vector inside a lane takes its turns between what stands before and after it.
+  const auto inner = [](Stmt stmt) {
+    return for_loop(var("j"), 0, 1, std::move(stmt), ForKind::vectorized);
+  };
+  EXPECT_EQ(error(seq({for_loop(k, 0, 2, write), inner(read)})), "");
+  EXPECT_EQ(error(seq({inner(for_loop(k, 0, 2, write)), read})), "");
+  EXPECT_EQ(error(seq({inner(for_loop(k, 0, 2, read)), write})),
+            "InterpError: no_race: race on A[1]: i = 0 writes it, i = 1 reads it, and nothing "
+            "orders the two");
 }
 
 TEST(races, buffers_of_a_block_may_be_private_to_iterations) {

@@ -104,7 +104,8 @@ Planned<SplitPlan> plan_split(const Schedule& schedule, const SplitArguments& ar
 }
 
 Handles<LoopRV> commit_split(Schedule& schedule, SplitPlan&& plan) {
-  const For loop = schedule.get(plan.loop);
+  For loop = schedule.get(plan.loop);
+  loop.body = nullptr;  // What nobody else holds is edited where it lies.
   const NodeId node = schedule.node(plan.loop);
   const std::uint32_t function = schedule.function_of(node);
   const DataType type = loop.loop_var->dtype;

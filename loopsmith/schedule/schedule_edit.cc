@@ -31,14 +31,14 @@ std::vector<Stmt> parts_of(const Stmt& stmt) {
 Object& Schedule::edit_child(Object& parent, NodeId child) {
   Object& object = own(*slot_of(parent, nodes_[child].slot));
   if (object.kind == kind_of<BlockRealize>) own(static_cast<BlockRealize&>(object).block);
-  nodes_.edit(child).object = &object;
+  if (nodes_[child].object != &object) nodes_.edit(child).object = &object;
   return object;
 }
 
 Object& Schedule::edit(NodeId node) {
   if (nodes_[node].parent == no_node) {
     Object& function = own(functions_[nodes_[node].slot].func);
-    nodes_.edit(node).object = &function;
+    if (nodes_[node].object != &function) nodes_.edit(node).object = &function;
     return function;
   }
   Object& parent =
@@ -311,7 +311,8 @@ Handles<LoopRV> Schedule::replace_loops(LoopRV top, LoopRV bottom, std::vector<F
   for (NodeId child = inside; child != no_node; child = nodes_[child].next) {
     nodes_.edit(child).parent = ids.back();
   }
-  *slot_of(edit(parent), slot) = std::move(body);
+  // It is around the body, and as that its own since the body was taken out.
+  *slot_of(const_cast<Object&>(*nodes_[parent].object), slot) = std::move(body);
 
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto* var = as<For>(ids[i])->loop_var.get();

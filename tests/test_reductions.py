@@ -135,3 +135,26 @@ def test_large_results_are_written_past_the_caches_wherever_they_start(offset: i
     f(x, room[offset : offset + count])
     np.testing.assert_array_equal(room[offset : offset + count], x + 1)
     assert (room[:offset] == -1).all() and (room[offset + count :] == -1).all()
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+def test_a_histogram_is_counted_in_parallel(dtype: str, target: str):
+    func = ls.from_source(f"""
+@T.prim_func
+def histogram(X: T.Buffer((100000,), "int32"), H: T.Buffer((16,), "{dtype}")):
+    for i in range(100000):
+        with T.block("H"):
+            vi = T.axis.reduce(100000, i)
+            H[X[vi]] = H[X[vi]] + T.{dtype}(1)
+""")
+    sch = tir.Schedule(func)
+    outer, _ = sch.split(sch.get_loops("H")[0], [64, None])
+    sch.parallel(outer)
+    assert "atomic_add" in ls.lower(sch).script()
+    given = np.random.default_rng(4).integers(0, 16, 100000).astype("int32")
+    counts = np.zeros(16, dtype)
+    for _ in range(3):
+        counts[:] = 0
+        ls.build(sch, target)(given, counts)
+        np.testing.assert_array_equal(counts, np.bincount(given, minlength=16))

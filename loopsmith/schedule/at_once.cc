@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/atomic_sums.h"
 #include "loopsmith/schedule/buffer_uses.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 
@@ -58,7 +59,7 @@ std::optional<Refusal> conflict_of(const Schedule& schedule, LoopRV handle) {
   const AtOnce how = how_of(loop);
   LoopCarries carries = carried_by(schedule, handle, how);
   if (carries.verdict.is_proved()) return {};
-  if (carries.is_reduction && has_partial_results(schedule, handle, how)) return {};
+  if (carries.is_reduction && may_reduce_at_once(schedule, handle, how)) return {};
   return Refusal{&loops_at_once_stay_right,
                  {Argument(loop.loop_var->name), Argument(word_of(loop))},
                  std::move(carries.verdict.witness)};

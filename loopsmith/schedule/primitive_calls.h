@@ -10,7 +10,8 @@
 namespace loopsmith {
 
 namespace detail {
-[[noreturn]] void refuse_argument(std::string_view primitive, const ParameterInfo& parameter);
+[[noreturn]] void refuse_argument(std::string_view primitive, const ParameterInfo& parameter,
+                                  const Argument& given);
 [[noreturn]] void refuse_missing(std::string_view primitive, std::string_view parameter);
 }  // namespace detail
 
@@ -72,7 +73,7 @@ Arguments Primitive<Arguments, Plan, Made>::read(ArgumentReader& reader,
   each([&](const auto& parameter) {
     const Argument* given = i < arguments.size() ? arguments[i] : nullptr;
     if (given && !reader.read(*given, values.*parameter.member)) {
-      detail::refuse_argument(name, parameters()[i]);
+      detail::refuse_argument(name, parameters()[i], *given);
     }
     if (!given && i < required) detail::refuse_missing(name, parameter.name);
     ++i;

@@ -5,6 +5,8 @@
 #include <span>
 
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/at_once.h"
+#include "loopsmith/schedule/atomic_sums.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/redefine_buffer.h"
@@ -41,9 +43,9 @@ bool is_of_block_threads(const For& loop) {
          loop.thread_binding->thread_tag.starts_with("threadIdx.");
 }
 
-/// A parallel loop in `body`, or one of threads, that drives a reduction of a block inside; null
-/// when there is none.
-Ptr<Var> parallel_reduction_in(const Stmt& body) {
+/// A parallel loop in `body`, or one of threads, that drives a reduction of a block inside and is
+/// not among `others`; null when there is none.
+Ptr<Var> parallel_reduction_in(const Stmt& body, const std::vector<Ptr<Var>>& others) {
   Ptr<Var> found;
   std::vector<Ptr<Var>> parallel_loops;
   pre_order_visit(body, [&](const Ref& ref) {
@@ -54,7 +56,9 @@ Ptr<Var> parallel_reduction_in(const Stmt& body) {
     if (const auto* realize = ref.as<BlockRealize>()) {
       // A variable that is not of a loop around the block is not used in it.
       for (const Ptr<Var>& loop_var : parallel_loops) {
-        if (!found.defined() && drives_reduction(*realize, loop_var)) found = loop_var;
+        const bool is_other = std::ranges::any_of(
+            others, [&](const Ptr<Var>& other) { return other.same_as(loop_var); });
+        if (!found.defined() && !is_other && drives_reduction(*realize, loop_var)) found = loop_var;
       }
     }
     return !found.defined() && !is_expr(*ref.get());
@@ -110,6 +114,15 @@ void share(Schedule& schedule, BlockRV block) {
   }
 }
 
+/// True when partial results are not possible, and not necessary.
+bool is_left_to_atomics(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
+  const Schedule schedule(func, /*seed=*/1);
+  const LoopRV loop = loop_over(schedule, loop_var);
+  const auto& threads = schedule.get(loop).thread_binding;
+  const AtOnce how = threads ? how_bound(threads->thread_tag) : AtOnce::in_threads;
+  return !has_partial_results(schedule, loop, how) && adds_atomically(schedule, loop);
+}
+
 Ptr<PrimFunc> with_parts(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
   Schedule schedule(func, /*seed=*/1);
   const LoopRV whole = loop_over(schedule, loop_var);
@@ -155,8 +168,12 @@ Ptr<PrimFunc> with_parts(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
 
 Ptr<PrimFunc> parallel_reductions(const Ptr<PrimFunc>& func) {
   Ptr<PrimFunc> current = func;
-  while (const Ptr<Var> loop_var = parallel_reduction_in(current->body)) {
-    current = with_parts(current, loop_var);
+  std::vector<Ptr<Var>> atomic;
+  while (const Ptr<Var> loop_var = parallel_reduction_in(current->body, atomic)) {
+    if (is_left_to_atomics(current, loop_var))
+      atomic.push_back(loop_var);
+    else
+      current = with_parts(current, loop_var);
   }
   return current;
 }

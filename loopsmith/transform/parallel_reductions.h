@@ -14,7 +14,8 @@ namespace loopsmith {
 ///
 /// A loop over the threads of a block does so with partial results in shared memory, one a thread.
 /// How many there are depends on the program alone, so results do not depend on the number of
-/// threads. Throws a UserError for a reduction that has no such form.
+/// threads. Throws a UserError for a reduction that has no such form, unless it is a sum of
+/// integers, which is made atomic later.
 Ptr<PrimFunc> parallel_reductions(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

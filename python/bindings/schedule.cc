@@ -229,6 +229,14 @@ A step that is refused raises a ScheduleError and changes nothing.)");
            nb::sig("def can_apply(self, name: str, /, *args: typing.Any, **kwargs: typing.Any) -> "
                    "bool"),
            "Return whether the primitive of that name would be accepted. Changes nothing.")
+      .def(
+          "can_decompose_padding",
+          [](const PySchedule& self, const nb::args& args, const nb::kwargs& kwargs) {
+            return can_apply(self, "decompose_padding", args, kwargs);
+          },
+          nb::sig("def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV | str) -> "
+                  "bool"),
+          "Return whether decompose_padding would be accepted. Changes nothing.")
       .def("programs", programs_of, nb::sig("def programs(self) -> list[IRModule]"),
            "Return the program before the first step and after each one.")
       .def("verdict", verified, nb::arg("functions"),

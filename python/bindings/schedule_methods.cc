@@ -14,10 +14,26 @@ namespace loopsmith::python {
 namespace {
 
 [[noreturn]] void refuse_value(const Method& method, std::size_t parameter, nb::handle value) {
+  const std::string& type = method.parameters[parameter].type;
+  const bool is_annotation = type == python_type<Annotation>();
   fail(ErrorKind::type_mismatch, "argument_has_type",
-       hint(fmt::format("it takes {}", method.parameters[parameter].type)), {},
-       "{}: the argument {} is a {}", method.primitive->name, method.parameters[parameter].name,
+       hint(fmt::format(
+           "it takes {}",
+           is_annotation ? "a text, a number, True or False, or lists and dicts of them" : type)),
+       {}, "{}: the argument {} is a {}", method.primitive->name, method.parameters[parameter].name,
        type_name_of(value));
+}
+
+/// A whole number of 64 bits.
+std::int64_t number_of(const Method& method, std::size_t parameter, nb::handle value) {
+  const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+  if (!number.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const std::int64_t result = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  require(overflow == 0, ErrorKind::bounds, "argument_fits_64_bits", hint("pass a smaller one"), {},
+          "{}: the argument {} has a number of more than 64 bits", method.primitive->name,
+          method.parameters[parameter].name);
+  return result;
 }
 
 /// An index map from a Python function of so many indices as it has parameters.
@@ -46,7 +62,7 @@ Argument to_argument_of(const Method& method, std::size_t parameter, nb::handle 
   PyObject* object = value.ptr();
   if (object == Py_None) return {};
   if (PyBool_Check(object)) return object == Py_True;
-  if (PyLong_Check(object)) return static_cast<std::int64_t>(PyLong_AsLongLong(object));
+  if (PyLong_Check(object)) return number_of(method, parameter, value);
   if (PyUnicode_Check(object)) {
     auto text = nb::cast<std::string>(value);
     const bool is_intrin = method.parameters[parameter].name == "tensor_intrin";
@@ -70,9 +86,7 @@ Argument to_argument_of(const Method& method, std::size_t parameter, nb::handle 
   if (method.is_map[parameter] && PyCallable_Check(object)) {
     if (Ref map = map_of(value); map.defined()) return map;
   }
-  if (PyIndex_Check(object)) {
-    return static_cast<std::int64_t>(PyLong_AsLongLong(nb::int_(nb::borrow(value)).ptr()));
-  }
+  if (PyIndex_Check(object)) return number_of(method, parameter, value);
   refuse_value(method, parameter, value);
 }
 

@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/atomic_sums.h"
 #include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/reassociation.h"
 
@@ -39,7 +40,7 @@ Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, 
   LoopCarries carries = carried_by(schedule, plan.loop, how);
   if (carries.verdict.is_proved()) return plan;
   if (carries.is_reduction) {
-    if (!has_partial_results(schedule, plan.loop, how)) {
+    if (!may_reduce_at_once(schedule, plan.loop, how)) {
       return Refusal{&loop_is_no_reduction, {Argument(plan.loop)}};
     }
     plan.reordered_reduction = rounding_reduction_inside(schedule, schedule.node(plan.loop));

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/make_sums_atomic.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/atomic_sums.h"
+
+namespace loopsmith {
+namespace {
+
+using Stores = std::unordered_set<const Object*>;
+
+bool runs_in_threads(const For& loop) {
+  if (loop.kind != ForKind::thread_binding) return loop.kind == ForKind::parallel;
+  return !loop.thread_binding->thread_tag.starts_with("vthread");
+}
+
+bool has_sum(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const auto* store = ref.as<BufferStore>();
+    found = found || (store && atomically_added(*store).defined());
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
+/// The buffers that a function allocates.
+std::vector<Ptr<Buffer>> allocated_in(const Stmt& body) {
+  std::vector<Ptr<Buffer>> buffers;
+  pre_order_visit(body, [&](const Ref& ref) {
+    const auto* allocate = ref.as<Allocate>();
+    const auto* decl = allocate ? allocate->body.as<DeclBuffer>() : nullptr;
+    if (decl && decl->buffer->data.same_as(allocate->buffer_var)) buffers.push_back(decl->buffer);
+    return !is_expr(*ref.get());
+  });
+  return buffers;
+}
+
+/// The sums to which several iterations of the loop add.
+void find_sums(const For& loop, const std::vector<Ptr<Buffer>>& allocated, Stores& sums) {
+  Dependences dependences(Stmt(Ptr<For>(&loop)), {.local_buffers = allocated});
+  const DependenceAnswer answer = dependences.parallelizable(loop.loop_var);
+  if (!answer || !answer.reductions) return;
+  const auto& own = answer.private_buffers;
+  for (const CarriedDependence& carried : dependences.carried(loop.loop_var)) {
+    const bool is_own = std::ranges::any_of(
+        own, [&](const Ptr<Buffer>& buffer) { return buffer.same_as(carried.buffer); });
+    if (!carried.is_reduction || is_own) continue;
+    for (const Stmt& stmt : {carried.source, carried.sink}) {
+      const auto* store = stmt.as<BufferStore>();
+      if (store && atomically_added(*store).defined()) sums.insert(store);
+    }
+  }
+}
+
+}  // namespace
+
+Ptr<PrimFunc> make_sums_atomic(const Ptr<PrimFunc>& func) {
+  Stores sums;
+  std::vector<Ptr<Buffer>> allocated;
+  pre_order_visit(func->body, [&](const Ref& ref) {
+    const auto* loop = ref.as<For>();
+    if (loop && runs_in_threads(*loop) && has_sum(loop->body)) {
+      if (allocated.empty()) allocated = allocated_in(func->body);
+      find_sums(*loop, allocated, sums);
+    }
+    return !is_expr(*ref.get());
+  });
+  if (sums.empty()) return func;
+
+  Rewriter rewrite;
+  rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
+    if (!sums.contains(&node)) return rewrite.children(node);
+    const Expr element = make(BufferLoad{.buffer = node.buffer, .indices = node.indices});
+    const Expr address = call(handle_type, op("address_of"), {element});
+    return make(Evaluate{
+        .value = call(node.buffer->dtype, op("atomic_add"), {address, atomically_added(node)})});
+  });
+  return rewrite.body_of(func);
+}
+
+}  // namespace loopsmith

@@ -255,6 +255,9 @@ WRONG_CALLS = {
     'T.call_extern("int32", "f", T.Broadcast(i, 2))': "call_extern takes values with the lanes of",
     "T.tvm_access_ptr(x, x, i, i, i)": "tvm_access_ptr takes a type, a pointer and three integers",
     "T.prefetch(x, 0, 0, 0)": "prefetch takes an address and the constants 0..1, 0..3, 0..1, not",
+    "T.sqrt(i)": "sqrt: the operands are int32, not floating-point numbers",
+    "T.fma(i, i, i)": "fma: the operands are int32, not floating-point numbers",
+    "i ** i": "pow: the operands are int32, not floating-point numbers",
     "T.popcount(x)": "popcount: the operands are float32, not integers",
 }
 
@@ -266,6 +269,33 @@ def test_a_call_of_wrong_types_is_refused_where_it_stands(call: str) -> None:
         ls.from_source(f"{header}    T.evaluate({call})\n")
     assert caught.value.problem.startswith(WRONG_CALLS[call])
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+def test_powers_of_integers_are_products(target: str) -> None:
+    @T.prim_func
+    def powers(A: T.Buffer((4,), "int32"), n: T.int32):
+        A[0] = n**0
+        A[1] = n**1
+        A[2] = n**5
+        A[3] = (n - 5) ** 3
+
+    results, expected = np.zeros(4, np.int32), [1, 3, 243, -8]
+    ls.build(powers, target)(results, 3)
+    assert results.tolist() == expected
+    ls.interp.run(powers, results, 3)
+    assert results.tolist() == expected
+    assert repr(tir.var("x") ** 2) == "x * x"
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+def test_constants_of_odd_bits_are_refused(target: str) -> None:
+    func = read(
+        'q = T.allocate_const([1, 2], "int3", [2])\n'
+        'C = T.Buffer((2,), "int3", data=q)\nB[0] = T.Cast("int32", C[1])'
+    )
+    with pytest.raises(ls.LowerError, match="constant q: memory of int3 is not written into code"):
+        ls.build(func, target)
 
 
 @pytest.mark.parametrize("target", ["llvm", "c"])

@@ -45,6 +45,21 @@ bool takes_integers(Op op) {
   }
 }
 
+/// Functions of mathematics, apart from those that leave an integer as it is.
+bool takes_floats(Op op) {
+  switch (op.index()) {
+    case loopsmith::op("likely").index():
+    case loopsmith::op("precise").index():
+    case loopsmith::op("fabs").index():
+    case loopsmith::op("floor").index():
+    case loopsmith::op("ceil").index():
+    case loopsmith::op("round").index():
+    case loopsmith::op("trunc").index():
+    case loopsmith::op("nearbyint").index(): return false;
+    default: return !takes_integers(op);
+  }
+}
+
 /// Lane by lane, on numbers of the type that the result has.
 void check_element_wise(const Call& call) {
   const bool is_mixed = call.op == op("ldexp") || call.op == op("q_multiply_shift_per_axis");
@@ -53,12 +68,15 @@ void check_element_wise(const Call& call) {
             "operands_are_integers", hint("cast the operands to an integer type"), call.span,
             "{}: the operands are {}, not integers", call.op.name(), TypeName(arg.dtype()));
   }
+  const DataType first = call.args.empty() ? void_type : call.args[0].dtype();
+  require(!takes_floats(call.op) || !first.is_integer(), ErrorKind::type_mismatch,
+          "operands_are_floats", hint("cast the operands to float32"), call.span,
+          "{}: the operands are {}, not floating-point numbers", call.op.name(), TypeName(first));
   const bool fits = std::ranges::all_of(call.args, [&](const Expr& arg) {
     const DataType type = arg.dtype();
     return is_mixed ? is_number(type) && type.lanes == call.dtype.lanes : type == call.dtype;
   });
-  const bool is_first = !call.args.empty() && call.args[0].dtype() == call.dtype;
-  require_types(call, fits && is_first && is_number(call.dtype),
+  require_types(call, fits && first == call.dtype && is_number(first),
                 "numbers of the type of its result");
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/power.h"
 #include "loopsmith/script/lowering.h"
 
 namespace loopsmith::parsing {
@@ -115,11 +116,6 @@ struct NamedOperator {
   std::string_view symbol;
   Operator apply;
 };
-
-Expr power(const Expr& a, const Expr& b) {
-  auto [x, y] = match_types(a, b);
-  return call(op("pow"), {x, y});
-}
 
 constexpr NamedOperator operators[] = {{"+", operator+ },
                                         {"-", operator- },

@@ -121,11 +121,5 @@ TEST(LowerMath, FastMathTakesCheaperVariants) {
   EXPECT_EQ(tan_exact.size(), tan_fast.size());
 }
 
-TEST(LowerMath, LeavesIntegersAlone) {
-  const Expr n = var("n", i32);
-  const Expr y = call(op("pow"), {n, n});
-  EXPECT_TRUE(lower_math(y).same_as(y));
-}
-
 }  // namespace
 }  // namespace loopsmith

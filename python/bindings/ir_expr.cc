@@ -6,6 +6,7 @@
 #include "bindings/bindings.h"
 #include "bindings/ir_detail.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/power.h"
 #include "loopsmith/ir/script_printer.h"
 
 namespace nb = nanobind;
@@ -89,10 +90,7 @@ PyObject* unary_slot(PyObject* self) {
 }
 
 PyObject* power_slot(PyObject* left, PyObject* right, PyObject*) {
-  return binary(left, right, [](const Expr& a, const Expr& b) {
-    auto [x, y] = match_types(a, b);
-    return call(op("pow"), {x, y});
-  });
+  return binary(left, right, power);
 }
 
 PyObject* compare_slot(PyObject* left, PyObject* right, int operation) {

@@ -101,8 +101,10 @@ void Emitter::give_back_if_reached() {
 
 void Emitter::allocate_constant(const AllocateConst& constant) {
   const DataType element = constant.dtype;
-  check(element.is_scalar() && !is_packed(element), "codegen", "constant memory of {}",
-        to_string(element));
+  require(element.is_scalar() && !is_packed(element), ErrorKind::lower, "constant_has_whole_bytes",
+          hint("make it int8, or int32"), constant.span,
+          "constant {}: memory of {} is not written into code", constant.buffer_var->name,
+          to_string(element));
   llvm::Type* stored = storage_type(module_.context, element);
   std::vector<llvm::Constant*> elements;
   for (const Expr& each : constant.data) {

@@ -216,8 +216,10 @@ void CWriter::give_back_until(std::size_t count) {
 
 void CWriter::allocate_constant(const AllocateConst& constant) {
   const DataType element = constant.dtype;
-  check(element.is_scalar() && !shares_bytes(element) && !has_odd_bytes(element), "codegen",
-        "constant memory of {}", to_string(element));
+  require(element.is_scalar() && !shares_bytes(element) && !has_odd_bytes(element),
+          ErrorKind::lower, "constant_has_whole_bytes", hint("make it int8, or int32"),
+          constant.span, "constant {}: memory of {} is not written into code",
+          constant.buffer_var->name, to_string(element));
   const std::string name = new_name(constant.buffer_var->name);
   std::string items;
   for (const Expr& each : constant.data) {

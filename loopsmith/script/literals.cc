@@ -34,8 +34,8 @@ bool take_digits(std::string_view& rest, std::size_t most, int base, std::uint32
   return true;
 }
 
-/// What follows a backslash, taken off the front of `rest`.
-void append_escape(std::string& text, std::string_view& rest) {
+/// What follows a backslash, taken off the front of `rest`; false where digits lack.
+bool append_escape(std::string& text, std::string_view& rest) {
   constexpr std::string_view letters = "abfnrtv\\'\"";
   constexpr std::string_view meanings = "\a\b\f\n\r\t\v\\'\"";
   const char c = rest[0];
@@ -50,26 +50,27 @@ void append_escape(std::string& text, std::string_view& rest) {
     append_character(text, code);
   } else {
     const std::size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
-    std::string_view after = rest.substr(1);
-    const bool is_code = digits > 0 && after.size() >= digits &&
-                         take_digits(after, digits, 16, code) &&
-                         after.size() + digits + 1 == rest.size() && code <= 0x10FFFF;
-    if (!is_code) {
-      text += '\\';
-      return;
+    if (digits == 0) {
+      text += '\\';  // Of a letter that means nothing.
+      return true;
     }
+    std::string_view after = rest.substr(1);
+    const bool is_code = after.size() >= digits && take_digits(after, digits, 16, code) &&
+                         after.size() + digits + 1 == rest.size() && code <= 0x10FFFF;
+    if (!is_code) return false;
     append_character(text, code);
     rest = after;
   }
+  return true;
 }
 
 }  // namespace
 
-bool read_text(std::string_view token, std::string& value) {
+TextForm read_text(std::string_view token, std::string& value) {
   bool is_raw = false;
   while (token[0] != '"' && token[0] != '\'') {
     const char prefix = token[0];
-    if (std::string_view("bBfFtT").find(prefix) != std::string_view::npos) return false;
+    if (std::string_view("bBfFtT").find(prefix) != std::string_view::npos) return TextForm::foreign;
     is_raw = is_raw || prefix == 'r' || prefix == 'R';
     token.remove_prefix(1);
   }
@@ -80,12 +81,12 @@ bool read_text(std::string_view token, std::string& value) {
     const char c = rest[0];
     rest.remove_prefix(1);
     if (c == '\\' && !is_raw && !rest.empty()) {
-      append_escape(value, rest);
+      if (!append_escape(value, rest)) return TextForm::broken;
     } else {
       value += c;
     }
   }
-  return true;
+  return TextForm::plain;
 }
 
 }  // namespace loopsmith::parsing

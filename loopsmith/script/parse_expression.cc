@@ -316,7 +316,18 @@ const Expression* Parser::atom() {
 const Expression* Parser::texts() {
   Node node = make(ExpressionKind::text, here());
   bool is_plain = true;
-  while (here().kind == TokenKind::text) is_plain = read_text(take().text, node->value) && is_plain;
+  while (here().kind == TokenKind::text) {
+    const Token& token = take();
+    const TextForm form = read_text(token.text, node->value);
+    if (form == TextForm::broken) {
+      refuse(
+          "syntax",
+          hint("write \\x and two hexadecimal digits, \\u and four, \\U and eight, or \\\\ for a "
+               "backslash itself"),
+          token, "the text {} has an escape without all of its digits", token.text);
+    }
+    is_plain = is_plain && form == TextForm::plain;
+  }
   return is_plain ? finish(node) : as_foreign(node);
 }
 

@@ -114,7 +114,14 @@ struct SyntaxTree {
 /// Python, and at statements that scripts do not have.
 SyntaxTree syntax_of(std::string_view text, std::uint32_t source, std::uint32_t line = 1);
 
-/// What the token of a text stands for; null when it is bytes or an f-string.
-bool read_text(std::string_view token, std::string& value);
+/// How a text is written.
+enum class TextForm : std::uint8_t {
+  plain,
+  foreign,  ///< Bytes, an f-string.
+  broken,   ///< An escape lacks digits, or its number is no character's.
+};
+
+/// Appends what the token of a text stands for, where its form is plain.
+TextForm read_text(std::string_view token, std::string& value);
 
 }  // namespace loopsmith::parsing

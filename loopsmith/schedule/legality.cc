@@ -255,9 +255,9 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
     return *std::move(known);
   }
-  Dependences dependences(schedule.statement(nest),
-                          {.local_buffers = memory_of_nest(schedule, nest, accesses, how),
-                           .shared_buffers = shared});
+  Dependences dependences(
+      schedule.statement(nest),
+      {.local_buffers = memory_of_nest(schedule, nest, accesses, how), .shared_buffers = shared});
   const DependenceAnswer found = how == AtOnce::in_lanes
                                      ? dependences.vectorizable(loop.loop_var)
                                      : dependences.parallelizable(loop.loop_var);

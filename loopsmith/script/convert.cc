@@ -322,7 +322,8 @@ void Lowering::store(const ScriptValue::Access& access, const ScriptValue& value
   require_here(!stored.dtype().is_handle() || type.is_handle(), "store_is_number",
                hint("store a number"), "buffer {} takes {}, the value is {}", access.buffer->name,
                to_string(type), describe(named(value)));
-  const auto* whole = named(value).as<ScriptValue::Integer>();
+  const ScriptValue meant = named(value);
+  const auto* whole = meant.as<ScriptValue::Integer>();
   const bool is_whole_type = type.is_integer() && !type.is_bool();
   require_here(!whole || !is_whole_type || stored.dtype() == type.element(), "constant_fits",
                hint("store a smaller number; one that wraps is written T.Cast"),

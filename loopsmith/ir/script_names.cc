@@ -2,6 +2,9 @@
 #include "loopsmith/ir/script_names.h"
 
 #include <algorithm>
+#include <functional>
+
+#include "loopsmith/support/utf8.h"
 
 namespace loopsmith::detail {
 namespace {
@@ -26,7 +29,11 @@ bool is_digit(char c) {
 
 std::string legal_name(std::string_view wanted) {
   std::string name(wanted);
-  std::ranges::replace_if(name, [](char c) { return !is_letter(c) && !is_digit(c); }, '_');
+  const bool is_text = is_utf8(wanted);
+  const auto may_stay = [&](char c) {
+    return is_letter(c) || is_digit(c) || (is_text && static_cast<unsigned char>(c) >= 0x80);
+  };
+  std::ranges::replace_if(name, std::not_fn(may_stay), '_');
   if (name.empty()) return "v";
   return is_digit(name[0]) ? '_' + name : name;
 }

@@ -38,7 +38,7 @@ class ScriptNames {
   std::vector<std::size_t> scopes_;
 };
 
-/// `wanted` as an identifier of Python: other characters become `_`.
+/// `wanted` as an identifier of scripts: other characters become `_`. Those beyond ASCII stay.
 std::string legal_name(std::string_view wanted);
 
 }  // namespace loopsmith::detail

@@ -125,6 +125,7 @@ TEST(script_printer, names_are_legal_and_unique) {
              t = var("T"), u = var("x_y_1"), v = var("x_y");
   EXPECT_EQ(text(a + b + c + d + e + t + u + v),
             "x_y + x_y_1 + for_1 + v + _1a + T_1 + x_y_1_1 + x_y_2");
+  EXPECT_EQ(text(var("größe") + var("gr\xF6\xDFsse")), "größe + gr__sse");  // UTF-8; Latin-1.
 }
 
 TEST(script_printer, declares_free_variables_and_buffers_first) {

@@ -269,6 +269,8 @@ TEST(script_error, syntax) {
            {"@T.prim_func\ndef f():\n    x = '''a\n", 3, "the text that begins here is not closed"},
            {"@T.prim_func\ndef f():\n    x = 1 $ 2\n", 3,
             "the character '$' is not of the language"},
+           {"@T.prim_func\ndef f():\n    gr\xF6\xDFsse = 1\n", 3,
+            "the bytes of a name are not UTF-8"},
            {"@T.prim_func\ndef f():\n        x = 1\n    y = 2\n", 4,
             "the indentation fits none of the lines above"},
            {"@T.prim_func\ndef f():\n    x = 1\n      y = 2\n", 4, "the line is indented"},

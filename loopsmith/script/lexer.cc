@@ -3,6 +3,7 @@
 
 #include "loopsmith/script/token.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/support/utf8.h"
 
 namespace loopsmith::parsing {
 namespace {
@@ -139,6 +140,8 @@ class Lexer {
     }
     if (is_letter(c)) {
       while (is_letter(at(position_)) || is_digit(at(position_))) advance(1);
+      require_here(is_utf8(text_.substr(start, position_ - start)), "name_is_utf8",
+                   hint("save the script as UTF-8"), begin, "the bytes of a name are not UTF-8");
       return add(TokenKind::name, start, begin);
     }
     if (is_digit(c) || (c == '.' && is_digit(at(position_ + 1)))) {

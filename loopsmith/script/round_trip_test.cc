@@ -344,6 +344,8 @@ TEST(script_round_trip, modules) {
   round_trip(make(IRModule{.names = {callee, make(GlobalVar{.name_hint = "g"})},
                            .functions = {f, g},
                            .attrs = {{"version", Expr(1)}}}));
+  round_trip(make(IRModule{.names = {callee, make(GlobalVar{.name_hint = "größe"})},
+                           .functions = {f, with_attr(g, "global_symbol", string_imm("größe"))}}));
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ struct Access {
   bool is_store = false;
   /// Part of a block's reduction, which may run in parallel along loops that reduce.
   bool is_reduction = false;
-  /// Part of x = x + e or the like: the kind of its operator, 0 for none. Those commute.
+  /// Part of x = x + e or the like: what stands for its
+  /// combiner; 0 for none. Those commute.
   std::uint16_t accumulates = 0;
   bool is_atomic = false;
   std::uint32_t site = 0;

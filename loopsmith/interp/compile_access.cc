@@ -6,37 +6,16 @@
 #include "loopsmith/interp/arith.h"
 #include "loopsmith/interp/compiler.h"
 #include "loopsmith/interp/control.h"
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::interp::detail {
 namespace {
 
-/// x = x + e, x = x - e, and the like for *, min and max.
-struct Accumulation {
-  const BufferLoad* old = nullptr;  ///< Null: it is none.
-  std::uint16_t kind = 0;
-};
-
-Accumulation accumulation_of(const BufferStore& store) {
-  const auto old_value = [&](const Expr& e) -> const BufferLoad* {
-    const auto* load = e.as<BufferLoad>();
-    const bool is_old = load && load->buffer.same_as(store.buffer) &&
-                        std::ranges::equal(load->indices, store.indices, StructuralEqual());
-    return is_old ? load : nullptr;
-  };
-  const auto either = [&](const Expr& a, const Expr& b, std::uint16_t kind) -> Accumulation {
-    if (const BufferLoad* old = old_value(a)) return {old, kind};
-    return {old_value(b), kind};
-  };
-  const Expr& value = store.value;
-  if (const auto* n = value.as<Add>()) return either(n->a, n->b, kind_of<Add>);
-  if (const auto* n = value.as<Sub>()) return {old_value(n->a), kind_of<Add>};
-  if (const auto* n = value.as<Mul>()) return either(n->a, n->b, kind_of<Mul>);
-  if (const auto* n = value.as<Min>()) return either(n->a, n->b, kind_of<Min>);
-  if (const auto* n = value.as<Max>()) return either(n->a, n->b, kind_of<Max>);
-  return {};
+/// How a store accumulates, as accesses keep it: no kind of a node.
+std::uint16_t kind_of_combiner(Combiner combiner) {
+  return static_cast<std::uint16_t>(0x8000 + static_cast<int>(combiner));
 }
 
 }  // namespace
@@ -155,9 +134,9 @@ Value Compiler::load(const BufferLoad& load) {
 void Compiler::store(const BufferStore& store) {
   const auto* undefined = store.value.as<Call>();
   const bool forgets = undefined && undefined->op == op("undef");
-  const Accumulation accumulation = accumulation_of(store);
-  accumulator_ = accumulation.old;
-  accumulates_ = accumulation.kind;
+  const auto accumulation = accumulation_of(store);
+  accumulator_ = accumulation ? accumulation->old : nullptr;
+  accumulates_ = accumulation ? kind_of_combiner(accumulation->combiner) : 0;
   const Value value = forgets ? Value{} : expr(store.value);
   Access& access = new_access(store.buffer, store.indices, store.predicate, store, true);
   if (accumulator_) access.accumulates = accumulates_;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -12,45 +13,6 @@
 
 namespace loopsmith {
 namespace {
-
-bool same_element(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::ranges::equal(
-      a, b, [](const Expr& x, const Expr& y) { return x.same_as(y) || structural_equal(x, y); });
-}
-
-bool is_load_of(const Expr& expr, const BufferStore& store) {
-  const auto* load = expr.as<BufferLoad>();
-  return load && load->buffer.same_as(store.buffer) && same_element(load->indices, store.indices);
-}
-
-bool mentions(const Expr& expr, const Ptr<Buffer>& buffer) {
-  bool found = false;
-  pre_order_visit(expr, [&](const Ref& ref) {
-    const auto* load = ref.as<BufferLoad>();
-    found = found || (load && load->buffer.same_as(buffer));
-    return !found;
-  });
-  return found;
-}
-
-/// True when `value` is the element of `store` combined with others by operation T alone.
-template <class T>
-bool is_chain(const Expr& value, const BufferStore& store) {
-  if (is_load_of(value, store)) return true;
-  const auto* node = value.as<T>();
-  if (!node) return false;
-  if (!mentions(node->b, store.buffer)) return is_chain<T>(node->a, store);
-  return !mentions(node->a, store.buffer) && is_chain<T>(node->b, store);
-}
-
-/// True when `store` adds to its element, or the like, in any order.
-bool accumulates(const BufferStore& store) {
-  const Expr& value = store.value;
-  if (is_load_of(value, store)) return false;
-  return is_chain<Add>(value, store) || is_chain<Mul>(value, store) ||
-         is_chain<Min>(value, store) || is_chain<Max>(value, store) ||
-         is_chain<And>(value, store) || is_chain<Or>(value, store);
-}
 
 /// True when a block with `init` may combine its elements in any order: where its update is plain
 /// arithmetic, that is checked; other combiners are taken at their word.
@@ -61,7 +23,7 @@ bool is_reduction(const Block& block) {
     if (const auto* store = ref.as<BufferStore>()) {
       const bool arithmetic = store->value.is<Add>() || store->value.is<Sub>() ||
                               store->value.is<Mul>() || store->value.is<BufferLoad>();
-      if (arithmetic && !accumulates(*store)) is_plain = false;
+      if (arithmetic && !accumulation_of(*store)) is_plain = false;
     }
     return Stmt::from(ref).defined();
   });
@@ -147,7 +109,7 @@ class Collector {
       enter_block(block);
     } else if (const auto* store = stmt.as<BufferStore>()) {
       const Object* outer = group_;
-      if (!group_ && accumulates(*store)) group_ = store;
+      if (!group_ && accumulation_of(*store)) group_ = store;
       read(store->value);
       for (const Expr& index : store->indices) read(index);
       add(*store->buffer.get(), store->indices, true);

@@ -20,15 +20,15 @@ constexpr int most_levels = 8;
 /// A store that adds up the lanes of `vector` into one element.
 struct LaneReduction {
   const BufferStore* store;
-  Op reduction;
+  Combiner combiner;
   Expr vector;
 };
 
-std::optional<LaneReduction> lane_reduction(const BufferStore& store) {
-  const auto accumulation = accumulation_of(store);
-  const auto* call = accumulation ? accumulation->value.as<Call>() : nullptr;
-  if (!call || !(call->op == accumulation->reduction) || store.predicate.defined()) return {};
-  return LaneReduction{&store, call->op, call->args[0]};
+std::optional<LaneReduction> lane_reduction_of(const BufferStore& store) {
+  const auto accumulation = accumulation_of_lanes(store);
+  const auto* call = accumulation ? accumulation->operand.as<Call>() : nullptr;
+  if (!call || !(call->op == *lane_reduction(accumulation->combiner))) return {};
+  return LaneReduction{&store, accumulation->combiner, call->args[0]};
 }
 
 bool loads_from(const Expr& e, const Ref& pointer) {
@@ -77,7 +77,7 @@ struct Survey {
   void find(const Stmt& stmt) {
     deep_call([&] {
       if (const auto* store = stmt.as<BufferStore>()) {
-        if (const auto found = lane_reduction(*store)) reductions.push_back(*found);
+        if (const auto found = lane_reduction_of(*store)) reductions.push_back(*found);
       } else if (const auto* seq = stmt.as<SeqStmt>()) {
         for (const Stmt& child : seq->seq) find(child);
       } else if (const auto* loop = stmt.as<For>()) {
@@ -118,20 +118,20 @@ Stmt lift(const For& loop, const std::vector<LaneReduction>& reductions) {
     const Ptr<Buffer> sum = decl_buffer({int{type.lanes}}, type.element(),
                                         each.store->buffer->name + "_lanes", "local");
     sums[each.store] = sum;
-    const Expr start = neutral_element(each.reduction, type.element());
+    const Expr start = neutral_element(each.combiner, type.element());
     statements.push_back(store(sum, broadcast(start, type.lanes), {lanes}));
-    const Expr total = all_lanes_combined(each.reduction, load(sum, {lanes}));
+    const Expr total = all_lanes_combined(each.combiner, load(sum, {lanes}));
     const Expr old = load(each.store->buffer, each.store->indices);
     after.push_back(
-        store(each.store->buffer, combined(each.reduction, old, total), each.store->indices));
+        store(each.store->buffer, combined(each.combiner, old, total), each.store->indices));
   }
   rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
     const auto found = sums.find(&node);
     if (found == sums.end()) return Stmt(&node);
-    const LaneReduction each = *lane_reduction(node);
+    const LaneReduction each = *lane_reduction_of(node);
     const Expr lanes = make(Ramp{.base = 0, .stride = 1, .lanes = each.vector.dtype().lanes});
     // The new one first: where an extreme looks for NaN, it does so beside the chain.
-    const Expr value = combined(each.reduction, each.vector, load(found->second, {lanes}));
+    const Expr value = combined(each.combiner, each.vector, load(found->second, {lanes}));
     return store(found->second, value, {lanes});
   });
   statements.push_back(rewrite(Stmt(&loop)));
@@ -156,7 +156,7 @@ Ptr<PrimFunc> lift_reductions(const Ptr<PrimFunc>& func) {
   bool found = false;
   pre_order_visit(func->body, [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
-    found = found || (store && lane_reduction(*store));
+    found = found || (store && lane_reduction_of(*store));
     return !found && !is_expr(*ref.get());
   });
   if (!found) return func;

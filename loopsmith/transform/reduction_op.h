@@ -2,22 +2,18 @@
 #pragma once
 #include <optional>
 
-#include "loopsmith/ir/stmt.h"
+#include "loopsmith/ir/accumulation.h"
 
 namespace loopsmith {
 
-/// buffer[indices] = buffer[indices] + value, and the like for *, min and max.
-struct Accumulation {
-  Op reduction;  ///< `vector_reduce_add`, ...
-  Expr value;
-};
+/// The call that combines all lanes of a vector, `vector_reduce_add` and its like; nothing where
+/// there is none.
+std::optional<Op> lane_reduction(Combiner combiner);
 
-/// `store` as an accumulation, if it is one.
-std::optional<Accumulation> accumulation_of(const BufferStore& store);
+/// `store` as an accumulation whose combiner has such a call, if it is one.
+std::optional<Accumulation> accumulation_of_lanes(const BufferStore& store);
 
-/// What `reduction` makes of `a` and `b`, its neutral element, and of all lanes of a vector.
-Expr combined(Op reduction, const Expr& a, const Expr& b);
-Expr neutral_element(Op reduction, DataType type);
-Expr all_lanes_combined(Op reduction, const Expr& vector);
+/// What the combiner makes of all lanes of a vector.
+Expr all_lanes_combined(Combiner combiner, const Expr& vector);
 
 }  // namespace loopsmith

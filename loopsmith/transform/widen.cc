@@ -286,15 +286,15 @@ Expr Widener::load(const BufferLoad& node) {
 
 /// buffer[x] = buffer[x] + e, of which only e differs between lanes.
 Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indices) {
-  const std::optional<Accumulation> found = accumulation_of(node);
+  const std::optional<Accumulation> found = accumulation_of_lanes(node);
   if (!found) throw CannotWiden{};
-  pre_order_visit(found->value, [&](const Ref& ref) {
+  pre_order_visit(found->operand, [&](const Ref& ref) {
     const auto* load = ref.as<BufferLoad>();
     if (load && load->buffer->data.same_as(node.buffer->data)) throw CannotWiden{};
     return true;
   });
 
-  Expr wide = all_lanes(found->value);
+  Expr wide = all_lanes(found->operand);
   const DataType type = node.value.dtype();
   if (mask_.defined()) {
     if (!is_safe(node.buffer, indices)) {
@@ -303,11 +303,11 @@ Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indice
     }
     wide = make(Select{.condition = mask_,
                        .true_value = wide,
-                       .false_value = broadcast(neutral_element(found->reduction, type), lanes_)});
+                       .false_value = broadcast(neutral_element(found->combiner, type), lanes_)});
   }
-  const Expr total = all_lanes_combined(found->reduction, wide);
+  const Expr total = all_lanes_combined(found->combiner, wide);
   const Expr old = loopsmith::load(node.buffer, indices);
-  return loopsmith::store(node.buffer, combined(found->reduction, old, total), indices);
+  return loopsmith::store(node.buffer, combined(found->combiner, old, total), indices);
 }
 
 Stmt Widener::store(const BufferStore& node) {

@@ -33,51 +33,6 @@ bool is_accumulator(const Reduction& reduction, const Ptr<Buffer>& buffer) {
   return std::find(known.begin(), known.end(), buffer.get()) != known.end();
 }
 
-bool is_load_of(const Expr& expr, const BufferStore& store) {
-  const auto* load = expr.as<BufferLoad>();
-  return load && load->buffer.same_as(store.buffer) && !load->predicate.defined() &&
-         std::equal(load->indices.begin(), load->indices.end(), store.indices.begin(),
-                    store.indices.end(),
-                    [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
-}
-
-bool reads_buffer(const Expr& expr, const Ptr<Buffer>& buffer) {
-  bool found = false;
-  pre_order_visit(expr, [&](const Ref& node) {
-    found = found || node.same_as(buffer);
-    return !found;
-  });
-  return found;
-}
-
-/// How `store` updates what it writes, and the load of the old value.
-struct UpdateOf {
-  Update update = Update::none;
-  const Object* load = nullptr;
-};
-
-UpdateOf update_of(const BufferStore& store) {
-  UpdateOf result;
-  const auto take = [&](const auto* node, Update update) {
-    if (!node) return;
-    for (const auto& [old_value, other] : {std::pair(node->a, node->b), {node->b, node->a}}) {
-      if (is_load_of(old_value, store) && !reads_buffer(other, store.buffer)) {
-        result = {update, old_value.get()};
-      }
-    }
-  };
-  take(store.value.as<Add>(), Update::add);
-  take(store.value.as<Mul>(), Update::multiply);
-  take(store.value.as<Min>(), Update::minimum);
-  take(store.value.as<Max>(), Update::maximum);
-  if (const auto* sub = store.value.as<Sub>()) {
-    if (is_load_of(sub->a, store) && !reads_buffer(sub->b, store.buffer)) {
-      result = {Update::add, sub->a.get()};
-    }
-  }
-  return result;
-}
-
 bool is_nothing(const Stmt& stmt) {
   return !stmt.defined() || is_no_op(stmt);
 }
@@ -191,13 +146,14 @@ class Extractor {
   void visit_store(const Stmt& stmt, const BufferStore& store) {
     enter_expressions();
     begin(stmt);
-    const UpdateOf update = update_of(store);
-    update_ = update;
+    const auto accumulation = accumulation_of(store);
+    update_ = accumulation ? update_by(accumulation->combiner) : Update::none;
+    updated_ = accumulation ? accumulation->old : nullptr;
     for (const Expr& index : store.indices) read(index);
     if (store.predicate.defined()) read(store.predicate);
     read(store.value);
-    access(store.buffer, store.indices, true, update.update, store.predicate.defined());
-    update_ = {};
+    access(store.buffer, store.indices, true, update_, store.predicate.defined());
+    updated_ = nullptr;
   }
 
   void access(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices, bool writes,
@@ -256,8 +212,8 @@ class Extractor {
         for (const Expr& index : load->indices) read(index);
         const bool is_masked = load->predicate.defined();
         if (is_masked) read(load->predicate);
-        access(load->buffer, load->indices, false,
-               load == update_.load ? update_.update : Update::none, is_masked);
+        access(load->buffer, load->indices, false, load == updated_ ? update_ : Update::none,
+               is_masked);
       } else if (const auto* call = expr.as<Call>()) {
         read_call(*call);
       } else if (const auto* let = expr.as<Let>()) {
@@ -499,7 +455,8 @@ class Extractor {
   std::vector<Surrounding> surroundings_;
   std::ptrdiff_t guards_of_statement_ = 0;
   std::ptrdiff_t surroundings_of_statement_ = 0;
-  UpdateOf update_;
+  Update update_ = Update::none;         ///< Of the store that is read,
+  const BufferLoad* updated_ = nullptr;  ///< and its load of what was there.
   std::optional<Reduction> reduction_;
   int reductions_ = 0;
   std::unordered_map<const Object*, View> views_;

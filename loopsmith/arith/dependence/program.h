@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "loopsmith/arith/dependence/linear.h"
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/stmt.h"
 
 namespace loopsmith::dependence {
@@ -71,12 +72,12 @@ struct Surrounding {
 /// The operator with which an accumulator is updated.
 enum class Update : std::uint8_t {
   none,
-  add,
-  multiply,
-  minimum,
-  maximum,
   declared,  ///< That of a block with an init.
+  combiner,  ///< From here on, a Combiner.
 };
+inline Update update_by(Combiner combiner) {
+  return static_cast<Update>(static_cast<int>(Update::combiner) + static_cast<int>(combiner));
+}
 
 struct Access {
   int statement = 0;

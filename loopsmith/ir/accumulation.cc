@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/ir/accumulation.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith {
+namespace {
+
+using Sides = std::pair<Expr, Expr>;
+
+template <class T>
+std::optional<Sides> sides(const Expr& expr) {
+  const auto* node = expr.as<T>();
+  return node ? std::optional(Sides{node->a, node->b}) : std::nullopt;
+}
+
+std::optional<Sides> sides_of_call(Op operation, const Expr& expr) {
+  const auto* call = expr.as<Call>();
+  if (!call || !(call->op == operation) || call->args.size() != 2) return {};
+  return Sides{call->args[0], call->args[1]};
+}
+
+/// The operands, if `expr` combines two values so.
+std::optional<Sides> operands_of(Combiner combiner, const Expr& expr) {
+  switch (combiner) {
+    case Combiner::sum: return sides<Add>(expr);
+    case Combiner::product: return sides<Mul>(expr);
+    case Combiner::minimum: return sides<Min>(expr);
+    case Combiner::maximum: return sides<Max>(expr);
+    case Combiner::all: return sides<And>(expr);
+    case Combiner::any: return sides<Or>(expr);
+    case Combiner::bit_and: return sides_of_call(op("bitwise_and"), expr);
+    case Combiner::bit_or: return sides_of_call(op("bitwise_or"), expr);
+    case Combiner::bit_xor: return sides_of_call(op("bitwise_xor"), expr);
+  }
+  return {};
+}
+
+bool reads(const Expr& expr, const Ptr<Buffer>& buffer) {
+  bool found = false;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    found = found || ref.same_as(buffer);
+    return !found;
+  });
+  return found;
+}
+
+/// Follows a chain of one combiner down to what a store had.
+class Chain {
+ public:
+  Chain(const BufferStore& store, Combiner combiner) : store_(store), combiner_(combiner) {}
+
+  std::optional<Accumulation> find() {
+    Expr operand;
+    if (store_.value.is<BufferLoad>() || !follow(store_.value, operand)) return {};
+    return Accumulation{combiner_, old_, std::move(operand)};
+  }
+
+ private:
+  /// `operand` is what remains of `expr` without the old value; undefined where nothing does.
+  bool follow(const Expr& expr, Expr& operand) {
+    return deep_call([&] { return follow_here(expr, operand); });
+  }
+
+  bool follow_here(const Expr& expr, Expr& operand) {
+    if (is_old(expr)) {
+      old_ = expr.as<BufferLoad>();
+      return true;
+    }
+    if (const auto* difference = expr.as<Sub>(); difference && combiner_ == Combiner::sum) {
+      if (reads(difference->b, store_.buffer) || !follow(difference->a, operand)) return false;
+      operand = operand.defined() ? operand - difference->b : -difference->b;
+      return true;
+    }
+    const auto both = operands_of(combiner_, expr);
+    if (!both) return false;
+    const auto& [a, b] = *both;
+    const bool is_left = !reads(b, store_.buffer);
+    if (!is_left && reads(a, store_.buffer)) return false;
+    if (!follow(is_left ? a : b, operand)) return false;
+    if (!operand.defined()) {
+      operand = is_left ? b : a;
+    } else {
+      operand = is_left ? combined(combiner_, operand, b) : combined(combiner_, a, operand);
+    }
+    return true;
+  }
+
+  bool is_old(const Expr& expr) const {
+    const auto* load = expr.as<BufferLoad>();
+    return load && load->buffer.same_as(store_.buffer) && !load->predicate.defined() &&
+           std::ranges::equal(load->indices, store_.indices, [](const Expr& x, const Expr& y) {
+             return x.same_as(y) || structural_equal(x, y);
+           });
+  }
+
+  const BufferStore& store_;
+  Combiner combiner_;
+  const BufferLoad* old_ = nullptr;
+};
+
+constexpr Combiner combiners[] = {Combiner::sum,     Combiner::product, Combiner::minimum,
+                                  Combiner::maximum, Combiner::all,     Combiner::any,
+                                  Combiner::bit_and, Combiner::bit_or,  Combiner::bit_xor};
+
+}  // namespace
+
+std::optional<Accumulation> accumulation_of(const BufferStore& store) {
+  if (store.predicate.defined() || !reads(store.value, store.buffer)) return {};
+  for (const Combiner combiner : combiners) {
+    const bool may_be = operands_of(combiner, store.value).has_value() ||
+                        (combiner == Combiner::sum && store.value.is<Sub>());
+    if (may_be) return Chain(store, combiner).find();
+  }
+  return {};
+}
+
+Expr combined(Combiner combiner, const Expr& a, const Expr& b) {
+  switch (combiner) {
+    case Combiner::sum: return a + b;
+    case Combiner::product: return a * b;
+    case Combiner::minimum: return min(a, b);
+    case Combiner::maximum: return max(a, b);
+    case Combiner::all: return a && b;
+    case Combiner::any: return a || b;
+    case Combiner::bit_and: return a & b;
+    case Combiner::bit_or: return a | b;
+    case Combiner::bit_xor: return a ^ b;
+  }
+  return nullptr;
+}
+
+Expr neutral_element(Combiner combiner, DataType type) {
+  switch (combiner) {
+    // x + (-0.0) is x, for x = -0.0 too.
+    case Combiner::sum: return const_of(type, -0.0);
+    case Combiner::product:
+    case Combiner::all: return const_of(type, 1);
+    case Combiner::minimum: return type.is_float() ? infinity(type) : max_value(type);
+    case Combiner::maximum: return type.is_float() ? -infinity(type) : min_value(type);
+    case Combiner::bit_and: return type.is_int() ? const_of(type, -1) : max_value(type);
+    case Combiner::any:
+    case Combiner::bit_or:
+    case Combiner::bit_xor: return const_of(type, 0);
+  }
+  return nullptr;
+}
+
+}  // namespace loopsmith

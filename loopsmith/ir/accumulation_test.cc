@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/ir/accumulation.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/script_printer.h"
+
+namespace loopsmith {
+namespace {
+
+const Ptr<Buffer> addends = decl_buffer({8}, i32, "A"), updated = decl_buffer({8}, i32, "X");
+const Ptr<Var> place = var("i");
+
+/// What X[i] is updated with, and how often it would be counted as an update of that kind.
+std::string operand_of(const Expr& value, Combiner combiner) {
+  const Stmt stmt = store(updated, value, {place});
+  const auto found = accumulation_of(*stmt.as<BufferStore>());
+  if (!found) return "none";
+  EXPECT_EQ(found->combiner, combiner);
+  EXPECT_TRUE(found->old->buffer.same_as(updated));
+  const std::string text = script(found->operand);
+  return text.substr(text.rfind('\n') + 1);
+}
+
+TEST(accumulation, is_found_along_a_chain) {
+  const Expr old = load(updated, {place}), b = load(addends, {place}), c = load(addends, {0});
+  EXPECT_EQ(operand_of(old + b, Combiner::sum), "A[i]");
+  EXPECT_EQ(operand_of(old + b + c, Combiner::sum), "A[i] + A[0]");
+  EXPECT_EQ(operand_of(b + (old - c), Combiner::sum), "A[i] + (0 - A[0])");
+  EXPECT_EQ(operand_of(max(b, max(old, c)), Combiner::maximum), "T.max(A[i], A[0])");
+  EXPECT_EQ(operand_of(old & b, Combiner::bit_and), "A[i]");
+  EXPECT_EQ(operand_of(c ^ old, Combiner::bit_xor), "A[0]");
+}
+
+TEST(accumulation, is_of_one_kind_and_reads_its_element_once) {
+  const Expr old = load(updated, {place}), b = load(addends, {place});
+  for (const Expr& value : {b, old, b - old, old + old, old * b + b, old + load(updated, {0}),
+                            load(updated, {place + 1}) + b}) {
+    EXPECT_EQ(operand_of(value, Combiner::sum), "none") << script(value);
+  }
+}
+
+TEST(accumulation, starts_from_what_changes_nothing) {
+  const auto starts = [](DataType type) {
+    std::string all;
+    for (const Combiner combiner :
+         {Combiner::sum, Combiner::product, Combiner::minimum, Combiner::maximum, Combiner::bit_and,
+          Combiner::bit_or, Combiner::bit_xor}) {
+      all += fmt::format("{} ", *as_int(neutral_element(combiner, type)));
+    }
+    return all;
+  };
+  EXPECT_EQ(starts(i8), "0 1 127 -128 -1 0 0 ");
+  EXPECT_EQ(starts(u8), "0 1 255 0 255 0 0 ");
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -158,3 +158,27 @@ def histogram(X: T.Buffer((100000,), "int32"), H: T.Buffer((16,), "{dtype}")):
         counts[:] = 0
         ls.build(sch, target)(given, counts)
         np.testing.assert_array_equal(counts, np.bincount(given, minlength=16))
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("dtype", ["int32", "uint64"])
+@pytest.mark.parametrize("kind", ["min", "max", "bitwise_and", "bitwise_or", "bitwise_xor"])
+def test_extremes_and_bits_meet_atomically(kind: str, dtype: str, target: str):
+    func = ls.from_source(f"""
+@T.prim_func
+def buckets(X: T.Buffer((5000,), "{dtype}"), H: T.Buffer((16,), "{dtype}")):
+    for i in range(5000):
+        with T.block("H"):
+            vi = T.axis.reduce(5000, i)
+            H[X[vi] % T.{dtype}(16)] = T.{kind}(X[vi], H[X[vi] % T.{dtype}(16)])
+""")
+    sch = tir.Schedule(func)
+    sch.parallel(sch.get_loops("H")[0])
+    assert "atomic_" in ls.lower(sch).script()
+    given = np.random.default_rng(4).integers(0, 1 << 30, 5000).astype(dtype)
+    start = np.full(16, 1 << 29, dtype)
+    combine = {"min": np.minimum, "max": np.maximum}.get(kind) or getattr(np, kind)
+    expected = start.copy()
+    combine.at(expected, given % 16, given)
+    ls.build(sch, target)(given, start)
+    np.testing.assert_array_equal(start, expected)

@@ -2,6 +2,7 @@
 #include "loopsmith/codegen/refuse.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace loopsmith {
 namespace {
@@ -52,6 +53,15 @@ void refuse_call(const Call& call, std::string_view target) {
        hint(is_known ? found->hint : "run the program by ls.interp.run"), call.span,
        "target {} has no code for {}{}", target, info.name,
        name ? fmt::format(" of '{}'", name->value) : "");
+}
+
+void require_atomic(const Call& call) {
+  const DataType type = call.args[1].dtype();
+  const bool is_word = type.bits >= 8 && type.bits <= 64 && std::has_single_bit(type.bits);
+  const bool is_added = call.op == op("atomic_add") && type.is_float() && type.bits >= 32;
+  require(is_added || (type.is_integer() && is_word), ErrorKind::type_mismatch, "atomic_type",
+          hint("use integers of 8, 16, 32 or 64 bits; float32 and float64 can be added"), call.span,
+          "{}: {} cannot be updated atomically", call.op.name(), to_string(type));
 }
 
 void require_no_thread(const For& loop) {

@@ -10,6 +10,9 @@ namespace loopsmith {
 /// no code for.
 [[noreturn]] void refuse_call(const Call& call, std::string_view target);
 
+/// Throws unless processors do an atomic update of this type in one step.
+void require_atomic(const Call& call);
+
 /// Throws an error of kind `lower` for a loop that is bound to a thread of a GPU.
 void require_no_thread(const For& loop);
 

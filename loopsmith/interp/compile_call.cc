@@ -4,6 +4,7 @@
 #include "loopsmith/interp/compiler.h"
 #include "loopsmith/interp/control.h"
 #include "loopsmith/interp/vectors.h"
+#include "loopsmith/ir/atomics.h"
 #include "loopsmith/ir/llvm_intrinsics.h"
 #include "loopsmith/ir/operators.h"
 
@@ -58,7 +59,12 @@ Value Compiler::call(const Call& call) {
       return operation(address_handler(), i64.with_lanes(2), i64, {}, instr);
     }
     case op("tvm_access_ptr").index(): return access_pointer(call);
-    case op("atomic_add").index(): return atomic_add(call);
+    case op("atomic_add").index():
+    case op("atomic_min").index():
+    case op("atomic_max").index():
+    case op("atomic_and").index():
+    case op("atomic_or").index():
+    case op("atomic_xor").index(): return atomic_update(call);
     case op("call_global").index(): return call_function(call);
     case op("call_extern").index():
     case op("call_pure_extern").index():
@@ -175,12 +181,12 @@ Value Compiler::access_pointer(const Call& call) {
   return operation(move_pointer_handler(), i64.with_lanes(2), i64, {pointer, offset}, instr);
 }
 
-Value Compiler::atomic_add(const Call& call) {
+Value Compiler::atomic_update(const Call& call) {
   const Value pointer = expr(call.args[0]), value = expr(call.args[1]);
   const DataType type = call.dtype;
-  if (!type.is_scalar()) unsupported(call, "an atomic addition of vectors");
+  if (!type.is_scalar()) unsupported(call, "an atomic update of vectors");
   // An access to whatever the pointer leads to: one element from there.
-  const Ptr<Buffer> target = decl_buffer({1}, type, "atomic_add");
+  const Ptr<Buffer> target = decl_buffer({1}, type, "atomic");
   define_buffer(target, {.data = pointer.reg, .shape = {integer(1)}});
   const auto access = [&](bool is_store) -> Access& {
     Access& made = new_access(target, {Expr(0)}, nullptr, call, is_store);
@@ -189,9 +195,11 @@ Value Compiler::atomic_add(const Call& call) {
   };
   Instr load{.access = &access(false)};
   const Value old = operation(load_handler(*load.access, options_), type, type, {}, load);
-  const Value sum =
-      operation(binary_handler(kind_of<Add>, type, options_), type, type, {old, value});
-  Instr store{.a = sum.reg, .type = type};
+  const auto before = var("before", type), operand = var("operand", type);
+  values_[before.get()] = old;
+  values_[operand.get()] = value;
+  const Value after = expr(stored_atomically(call.op, before, operand));
+  Instr store{.a = after.reg, .type = type};
   store.access = &access(true);
   store.run = store_handler(*store.access, options_);
   emit(store);

@@ -110,7 +110,7 @@ class Compiler {
   std::vector<Register> sizes_for(const Buffer& buffer, const Expr& pointer, const Call& call);
   Value access_pointer(const Call& call);
   Value active_lanes(const Call& call);
-  Value atomic_add(const Call& call);
+  Value atomic_update(const Call& call);
 
   // compile_host.cc
   Value call_host(const Call& call);

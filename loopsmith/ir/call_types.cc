@@ -142,7 +142,15 @@ void check_types(const Call& call) {
       return require_types(
           call, is_scalar_integer(type(0)) && is_scalar_integer(type(1)) && call.dtype.is_bool(),
           "two integers");
+    case op("atomic_and").index():
+    case op("atomic_or").index():
+    case op("atomic_xor").index():
+      return require_types(
+          call, type(0).is_handle() && is_scalar_integer(type(1)) && call.dtype == type(1),
+          "an address and an integer");
     case op("atomic_add").index():
+    case op("atomic_min").index():
+    case op("atomic_max").index():
       return require_types(
           call,
           type(0).is_handle() && is_number(type(1)) && type(1).is_scalar() && call.dtype == type(1),

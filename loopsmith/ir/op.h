@@ -143,6 +143,11 @@ inline constexpr OpInfo op_table[] = {
     {"tvm_thread_context", Effect::pure, 1, false, Result::handle},
     {"tvm_thread_invariant", Effect::pure, 1, false},
     {"atomic_add", Effect::updates, 2, false, Result::second},
+    {"atomic_min", Effect::updates, 2, false, Result::second},
+    {"atomic_max", Effect::updates, 2, false, Result::second},
+    {"atomic_and", Effect::updates, 2, false, Result::second},
+    {"atomic_or", Effect::updates, 2, false, Result::second},
+    {"atomic_xor", Effect::updates, 2, false, Result::second},
     // Matrix units.
     {"tvm_load_matrix_sync", Effect::updates, 8, false, Result::int32},
     {"tvm_mma_sync", Effect::updates, 8, false, Result::int32},

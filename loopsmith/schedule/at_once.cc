@@ -5,7 +5,7 @@
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/atomic_sums.h"
+#include "loopsmith/schedule/atomic_updates.h"
 #include "loopsmith/schedule/buffer_uses.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/schedule/atomic_sums.h"
+#include "loopsmith/schedule/atomic_updates.h"
 
 #include <algorithm>
 
@@ -11,45 +11,62 @@
 
 namespace loopsmith {
 
-Expr atomically_added(const BufferStore& store) {
+namespace {
+
+struct AtomicReducer {
+  std::string_view reducer;
+  Op op;
+};
+constexpr AtomicReducer atomic_reducers[] = {
+    {"sum", op("atomic_add")},       {"min", op("atomic_min")},
+    {"max", op("atomic_max")},       {"and of bits", op("atomic_and")},
+    {"or of bits", op("atomic_or")}, {"xor of bits", op("atomic_xor")},
+};
+
+}  // namespace
+
+std::optional<AtomicUpdate> atomic_update_of(const BufferStore& store) {
   const DataType type = store.buffer->dtype;
   const bool is_word =
       type.is_integer() && type.is_scalar() && (type.bits == 32 || type.bits == 64);
-  if (!is_word || store.value.dtype() != type || store.predicate.defined()) return nullptr;
-  const auto reducers = known_reducers();
-  const auto sum = std::ranges::find(reducers, "sum", &KnownReducer::name);
+  if (!is_word || store.value.dtype() != type || store.predicate.defined()) return {};
   const Expr before = make(BufferLoad{.buffer = store.buffer, .indices = store.indices});
-  const auto added = right_side_of(*sum, {store.value}, {before});
-  return added ? (*added)[0] : nullptr;
+  for (const auto& [name, atomic] : atomic_reducers) {
+    const auto reducer = std::ranges::find(known_reducers(), name, &KnownReducer::name);
+    if (const auto operand = right_side_of(*reducer, {store.value}, {before})) {
+      return AtomicUpdate{atomic, (*operand)[0]};
+    }
+  }
+  return {};
 }
 
-bool adds_atomically(const Schedule& schedule, LoopRV handle) {
+bool updates_atomically(const Schedule& schedule, LoopRV handle) {
   const For& loop = schedule.get(handle);
   const std::int64_t* step = as_int(loop.step);
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
   if (!step || !accesses.opaque.empty()) return false;
-  std::vector<const Buffer*> sums;
+  std::vector<const Buffer*> updated;
   for (const ElementAccess& access : accesses.all) {
-    const bool is_sum = access.is_write && access.group &&
-                        !is_pinned(accesses, access, access, *loop.loop_var, *step);
-    if (!is_sum) continue;
+    const bool is_updated = access.is_write && access.group &&
+                            !is_pinned(accesses, access, access, *loop.loop_var, *step);
+    if (!is_updated) continue;
     const std::string_view scope = access.buffer->scope();
     if (!scope.empty() && scope != "global") return false;
-    sums.push_back(access.buffer);
+    updated.push_back(access.buffer);
   }
-  const auto is_sum = [&](const Ptr<Buffer>& buffer) {
-    return std::ranges::find(sums, buffer.get()) != sums.end();
+  const auto is_updated = [&](const Ptr<Buffer>& buffer) {
+    return std::ranges::find(updated, buffer.get()) != updated.end();
   };
-  bool is_atomic = !sums.empty();
+  bool is_atomic = !updated.empty();
   pre_order_visit(loop.body, [&](const Ref& ref) {
     if (const auto* block = ref.as<Block>()) {
       // What has another name is not looked for.
       is_atomic = is_atomic && std::ranges::none_of(block->match_buffers, [&](const auto& view) {
-                    return is_sum(view->source->buffer);
+                    return is_updated(view->source->buffer);
                   });
     }
-    if (const auto* store = ref.as<BufferStore>(); store && is_sum(store->buffer)) {
-      is_atomic = is_atomic && atomically_added(*store).defined();
+    if (const auto* store = ref.as<BufferStore>(); store && is_updated(store->buffer)) {
+      is_atomic = is_atomic && atomic_update_of(*store).has_value();
     }
     return is_atomic && !is_expr(*ref.get());
   });
@@ -57,7 +74,7 @@ bool adds_atomically(const Schedule& schedule, LoopRV handle) {
 }
 
 bool may_reduce_at_once(const Schedule& schedule, LoopRV loop, AtOnce how) {
-  return has_partial_results(schedule, loop, how) || adds_atomically(schedule, loop);
+  return has_partial_results(schedule, loop, how) || updates_atomically(schedule, loop);
 }
 
 }  // namespace loopsmith

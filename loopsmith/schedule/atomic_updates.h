@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of integers to which iterations that run at once add.
+// Integers that iterations which run at once update together: sums, extremes, bits.
 #pragma once
 #include "loopsmith/schedule/legality.h"
 
 namespace loopsmith {
 
-/// What `store` adds to the integer that it stores to, where machines do that in one step; null for
-/// other stores.
-Expr atomically_added(const BufferStore& store);
+/// An update of an integer that machines do in one step.
+struct AtomicUpdate {
+  Op op;         ///< `atomic_add`, ...
+  Expr operand;  ///< What is added.
+};
 
-/// True when all that iterations of a loop accumulate together are such sums, in memory that they
-/// share: then they may run at once without partial results.
-bool adds_atomically(const Schedule& schedule, LoopRV loop);
+/// What `store` does to the element that it stores to, if that is such an update.
+std::optional<AtomicUpdate> atomic_update_of(const BufferStore& store);
 
-/// True when a reduction over a loop may run so: with partial results, or as such sums.
+/// True when all that iterations of a loop accumulate together are such updates, of memory that
+/// they share: then they may run at once without partial results.
+bool updates_atomically(const Schedule& schedule, LoopRV loop);
+
+/// True when a reduction over a loop may run so: with partial results, or by such updates.
 bool may_reduce_at_once(const Schedule& schedule, LoopRV loop, AtOnce how);
 
 }  // namespace loopsmith

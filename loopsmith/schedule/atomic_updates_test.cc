@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/schedule/atomic_sums.h"
+#include "loopsmith/schedule/atomic_updates.h"
 
 #include <gtest/gtest.h>
 
@@ -31,11 +31,11 @@ std::string refusal_of_parallel(const Ptr<PrimFunc>& func) {
   return error_of([&] { parallel(sch, get_loops(sch, get_block(sch, "H"))[0]); });
 }
 
-TEST(atomic_sums, run_in_parallel_and_in_blocks) {
+TEST(atomic_updates, run_in_parallel_and_in_blocks) {
   const auto before = histogram("int32", "H[X[vi] % 8] = H[X[vi] % 8] + 1");
   Schedule sch(before);
   const auto loop = get_loops(sch, get_block(sch, "H"))[0];
-  EXPECT_TRUE(adds_atomically(sch, loop));
+  EXPECT_TRUE(updates_atomically(sch, loop));
   parallel(sch, loop);
   EXPECT_FALSE(sch.steps().back().reorders_reduction);
   expect_result(sch, before);
@@ -44,7 +44,7 @@ TEST(atomic_sums, run_in_parallel_and_in_blocks) {
   expect_result(blocks, before);
 }
 
-TEST(atomic_sums, are_of_words_alone) {
+TEST(atomic_updates, are_of_words_alone) {
   EXPECT_EQ(refusal_of_parallel(histogram("int64", "H[X[vi] % 8] = T.int64(3) + H[X[vi] % 8]")),
             "");
   const std::string refused = "loop_is_no_reduction: parallel: loop i is a reduction";
@@ -52,11 +52,28 @@ TEST(atomic_sums, are_of_words_alone) {
             refused);
   EXPECT_EQ(refusal_of_parallel(histogram("int16", "H[X[vi] % 8] = H[X[vi] % 8] + T.int16(1)")),
             refused);
-  EXPECT_EQ(refusal_of_parallel(histogram("int32", "H[X[vi] % 8] = T.max(H[X[vi] % 8], X[vi])")),
-            refused);
 }
 
-TEST(atomic_sums, stay_right_when_steps_follow) {
+TEST(atomic_updates, are_extremes_and_bits_too) {
+  for (const std::string_view update :
+       {"T.max(H[X[vi] % 8], X[vi])", "T.min(X[vi], H[X[vi] % 8])",
+        "T.bitwise_and(H[X[vi] % 8], X[vi])", "T.bitwise_or(X[vi], H[X[vi] % 8])",
+        "T.bitwise_xor(H[X[vi] % 8], X[vi])"}) {
+    const auto before = histogram("int32", fmt::format("H[X[vi] % 8] = {}", update));
+    Schedule sch(before);
+    const auto loop = get_loops(sch, get_block(sch, "H"))[0];
+    EXPECT_TRUE(updates_atomically(sch, loop)) << update;
+    parallel(sch, loop);
+    expect_result(sch, before);
+  }
+  // No two of one kind in any order, nor with an operation between them.
+  EXPECT_EQ(refusal_of_parallel(histogram(
+                "int32", "H[X[vi] % 8] = T.bitwise_xor(T.max(H[X[vi] % 8], X[vi]), X[vi])")),
+            "dependence_is_known: parallel: whether iterations of loop i depend on each other is "
+            "unknown, as index 0 of H is not quasi-affine: X[vi] % 8");
+}
+
+TEST(atomic_updates, stay_right_when_steps_follow) {
   const auto before = histogram("int32", "H[X[vi] % 8] = H[X[vi] % 8] + X[vi]");
   Schedule sch(before);
   const auto [outer, inner] =

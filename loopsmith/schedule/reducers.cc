@@ -47,6 +47,23 @@ Tuple pair_of_sums(const Tuple& x, const Tuple& y) {
   return {x[0] + y[0], x[1] + y[1]};
 }
 
+Tuple bits_and(const Tuple& x, const Tuple& y) {
+  return {call(op("bitwise_and"), {x[0], y[0]})};
+}
+Tuple bits_or(const Tuple& x, const Tuple& y) {
+  return {call(op("bitwise_or"), {x[0], y[0]})};
+}
+Tuple bits_xor(const Tuple& x, const Tuple& y) {
+  return {call(op("bitwise_xor"), {x[0], y[0]})};
+}
+
+bool is_bool(DataType type) {
+  return type.is_bool();
+}
+bool has_bits(DataType type) {
+  return type.is_integer();
+}
+
 /// Of (index, value): which of the two is kept.
 Tuple keep(const Expr& first, const Expr& value, const Tuple& x, const Tuple& y) {
   return {select(first, x[0], y[0]), select(value, x[1], y[1])};
@@ -80,19 +97,22 @@ Tuple first_argmin_by_value(const Tuple& x, const Tuple& y) {
 }
 
 constexpr KnownReducer reducers[] = {
-    {"sum", 1, sum, zeros},
-    {"product", 1, product, ones},
-    {"min", 1, smallest, nullptr},
-    {"max", 1, largest, nullptr},
-    {"all", 1, all, nullptr},
-    {"any", 1, any, nullptr},
-    {"pair of sums", 2, pair_of_sums, zeros},
-    {"argmax", 2, argmax, nullptr},
-    {"argmin", 2, argmin, nullptr},
-    {"first argmax", 2, first_argmax, nullptr},
-    {"first argmin", 2, first_argmin, nullptr},
-    {"first argmax by value", 2, first_argmax_by_value, nullptr},
-    {"first argmin by value", 2, first_argmin_by_value, nullptr},
+    {"sum", 1, sum, nullptr, zeros},
+    {"product", 1, product, nullptr, ones},
+    {"min", 1, smallest, nullptr, nullptr},
+    {"max", 1, largest, nullptr, nullptr},
+    {"all", 1, all, is_bool, nullptr},
+    {"any", 1, any, is_bool, nullptr},
+    {"and of bits", 1, bits_and, has_bits, nullptr},
+    {"or of bits", 1, bits_or, has_bits, nullptr},
+    {"xor of bits", 1, bits_xor, has_bits, zeros},
+    {"pair of sums", 2, pair_of_sums, nullptr, zeros},
+    {"argmax", 2, argmax, nullptr, nullptr},
+    {"argmin", 2, argmin, nullptr, nullptr},
+    {"first argmax", 2, first_argmax, nullptr, nullptr},
+    {"first argmin", 2, first_argmin, nullptr, nullptr},
+    {"first argmax by value", 2, first_argmax_by_value, nullptr, nullptr},
+    {"first argmin by value", 2, first_argmin_by_value, nullptr, nullptr},
 };
 
 bool same(const Expr& a, const Expr& b) {
@@ -120,6 +140,11 @@ class ReducerMatcher {
       return match(node->condition, other.condition) && match(node->true_value, other.true_value) &&
              match(node->false_value, other.false_value);
     }
+    if (const auto* node = pattern.as<Call>()) {
+      const auto& other = *value.as<Call>();
+      return node->op == other.op && node->args.size() == 2 && other.args.size() == 2 &&
+             either_of({node->args[0], node->args[1]}, {other.args[0], other.args[1]}, true);
+    }
     return either<Add>(pattern, value, true) || either<Mul>(pattern, value, true) ||
            either<Min>(pattern, value, true) || either<Max>(pattern, value, true) ||
            either<And>(pattern, value, true) || either<Or>(pattern, value, true) ||
@@ -131,15 +156,22 @@ class ReducerMatcher {
   std::vector<Expr> right() && { return std::move(right_); }
 
  private:
+  using Sides = std::pair<Expr, Expr>;
+
   template <class T>
   bool either(const Expr& pattern, const Expr& value, bool commutes) {
     const auto* a = pattern.as<T>();
     const auto* b = value.as<T>();
-    if (!a || !b) return false;
+    return a && b && either_of({a->a, a->b}, {b->a, b->b}, commutes);
+  }
+
+  bool either_of(const Sides& pattern, const Sides& value, bool commutes) {
     const auto before = right_;
-    if (match(a->a, b->a) && match(a->b, b->b)) return true;
+    if (match(pattern.first, value.first) && match(pattern.second, value.second)) return true;
     right_ = before;
-    if (commutes && match(a->a, b->b) && match(a->b, b->a)) return true;
+    if (commutes && match(pattern.first, value.second) && match(pattern.second, value.first)) {
+      return true;
+    }
     right_ = before;
     return false;
   }
@@ -199,10 +231,9 @@ std::optional<std::vector<Expr>> right_side_of(const KnownReducer& reducer,
                                                const std::vector<Expr>& values,
                                                const std::vector<Expr>& left) {
   if (values.size() != reducer.size) return {};
-  const bool is_logic = reducer.combine == all || reducer.combine == any;
   Tuple x, y;
   for (const Expr& each : left) {
-    if (is_logic && !each.dtype().is_bool()) return {};
+    if (reducer.takes && !reducer.takes(each.dtype())) return {};
     x.push_back(var("x", each.dtype()));
     y.push_back(var("y", each.dtype()));
   }

@@ -17,6 +17,7 @@ struct KnownReducer {
   std::string_view name;
   std::size_t size;  ///< Of the tuples.
   Tuple (*combine)(const Tuple& x, const Tuple& y);
+  bool (*takes)(DataType type);  ///< Whether its elements may have the type; null where any may.
   /// The neutral tuple of these types; null where an init serves as well, as x with x is x.
   Tuple (*identity)(const std::vector<DataType>& types);
 };

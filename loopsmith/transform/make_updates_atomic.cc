@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/transform/make_sums_atomic.h"
+#include "loopsmith/transform/make_updates_atomic.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -7,7 +7,7 @@
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/atomic_sums.h"
+#include "loopsmith/schedule/atomic_updates.h"
 
 namespace loopsmith {
 namespace {
@@ -19,11 +19,11 @@ bool runs_in_threads(const For& loop) {
   return !loop.thread_binding->thread_tag.starts_with("vthread");
 }
 
-bool has_sum(const Stmt& stmt) {
+bool has_update(const Stmt& stmt) {
   bool found = false;
   pre_order_visit(stmt, [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
-    found = found || (store && atomically_added(*store).defined());
+    found = found || (store && atomic_update_of(*store));
     return !found && !is_expr(*ref.get());
   });
   return found;
@@ -41,8 +41,8 @@ std::vector<Ptr<Buffer>> allocated_in(const Stmt& body) {
   return buffers;
 }
 
-/// The sums to which several iterations of the loop add.
-void find_sums(const For& loop, const std::vector<Ptr<Buffer>>& allocated, Stores& sums) {
+/// The updates of elements that several iterations of the loop update.
+void find_updates(const For& loop, const std::vector<Ptr<Buffer>>& allocated, Stores& updates) {
   Dependences dependences(Stmt(Ptr<For>(&loop)), {.local_buffers = allocated});
   const DependenceAnswer answer = dependences.parallelizable(loop.loop_var);
   if (!answer || !answer.reductions) return;
@@ -53,33 +53,33 @@ void find_sums(const For& loop, const std::vector<Ptr<Buffer>>& allocated, Store
     if (!carried.is_reduction || is_own) continue;
     for (const Stmt& stmt : {carried.source, carried.sink}) {
       const auto* store = stmt.as<BufferStore>();
-      if (store && atomically_added(*store).defined()) sums.insert(store);
+      if (store && atomic_update_of(*store)) updates.insert(store);
     }
   }
 }
 
 }  // namespace
 
-Ptr<PrimFunc> make_sums_atomic(const Ptr<PrimFunc>& func) {
-  Stores sums;
+Ptr<PrimFunc> make_updates_atomic(const Ptr<PrimFunc>& func) {
+  Stores updates;
   std::vector<Ptr<Buffer>> allocated;
   pre_order_visit(func->body, [&](const Ref& ref) {
     const auto* loop = ref.as<For>();
-    if (loop && runs_in_threads(*loop) && has_sum(loop->body)) {
+    if (loop && runs_in_threads(*loop) && has_update(loop->body)) {
       if (allocated.empty()) allocated = allocated_in(func->body);
-      find_sums(*loop, allocated, sums);
+      find_updates(*loop, allocated, updates);
     }
     return !is_expr(*ref.get());
   });
-  if (sums.empty()) return func;
+  if (updates.empty()) return func;
 
   Rewriter rewrite;
   rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
-    if (!sums.contains(&node)) return rewrite.children(node);
+    if (!updates.contains(&node)) return rewrite.children(node);
+    const AtomicUpdate update = *atomic_update_of(node);
     const Expr element = make(BufferLoad{.buffer = node.buffer, .indices = node.indices});
     const Expr address = call(handle_type, op("address_of"), {element});
-    return make(Evaluate{
-        .value = call(node.buffer->dtype, op("atomic_add"), {address, atomically_added(node)})});
+    return make(Evaluate{.value = call(node.buffer->dtype, update.op, {address, update.operand})});
   });
   return rewrite.body_of(func);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/transform/make_sums_atomic.h"
+#include "loopsmith/transform/make_updates_atomic.h"
 
 #include <gtest/gtest.h>
 
@@ -15,17 +15,17 @@ namespace {
 using namespace testing;
 
 std::string atomic_body(const Ptr<PrimFunc>& func) {
-  const std::string text = script(make_sums_atomic(func));
+  const std::string text = script(make_updates_atomic(func));
   return text.substr(text.find("):\n") + 3) + "\n";
 }
 
-void expect_sums_as_before(const Ptr<PrimFunc>& func) {
+void expect_same_results(const Ptr<PrimFunc>& func) {
   const auto after = lower_function(func, {.verify = true});
   const interp::Verdict verdict = interp::compare(func, after);
   EXPECT_EQ(verdict.answer, interp::Answer::same) << verdict.reason << "\n" << script(after);
 }
 
-TEST(make_sums_atomic, adds_where_iterations_meet) {
+TEST(make_updates_atomic, adds_where_iterations_meet) {
   const auto func = parse_function(R"(@T.prim_func
 def main(A: T.Buffer((30, 4), "int32"), H: T.Buffer((4,), "int32"), S: T.Buffer((30,), "int64")):
     for i in T.parallel(30):
@@ -38,10 +38,26 @@ def main(A: T.Buffer((30, 4), "int32"), H: T.Buffer((4,), "int32"), S: T.Buffer(
             T.atomic_add(T.address_of(H[k]), A[i, k])
             S[i] = S[i] + T.Cast("int64", A[i, k])
 )");
-  expect_sums_as_before(func);
+  expect_same_results(func);
 }
 
-TEST(make_sums_atomic, leaves_what_each_iteration_has_for_itself) {
+TEST(make_updates_atomic, takes_extremes_and_bits) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(X: T.Buffer((30,), "int32"), M: T.Buffer((4,), "int32"), W: T.Buffer((2,), "uint64")):
+    for i in T.parallel(30):
+        M[X[i] % 4] = T.min(X[i], M[X[i] % 4])
+        W[0] = T.bitwise_or(W[0], T.shift_left(T.uint64(1), T.cast(X[i] % 64, "uint64")))
+        W[1] = T.bitwise_xor(T.cast(X[i], "uint64"), W[1])
+)");
+  EXPECT_EQ(atomic_body(func), R"(    for i in T.parallel(30):
+        T.atomic_min(T.address_of(M[X[i] % 4]), X[i])
+        T.atomic_or(T.address_of(W[0]), T.uint64(1) << T.Cast("uint64", X[i] % 64))
+        T.atomic_xor(T.address_of(W[1]), T.Cast("uint64", X[i]))
+)");
+  expect_same_results(func);
+}
+
+TEST(make_updates_atomic, leaves_what_each_iteration_has_for_itself) {
   const auto func = parse_function(R"(@T.prim_func
 def main(A: T.Buffer((30, 4), "int32"), C: T.Buffer((30,), "int32")):
     s = T.decl_buffer((1,), "int32")
@@ -51,10 +67,10 @@ def main(A: T.Buffer((30, 4), "int32"), C: T.Buffer((30,), "int32")):
             s[0] = s[0] + A[i, k]
         C[i] = s[0]
 )");
-  EXPECT_TRUE(make_sums_atomic(func).same_as(func));
+  EXPECT_TRUE(make_updates_atomic(func).same_as(func));
 }
 
-TEST(make_sums_atomic, leaves_loops_in_order_and_numbers_that_round) {
+TEST(make_updates_atomic, leaves_loops_in_order_and_numbers_that_round) {
   const auto func = parse_function(R"(@T.prim_func
 def main(A: T.Buffer((30,), "int32"), B: T.Buffer((30,), "float32"), H: T.Buffer((1,), "int32"), F: T.Buffer((1,), "float32")):
     for i in range(30):
@@ -62,7 +78,7 @@ def main(A: T.Buffer((30,), "int32"), B: T.Buffer((30,), "float32"), H: T.Buffer
     for i in T.parallel(30):
         F[0] = F[0] + B[i]
 )");
-  EXPECT_TRUE(make_sums_atomic(func).same_as(func));
+  EXPECT_TRUE(make_updates_atomic(func).same_as(func));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/at_once.h"
-#include "loopsmith/schedule/atomic_sums.h"
+#include "loopsmith/schedule/atomic_updates.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/redefine_buffer.h"
@@ -120,7 +120,7 @@ bool is_left_to_atomics(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
   const LoopRV loop = loop_over(schedule, loop_var);
   const auto& threads = schedule.get(loop).thread_binding;
   const AtOnce how = threads ? how_bound(threads->thread_tag) : AtOnce::in_threads;
-  return !has_partial_results(schedule, loop, how) && adds_atomically(schedule, loop);
+  return !has_partial_results(schedule, loop, how) && updates_atomically(schedule, loop);
 }
 
 Ptr<PrimFunc> with_parts(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {

@@ -20,7 +20,7 @@
 #include "loopsmith/transform/lower_match_buffer.h"
 #include "loopsmith/transform/lower_math.h"
 #include "loopsmith/transform/lower_prefetch.h"
-#include "loopsmith/transform/make_sums_atomic.h"
+#include "loopsmith/transform/make_updates_atomic.h"
 #include "loopsmith/transform/mark_stages.h"
 #include "loopsmith/transform/narrow_indices.h"
 #include "loopsmith/transform/parallel_reductions.h"
@@ -61,7 +61,7 @@ constexpr Pass lowering[] = {
     {"lower_match_buffer", plain<lower_match_buffer>, Form::no_views},
     {"lower_blocks", plain<lower_blocks>, Form::loops},
     // Before values are simplified into what is no sum by its form.
-    {"make_sums_atomic", plain<make_sums_atomic>, Form::loops},
+    {"make_updates_atomic", plain<make_updates_atomic>, Form::loops},
     {"lower_prefetch", plain<lower_prefetch>, Form::loops},
     {"simplify", plain<simplify>, Form::loops},
     {"plan_allocations", plain<plan_allocations>, Form::loops},

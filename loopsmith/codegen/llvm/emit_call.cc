@@ -60,7 +60,12 @@ llvm::Value* Emitter::call(const Call& call) {
     case op("address_of").index(): return address_of(call, /*in_bounds=*/true);
     case op("tvm_access_ptr").index(): return access_pointer(call);
     case op("prefetch").index(): return prefetch(call);
-    case op("atomic_add").index(): return atomic_add(call);
+    case op("atomic_add").index():
+    case op("atomic_min").index():
+    case op("atomic_max").index():
+    case op("atomic_and").index():
+    case op("atomic_or").index():
+    case op("atomic_xor").index(): return atomic_update(call);
     case op("call_global").index(): return call_function(call);
     case op("call_extern").index():
     case op("call_pure_extern").index(): return call_symbol(call);
@@ -159,15 +164,29 @@ llvm::Value* Emitter::count_bits(const Call& call, llvm::Intrinsic::ID intrinsic
   return ir_.CreateZExtOrTrunc(count, type(call.dtype));
 }
 
-llvm::Value* Emitter::atomic_add(const Call& call) {
+namespace {
+
+/// The instruction of an atomic update of a type.
+llvm::AtomicRMWInst::BinOp atomic_instruction(Op atomic, DataType dtype) {
+  using Instruction = llvm::AtomicRMWInst;
+  switch (atomic.index()) {
+    case op("atomic_add").index(): return dtype.is_integer() ? Instruction::Add : Instruction::FAdd;
+    case op("atomic_min").index(): return dtype.is_int() ? Instruction::Min : Instruction::UMin;
+    case op("atomic_max").index(): return dtype.is_int() ? Instruction::Max : Instruction::UMax;
+    case op("atomic_and").index(): return Instruction::And;
+    case op("atomic_or").index(): return Instruction::Or;
+    default: return Instruction::Xor;
+  }
+}
+
+}  // namespace
+
+llvm::Value* Emitter::atomic_update(const Call& call) {
   const DataType dtype = call.args[1].dtype();
-  require(dtype.is_integer() || (dtype.code == TypeCode::float_ && dtype.bits >= 32),
-          ErrorKind::type_mismatch, "atomic_type", hint("add integers, float32 or float64"),
-          call.span, "atomic_add: {} cannot be added atomically", to_string(dtype));
-  const auto operation = dtype.is_integer() ? llvm::AtomicRMWInst::Add : llvm::AtomicRMWInst::FAdd;
+  require_atomic(call);
   llvm::Value* address = value(call.args[0]);
-  return ir_.CreateAtomicRMW(operation, address, value(call.args[1]), llvm::MaybeAlign(),
-                             llvm::AtomicOrdering::Monotonic);
+  return ir_.CreateAtomicRMW(atomic_instruction(call.op, dtype), address, value(call.args[1]),
+                             llvm::MaybeAlign(), llvm::AtomicOrdering::Monotonic);
 }
 
 namespace {

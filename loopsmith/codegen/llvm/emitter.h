@@ -165,7 +165,7 @@ class Emitter {
   llvm::Value* precise(const Call& call);
   llvm::Value* reinterpret(const Call& call);
   llvm::Value* count_bits(const Call& call, llvm::Intrinsic::ID intrinsic);
-  llvm::Value* atomic_add(const Call& call);
+  llvm::Value* atomic_update(const Call& call);
   llvm::Value* call_symbol(const Call& call);
   llvm::Value* call_intrinsic(const Call& call);
   llvm::Value* active_lanes(const Call& call);

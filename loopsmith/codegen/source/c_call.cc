@@ -104,15 +104,17 @@ CText CWriter::call(const Call& call, const CLane& lane) {
                                   element.lanes > 1 ? fmt::format(" * {}", element.lanes) : ""),
               .level = CLevel::sum};
     }
-    case op("atomic_add").index(): {
-      const DataType added = call.args[1].dtype();
-      require((added.is_integer() && has_c_width(added)) ||
-                  (added.code == TypeCode::float_ && added.bits >= 32),
-              ErrorKind::type_mismatch, "atomic_type", hint("add integers, float32 or float64"),
-              call.span, "atomic_add: {} cannot be added atomically", to_string(added));
-      return {.text = fmt::format("{}({}, {})", module_.helpers.atomic_add(added), operand(0).text,
-                                  operand(1).text),
-              .bound = added.is_integer() ? arith::all_of(added) : ConstIntBound{}};
+    case op("atomic_add").index():
+    case op("atomic_min").index():
+    case op("atomic_max").index():
+    case op("atomic_and").index():
+    case op("atomic_or").index():
+    case op("atomic_xor").index(): {
+      require_atomic(call);
+      const DataType type = call.args[1].dtype();
+      return {.text = fmt::format("{}({}, {})", module_.helpers.atomic(call.op, type),
+                                  operand(0).text, operand(1).text),
+              .bound = type.is_integer() ? arith::all_of(type) : ConstIntBound{}};
     }
     case op("call_global").index(): return call_function(call);
     case op("call_extern").index():

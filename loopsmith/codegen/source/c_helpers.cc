@@ -284,12 +284,19 @@ std::string CHelpers::memory(std::string_view name, DataType element) {
   return full;
 }
 
-std::string CHelpers::atomic_add(DataType dtype) {
-  std::string name = fmt::format("ls_atomic_add_{}", c_suffix(dtype));
+std::string CHelpers::atomic(Op atomic, DataType dtype) {
+  std::string name = fmt::format("ls_{}_{}", atomic.name(), c_suffix(dtype));
   if (!is_new(name)) return name;
   const std::string type = c_type(dtype);
-  const std::string sum =
-      dtype.is_integer() ? operation("add", dtype) + "(before, x)" : std::string("before + x");
+  const auto combined = [&]() -> std::string {
+    if (atomic == op("atomic_and")) return "before & x";
+    if (atomic == op("atomic_or")) return "before | x";
+    if (atomic == op("atomic_xor")) return "before ^ x";
+    if (!dtype.is_integer()) return "before + x";
+    return operation(atomic.name().substr(std::string_view("atomic_").size()), dtype) +
+           "(before, x)";
+  };
+  const std::string after = combined();
   text_ += fmt::format(
       "static inline {0} {1}(void* memory, {0} x) {{\n"
       "  {0} before, after;\n"
@@ -298,7 +305,7 @@ std::string CHelpers::atomic_add(DataType dtype) {
       "  }} while (!__atomic_compare_exchange(({0}*)memory, &before, &after, 0, __ATOMIC_RELAXED, "
       "__ATOMIC_RELAXED));\n"
       "  return before;\n}}\n\n",
-      type, name, sum);
+      type, name, after);
   return name;
 }
 

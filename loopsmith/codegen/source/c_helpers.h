@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "loopsmith/ir/data_type.h"
+#include "loopsmith/ir/op.h"
 
 namespace loopsmith::detail {
 
@@ -21,7 +22,8 @@ class CHelpers {
   std::string reinterpretation(DataType from, DataType to);
   /// `load` and `store` of elements that share bytes, or take an odd number of them.
   std::string memory(std::string_view name, DataType element);
-  std::string atomic_add(DataType dtype);
+  /// Replaces a number in memory by what an operation makes of it and another, in one step.
+  std::string atomic(Op atomic, DataType dtype);
   /// Reports an error to the context.
   std::string fail();
 

@@ -83,7 +83,7 @@ TEST(c_text, says_what_it_cannot_write) {
               text_of(calling(f16, op("atomic_add"),
                               {call(op("address_of"), {load(a, {0})}), float_imm(f16, 1)}));
             }).problem(),
-            "atomic_add: float16 cannot be added atomically");
+            "atomic_add: float16 cannot be updated atomically");
   const auto i = var("i");
   const auto out = decl_buffer({4}, i32, "out");
   const Stmt bound = make(

@@ -5,7 +5,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/atomic_sums.h"
+#include "loopsmith/schedule/atomic_updates.h"
 #include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/reassociation.h"
 

@@ -81,6 +81,7 @@ std::pair<Term, Term> ends_of(arith::Engine& engine, const Range& range) {
 void learn_range_of(arith::Engine& engine, Term variable, Term value, bool is_new) {
   const ConstIntBound bound = engine.knowledge.bound(value);
   const ModularSet modular = engine.knowledge.modular(value);
+  engine.knowledge.terms.mark_data(variable);
   engine.knowledge.facts.change(
       variable,
       [&](Fact& fact) {

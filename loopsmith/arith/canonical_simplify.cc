@@ -149,19 +149,27 @@ std::optional<Sum> Simplifier::product(const TermNode& node) {
 std::optional<Sum> Simplifier::division(const TermNode& node) {
   const Sum divisor = sum_of(node.b);
   const Sum dividend = sum_of(node.a);
-  constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
-  if (!divisor.is_constant() || divisor.base == 0 || divisor.base == smallest) {
-    const Term a = term_of(node.type, dividend);
-    const bool is_zero = divisor.is_constant() && divisor.base == 0;
-    const Term b = is_zero ? node.b : term_of(node.type, divisor);
-    if (a == Term::none || b == Term::none) return std::nullopt;
-    const Term whole = combine(node.kind, node.type, a, b);
-    const TermNode& made = terms_[whole];
-    const bool is_same = made.kind == node.kind && made.a == a && made.b == b;
-    return is_same ? sum_of_whole(whole) : sum_of(whole);
+  const bool is_finite =
+      divisor.base > ConstIntBound::neg_inf && divisor.base < ConstIntBound::pos_inf;
+  if (divisor.is_constant() && divisor.base != 0 && is_finite) {
+    const std::optional<Sum> result = divided(node, dividend, divisor.base);
+    if (!node.is_data || !result || !overflows_anew(node.type, dividend, *result)) return result;
   }
-  const std::int64_t size = std::abs(divisor.base);
-  const std::int64_t sign = divisor.base < 0 ? -1 : 1;
+  const Term a = term_of(node.type, dividend);
+  const bool is_zero = divisor.is_constant() && divisor.base == 0;
+  const Term b = is_zero ? node.b : term_of(node.type, divisor);
+  if (a == Term::none || b == Term::none) return std::nullopt;
+  const Term whole = combine(node.kind, node.type, a, b);
+  const TermNode& made = terms_[whole];
+  const bool is_same = made.kind == node.kind && made.a == a && made.b == b;
+  return is_same ? sum_of_whole(whole) : sum_of(whole);
+}
+
+/// The quotient or remainder by a constant that is not 0.
+std::optional<Sum> Simplifier::divided(const TermNode& node, const Sum& dividend,
+                                       std::int64_t divisor) {
+  const std::int64_t size = std::abs(divisor);
+  const std::int64_t sign = divisor < 0 ? -1 : 1;
   const auto times = [&](const std::optional<Sum>& sum, std::int64_t factor) {
     return sum ? scaled(*sum, factor) : sum;
   };
@@ -243,7 +251,11 @@ Term Simplifier::canonical_comparison(const TermNode& node) {
   const Term first = term_of(type, left);
   const Term second = term_of(type, right);
   if (first == Term::none || second == Term::none) return by_rules();
-  return combine(kind, node.type, first, second);
+  const Term result = combine(kind, node.type, first, second);
+  TermNode before = node;
+  before.a = a;
+  before.b = b;
+  return overflows_anew(before, result) ? by_rules() : result;
 }
 
 }  // namespace loopsmith::arith

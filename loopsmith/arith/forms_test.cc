@@ -85,9 +85,11 @@ TEST_F(Forms, choices_know_their_condition) {
 }
 
 TEST_F(Forms, bits_become_arithmetic) {
-  EXPECT_EQ(simple(x << 3), "(x * 8)");
+  EXPECT_EQ(simple(n << 3), "(n * 8)");
   EXPECT_EQ(simple(x >> 3), "(x // 8)");
   EXPECT_EQ(simple(x & 7), "(x % 8)");
+  // The upper bits are lost: a product would keep them.
+  EXPECT_EQ(simple((x << 24) >> 24), "(shift_left(x, 24) // 16777216)");
 }
 
 TEST_F(Forms, calls_of_constants_are_computed_where_that_is_exact) {

@@ -57,6 +57,11 @@ ConstIntBound Knowledge::derive_bound(Term term) {
   const TermNode node = terms[term];
   const auto a = [&] { return bound(node.a); };
   const auto b = [&] { return bound(node.b); };
+  // Divided by a 0 that was read, it is 0.
+  const auto quotient = [&](const ConstIntBound& result) {
+    const bool may_be_zero = terms[node.b].is_data && b().contains(0);
+    return in_type(node.type, may_be_zero ? unite(result, point(0)) : result);
+  };
   switch (node.kind) {
     case Kind::variable: {
       // Facts that lead back to the variable meet what its type says.
@@ -84,9 +89,9 @@ ConstIntBound Knowledge::derive_bound(Term term) {
       if (node.a == node.b) product = intersect(product, {0, pos_inf});
       return in_type(node.type, product);
     }
-    case Kind::div: return in_type(node.type, trunc_divide(a(), b()));
-    case Kind::mod: return in_type(node.type, trunc_modulo(a(), b()));
-    case Kind::floordiv: return in_type(node.type, floor_divide(a(), b()));
+    case Kind::div: return quotient(trunc_divide(a(), b()));
+    case Kind::mod: return quotient(trunc_modulo(a(), b()));
+    case Kind::floordiv: return quotient(floor_divide(a(), b()));
     case Kind::floormod: {
       // With a modular set, the remainder may be a constant: (8 k + 3) % 4.
       if (terms.is_constant(node.b) && terms[node.b].value > 0) {
@@ -98,7 +103,7 @@ ConstIntBound Knowledge::derive_bound(Term term) {
         return result.is_empty() || intersect(result, fits).is_empty() ? result
                                                                        : intersect(result, fits);
       }
-      return in_type(node.type, floor_modulo(a(), b()));
+      return quotient(floor_modulo(a(), b()));
     }
     case Kind::min: return minimum(a(), b());
     case Kind::max: return maximum(a(), b());

@@ -121,8 +121,13 @@ Term Simplifier::simplify_call(Term term, Recurse recurse) {
     constexpr std::int64_t widest = 62;
     if (is_shift && operand >= 0 && operand < std::min<std::int64_t>(node.type.bits - 1, widest)) {
       const Term power = terms_.constant(node.type, std::int64_t{1} << operand);
-      return combine(call == op("shift_left") ? Kind::mul : Kind::floordiv, node.type, arguments[0],
-                     power);
+      if (call == op("shift_right")) {
+        return combine(Kind::floordiv, node.type, arguments[0], power);
+      }
+      // Bits may be shifted out; a product that overflows counts as one that does not.
+      const bool loses_bits = node.type.is_index() && !knowledge_.is_non_negative(arguments[0]) &&
+                              may_overflow(terms_.make(Kind::mul, node.type, arguments[0], power));
+      if (!loses_bits) return combine(Kind::mul, node.type, arguments[0], power);
     }
     if (call == op("bitwise_and") && operand > 0 && operand < ConstIntBound::pos_inf &&
         (operand & (operand + 1)) == 0 && fits(node.type, operand + 1)) {

@@ -72,6 +72,7 @@ Term Simplifier::combine(Kind kind, DataType type, Term a, Term b, Term c) {
     if (negative) return combine(Kind::add, type, a, terms_.constant(type, *negative));
   }
   const Term made = terms_.make(kind, type, a, b, c);
+  if (is_division(kind) && may_be_zero(b)) return made;
   const std::uint32_t epoch = knowledge_.facts.epoch();
   if (const Term* known = rewritten_.find(made, epoch)) return *known;
   // Who meets this term while it is being simplified takes it as it is.
@@ -103,7 +104,8 @@ Term Simplifier::apply_rules(const TermNode& node) {
     if (!match(candidate, terms_, node, binding)) return Term::none;
     if (!is_given(*candidate.rule, knowledge_, binding)) return Term::none;
     --steps_left_;
-    return build(candidate.rule->after.atoms.data(), binding, node.type);
+    const Term result = build(candidate.rule->after.atoms.data(), binding, node.type);
+    return result != Term::none && overflows_anew(node, result) ? Term::none : result;
   };
   for (const Candidate& candidate : candidates(node.kind, first)) {
     if (!(candidate.second_kinds & second)) continue;
@@ -141,7 +143,11 @@ Term Simplifier::build(const Pattern::Atom* atom, const Binding& binding, DataTy
   DataType own_type = operand_type;
   if (is_spread) own_type = operand_type.with_lanes(type.lanes);
   if (is_comparison(atom->kind)) own_type = boolean.with_lanes(operand_type.lanes);
-  return combine(atom->kind, own_type, operands[0], operands[1], operands[2]);
+  const Term made = combine(atom->kind, own_type, operands[0], operands[1], operands[2]);
+  // A constant that does not fit: -c of the smallest c.
+  const bool is_whole = is_binary(atom->kind) && own_type.is_index() &&
+                        terms_.is_constant(operands[0]) && terms_.is_constant(operands[1]);
+  return is_whole && !terms_.is_constant(made) ? Term::none : made;
 }
 
 }  // namespace loopsmith::arith

@@ -50,8 +50,11 @@ constexpr Rule floor_rows[] = {
     {(x + y) % x, y % x},
     {(y - x) % x, y % x},
     {(x % c1 + y) % c2, (x + y) % c2, c2 > 0 && c1 % c2 == 0},
-    {(x * c1) % c2, (x * (c1 % c2)) % c2, c2 > 0 && (c1 < 0 || c2 <= c1)},
-    {(x * c1 + y) % c2, (x * (c1 % c2) + y) % c2, c2 > 0 && (c1 < 0 || c2 <= c1)},
+    // A factor becomes smaller and keeps its sign, so that the product overflows no earlier.
+    {(x * c1) % c2, (x * (c1 % c2)) % c2, c2 > 0 && c2 <= c1},
+    {(x * c1) % c2, (x * (0 - (0 - c1) % c2)) % c2, c2 > 0 && c2 <= 0 - c1},
+    {(x * c1 + y) % c2, (x * (c1 % c2) + y) % c2, c2 > 0 && c2 <= c1},
+    {(x * c1 + y) % c2, (x * (0 - (0 - c1) % c2) + y) % c2, c2 > 0 && c2 <= 0 - c1},
 
     // A smaller digit that cannot reach the divisor is dropped, or comes out.
     {(x * c1) / c2, x / (c2 / c1), c1 > 0 && c2 > 0 && c2 % c1 == 0},

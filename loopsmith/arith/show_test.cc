@@ -43,6 +43,7 @@ std::string show(const Expr& expr) {
   if (const auto* variable = expr.as<Var>()) return variable->name;
   if (const auto* call = expr.as<Call>()) return prefix(node, call->op.name());
   if (const auto* cast = expr.as<Cast>()) return prefix(node, to_string(cast->dtype));
+  if (const auto* load = expr.as<BufferLoad>()) return prefix(node, load->buffer->name);
   static constexpr std::pair<std::uint16_t, const char*> symbols[] = {
       {kind_of<Add>, "+"},      {kind_of<Sub>, "-"},   {kind_of<Mul>, "*"},
       {kind_of<Div>, "/t"},     {kind_of<Mod>, "%t"},  {kind_of<FloorDiv>, "//"},

@@ -82,6 +82,12 @@ class Simplifier {
   Term decide_comparison(const TermNode& node);
   Term negated(Term condition);
 
+  // Whether a simpler form may overflow where what was written did not: data_overflow.cc.
+  bool may_overflow(Term term);
+  bool may_be_zero(Term data);
+  bool overflows_anew(const TermNode& before, Term after);
+  bool overflows_anew(DataType type, const Sum& dividend, const Sum& after);
+
   // What facts a condition teaches: assume.cc.
   void assume_literal(Term condition);
   void assume_comparison(TermNode node);
@@ -101,6 +107,7 @@ class Simplifier {
   Sum sum_of_constant(std::int64_t value);
   std::optional<Sum> product(const TermNode& node);
   std::optional<Sum> division(const TermNode& node);
+  std::optional<Sum> divided(const TermNode& node, const Sum& dividend, std::int64_t divisor);
   std::optional<Sum> add_scaled(const Sum& a, const Sum& b, std::int64_t scale);
   std::optional<Sum> scaled(const Sum& sum, std::int64_t factor);
   Sum divided_exactly(const Sum& sum, std::int64_t divisor);

@@ -119,6 +119,7 @@ Term Terms::find_or_add(const TermNode& node, std::span<const Term> operands) {
     if (operand == Term::none) return;
     added.has_effect |= (*this)[operand].has_effect;
     added.reads_memory |= (*this)[operand].reads_memory;
+    added.is_data |= (*this)[operand].is_data;
   };
   if (counted) {
     for (Term operand : operands) inherit(operand);
@@ -177,6 +178,7 @@ Term Terms::read_leaf(const ExprBase& node, Kind kind) {
   const Term term = find_or_add({.kind = kind,
                                  .has_effect = info.effect > Effect::reads,
                                  .reads_memory = kind == Kind::other,
+                                 .is_data = kind == Kind::other,
                                  .type = node.dtype,
                                  .value = identity(node)});
   remember(term, node);
@@ -200,6 +202,7 @@ Term Terms::read_load(const BufferLoad& node) {
   buffers_.try_emplace(node.buffer.get(), node.buffer);
   return find_or_add({.kind = Kind::load,
                       .reads_memory = true,
+                      .is_data = true,
                       .type = node.dtype,
                       .value = identity(*node.buffer.get())},
                      operands);

@@ -69,6 +69,7 @@ struct TermNode {
   Kind kind = Kind::other;
   bool has_effect = false;    ///< Evaluating it does something: it is kept as it stands.
   bool reads_memory = false;  ///< Its value may change between statements.
+  bool is_data = false;  ///< Made of values that a program reads: they may be any of their type.
   DataType type;
   Term a = Term::none;
   Term b = Term::none;
@@ -103,6 +104,8 @@ class Terms {
 
   const TermNode& operator[](Term term) const { return nodes_[index_of(term)]; }
   std::span<const Term> arguments(Term term) const;
+  /// A variable holds a value that the program read, or made of such.
+  void mark_data(Term variable) { nodes_[index_of(variable)].is_data = true; }
   std::size_t size() const { return nodes_.size(); }
   /// Forgets all terms but `roots` and what they are made of; gives the new number of each old
   /// term.

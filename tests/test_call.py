@@ -204,8 +204,14 @@ def test_unsigned_numbers_beyond_int64_are_taken():
     n = te.var("n", "uint64")
     b = te.compute((1,), lambda i: n, name="B")
     out = np.zeros(1, "uint64")
-    ls.build([n, b])(2**64 - 1, out)
+    module = ls.build([n, b])
+    module(2**64 - 1, out)
     assert out[0] == 2**64 - 1
+    for negative in (-1, np.int64(-1)):
+        assert str(refused(module, negative, out)) == (
+            "main: n is -1, which uint64 cannot hold\n"
+            "  hint: pass a value of that type, or build the function for a signed one"
+        )
 
 
 def test_empty_arrays_are_taken(add: ls.Module):
@@ -290,6 +296,11 @@ REFUSED = {
     "not_an_array": (
         lambda: ([[1.0] * 4], pair()[1]), TypeError,
         "add: A is a list, not a tensor\n"
+        "  hint: pass an array: of NumPy, or any that speaks DLPack",
+    ),
+    "expression_for_data": (
+        lambda: (te.placeholder((3, 4)), pair()[1]), TypeError,
+        "add: A is a node of the IR, a Tensor, not a tensor\n"
         "  hint: pass an array: of NumPy, or any that speaks DLPack",
     ),
     "scalar_for_tensor": (
@@ -416,6 +427,14 @@ def test_bad_scalars_are_refused(scale: ls.Module):
     )
     assert str(refused(scale, a, 1.0, 2**70, b)) == (
         f"scale: k is {2**70}, which 64 bits cannot hold\n  hint: pass a smaller number"
+    )
+    assert str(refused(scale, a, 1.0, 10**5000, b)) == (
+        "scale: k is an integer of 16610 bits, which 64 bits cannot hold\n"
+        "  hint: pass a smaller number"
+    )
+    assert str(refused(scale, a, 10**5000, 1, b)) == (
+        "scale: x is an integer of 16610 bits, which no floating-point number can hold\n"
+        "  hint: pass a smaller number"
     )
     assert str(refused(scale, a, 1.0, 1.5, b)) == (
         "scale: k is a floating-point number, not an integer\n  hint: pass an integer"

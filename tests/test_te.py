@@ -352,6 +352,45 @@ def test_indices_take_another_type() -> None:
     assert error.problem == "create_prim_func: indices cannot be float32"
 
 
+def test_constants_are_of_the_type_that_they_meet() -> None:
+    a = te.placeholder((4,), "float64", name="A")[te.var("i")]
+    exact = "T.float64(0.1)"
+    for value in (
+        a + 0.1,
+        te.max(a, 0.1),
+        te.min(0.1, a),
+        te.if_then_else(a > 1, 0.1, a),
+        te.select(a > 1, a, 0.1),
+        te.power(a, 0.1),
+        tir.cast("float64", 0.1),
+        te.const(0.1, "float64"),
+        te.const(np.float64(0.1), "float64x4"),
+    ):
+        assert exact in str(value)
+    assert str(te.const(2.0**53 + 2, "int64")) == "T.int64(9007199254740994)"
+    assert te.const(2**100, "float64").value == 2.0**100
+    assert te.const(3, "float16").dtype == "float16"
+
+
+def test_a_constant_is_a_value_of_its_type() -> None:
+    for value, dtype in ((300, "uint8"), (-1, "uint64"), (2**63, "int64"), (128, "int8x4")):
+        error = refusal(IndexError, lambda v=value, t=dtype: te.const(v, t))  # type: ignore[misc]
+        assert error.code == "constant_in_range"
+    error = refusal(IndexError, lambda: te.const(300, "uint8"))
+    assert str(error) == ("constant 300 is out of the range of uint8\n  hint: use a wider type")
+    error = refusal(IndexError, lambda: te.const(70000, "float16"))
+    assert error.problem == "constant 70000 is out of the range of float16"
+    error = refusal(IndexError, lambda: te.const(float("nan"), "int32"))
+    assert error.problem == 'constant T.float32("nan") is out of the range of int32'
+    error = refusal(IndexError, lambda: te.const(10**400, "float64"))
+    assert error.problem == "an integer constant is out of the range of float64"
+    error = refusal(TypeError, lambda: te.const("x", "float64"))
+    assert error.problem == "constant: a str is no number"
+    a = te.placeholder((4,), name="A")
+    error = refusal(TypeError, lambda: a[0] + np.zeros(3))
+    assert error.problem == "an array of 3 elements is no number"
+
+
 def test_scalar_functions_are_there() -> None:
     x = te.var("x", "float32")
     for function in (te.exp, te.log, te.tanh, te.sqrt, te.sigmoid, te.erf, te.floor, te.abs):

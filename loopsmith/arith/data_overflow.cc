@@ -59,7 +59,7 @@ bool Simplifier::may_be_zero(Term divisor) {
 bool Simplifier::overflows_anew(const TermNode& before, Term after) {
   const bool is_data =
       terms_[before.a].is_data || (before.b != Term::none && terms_[before.b].is_data);
-  if (!is_data || before.a == Term::none) return false;
+  if (!is_data) return false;
   const auto originals = written(terms_, before);
   // x % y - x is -(x // y) * y, but for y = 0.
   const auto has_no_quotient = [&](Term term) {

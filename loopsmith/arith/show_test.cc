@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "loopsmith/ir/buffer.h"
 #include "loopsmith/ir/node.h"
 
 namespace loopsmith::testing {

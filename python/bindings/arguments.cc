@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/arguments.h"
 
+#include <fmt/format.h>
+
 #include <new>
 #include <string_view>
 
 #include "bindings/dlpack.h"
+#include "bindings/ir.h"
 #include "bindings/numpy.h"
 #include "loopsmith/support/error.h"
 
@@ -41,6 +44,14 @@ const char* expected_kind(const ls_parameter& parameter) {
     case LS_BOOL: return "a truth value";
     default: return "a handle";
   }
+}
+
+/// An integer for people to read, whatever its size.
+std::string text_of(nb::handle integer) {
+  constexpr std::int64_t longest = 256;
+  const auto bits = nb::cast<std::int64_t>(integer.attr("bit_length")());
+  if (bits > longest) return fmt::format("an integer of {} bits", bits);
+  return nb::str(integer).c_str();
 }
 
 }  // namespace
@@ -120,21 +131,32 @@ bool Arguments::read_scalar(std::size_t i, PyObject* value) {
   } else if (PyLong_Check(value)) {
     if (parameter.kind == LS_FLOAT) {
       const double number = PyLong_AsDouble(value);
-      if (number == -1 && PyErr_Occurred()) throw nb::python_error();
+      const bool fits = number != -1 || !PyErr_Occurred();
+      PyErr_Clear();
+      require(fits, ErrorKind::call, "scalar_range", hint("pass a smaller number"), {},
+              "{}: {} is {}, which no floating-point number can hold", signature_.name,
+              parameter.name, text_of(value));
       new (&arguments_[i]) CallArgument(number);
       return true;
     }
     int overflow = 0;
     std::int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
     const bool is_unsigned = parameter.kind == LS_HANDLE || parameter.dtype.code == kDLUInt;
-    if (overflow > 0 && is_unsigned) {
+    const bool is_wide_unsigned =
+        parameter.kind == LS_INT && parameter.dtype.code == kDLUInt && parameter.dtype.bits == 64;
+    const bool is_large = overflow > 0;
+    if (is_large && is_unsigned) {
       number = static_cast<std::int64_t>(PyLong_AsUnsignedLongLong(value));
       overflow = PyErr_Occurred() ? 1 : 0;
       PyErr_Clear();
     }
     require(overflow == 0, ErrorKind::call, "scalar_range", hint("pass a smaller number"), {},
             "{}: {} is {}, which 64 bits cannot hold", signature_.name, parameter.name,
-            nb::str(nb::handle(value)).c_str());
+            text_of(value));
+    // The 64 bits of -1 are those of the largest unsigned number, too.
+    require(number >= 0 || !is_wide_unsigned || is_large, ErrorKind::call, "scalar_range",
+            hint("pass a value of that type, or build the function for a signed one"), {},
+            "{}: {} is {}, which uint64 cannot hold", signature_.name, parameter.name, number);
     new (&arguments_[i]) CallArgument(parameter.kind == LS_HANDLE
                                           ? CallArgument::handle(reinterpret_cast<void*>(number))
                                           : CallArgument(number));
@@ -253,7 +275,8 @@ void Arguments::refuse(std::size_t i, PyObject* value) const {
   const bool wants_tensor = parameter.kind == LS_TENSOR;
   fail(ErrorKind::type_mismatch, "argument_kind",
        hint(wants_tensor ? "pass an array: of NumPy, or any that speaks DLPack" : "pass a number"),
-       {}, "{}: {} is a {}, not {}", signature_.name, parameter.name, Py_TYPE(value)->tp_name,
+       {}, "{}: {} is {} {}, not {}", signature_.name, parameter.name,
+       node_of(value).defined() ? "a node of the IR, a" : "a", Py_TYPE(value)->tp_name,
        expected_kind(parameter));
 }
 

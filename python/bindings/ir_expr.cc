@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/power.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/type_name.h"
 
 namespace nb = nanobind;
 
@@ -15,6 +16,14 @@ namespace loopsmith::python {
 namespace {
 
 Expr int_of(PyObject* value, DataType type) {
+  if (type.is_float()) {
+    const double number = PyLong_AsDouble(value);
+    const bool fits = !PyErr_Occurred();
+    PyErr_Clear();
+    require(fits, ErrorKind::bounds, "constant_in_range", hint("use a smaller number"), {},
+            "an integer constant is out of the range of {}", TypeName(type));
+    return float_imm(type, number);
+  }
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (overflow != 0) {
@@ -25,7 +34,6 @@ Expr int_of(PyObject* value, DataType type) {
             "an integer constant has more than 64 bits");
     return int_imm(u64, static_cast<std::int64_t>(large));
   }
-  if (type.is_float()) return float_imm(type, static_cast<double>(number));
   const bool is_given =
       type.is_integer() && !type.is_bool() && number >= min_int(type) && number <= max_int(type);
   if (is_given) return int_imm(type, number);
@@ -37,6 +45,11 @@ Expr int_of(PyObject* value, DataType type) {
 /// A NumPy scalar, or anything else with `dtype` and `item()`.
 Expr numpy_scalar(nb::handle value) {
   if (!nb::hasattr(value, "dtype") || !nb::hasattr(value, "item")) return nullptr;
+  const nb::object size = nb::getattr(value, "size", nb::int_(1));
+  require(!PyLong_Check(size.ptr()) || nb::cast<std::int64_t>(size) == 1, ErrorKind::type_mismatch,
+          "constant_is_number",
+          hint("declare a placeholder for it, and pass it to the compiled function"), {},
+          "an array of {} elements is no number", nb::str(size).c_str());
   const nb::object dtype = value.attr("dtype");
   const DataType type = parse_data_type(nb::cast<std::string>(nb::str(nb::handle(dtype))));
   return to_expr(value.attr("item")(), type);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that make expressions, by the names of the script language.
+#include <cmath>
+
 #include "bindings/ir_detail.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/type_name.h"
 
 namespace nb = nanobind;
 
@@ -26,6 +30,36 @@ std::vector<Expr> arguments(const nb::args& args) {
             type_name_of(arg));
   }
   return expressions;
+}
+
+/// A number or an expression as a value of `type`: a float keeps all its digits on the way.
+Expr as_type(nb::handle value, DataType type) {
+  const bool is_real = PyFloat_Check(value.ptr());
+  const Expr plain = to_expr(value, is_real && !type.is_float() ? f64 : type.element());
+  require(plain.defined() && !plain.is<StringImm>(), ErrorKind::type_mismatch, "constant_is_number",
+          hint("pass a number"), {}, "constant: a {} is no number", type_name_of(value));
+  return cast(type, plain);
+}
+
+/// Whether a constant is a value of an integer type; true of what is no constant.
+bool is_value_of(DataType type, const Expr& constant) {
+  if (const auto* real = constant.as<FloatImm>()) return std::isfinite(real->value);
+  const std::int64_t* value = as_int(constant);
+  if (!value) return true;
+  const bool is_huge = constant.dtype() == u64 && *value < 0;
+  return is_huge ? type == u64 : *value >= min_int(type) && *value <= max_int(type);
+}
+
+/// A number of Python as a value of `type`, which has it.
+Expr constant(nb::handle value, DataType type) {
+  const DataType element = type.element();
+  if (element.is_integer() && !element.is_bool()) {
+    const Expr plain = to_expr(value);
+    require(!plain.defined() || is_value_of(element, plain), ErrorKind::bounds, "constant_in_range",
+            hint("use a wider type"), {}, "constant {} is out of the range of {}", plain,
+            TypeName(element));
+  }
+  return as_type(value, type);
 }
 
 /// The operands of an element-wise function of two, as one type.
@@ -133,18 +167,32 @@ void bind_functions(nb::module_& m) {
       "any",
       [](const std::vector<Expr>& c) { return joined(c, false, [](E a, E b) { return a || b; }); },
       nb::arg("conditions"), "True where one of the conditions is.");
-  m.def(
-      "select", [](E c, E t, E f) { return select(c, t, f); }, nb::arg("condition"),
-      nb::arg("true_value"), nb::arg("false_value"), "One of two values, both evaluated.");
-  m.def(
-      "if_then_else", [](E c, E t, E f) { return if_then_else(c, t, f); }, nb::arg("condition"),
-      nb::arg("true_value"), nb::arg("false_value"),
+  const auto choice = [&](const char* name, auto fn, const char* doc) {
+    m.def(
+        name,
+        [fn](E condition, nb::handle yes, nb::handle no) {
+          const std::vector<Expr> both = arguments(nb::borrow<nb::args>(nb::make_tuple(yes, no)));
+          return fn(condition, both[0], both[1]);
+        },
+        nb::arg("condition"), nb::arg("true_value"), nb::arg("false_value"),
+        nb::sig(kept(fmt::format("def {}(condition: ExprLike, true_value: ExprLike, "
+                                 "false_value: ExprLike) -> Expr",
+                                 name))),
+        doc);
+  };
+  choice(
+      "select", [](E c, E t, E f) { return select(c, t, f); },
+      "One of two values, both evaluated.");
+  choice(
+      "if_then_else", [](E c, E t, E f) { return if_then_else(c, t, f); },
       "One of two values, of which only it is evaluated.");
   m.def("likely", [](E c) { return likely(c); }, nb::arg("condition"));
   m.def(
       "reinterpret", [](DataType t, E x) { return reinterpret(t, x); }, nb::arg("dtype"),
       nb::arg("value"), "The bits of a value as those of another type.");
-  m.def("cast", [](DataType t, E x) { return cast(t, x); }, nb::arg("dtype"), nb::arg("value"));
+  m.def(
+      "cast", [](DataType type, nb::handle value) { return as_type(value, type); },
+      nb::arg("dtype"), nb::arg("value"), nb::sig("def cast(dtype: str, value: ExprLike) -> Expr"));
   m.def(
       "broadcast", [](E x, int n) { return broadcast(x, n); }, nb::arg("value"), nb::arg("lanes"));
   m.def("min_value", min_value, nb::arg("dtype"), "The smallest finite value of a type.");
@@ -153,10 +201,11 @@ void bind_functions(nb::module_& m) {
   m.def(
       "const",
       [](nb::handle value, const std::string& dtype) {
+        if (!dtype.empty()) return constant(value, parse_data_type(dtype));
         const Expr plain = to_expr(value);
         require(plain.defined(), ErrorKind::type_mismatch, "constant_is_number",
-                hint("pass a number"), {}, "const: the value is no number");
-        return dtype.empty() ? plain : cast(parse_data_type(dtype), plain);
+                hint("pass a number"), {}, "constant: a {} is no number", type_name_of(value));
+        return plain;
       },
       nb::arg("value"), nb::arg("dtype") = "",
       nb::sig("def const(value: ExprLike, dtype: str = \"\") -> Expr"), "A constant.");

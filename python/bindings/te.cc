@@ -166,7 +166,17 @@ void bind_reducers(nb::module_& m) {
           "fold",
           [](const te::Reducer& self, nb::handle values) {
             const SpanScope scope(caller_span());
-            return self.fold(values_of(values, self.name()));
+            std::vector<Expr> plain = values_of(values, self.name());
+            // Numbers take the type of the first expression.
+            std::size_t i = 0;
+            for (nb::handle value : values) {
+              if (node_of(value).defined()) {
+                const std::vector<DataType> like(plain.size(), plain[i].dtype().element());
+                return self.fold(values_of(values, self.name(), like));
+              }
+              ++i;
+            }
+            return self.fold(std::move(plain));
           },
           nb::arg("values"));
   m.def("te_reducer", python_reducer, nb::arg("name"), nb::arg("combine"), nb::arg("identity"),

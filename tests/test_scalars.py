@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations with constants mean what they mean of the same numbers in memory."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import te, tir
+
+OPERATIONS: dict[str, Any] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "truncdiv": tir.truncdiv,
+    "truncmod": tir.truncmod,
+    "floordiv": tir.floordiv,
+    "floormod": tir.floormod,
+    "min": tir.min,
+    "max": tir.max,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "shift_left": operator.lshift,
+    "shift_right": operator.rshift,
+    "eq": tir.EQ,
+    "lt": operator.lt,
+    "le": operator.le,
+}
+
+
+def interesting(dtype: str) -> list[int]:
+    if dtype == "bool":
+        return [0, 1]
+    info = np.iinfo(dtype)
+    values = {info.min, info.max, 0, 1, 7, info.bits, info.max // 7}
+    return sorted(values | ({-1, -3} if info.min < 0 else set()))
+
+
+def applied(operation: Any, data: te.Tensor, other: Any, swapped: bool = False) -> te.Tensor:
+    def element(i: tir.Var) -> tir.Expr:
+        return operation(other(i), data[i]) if swapped else operation(data[i], other(i))
+
+    return te.compute(data.shape, element, name="out")
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "bool"])
+def test_operations_with_constants_mean_the_same(dtype: str) -> None:
+    values = interesting(dtype)
+    data = te.placeholder((len(values),), dtype, name="data")
+    same = te.placeholder((len(values),), dtype, name="same")
+    cases, by_constant, by_element = [], [], []
+    for name, operation in OPERATIONS.items():
+        for place, value in enumerate(values):
+            for swapped in (False, True):
+                if not swapped and value == 0 and name[-3:] in ("div", "mod"):
+                    continue  # refused where it is written
+
+                constant = te.const(value, dtype)
+                cases.append((name, value, swapped))
+                by_constant.append(applied(operation, data, lambda _, c=constant: c, swapped))
+                by_element.append(applied(operation, data, lambda _, p=place: same[p], swapped))
+    x = np.array(values, dtype)
+    first = [np.zeros(len(values), t.dtype) for t in by_constant]
+    second = [np.zeros(len(values), t.dtype) for t in by_element]
+    ls.build([data, same, *by_constant, *by_element])(x, x.copy(), *first, *second)
+    for case, got, expected in zip(cases, first, second):
+        np.testing.assert_array_equal(got, expected, str(case))
+
+
+def test_what_is_read_may_be_as_large_as_its_type() -> None:
+    most = 2**31 - 1
+    a = te.placeholder((4,), "int32", name="A")
+    b = te.placeholder((4,), "int32", name="B")
+    programs: list[tuple[Any, Any]] = [
+        (lambda x, y: (x < y - 3).astype("int32"), lambda x, y: int(x < y - 3)),
+        (lambda x, y: ((x // 4) + 100) // 8, lambda x, y: (x // 4 + 100) // 8),
+        (lambda x, y: (0 - x) % 7, lambda x, y: -x % 7),
+        (lambda x, y: (x % 7 + y) % 7, lambda x, y: (x % 7 + y) % 7),
+        (lambda x, y: (x << 24) >> 24, lambda x, y: (x + 128) % 256 - 128),
+        (lambda x, y: x // (y - y), lambda x, y: 0),
+    ]
+    outputs = [applied(function, a, lambda i: b[i]) for function, _ in programs]
+    x, y = np.array([most, most - 2, -most, 5], "int32"), np.array([most - 8, -5, 10, 7], "int32")
+    results = [np.zeros(4, "int32") for _ in programs]
+    ls.build([a, b, *outputs])(x, y, *results)
+    for (_, expected), got in zip(programs, results):
+        assert got.tolist() == [expected(int(p), int(q)) for p, q in zip(x, y)]

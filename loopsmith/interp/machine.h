@@ -110,6 +110,7 @@ class Machine {
   std::unique_ptr<Memory>& memory_of(int site, const Allocation& allocation, bool& is_done);
   const Level* level_between(std::uint64_t strand) const;
   bool is_ordered(const Level& level, std::uint64_t strand) const;
+  bool combines(std::uint64_t earlier, const Access& access) const;
   const Level* racing_level(std::uint64_t earlier, std::uint32_t turn, bool with_write,
                             const Access& access) const;
   void keep_other_read(Touched& touched, std::uint64_t now, const Level& level) const;

@@ -108,6 +108,17 @@ const Level* Machine::racing_level(std::uint64_t earlier, std::uint32_t turn, bo
   return keeps_order ? nullptr : level;
 }
 
+/// True when an earlier write, by another iteration of threads, and `access` combine their values
+/// in either order.
+bool Machine::combines(std::uint64_t earlier, const Access& access) const {
+  if (earlier == 0 || !(access.accumulates || access.is_reduction)) return false;
+  const Level* level = level_between(earlier >> site_bits);
+  if (!level || level->loop->is_vector) return false;
+  const Access& other = *library_.sites[earlier & site_mask];
+  return (access.accumulates && other.accumulates == access.accumulates) ||
+         (level->loop->reduces && other.is_reduction && access.is_reduction);
+}
+
 void Machine::touch(Memory& memory, std::int64_t place, const Access& access, const Word* r) {
   // What this iteration allocated, no other one knows.
   if (memory.birth >= levels_.back().iteration) return;
@@ -121,12 +132,15 @@ void Machine::touch(Memory& memory, std::int64_t place, const Access& access, co
     const Level* by_read = racing_level(touched.read, touched.read_turn, false, access);
     const Level* by_other = by_read ? nullptr : racing_level(touched.other_read, 0, false, access);
     const Level* by_any_read = by_read ? by_read : by_other;
+    // What it adds to is not its own, and of several that add the first stays known: who reads
+    // between them races with it.
+    const bool is_combined = combines(touched.write, access);
     if (const Level* level = by_write ? by_write : by_any_read) {
       // Who writes before it reads might have memory of its own.
       const Level* other = touched.write ? level_between(touched.write >> site_bits) : nullptr;
       const bool may_be_own =
           memory.may_be_private || (memory.may_be_of_blocks && other && other->loop->is_of_blocks);
-      if (!may_be_own || !other) {
+      if (!may_be_own || !other || is_combined) {
         const std::uint64_t read = by_other ? touched.other_read : touched.read;
         report_race(memory, place, access, by_write ? touched.write : read, *level, r);
       }
@@ -134,6 +148,7 @@ void Machine::touch(Memory& memory, std::int64_t place, const Access& access, co
       touched.read = touched.other_read = 0;
       memory.plain_bits = 0;  // From now on, `check_mixed` looks at each access.
     }
+    if (is_combined) return;
     touched.write = now;
     touched.write_turn = turn_;
     return;

@@ -138,6 +138,29 @@ TEST(races, sums_may_run_in_parallel) {
   EXPECT_NE(Call(func(load(s, {0}) * f(2) + load(a, {i}))).tensor(x).tensor(y).error(), "");
 }
 
+TEST(races, what_others_add_to_is_not_read_meanwhile) {
+  const auto a = decl_buffer({4}, f32, "A"), s = decl_buffer({1}, f32, "S");
+  const auto t = decl_buffer({1}, f32, "T");
+  const auto i = var("i");
+  std::vector<float> x{1, 2, 3, 4}, y{0};
+  const Stmt add = store(t, load(t, {0}) + load(a, {i}), {0});
+  const Stmt last = make(IfThenElse{.condition = i == 3, .then_case = store(s, load(t, {0}), {0})});
+  const auto error = [&](const Stmt& body, bool is_set_inside) {
+    const Stmt set = store(t, f(0), {0});
+    const Stmt inside = is_set_inside ? seq({set, body}) : body;
+    const Stmt loop = for_loop(i, 0, 4, inside, ForKind::parallel);
+    Block root{.alloc_buffers = {t}, .body = is_set_inside ? loop : seq({set, loop})};
+    const Stmt all = make(BlockRealize{.block = make(std::move(root))});
+    return Call(function({a, s}, all)).tensor(x).tensor(y).error();
+  };
+  // The last iteration reads what the others add to; each of them reads what others added to.
+  EXPECT_EQ(error(seq({add, last}), false).substr(0, 30), "InterpError: no_race: race on ");
+  EXPECT_EQ(error(seq({add, store(a, load(t, {0}), {i})}), false).substr(0, 30),
+            "InterpError: no_race: race on ");
+  // Memory of its own.
+  EXPECT_EQ(error(seq({add, store(a, load(t, {0}), {i})}), true), "");
+}
+
 /// S[vi] = sum over vk, with the loop over `kind` parallel.
 Ptr<PrimFunc> reduction(ForKind spatial, ForKind reduced, const Expr& element) {
   const auto a = decl_buffer({4, 4}, f32, "A"), s = decl_buffer({4}, f32, "S");

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,88 @@ def test_pragmas_unroll_and_unknown_ones_are_refused():
     sch.annotate(ki, "pragma_wishful", 1)
     with pytest.raises(ls.errors.LowerError, match="pragma_wishful, which is no known pragma"):
         ls.build(sch.func)
+
+
+@T.prim_func
+def scaled_sum(A: T.Buffer((64,), "float32"), C: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            T.reads(A[vi * 8 : vi * 8 + 8])
+            T.writes(C[vi])
+            C[vi] = T.call_extern("float32", "own_sum", T.address_of(A[vi * 8]), 8)
+
+
+OWN_SUM = """
+float own_sum(const float *x, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += 2 * x[i];
+  return sum;
+}
+"""
+
+OWN_SUM_AS_LLVM = """
+define float @own_sum(ptr %x, i32 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %sum = phi float [ 0.0, %entry ], [ %more, %loop ]
+  %p = getelementptr float, ptr %x, i32 %i
+  %v = load float, ptr %p, align 4
+  %twice = fmul float %v, 2.0
+  %more = fadd float %sum, %twice
+  %next = add i32 %i, 1
+  %done = icmp eq i32 %next, %n
+  br i1 %done, label %end, label %loop
+end:
+  ret float %more
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("pragma", "code", "target"),
+    [
+        ("pragma_import_c", OWN_SUM, "c"),
+        ("pragma_import_c", OWN_SUM, "llvm"),
+        ("pragma_import_llvm", OWN_SUM_AS_LLVM, "llvm"),
+    ],
+)
+@pytest.mark.parametrize("from_file", [False, True])
+def test_code_in_another_language_is_linked_in(pragma, code, target, from_file, tmp_path):
+    has_clang = shutil.which("clang-22") or shutil.which("clang")
+    if pragma == "pragma_import_c" and target == "llvm" and not has_clang:
+        pytest.skip("clang is not installed")
+    if from_file:
+        path = tmp_path / ("own.c" if pragma == "pragma_import_c" else "own.ll")
+        path.write_text(code)
+        code = str(path)
+    sch = tir.Schedule(scaled_sum)
+    sch.annotate(sch.get_loops("C")[0], pragma, code)
+    a = np.arange(64, dtype="float32")
+    c = np.zeros(8, "float32")
+    ls.build(sch, target)(a, c)
+    np.testing.assert_array_equal(c, 2 * a.reshape(8, 8).sum(1))
+
+
+@pytest.mark.parametrize(
+    ("pragma", "code", "target", "said"),
+    [
+        ("pragma_import_llvm", "define float @own_sum(", "llvm", "pragma_import_llvm: line 1: "),
+        ("pragma_import_llvm", "define void @own_sum() { ret void }", "llvm", "other types than"),
+        ("pragma_import_llvm", OWN_SUM_AS_LLVM, "c", "target c takes no LLVM IR"),
+        ("pragma_import_llvm", "no_such_file.ll", "llvm", "no_such_file.ll that is to be imported"),
+        ("pragma_import_c", 3, "llvm", "the value of pragma_import_c of loop i is no text"),
+        ("pragma_tensor_core", 1, "llvm", "pragma_tensor_core, which is no known pragma"),
+    ],
+)
+def test_code_that_cannot_be_linked_in_is_refused(pragma, code, target, said):
+    sch = tir.Schedule(scaled_sum)
+    sch.annotate(sch.get_loops("C")[0], pragma, code)
+    with pytest.raises(ls.LowerError) as caught:
+        ls.build(sch, target)
+    assert said in caught.value.problem
 
 
 def test_copies_at_loops_and_partitions_are_right():

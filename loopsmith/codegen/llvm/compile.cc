@@ -12,6 +12,7 @@
 #include "loopsmith/codegen/llvm/emit_function.h"
 #include "loopsmith/codegen/llvm/emit_helper.h"
 #include "loopsmith/codegen/llvm/emit_module.h"
+#include "loopsmith/codegen/llvm/link_imports.h"
 #include "loopsmith/codegen/llvm/machine.h"
 
 namespace loopsmith {
@@ -28,6 +29,7 @@ std::unique_ptr<llvm::Module> detail::emit_module(const CodeRequest& request, Ma
   emit_helpers(emitter, request.helpers);
   for (const Ptr<PrimFunc>& func : request.functions) emit_function(emitter, *func);
   if (request.exported) emit_exports(emitter, request);
+  link_imports(*module, request);
   if (debug) debug->finish();
 #ifdef LOOPSMITH_INTERNAL_CHECKS
   std::string problems;

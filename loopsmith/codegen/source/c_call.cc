@@ -287,7 +287,8 @@ CText CWriter::call_symbol(const Call& call, const CLane& lane) {
     arguments += fmt::format("{}{}", i > 1 ? ", " : "", value(call.args[i], lane).text);
   }
   const DataType result = call.dtype.element();
-  if (module_.declared.insert(name->value).second) {
+  const bool is_imported = module_.imported.find(name->value + "(") != std::string::npos;
+  if (!is_imported && module_.declared.insert(name->value).second) {
     module_.declarations +=
         fmt::format("extern {} {}({});\n", result.is_bool() ? "int8_t" : c_type(result),
                     name->value, types.empty() ? "void" : types);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/codegen/source/c_text.h"
 
+#include "loopsmith/codegen/imports.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/codegen/source/c_helper.h"
 #include "loopsmith/codegen/source/c_types.h"
@@ -211,9 +212,17 @@ namespace {
 
 std::string written(const CodeRequest& request, const StatementLines* lines) {
   detail::CModule module{.floats = request.floats, .lines = lines};
+  for (const ImportedCode& code : imported_code(request, import_c)) {
+    module.imported += code.text + "\n";
+  }
+  for (const ImportedCode& code : imported_code(request, import_llvm)) {
+    require(false, ErrorKind::lower, "target_takes_code", hint("import C by pragma_import_c"),
+            code.span, "{}: target c takes no LLVM IR", import_llvm);
+  }
   for (const Ptr<PrimFunc>& func : request.helpers) detail::write_helper(module, *func);
   for (const Ptr<PrimFunc>& func : request.functions) detail::CEntry(module, *func).write();
-  return c_prologue() + module.declarations + "\n" + module.helpers.text() + module.functions;
+  return c_prologue() + module.imported + module.declarations + "\n" + module.helpers.text() +
+         module.functions;
 }
 
 }  // namespace

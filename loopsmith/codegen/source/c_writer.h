@@ -55,6 +55,7 @@ struct CModule {
   FloatOptions floats;
   const StatementLines* lines = nullptr;  ///< Null: lines get no marks.
   CHelpers helpers;
+  std::string imported = {};                 ///< Code that the program brings along.
   std::string declarations;                  ///< Of what is called by name.
   std::unordered_set<std::string> declared;  ///< The names in it.
   std::string functions;

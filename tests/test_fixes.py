@@ -33,6 +33,19 @@ def stages() -> tir.PrimFunc:
 
 
 @T.prim_func
+def pooled(A: T.Buffer((21, 8), "float32"), C: T.Buffer((10, 8), "float32")):
+    B = T.alloc_buffer((21, 8))
+    for i, j in T.grid(21, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(10, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi * 2, vj] + B[vi * 2 + 1, vj] + B[vi * 2 + 2, vj]
+
+
+@T.prim_func
 def scan(A: T.Buffer((12, 8), "float32")):
     for i, j in T.grid(11, 8):
         with T.block("step"):
@@ -49,11 +62,11 @@ def skewed(A: T.Buffer((12, 12), "float32")):
 
 
 @T.prim_func
-def scattered(A: T.Buffer((16, 4), "float32"), P: T.Buffer((16,), "int32")):
+def scattered(A: T.Buffer((226, 4), "float32")):
     for i, j in T.grid(16, 4):
         with T.block("put"):
             vi, vj = T.axis.remap("SS", [i, j])
-            A[P[vi], vj] = T.float32(1)
+            A[vi * vi, vj] = T.float32(1)
 
 
 @T.prim_func
@@ -85,11 +98,11 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
     ),
     "unknown dependences are assumed": (
         scattered,
-        lambda sch: sch.vectorize("i"),
+        lambda sch: sch.parallel("i"),
         "dependence_is_known",
         [
-            'sch.vectorize(sch.get_loop("j"))',
-            'sch.vectorize(sch.get_loop("i"), assume_independent=True)',
+            'sch.parallel(sch.get_loop("j"))',
+            'sch.parallel(sch.get_loop("i"), assume_independent=True)',
         ],
     ),
     "a reduction gets partial results": (
@@ -102,6 +115,17 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
             'sch.bind(l3, "blockIdx.x")',
             'sch.bind(sch.get_loop("i"), "blockIdx.x")',
             'sch.bind(sch.get_loop("j"), "blockIdx.x")',
+        ],
+    ),
+    "a reader of windows moves into larger steps": (
+        pooled,
+        lambda sch: sch.reverse_compute_at("C", sch.get_loops("B")[0]),
+        "inputs_are_complete",
+        [
+            'l0, l1 = sch.split(sch.get_loops(sch.get_block("B"))[0], [None, 2])\n'
+            'sch.reverse_compute_at(sch.get_block("C"), l0)',
+            'sch.compute_at(sch.get_block("B"), sch.get_loops(sch.get_block("C"))[1])',
+            'sch.compute_at(sch.get_block("B"), sch.get_loops(sch.get_block("C"))[0])',
         ],
     ),
     "another order keeps dependences": (

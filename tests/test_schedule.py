@@ -317,3 +317,26 @@ def main(A: T.Buffer((32, 66), "float32"), D: T.Buffer((32, 64), "float32")):
     d = np.zeros((32, 64), np.float32)
     ls.build(sch)(a, d)
     np.testing.assert_allclose(d, 2 * (a[:, :-2] + a[:, 1:-1] + a[:, 2:]), rtol=1e-6)
+
+
+def test_work_on_names_the_functions_that_there_are():
+    module = ls.from_source("""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def first(A: T.Buffer((4,), "float32")):
+        A[0] = T.float32(1)
+
+    @T.prim_func
+    def second(A: T.Buffer((4,), "float32")):
+        A[0] = T.float32(2)
+""")
+    sch = tir.Schedule(module)
+    with pytest.raises(ls.ScheduleError, match="the module has no function fist") as caught:
+        sch.work_on("fist")
+    assert caught.value.hint == "did you mean first?"
+    with pytest.raises(ls.ScheduleError) as caught:
+        sch.work_on("x")
+    assert caught.value.hint == "it has first, second"
+    sch.work_on("second")
+    assert "T.float32(2)" in sch.func.script()

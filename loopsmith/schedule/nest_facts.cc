@@ -107,8 +107,37 @@ void KeptFacts::forget_answers_about(const Ptr<Var>& loop) {
   });
 }
 
-void KeptFacts::split(const Ptr<Var>& loop, std::span<const For> parts) {
+/// Says in terms of the parts of a loop which of its iterations conflict.
+void KeptFacts::restate_witnesses(const For& loop, std::span<const For> parts,
+                                  const std::vector<std::int64_t>& weights) {
+  const std::int64_t *min = as_int(loop.min), *step = as_int(loop.step);
+  const std::string& name = loop.loop_var->name;
+  const bool is_one = schedule_.loops_named(schedule_.function_of(nest_), name).size() == 1;
+  const bool is_told = min && step && is_one;  // A witness has the names of loops.
+  std::erase_if(facts_->answers, [&](NestAnswer& known) {
+    if (is_among(known.loops, loop.loop_var)) return true;
+    OrderAnswer& verdict = known.answer.verdict;
+    if (!verdict.witness) return verdict.why.find(name) != std::string::npos;
+    if (!is_told) return true;
+    for (Witness::Iteration* side : {&verdict.witness->first, &verdict.witness->second}) {
+      const auto place =
+          std::ranges::find(side->loops, name, &std::pair<std::string, std::int64_t>::first);
+      if (place == side->loops.end()) continue;
+      const std::int64_t index = (place->second - *min) / *step;
+      std::vector<std::pair<std::string, std::int64_t>> digits;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        const std::int64_t whole = i > 0 ? index % weights[i - 1] : index;
+        digits.emplace_back(parts[i].loop_var->name, whole / weights[i]);
+      }
+      side->loops.insert(side->loops.erase(place), digits.begin(), digits.end());
+    }
+    return false;
+  });
+}
+
+void KeptFacts::split(const For& old, std::span<const For> parts) {
   if (!facts_) return;
+  const Ptr<Var>& loop = old.loop_var;
   // How many iterations of the old loop one of each part is.
   std::vector<std::int64_t> weights(parts.size(), 1);
   for (std::size_t i = parts.size(); i-- > 1;) {
@@ -126,7 +155,7 @@ void KeptFacts::split(const Ptr<Var>& loop, std::span<const For> parts) {
     rest = inner;
   }
   if (parts.size() == 1) facts_->distances.rename(loop, parts[0].loop_var);
-  forget_answers_about(loop);
+  restate_witnesses(old, parts, weights);
 }
 
 void KeptFacts::fuse(std::span<const LoopRV> loops, const Ptr<Var>& fused) {

@@ -58,7 +58,7 @@ class KeptFacts {
   KeptFacts(Schedule& schedule, NodeId inside);
 
   /// A loop becomes several, outermost first.
-  void split(const Ptr<Var>& loop, std::span<const For> parts);
+  void split(const For& loop, std::span<const For> parts);
   /// Loops, outermost first, become one.
   void fuse(std::span<const LoopRV> loops, const Ptr<Var>& fused);
   /// Loops come to stand in this order, and all dependences keep theirs.
@@ -69,6 +69,8 @@ class KeptFacts {
 
  private:
   void forget_answers_about(const Ptr<Var>& loop);
+  void restate_witnesses(const For& loop, std::span<const For> parts,
+                         const std::vector<std::int64_t>& weights);
 
   Schedule& schedule_;
   NodeId nest_ = no_node;

@@ -63,6 +63,19 @@ TEST(nest_facts, prove_from_distances_after_steps) {
   expect_result(sch, func);
 }
 
+TEST(nest_facts, say_anew_what_conflicts_when_another_loop_is_split) {
+  Schedule sch(rows());
+  const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j");
+  const std::string before = error_of([&] { parallel(sch, j); });
+  EXPECT_EQ(before.substr(before.rfind(": iteration")),
+            ": iteration i=0, j=1 writes A[0, 2], iteration i=0, j=2 reads it");
+  split(sch, i, {infer, 4}, std::vector<std::string>{"io", "ii"});
+  const std::string after = error_of([&] { parallel(sch, j); });
+  EXPECT_EQ(after.substr(after.rfind(": iteration")),
+            ": iteration io=0, ii=0, j=1 writes A[0, 2], iteration io=0, ii=0, j=2 reads it");
+  EXPECT_EQ(sch.analyses(), 1U);
+}
+
 TEST(nest_facts, are_forgotten_where_accesses_change) {
   Schedule sch(program(R"(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"))", R"(
 for i in range(1, 64):

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <random>
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
+#include "loopsmith/schedule/closest.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/primitives/get_block.h"
 #include "loopsmith/schedule/primitives/get_loop.h"
@@ -141,9 +144,14 @@ const std::string& Schedule::function_name(std::uint32_t function) const {
 
 void Schedule::work_on(std::string_view function) {
   const auto found = function_named(function);
-  require(found.has_value(), ErrorKind::schedule, "function_exists",
-          hint("the functions of the module are its names"), {},
-          "work_on: the module has no function {}", function);
+  if (!found) {
+    std::vector<std::string> names;
+    for (const Function& known : functions_) names.push_back(known.name);
+    const std::string all = fmt::format("it has {}", fmt::join(names, ", "));
+    require(false, ErrorKind::schedule, "function_exists",
+            hint(did_you_mean(function, std::move(names), all)), {},
+            "work_on: the module has no function {}", function);
+  }
   working_on_ = found;
 }
 

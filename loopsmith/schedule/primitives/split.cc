@@ -137,7 +137,7 @@ Handles<LoopRV> commit_split(Schedule& schedule, SplitPlan&& plan) {
   const Expr value = index * loop.step;
   forms.bind(loop.loop_var, is_const_int(loop.min, 0) ? value : loop.min + value);
   KeptFacts known(schedule, node);
-  known.split(loop.loop_var, parts);
+  known.split(loop, parts);
   rebind_body(schedule, plan.loop, forms, predicate);
   Handles<LoopRV> made = schedule.replace_loops(plan.loop, plan.loop, std::move(parts));
   known.keep();

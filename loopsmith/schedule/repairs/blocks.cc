@@ -2,6 +2,8 @@
 // What may help where blocks, or the places for them, do not fit.
 #include <algorithm>
 
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/repairs/repairs.h"
@@ -53,10 +55,46 @@ Repairs loops_of_users(const RefusedCall& call) {
   return repairs;
 }
 
+namespace {
+
+/// By how much windows of what a block reads move, where that is a constant above 1.
+std::vector<std::int64_t> strides_of_reads(const Block& block) {
+  constexpr std::int64_t most = 64;
+  std::vector<std::int64_t> strides;
+  for (const auto& region : block.reads) {
+    pre_order_visit(region, [&](const Ref& ref) {
+      const auto* product = ref.as<Mul>();
+      const std::int64_t* stride = product ? as_int(product->b) : nullptr;
+      const bool is_new = stride && *stride > 1 && *stride <= most &&
+                          std::ranges::find(strides, *stride) == strides.end();
+      if (is_new) strides.push_back(*stride);
+      return !ref.is<Buffer>();
+    });
+  }
+  return strides;
+}
+
+/// Moves a reader of windows into a loop whose iterations move as far as the windows do.
+Repairs in_larger_steps(const RefusedCall& call, BlockRV block) {
+  Repairs repairs;
+  const Argument* loop = argument_of(call, "loop");
+  if (!loop || !moves_backwards(call)) return repairs;
+  for (const std::int64_t stride : strides_of_reads(call.schedule.get(block))) {
+    Step cut = call_of(split, {*loop, Argument::List{Argument(), Argument(stride)}});
+    cut.result = Argument::List{LoopRV{0, 0}, LoopRV{0, 1}};
+    repairs.push_back({cut, again_with(call, "loop", LoopRV{0, 0})});
+  }
+  return repairs;
+}
+
+}  // namespace
+
 Repairs producers_at_loops(const RefusedCall& call) {
   Repairs repairs = loops_of_users(call);
   const auto block = block_of(call);
   if (!block) return repairs;
+  Repairs larger = in_larger_steps(call, *block);
+  repairs.insert(repairs.begin(), larger.begin(), larger.end());
   auto loops = loops_around(call.schedule, call.schedule.node(*block));
   std::ranges::reverse(loops);
   for (const BlockRV producer : producers_of(call.schedule, *block)) {
@@ -124,6 +162,8 @@ Repairs loops_around_block(const RefusedCall& call) {
     if (!blocks.empty()) block = blocks.back();
   }
   if (!block) return repairs;
+  Repairs larger = in_larger_steps(call, *block);
+  repairs.insert(repairs.begin(), larger.begin(), larger.end());
   auto loops = loops_around(call.schedule, call.schedule.node(*block));
   std::ranges::reverse(loops);
   for (const LoopRV other : loops) {

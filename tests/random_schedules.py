@@ -10,6 +10,7 @@ from typing import Any
 
 import loopsmith as ls
 from loopsmith import _core, tir
+from loopsmith.script import tir as T  # noqa: N812
 
 # Steps that change what a program computes when the caller says so.
 UNSAFE = {"unsafe_set_dtype", "unsafe_hide_buffer_access", "annotate_buffer_access"}
@@ -45,6 +46,9 @@ class RandomProgram:
             self.scan,
             self.guarded,
             self.plain,
+            self.plain_reduction,
+            self.temporary,
+            self.padded,
         ]
         for _ in range(stages):
             self.rng.choice(makers)()
@@ -141,6 +145,16 @@ class RandomProgram:
             value = f"{source}[v0, v1] - {name}[v0]"
             self.nest(wide, list(shape), "SS", [f"{wide}[v0, v1] = {value}"])
 
+        elif shape[0] == self.buffers[0][1][0]:
+            last = self.target((shape[0],))
+            self.nest(last, [shape[0]], "S", [f"{last}[v0] = {name}[v0] + A[v0, 0]"])
+
+    def padded(self) -> None:
+        source, shape = self.source()
+        name = self.target(shape)
+        value = f"T.if_then_else(v0 >= 1 and v1 >= 1, {source}[v0 - 1, v1 - 1], T.float32(0))"
+        self.nest(name, list(shape), "SS", [f"{name}[v0, v1] = {value}"])
+
     def in_place(self) -> None:
         source, shape = self.source()
         body = [f"{source}[v0, v1] = {source}[v0, v1] * T.float32(3)"]
@@ -180,6 +194,71 @@ class RandomProgram:
             f"        {name}[{i}, {j}] = {source}[{i}, {j}] + T.float32(2)",
         ]
 
+    def plain_reduction(self) -> None:
+        """Accumulate without blocks, in elements of which some are known at run time alone."""
+        source, shape = self.source()
+        name = self.target((shape[0],))
+        i, j, k = self.names(3)
+        value = self.rng.choice(
+            [
+                f"{name}[{j}] + {source}[{j}, {k}]",
+                f"{name}[{j}] - {source}[{j}, {k}] + T.float32(1)",
+                f"T.max({name}[{j}], {source}[{j}, {k}])",
+            ]
+        )
+        loops = [(j, shape[0]), (k, shape[1])]
+        if self.rng.random() < 0.5:
+            loops.reverse()
+        self.lines += [
+            f"for {i} in range({shape[0]}):",
+            f"    {name}[{i}] = T.float32(0)",
+            *(f"{'    ' * n}for {loop} in range({size}):" for n, (loop, size) in enumerate(loops)),
+            f"        {name}[{j}] = {value}",
+        ]
+
+    def temporary(self) -> None:
+        """Keep a row in memory that the next row takes again, in loops without blocks."""
+        source, shape = self.source()
+        name = self.target(shape)
+        i, j, k = self.names(3)
+        row = f"row{self.loops}"
+        is_shared = self.rng.random() < 0.3
+        self.lines += [
+            f"{row} = T.alloc_buffer(({shape[1]},))",
+            f"for {i} in range({shape[0]}):",
+            f"    for {j} in range({shape[1]}):",
+            f"        {row}[{j}] = {source}[{0 if is_shared else i}, {j}] * T.float32(2)",
+            f"    for {k} in range({shape[1]}):",
+            f"        {name}[{i}, {k}] = {row}[{k}] + {source}[{i}, {k}]",
+        ]
+
+
+@T.prim_func
+def _scaled(a: T.handle, b: T.handle) -> None:
+    A = T.match_buffer(a, (4,), "float32", offset_factor=1)
+    B = T.match_buffer(b, (4,), "float32", offset_factor=1)
+    with T.block("root"):
+        T.reads(A[0:4])
+        T.writes(B[0:4])
+        for i in range(4):
+            with T.block("scale"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v] * T.float32(2) + T.float32(1)
+
+
+@T.prim_func
+def _scaled_at_once(a: T.handle, b: T.handle) -> None:
+    A = T.match_buffer(a, (4,), "float32", offset_factor=1)
+    B = T.match_buffer(b, (4,), "float32", offset_factor=1)
+    with T.block("root"):
+        T.reads(A[0:4])
+        T.writes(B[0:4])
+        B[0:4] = A[0:4] * T.Broadcast(T.float32(2), 4) + T.Broadcast(T.float32(1), 4)
+
+
+SCALED = "random_schedules.scaled"
+tir.TensorIntrin.register(SCALED, _scaled, _scaled_at_once, override=True)
+
 
 def random_program(rng: random.Random) -> tir.PrimFunc:
     """Return a random function of one to four stages."""
@@ -212,22 +291,44 @@ class RandomSteps:
             if parameter["default"] is not None and self.rng.random() < 0.6:
                 continue
             arguments[name] = self.value(name, kind)
-        block = arguments.get("block")
-        if isinstance(block, tir.BlockRV) and "loop" in arguments and self.rng.random() < 0.8:
-            arguments["loop"] = self.loop_for(sch, block)
+        if self.rng.random() < 0.8:
+            self.fit(sch, primitive["name"], arguments)
         return primitive["name"], arguments
 
-    def loop_for(self, sch: tir.Schedule, block: Any) -> Any:
-        """Return a loop around a block, or around one of its neighbours."""
-        neighbours = [block, *sch.get_producers(block), *sch.get_consumers(block)]
-        loops = [loop for one in neighbours for loop in sch.get_loops(one)]
-        return self.rng.choice(loops or self.loops or ["none"])
+    def fit(self, sch: tir.Schedule, name: str, arguments: dict[str, Any]) -> None:
+        """Make it likelier that the step can be taken: choose arguments that go together."""
+        block = arguments.get("block")
+        if self.blocks == ["root"]:
+            return
+        if name == "merge":
+            arguments["loops"] = [
+                sch.get_loops(one)[0] for one in self.blocks if sch.get_loops(one)
+            ]
+            first = self.rng.randrange(max(len(arguments["loops"]) - 1, 1))
+            arguments["loops"] = arguments["loops"][first : first + 2]
+        elif name == "tensorize":
+            fours = [loop for loop in self.loops if _extent(sch, loop) == 4]
+            arguments["block_or_loop"] = self.rng.choice(fours or self.loops or ["none"])
+        elif name == "fuse_reduction_epilogue":
+            reductions = [one for one in self.blocks if sch.get(one).init is not None]
+            reduction = self.rng.choice(reductions or self.blocks)
+            readers = sch.get_consumers(reduction)
+            arguments["reduction_block"] = reduction
+            arguments["epilogue_block"] = self.rng.choice(readers or self.blocks)
+        elif name == "rolling_buffer":
+            arguments["write_buffer_index"] = 0
+        elif isinstance(block, tir.BlockRV) and "loop" in arguments:
+            around = {"compute_at": sch.get_consumers, "reverse_compute_at": sch.get_producers}
+            neighbours = around.get(name, lambda one: [one])(block)
+            loops = [loop for one in neighbours for loop in sch.get_loops(one)]
+            arguments["loop"] = self.rng.choice(loops or self.loops or ["none"])
 
     def value(self, name: str, kind: str) -> Any:
         """Return a value for a parameter."""
         rng = self.rng
         named: dict[str, Callable[[], Any]] = {
             "storage_scope": lambda: rng.choice(["local", "global", "shared"]),
+            "tensor_intrin": lambda: SCALED,
             "thread_axis": lambda: rng.choice(["blockIdx.x", "threadIdx.x", "vthread.x"]),
             "ann_key": lambda: rng.choice(["note", "other"]),
             "dtype": lambda: "float32",
@@ -304,6 +405,11 @@ def _blocks(sch: tir.Schedule) -> list[Any]:
         return []
     found = sch.get_child_blocks("root")
     return found + [inner for block in found for inner in sch.get_child_blocks(block)]
+
+
+def _extent(sch: tir.Schedule, loop: Any) -> int:
+    extent = sch.get(loop).extent
+    return extent.value if isinstance(extent, tir.IntImm) else -1
 
 
 def _loops(sch: tir.Schedule) -> list[Any]:

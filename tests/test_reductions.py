@@ -182,3 +182,97 @@ def buckets(X: T.Buffer((5000,), "{dtype}"), H: T.Buffer((16,), "{dtype}")):
     combine.at(expected, given % 16, given)
     ls.build(sch, target)(given, start)
     np.testing.assert_array_equal(start, expected)
+
+
+SUMS = {
+    "a sum without blocks": (
+        """
+    for k in range(1000):
+        C[0] = C[0] + A[k, 0] - A[k, 1]
+""",
+        lambda a, x, c: np.add.at(c, [0] * 1000, a[:, 0] - a[:, 1]),
+    ),
+    "maxima of some columns": (
+        """
+    for k in range(1000):
+        for j in range(k % 7):
+            C[j] = T.max(C[j], A[k, j])
+""",
+        lambda a, x, c: [np.maximum.at(c, range(k % 7), a[k, : k % 7]) for k in range(1000)],
+    ),
+    "a histogram of weights": (
+        """
+    for k in range(1000):
+        C[X[k]] = C[X[k]] + A[k, 2]
+""",
+        lambda a, x, c: np.add.at(c, x, a[:, 2]),
+    ),
+    "a copy in the loop": (
+        """
+    L = T.alloc_buffer((8,), "float32")
+    for k in range(1000):
+        for i in range(8):
+            with T.block("L"):
+                vk, vi = T.axis.remap("SS", [k, i])
+                L[vi] = A[vk, vi] * A[vk, vi]
+        for j in range(8):
+            with T.block("C"):
+                vj, vk = T.axis.remap("SR", [j, k])
+                with T.init():
+                    C[vj] = T.float32(0)
+                C[vj] = C[vj] + L[7 - vj]
+""",
+        lambda a, x, c: np.copyto(c, (a[:, ::-1] ** 2).sum(0)),
+    ),
+}
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("name", SUMS)
+def test_any_reduction_runs_in_parallel(name: str, target: str):
+    lines, compute = SUMS[name]
+    func = ls.from_source(f"""
+@T.prim_func
+def main(A: T.Buffer((1000, 8)), X: T.Buffer((1000,), "int32"), C: T.Buffer((8,))):
+{lines}""")
+    sch = tir.Schedule(func)
+    sch.parallel("k")
+    rng = np.random.default_rng(3)
+    a, x = rng.random((1000, 8), "float32"), rng.integers(0, 8, 1000).astype("int32")
+    first, expected = rng.random(8, "float32"), None
+    expected = first.copy()
+    compute(a, x, expected)
+    results = []
+    for threads in (1, 2):
+        c = first.copy()
+        ls.build(sch, target, num_threads=threads)(a, x, c)
+        results.append(c)
+    np.testing.assert_allclose(results[0], expected, rtol=1e-4)
+    np.testing.assert_array_equal(results[0], results[1])  # Whatever the number of threads.
+
+
+def test_lanes_have_memory_of_their_own_or_share_what_is_alike():
+    for row, index in (("A[vi, vk]", "vi"), ("A[0, vk]", "0")):
+        func = ls.from_source(f"""
+@T.prim_func
+def main(A: T.Buffer((16, 24)), C: T.Buffer((16, 24))):
+    L = T.alloc_buffer((24,))
+    for i in range(16):
+        for k in range(24):
+            with T.block("L"):
+                vi, vk = T.axis.remap("SS", [i, k])
+                L[vk] = {row} * T.float32(2)
+        for k in range(24):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SS", [i, k])
+                C[vi, vk] = L[23 - vk] + A[vi, vk]
+""")
+        sch = tir.Schedule(func)
+        sch.vectorize(sch.get_loops("C")[0])
+        assert sch.verify()
+        a = np.random.default_rng(1).random((16, 24), "float32")
+        source = a if index == "vi" else a[:1]
+        for target in ("llvm", "c"):
+            c = np.zeros_like(a)
+            ls.build(sch, target)(a, c)
+            np.testing.assert_allclose(c, source[:, ::-1] * 2 + a, rtol=1e-6)

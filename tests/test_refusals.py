@@ -232,6 +232,12 @@ Call = Callable[[tir.Schedule], object]
 
 REFUSALS: list[tuple[str, tir.PrimFunc, Call, str]] = [
     (
+        "loop_is_not_left",
+        BROKEN_OFF,
+        lambda sch: sch.parallel("j", assume_independent=True),
+        "parallel: a break or return leaves loop j: what runs is up to earlier iterations",
+    ),
+    (
         "loop_runs_to_its_end",
         BROKEN_OFF,
         lambda sch: sch.split("j", [None, 2]),

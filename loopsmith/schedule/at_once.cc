@@ -59,7 +59,7 @@ std::optional<Refusal> conflict_of(const Schedule& schedule, LoopRV handle) {
   const AtOnce how = how_of(loop);
   LoopCarries carries = carried_by(schedule, handle, how);
   if (carries.verdict.is_proved()) return {};
-  if (carries.is_reduction && may_reduce_at_once(schedule, handle, how)) return {};
+  if (carries.is_reduction && may_reduce_at_once(schedule, handle, how, carries)) return {};
   return Refusal{&loops_at_once_stay_right,
                  {Argument(loop.loop_var->name), Argument(word_of(loop))},
                  std::move(carries.verdict.witness)};

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/at_once.h"
+#include "loopsmith/schedule/partial_results.h"
 #include "loopsmith/schedule/reducers.h"
 
 namespace loopsmith {
@@ -73,8 +74,11 @@ bool updates_atomically(const Schedule& schedule, LoopRV handle) {
   return is_atomic;
 }
 
-bool may_reduce_at_once(const Schedule& schedule, LoopRV loop, AtOnce how) {
-  return has_partial_results(schedule, loop, how) || updates_atomically(schedule, loop);
+bool may_reduce_at_once(const Schedule& schedule, LoopRV loop, AtOnce how,
+                        const LoopCarries& carries) {
+  return has_partial_results(schedule, loop, how) ||
+         (how == AtOnce::in_threads && accumulates_apart(schedule, loop, carries.own)) ||
+         updates_atomically(schedule, loop);
 }
 
 }  // namespace loopsmith

@@ -18,7 +18,9 @@ std::optional<AtomicUpdate> atomic_update_of(const BufferStore& store);
 /// they share: then they may run at once without partial results.
 bool updates_atomically(const Schedule& schedule, LoopRV loop);
 
-/// True when a reduction over a loop may run so: with partial results, or by such updates.
-bool may_reduce_at_once(const Schedule& schedule, LoopRV loop, AtOnce how);
+/// True when the reduction that a loop carries may run so: with partial results, or by such
+/// updates.
+bool may_reduce_at_once(const Schedule& schedule, LoopRV loop, AtOnce how,
+                        const LoopCarries& carries);
 
 }  // namespace loopsmith

@@ -229,8 +229,8 @@ AtOnce how_bound(std::string_view thread_axis) {
 
 bool is_of_one(AtOnce how, std::string_view scope) {
   switch (how) {
-    case AtOnce::in_threads: return !scope.starts_with("shared") && scope != "warp";
-    case AtOnce::in_lanes: return false;
+    case AtOnce::in_threads:
+    case AtOnce::in_lanes: return !scope.starts_with("shared") && scope != "warp";
     case AtOnce::in_blocks: return scope == "local" || scope.starts_with("shared");
     case AtOnce::in_block_threads: return scope == "local";
   }
@@ -262,6 +262,7 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
                                      ? dependences.vectorizable(loop.loop_var)
                                      : dependences.parallelizable(loop.loop_var);
   answer.answer.verdict = answer_of(found);
+  answer.answer.own = found.private_buffers;
   if (found.verdict == Verdict::proved && found.reductions) {
     const LoopRV band[] = {handle};
     if (repeats_reductions(schedule, band)) {

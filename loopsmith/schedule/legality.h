@@ -22,6 +22,8 @@ struct OrderAnswer {
 struct LoopCarries {
   OrderAnswer verdict;
   bool is_reduction = false;  ///< Each conflict is of a commutative reduction's own results.
+  /// Buffers that each iteration would have to have for itself.
+  std::vector<Ptr<Buffer>> own = {};
 };
 
 /// How iterations are to be run at once.

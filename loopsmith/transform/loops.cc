@@ -30,6 +30,17 @@ void bind_loop(Analyzer& analyzer, const For& loop) {
                                   .max_value = std::max(min.max_value, last.max_value)});
 }
 
+std::vector<Ptr<Buffer>> allocated_buffers(const Stmt& body) {
+  std::vector<Ptr<Buffer>> buffers;
+  pre_order_visit(body, [&](const Ref& ref) {
+    const auto* allocate = ref.as<Allocate>();
+    const auto* decl = allocate ? allocate->body.as<DeclBuffer>() : nullptr;
+    if (decl && decl->buffer->data.same_as(allocate->buffer_var)) buffers.push_back(decl->buffer);
+    return !is_expr(*ref.get());
+  });
+  return buffers;
+}
+
 /// The conditions that decide an if_then_else somewhere in `expr`.
 std::vector<Expr> choices_in(const Ref& expr) {
   std::vector<Expr> conditions;

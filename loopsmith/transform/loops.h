@@ -40,6 +40,9 @@ using LoopContents = std::unordered_map<const Object*, LoopContent>;
 /// The contents of each loop in `body`.
 LoopContents measure_loops(const Stmt& body);
 
+/// The buffers that a function allocates.
+std::vector<Ptr<Buffer>> allocated_buffers(const Stmt& body);
+
 /// The conditions that decide an if_then_else somewhere in `expr`.
 std::vector<Expr> choices_in(const Ref& expr);
 

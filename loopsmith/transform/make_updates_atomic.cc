@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/atomic_updates.h"
+#include "loopsmith/transform/loops.h"
 
 namespace loopsmith {
 namespace {
@@ -27,18 +28,6 @@ bool has_update(const Stmt& stmt) {
     return !found && !is_expr(*ref.get());
   });
   return found;
-}
-
-/// The buffers that a function allocates.
-std::vector<Ptr<Buffer>> allocated_in(const Stmt& body) {
-  std::vector<Ptr<Buffer>> buffers;
-  pre_order_visit(body, [&](const Ref& ref) {
-    const auto* allocate = ref.as<Allocate>();
-    const auto* decl = allocate ? allocate->body.as<DeclBuffer>() : nullptr;
-    if (decl && decl->buffer->data.same_as(allocate->buffer_var)) buffers.push_back(decl->buffer);
-    return !is_expr(*ref.get());
-  });
-  return buffers;
 }
 
 /// The updates of elements that several iterations of the loop update.
@@ -66,7 +55,7 @@ Ptr<PrimFunc> make_updates_atomic(const Ptr<PrimFunc>& func) {
   pre_order_visit(func->body, [&](const Ref& ref) {
     const auto* loop = ref.as<For>();
     if (loop && runs_in_threads(*loop) && has_update(loop->body)) {
-      if (allocated.empty()) allocated = allocated_in(func->body);
+      if (allocated.empty()) allocated = allocated_buffers(func->body);
       find_updates(*loop, allocated, updates);
     }
     return !is_expr(*ref.get());

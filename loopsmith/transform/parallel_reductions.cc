@@ -7,7 +7,9 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/at_once.h"
 #include "loopsmith/schedule/atomic_updates.h"
+#include "loopsmith/schedule/partial_results.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
+#include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/redefine_buffer.h"
 #include "loopsmith/schedule/primitives/relatives.h"
@@ -114,13 +116,25 @@ void share(Schedule& schedule, BlockRV block) {
   }
 }
 
-/// True when partial results are not possible, and not necessary.
-bool is_left_to_atomics(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
-  const Schedule schedule(func, /*seed=*/1);
+/// The function in a form in which later passes see to the reduction, where it cannot be factored:
+/// iterations update the same elements, and these were initialised before the loop. Null where they
+/// cannot.
+Ptr<PrimFunc> left_to_later(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
+  Schedule schedule(func, /*seed=*/1);
   const LoopRV loop = loop_over(schedule, loop_var);
   const auto& threads = schedule.get(loop).thread_binding;
   const AtOnce how = threads ? how_bound(threads->thread_tag) : AtOnce::in_threads;
-  return !has_partial_results(schedule, loop, how) && updates_atomically(schedule, loop);
+  if (has_partial_results(schedule, loop, how)) return nullptr;
+  const LoopCarries carries = carried_by(schedule, loop, how);
+  if (how == AtOnce::in_threads && accumulates_apart(schedule, loop, carries.own)) {
+    for (const BlockRV block : get_child_blocks(schedule, loop)) {
+      const bool is_reduction =
+          schedule.get(block).init && drives_reduction(schedule.realize(block), loop_var);
+      if (is_reduction) decompose_reduction(schedule, block, loop);
+    }
+    return schedule.func();
+  }
+  return updates_atomically(schedule, loop) ? func : nullptr;
 }
 
 Ptr<PrimFunc> with_parts(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
@@ -168,12 +182,14 @@ Ptr<PrimFunc> with_parts(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
 
 Ptr<PrimFunc> parallel_reductions(const Ptr<PrimFunc>& func) {
   Ptr<PrimFunc> current = func;
-  std::vector<Ptr<Var>> atomic;
-  while (const Ptr<Var> loop_var = parallel_reduction_in(current->body, atomic)) {
-    if (is_left_to_atomics(current, loop_var))
-      atomic.push_back(loop_var);
-    else
+  std::vector<Ptr<Var>> left;
+  while (const Ptr<Var> loop_var = parallel_reduction_in(current->body, left)) {
+    if (auto later = left_to_later(current, loop_var)) {
+      left.push_back(loop_var);
+      current = std::move(later);
+    } else {
       current = with_parts(current, loop_var);
+    }
   }
   return current;
 }

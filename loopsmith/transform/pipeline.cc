@@ -25,6 +25,7 @@
 #include "loopsmith/transform/narrow_indices.h"
 #include "loopsmith/transform/parallel_reductions.h"
 #include "loopsmith/transform/plan_allocations.h"
+#include "loopsmith/transform/privatize_accumulators.h"
 #include "loopsmith/transform/remove_no_op.h"
 #include "loopsmith/transform/rewrite_unsafe_select.h"
 #include "loopsmith/transform/simplify.h"
@@ -60,7 +61,8 @@ constexpr Pass lowering[] = {
     // While blocks say which region a view is of.
     {"lower_match_buffer", plain<lower_match_buffer>, Form::no_views},
     {"lower_blocks", plain<lower_blocks>, Form::loops},
-    // Before values are simplified into what is no sum by its form.
+    // Before values are simplified into what is no sum by its form; parts before atomic updates.
+    {"privatize_accumulators", plain<privatize_accumulators>, Form::loops},
     {"make_updates_atomic", plain<make_updates_atomic>, Form::loops},
     {"lower_prefetch", plain<lower_prefetch>, Form::loops},
     {"simplify", plain<simplify>, Form::loops},

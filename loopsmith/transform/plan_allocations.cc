@@ -6,6 +6,7 @@
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/coverage.h"
+#include "loopsmith/transform/lanes.h"
 #include "loopsmith/transform/loops.h"
 
 namespace loopsmith {
@@ -34,6 +35,11 @@ const Scope* innermost_of(const Allocation& allocation) {
   return innermost;
 }
 
+/// True for a loop of vectors whose lanes all keep the same in the memory.
+bool is_shared_by_lanes(const For& loop, const Allocation& allocation) {
+  return loop.kind == ForKind::vectorized && stores_alike(loop, allocation.buffer);
+}
+
 /// The loop whose body the allocation moves into; null: it stays.
 const Scope* place_of(AccessTable& table, const Allocation& allocation) {
   int attempts = 0;
@@ -41,7 +47,8 @@ const Scope* place_of(AccessTable& table, const Allocation& allocation) {
     if (s->stmt.is<While>()) return nullptr;  // Out of one there is no way back in.
   }
   for (const Scope* s = innermost_of(allocation); s != allocation.inside; s = s->parent) {
-    if (!s->stmt.is<For>()) continue;
+    const auto* loop = s->stmt.as<For>();
+    if (!loop || is_shared_by_lanes(*loop, allocation)) continue;
     if (++attempts > most_attempts) return nullptr;
     // An opaque use may read anything.
     if (!allocation.is_opaque && writes_before_reads(table, allocation, s)) return s;
@@ -49,21 +56,27 @@ const Scope* place_of(AccessTable& table, const Allocation& allocation) {
   return nullptr;
 }
 
-/// True when the iterations of a loop run at once, and may have memory of that scope each.
-bool may_have_own(const For& loop, std::string_view scope) {
-  if (loop.kind == ForKind::parallel) return !scope.starts_with("shared") && scope != "warp";
+/// True when the iterations of a loop run at once, and may have memory each.
+bool may_have_own(const For& loop, const Allocation& allocation) {
+  const std::string_view scope = allocation.buffer->scope();
+  if (loop.kind == ForKind::parallel || loop.kind == ForKind::vectorized) {
+    return !scope.starts_with("shared") && scope != "warp" && !is_shared_by_lanes(loop, allocation);
+  }
   return loop.kind == ForKind::thread_binding && is_of_one_thread(loop, scope);
 }
 
-/// The innermost parallel loop, or one of threads, whose iterations would share the memory, which
-/// each of them has to have for itself; null where they may share it.
+/// The innermost parallel loop, or one of lanes or threads, whose iterations would share the
+/// memory, which each of them has to have for itself; null where they may share it.
 const Scope* iteration_of(const Allocation& allocation, const Scope* place) {
   for (const Scope* s = innermost_of(allocation); s != allocation.inside; s = s->parent) {
     if (s == place) return nullptr;  // It is inside already.
     const auto* loop = s->stmt.as<For>();
-    if (!loop || !may_have_own(*loop, allocation.buffer->scope())) continue;
+    if (!loop || !may_have_own(*loop, allocation)) continue;
     Dependences dependences(s->stmt, {.local_buffers = {allocation.buffer}});
-    const auto own = dependences.parallelizable(loop->loop_var).private_buffers;
+    const auto answer = loop->kind == ForKind::vectorized
+                            ? dependences.vectorizable(loop->loop_var)
+                            : dependences.parallelizable(loop->loop_var);
+    const auto& own = answer.private_buffers;
     const auto is_it = [&](const Ptr<Buffer>& buffer) { return buffer.same_as(allocation.buffer); };
     if (std::ranges::any_of(own, is_it)) return s;
   }

@@ -285,17 +285,18 @@ void Inquiry::ask(const Dependence& dependence, const std::vector<Relation>& mor
   }
 }
 
-void Inquiry::ask_unless_private(const Dependence& dependence, int loop) {
+void Inquiry::ask_unless_private(const Dependence& dependence, int loop,
+                                 const std::vector<Relation>& more) {
   if (dependence.is_reduction && answer_.reductions) return;
   const Ptr<Buffer>& buffer = analysis_.access(dependence.source).buffer;
   const auto is_buffer = [&](const Ptr<Buffer>& known) { return known.same_as(buffer); };
   if (std::any_of(private_buffers_.begin(), private_buffers_.end(), is_buffer)) return;
-  if (analysis_.decide(dependence, {}).verdict == Verdict::proved) return;
+  if (analysis_.decide(dependence, more).verdict == Verdict::proved) return;
   if (buffer && analysis_.access(dependence.source).is_local &&
       analysis_.is_private(buffer->data, loop)) {
     private_buffers_.push_back(buffer);
   } else {
-    ask(dependence, {});
+    ask(dependence, more);
   }
 }
 

@@ -102,7 +102,8 @@ class Inquiry {
   /// Asks whether the dependence happens in iterations that are also so related.
   void ask(const Dependence& dependence, const std::vector<Relation>& more);
   /// The same, where iterations of the loop may have copies of what they touch.
-  void ask_unless_private(const Dependence& dependence, int loop);
+  void ask_unless_private(const Dependence& dependence, int loop,
+                          const std::vector<Relation>& more = {});
   void refuse(DependenceAnswer answer) { answer_ = std::move(answer); }
   DependenceAnswer answer() &&;
 

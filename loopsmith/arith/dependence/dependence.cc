@@ -128,7 +128,7 @@ DependenceAnswer Dependences::vectorizable(const Ptr<Var>& variable) {
         std::all_of(loops.begin() + dependence.level + 1, loops.end(),
                     [&](int inner) { return analysis_->loop(inner).control.empty(); });
     if (!in_step) {
-      inquiry.ask(dependence, {});
+      inquiry.ask_unless_private(dependence, loop);
       continue;
     }
     // Inner loops advance for all lanes together, so an earlier step of theirs comes first...
@@ -136,16 +136,17 @@ DependenceAnswer Dependences::vectorizable(const Ptr<Var>& variable) {
     for (int level = dependence.level + 1; level < depth; ++level) {
       inner.push_back({level, level, Order::greater});
       if (dependence.distances[static_cast<std::size_t>(level)].min_value < 0) {
-        inquiry.ask(dependence, inner);
+        inquiry.ask_unless_private(dependence, loop, inner);
       }
       inner.back().order = Order::equal;
     }
-    // ... and in one step, an earlier statement; within a statement, reads come before writes.
+    // ... and in one step, an earlier statement; within a statement, reads come before writes, and
+    // an earlier lane writes first.
     const Access& source = analysis_->access(dependence.source);
     const Access& sink = analysis_->access(dependence.sink);
-    const bool keeps_order = source.statement < sink.statement ||
-                             (source.statement == sink.statement && !source.writes && sink.writes);
-    if (!keeps_order) inquiry.ask(dependence, inner);
+    const bool keeps_order =
+        source.statement < sink.statement || (source.statement == sink.statement && sink.writes);
+    if (!keeps_order) inquiry.ask_unless_private(dependence, loop, inner);
   }
   return std::move(inquiry).answer();
 }

@@ -330,8 +330,8 @@ Breaks run_in_lanes(const Ptr<Var>& loop) {
       return result;
     };
     const Times before = without(a), after = without(b);
-    // Within one step of a statement, reads come first.
-    if (before == after) return !(a.statement == b.statement && !a.writes && b.writes);
+    // Within one step of a statement, reads come first, and an earlier lane writes first.
+    if (before == after) return !(a.statement == b.statement && b.writes);
     return after < before;
   };
 }

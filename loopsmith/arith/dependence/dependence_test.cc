@@ -210,6 +210,30 @@ TEST(dependence, lanes_read_before_they_write) {
   EXPECT_EQ(behind.vectorizable(p.i).verdict, Verdict::violated);
 }
 
+TEST(dependence, the_last_lane_of_a_statement_writes_last) {
+  Program p;
+  Dependences twice(p.loop(p.i, 100, store(p.x, load(p.y, {p.i}), {floordiv(p.i, Expr(2))})));
+  EXPECT_EQ(twice.parallelizable(p.i).verdict, Verdict::violated);
+  EXPECT_EQ(text_of(twice.vectorizable(p.i)), "proved");
+  const auto rows = decl_buffer({100}, i32, "rows");
+  Dependences anywhere(p.loop(p.i, 100, store(p.x, load(p.y, {p.i}), {load(rows, {p.i})})));
+  EXPECT_EQ(text_of(anywhere.vectorizable(p.i)), "proved");
+  // A step of an inner loop comes first in all lanes.
+  Dependences steps(p.loop(p.i, 100, p.loop(p.j, 4, store(p.x, load(p.y, {p.i}), {p.i + p.j}))));
+  EXPECT_EQ(steps.vectorizable(p.i).verdict, Verdict::violated);
+}
+
+TEST(dependence, lanes_may_have_memory_of_their_own) {
+  Program p;
+  const auto t = decl_buffer({1}, f32, "t");
+  const Stmt body = seq({store(t, load(p.y, {p.i}), {0}), store(p.x, load(t, {0}), {p.i})});
+  Dependences d(p.loop(p.i, 100, body), {.local_buffers = {t}});
+  const DependenceAnswer answer = d.vectorizable(p.i);
+  EXPECT_EQ(answer.verdict, Verdict::proved);
+  ASSERT_EQ(answer.private_buffers.size(), 1U);
+  EXPECT_TRUE(answer.private_buffers[0].same_as(t));
+}
+
 TEST(dependence, flattened_indices_with_a_symbolic_stride_are_refuted_with_small_sizes) {
   Program p;
   const Expr flat = p.i * p.n + p.j;

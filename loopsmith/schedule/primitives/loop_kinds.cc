@@ -8,6 +8,7 @@
 #include "loopsmith/schedule/atomic_updates.h"
 #include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/reassociation.h"
+#include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
 namespace {
@@ -35,12 +36,23 @@ const For* bound_in_nest(const Schedule& schedule, LoopRV loop, std::string_view
   return found;
 }
 
+/// True when an iteration may be the last one, or that of the function.
+bool is_left(const Schedule& schedule, LoopRV loop) {
+  bool returns = false;
+  pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {
+    returns = returns || ref.is<Return>();
+    return !returns && !is_expr(*ref.get());
+  });
+  return returns || is_left_by_break(schedule, loop);
+}
+
 Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, AtOnce how,
                                    bool assume_independent) {
+  if (is_left(schedule, plan.loop)) return Refusal{&loop_is_not_left, {Argument(plan.loop)}};
   LoopCarries carries = carried_by(schedule, plan.loop, how);
   if (carries.verdict.is_proved()) return plan;
   if (carries.is_reduction) {
-    if (!may_reduce_at_once(schedule, plan.loop, how)) {
+    if (!may_reduce_at_once(schedule, plan.loop, how, carries)) {
       return Refusal{&loop_is_no_reduction, {Argument(plan.loop)}};
     }
     plan.reordered_reduction = rounding_reduction_inside(schedule, schedule.node(plan.loop));

@@ -172,14 +172,6 @@ TEST(loop_kinds, run_a_known_reduction_in_parallel) {
   Schedule sch(func);
   parallel(sch, get_loops(sch, get_block(sch, "C"))[2]);
   expect_result(sch, func);
-  // Of this combination nobody knows what the start of another part would be.
-  Schedule unknown(parse_function(R"(@T.prim_func
-def main(A: T.Buffer((8,), "float32"), C: T.Buffer((1,), "float32")):
-    C[0] = T.float32(0)
-    for k in range(8):
-        C[0] = C[0] + A[k])"));
-  EXPECT_EQ(error_of([&] { parallel(unknown, get_loop(unknown, "k")); }),
-            "loop_is_no_reduction: parallel: loop k is a reduction");
 }
 
 TEST(loop_kinds, reduce_by_threads_but_not_by_blocks) {

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/partial_results.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/accesses.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/primitives/decompose_reduction.h"
+
+namespace loopsmith {
+namespace {
+
+/// Enough parts for the threads of large machines to share them evenly.
+constexpr std::int64_t most_parts = 64;
+/// A part is to be more work than its combination.
+constexpr std::int64_t fewest_in_part = 8;
+/// So many partial results are combined one after another; more are combined in groups first.
+constexpr std::int64_t group_size = 8;
+/// Of all partial results of a loop together.
+constexpr std::int64_t most_elements = std::int64_t{1} << 22;
+
+bool has_load(const Expr& expr) {
+  bool found = false;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    found = found || ref.is<BufferLoad>();
+    return !found;
+  });
+  return found;
+}
+
+/// Looks for all that a loop does to some buffers.
+class AccumulatorSearch {
+ public:
+  AccumulatorSearch(const For& loop, std::span<const Ptr<Buffer>> buffers) : loop_(loop) {
+    for (const Ptr<Buffer>& buffer : buffers) found_.push_back({.buffer = buffer});
+    is_seen_.resize(found_.size());
+    enter_loop(loop);
+  }
+
+  std::optional<std::vector<Accumulator>> run() && {
+    visit(loop_.body);
+    const bool is_all = std::ranges::find(is_seen_, 0) == is_seen_.end();
+    return is_plain_ && is_all ? std::optional(std::move(found_)) : std::nullopt;
+  }
+
+ private:
+  Accumulator* accumulator(const Ptr<Buffer>& buffer) {
+    const auto it = std::ranges::find_if(
+        found_, [&](const Accumulator& each) { return each.buffer.same_as(buffer); });
+    return it == found_.end() ? nullptr : &*it;
+  }
+
+  void visit(const Stmt& stmt) {
+    if (is_plain_) deep_call([&] { enter(stmt); });
+  }
+
+  void enter(const Stmt& stmt) {
+    if (const auto* loop = stmt.as<For>()) {
+      for (const Expr& bound : {loop->min, loop->extent, loop->step}) read(bound);
+      enter_loop(*loop);
+      visit(loop->body);
+    } else if (const auto* realize = stmt.as<BlockRealize>()) {
+      enter_block(*realize);
+    } else if (const auto* store = stmt.as<BufferStore>()) {
+      enter_store(*store);
+    } else if (const auto* let = stmt.as<LetStmt>()) {
+      read(let->value);
+      values_[let->var] = substitute(let->value, values_);
+      visit(let->body);
+    } else {
+      const bool is_certain = stmt.is<SeqStmt>() || stmt.is<Allocate>() || stmt.is<DeclBuffer>();
+      const int outside = conditions_;
+      if (!is_certain) ++conditions_;
+      for_each_child(*stmt.get(), [&](const Ref& child, Role) {
+        if (const Stmt part = Stmt::from(child)) visit(part);
+        if (const Expr part = Expr::from(child); part.defined()) read(part);
+      });
+      conditions_ = outside;
+    }
+  }
+
+  void enter_loop(const For& loop) {
+    const Expr last = loop.min + (loop.extent - int_imm(loop.extent.dtype(), 1)) * loop.step;
+    const auto first = arith::relax(substitute(loop.min, values_), ranges_);
+    const auto end = arith::relax(substitute(last, values_), ranges_);
+    const std::int64_t* step = as_int(loop.step);
+    auto& range = ranges_[loop.loop_var];
+    if (first && end && step) {
+      range =
+          *step > 0 ? arith::Interval{first->min, end->max} : arith::Interval{end->min, first->max};
+    }
+    const std::int64_t* extent = as_int(loop.extent);
+    runs_ = runs_ && extent && *extent > 0 && as_int(loop.min) && step && *step == 1;
+  }
+
+  void enter_block(const BlockRealize& realize) {
+    const Block& block = *realize.block;
+    for (const Expr& value : realize.iter_values) read(value);
+    read(realize.predicate);
+    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+      values_[block.iter_vars[i]->var] = substitute(realize.iter_values[i], values_);
+    }
+    for (const auto& match : block.match_buffers) {
+      if (accumulator(match->source->buffer)) is_plain_ = false;
+    }
+    const int outside = conditions_;
+    if (!is_const_int(realize.predicate, 1)) ++conditions_;
+    if (block.init) {
+      const bool was_init = std::exchange(is_init_, true);
+      visit(block.init);
+      is_init_ = was_init;
+    }
+    visit(block.body);
+    conditions_ = outside;
+  }
+
+  void enter_store(const BufferStore& store) {
+    for (const Expr& index : store.indices) read(index);
+    if (store.predicate.defined()) read(store.predicate);
+    Accumulator* found = accumulator(store.buffer);
+    if (found && is_init_) return read(store.value);
+    if (!found) {
+      is_plain_ = is_plain_ && !is_other_name(store.buffer);
+      return read(store.value);
+    }
+    const auto accumulation = accumulation_of(store);
+    char& is_seen = is_seen_[static_cast<std::size_t>(found - found_.data())];
+    if (!accumulation || (is_seen != 0 && accumulation->combiner != found->combiner)) {
+      is_plain_ = false;
+      return;
+    }
+    read(accumulation->operand);
+    found->combiner = accumulation->combiner;
+    found->is_exact = is_seen == 0 && conditions_ == 0 && runs_;
+    add_box(*found, store.indices, is_seen == 0);
+    is_seen = 1;
+  }
+
+  void add_box(Accumulator& found, const std::vector<Expr>& indices, bool is_first) {
+    std::unordered_set<Ref, RefHash, RefEqual> moving;
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      const Expr index = substitute(indices[d], values_);
+      if (!index.dtype().is_scalar()) is_plain_ = false;
+      const Expr& extent = found.buffer->shape[d];
+      arith::Interval whole{int_imm(extent.dtype(), 0), extent - int_imm(extent.dtype(), 1)};
+      std::optional<arith::Interval> box;
+      if (has_load(index)) {
+        found.is_indirect = true;
+        found.is_exact = false;
+      } else if (uses_variable(index, loop_.loop_var)) {
+        is_plain_ = false;  // No partial results: each iteration has its place.
+      } else {
+        box = arith::relax(index, ranges_);
+        const bool is_fixed = std::ranges::none_of(
+            free_variables(index), [&](const auto& each) { return ranges_.contains(each); });
+        const bool is_row = index.is<Var>() && moving.insert(index).second;
+        found.is_exact = found.is_exact && (is_fixed || is_row);
+      }
+      if (box) {
+        box = {analyzer_.simplify(max(cast(extent.dtype(), box->min), whole.min)),
+               analyzer_.simplify(min(cast(extent.dtype(), box->max), whole.max))};
+      } else {
+        box = whole;
+      }
+      if (is_first) {
+        found.box.push_back(*box);
+      } else {
+        arith::Interval& known = found.box[d];
+        known = {analyzer_.simplify(min(known.min, box->min)),
+                 analyzer_.simplify(max(known.max, box->max))};
+      }
+    }
+  }
+
+  /// True for another buffer on the memory of one that is looked for.
+  bool is_other_name(const Ptr<Buffer>& buffer) const {
+    return std::ranges::any_of(found_, [&](const Accumulator& each) {
+      return each.buffer->data.same_as(buffer->data) && !each.buffer.same_as(buffer);
+    });
+  }
+
+  void read(const Expr& expr) {
+    pre_order_visit(expr, [&](const Ref& ref) {
+      if (const auto buffer = Ptr<Buffer>::from(ref)) {
+        is_plain_ = is_plain_ && !accumulator(buffer) && !is_other_name(buffer);
+        return false;
+      }
+      const bool is_pointer = ref.is<Var>() && std::ranges::any_of(found_, [&](const auto& each) {
+                                return each.buffer->data.same_as(ref);
+                              });
+      is_plain_ = is_plain_ && !is_pointer;
+      return is_plain_;
+    });
+  }
+
+  const For& loop_;
+  Analyzer analyzer_;
+  std::vector<Accumulator> found_;
+  std::vector<char> is_seen_;  ///< Of those found: whether an update was.
+  Substitution values_;        ///< Of axes and names, in terms of loops.
+  arith::Intervals ranges_;
+  int conditions_ = 0;  ///< How many of them are around.
+  bool runs_ = true;    ///< All loops so far have iterations.
+  bool is_init_ = false;
+  bool is_plain_ = true;
+};
+
+/// The buffers of which several iterations of a loop update elements together.
+std::vector<Ptr<Buffer>> shared_results(const For& loop, const ElementAccesses& accesses) {
+  std::vector<Ptr<Buffer>> shared;
+  const std::int64_t* step = as_int(loop.step);
+  for (const ElementAccess& access : accesses.all) {
+    const bool is_shared = step && access.is_write && access.group &&
+                           !accesses.owned.contains(access.buffer) &&
+                           !is_pinned(accesses, access, access, *loop.loop_var, *step);
+    const Ptr<Buffer> buffer(access.buffer);
+    const auto is_buffer = [&](const Ptr<Buffer>& other) { return other.same_as(buffer); };
+    if (is_shared && std::ranges::none_of(shared, is_buffer)) shared.push_back(buffer);
+  }
+  return shared;
+}
+
+}  // namespace
+
+std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
+                                                        std::span<const Ptr<Buffer>> buffers) {
+  return AccumulatorSearch(loop, buffers).run();
+}
+
+std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> accumulators) {
+  const std::int64_t* extent = as_int(loop.extent);
+  std::int64_t count = extent ? std::min(*extent / fewest_in_part, most_parts) : most_parts;
+  Analyzer analyzer;
+  std::int64_t elements = 0;
+  for (const Accumulator& each : accumulators) {
+    std::int64_t size = 1;
+    for (const auto& [min, max] : each.box) {
+      const Expr width = analyzer.simplify(max - min + int_imm(max.dtype(), 1));
+      const std::int64_t* number = as_int(width);
+      if (number && __builtin_mul_overflow(size, std::max<std::int64_t>(*number, 1), &size)) {
+        return 1;
+      }
+    }
+    if (__builtin_add_overflow(elements, size, &elements)) return 1;
+  }
+  count = std::min(count, most_elements / std::max<std::int64_t>(elements, 1));
+  if (count > group_size) count -= count % group_size;
+  return std::max<std::int64_t>(count, 1);
+}
+
+bool accumulates_apart(const Schedule& schedule, LoopRV handle, std::span<const Ptr<Buffer>> own) {
+  const For& loop = schedule.get(handle);
+  const ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
+  if (!accesses.opaque.empty()) return false;
+  const auto is_one_of = [](std::span<const Ptr<Buffer>> buffers, const Ptr<Buffer>& buffer) {
+    return std::ranges::any_of(buffers, [&](const auto& each) { return each.same_as(buffer); });
+  };
+  std::vector<Ptr<Buffer>> shared = shared_results(loop, accesses);
+  std::erase_if(shared, [&](const Ptr<Buffer>& buffer) { return is_one_of(own, buffer); });
+  const bool is_visible = std::ranges::all_of(shared, [](const Ptr<Buffer>& buffer) {
+    return buffer->dtype.is_scalar() && (buffer->scope().empty() || buffer->scope() == "global");
+  });
+  if (shared.empty() || !is_visible) return false;
+  const auto found = accumulators_of(loop, shared);
+  if (!found) return false;
+  // A loop that is too short for parts runs as it is; results that are too large get no parts.
+  const std::int64_t* extent = as_int(loop.extent);
+  const bool is_short = extent && *extent < 2 * fewest_in_part;
+  if (!is_short && partial_result_count(loop, *found) == 1) return false;
+  return std::ranges::all_of(child_blocks(schedule, schedule.node(handle)), [&](BlockRV block) {
+    const bool has_init = schedule.get(block).init &&
+                          std::ranges::any_of(schedule.get(block).writes, [&](const auto& region) {
+                            return is_one_of(shared, region->buffer);
+                          });
+    if (!has_init) return true;
+    const auto plan = plan_decompose_reduction(schedule, {.block = block, .loop = handle});
+    return std::holds_alternative<DecomposeReductionPlan>(plan);
+  });
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions of a loop in whose threads each part of the loop has partial results of its own.
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "loopsmith/arith/relax.h"
+#include "loopsmith/ir/accumulation.h"
+#include "loopsmith/schedule/legality.h"
+
+namespace loopsmith {
+
+/// A buffer in which all iterations of a loop accumulate, each in the same elements or in some that
+/// only run time knows.
+struct Accumulator {
+  Ptr<Buffer> buffer;
+  Combiner combiner = Combiner::sum;
+  /// The elements, in terms of what is defined outside of the loop: those at least.
+  std::vector<arith::Interval> box = {};
+  bool is_exact = true;      ///< Each of them is updated whenever the loop runs.
+  bool is_indirect = false;  ///< Which elements they are, memory says.
+};
+
+/// The buffers that several iterations of a loop update, as such; nothing when one of them is used
+/// otherwise, too, or its elements move with the loop. Inits of blocks are left out.
+std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
+                                                        std::span<const Ptr<Buffer>> buffers);
+
+/// How many partial results a loop gets: 1 for none. It depends on the program alone, so that what
+/// the program computes does not depend on the number of threads.
+std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> accumulators);
+
+/// True when a reduction over a loop may run in threads with partial results that are combined
+/// after it, wherever in the loop it stands. Iterations have the buffers `own` for themselves.
+bool accumulates_apart(const Schedule& schedule, LoopRV loop, std::span<const Ptr<Buffer>> own);
+
+}  // namespace loopsmith

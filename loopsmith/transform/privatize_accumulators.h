@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith {
+
+/// Gives parts of a parallel loop in which iterations accumulate together results of their own:
+///
+///     for i in T.parallel(640):       for part in T.parallel(64):
+///       S[0] = S[0] + A[i]        =>    s[part] = 0
+///                                       for k in range(10):
+///                                         s[part] = s[part] + A[part * 10 + k]
+///                                     for part in range(64):
+///                                       S[0] = S[0] + s[part]
+///
+/// The number of parts depends on the program alone; many are combined in groups first. Integers
+/// whose places memory says stay as they are: they are updated atomically.
+Ptr<PrimFunc> privatize_accumulators(const Ptr<PrimFunc>& func);
+
+}  // namespace loopsmith

@@ -162,23 +162,46 @@ def test_code_in_another_language_is_linked_in(pragma, code, target, from_file, 
     np.testing.assert_array_equal(c, 2 * a.reshape(8, 8).sum(1))
 
 
-@pytest.mark.parametrize(
-    ("pragma", "code", "target", "said"),
-    [
-        ("pragma_import_llvm", "define float @own_sum(", "llvm", "pragma_import_llvm: line 1: "),
-        ("pragma_import_llvm", "define void @own_sum() { ret void }", "llvm", "other types than"),
-        ("pragma_import_llvm", OWN_SUM_AS_LLVM, "c", "target c takes no LLVM IR"),
-        ("pragma_import_llvm", "no_such_file.ll", "llvm", "no_such_file.ll that is to be imported"),
-        ("pragma_import_c", 3, "llvm", "the value of pragma_import_c of loop i is no text"),
-        ("pragma_tensor_core", 1, "llvm", "pragma_tensor_core, which is no known pragma"),
-    ],
-)
-def test_code_that_cannot_be_linked_in_is_refused(pragma, code, target, said):
+NOT_LINKED = [
+    ("import_llvm", "define float @own_sum(", "llvm", "imported_code_is_right", "line 1: "),
+    (
+        "import_llvm",
+        "define void @own_sum() { ret void }",
+        "llvm",
+        "imported_code_is_right",
+        "function own_sum takes or gives other types than its call says",
+    ),
+    ("import_c", "int own_sum(", "llvm", "imported_code_is_right", "imported.c:1"),
+    ("import_llvm", OWN_SUM_AS_LLVM, "c", "target_takes_code", "target c takes no LLVM IR"),
+    ("import_llvm", "none.ll", "llvm", "imported_file_is_read", "the file none.ll that is to be"),
+    (
+        "import_c",
+        3,
+        "llvm",
+        "pragma_is_a_text",
+        "the value of pragma_import_c of loop i is no text",
+    ),
+    ("tensor_core", 1, "llvm", "pragma_is_known", "pragma_tensor_core, which is no known pragma"),
+]
+
+
+@pytest.mark.parametrize(("pragma", "code", "target", "error", "said"), NOT_LINKED)
+def test_code_that_cannot_be_linked_in_is_refused(pragma, code, target, error, said):
     sch = tir.Schedule(scaled_sum)
-    sch.annotate(sch.get_loops("C")[0], pragma, code)
+    sch.annotate(sch.get_loops("C")[0], f"pragma_{pragma}", code)
     with pytest.raises(ls.LowerError) as caught:
         ls.build(sch, target)
     assert said in caught.value.problem
+    assert caught.value.code == error
+
+
+def test_c_is_not_linked_into_llvm_without_clang(monkeypatch):
+    sch = tir.Schedule(scaled_sum)
+    sch.annotate(sch.get_loops("C")[0], "pragma_import_c", OWN_SUM)
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(ls.LowerError, match="by clang, which is not there") as caught:
+        ls.build(sch)
+    assert caught.value.code == "clang_is_found"
 
 
 def test_copies_at_loops_and_partitions_are_right():

@@ -60,8 +60,7 @@ bool is_atomic(const For& loop, const Ptr<Buffer>& buffer) {
 }
 
 /// What the iterations of a parallel loop update together and can have for themselves instead.
-std::vector<Accumulator> accumulators_in(const For& loop,
-                                         const std::vector<Ptr<Buffer>>& allocated) {
+std::vector<Accumulator> accumulators_in(const For& loop, const Stmt& function) {
   std::vector<Accumulator> usable;
   for (const Ptr<Buffer>& buffer : candidates(loop)) {
     const Ptr<Buffer> one[] = {buffer};
@@ -70,7 +69,7 @@ std::vector<Accumulator> accumulators_in(const For& loop,
     usable.push_back(std::move((*found)[0]));
   }
   if (usable.empty()) return usable;
-  Dependences dependences(Stmt(Ptr<For>(&loop)), {.local_buffers = allocated});
+  Dependences dependences(Stmt(Ptr<For>(&loop)), {.local_buffers = allocated_buffers(function)});
   const DependenceAnswer answer = dependences.parallelizable(loop.loop_var);
   if (!answer || !answer.reductions) return {};
   const auto carried = dependences.carried(loop.loop_var);
@@ -251,12 +250,11 @@ class Privatization {
 }  // namespace
 
 Ptr<PrimFunc> privatize_accumulators(const Ptr<PrimFunc>& func) {
-  const std::vector<Ptr<Buffer>> allocated = allocated_buffers(func->body);
   std::unordered_map<const Object*, std::vector<Accumulator>> found;
   pre_order_visit(func->body, [&](const Ref& ref) {
     const auto* loop = ref.as<For>();
-    if (loop && loop->kind == ForKind::parallel && !candidates(*loop).empty()) {
-      auto accumulators = accumulators_in(*loop, allocated);
+    if (loop && loop->kind == ForKind::parallel) {
+      auto accumulators = accumulators_in(*loop, func->body);
       if (!accumulators.empty()) found.emplace(loop->loop_var.get(), std::move(accumulators));
     }
     return !is_expr(*ref.get());

@@ -63,7 +63,11 @@ class AccumulatorSearch {
     if (const auto* loop = stmt.as<For>()) {
       for (const Expr& bound : {loop->min, loop->extent, loop->step}) read(bound);
       enter_loop(*loop);
+      const std::int64_t* extent = as_int(loop->extent);
+      const std::int64_t outside = updates_;
+      if (!extent || __builtin_mul_overflow(updates_, *extent, &updates_)) updates_ = outside;
       visit(loop->body);
+      updates_ = outside;
     } else if (const auto* realize = stmt.as<BlockRealize>()) {
       enter_block(*realize);
     } else if (const auto* store = stmt.as<BufferStore>()) {
@@ -136,6 +140,7 @@ class AccumulatorSearch {
     }
     read(accumulation->operand);
     found->combiner = accumulation->combiner;
+    found->updates = std::max(found->updates, updates_);
     found->is_exact = is_seen == 0 && conditions_ == 0 && runs_;
     add_box(*found, store.indices, is_seen == 0);
     is_seen = 1;
@@ -204,8 +209,9 @@ class AccumulatorSearch {
   std::vector<char> is_seen_;  ///< Of those found: whether an update was.
   Substitution values_;        ///< Of axes and names, in terms of loops.
   arith::Intervals ranges_;
-  int conditions_ = 0;  ///< How many of them are around.
-  bool runs_ = true;    ///< All loops so far have iterations.
+  std::int64_t updates_ = 1;  ///< Of a store here, by an iteration of the loop.
+  int conditions_ = 0;        ///< How many of them are around.
+  bool runs_ = true;          ///< All loops so far have iterations.
   bool is_init_ = false;
   bool is_plain_ = true;
 };
@@ -232,25 +238,33 @@ std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
   return AccumulatorSearch(loop, buffers).run();
 }
 
+std::int64_t part_count(std::int64_t extent, std::int64_t work) {
+  const std::int64_t fewest =
+      std::clamp<std::int64_t>((fewest_in_part + work - 1) / work, 1, fewest_in_part);
+  return std::clamp<std::int64_t>(extent / fewest, 1, most_parts);
+}
+
 std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> accumulators) {
-  const std::int64_t* extent = as_int(loop.extent);
-  std::int64_t count = extent ? std::min(*extent / fewest_in_part, most_parts) : most_parts;
   Analyzer analyzer;
-  std::int64_t elements = 0;
+  std::int64_t elements = 0, work = fewest_in_part;
   for (const Accumulator& each : accumulators) {
     std::int64_t size = 1;
     for (const auto& [min, max] : each.box) {
       const Expr width = analyzer.simplify(max - min + int_imm(max.dtype(), 1));
       const std::int64_t* number = as_int(width);
       if (number && __builtin_mul_overflow(size, std::max<std::int64_t>(*number, 1), &size)) {
-        return 1;
+        return 0;
       }
     }
-    if (__builtin_add_overflow(elements, size, &elements)) return 1;
+    if (__builtin_add_overflow(elements, size, &elements)) return 0;
+    work = std::min(work, std::max<std::int64_t>(each.updates / size, 1));
   }
+  const std::int64_t* extent = as_int(loop.extent);
+  std::int64_t count = extent ? part_count(*extent, work) : most_parts;
+  if (count == 1) return 1;
   count = std::min(count, most_elements / std::max<std::int64_t>(elements, 1));
   if (count > group_size) count -= count % group_size;
-  return std::max<std::int64_t>(count, 1);
+  return count > 1 ? count : 0;
 }
 
 bool accumulates_apart(const Schedule& schedule, LoopRV handle, std::span<const Ptr<Buffer>> own) {
@@ -268,10 +282,8 @@ bool accumulates_apart(const Schedule& schedule, LoopRV handle, std::span<const 
   if (shared.empty() || !is_visible) return false;
   const auto found = accumulators_of(loop, shared);
   if (!found) return false;
-  // A loop that is too short for parts runs as it is; results that are too large get no parts.
-  const std::int64_t* extent = as_int(loop.extent);
-  const bool is_short = extent && *extent < 2 * fewest_in_part;
-  if (!is_short && partial_result_count(loop, *found) == 1) return false;
+  // A loop that is too short for parts runs as it is.
+  if (partial_result_count(loop, *found) == 0) return false;
   return std::ranges::all_of(child_blocks(schedule, schedule.node(handle)), [&](BlockRV block) {
     const bool has_init = schedule.get(block).init &&
                           std::ranges::any_of(schedule.get(block).writes, [&](const auto& region) {

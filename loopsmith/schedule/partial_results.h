@@ -20,6 +20,8 @@ struct Accumulator {
   std::vector<arith::Interval> box = {};
   bool is_exact = true;      ///< Each of them is updated whenever the loop runs.
   bool is_indirect = false;  ///< Which elements they are, memory says.
+  /// How often an iteration of the loop updates elements, where that is known; else 1.
+  std::int64_t updates = 1;
 };
 
 /// The buffers that several iterations of a loop update, as such; nothing when one of them is used
@@ -27,9 +29,14 @@ struct Accumulator {
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
                                                         std::span<const Ptr<Buffer>> buffers);
 
-/// How many partial results a loop gets: 1 for none. It depends on the program alone, so that what
-/// the program computes does not depend on the number of threads.
+/// How many partial results a loop gets: 1 where the loop is too short for them, 0 where they would
+/// be too large. It depends on the program alone, so that what the program computes does not depend
+/// on the number of threads.
 std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> accumulators);
+
+/// How many parts of a loop of `extent` iterations are enough for the threads of large machines to
+/// share them evenly, each more work than its combination: an iteration does `work` times that.
+std::int64_t part_count(std::int64_t extent, std::int64_t work);
 
 /// True when a reduction over a loop may run in threads with partial results that are combined
 /// after it, wherever in the loop it stands. Iterations have the buffers `own` for themselves.

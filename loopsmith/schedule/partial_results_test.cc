@@ -99,10 +99,11 @@ for k in range(20):
 }
 
 TEST(partial_results, are_fewer_where_they_are_large) {
-  const auto count_of = [](int extent, int size) {
+  const auto count_of = [](int extent, int size, std::int64_t updates = 1) {
     const auto loop = for_loop(var("k"), 0, extent, no_op());
     const Accumulator one{.buffer = decl_buffer({size}, f32, "C"),
-                          .box = {arith::Interval{Expr(0), Expr(size - 1)}}};
+                          .box = {arith::Interval{Expr(0), Expr(size - 1)}},
+                          .updates = updates};
     return partial_result_count(*loop.as<For>(), {&one, 1});
   };
   EXPECT_EQ(count_of(15, 1), 1);
@@ -110,7 +111,10 @@ TEST(partial_results, are_fewer_where_they_are_large) {
   EXPECT_EQ(count_of(100, 1), 8);
   EXPECT_EQ(count_of(100000, 1), 64);
   EXPECT_EQ(count_of(100000, 1 << 18), 16);
-  EXPECT_EQ(count_of(100000, 1 << 22), 1);
+  // Where an iteration is work enough, each is a part.
+  EXPECT_EQ(count_of(7, 10, 1000), 7);
+  EXPECT_EQ(count_of(8, 10, 20), 2);
+  EXPECT_EQ(count_of(100000, 1 << 22), 0);
 }
 
 }  // namespace

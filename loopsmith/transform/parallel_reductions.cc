@@ -5,6 +5,7 @@
 #include <span>
 
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/at_once.h"
 #include "loopsmith/schedule/atomic_updates.h"
 #include "loopsmith/schedule/partial_results.h"
@@ -20,10 +21,6 @@
 namespace loopsmith {
 namespace {
 
-/// Enough parts for the threads of large machines to share them evenly.
-constexpr std::int64_t most_parts = 64;
-/// A part is to be more work than its combination.
-constexpr std::int64_t fewest_in_part = 8;
 /// So many partial results are combined one after another; more are combined in groups first.
 constexpr std::int64_t most_in_group = 8;
 constexpr std::int64_t most_in_group_of_any = 64;  ///< Where their number is not known.
@@ -68,11 +65,29 @@ Ptr<Var> parallel_reduction_in(const Stmt& body, const std::vector<Ptr<Var>>& ot
   return found;
 }
 
+/// How often an iteration of the loop updates each result of the reduction in it, where that is
+/// known; else once.
+std::int64_t updates_in(const Schedule& schedule, LoopRV whole) {
+  std::int64_t updates = 1;
+  for (const BlockRV block : child_blocks(schedule, schedule.node(whole))) {
+    for (const LoopRV handle : loops_around(schedule, schedule.node(block))) {
+      const For& loop = schedule.get(handle);
+      const std::int64_t* extent = as_int(loop.extent);
+      const bool is_within =
+          handle != whole && is_inside(schedule, schedule.node(handle), schedule.node(whole));
+      if (is_within && extent && drives_reduction(schedule.realize(block), loop.loop_var)) {
+        updates = std::min<std::int64_t>(updates * std::clamp<std::int64_t>(*extent, 1, 64), 64);
+      }
+    }
+  }
+  return updates;
+}
+
 /// How many parts, of how many iterations: one of the two where the extent is not known.
-std::vector<Factor> cut(const For& loop) {
-  const std::int64_t* extent = as_int(loop.extent);
+std::vector<Factor> cut(const Schedule& schedule, LoopRV loop) {
+  const std::int64_t* extent = as_int(schedule.get(loop).extent);
   if (!extent) return {Factor(infer), Factor(iterations_of_part)};
-  return {Factor(std::clamp<std::int64_t>(*extent / fewest_in_part, 1, most_parts)), Factor(infer)};
+  return {Factor(part_count(*extent, updates_in(schedule, loop))), Factor(infer)};
 }
 
 LoopRV loop_over(const Schedule& schedule, const Ptr<Var>& loop_var) {
@@ -146,11 +161,12 @@ Ptr<PrimFunc> with_parts(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
   schedule.edit(whole).kind = ForKind::serial;
   schedule.edit(whole).thread_binding = nullptr;
   const std::int64_t* extent = as_int(schedule.get(whole).extent);
-  if (!threads && extent && *extent < 2 * fewest_in_part) return schedule.func();
+  if (!threads && extent && part_count(*extent, updates_in(schedule, whole)) == 1) {
+    return schedule.func();
+  }
   try {
     // Each thread has its part.
-    const LoopRV part =
-        threads ? whole : split(schedule, whole, cut(schedule.get(whole))).take<2>()[0];
+    const LoopRV part = threads ? whole : split(schedule, whole, cut(schedule, whole)).take<2>()[0];
     const BlockRV partial = rfactor(schedule, part, 0);
     const BlockRV total = get_consumers(schedule, partial)[0];
     // Beside their combination, where the results that they are of are few.

@@ -145,6 +145,23 @@ TEST(parallel_reductions, of_threads_meet_in_shared_memory) {
   }
 }
 
+TEST(parallel_reductions, takes_few_iterations_that_are_much_work) {
+  const auto func = checked(reduction(R"(A: T.Buffer((4, 160), "float32"),
+         C: T.Buffer((4,), "float32"))",
+                                      R"(
+    for ko in T.parallel(8):
+        for i, ki in T.grid(4, 20):
+)",
+                                      R"(            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                vk = T.axis.reduce(160, ko * 20 + ki)
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+)"));
+  EXPECT_NE(script(func).find("T.parallel(8)"), std::string::npos) << script(func);
+}
+
 TEST(parallel_reductions, leaves_little_work_serial) {
   const auto func = checked(reduction(R"(A: T.Buffer((9,), "float32"),
          C: T.Buffer((1,), "float32"))",

@@ -391,6 +391,48 @@ def test_a_constant_is_a_value_of_its_type() -> None:
     assert error.problem == "an array of 3 elements is no number"
 
 
+def test_numbers_that_no_type_holds_are_refused_wherever_they_stand() -> None:
+    large = 2**70
+    x, a = te.var("x"), te.placeholder((4,), name="A")
+    text = "an integer constant has more than 64 bits"
+    for action in (
+        lambda: te.placeholder((large,)),
+        lambda: te.reduce_axis((0, large)),
+        lambda: a[large],
+        lambda: x + large,
+        lambda: tir.Range(0, large),
+        lambda: tir.call_extern("int32", "f", large),
+        lambda: tir.all(x > 0, large),
+        lambda: ls.arith.Analyzer().simplify(large),
+        lambda: ls.arith.Analyzer().bind(x, large),
+    ):
+        assert refusal(IndexError, action).problem == text
+    error = refusal(TypeError, lambda: te.placeholder((np.zeros(3),)))
+    assert error.problem == "an array of 3 elements is no number"
+    error = refusal(TypeError, lambda: te.extern([(4,)], [a], lambda i, o: x, dtype=["foo"]))
+    assert error.problem == "'foo' is not a data type"
+    error = refusal(TypeError, lambda: te.placeholder(None))
+    assert error.problem == "the shape has the extent None, which is not a whole number"
+
+
+def test_attributes_are_values_with_names() -> None:
+    error = refusal(TypeError, lambda: te.compute((4,), lambda i: i, attrs={1: 2}))
+    assert error.problem == "an attribute is named by a int"
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(RecursionError):
+        te.compute((4,), lambda i: i, attrs={"a": endless})
+
+
+def test_conditions_are_joined_one_by_one_or_as_a_list() -> None:
+    x = te.var("x")
+    both = str(te.all(x > 0, x < 1))
+    assert str(tir.all([x > 0, x < 1])) == str(tir.all(x > 0, x < 1)) == both
+    assert str(tir.any((x > 0, x < 1))) == str(te.any(x > 0, x < 1))
+    assert str(tir.all()) == "T.bool(True)"
+    assert str(tir.any()) == "T.bool(False)"
+
+
 def test_scalar_functions_are_there() -> None:
     x = te.var("x", "float32")
     for function in (te.exp, te.log, te.tanh, te.sqrt, te.sigmoid, te.erf, te.floor, te.abs):

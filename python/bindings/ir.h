@@ -3,12 +3,16 @@
 // that are bound take and give Expr, Stmt, Ref and Ptr<T>, and lists of them, like any other value.
 #pragma once
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "loopsmith/ir/function.h"
 
@@ -62,7 +66,8 @@ template <>
 struct type_caster<loopsmith::Expr> {
   NB_TYPE_CASTER(loopsmith::Expr, const_name("ExprLike"))
 
-  bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
+  // Throws: an integer may be too large.
+  bool from_python(handle source, std::uint32_t, cleanup_list*) {
     value = loopsmith::python::to_expr(source);
     return value.defined();
   }
@@ -111,12 +116,78 @@ struct type_caster<loopsmith::DataType> {
 
   bool from_python(handle source, std::uint32_t, cleanup_list*) {
     if (!PyUnicode_Check(source.ptr())) return false;
-    value = loopsmith::parse_data_type(nanobind::cast<std::string>(source));
+    const char* const text = PyUnicode_AsUTF8(source.ptr());
+    if (!text) raise_python_error();
+    value = loopsmith::parse_data_type(text);
     return true;
   }
   static handle from_cpp(loopsmith::DataType type, rv_policy, cleanup_list*) noexcept {
     const std::string text = loopsmith::to_string(type);
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+  }
+};
+
+/// nanobind's casters of lists, pairs and optional values end the process where that of an element
+/// throws.
+template <class Element>
+struct throwing_list_caster : list_caster<std::vector<Element>, Element> {
+  bool from_python(handle source, std::uint32_t flags, cleanup_list* cleanup) {
+    this->value.clear();
+    if (PyUnicode_Check(source.ptr()) || PyBytes_Check(source.ptr()) ||
+        !PySequence_Check(source.ptr())) {
+      return false;
+    }
+    const auto items = steal<object>(PySequence_Fast(source.ptr(), ""));
+    if (!items.is_valid()) raise_python_error();
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); ++i) {
+      make_caster<Element> caster;
+      if (!caster.from_python(PySequence_Fast_GET_ITEM(items.ptr(), i), flags, cleanup)) {
+        return false;
+      }
+      this->value.push_back(caster.operator cast_t<Element>());
+    }
+    return true;
+  }
+};
+
+template <>
+struct type_caster<std::vector<loopsmith::Expr>> : throwing_list_caster<loopsmith::Expr> {};
+template <>
+struct type_caster<std::vector<loopsmith::DataType>> : throwing_list_caster<loopsmith::DataType> {};
+template <>
+struct type_caster<std::vector<std::vector<loopsmith::Expr>>>
+    : throwing_list_caster<std::vector<loopsmith::Expr>> {};
+
+using Replacement = std::pair<loopsmith::Ptr<loopsmith::Var>, loopsmith::Expr>;
+template <>
+struct type_caster<Replacement> {
+  NB_TYPE_CASTER(Replacement, const_name("tuple[Var, ExprLike]"))
+
+  bool from_python(handle source, std::uint32_t, cleanup_list*) {
+    if (!PyTuple_Check(source.ptr()) || PyTuple_GET_SIZE(source.ptr()) != 2) return false;
+    const handle variable = PyTuple_GET_ITEM(source.ptr(), 0);
+    value.first = loopsmith::Ptr<loopsmith::Var>::from(loopsmith::python::node_of(variable));
+    value.second = loopsmith::python::to_expr(PyTuple_GET_ITEM(source.ptr(), 1));
+    return value.first.defined() && value.second.defined();
+  }
+  static handle from_cpp(const Replacement& pair, rv_policy, cleanup_list*) noexcept {
+    return make_tuple(pair.first, pair.second).release();
+  }
+};
+template <>
+struct type_caster<std::vector<Replacement>> : throwing_list_caster<Replacement> {};
+
+template <>
+struct type_caster<std::optional<loopsmith::DataType>> {
+  NB_TYPE_CASTER(std::optional<loopsmith::DataType>, const_name("str | None"))
+
+  bool from_python(handle source, std::uint32_t flags, cleanup_list* cleanup) {
+    value.reset();
+    if (source.is_none()) return true;
+    make_caster<loopsmith::DataType> caster;
+    if (!caster.from_python(source, flags, cleanup)) return false;
+    value = caster.value;
+    return true;
   }
 };
 

@@ -121,11 +121,15 @@ void bind_intrinsics(nb::module_& m) {
   }
 }
 
-/// The combination of all conditions; of none: what `none` says.
+/// The combination of all conditions, given one by one or as one list; of none: what `none` says.
 template <class Join>
-Expr joined(const std::vector<Expr>& conditions, bool none, Join&& join) {
+Expr joined(const nb::args& conditions, bool none, Join&& join) {
+  const nb::object first = conditions.size() == 1 ? nb::object(conditions[0]) : nb::none();
+  const bool is_list = PyList_Check(first.ptr()) || PyTuple_Check(first.ptr());
+  const std::vector<Expr> all =
+      arguments(is_list ? nb::steal<nb::args>(PySequence_Tuple(first.ptr())) : conditions);
   Expr result = none;
-  for (const Expr& condition : conditions) result = join(result, condition);
+  for (const Expr& condition : all) result = join(result, condition);
   return result;
 }
 
@@ -161,12 +165,18 @@ void bind_functions(nb::module_& m) {
   m.def("abs", [](E x) { return abs(x); }, nb::arg("x"));
   m.def(
       "all",
-      [](const std::vector<Expr>& c) { return joined(c, true, [](E a, E b) { return a && b; }); },
-      nb::arg("conditions"), "True where each of the conditions is.");
+      [](const nb::args& conditions) {
+        return joined(conditions, true, [](E a, E b) { return a && b; });
+      },
+      nb::sig("def all(*conditions: ExprLike | collections.abc.Sequence[ExprLike]) -> Expr"),
+      "True where each of the conditions is.");
   m.def(
       "any",
-      [](const std::vector<Expr>& c) { return joined(c, false, [](E a, E b) { return a || b; }); },
-      nb::arg("conditions"), "True where one of the conditions is.");
+      [](const nb::args& conditions) {
+        return joined(conditions, false, [](E a, E b) { return a || b; });
+      },
+      nb::sig("def any(*conditions: ExprLike | collections.abc.Sequence[ExprLike]) -> Expr"),
+      "True where one of the conditions is.");
   const auto choice = [&](const char* name, auto fn, const char* doc) {
     m.def(
         name,

@@ -145,7 +145,22 @@ void extend(nb::class_<Handle<Buffer>>& type) {
       "Where it lives: `global`, `shared`, `local`, ...");
 }
 
+namespace {
+
+/// One level of a value that may contain itself.
+struct Level {
+  Level() {
+    if (Py_EnterRecursiveCall(" in an attribute") != 0) throw nb::python_error();
+  }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+  ~Level() { Py_LeaveRecursiveCall(); }
+};
+
+}  // namespace
+
 Ref to_attribute(nb::handle value) {
+  const Level level;
   if (nb::isinstance<nb::dict>(value)) return make(Dict{.items = to_attributes(value)});
   if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
     std::vector<Ref> items;
@@ -174,7 +189,10 @@ nb::object from_attribute(const Ref& value) {
 Attrs to_attributes(nb::handle mapping) {
   Attrs attrs;
   for (const auto& [key, value] : nb::borrow<nb::dict>(mapping)) {
-    const auto name = nb::cast<std::string>(key);
+    const char* const name = PyUnicode_Check(key.ptr()) ? PyUnicode_AsUTF8(key.ptr()) : nullptr;
+    PyErr_Clear();
+    require(name, ErrorKind::type_mismatch, "attribute_has_name", hint("name it by a str"), {},
+            "an attribute is named by a {}", type_name_of(key));
     const Ref node = to_attribute(value);
     require(node.defined(), ErrorKind::type_mismatch, "attribute_is_value",
             hint("use bool, int, float, str, list, dict or a node"), {},

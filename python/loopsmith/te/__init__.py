@@ -27,6 +27,8 @@ from .._core import (
     abs,
     acos,
     acosh,
+    all,
+    any,
     asin,
     asinh,
     atan,
@@ -76,7 +78,7 @@ from .._core import (
     truncmod,
 )
 from .._core import pow as power
-from .arithmetic import add, all, any, multiply, subtract
+from .arithmetic import add, multiply, subtract
 from .axes import reduce_axis, thread_axis
 from .external import extern
 from .operations import compute, placeholder, scan

@@ -25,16 +25,15 @@ def size_var(name: str = "size", dtype: str = "int32") -> Var:
 
 def _size(extent: Any) -> Any:
     """A whole float is taken as the int that it is."""
-    if isinstance(extent, float):
-        if not extent.is_integer():
-            _core.fail(
-                "TypeMismatch",
-                "shape_is_integer",
-                f"the shape has the extent {extent}, which is not a whole number",
-                hint="give sizes as ints",
-            )
-        return int(extent)
-    return extent
+    is_number = not isinstance(extent, float) or extent.is_integer()
+    if extent is None or isinstance(extent, (str, bytes)) or not is_number:
+        _core.fail(
+            "TypeMismatch",
+            "shape_is_integer",
+            f"the shape has the extent {extent}, which is not a whole number",
+            hint="give sizes as ints",
+        )
+    return int(extent) if isinstance(extent, float) else extent
 
 
 def sizes_of(shape: Shape) -> list[Any]:

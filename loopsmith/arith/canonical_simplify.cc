@@ -29,6 +29,7 @@ Term Simplifier::canonical(Term term) {
   if (kind == Kind::constant || kind == Kind::real) return term;
   const std::uint32_t epoch = knowledge_.facts.epoch();
   if (const Term* known = canonical_.find(term, epoch)) return *known;
+  --visits_left_;
   canonical_.set(term, epoch, term);
   const Term result = deep_call([&] { return canonical_node(term); });
   canonical_.set(term, epoch, result);

@@ -73,6 +73,17 @@ TEST(limits, shared_operands_are_done_once) {
   EXPECT_TRUE(analyzer.simplify(narrow).defined());
 }
 
+TEST(limits, shared_choices_are_not_done_once_for_each_path) {
+  const Expr x = var("x");
+  Expr e = x;
+  for (int i = 0; i < 1000; ++i) {
+    e = i % 2 == 0 ? select(e > i, e, x + i) : if_then_else(e > i && e < x, x - e, e);
+  }
+  Analyzer analyzer;
+  EXPECT_TRUE(analyzer.simplify(e).defined());
+  EXPECT_TRUE(analyzer.rewrite_simplify(e).defined());
+}
+
 TEST(limits, numbers_at_the_ends_of_their_type_do_not_overflow) {
   const Expr x = var("x", i64);
   const Expr largest = int_imm(i64, std::numeric_limits<std::int64_t>::max());

@@ -41,10 +41,11 @@ Term Simplifier::simplify_operands(Term term, Recurse recurse) {
 }
 
 /// Simplifies `term` where `condition` holds. Facts within facts within facts are not worth their
-/// time: what is known of each term is derived anew in each state of the facts.
+/// time: what is known of each term is derived anew in each state of the facts. Terms that are
+/// shared would be looked at once for each path to them.
 Term Simplifier::simplify_where(Term condition, Term term, Recurse recurse) {
   constexpr int most_scopes = 8;
-  if (scopes_ >= most_scopes || !terms_.type(condition).is_scalar()) {
+  if (scopes_ >= most_scopes || visits_left_ <= 0 || !terms_.type(condition).is_scalar()) {
     return (this->*recurse)(term);
   }
   ++scopes_;

@@ -14,11 +14,15 @@ constexpr int deepest_nesting = 32;
 /// Rules that one call may apply for each of its terms.
 constexpr std::int64_t steps_per_term = 64;
 constexpr std::int64_t free_steps = 4096;
+/// So often may one call look at each of its terms before it makes no more use of conditions.
+constexpr std::int64_t visits_per_term = 32;
 
 }  // namespace
 
 void Simplifier::start() {
-  steps_left_ = free_steps + steps_per_term * static_cast<std::int64_t>(terms_.size());
+  const auto count = static_cast<std::int64_t>(terms_.size());
+  steps_left_ = free_steps + steps_per_term * count;
+  visits_left_ = free_steps + visits_per_term * count;
 }
 
 void Simplifier::forget() {
@@ -53,6 +57,7 @@ Term Simplifier::rewrite(Term term) {
   if (kind == Kind::constant || kind == Kind::real) return term;
   const std::uint32_t epoch = knowledge_.facts.epoch();
   if (const Term* known = rewritten_.find(term, epoch)) return *known;
+  --visits_left_;
   // A value that leads back to its variable ends here. (Not so others: `combine` looks them up.)
   if (kind == Kind::variable) rewritten_.set(term, epoch, term);
   const Term result = deep_call([&] { return simplify_operands(term, &Simplifier::rewrite); });

@@ -137,6 +137,7 @@ class Simplifier {
   int nesting_ = 0;
   int scopes_ = 0;
   std::int64_t steps_left_ = 0;
+  std::int64_t visits_left_ = 0;
 };
 
 /// The constant that an operation gives for two constants; nothing where it overflows a type that

@@ -235,9 +235,9 @@ def test_every_intrinsic_has_code_or_says_what_has() -> None:
         else:
             with_code.append(re.sub(r"\bO\b", f"O_{word}", lines))
     ls.build(ls.from_source(header + "".join(f"    {lines}\n" for lines in with_code)), target="c")
-    assert refused["call_packed"] == (
-        "target llvm has no code for tvm_call_packed: "
-        "call a function of C by T.call_extern, or run the program by ls.interp.run"
+    assert refused["tvm_call_trace_packed"] == (
+        "target llvm has no code for tvm_call_trace_packed: "
+        "call a function of the host by T.call_packed, one of C by T.call_extern"
     )
     assert "tvm_storage_sync" in refused and "ptx_mma" in refused and "dp4a" in refused
 

@@ -207,3 +207,55 @@ def test_padding_is_divided_into_a_constant_and_what_is_in_bounds():
     x, y = np.random.default_rng(0).random(64, dtype=np.float32), np.ones(70, np.float32)
     ls.build(sch)(x, y)
     np.testing.assert_array_equal(y, np.pad(x, 3))
+
+
+def test_pointers_of_an_implementation_lead_to_its_tile() -> None:
+    """As ``offset_factor=1`` makes the field believe, whether or not ``elem_offset`` is named."""
+    from loopsmith.script import tir as T
+
+    @T.prim_func
+    def desc(a: T.handle, b: T.handle) -> None:
+        A = T.match_buffer(a, (4,), "float32", offset_factor=1)
+        B = T.match_buffer(b, (4,), "float32", offset_factor=1)
+        with T.block("root"):
+            T.reads(A[0:4])
+            T.writes(B[0:4])
+            for i in range(4):
+                with T.block("twice"):
+                    v = T.axis.spatial(4, i)
+                    B[v] = A[v] * T.float32(2)
+
+    @T.prim_func
+    def by_pointer(a: T.handle, b: T.handle) -> None:
+        A = T.match_buffer(a, (4,), "float32", offset_factor=1)
+        B = T.match_buffer(b, (4,), "float32", offset_factor=1)
+        with T.block("root"):
+            T.reads(A[0:4])
+            T.writes(B[0:4])
+            T.call_packed("twice", A.access_ptr("r"), B.access_ptr("w"))
+
+    @T.prim_func
+    def by_buffer(a: T.handle, b: T.handle) -> None:
+        A = T.match_buffer(a, (4,), "float32")
+        B = T.match_buffer(b, (4,), "float32")
+        with T.block("root"):
+            T.reads(A[0:4])
+            T.writes(B[0:4])
+            T.call_packed("twice", A, B)
+
+    x = te.placeholder((8, 16), name="X")
+    y = te.compute((8, 16), lambda i, j: x[i, j] * te.const(2, "float32"), name="Y")
+    functions = {"twice": lambda a, b: np.multiply(a, 2, out=b)}
+    values = np.arange(128, dtype=np.float32).reshape(8, 16)
+    for number, implementation in enumerate((by_pointer, by_buffer)):
+        name = f"test.pointers.{number}"
+        tir.TensorIntrin.register(name, desc, implementation)
+        sch = tir.Schedule(te.create_prim_func([x, y]))
+        _, j = sch.get_loops(sch.get_block("Y"))
+        _, inner = sch.split(j, [None, 4])
+        sch.tensorize(inner, name)
+        assert sch.verify(functions=functions)
+        for target in ("llvm -mcpu=native", "c"):
+            out = np.zeros_like(values)
+            ls.build(sch, target, functions=functions)(values, out)
+            np.testing.assert_array_equal(out, values * 2)

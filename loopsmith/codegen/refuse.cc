@@ -13,7 +13,7 @@ struct Advice {
   std::string_view hint;
 };
 constexpr Advice advice[] = {
-    {"tvm_call_", "call a function of C by T.call_extern, or run the program by ls.interp.run"},
+    {"tvm_call_", "call a function of the host by T.call_packed, one of C by T.call_extern"},
     {"tvm_check_return", "an exported function checks what it calls by itself"},
     {"tvm_struct_", "pass a tensor as a parameter: its fields are read for you"},
     {"tvm_stack_", "allocate memory by T.alloc_buffer, and pass its pointer"},

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "loopsmith/ir/packed_array.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
@@ -13,10 +14,10 @@ constexpr std::int64_t own_alignment = 64;
 /// In the mask of `tvm_access_ptr`.
 constexpr std::int64_t may_write = 2;
 
-/// The pointers that the body may write through.
-class Written {
+/// What the body may do to the outside: the pointers that it may write through, and calls.
+class Effects {
  public:
-  explicit Written(const Stmt& body) {
+  explicit Effects(const Stmt& body) {
     pre_order_visit(body, [&](const Ref& node) {
       if (const auto* store = node.as<BufferStore>()) add(store->buffer->data);
       const auto* call = node.as<Call>();
@@ -25,12 +26,15 @@ class Written {
     });
   }
   bool contains(const Buffer& buffer) const { return pointers_.contains(buffer.data.get()); }
+  /// True where the body, or a function that it calls, may call a function of the host.
+  bool calls_host() const { return calls_host_; }
 
  private:
   void add(const Ref& pointer) { pointers_.insert(pointer.get()); }
 
   /// A pointer that is handed out may be written through, unless the call says that it is not.
   void add_arguments(const Call& call) {
+    calls_host_ |= is_packed_call(call.op) || call.op == op("call_global");
     if (call.op == op("tvm_access_ptr")) {
       const std::int64_t* mask = as_int(call.args[4]);
       if (!mask || (*mask & may_write) != 0) add(call.args[1]);
@@ -45,15 +49,17 @@ class Written {
   }
 
   std::unordered_set<const Object*> pointers_;
+  bool calls_host_ = false;
 };
 
 class SignatureMaker {
  public:
-  explicit SignatureMaker(const PrimFunc& func) : func_(func), written_(func.body) {}
+  explicit SignatureMaker(const PrimFunc& func) : func_(func), effects_(func.body) {}
 
   Signature make() {
     spec_.name = func_.name();
     spec_.noalias = func_.attrs.get_int("tir.noalias", 0) != 0;
+    spec_.calls_host = effects_.calls_host();
     find_symbols();
     for (std::size_t i = 0; i < func_.params.size(); ++i) {
       spec_.parameters.push_back(func_.buffer_map[i] ? tensor(*func_.buffer_map[i])
@@ -100,7 +106,7 @@ class SignatureMaker {
       }
     }
     parameter.alignment = required_alignment(buffer);
-    parameter.writable = written_.contains(buffer);
+    parameter.writable = effects_.contains(buffer);
     return parameter;
   }
 
@@ -119,7 +125,7 @@ class SignatureMaker {
   }
 
   const PrimFunc& func_;
-  const Written written_;
+  const Effects effects_;
   SignatureSpec spec_;
   std::unordered_map<const Object*, std::string> symbols_;
   std::unordered_set<std::string> names_;

@@ -56,9 +56,9 @@ std::string function_text(const SignatureSpec& spec, std::string_view trace) {
         fmt::format("{}[{}, {}]", symbols.empty() ? "" : ", ", json_text(symbol.name), symbol.most);
   }
   return fmt::format(
-      R"({{"name": {}, "parameters": [{}], "symbols": [{}], "device": [{}, {}], "noalias": {}{}}})",
+      R"({{"name": {}, "parameters": [{}], "symbols": [{}], "device": [{}, {}], "noalias": {}{}{}}})",
       json_text(spec.name), parameters, symbols, static_cast<int>(spec.device.device_type),
-      spec.device.device_id, spec.noalias,
+      spec.device.device_id, spec.noalias, spec.calls_host ? R"(, "calls_host": true)" : "",
       trace.empty() ? "" : R"(, "trace": )" + json_text(trace));
 }
 
@@ -124,6 +124,7 @@ Signature function_of(const JsonValue& json) {
   const auto& device = get<JsonValue::List>(json, "device");
   spec.device = {static_cast<DLDeviceType>(number(device, 0)),
                  static_cast<std::int32_t>(number(device, 1))};
+  spec.calls_host = json.find("calls_host") && get<bool>(json, "calls_host");
   return Signature(std::move(spec));
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "loopsmith/interp/host_function.h"
 #include "loopsmith/ir/function.h"
+#include "loopsmith/runtime/host_function.h"
 
 namespace loopsmith::interp {
 

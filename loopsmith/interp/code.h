@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "loopsmith/interp/host_function.h"
 #include "loopsmith/interp/memory.h"
 #include "loopsmith/ir/function.h"
+#include "loopsmith/runtime/host_function.h"
 
 namespace loopsmith::interp {
 
@@ -131,15 +131,17 @@ struct HostOperand {
   bool is_read_only = false;
   bool is_text = false;
   std::string text;
-  Register extent = no_register;  ///< In elements; none: up to the end of the memory.
-  /// Of an array: its dimensions; without strides it is compact.
-  std::vector<Register> shape, strides;
+  /// An array, of `shape`; else memory up to its end.
+  bool is_array = false;
+  Register offset = no_register;  ///< Of an array in elements, from where the pointer leads to.
+  std::vector<Register> shape, strides;  ///< Without strides it is compact.
 };
 
 /// A call of a function of the host.
 struct HostSite {
   std::string name;
   const HostFunction* function = nullptr;
+  bool takes_result = true;
   std::vector<HostOperand> operands;
 };
 

@@ -6,6 +6,7 @@
 #include "loopsmith/interp/arith.h"
 #include "loopsmith/interp/compiler.h"
 #include "loopsmith/interp/control.h"
+#include "loopsmith/interp/vectors.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -182,6 +183,15 @@ void Compiler::allocate_buffer(const Ptr<Buffer>& buffer) {
   define_buffer(buffer, measure(buffer, data));
 }
 
+/// The pointer to the first element of a view.
+Register Compiler::moved_pointer(const BufferPlace& place, const Buffer& view) {
+  if (place.offset == no_register) return place.data;
+  Instr instr{.number = stored_bits(view.dtype.element()) * view.dtype.lanes};
+  return operation(move_pointer_handler(), i64.with_lanes(2), i64, {{place.data}, {place.offset}},
+                   instr)
+      .reg;
+}
+
 /// Makes a view: its memory and strides are those of its source, its symbols take their values
 /// from the region.
 void Compiler::match(const MatchBufferRegion& view) {
@@ -228,7 +238,8 @@ void Compiler::match(const MatchBufferRegion& view) {
   if (target->elem_offset.defined()) {
     bind_or_check(target->elem_offset, place.offset, target->name, "offset");
   }
-  define(target->data, {source.data});
+  define(target->data,
+         {target->elem_offset.defined() ? source.data : moved_pointer(place, *target)});
   define_buffer(target, std::move(place));
 }
 

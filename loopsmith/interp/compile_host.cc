@@ -5,6 +5,7 @@
 #include "loopsmith/interp/compiler.h"
 #include "loopsmith/interp/host_call.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/packed_array.h"
 
 namespace loopsmith::interp::detail {
 namespace {
@@ -15,7 +16,6 @@ DataType pointed_element(const Expr& pointer) {
     return var->pointer->element.element();
   }
   const auto* call = pointer.as<Call>();
-  if (call && call->op == op("tvm_access_ptr")) return call->args[0].dtype().element();
   const auto* load =
       call && call->op == op("address_of") ? call->args[0].as<BufferLoad>() : nullptr;
   return load ? load->buffer->dtype.element() : u8;
@@ -37,7 +37,7 @@ bool Compiler::is_host_hash(const Call& call) const {
   return name && !(is_exact(call) && options_.functions.contains(name->value));
 }
 
-Value Compiler::call_host(const Call& call) {
+Value Compiler::call_host(const Call& call, bool takes_result) {
   const auto* name = call.args.empty() ? nullptr : call.args[0].as<StringImm>();
   if (!name) unsupported(call, fmt::format("a call of {} without a name", call.op.name()));
   const bool is_hashed = is_host_hash(call);
@@ -47,10 +47,12 @@ Value Compiler::call_host(const Call& call) {
     fail(ErrorKind::interp, "function_is_given", hint(how), call.span.known() ? call.span : span_,
          "{} calls '{}', a function of the host that was not given", code_.name, name->value);
   }
-  HostSite site{
-      .name = name->value, .function = is_hashed ? nullptr : &known->second, .operands = {}};
+  HostSite site{.name = name->value,
+                .function = is_hashed ? nullptr : &known->second,
+                .takes_result = takes_result,
+                .operands = {}};
   for (std::size_t i = 1; i < call.args.size(); ++i) {
-    site.operands.push_back(host_operand(call, call.args[i]));
+    site.operands.push_back(host_operand(call.args[i]));
     const HostOperand& operand = site.operands.back();
     if (operand.is_text) continue;
     const bool is_field = operand.type.is_float() && !operand.is_memory;
@@ -77,39 +79,23 @@ Value Compiler::call_host(const Call& call) {
                    instr);
 }
 
-HostOperand Compiler::host_operand(const Call& call, const Expr& arg) {
+HostOperand Compiler::host_operand(const Expr& arg) {
   if (const auto* text = arg.as<StringImm>()) {
     HostOperand made{.is_text = true};
     made.text = text->value;
     return made;
   }
   if (!arg.dtype().is_handle()) return {.type = arg.dtype(), .value = expr(arg)};
-  const auto* pointer = arg.as<Call>();
-  if (pointer && pointer->op == op("tvm_stack_make_array")) return host_array(call, *pointer);
-  HostOperand made{.type = pointed_element(arg), .value = expr(arg), .is_memory = true};
-  if (!pointer || pointer->op != op("tvm_access_ptr")) return made;
-  // tvm_access_ptr(type, data, offset, extent, mask): 1 reads, 2 writes.
-  made.extent = scalar(pointer->args[3]);
-  made.is_read_only = is_const_int(pointer->args[4], 1);
-  return made;
-}
-
-/// tvm_stack_make_array(data, shape, strides, rank, element, offset).
-HostOperand Compiler::host_array(const Call& call, const Call& array) {
-  const auto sizes = [&](const Expr& list) {
-    std::vector<Register> made;
-    const auto* shape = list.as<Call>();
-    if (!shape || shape->op != op("tvm_stack_make_shape")) return made;
-    for (const Expr& size : shape->args) made.push_back(scalar(size));
-    return made;
-  };
-  HostOperand made{
-      .type = array.args[4].dtype().element(), .value = expr(array.args[0]), .is_memory = true};
-  made.shape = sizes(array.args[1]);
-  made.strides = sizes(array.args[2]);
-  const bool is_plain = is_const_int(array.args[5], 0) && !made.shape.empty() &&
-                        (made.strides.empty() || made.strides.size() == made.shape.size());
-  if (!is_plain) unsupported(call, "an array with an offset, or without a shape");
+  const std::optional<PackedArray> array = find_packed_array(arg);
+  if (!array) return {.type = pointed_element(arg), .value = expr(arg), .is_memory = true};
+  HostOperand made{.type = array->element,
+                   .value = expr(array->data),
+                   .is_memory = true,
+                   .is_read_only = array->is_read_only,
+                   .is_array = true};
+  made.offset = scalar(array->offset);
+  for (const Expr& size : array->shape) made.shape.push_back(scalar(size));
+  for (const Expr& stride : array->strides) made.strides.push_back(scalar(stride));
   return made;
 }
 

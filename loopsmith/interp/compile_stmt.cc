@@ -7,6 +7,7 @@
 #include "loopsmith/interp/control.h"
 #include "loopsmith/interp/ring.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/packed_array.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/deep_call.h"
 
@@ -111,6 +112,9 @@ void Compiler::new_stmt(const Stmt& s) {
     const auto* call = n->value.as<Call>();
     if (call && call->op == op("ret")) {
       emit({.run = leave_with_handler(), .a = scalar(call->args[0])});
+    } else if (call && (is_packed_call(call->op) || call->op == op("call_extern"))) {
+      known_.clear();
+      call_host(*call, /*takes_result=*/false);
     } else {
       expr(n->value);
     }

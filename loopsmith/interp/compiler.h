@@ -113,9 +113,8 @@ class Compiler {
   Value atomic_update(const Call& call);
 
   // compile_host.cc
-  Value call_host(const Call& call);
-  HostOperand host_operand(const Call& call, const Expr& arg);
-  HostOperand host_array(const Call& call, const Call& array);
+  Value call_host(const Call& call, bool takes_result = true);
+  HostOperand host_operand(const Expr& arg);
   bool is_host_hash(const Call& call) const;
 
   // compile_threads.cc
@@ -142,6 +141,7 @@ class Compiler {
                     std::string_view name, std::string_view scope, bool is_of_block);
   void allocate_buffer(const Ptr<Buffer>& buffer);
   void match(const MatchBufferRegion& view);
+  Register moved_pointer(const BufferPlace& place, const Buffer& view);
 
   // compile_stmt.cc
   void stmt(const Stmt& s);

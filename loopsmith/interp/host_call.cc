@@ -28,14 +28,15 @@ struct Lent {
 void lend(const Instr* at, const HostSite& site, const HostOperand& operand, const Word* r,
           Machine& machine, Lent& lent) {
   Memory* memory = r[operand.value.reg].memory;
-  const std::int64_t offset_bits = r[operand.value.reg + 1].i;
+  const int bits = stored_bits(operand.type);
+  const std::int64_t skipped = operand.is_array ? r[operand.offset].i * bits : 0;
+  const std::int64_t offset_bits = r[operand.value.reg + 1].i + skipped;
   if (memory->is_per_thread && machine.thread() >= 0) memory = &memory->copy_of(machine.thread());
   const bool writes = !operand.is_read_only;
   if (writes && memory->is_read_only) {
     machine.fail(at, "memory_is_writable", hint("pass an array that may be written"),
                  "{} may write {}: its memory is read-only", site.name, memory->name);
   }
-  const int bits = stored_bits(operand.type);
   const std::int64_t all_bits = memory->granules * memory->granule_bits;
   if (offset_bits % 8 != 0 || offset_bits < 0 || offset_bits > all_bits) {
     machine.fail(at, "address_in_memory", hint("compare the offset with what was allocated"),
@@ -44,10 +45,10 @@ void lend(const Instr* at, const HostSite& site, const HostOperand& operand, con
   }
   const std::int64_t elements = (all_bits - offset_bits) / bits;
   std::int64_t reach = 1;
-  if (operand.shape.empty()) {
-    lent.shape = {operand.extent == no_register ? elements : r[operand.extent].i};
+  if (!operand.is_array) {
+    lent.shape = {elements};
     lent.strides = {1};
-    reach = lent.shape[0];
+    reach = elements;
   } else {
     lent.strides.assign(operand.shape.size(), 1);
     for (std::size_t d = operand.shape.size(); d-- > 0;) {
@@ -76,41 +77,40 @@ void lend(const Instr* at, const HostSite& site, const HostOperand& operand, con
   }
 }
 
-HostArgument number(const HostOperand& operand, int lane, const Word* r) {
-  HostArgument made{.type = operand.type.element()};
+ls_argument number(const HostOperand& operand, int lane, const Word* r) {
+  const DataType type = operand.type.element();
   const Word word = r[operand.value.reg + lane * operand.value.stride];
-  if (made.type.is_float()) {
-    made.real = word.f;
-  } else {
-    made.integer = word.i;
-  }
-  return made;
+  if (type.is_float()) return {{.as_float = word.f}, LS_FLOAT, 0};
+  return {{.as_int = word.i}, type.is_bool() ? LS_BOOL : type == u64 ? LS_UINT : LS_INT, 0};
 }
 
 const Instr* call_host(const Instr* at, Word* r, Machine& machine) {
   machine.step();
   const auto& site = *static_cast<const HostSite*>(at->data);
   const DataType element = at->type.element();
+  const ls_kind kind = !site.takes_result   ? LS_NONE
+                       : element.is_float() ? LS_FLOAT
+                       : element.is_bool()  ? LS_BOOL
+                                            : LS_INT;
   std::deque<Lent> lent;
   for (int lane = 0; lane < at->type.lanes; ++lane) {
-    HostCall call{.name = site.name, .result = element, .arguments = {}};
+    std::vector<ls_argument> arguments;
     for (const HostOperand& operand : site.operands) {
       if (operand.is_text) {
-        call.arguments.push_back({.text = &operand.text});
+        arguments.push_back({{.as_text = operand.text.c_str()}, LS_TEXT, 1});
       } else if (operand.is_memory) {
         lend(at, site, operand, r, machine, lent.emplace_back());
-        call.arguments.push_back({.type = operand.type,
-                                  .tensor = &lent.back().tensor,
-                                  .is_read_only = operand.is_read_only});
+        arguments.push_back(
+            {{.as_tensor = &lent.back().tensor}, LS_TENSOR, operand.is_read_only ? 1 : 0});
       } else {
-        call.arguments.push_back(number(operand, lane, r));
+        arguments.push_back(number(operand, lane, r));
       }
     }
-    const HostNumber result = (*site.function)(call);
+    const ls_value result = (*site.function)({site.name, arguments, kind});
     if (element.is_float()) {
-      r[at->d + lane].f = round_to(element, result.real);
+      r[at->d + lane].f = round_to(element, result.as_float);
     } else {
-      r[at->d + lane].i = wrap_to(element, result.integer);
+      r[at->d + lane].i = wrap_to(element, result.as_int);
     }
   }
   return at + 1;

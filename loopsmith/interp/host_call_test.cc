@@ -26,17 +26,17 @@ def main(A: T.Buffer((4,), "{0}"), C: T.Buffer((4,), "{0}")):
 
 HostFunctions cube_root() {
   return {{"cbrt", [](const HostCall& call) {
-             return HostNumber{.real = std::cbrt(call.arguments[0].real)};
+             return ls_value{.as_float = std::cbrt(call.arguments[0].value.as_float)};
            }}};
 }
 
 /// Writes `value` into the last of its arguments, all of it.
 HostFunctions fill(float value) {
   return {{"fill", [value](const HostCall& call) {
-             const DLTensor& tensor = *call.arguments.back().tensor;
+             const DLTensor& tensor = *call.arguments.back().value.as_tensor;
              auto* data = static_cast<float*>(tensor.data);
              for (std::int64_t i = 0; i < tensor.shape[0]; ++i) data[i * tensor.strides[0]] = value;
-             return HostNumber{.integer = tensor.shape[0]};
+             return ls_value{.as_int = tensor.shape[0]};
            }}};
 }
 
@@ -63,8 +63,8 @@ TEST(host_call, one_that_was_not_given_is_named) {
             "not given");
   std::string said;
   const HostFunctions puts{{"puts", [&](const HostCall& call) {
-                              said = *call.arguments[0].text;
-                              return HostNumber{};
+                              said = call.arguments[0].value.as_text;
+                              return ls_value{};
                             }}};
   EXPECT_EQ(Call(func).tensor(x).tensor(y).error({.functions = puts}), "");
   EXPECT_EQ(said, "text");
@@ -75,10 +75,10 @@ TEST(host_call, results_are_of_the_type_that_is_asked_for) {
   std::vector<std::int8_t> x{3, 0, 0, 0}, y(4);
   const HostFunctions f{{"f", [](const HostCall& call) {
                            EXPECT_EQ(call.name, "f");
-                           EXPECT_EQ(call.result, i8);
-                           EXPECT_EQ(call.arguments[1].type, boolean);
-                           return HostNumber{.integer = 256 + call.arguments[0].integer +
-                                                        call.arguments[1].integer};
+                           EXPECT_EQ(call.result, LS_INT);
+                           EXPECT_EQ(call.arguments[1].kind, LS_BOOL);
+                           return ls_value{.as_int = 256 + call.arguments[0].value.as_int +
+                                                     call.arguments[1].value.as_int};
                          }}};
   Call(func).tensor(x).tensor(y).run({.functions = f});
   EXPECT_EQ(y[0], 4);
@@ -115,11 +115,11 @@ TEST(host_call, arrays_have_shapes) {
   std::vector<float> x{1, 2, 3, 4}, y(4);
   bool was_called = false;
   const HostFunctions sum{{"sum", [&](const HostCall& call) {
-                             const DLTensor& tensor = *call.arguments[0].tensor;
+                             const DLTensor& tensor = *call.arguments[0].value.as_tensor;
                              EXPECT_EQ(tensor.ndim, 2);
                              EXPECT_EQ(tensor.strides[1], 2);
                              was_called = true;
-                             return HostNumber{};
+                             return ls_value{};
                            }}};
   Call(func).tensor(x).tensor(y).run({.functions = sum});
   EXPECT_TRUE(was_called);

@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
-#include "loopsmith/interp/host_function.h"
 #include "loopsmith/ir/function.h"
 #include "loopsmith/runtime/argument.h"
+#include "loopsmith/runtime/host_function.h"
 
 namespace loopsmith::interp {
 

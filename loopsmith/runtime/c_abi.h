@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /* Grows by one with each change of a structure below. */
-#define LS_ABI_VERSION 1
+#define LS_ABI_VERSION 2
 
 /* What a kernel returns. */
 typedef enum ls_status {
@@ -42,7 +42,9 @@ typedef enum ls_status {
   LS_SCALAR_RANGE = 14,  /* actual: the value; expected: the bytes of the parameter's DLDataType */
   LS_ASSERTION = 15,     /* message: its text */
   LS_OUT_OF_MEMORY = 16, /* expected: bytes */
-  LS_EXCEPTION = 17      /* a host's function threw */
+  LS_EXCEPTION = 17,     /* a host's function threw */
+  LS_HOST_FUNCTION = 18  /* message: its name; actual: what its call returned; LS_HOST_FUNCTION: the
+                            host has no such function */
 } ls_status;
 
 /* What an argument is, and what a parameter takes. */
@@ -51,15 +53,20 @@ typedef enum ls_kind {
   LS_INT = 1,
   LS_FLOAT = 2,
   LS_BOOL = 3,
-  LS_HANDLE = 4
+  LS_HANDLE = 4,
+  /* Only what a kernel passes to a function of the host: */
+  LS_UINT = 5, /* of 64 bits, in as_int */
+  LS_TEXT = 6,
+  LS_NONE = 7 /* of a result: nobody takes it */
 } ls_kind;
 
 /* An argument's value. Integers travel as int64_t, floating-point numbers as double. */
 typedef union ls_value {
-  int64_t as_int; /* LS_INT and LS_BOOL */
+  int64_t as_int; /* LS_INT, LS_BOOL and LS_UINT */
   double as_float;
   DLTensor* as_tensor;
   void* as_handle;
+  const char* as_text;
 } ls_value;
 
 /* One argument of a packed call. */
@@ -134,6 +141,13 @@ typedef void* (*ls_allocate)(void* data, size_t size, size_t alignment);
 /* Takes back what ls_allocate gave for the same size and alignment. */
 typedef void (*ls_release)(void* data, void* memory, size_t size, size_t alignment);
 
+/* Calls the function of the host that a kernel calls `name`. The arguments, with the memory of the
+ * tensors, are lent for the time of the call. What the function returns, a number of the kind that
+ * stands in `result`, goes into result->value; of LS_NONE, nothing does. Returns LS_OK, or what the kernel is to fail with:
+ * LS_HOST_FUNCTION where there is no such function. */
+typedef int32_t (*ls_call_host)(void* data, const char* name, const ls_argument* arguments,
+                                int32_t count, ls_argument* result);
+
 /* What a kernel reaches of the outside. Everything in it but `error` may be used from any thread
  * that runs a body of the kernel's parallel loops. */
 typedef struct ls_context {
@@ -146,7 +160,9 @@ typedef struct ls_context {
   void* allocator_data;
   /* Copies `error` into the context, whichever thread calls it, and returns its code. */
   int32_t (*fail)(struct ls_context* context, const ls_error* error);
-  ls_error error; /* The latest failure. */
+  ls_error error;         /* The latest failure. */
+  ls_call_host call_host; /* By default there is no function. */
+  void* call_host_data;
 } ls_context;
 
 /* How every function of a Module is called, whatever its parameters. The arguments were checked. */

@@ -25,8 +25,10 @@ void release_workspace(void* workspace, void* memory, std::size_t size, std::siz
 
 }  // namespace
 
-Context::Context(std::shared_ptr<ThreadPool> pool, ParallelFor parallel_for, Allocator allocator)
+Context::Context(std::shared_ptr<ThreadPool> pool, ParallelFor parallel_for, Allocator allocator,
+                 HostFunction call_host)
     : pool_(std::move(pool)) {
+  if (call_host) host_.emplace(std::move(call_host));
   if (!parallel_for.function) parallel_for = {ThreadPool::run_for_kernel, pool_.get()};
   if (!allocator.allocate) allocator = {allocate_workspace, release_workspace, &workspace_};
   c_context_ = {.abi_version = LS_ABI_VERSION,
@@ -37,7 +39,9 @@ Context::Context(std::shared_ptr<ThreadPool> pool, ParallelFor parallel_for, All
                 .release = allocator.release,
                 .allocator_data = allocator.data,
                 .fail = note_failure,
-                .error = {}};
+                .error = {},
+                .call_host = host_ ? HostCaller::call : call_no_function,
+                .call_host_data = host_ ? &*host_ : nullptr};
 }
 
 }  // namespace loopsmith
@@ -57,7 +61,9 @@ void ls_context_init(ls_context* context) {
               .release = release,
               .allocator_data = nullptr,
               .fail = loopsmith::note_failure,
-              .error = {}};
+              .error = {},
+              .call_host = loopsmith::call_no_function,
+              .call_host_data = nullptr};
 }
 
 ls_context* ls_default_context() {

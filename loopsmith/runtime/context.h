@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <optional>
 
 #include "loopsmith/runtime/c_abi.h"
+#include "loopsmith/runtime/host_function.h"
 #include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/runtime/workspace.h"
 
@@ -25,8 +27,9 @@ struct Allocator {
 class Context {
  public:
   /// Parallel loops run on `pool`, unless the host has set `parallel_for`; alike the allocator.
+  /// `call_host` calls the host's functions; null: there are none.
   explicit Context(std::shared_ptr<ThreadPool> pool, ParallelFor parallel_for = {},
-                   Allocator allocator = {});
+                   Allocator allocator = {}, HostFunction call_host = {});
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
@@ -36,6 +39,7 @@ class Context {
  private:
   std::shared_ptr<ThreadPool> pool_;
   Workspace workspace_;
+  std::optional<HostCaller> host_;
   ls_context c_context_;
 };
 

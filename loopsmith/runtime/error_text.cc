@@ -37,6 +37,8 @@ const char* kind_text(std::int64_t kind) {
     case LS_FLOAT: return "a floating-point number";
     case LS_BOOL: return "a truth value";
     case LS_HANDLE: return "a handle";
+    case LS_UINT: return "an unsigned integer";
+    case LS_TEXT: return "a text";
   }
   return "of an unknown kind";
 }
@@ -202,6 +204,16 @@ ErrorText describe_without_function(const ls_error& error) {
     case LS_EXCEPTION:
       return {"exception", "a function of the host threw an exception in a parallel loop",
               "catch it there"};
+    case LS_HOST_FUNCTION:
+      if (error.actual == LS_HOST_FUNCTION) {
+        return {"function_is_given",
+                text("calls '%s', a function of the host that was not given", error.message),
+                "set call_host of the context, or of the module's options"};
+      }
+      return {"host_function",
+              text("'%s', a function of the host, failed with status %lld", error.message,
+                   Number{error.actual}),
+              "see what the function reports"};
     default: break;
   }
   const bool names_argument =

@@ -94,7 +94,8 @@ struct Module::State {
       if (one->thread == self) return one->context.get();
     }
     auto* fresh = new ThreadContext{
-        self, Context(options.pool, options.parallel_for, options.allocator), contexts.load()};
+        self, Context(options.pool, options.parallel_for, options.allocator, options.call_host),
+        contexts.load()};
     while (!contexts.compare_exchange_weak(fresh->next, fresh)) {
     }
     return fresh->context.get();
@@ -190,6 +191,9 @@ void Function::call(std::span<const CallArgument> arguments) const {
     return;
   error = context->error;
   context->error = {};
+  if (context->call_host == HostCaller::call) {
+    static_cast<HostCaller*>(context->call_host_data)->rethrow();
+  }
   if (error.code == LS_OK) error = {.code = status, .parameter = -1, .dimension = -1};
   if (!error.signature) error.signature = &signature;
   raise(error);

@@ -25,7 +25,7 @@ struct CompiledFunction {
   double bytes = 0;  ///< Read and written at least by one call, where known.
 };
 
-/// How the functions of a module reach threads and memory.
+/// How the functions of a module reach threads, memory and functions of the host.
 struct RuntimeOptions {
   /// Runs parallel loops. Null: the shared pool.
   std::shared_ptr<ThreadPool> pool = nullptr;
@@ -33,6 +33,9 @@ struct RuntimeOptions {
   ParallelFor parallel_for = {};
   /// Set by a host that gives the workspace itself.
   Allocator allocator = {};
+  /// Calls the functions of the host that programs call by their names; see `by_name`. Null: there
+  /// are none. Threads of parallel loops may call it at once.
+  HostFunction call_host = {};
 };
 
 /// A pool of threads for a module. An error for a negative number of threads, or a processor that

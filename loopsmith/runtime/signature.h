@@ -56,7 +56,8 @@ struct SignatureSpec {
   std::vector<Parameter> parameters = {};
   std::vector<Symbol> symbols = {};
   DLDevice device = {kDLCPU, 0};
-  bool noalias = true;  ///< What is written overlaps no other tensor.
+  bool noalias = true;      ///< What is written overlaps no other tensor.
+  bool calls_host = false;  ///< It may call functions of the host.
 };
 
 /// What a compiled function takes, checked and laid out for the check of its calls. A value; copies

@@ -4,6 +4,7 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/moved_pointer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
@@ -139,6 +140,15 @@ Block with_implementation(const Block& block, const Ptr<PrimFunc>& implementatio
     rewrite.on<Var>([&](const Var& variable) -> Expr {
       return parameter->data.get() == &variable ? Expr(views[i]->data) : Expr(&variable);
     });
+    // A pointer of the implementation leads to the first element of its parameter.
+    const std::vector<Expr> start(views[i]->shape.size(), 0);
+    const MovedPointer moved{views[i]->data, views[i]->elem_offset,
+                             call(op("address_of"), {load(views[i], start)})};
+    if (!parameter->elem_offset.defined()) {
+      move_pointers(rewrite, [&](const Var& variable) {
+        return parameter->data.get() == &variable ? &moved : nullptr;
+      });
+    }
     made.body = rewrite(made.body);
     for (auto* regions : {&inside.reads, &inside.writes}) {
       for (auto& region : *regions) region = rewrite(region);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/packed_array.h"
 #include "loopsmith/script/lowering.h"
 
 namespace loopsmith::parsing {
@@ -37,8 +38,11 @@ ScriptValue call_of(Lowering& lowering, const OpInfo& info, const std::vector<Sc
   } else {
     for (const ScriptValue& given : values) {
       const ScriptValue value = lowering.named(given);
+      const Ptr<Buffer> buffer = value.node_as<Buffer>();
       if (const auto data_type = value.as<DataType>()) {
         args.push_back(string_imm(to_string(*data_type)));
+      } else if (buffer && is_packed_call(op_of(&info))) {
+        args.push_back(make_packed_array(buffer));
       } else {
         args.push_back(lowering.expr(value));
       }

@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/moved_pointer.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 namespace {
@@ -69,6 +69,8 @@ class ViewLowering {
   std::unordered_set<const Object*> defined_;
   Substitution values_;  // Of the symbols of views, and of their pointers.
   std::unordered_map<Ref, View, RefHash, RefEqual> views_;
+  // By the pointers of views that name no offset: these lead to their first element.
+  std::unordered_map<const Object*, MovedPointer> moved_;
   std::vector<Expr> unproved_;  // Conditions that only the run can decide.
 };
 
@@ -102,8 +104,13 @@ void ViewLowering::add_view(const MatchBufferRegion& match) {
     bind(view, view.shape[d], of->region[d + skip]->extent);
     if (!view.strides.empty()) bind(view, view.strides[d], strides[d + skip]);
   }
-  if (view.elem_offset.defined()) bind(view, view.elem_offset, offset);
   values_[view.data] = source.data;
+  if (view.elem_offset.defined()) {
+    bind(view, view.elem_offset, offset);
+  } else if (offset = analyzer_.simplify(offset); !is_const_int(offset, 0)) {
+    const Expr first = call(op("address_of"), {load(of->buffer, result.start)});
+    moved_[view.data.get()] = {source.data, offset, first};
+  }
   views_[match.buffer] = std::move(result);
 }
 
@@ -158,6 +165,10 @@ void ViewLowering::set_rules() {
   rewrite_.on<Var>([this](const Var& variable) -> Expr {
     const auto value = values_.find(Ref(&variable));
     return value == values_.end() ? Expr(&variable) : value->second;
+  });
+  move_pointers(rewrite_, [this](const Var& pointer) {
+    const auto moved = moved_.find(&pointer);
+    return moved == moved_.end() ? nullptr : &moved->second;
   });
   rewrite_.on<Block>([this](const Block& node) { return block(node); });
   rewrite_.on<BufferLoad>([this](const BufferLoad& node) { return access(node); });

@@ -50,6 +50,40 @@ TEST(lower_match_buffer, gives_symbols_their_values) {
   EXPECT_TRUE(same(actual->body, plain_block(store(a, value, {2, 4}))));
 }
 
+TEST(lower_match_buffer, pointers_lead_to_the_first_element) {
+  const Ptr<Buffer> a = decl_buffer({16, 16}, f32, "A"), v = decl_buffer({4}, f32, "V");
+  const auto lowered = [&](const Expr& value) {
+    const auto actual = lower_match_buffer(function(
+        {a}, block_with_view(v, a, {range(3, 1), range(8, 4)}, make(Evaluate{.value = value}))));
+    const auto* realize = actual->body.as<BlockRealize>();
+    return realize->block->body;
+  };
+  const auto pointer = [](const Ptr<Buffer>& buffer, const Expr& offset) {
+    return call(op("tvm_access_ptr"),
+                {call(f32, op("type_annotation"), {}), buffer->data, offset, 4, 1});
+  };
+  const auto evaluate = [](const Expr& value) { return make(Evaluate{.value = value}); };
+  EXPECT_TRUE(same(lowered(pointer(v, 2)), evaluate(pointer(a, Expr(2) + 56))));
+  const auto named = [](const Expr& operand) {
+    return call(i32, op("call_extern"), {string_imm("f"), operand});
+  };
+  EXPECT_TRUE(
+      same(lowered(named(v->data)), evaluate(named(call(op("address_of"), {load(a, {3, 8})})))));
+}
+
+TEST(lower_match_buffer, buffers_on_the_pointer_of_a_view_begin_where_it_does) {
+  const Ptr<Buffer> a = decl_buffer({16, 16}, f32, "A"), v = decl_buffer({2, 4}, f32, "V");
+  const auto on = [](const Ptr<Buffer>& source, const Expr& offset) {
+    Buffer flat{.data = source->data, .dtype = f32, .shape = {4}};
+    flat.elem_offset = offset;
+    const Ptr<Buffer> made = make(std::move(flat));
+    return make(DeclBuffer{.buffer = made, .body = store(made, f(0), {1})});
+  };
+  const auto actual = lower_match_buffer(
+      function({a}, block_with_view(v, a, {range(3, 2), range(8, 4)}, on(v, nullptr))));
+  EXPECT_TRUE(same(actual->body, plain_block(on(a, 56))));
+}
+
 TEST(lower_match_buffer, refuses_a_view_that_does_not_fit) {
   const Ptr<Buffer> a = decl_buffer({16}, f32, "A"), v = decl_buffer({5}, f32, "V");
   const auto func = function({a}, block_with_view(v, a, {range(0, 4)}, store(v, f(0), {0})));

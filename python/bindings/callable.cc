@@ -11,6 +11,7 @@
 
 #include "bindings/arguments.h"
 #include "bindings/bindings.h"
+#include "bindings/host_functions.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/support/error.h"
 
@@ -23,6 +24,7 @@ struct Callable {
   PyObject_HEAD vectorcallfunc vectorcall;
   Module module;
   std::optional<Function> function;  ///< None of a module that has several and no `main`.
+  PyObject* host_functions;          ///< What the module's programs call; null: nothing of Python.
 };
 
 PyTypeObject* function_type = nullptr;
@@ -39,8 +41,9 @@ Function function_of(const Callable& self) {
 
 void run(const Function& function, const Arguments& arguments) {
   // To give the lock away and take it back would cost more than a tiny call, and far more when
-  // another thread takes it in between.
-  if (arguments.are_tiny()) return function.call(arguments.list());
+  // another thread takes it in between. Functions of Python need it, in whichever thread.
+  if (arguments.are_tiny() && !function.signature().spec().calls_host)
+    return function.call(arguments.list());
   const nb::gil_scoped_release unlocked;
   function.call(arguments.list());
 }
@@ -66,7 +69,20 @@ PyObject* call(PyObject* object, PyObject* const* values, std::size_t count_and_
   }
 }
 
+int traverse(PyObject* object, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self_of(object).host_functions);
+  return 0;
+}
+
+int clear(PyObject* object) {
+  Py_CLEAR(self_of(object).host_functions);
+  return 0;
+}
+
 void dealloc(PyObject* object) {
+  PyObject_GC_UnTrack(object);
+  clear(object);
   PyTypeObject* type = Py_TYPE(object);
   Callable& self = self_of(object);
   self.function.~optional();
@@ -80,6 +96,8 @@ nb::object make_callable(PyTypeObject* type, Module module, std::optional<Functi
   if (!object.is_valid()) throw nb::python_error();
   Callable& self = self_of(object);
   self.vectorcall = call;
+  self.host_functions = functions_of(module.options().call_host);
+  Py_XINCREF(self.host_functions);
   new (&self.module) Module(std::move(module));
   new (&self.function) std::optional<Function>(std::move(function));
   return object;
@@ -91,13 +109,15 @@ PyTypeObject* make_type(nb::module_& m, const char* name, const char* qualified_
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr}, {}};
   PyType_Slot slots[] = {
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear)},
       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
       {Py_tp_members, members},
       {Py_tp_doc, const_cast<char*>(doc)},
       {0, nullptr},
   };
   PyType_Spec spec{qualified_name, sizeof(Callable), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC, slots};
   nb::object type = nb::steal(PyType_FromSpec(&spec));
   if (!type.is_valid()) throw nb::python_error();
   auto* made = reinterpret_cast<PyTypeObject*>(type.ptr());

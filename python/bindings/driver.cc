@@ -13,6 +13,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/callable.h"
+#include "bindings/host_functions.h"
 #include "bindings/ir.h"
 
 namespace nb = nanobind;
@@ -33,7 +34,7 @@ void watch(BuildOptions& options, const nb::object& on_pass) {
 nb::object build_program(const Ref& program, const Target& target, bool contract,
                          std::vector<std::string> fast_math, int num_threads,
                          std::vector<int> affinity, bool default_schedule,
-                         const nb::object& on_pass) {
+                         const nb::dict& functions, const nb::object& on_pass) {
   BuildOptions options{.contract = contract,
                        .fast_math = std::move(fast_math),
                        .default_schedule = default_schedule};
@@ -41,6 +42,7 @@ nb::object build_program(const Ref& program, const Target& target, bool contract
   if (num_threads != 0 || !affinity.empty()) {
     options.runtime.pool = make_pool({.num_threads = num_threads, .affinity = std::move(affinity)});
   }
+  options.runtime.call_host = host_caller(functions);
   const auto build_any = [&] {
     const nb::gil_scoped_release unlocked;
     if (program.is<IRModule>()) return build(Ptr<IRModule>::from(program), target, options);
@@ -107,17 +109,22 @@ void bind_driver(nb::module_& m) {
   bind_target(m);
   m.def("build", build_program, nb::arg("program"), nb::arg("target"), nb::arg("contract"),
         nb::arg("fast_math"), nb::arg("num_threads"), nb::arg("affinity"),
-        nb::arg("default_schedule"), nb::arg("on_pass").none(),
+        nb::arg("default_schedule"), nb::arg("functions"), nb::arg("on_pass").none(),
         nb::sig("def build(program: Node, target: Target | str, contract: bool, fast_math: "
                 "typing.Sequence[str], num_threads: int, affinity: typing.Sequence[int], "
-                "default_schedule: bool, on_pass: typing.Callable[[str, PrimFunc, PrimFunc, "
+                "default_schedule: bool, functions: dict[str, typing.Any], on_pass: "
+                "typing.Callable[[str, PrimFunc, PrimFunc, "
                 "float], None] | None) -> Module"));
   m.def("lower", lower_program, nb::arg("program"), nb::arg("target"), nb::arg("on_pass").none(),
         nb::sig("def lower(program: Node, target: Target | str, on_pass: "
                 "typing.Callable[[str, PrimFunc, PrimFunc, float], None] | None) -> Node"));
   m.def(
-      "load_module", [](const std::string& path) { return to_python(load_module(path)); },
-      nb::arg("path"), nb::sig("def load_module(path: str) -> Module"));
+      "load_module",
+      [](const std::string& path, const nb::dict& functions) {
+        return to_python(load_module(path, {.call_host = host_caller(functions)}));
+      },
+      nb::arg("path"), nb::arg("functions"),
+      nb::sig("def load_module(path: str, functions: dict[str, typing.Any]) -> Module"));
   m.def(
       "inspect", [](nb::handle module) { return inspected(module_of(module)); }, nb::arg("module"),
       nb::sig("def inspect(module: Module) -> tuple[list[tuple[str, int, str, list[int]]], "

@@ -14,103 +14,168 @@ namespace nb = nanobind;
 namespace loopsmith::python {
 namespace {
 
-/// Memory that a function is given: a copy, because it may keep the array.
+/// An array that a function is given: a compact copy, because the function may keep it.
 class Copy {
  public:
-  explicit Copy(const interp::HostArgument& argument)
-      : argument_(argument), array_(NDArray::empty({reach(*argument.tensor)}, dtype())) {
-    std::memcpy(bytes(), argument.tensor->data, size_bytes());
+  explicit Copy(const ls_argument& argument)
+      : tensor_(*argument.value.as_tensor),
+        is_read_only_(argument.read_only != 0),
+        array_(NDArray::empty({tensor_.shape, tensor_.shape + tensor_.ndim}, tensor_.dtype)) {
+    const bool is_packed = tensor_.dtype.bits * tensor_.dtype.lanes % 8 != 0;
+    require(!is_packed || is_compact(), ErrorKind::type_mismatch, "array_has_whole_bytes",
+            hint("pass elements of 8 bits and more, or a compact array"), {},
+            "an array of {} with strides goes to a function of the host", to_string(tensor_.dtype));
+    copy</*to_python=*/true>();
   }
 
   /// As NumPy has it, if it knows the type.
   nb::object to_python() const {
-    const DLTensor& tensor = *argument_.tensor;
-    const NDArray view = array_.view({tensor.shape, tensor.shape + tensor.ndim},
-                                     {tensor.strides, tensor.strides + tensor.ndim});
-    const nb::object object = nb::cast(argument_.is_read_only ? view.as_read_only() : view);
-    const bool is_known = argument_.type.bits >= 8 && argument_.type.code <= TypeCode::float_;
-    return is_known || argument_.type.is_bool() ? object.attr("numpy")() : object;
+    const nb::object object = nb::cast(is_read_only_ ? array_.as_read_only() : array_);
+    const DLDataType dtype = tensor_.dtype;
+    const bool is_known =
+        dtype.lanes == 1 && ((dtype.bits >= 8 && dtype.code <= kDLFloat) || dtype.code == kDLBool);
+    return is_known ? object.attr("numpy")() : object;
   }
   void give_back() const {
-    if (!argument_.is_read_only) std::memcpy(argument_.tensor->data, bytes(), size_bytes());
+    if (!is_read_only_) copy</*to_python=*/false>();
   }
 
  private:
-  /// How many elements lie between the first and the last one.
-  static std::int64_t reach(const DLTensor& tensor) {
-    std::int64_t count = 1;
-    for (int d = 0; d < tensor.ndim; ++d) {
-      if (tensor.shape[d] == 0) return 0;
-      count += (tensor.shape[d] - 1) * tensor.strides[d];
+  bool is_compact() const {
+    std::int64_t stride = 1;
+    for (int d = tensor_.ndim; tensor_.strides && d-- > 0; stride *= tensor_.shape[d]) {
+      if (tensor_.shape[d] != 1 && tensor_.strides[d] != stride) return false;
     }
-    return count;
+    return true;
   }
-  DLDataType dtype() const { return argument_.tensor->dtype; }
-  void* bytes() const {
-    return static_cast<char*>(array_.c_tensor().data) + array_.c_tensor().byte_offset;
-  }
-  std::size_t size_bytes() const {
-    return static_cast<std::size_t>(size_in_bytes(dtype(), array_.size()));
+  /// Element by element, so that what lies between them stays for others to write.
+  template <bool to_python>
+  void copy() const {
+    auto* own = static_cast<char*>(array_.c_tensor().data) + array_.c_tensor().byte_offset;
+    auto* lent = static_cast<char*>(tensor_.data) + tensor_.byte_offset;
+    const auto move = [](char* a, char* b, std::size_t size) {
+      if (size > 0) to_python ? std::memcpy(a, b, size) : std::memcpy(b, a, size);
+    };
+    const auto count = array_.size();
+    if (is_compact()) {
+      return move(own, lent, static_cast<std::size_t>(size_in_bytes(tensor_.dtype, count)));
+    }
+    const auto size = static_cast<std::size_t>(size_in_bytes(tensor_.dtype, 1));
+    std::vector<std::int64_t> index(static_cast<std::size_t>(tensor_.ndim));
+    std::int64_t at = 0;
+    for (std::int64_t i = 0; i < count; ++i, own += size) {
+      move(own, lent + at * static_cast<std::int64_t>(size), size);
+      for (int d = tensor_.ndim; d-- > 0;) {
+        at += tensor_.strides[d];
+        if (++index[static_cast<std::size_t>(d)] < tensor_.shape[d]) break;
+        at -= tensor_.shape[d] * tensor_.strides[d];
+        index[static_cast<std::size_t>(d)] = 0;
+      }
+    }
   }
 
-  const interp::HostArgument& argument_;
+  const DLTensor& tensor_;
+  bool is_read_only_;
   NDArray array_;
 };
 
-nb::object number(const interp::HostArgument& argument) {
-  if (argument.type.is_float()) return nb::float_(argument.real);
-  if (argument.type.is_bool()) return nb::bool_(argument.integer != 0);
-  if (argument.type == u64) return nb::int_(static_cast<std::uint64_t>(argument.integer));
-  return nb::int_(argument.integer);
+nb::object number(const ls_argument& argument) {
+  switch (argument.kind) {
+    case LS_FLOAT: return nb::float_(argument.value.as_float);
+    case LS_BOOL: return nb::bool_(argument.value.as_int != 0);
+    case LS_UINT: return nb::int_(static_cast<std::uint64_t>(argument.value.as_int));
+    case LS_HANDLE: return nb::int_(reinterpret_cast<std::uintptr_t>(argument.value.as_handle));
+    default: return nb::int_(argument.value.as_int);
+  }
 }
 
-interp::HostNumber result_of(const interp::HostCall& call, const nb::object& value) {
-  if (value.is_none()) return {};
-  if (call.result.is_float()) {
+ls_value result_of(const HostCall& call, const nb::object& value) {
+  if (value.is_none() || call.result == LS_NONE) return {};
+  if (call.result == LS_FLOAT) {
     const double real = PyFloat_AsDouble(value.ptr());
-    if (!PyErr_Occurred()) return {.real = real};
+    if (!PyErr_Occurred()) return {.as_float = real};
   } else if (const auto index = nb::steal(PyNumber_Index(value.ptr()))) {
-    return {.integer = static_cast<std::int64_t>(PyLong_AsUnsignedLongLongMask(index.ptr()))};
+    return {.as_int = static_cast<std::int64_t>(PyLong_AsUnsignedLongLongMask(index.ptr()))};
   }
   PyErr_Clear();
   fail(ErrorKind::type_mismatch, "result_is_number", hint("return a number of the type"), {},
        "{} returned a {}, the program takes its result as {}", call.name,
-       nb::type_name(value.type()).c_str(), to_string(call.result));
+       nb::type_name(value.type()).c_str(),
+       call.result == LS_FLOAT ? "a floating-point number" : "an integer");
 }
 
-interp::HostNumber call_python(PyObject* function, const interp::HostCall& call) {
-  const nb::gil_scoped_acquire locked;
+ls_value call_python(nb::handle function, const HostCall& call) {
   std::vector<Copy> copies;
   copies.reserve(call.arguments.size());
   nb::list arguments;
-  for (const interp::HostArgument& argument : call.arguments) {
-    if (argument.text) {
-      arguments.append(nb::cast(*argument.text));
-    } else if (argument.tensor) {
+  for (const ls_argument& argument : call.arguments) {
+    if (argument.kind == LS_TEXT) {
+      arguments.append(nb::str(argument.value.as_text));
+    } else if (argument.kind == LS_TENSOR) {
       arguments.append(copies.emplace_back(argument).to_python());
     } else {
       arguments.append(number(argument));
     }
   }
-  const nb::object result = nb::borrow(function)(*arguments);
+  const nb::object result = function(*arguments);
   for (const Copy& copy : copies) copy.give_back();
   return result_of(call, result);
 }
 
+void require_functions(const nb::dict& functions) {
+  for (const auto& [name, function] : functions) {
+    require(nb::isinstance<nb::str>(name) && PyCallable_Check(function.ptr()),
+            ErrorKind::type_mismatch, "functions_are_callable",
+            hint("pass a dict of Python functions by their names"), {}, "functions has {} under {}",
+            nb::repr(function).c_str(), nb::repr(name).c_str());
+  }
+}
+
+/// What is registered under `name` at this time; null: nothing.
+PyObject* find_registered(nb::handle name) {
+  const nb::object host = nb::steal(PyImport_GetModule(nb::str("loopsmith.host").ptr()));
+  return host.is_valid()
+             ? PyDict_GetItemWithError(nb::object(host.attr("registered")).ptr(), name.ptr())
+             : nullptr;
+}
+
+/// Whoever calls keeps `functions` alive.
+struct PythonCaller {
+  PyObject* functions;
+
+  ls_value operator()(const HostCall& call) const {
+    const nb::gil_scoped_acquire locked;
+    const nb::str name(call.name.data(), call.name.size());
+    PyObject* found = PyDict_GetItemWithError(functions, name.ptr());
+    if (!found) found = find_registered(name);
+    if (!found) refuse_host_call(call.name);
+    return call_python(nb::borrow(found), call);
+  }
+};
+
 }  // namespace
 
-interp::HostFunctions host_functions(const nb::dict& functions) {
-  interp::HostFunctions made;
+HostFunctions host_functions(const nb::dict& functions) {
+  require_functions(functions);
+  HostFunctions made;
   for (const auto& [name, function] : functions) {
-    const bool is_named = nb::isinstance<nb::str>(name);
-    require(is_named && PyCallable_Check(function.ptr()), ErrorKind::type_mismatch,
-            "functions_are_callable", hint("pass a dict of Python functions by their names"), {},
-            "functions has {} under {}", nb::repr(function).c_str(), nb::repr(name).c_str());
     PyObject* const callee = function.ptr();
-    made.emplace(nb::cast<std::string>(name),
-                 [callee](const interp::HostCall& call) { return call_python(callee, call); });
+    made.emplace(nb::cast<std::string>(name), [callee](const HostCall& call) {
+      const nb::gil_scoped_acquire locked;
+      return call_python(callee, call);
+    });
   }
   return made;
+}
+
+HostFunction host_caller(const nb::dict& functions) {
+  require_functions(functions);
+  return PythonCaller{functions.ptr()};
+}
+
+PyObject* functions_of(const HostFunction& caller) {
+  const auto* python = caller.target<PythonCaller>();
+  return python ? python->functions : nullptr;
 }
 
 }  // namespace loopsmith::python

@@ -4,6 +4,7 @@
 
 #include "bindings/ir_detail.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/packed_array.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/type_name.h"
 
@@ -11,6 +12,19 @@ namespace nb = nanobind;
 
 namespace loopsmith::python {
 namespace {
+
+/// Operands of a packed call: buffers are passed whole.
+std::vector<Expr> packed_arguments(const nb::args& args) {
+  std::vector<Expr> expressions;
+  for (nb::handle arg : args) {
+    const auto buffer = Ptr<Buffer>::from(node_of(arg));
+    expressions.push_back(buffer ? make_packed_array(buffer) : to_expr(arg, void_type));
+    require(expressions.back().defined(), ErrorKind::type_mismatch, "argument_is_expression",
+            hint("pass a buffer, an expression, a number or a text"), {},
+            "an argument is a {}, not an expression", type_name_of(arg));
+  }
+  return expressions;
+}
 
 /// Arguments as expressions; numbers take the type of the first one that is an expression.
 std::vector<Expr> arguments(const nb::args& args) {
@@ -82,7 +96,10 @@ Op op_named(std::string_view name) {
 std::string signature(const OpInfo& info) {
   std::string text = fmt::format("def {}(", info.name);
   if (info.result == Result::given) text += "dtype: str, ";
-  if (info.arity < 0) return text + "*args: ExprLike) -> Expr";
+  if (info.arity < 0) {
+    return text + (is_packed_call(op_of(&info)) ? "*args: ExprLike | Buffer" : "*args: ExprLike") +
+           ") -> Expr";
+  }
   static constexpr std::string_view names[] = {"x", "y", "z"};
   for (int i = 0; i < info.arity; ++i) {
     text += info.arity <= 3 ? fmt::format("{}: ExprLike, ", names[i])
@@ -113,6 +130,12 @@ void bind_intrinsics(nb::module_& m) {
       m.def(
           info.name.data(),
           [op](DataType dtype, nb::args args) { return call(dtype, op, arguments(args)); }, sig);
+    } else if (is_packed_call(op)) {
+      const auto packed = [op](nb::args args) { return call(op, packed_arguments(args)); };
+      m.def(info.name.data(), packed, sig);
+      const std::string_view name = info.name.substr(std::string_view("tvm_").size());
+      m.def(name.data(), packed,
+            nb::sig(kept(fmt::format("def {}(*args: ExprLike | Buffer) -> Expr", name))));
     } else {
       m.def(
           info.name.data(), [op](nb::args args) { return call(op, matched(op, arguments(args))); },

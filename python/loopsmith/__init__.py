@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles tensor programs into fast native kernels, under a schedule that one can see."""
 
-from . import arith, inspection, interp, ir, script, te, tir
+from . import arith, host, inspection, interp, ir, script, te, tir
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
 from .driver import PassRecord, build, export_runtime, load_module, lower
@@ -17,6 +17,7 @@ from .errors import (
     TypeMismatch,
     UserError,
 )
+from .host import get_global_func, register_func, remove_global_func
 from .interp import assert_same
 from .ir import (
     assert_structural_equal,
@@ -56,11 +57,15 @@ __all__ = [
     "from_dlpack",
     "from_json",
     "from_source",
+    "get_global_func",
+    "host",
     "inspection",
     "interp",
     "ir",
     "load_module",
     "lower",
+    "register_func",
+    "remove_global_func",
     "script",
     "structural_equal",
     "structural_hash",

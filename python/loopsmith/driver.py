@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
@@ -90,6 +90,7 @@ def build(
     num_threads: int | None = None,
     affinity: Sequence[int] | None = None,
     default_schedule: bool = True,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     dump: Dump = None,
     timings: dict[str, float] | None = None,
 ) -> Module:
@@ -115,6 +116,9 @@ def build(
         The processors on which the module's threads run.
     default_schedule
         Whether what nobody scheduled is scheduled by rule.
+    functions
+        What ``T.call_packed`` calls, by name, before what `register_func` has registered at the
+        time of the call; see `loopsmith.host`. Threads of parallel loops call them one at a time.
     dump, timings
         As in `lower`.
 
@@ -151,17 +155,22 @@ def build(
         num_threads or 0,
         affinity or (),
         default_schedule,
+        dict(functions or {}),
         _observer(dump, timings),
     )
 
 
-def load_module(path: str | os.PathLike[str]) -> Module:
+def load_module(
+    path: str | os.PathLike[str], *, functions: Mapping[str, Callable[..., Any]] | None = None
+) -> Module:
     """Load the functions of a file that `Module.export` wrote.
 
     Parameters
     ----------
     path
         A ``.so`` or a ``.o`` for this machine. It must be trusted: its code runs.
+    functions
+        What its programs call by name, as in `build`.
 
     Returns
     -------
@@ -175,7 +184,7 @@ def load_module(path: str | os.PathLike[str]) -> Module:
     FormatError
         The file has no metadata of ours, or of a newer release.
     """
-    return _core.load_module(os.fspath(path))
+    return _core.load_module(os.fspath(path), dict(functions or {}))
 
 
 def export_runtime(path: str | os.PathLike[str]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import _core
 from ._core import IRModule, PrimFunc
+from .host import all_functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,7 +65,8 @@ def run(
     seed
         Of the hashes that stand for functions such as ``exp`` in ring mode.
     functions
-        What ``T.call_extern``, ``T.call_pure_extern`` and ``T.call_packed`` call, by name. Each
+        What ``T.call_extern``, ``T.call_pure_extern`` and ``T.call_packed`` call, by name, before
+        what `register_func` has registered. Each
         gets numbers, texts, and for a pointer an array of the elements from there to the end of
         their memory (or of the extent that ``access_ptr`` says), in which it may write; it returns
         a number, or None for 0. What it may write counts as written. In ring mode a pure function
@@ -104,7 +106,7 @@ def run(
         check_races=check_races,
         max_statements=max_statements,
         seed=seed,
-        functions=dict(functions or {}),
+        functions=all_functions(functions),
     )
 
 

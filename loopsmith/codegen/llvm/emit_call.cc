@@ -69,6 +69,8 @@ llvm::Value* Emitter::call(const Call& call) {
     case op("call_global").index(): return call_function(call);
     case op("call_extern").index():
     case op("call_pure_extern").index(): return call_symbol(call);
+    case op("tvm_call_packed").index():
+    case op("tvm_call_cpacked").index(): return call_host(call);
     case op("call_llvm_intrin").index():
     case op("call_llvm_pure_intrin").index(): return call_intrinsic(call);
     case op("vectorlow").index():

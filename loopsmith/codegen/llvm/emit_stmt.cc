@@ -40,7 +40,11 @@ void Emitter::new_statement(const Stmt& stmt) {
       const Expr& expr = static_cast<const Evaluate&>(node).value;
       const auto* call = expr.as<Call>();
       if (call && call->op == op("ret")) return leave_with(call->args[0]);
-      if (!expr.is<IntImm>()) value(expr);
+      if (call && is_packed_call(call->op)) {
+        call_host(*call, LS_NONE);
+      } else if (!expr.is<IntImm>()) {
+        value(expr);
+      }
       return;
     }
     case kind_of<IfThenElse>: return if_then_else(static_cast<const IfThenElse&>(node));

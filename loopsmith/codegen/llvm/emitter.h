@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "loopsmith/codegen/host_call.h"
 #include "loopsmith/codegen/llvm/aliasing.h"
 #include "loopsmith/codegen/llvm/types.h"
 #include "loopsmith/codegen/options.h"
@@ -172,6 +173,14 @@ class Emitter {
 
   // emit_helper.cc
   llvm::Value* call_function(const Call& call);
+
+  // emit_host_call.cc
+  llvm::Value* call_host(const Call& call, ls_kind taken_as = LS_INT);
+  llvm::Value* host_value(const HostOperand& operand);
+  llvm::Value* stored_tensor(const PackedArray& array);
+  llvm::Value* stored_sizes(const std::vector<Expr>& sizes);
+  llvm::Value* stack_objects(std::size_t count, std::size_t size);
+  void store_field(llvm::Value* base, std::size_t offset, llvm::Value* value);
 
   // emit_index.cc
   Index place(const Expr& expr);

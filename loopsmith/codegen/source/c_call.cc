@@ -119,6 +119,8 @@ CText CWriter::call(const Call& call, const CLane& lane) {
     case op("call_global").index(): return call_function(call);
     case op("call_extern").index():
     case op("call_pure_extern").index(): return call_symbol(call, lane);
+    case op("tvm_call_packed").index():
+    case op("tvm_call_cpacked").index(): return call_host(call);
     case op("vectorlow").index(): return value(call.args[0], lane);
     case op("vectorhigh").index():
       return lane_of(call.args[0], std::stoi(lane.text) + call.dtype.lanes);

@@ -156,6 +156,10 @@ void CWriter::new_statement(const Stmt& stmt) {
       const auto* call = expr.as<Call>();
       if (call && call->op == op("ret")) return leave_with(call->args[0]);
       remark(node);
+      if (call && is_packed_call(call->op)) {
+        call_host(*call, LS_NONE);
+        return;
+      }
       const CText text = value(expr);
       if (text.text != "0")
         line(expr.dtype().is_void() ? text.text + ";" : fmt::format("(void)({});", text.text));

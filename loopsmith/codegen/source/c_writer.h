@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "loopsmith/arith/const_int_bound.h"
+#include "loopsmith/codegen/host_call.h"
 #include "loopsmith/codegen/lined_text.h"
 #include "loopsmith/codegen/options.h"
 #include "loopsmith/codegen/source/c_helpers.h"
@@ -158,6 +159,12 @@ class CWriter {
 
   // c_helper.cc
   CText call_function(const Call& call);
+
+  // c_host_call.cc
+  CText call_host(const Call& call, ls_kind taken_as = LS_INT);
+  std::string host_value(const HostOperand& operand);
+  std::string stored_tensor(const PackedArray& array);
+  std::string stored_sizes(const std::vector<Expr>& sizes);
 
   // c_memory.cc
   CText load(const BufferLoad& load, const CLane& lane);

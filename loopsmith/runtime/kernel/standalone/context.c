@@ -134,6 +134,16 @@ static int32_t ls_note_failure(ls_context* context, const ls_error* error) {
   return error->code;
 }
 
+static int32_t ls_without_functions(void* data, const char* name, const ls_argument* arguments,
+                                    int32_t count, ls_argument* result) {
+  (void)data;
+  (void)name;
+  (void)arguments;
+  (void)count;
+  (void)result;
+  return LS_HOST_FUNCTION;
+}
+
 LS_RUNTIME_FUNCTION void ls_context_init(ls_context* context) {
   memset(context, 0, sizeof *context);
   context->abi_version = LS_ABI_VERSION;
@@ -141,6 +151,7 @@ LS_RUNTIME_FUNCTION void ls_context_init(ls_context* context) {
   context->allocate = ls_take_memory;
   context->release = ls_release_memory;
   context->fail = ls_note_failure;
+  context->call_host = ls_without_functions;
 }
 
 LS_RUNTIME_FUNCTION ls_context* ls_default_context(void) {
@@ -157,13 +168,18 @@ LS_RUNTIME_FUNCTION int ls_error_text(const ls_error* error, char* text, size_t 
       "number of dimensions", "size",               "range of sizes",   "strides",
       "alignment",          "device",               "null tensor",      "null data",
       "read-only array",    "overlap",              "range of values",  "assertion",
-      "out of memory",      "exception"};
+      "out of memory",      "exception",            "function of the host"};
   const int count = (int)(sizeof what / sizeof *what);
   const ls_signature* signature = error->signature;
   const char* rule = error->code >= 0 && error->code < count ? what[error->code] : "failure";
   const char* function = signature ? signature->name : "kernel";
   if (error->code == LS_ASSERTION && error->message) {
     return snprintf(text, size, "%s", error->message);
+  }
+  if (error->code == LS_HOST_FUNCTION && error->message) {
+    return snprintf(text, size, "%s: the host's function '%s' %s (%lld)", function, error->message,
+                    error->actual == LS_HOST_FUNCTION ? "was not given" : "failed",
+                    (long long)error->actual);
   }
   if (signature && error->parameter >= 0 && error->parameter < signature->num_parameters) {
     const char* parameter = signature->parameters[error->parameter].name;

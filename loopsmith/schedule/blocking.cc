@@ -396,6 +396,19 @@ std::variant<Blocking, Refusal> around_blocks(const Schedule& schedule,
   return made;
 }
 
+/// A loop further out whose variable the new block would use itself, not through its axes; null
+/// without one. That is for blocks without axes alone.
+Ptr<Var> loop_in(const Schedule& schedule, const Blocking& blocking) {
+  if (blocking.bound.axes.empty()) return nullptr;
+  const std::vector<Ptr<Var>> used = free_variables(blocking.block.body);
+  for (NodeId node = blocking.first; node != no_node; node = schedule.at(node).parent) {
+    const auto* loop = schedule.as<For>(node);
+    const auto is_it = [&](const Ptr<Var>& each) { return each.same_as(loop->loop_var); };
+    if (loop && std::ranges::any_of(used, is_it)) return loop->loop_var;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Argument to_argument(const LoopOrBlocks& value) {
@@ -407,13 +420,26 @@ Argument to_argument(const LoopOrBlocks& value) {
 
 std::variant<Blocking, Refusal> blocking_of(const Schedule& schedule, const LoopOrBlocks& target,
                                             bool preserve_unit_iters) {
-  if (const LoopRV* loop = target.loop()) return around_loop(schedule, *loop, preserve_unit_iters);
   std::vector<BlockRV> blocks;
-  for (const BlockOrLoop& item : target) {
-    if (const auto* block = std::get_if<BlockRV>(&item)) blocks.push_back(*block);
+  const LoopRV* loop = target.loop();
+  if (loop) {
+    blocks = child_blocks(schedule, schedule.node(*loop));
+  } else {
+    for (const BlockOrLoop& item : target) {
+      if (const auto* block = std::get_if<BlockRV>(&item)) blocks.push_back(*block);
+    }
+    if (blocks.empty() || blocks.size() != target.size()) return Refusal{&blocks_are_given, {}};
   }
-  if (blocks.empty() || blocks.size() != target.size()) return Refusal{&blocks_are_given, {}};
-  return around_blocks(schedule, blocks, preserve_unit_iters);
+  auto made = loop ? around_loop(schedule, *loop, preserve_unit_iters)
+                   : around_blocks(schedule, blocks, preserve_unit_iters);
+  const auto* blocking = std::get_if<Blocking>(&made);
+  const Ptr<Var> driving = blocking ? loop_in(schedule, *blocking) : nullptr;
+  if (!driving.defined()) return made;
+  const Argument start = loop ? Argument(*loop) : Argument(blocks[0]);
+  return Refusal{
+      &space_is_divisible,
+      {Argument(blocks[0]), start,
+       Argument(fmt::format("loop {}, which is not in the same scope, drives it", driving->name))}};
 }
 
 BlockRV insert_blocking(Schedule& schedule, Blocking&& blocking) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/lower_blocks.h"
 
+#include <algorithm>
+
 #include "loopsmith/ir/block_span.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/walk.h"
@@ -10,22 +12,37 @@
 namespace loopsmith {
 namespace {
 
-/// The rows of `buffer_dim_align` (written buffer, dimension, factor, offset) that are about
-/// `buffer`; null without any.
+/// True for [written buffer, dimension, factor, offset] where the block writes such a buffer.
+bool is_alignment(const Block& block, const Ref& row) {
+  const auto* entries = row.as<List>();
+  if (!entries || entries->items.size() != 4) return false;
+  std::int64_t numbers[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Expr entry = Expr::from(entries->items[i]);
+    const std::int64_t* number = entry.defined() ? as_int(entry) : nullptr;
+    if (!number || (*number < 0 && i < 3)) return false;
+    numbers[i] = *number;
+  }
+  if (numbers[0] >= static_cast<std::int64_t>(block.writes.size())) return false;
+  const auto& shape = block.writes[static_cast<std::size_t>(numbers[0])]->buffer->shape;
+  return numbers[1] < static_cast<std::int64_t>(shape.size()) && numbers[2] > 0;
+}
+
+/// The rows of `buffer_dim_align` that are about `buffer`; null without any.
 Ref alignment_of(const Block& block, const Ptr<Buffer>& buffer) {
   const Ref all = block.annotations.get(dim_align);
+  if (!all.defined()) return nullptr;
   const auto* rows = all.as<List>();
-  if (!rows) return nullptr;
+  const bool is_right = rows && std::ranges::all_of(rows->items, [&](const Ref& row) {
+                          return is_alignment(block, row);
+                        });
+  require(is_right, ErrorKind::lower, "dim_align_is_of_buffers",
+          hint("give rows [index among the writes, dimension, factor above 0, offset]"), block.span,
+          "lower_blocks: buffer_dim_align of block {} is no list of such rows", block.name_hint);
   List own;
   for (const Ref& row : rows->items) {
-    const auto* entries = row.as<List>();
-    require(entries && entries->items.size() == 4, "dim_align_has_four_entries",
-            hint("give [buffer index, dimension, factor, offset] in each row"),
-            "lower_blocks: an entry of buffer_dim_align of block {} is not such a row",
-            block.name_hint);
-    const std::int64_t* index = as_int(Expr::from(entries->items[0]));
-    if (index && *index >= 0 && *index < static_cast<std::int64_t>(block.writes.size()) &&
-        block.writes[*index]->buffer.same_as(buffer)) {
+    const std::int64_t index = *as_int(Expr::from(row.as<List>()->items[0]));
+    if (block.writes[static_cast<std::size_t>(index)]->buffer.same_as(buffer)) {
       own.items.push_back(row);
     }
   }

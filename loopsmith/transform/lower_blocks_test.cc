@@ -45,17 +45,27 @@ TEST(lower_blocks, turns_pragmas_into_attributes) {
            make(AttrStmt{.attr_key = "pragma_auto_unroll_max_step", .value = 7, .body = body})));
 }
 
-TEST(lower_blocks, refuses_a_row_of_buffer_dim_align_of_another_form) {
+TEST(lower_blocks, refuses_alignments_of_another_form) {
   const Ptr<Buffer> b = decl_buffer({30}, f32, "B");
-  const auto rows = make(List{.items = {make(List{.items = {Expr(0), Expr(1)}})}});
-  const auto func = function(
-      {b}, make(BlockRealize{.block = make(Block{.writes = {whole_region(b)},
-                                                 .name_hint = "copy",
-                                                 .annotations = {{"buffer_dim_align", rows}},
-                                                 .body = store(b, f(1), {0})})}));
-  EXPECT_EQ(error_of([&] { lower_blocks(func); }),
-            "lower_blocks: an entry of buffer_dim_align of block copy is not such a row\n"
-            "  hint: give [buffer index, dimension, factor, offset] in each row");
+  const auto error_of_row = [&](std::vector<Ref> row) {
+    const auto rows = make(List{.items = {make(List{.items = std::move(row)})}});
+    const auto func = function(
+        {b}, make(BlockRealize{.block = make(Block{.writes = {whole_region(b)},
+                                                   .name_hint = "copy",
+                                                   .annotations = {{"buffer_dim_align", rows}},
+                                                   .body = store(b, f(1), {0})})}));
+    return error_of([&] { lower_blocks(func); });
+  };
+  const auto row = [](int buffer, int dimension, int factor, int offset) {
+    return std::vector<Ref>{Expr(buffer), Expr(dimension), Expr(factor), Expr(offset)};
+  };
+  EXPECT_EQ(error_of_row(row(0, 0, 8, -1)), "");
+  for (const auto& wrong : {row(1, 0, 8, 1), row(0, 1, 8, 1), row(0, 0, 0, 1), row(0, -1, 8, 1),
+                            std::vector<Ref>{Expr(0), Expr(1)}}) {
+    EXPECT_EQ(error_of_row(wrong),
+              "lower_blocks: buffer_dim_align of block copy is no list of such rows\n"
+              "  hint: give rows [index among the writes, dimension, factor above 0, offset]");
+  }
 }
 
 }  // namespace

@@ -352,5 +352,23 @@ for i0, i1 in T.grid(3, 3):
             "B, as only some of the blocks keep axis vi in its domain");
 }
 
+TEST(blockize, leaves_loops_beyond_its_scope_alone) {
+  // The parts of a partitioned loop stand in blocks without axes.
+  Schedule sch(program(R"(A: T.Buffer((6, 4), "float32"), B: T.Buffer((6, 4), "float32"))", R"(
+for i, j, k in T.grid(8, 4, 1):
+    with T.block("B"):
+        vi = T.axis.spatial(6, i - 2 + k)
+        vj = T.axis.spatial(4, j)
+        T.where(0 <= i - 2 + k)
+        B[vi, vj] = A[vi, vj]
+)"));
+  loop_partition(sch, get_loop(sch, "j"), {1, infer});
+  const Handles<LoopRV> loops = sch.loops_named(0, "k");
+  const std::string error = error_of([&] { blockize(sch, loops[0]); });
+  EXPECT_NE(error.find("space_is_divisible"), std::string::npos) << error;
+  EXPECT_NE(error.find("as loop i, which is not in the same scope, drives it"), std::string::npos)
+      << error;
+}
+
 }  // namespace
 }  // namespace loopsmith

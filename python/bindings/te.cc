@@ -83,6 +83,18 @@ void bind_operations(nb::module_& m) {
       nb::arg("shapes"), nb::arg("dtypes"), nb::arg("inputs"), nb::arg("function"), nb::arg("name"),
       nb::arg("in_buffers"), nb::arg("out_buffers"), nb::arg("tag"), nb::arg("attrs"));
   m.def(
+      "te_extern_primfunc",
+      [](const std::vector<Ptr<Tensor>>& inputs, const Ptr<PrimFunc>& func, std::string name,
+         std::string tag, nb::dict attrs) {
+        const SpanScope scope(caller_span());
+        return nodes_of(te::extern_primfunc(tensors_of(inputs), func, std::move(name),
+                                            {.tag = std::move(tag),
+                                             .attrs = to_attributes(attrs),
+                                             .in_buffers = {},
+                                             .out_buffers = {}}));
+      },
+      nb::arg("inputs"), nb::arg("func"), nb::arg("name"), nb::arg("tag"), nb::arg("attrs"));
+  m.def(
       "te_create_prim_func",
       [](const std::vector<Ref>& args, const std::optional<DataType>& index_dtype) {
         return te::create_prim_func(args, {.index_dtype = index_dtype.value_or(void_type)});

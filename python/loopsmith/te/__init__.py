@@ -80,7 +80,7 @@ from .._core import (
 from .._core import pow as power
 from .arithmetic import add, multiply, subtract
 from .axes import reduce_axis, thread_axis
-from .external import extern
+from .external import extern, extern_primfunc
 from .operations import compute, placeholder, scan
 from .reducers import Reducer, comm_reducer, max, min, prod, sum
 from .shapes import Shape, size_var, var
@@ -126,6 +126,7 @@ __all__ = [
     "exp10",
     "expm1",
     "extern",
+    "extern_primfunc",
     "floor",
     "floordiv",
     "floormod",

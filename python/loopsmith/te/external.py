@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import _core
-from .._core import Buffer, Tensor
+from .._core import Buffer, PrimFunc, Tensor
 from .shapes import Shape, sizes_of
 from .tags import current_tag
 
@@ -59,6 +59,41 @@ def extern(
         _buffers(out_buffers),
         current_tag(tag),
         dict(attrs or {}),
+    )
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def extern_primfunc(
+    input_tensors: Sequence[Tensor],
+    primfunc: PrimFunc,
+    name: str = "extern",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return the tensors that a function over buffers makes.
+
+    Parameters
+    ----------
+    input_tensors
+        A tensor for each parameter that the function only reads, in order: of its type and its
+        shape, which is constant.
+    primfunc
+        Its other parameters are the outputs. It fills them before it reads them.
+    name, tag, attrs
+        As for ``compute``.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        A list when there are several outputs.
+
+    Raises
+    ------
+    UserError
+        The function has scalar parameters or no output, or does not fit the tensors.
+    """
+    outputs = _core.te_extern_primfunc(
+        list(input_tensors), primfunc, name, current_tag(tag), dict(attrs or {})
     )
     return outputs[0] if len(outputs) == 1 else outputs
 

@@ -39,8 +39,8 @@ const char* kind_text(std::int64_t kind) {
     case LS_HANDLE: return "a handle";
     case LS_UINT: return "an unsigned integer";
     case LS_TEXT: return "a text";
+    default: return "of an unknown kind";
   }
-  return "of an unknown kind";
 }
 
 /// ` (A, B, n)`

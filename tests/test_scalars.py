@@ -11,6 +11,7 @@ import pytest
 
 import loopsmith as ls
 from loopsmith import te, tir
+from loopsmith.script import tir as T  # noqa: N812
 
 OPERATIONS: dict[str, Any] = {
     "add": operator.add,
@@ -90,3 +91,16 @@ def test_what_is_read_may_be_as_large_as_its_type() -> None:
     ls.build([a, b, *outputs])(x, y, *results)
     for (_, expected), got in zip(programs, results):
         assert got.tolist() == [expected(int(p), int(q)) for p, q in zip(x, y)]
+
+
+def test_what_is_computed_of_it_may_be_so_too() -> None:
+    @T.prim_func
+    def func(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+        for i in range(4):
+            x: T.int32 = A[i] ^ B[i]
+            C[i] = (x // 4 + 100) // 8
+
+    x, y = np.array([2**31 - 1, 5, -7, 2**30], "int32"), np.array([0, 1, 2, 3], "int32")
+    out = np.zeros(4, "int32")
+    ls.build(func)(x, y, out)
+    np.testing.assert_array_equal(out, ((x.astype("int64") ^ y) // 4 + 100) // 8)

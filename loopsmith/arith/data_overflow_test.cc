@@ -153,6 +153,19 @@ TEST(data_overflow, simpler_forms_overflow_only_where_what_was_written_does) {
   EXPECT_GT(compared, cases * 5);
 }
 
+TEST(data_overflow, variables_are_data_where_their_values_are) {
+  WrappingMachine machine;
+  const auto read = var("read"), computed = var("computed"), index = var("index");
+  Analyzer analyzer;
+  analyzer.bind(read, machine.a);
+  analyzer.bind(computed, machine.a ^ machine.b);
+  const auto simple = [&](const Expr& e) { return show(analyzer.simplify(e)); };
+  EXPECT_EQ(simple(floordiv(floordiv(read, 4) + 100, 8)), "((((read // 4) + 4) // 8) + 12)");
+  EXPECT_EQ(simple(floordiv(floordiv(computed, 4) + 100, 8)),
+            "((((computed // 4) + 4) // 8) + 12)");
+  EXPECT_EQ(simple(floordiv(floordiv(index, 4) + 100, 8)), "(((index + 16) // 32) + 12)");
+}
+
 TEST(data_overflow, what_cannot_overflow_is_simplified_like_indices) {
   WrappingMachine machine;
   Analyzer analyzer;

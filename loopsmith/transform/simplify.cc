@@ -77,13 +77,16 @@ Stmt Simplifier::branch(const IfThenElse& node) {
   return guarded(simple(!condition), edit.now().else_case);
 }
 
-bool has_calls(const Expr& value) {
-  bool found = false;
+/// Whether a value is to be computed once: what is bound may be put in its place, unless it reads
+/// memory.
+bool is_computed_once(const Expr& value) {
+  bool calls = false, reads = false;
   pre_order_visit(value, [&](const Ref& ref) {
-    found = found || ref.is<Call>();
-    return !found;
+    calls = calls || ref.is<Call>();
+    reads = reads || ref.is<BufferLoad>();
+    return !reads;
   });
-  return found;
+  return calls && !reads;
 }
 
 Stmt Simplifier::let(const LetStmt& node) {
@@ -94,7 +97,7 @@ Stmt Simplifier::let(const LetStmt& node) {
     return rewrite_(node.body);
   }
   if (value.dtype().is_integer() && value.dtype().is_scalar()) {
-    if (has_calls(value)) {  // To be computed once: what is bound may be put in its place.
+    if (is_computed_once(value)) {
       analyzer_.update(node.var, analyzer_.const_int_bound(value));
     } else {
       analyzer_.bind(node.var, value);

@@ -583,6 +583,10 @@ def test_what_is_no_array_is_refused():
         "array: shape (2, -1) has a negative size\n  hint: pass sizes of 0 or more"
     )
     assert isinstance(refused(ls.empty, (2,), "float33"), TypeError)
+    assert str(refused(ls.zeros, (2, 1.5))) == (
+        "array: the shape is (2, 1.5), no sequence of sizes\n  hint: pass sizes as ints"
+    )
+    assert ls.empty(5).shape == ls.zeros([5]).shape == ls.zeros(np.int64(5)).shape == (5,)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
@@ -595,6 +599,7 @@ def test_small_floats_travel_through_ml_dtypes(dtype: str):
     ls.build([a, te.compute((3,), lambda i: a[i] + a[i], name="B")])(data, out)
     np.testing.assert_array_equal(out.astype("float32"), [1, 3, -4])
     assert ls.array(data).numpy().dtype == kind
+    np.testing.assert_array_equal(ls.array([0.5, 1.5, -2.0], dtype).numpy(), data)
 
 
 # ---- Other compilers in the process ----

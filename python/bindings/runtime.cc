@@ -20,6 +20,17 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
+/// A size, or a sequence of sizes.
+Shape shape_from_python(nb::handle shape) {
+  Shape sizes;
+  std::int64_t size = 0;
+  if (nb::try_cast(shape, size)) return {size};
+  require(nb::try_cast(shape, sizes), ErrorKind::type_mismatch, "shape_is_integer",
+          hint("pass sizes as ints"), {}, "array: the shape is {}, no sequence of sizes",
+          nb::repr(shape).c_str());
+  return sizes;
+}
+
 /// An element type by its name, or whatever NumPy takes for one.
 DLDataType dtype_from_python(nb::handle dtype) {
   if (PyUnicode_Check(dtype.ptr())) return to_dlpack(parse_data_type(nb::cast<std::string>(dtype)));
@@ -225,19 +236,21 @@ void bind_array(nb::module_& m) {
 
   m.def(
       "empty",
-      [](Shape shape, nb::handle dtype) {
-        return NDArray::empty(std::move(shape), dtype_from_python(dtype));
+      [](nb::handle shape, nb::handle dtype) {
+        return NDArray::empty(shape_from_python(shape), dtype_from_python(dtype));
       },
       nb::arg("shape"), nb::arg("dtype") = "float32",
-      nb::sig("def empty(shape: typing.Sequence[int], dtype: typing.Any = 'float32') -> NDArray"),
+      nb::sig("def empty(shape: int | typing.Sequence[int], dtype: typing.Any = 'float32') -> "
+              "NDArray"),
       "Make an array of any content.");
   m.def(
       "zeros",
-      [](Shape shape, nb::handle dtype) {
-        return NDArray::zeros(std::move(shape), dtype_from_python(dtype));
+      [](nb::handle shape, nb::handle dtype) {
+        return NDArray::zeros(shape_from_python(shape), dtype_from_python(dtype));
       },
       nb::arg("shape"), nb::arg("dtype") = "float32",
-      nb::sig("def zeros(shape: typing.Sequence[int], dtype: typing.Any = 'float32') -> NDArray"),
+      nb::sig("def zeros(shape: int | typing.Sequence[int], dtype: typing.Any = 'float32') -> "
+              "NDArray"),
       "Make an array of zeros.");
   m.def("from_dlpack", borrow_array, nb::arg("array"),
         nb::sig("def from_dlpack(array: typing.Any) -> NDArray"),

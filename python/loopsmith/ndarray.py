@@ -30,7 +30,9 @@ def array(data: Any, dtype: Any = None) -> NDArray:
     """
     import numpy as np
 
-    source = np.asarray(data, dtype)
+    # NumPy knows names such as bfloat16 only where another library has told it.
+    kind = empty(0, dtype).numpy().dtype if isinstance(dtype, str) else dtype
+    source = np.asarray(data, kind)
     copy = empty(source.shape, source.dtype)
     np.copyto(copy.numpy(), source)
     return copy

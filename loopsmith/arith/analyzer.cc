@@ -63,9 +63,9 @@ std::pair<Term, bool> variable_term(arith::Engine& engine, const Ptr<Var>& var) 
 }
 
 /// The first and the last value in a range.
-std::pair<Term, Term> ends_of(arith::Engine& engine, const Range& range) {
-  const std::int64_t *min = as_int(range.min), *extent = as_int(range.extent);
-  const DataType type = range.extent.dtype();
+std::pair<Term, Term> ends_of(arith::Engine& engine, const Expr& begin, const Expr& size) {
+  const std::int64_t *min = as_int(begin), *extent = as_int(size);
+  const DataType type = size.dtype();
   std::int64_t last = 0;
   if (min && extent && *extent > 0 && !__builtin_add_overflow(*min, *extent, &last) &&
       arith::all_of(type).contains(last)) {
@@ -73,7 +73,7 @@ std::pair<Term, Term> ends_of(arith::Engine& engine, const Range& range) {
     return {terms.constant(type, *min), terms.constant(type, last - 1)};
   }
   const auto simple = [&](const Expr& e) { return engine.simplifier.simplify(engine.read(e), 2); };
-  return {simple(range.min), simple(range.min + range.extent - const_of(type, 1))};
+  return {simple(begin), simple(begin + size - const_of(type, 1))};
 }
 
 /// A variable bound to what memory holds keeps its value when the memory changes: of the value only
@@ -110,9 +110,13 @@ void Analyzer::bind(const Ptr<Var>& var, const Expr& value, bool override) {
 }
 
 void Analyzer::bind(const Ptr<Var>& var, const Ptr<Range>& range, bool override) {
-  if (is_const_int(range->extent, 1)) return bind(var, range->min, override);
+  bind_range(var, range->min, range->extent, override);
+}
+
+void Analyzer::bind_range(const Ptr<Var>& var, const Expr& min, const Expr& extent, bool override) {
+  if (is_const_int(extent, 1)) return bind(var, min, override);
   const auto [variable, is_new] = variable_term(*engine_, var);
-  const auto [low, high] = ends_of(*engine_, *range);
+  const auto [low, high] = ends_of(*engine_, min, extent);
   arith::Knowledge& knowledge = engine_->knowledge;
   const Fact* known = knowledge.facts.find(variable);
   check(
@@ -127,7 +131,8 @@ void Analyzer::bind(const Ptr<Var>& var, const Ptr<Range>& range, bool override)
       },
       is_new);
   knowledge.facts.note_binding();
-  if (!var->dtype.is_index()) return;
+  const bool is_constant = knowledge.terms.is_constant(low) && knowledge.terms.is_constant(high);
+  if (is_constant || !var->dtype.is_index()) return;
   const auto may_change = [&](Term term) { return knowledge.terms[term].reads_memory; };
   // low <= var <= high, for ends that are no constants and do not change.
   const auto at_most = [&](Term a, Term b) {
@@ -141,9 +146,7 @@ void Analyzer::bind(const Ptr<Var>& var, const Ptr<Range>& range, bool override)
   };
   at_most(low, variable);
   at_most(variable, high);
-  const auto is_constant = [&](Term term) { return knowledge.terms.is_constant(term); };
-  if (may_change(low) || may_change(high)) return;
-  if (!is_constant(low) || !is_constant(high)) engine_->ranged.push_back(var);
+  if (!may_change(low) && !may_change(high)) engine_->ranged.push_back(var);
 }
 
 void Analyzer::update(const Ptr<Var>& var, const ConstIntBound& bound, bool override) {

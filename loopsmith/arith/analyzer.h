@@ -47,6 +47,8 @@ class Analyzer {
   /// a bug of the caller, unless `override` says that it is meant.
   void bind(const Ptr<Var>& var, const Expr& value, bool override = false);
   void bind(const Ptr<Var>& var, const Ptr<Range>& range, bool override = false);
+  /// The same, for a range that has no node.
+  void bind_range(const Ptr<Var>& var, const Expr& min, const Expr& extent, bool override = false);
   /// From here on, the variable lies within `bound`, too; with `override`, only within it.
   void update(const Ptr<Var>& var, const ConstIntBound& bound, bool override = false);
   /// Holds `condition` to be true while the scope lives. Conditions on memory, which a statement

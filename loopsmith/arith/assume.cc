@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a condition teaches.
+#include <algorithm>
+#include <array>
+#include <span>
+
 #include "loopsmith/arith/simplifier.h"
 
 namespace loopsmith::arith {
@@ -9,10 +13,11 @@ constexpr int most_conjuncts = 64;
 }  // namespace
 
 void Simplifier::assume_bound(Term term, const ConstIntBound& bound) {
-  knowledge_.facts.change(term, [&](Fact& fact) {
-    const ConstIntBound both = intersect(fact.bound, bound);
-    if (!both.is_empty()) fact.bound = both;
-  });
+  const Fact* known = knowledge_.facts.find(term);
+  const ConstIntBound before = known ? known->bound : ConstIntBound();
+  const ConstIntBound both = intersect(before, bound);
+  if (both.is_empty() || both == before) return;  // What was derived so far still holds.
+  knowledge_.facts.change(term, [&](Fact& fact) { fact.bound = both; });
 }
 
 void Simplifier::assume_truth(Term condition, bool truth) {
@@ -44,11 +49,14 @@ void Simplifier::assume(Term condition) {
 void Simplifier::assume_literal(Term condition) {
   // Both forms are derived before either is assumed, which would make them constants.
   const Term simple = canonical(condition);
-  const Term by_rules = rewrite(simple);
-  for (const Term form : {condition, simple, by_rules}) {
+  const std::array<Term, 3> all{condition, simple, rewrite(simple)};
+  std::array<Term, 3> forms{};
+  const auto none = std::unique_copy(all.begin(), all.end(), forms.begin());
+  const std::span<const Term> distinct(forms.begin(), none);
+  for (const Term form : distinct) {
     if (is_comparison(terms_[form].kind)) assume_comparison(terms_[form]);
   }
-  for (const Term form : {condition, simple, by_rules}) {
+  for (const Term form : distinct) {
     if (terms_.is_constant(form)) continue;
     const Term opposite = negated(form);
     assume_truth(form, true);

@@ -19,7 +19,7 @@ class Engine {
   /// first.
   Term read(const Expr& expr, bool begins = false) {
     if (begins && knowledge.compact()) simplifier.forget();
-    return knowledge.terms.intern(expr);
+    return knowledge.terms.read(expr);
   }
   Expr write(Term term) { return knowledge.terms.to_expr(term); }
 

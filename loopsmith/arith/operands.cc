@@ -216,8 +216,9 @@ Term Simplifier::presentable(Term term) {
         return terms_.make(Kind::sub, node.type, a, terms_.constant(node.type, *opposite));
       }
     }
-    const Term b = shown(node.b);
-    return terms_.make(node.kind, node.type, a, b, shown(node.c));
+    const Term b = shown(node.b), c = shown(node.c);
+    const bool is_same = a == node.a && b == node.b && c == node.c;
+    return is_same ? term : terms_.make(node.kind, node.type, a, b, c);
   });
   presentable_.set(term, always, result);
   return result;

@@ -25,30 +25,31 @@ class Relaxation {
  private:
   std::optional<Interval> values(const Expr& expr) {
     if (const auto found = ranges_.find(expr); found != ranges_.end()) return found->second;
-    if (!uses_range(expr)) return Interval{expr, expr};
+    if (expr.is<Var>() || expr.is<IntImm>()) return only(expr);
     if (const auto* node = expr.as<Add>()) {
-      return both(*node, [](const Interval& a, const Interval& b) {
+      return both(expr, *node, [](const Interval& a, const Interval& b) {
         return Interval{a.min + b.min, a.max + b.max};
       });
     }
     if (const auto* node = expr.as<Sub>()) {
-      return both(*node, [](const Interval& a, const Interval& b) {
+      return both(expr, *node, [](const Interval& a, const Interval& b) {
         return Interval{a.min - b.max, a.max - b.min};
       });
     }
     if (const auto* node = expr.as<Min>()) {
-      return both(*node, [](const Interval& a, const Interval& b) {
+      return both(expr, *node, [](const Interval& a, const Interval& b) {
         return Interval{loopsmith::min(a.min, b.min), loopsmith::min(a.max, b.max)};
       });
     }
     if (const auto* node = expr.as<Max>()) {
-      return both(*node, [](const Interval& a, const Interval& b) {
+      return both(expr, *node, [](const Interval& a, const Interval& b) {
         return Interval{loopsmith::max(a.min, b.min), loopsmith::max(a.max, b.max)};
       });
     }
-    if (const auto* node = expr.as<Mul>()) return product(*node);
-    if (const auto* node = expr.as<FloorDiv>()) return quotient(*node, floordiv);
-    if (const auto* node = expr.as<Div>()) return quotient(*node, truncdiv);
+    if (const auto* node = expr.as<Mul>()) return product(expr, *node);
+    if (const auto* node = expr.as<FloorDiv>()) return quotient(expr, *node, floordiv);
+    if (const auto* node = expr.as<Div>()) return quotient(expr, *node, truncdiv);
+    if (!uses_range(expr)) return only(expr);
     if (const auto* node = expr.as<FloorMod>()) return remainder(*node);
     if (const auto* node = expr.as<Select>()) {
       return join((*this)(node->true_value), (*this)(node->false_value));
@@ -63,28 +64,44 @@ class Relaxation {
     return {};
   }
 
-  template <class Node, class Combine>
-  std::optional<Interval> both(const Node& node, Combine combine) {
-    const auto a = (*this)(node.a);
-    const auto b = (*this)(node.b);
-    return a && b ? std::optional(combine(*a, *b)) : std::nullopt;
+  static Interval only(const Expr& expr) { return {expr, expr}; }
+  /// True when no range is in `expr`, whose values these are.
+  static bool is_only(const Interval& values, const Expr& expr) {
+    return values.min.same_as(expr) && values.max.same_as(expr);
+  }
+  std::optional<Interval> only_without_range(const Expr& expr) const {
+    return uses_range(expr) ? std::nullopt : std::optional(only(expr));
   }
 
-  std::optional<Interval> product(const Mul& node) {
+  template <class Node, class Combine>
+  std::optional<Interval> both(const Expr& expr, const Node& node, Combine combine) {
+    const auto a = (*this)(node.a);
+    const auto b = a ? (*this)(node.b) : std::nullopt;
+    if (!a || !b) return {};
+    return is_only(*a, node.a) && is_only(*b, node.b) ? only(expr) : combine(*a, *b);
+  }
+
+  std::optional<Interval> product(const Expr& expr, const Mul& node) {
     const bool constant_left = as_int(node.a) != nullptr;
     const Expr& factor = constant_left ? node.a : node.b;
-    const auto other = (*this)(constant_left ? node.b : node.a);
+    const Expr& rest = constant_left ? node.b : node.a;
     const std::int64_t* value = as_int(factor);
-    if (!value || !other) return {};
+    if (!value) return only_without_range(expr);
+    const auto other = (*this)(rest);
+    if (!other) return {};
+    if (is_only(*other, rest)) return only(expr);
     Interval scaled{other->min * factor, other->max * factor};
     if (*value < 0) std::swap(scaled.min, scaled.max);
     return scaled;
   }
 
-  std::optional<Interval> quotient(const auto& node, Expr (*divide)(const Expr&, const Expr&)) {
-    const auto dividend = (*this)(node.a);
+  std::optional<Interval> quotient(const Expr& expr, const auto& node,
+                                   Expr (*divide)(const Expr&, const Expr&)) {
     const std::int64_t* divisor = as_int(node.b);
-    if (!dividend || !divisor || *divisor <= 0) return {};
+    if (!divisor || *divisor <= 0) return only_without_range(expr);
+    const auto dividend = (*this)(node.a);
+    if (!dividend) return {};
+    if (is_only(*dividend, node.a)) return only(expr);
     return Interval{divide(dividend->min, node.b), divide(dividend->max, node.b)};
   }
 

@@ -75,6 +75,8 @@ Expr binary_node(DataType type, Expr a, Expr b) {
 }  // namespace
 
 Terms::Terms() {
+  nodes_.reserve(first_table_size / 2);
+  origins_.reserve(first_table_size / 2);
   nodes_.emplace_back();  // Term::none
   origins_.emplace_back();
   table_.assign(first_table_size, 0);
@@ -247,7 +249,6 @@ std::vector<Term> Terms::compact(std::span<const Term> roots) {
   origins_ = std::move(origins);
   arguments_ = std::move(arguments);
   known_.clear();
-  recent_.clear();
   fill_table();
   return renamed;
 }
@@ -263,14 +264,12 @@ Term Terms::read(const Expr& expr) {
   // A node that only its parent holds is reached once.
   const bool is_shared = node.count.load(std::memory_order_relaxed) > 1;
   if (is_shared) {
-    for (const auto* done : {&known_, &recent_}) {
-      if (const auto found = done->find(&node); found != done->end()) return found->second;
-    }
+    if (const Term* known = known_.find(expr)) return *known;
   }
   const Term term = deep_call([&] { return read_node(node); });
   // Comparisons are turned round: theirs is not the expression of the term.
   if (node.kind != kind_of<GT> && node.kind != kind_of<GE>) remember(term, node);
-  if (is_shared) (origins_[index_of(term)].get() == &node ? known_ : recent_).emplace(&node, term);
+  if (is_shared) known_.set(expr, term);
   return term;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "loopsmith/ir/expr.h"
+#include "loopsmith/ir/node_map.h"
 
 namespace loopsmith::arith {
 
@@ -85,11 +86,6 @@ class Terms {
   Terms& operator=(const Terms&) = delete;
 
   /// The term of an expression. Shared nodes are read once; any depth.
-  Term intern(const Expr& expr) {
-    recent_.clear();
-    return read(expr);
-  }
-  /// The same for a part of an expression that was interned before.
   Term read(const Expr& expr);
   /// An expression of the term: the one it was read from, if any.
   Expr to_expr(Term term);
@@ -137,9 +133,7 @@ class Terms {
   std::vector<Term> arguments_;
   std::vector<std::uint32_t> table_;
   std::unordered_map<const Object*, Ref> buffers_;  ///< Those whose addresses are in nodes.
-  /// Shared nodes that have been read: those that live as long as the bank, and those of one call.
-  std::unordered_map<const Object*, Term> known_;
-  std::unordered_map<const Object*, Term> recent_;
+  NodeMap<Term> known_;                             ///< Shared nodes that have been read.
 };
 
 }  // namespace loopsmith::arith

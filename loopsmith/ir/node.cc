@@ -161,16 +161,6 @@ void destroy(const Object* object) noexcept {
   running = false;
 }
 
-Expr Expr::from(const Ref& ref) {
-  return ref.defined() && is_expr(*ref.get()) ? Expr(static_cast<const ExprBase*>(ref.get()))
-                                              : Expr();
-}
-
-Stmt Stmt::from(const Ref& ref) {
-  return ref.defined() && is_stmt(*ref.get()) ? Stmt(static_cast<const StmtBase*>(ref.get()))
-                                              : Stmt();
-}
-
 Attrs::Attrs(std::initializer_list<std::pair<std::string, Ref>> items) {
   for (const auto& [key, value] : items) *this = with(key, value);
 }

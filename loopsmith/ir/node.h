@@ -120,7 +120,10 @@ class Expr : public Ref {
   Expr(Ptr<T>&& node) : Ref(std::move(node)) {}
   explicit Expr(const ExprBase* node) : Ref(node) {}
   /// The reference as an expression; null when it is not one.
-  static Expr from(const Ref& ref);
+  static Expr from(const Ref& ref) {
+    const bool is_one = ref.defined() && is_expr(*ref.get());
+    return is_one ? Expr(static_cast<const ExprBase*>(ref.get())) : Expr();
+  }
 
   const ExprBase* get() const { return static_cast<const ExprBase*>(Ref::get()); }
   DataType dtype() const { return get()->dtype; }
@@ -137,7 +140,10 @@ class Stmt : public Ref {
   Stmt(Ptr<T>&& node) : Ref(std::move(node)) {}
   explicit Stmt(const StmtBase* node) : Ref(node) {}
   /// The reference as a statement; null when it is not one.
-  static Stmt from(const Ref& ref);
+  static Stmt from(const Ref& ref) {
+    const bool is_one = ref.defined() && is_stmt(*ref.get());
+    return is_one ? Stmt(static_cast<const StmtBase*>(ref.get())) : Stmt();
+  }
 
   explicit operator bool() const { return defined(); }
 };

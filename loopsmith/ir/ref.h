@@ -63,7 +63,9 @@ class Ref {
     std::swap(node_, other.node_);
     return *this;
   }
-  ~Ref() { release(); }
+  ~Ref() {
+    if (node_) release();
+  }
 
   const Object* get() const { return node_; }
   bool defined() const { return node_ != nullptr; }
@@ -85,7 +87,6 @@ class Ref {
     }
   }
   void release() {
-    if (!node_) return;
     if (node_->count.load(std::memory_order_relaxed) & Object::immortal) return;
     if (node_->count.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(node_);
   }

@@ -8,15 +8,21 @@
 namespace loopsmith {
 namespace {
 
-/// Leaves are never remembered: they are cheaper to do again.
+/// Leaves are never remembered: they are cheaper to visit, or to do, again.
 bool is_leaf(const Object& node) {
   return node.kind == kind_of<IntImm> || node.kind == kind_of<Var> ||
          node.kind == kind_of<FloatImm> || node.kind == kind_of<StringImm>;
 }
 
+/// What is inside a leaf is the type of a pointer alone.
 bool is_empty(const Object& node) {
   return is_leaf(node) &&
          (node.kind != kind_of<Var> || !static_cast<const Var&>(node).pointer.defined());
+}
+
+/// True for what a walk may meet again, and then knows.
+bool is_shared(const Object& node) {
+  return !is_leaf(node) && node.count.load(std::memory_order_relaxed) > 1;
 }
 
 template <class Fn>
@@ -34,6 +40,9 @@ void each_child(const Object& node, Fn&& fn) {
   }
 }
 
+/// Most rewriters have no more.
+constexpr std::size_t few_rules = 8;
+
 /// A buffer is entered where it is defined, and nowhere else.
 bool is_used_buffer(const Ref& ref, Role role) {
   return ref.is<Buffer>() && !is_definition(role);
@@ -41,11 +50,10 @@ bool is_used_buffer(const Ref& ref, Role role) {
 
 void visit_before(const Ref& ref, Role role, NodeSet& seen,
                   const std::function<bool(const Ref&)>& enter) {
-  if (ref.get()->count.load(std::memory_order_relaxed) > 1) {
-    // A buffer that was seen where it is used is still to be entered where it is defined.
-    if (!is_used_buffer(ref, role) && !seen.add(ref.get())) return;
-  }
-  if (!enter(ref) || is_used_buffer(ref, role) || is_empty(*ref.get())) return;
+  // A buffer that was seen where it is used is still to be entered where it is defined.
+  const bool is_entered = !is_used_buffer(ref, role) && !is_empty(*ref.get());
+  if (is_entered && is_shared(*ref.get()) && !seen.add(ref.get())) return;
+  if (!enter(ref) || !is_entered) return;
   deep_call([&] {
     each_child(*ref.get(), [&](const Ref& child, Role r) { visit_before(child, r, seen, enter); });
   });
@@ -53,10 +61,9 @@ void visit_before(const Ref& ref, Role role, NodeSet& seen,
 
 void visit_after(const Ref& ref, Role role, NodeSet& seen,
                  const std::function<void(const Ref&)>& visit) {
-  if (ref.get()->count.load(std::memory_order_relaxed) > 1) {
-    if (!is_used_buffer(ref, role) && !seen.add(ref.get())) return;
-  }
-  if (!is_used_buffer(ref, role) && !is_empty(*ref.get())) {
+  const bool is_entered = !is_used_buffer(ref, role) && !is_empty(*ref.get());
+  if (is_entered) {
+    if (is_shared(*ref.get()) && !seen.add(ref.get())) return;
     deep_call([&] {
       each_child(*ref.get(), [&](const Ref& child, Role r) { visit_after(child, r, seen, visit); });
     });
@@ -88,8 +95,15 @@ void stamp(const Ref& ref, const Span& span) {
   deep_call([&] { each_child(node, [&](const Ref& child, Role) { stamp(child, span); }); });
 }
 
-void Rewriter::set_rule(std::uint16_t kind, std::function<Ref(const Object&)> rule) {
-  rules_[kind] = std::move(rule);
+void Rewriter::set_rule(std::uint16_t kind, Rule rule) {
+  std::uint8_t& number = numbers_[kind];
+  if (number == 0) {
+    if (rules_.empty()) rules_.reserve(few_rules);
+    rules_.emplace_back();
+    number = static_cast<std::uint8_t>(rules_.size());
+  }
+  rules_[number - 1] = std::move(rule);
+  enters_expressions_ |= kind < kind_of<LetStmt> || kind > kind_of<BlockRealize>;
 }
 
 Ptr<Buffer> Rewriter::buffer(const Ptr<Buffer>& buffer) const {
@@ -101,11 +115,15 @@ void Rewriter::replace_buffer(const Ptr<Buffer>& from, const Ptr<Buffer>& to) {
   replaced_.set(from, to);
 }
 
+void Rewriter::replace_variable(const Ptr<Var>& from, const Expr& to) {
+  replaced_.set(from, to);
+}
+
 bool Rewriter::renew_use(const Ref& buffer, Ref& fresh) {
   if (const Ref* found = replaced_.find(buffer)) {
     fresh = *found;
-  } else if (const auto& rule = rules_[kind_of<Buffer>]) {
-    fresh = rule(*buffer.get());
+  } else if (const Rule* rule = rule_of(kind_of<Buffer>)) {
+    fresh = (*rule)(*buffer.get());
   } else {
     return false;
   }
@@ -122,6 +140,7 @@ bool Rewriter::renew(const Ref& ref, Ref& fresh) {
   if (!ref.defined()) return false;
   const Object& node = *ref.get();
   if (node.kind == kind_of<Buffer>) return renew_use(ref, fresh);
+  if (is_expr(node) && !enters_expressions_ && replaced_.empty()) return false;
   const bool is_literal = is_leaf(node) && node.kind != kind_of<Var>;
   if (outermost_ && !is_inside_ && is_expr(node) && !is_literal) {
     fresh = outermost_(static_cast<const Expr&>(ref));
@@ -129,14 +148,14 @@ bool Rewriter::renew(const Ref& ref, Ref& fresh) {
     stamp(fresh, node.span);
     return true;
   }
-  const auto& rule = rules_[node.kind];
+  const Rule* rule = rule_of(node.kind);
   if (!rule && is_leaf(node)) {
     const Ref* found = node.kind == kind_of<Var> ? replaced_.find(ref) : nullptr;
     if (found) fresh = *found;
     return found && !found->same_as(ref);
   }
-  const bool is_shared = !is_leaf(node) && node.count.load(std::memory_order_relaxed) > 1;
-  if (is_shared) {
+  const bool is_known_later = is_shared(node);
+  if (is_known_later) {
     if (const Ref* found = done_.find(ref)) {
       fresh = *found;
       return !fresh.same_as(ref);
@@ -144,11 +163,11 @@ bool Rewriter::renew(const Ref& ref, Ref& fresh) {
   }
   const bool is_new = deep_call([&] {
     if (!rule) return rebuild(node, fresh);
-    fresh = rule(node);
+    fresh = (*rule)(node);
     return !fresh.same_as(ref);
   });
   if (is_new) stamp(fresh, node.span);
-  if (is_shared) done_.set(ref, is_new ? fresh : ref);
+  if (is_known_later) done_.set(ref, is_new ? fresh : ref);
   return is_new;
 }
 
@@ -229,8 +248,8 @@ bool Rewriter::rebuild(const Object& node, Ref& fresh) {
     const Role role = field.role_of(old);
     return is_definition(role) ? define(old, role, child) : renew(old, child);
   };
+  Ref child;
   for (const FieldInfo& field : info.children) {
-    Ref child;
     if (field.type == FieldType::ref) {
       if (renew_child(field, field.ref(node), child)) field.ref(changed()) = std::move(child);
     } else if (field.type == FieldType::refs) {
@@ -254,42 +273,37 @@ bool Rewriter::rebuild(const Object& node, Ref& fresh) {
 
 namespace {
 
-auto value_in(const Substitution& values) {
-  return [&values](const Var& variable) -> Expr {
-    const Ptr<Var> self(&variable);
-    const auto value = values.find(self);
-    return value == values.end() ? Expr(self) : value->second;
-  };
+/// Substitutions name variables by their nodes, as uses do.
+void replace_all(Rewriter& rewrite, const Substitution& values) {
+  for (const auto& [variable, value] : values) {
+    rewrite.replace_variable(Ptr<Var>::from(variable), value);
+  }
 }
 
 template <class T>
 T substitute_in(const T& root, const Substitution& values) {
   if (values.empty()) return root;
   Rewriter rewrite;
-  rewrite.on<Var>(value_in(values));
+  replace_all(rewrite, values);
   return rewrite(root);
 }
 
-/// A new object for a definition; `values` learns what a variable has become.
-Ref renewed(const Ref& definition, Substitution& values) {
-  if (const auto* variable = definition.as<Var>()) {
-    Ptr<Var> fresh = make(Var(*variable));
-    values[definition] = fresh;
-    return fresh;
-  }
+/// A new object for a definition.
+Ref renewed(const Ref& definition) {
+  if (const auto* variable = definition.as<Var>()) return make(Var(*variable));
   return make(Buffer(*definition.as<Buffer>()));
 }
 
 template <class T>
-T clone_of(const T& body, Substitution values) {
+T clone_of(const T& body, const Substitution& values) {
   // A matched buffer may name variables that are defined around the body: those stay.
   std::unordered_set<Ref, RefHash, RefEqual> outer;
   for (const Ptr<Var>& variable : free_variables(body)) outer.insert(variable);
   Rewriter rewrite;
   rewrite.on_definition([&](const Ref& definition) {
-    return outer.contains(definition) ? definition : renewed(definition, values);
+    return outer.contains(definition) ? definition : renewed(definition);
   });
-  rewrite.on<Var>(value_in(values));
+  replace_all(rewrite, values);
   return rewrite(body);
 }
 
@@ -303,10 +317,10 @@ Stmt substitute(const Stmt& root, const Substitution& values) {
 }
 
 Expr clone_with(const Expr& body, Substitution values) {
-  return clone_of(body, std::move(values));
+  return clone_of(body, values);
 }
 Stmt clone_with(const Stmt& body, Substitution values) {
-  return clone_of(body, std::move(values));
+  return clone_of(body, values);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // How passes traverse: visiting, rewriting, substituting, renewing. All of it goes through
 // deep_call, and shared nodes are done once.
 #pragma once
+#include <array>
 #include <functional>
 #include <memory>
 #include <unordered_map>
@@ -19,16 +20,17 @@ namespace loopsmith {
 /// `role` says whether the reference defines what it refers to.
 void for_each_child(const Object& node, const std::function<void(const Ref&, Role)>& visit);
 
-/// Each distinct node once, parents first; where `enter` gives false, what is inside is left out.
-/// Buffers that are used (not defined) are visited, but not entered.
+/// Each distinct node once, variables and literals each time, parents first; where `enter` gives
+/// false, what is inside is left out. Buffers that are used (not defined) are visited, but not
+/// entered.
 void pre_order_visit(const Ref& root, const std::function<bool(const Ref&)>& enter);
 
-/// Each distinct node once, children first.
+/// The same, children first.
 void post_order_visit(const Ref& root, const std::function<void(const Ref&)>& visit);
 
 /// Rewrites a tree, one rule per node type; nodes without a rule keep their shape, and their
 /// identity when nothing inside changed. A new node that has no span takes that of the node it
-/// replaces.
+/// replaces. Expressions are entered only where a rule may apply.
 ///
 /// A rule is called once for a node that occurs in many places, so its result may depend on the
 /// node alone; a rule that reads its surroundings says `forget()` whenever they change.
@@ -46,10 +48,16 @@ class Rewriter {
   }
   /// Calls `rule` for each expression that stands in no other and in no buffer, literals left out,
   /// in place of the rules for its node and for what is inside: those `inside` applies.
-  void on_outermost(std::function<Expr(const Expr&)> rule) { outermost_ = std::move(rule); }
+  void on_outermost(std::function<Expr(const Expr&)> rule) {
+    outermost_ = std::move(rule);
+    enters_expressions_ = true;
+  }
   /// Calls `rule` where a Var or a Buffer is defined; what it gives takes its place there and at
   /// each use. (For an IterVar, it is called with its Var.)
-  void on_definition(std::function<Ref(const Ref&)> rule) { define_ = std::move(rule); }
+  void on_definition(std::function<Ref(const Ref&)> rule) {
+    define_ = std::move(rule);
+    enters_expressions_ = true;
+  }
 
   Expr operator()(const Expr& expr) { return static_cast<Expr&&>(run(expr)); }
   Stmt operator()(const Stmt& stmt) { return static_cast<Stmt&&>(run(stmt)); }
@@ -60,7 +68,7 @@ class Rewriter {
   /// `node` with its children rewritten; `node` itself when none of them changed.
   template <class T>
   auto children(const T& node) {
-    return Ptr<T>::from(children_of(node));
+    return static_cast<Ptr<T>&&>(children_of(node));
   }
   /// What the rules for nodes make of `expr`, without that for outermost expressions.
   Expr inside(const Expr& expr);
@@ -71,12 +79,20 @@ class Rewriter {
   Ptr<Buffer> buffer(const Ptr<Buffer>& buffer) const;
   /// From here on, uses of `from` mean `to`.
   void replace_buffer(const Ptr<Buffer>& from, const Ptr<Buffer>& to);
+  void replace_variable(const Ptr<Var>& from, const Expr& to);
 
   /// Drops what is remembered of shared nodes.
   void forget() { done_.clear(); }
 
  private:
-  void set_rule(std::uint16_t kind, std::function<Ref(const Object&)> rule);
+  using Rule = std::function<Ref(const Object&)>;
+
+  void set_rule(std::uint16_t kind, Rule rule);
+  /// The rule of a kind; null where it has none.
+  const Rule* rule_of(std::uint16_t kind) const {
+    const std::size_t number = numbers_[kind];
+    return number == 0 ? nullptr : &rules_[number - 1];
+  }
   Ref run(const Ref& ref);
   Ref children_of(const Object& node);
   // Each gives true, and what takes the place in `fresh`, where something changed.
@@ -87,10 +103,12 @@ class Rewriter {
   bool define_unless_known(const Ref& variable, Ref& fresh);
   bool define_buffer(const Buffer& buffer, Role role, Ref& fresh);
 
-  std::function<Ref(const Object&)> rules_[node_count];
+  std::array<std::uint8_t, node_count> numbers_{};  // Of the rule of each kind, from 1; 0: none.
+  std::vector<Rule> rules_;
   std::function<Ref(const Ref&)> define_;
   std::function<Expr(const Expr&)> outermost_;
-  bool is_inside_ = false;  // Of an expression, or of a buffer.
+  bool enters_expressions_ = false;  // As there are rules for what is in them.
+  bool is_inside_ = false;           // Of an expression, or of a buffer.
   NodeMap<Ref> done_;
   NodeMap<Ref> replaced_;
 };

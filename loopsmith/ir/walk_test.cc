@@ -160,7 +160,7 @@ TEST(clone, of_a_view_keeps_the_pointer_that_is_defined_around_it) {
       whole_copy.as<Allocate>()->buffer_var));
 }
 
-TEST(walk, visits_each_node_once_in_order) {
+TEST(walk, visits_each_node_once_but_leaves_in_order) {
   const Expr shared = x + 1;
   const Stmt stmt = make(LetStmt{.value = shared, .var = y, .body = evaluate(y * shared)});
   std::string before, after;
@@ -170,8 +170,25 @@ TEST(walk, visits_each_node_once_in_order) {
   });
   post_order_visit(
       stmt, [&](const Ref& ref) { after += fmt::format("{} ", node_info(*ref.get()).name); });
-  EXPECT_EQ(before, "LetStmt Add Var IntImm Var Evaluate Mul ");
-  EXPECT_EQ(after, "Var IntImm Add Var Mul Evaluate LetStmt ");
+  EXPECT_EQ(before, "LetStmt Add Var IntImm Var Evaluate Mul Var ");
+  EXPECT_EQ(after, "Var IntImm Add Var Var Mul Evaluate LetStmt ");
+}
+
+TEST(walk, enters_expressions_for_rules_on_what_is_in_them) {
+  const auto a = decl_buffer({8}, f32, "A"), b = decl_buffer({8}, f32, "B");
+  const Stmt stmt = for_loop(x, 0, 8, store(a, load(a, {x + 1}), {x}));
+  Rewriter rewrite;
+  int loops = 0;
+  rewrite.on<For>([&](const For& loop) -> Stmt {
+    ++loops;
+    rewrite.replace_buffer(a, b);  // From here on, expressions are of interest.
+    return rewrite.children(loop);
+  });
+  EXPECT_TRUE(structural_equal(rewrite(stmt), for_loop(x, 0, 8, store(b, load(b, {x + 1}), {x}))));
+  EXPECT_EQ(loops, 1);
+  Rewriter statements;
+  statements.on<For>([&](const For& loop) -> Stmt { return statements.children(loop); });
+  EXPECT_TRUE(statements(stmt).same_as(stmt));
 }
 
 TEST(walk, says_what_a_node_defines) {

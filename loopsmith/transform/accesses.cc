@@ -176,8 +176,8 @@ void AccessTable::gather(const Expr& expr, const Scope* outside, arith::Interval
   }
 }
 
-std::optional<arith::Interval> AccessTable::values(const Expr& expr, const Scope* outside) const {
-  arith::Intervals ranges;
+std::optional<arith::Interval> AccessTable::values(const Expr& expr, const Scope* outside) {
+  arith::Intervals& ranges = ranges_[outside];
   gather(expr, outside, ranges);
   return arith::relax(expr, ranges);
 }

@@ -49,7 +49,7 @@ class AccessTable {
   std::vector<Allocation>& allocations() { return allocations_; }
   /// What an integer may be while all that is inside `outside` runs, `outside` itself in one
   /// iteration; none where none is known.
-  std::optional<arith::Interval> values(const Expr& expr, const Scope* outside) const;
+  std::optional<arith::Interval> values(const Expr& expr, const Scope* outside);
   /// The scope that defines a loop variable or a name; null for any other variable.
   const Scope* definition(const Ref& variable) const;
   /// Knows the ranges of all loops.
@@ -68,6 +68,8 @@ class AccessTable {
   std::vector<Allocation> allocations_;
   std::unordered_map<Ref, std::size_t, RefHash, RefEqual> by_pointer_;
   std::unordered_map<Ref, const Scope*, RefHash, RefEqual> definitions_;
+  /// Of the variables that were asked for, by what they are inside of.
+  std::unordered_map<const Scope*, arith::Intervals> ranges_;
   Analyzer analyzer_;
 };
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "loopsmith/ir/edit.h"
 #include "loopsmith/ir/node_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -39,7 +40,7 @@ struct ShallowHash {
 struct ShallowEqual {
   bool operator()(const Ref& a, const Ref& b) const {
     const Object &x = *a.get(), &y = *b.get();
-    if (x.kind != y.kind || Expr::from(a).dtype() != Expr::from(b).dtype()) return false;
+    if (x.kind != y.kind || dtype_of(x) != dtype_of(y)) return false;
     for (const FieldInfo& field : node_info(x).fields) {
       if (!same(field, x, y)) return false;
     }
@@ -47,6 +48,7 @@ struct ShallowEqual {
   }
 
  private:
+  static DataType dtype_of(const Object& expr) { return static_cast<const ExprBase&>(expr).dtype; }
   static bool same(const FieldInfo& field, const Object& x, const Object& y) {
     switch (field.type) {
       case FieldType::ref: return field.ref(x).same_as(field.ref(y));
@@ -72,20 +74,22 @@ struct Value {
   bool is_costly = false;  ///< Has a call, or a division of floats.
 };
 
-/// The expressions of a run of statements, each distinct one once.
+/// The expressions of a run of statements; what reads no memory, each distinct one once.
 class Values {
  public:
-  /// The node that stands for all that are equal to `e`; counts one more user.
-  Expr add(const Expr& e);
+  /// The value of `e`, with one user more; null for a leaf, which needs none.
+  Value* add(const Expr& e);
   /// Those that were added, operands first.
   const std::deque<Value>& in_order() const { return values_; }
 
  private:
   Value* add_new(const Expr& e);
+  Value* add_with(Value value, std::span<Value* const> operands);
 
   std::deque<Value> values_;
   std::unordered_map<Ref, Value*, ShallowHash, ShallowEqual> unique_;
-  NodeMap<Value*> done_;
+  NodeMap<Value*> done_;          // Of nodes that stand in several places.
+  std::vector<Value*> operands_;  // Of the expressions that are being added.
 };
 
 /// True when a name for it pays.
@@ -96,22 +100,21 @@ bool deserves_name(const Value& value) {
   return e.dtype().is_integer() || value.is_costly;
 }
 
-/// `e` with each direct operand replaced by what `change` gives for it; itself when none differs.
+/// `e` with each direct operand replaced by what `change` gives for it; null when none differs.
 template <class Change>
 Expr with_operands(const Expr& e, Change&& change) {
   const NodeInfo& info = node_info(*e.get());
   Object* copy = nullptr;
-  Ref holder = e;
+  Ref holder;
   const auto renew = [&](const FieldInfo& field, std::size_t i, const Ref& ref) {
-    const Expr operand = Expr::from(ref);
-    if (!operand.defined()) return;
-    Expr fresh = change(operand);
-    if (fresh.same_as(operand)) return;
+    if (!ref.defined() || !is_expr(*ref.get())) return;
+    const Expr& fresh = change(static_cast<const Expr&>(ref));
+    if (fresh.same_as(ref)) return;
     if (!copy) {
       copy = info.clone(*e.get());
       holder = Ref(copy);
     }
-    (field.type == FieldType::ref ? field.ref(*copy) : field.refs(*copy)[i]) = std::move(fresh);
+    (field.type == FieldType::ref ? field.ref(*copy) : field.refs(*copy)[i]) = fresh;
   };
   for (const FieldInfo& field : info.children) {
     if (field.type == FieldType::ref) renew(field, 0, field.ref(*e.get()));
@@ -132,13 +135,16 @@ bool is_closed(const Expr& e) {
   return e.is<Let>() || (call && call->op == op("if_then_else"));
 }
 
-Expr Values::add(const Expr& e) {
-  if (is_leaf(e)) return e;
+Value* Values::add(const Expr& e) {
+  if (is_leaf(e)) return nullptr;
   return deep_call([&] {
-    Value* const* found = done_.find(e);
+    // A node that only its parent holds is met once.
+    const bool is_shared = e.get()->count.load(std::memory_order_relaxed) > 1;
+    Value* const* found = is_shared ? done_.find(e) : nullptr;
     Value* value = found ? *found : add_new(e);
+    if (is_shared && !found) done_.set(e, value);
     ++value->users;
-    return value->expr;
+    return value;
   });
 }
 
@@ -147,69 +153,83 @@ Value* Values::add_new(const Expr& e) {
   Value value{.expr = e};
   value.is_pure = !e.is<BufferLoad>() && !is_closed(e) && (!call || call->op.is_pure());
   value.is_costly = call || (e.is<Div>() && e.dtype().is_float());
-  const auto remember = [&](const Expr& key, Value* known) {
-    done_.set(key, known);
-    return known;
-  };
-  if (is_closed(e)) return remember(e, &values_.emplace_back(std::move(value)));
+  if (is_closed(e)) return &values_.emplace_back(std::move(value));
 
-  std::vector<Value*> operands;
-  value.expr = with_operands(e, [&](const Expr& operand) {
-    const Expr same = add(operand);
-    if (!is_leaf(same)) operands.push_back(*done_.find(same));
-    return same;
+  const std::size_t first = operands_.size();
+  Expr fresh = with_operands(e, [&](const Expr& operand) -> const Expr& {
+    Value* const same = add(operand);
+    if (!same) return operand;
+    operands_.push_back(same);
+    return same->expr;
   });
-  const auto [place, is_new] = unique_.try_emplace(value.expr);
-  if (!is_new) {
-    // Equal to one that is there: its operands have one user less than was counted.
-    for (Value* operand : operands) --operand->users;
-    return remember(e, place->second);
-  }
+  if (fresh.defined()) value.expr = std::move(fresh);
   value.operations = e.is<IntImm>() ? 0 : 1;
+  Value* const result = add_with(std::move(value), std::span(operands_).subspan(first));
+  operands_.resize(first);
+  return result;
+}
+
+Value* Values::add_with(Value value, std::span<Value* const> operands) {
   for (const Value* operand : operands) {
     value.is_pure &= operand->is_pure;
     value.is_costly |= operand->is_costly;
     value.operations += operand->operations;
   }
-  place->second = &values_.emplace_back(std::move(value));
-  return remember(e, remember(place->second->expr, place->second));
+  // What reads memory never gets a name: no need to know what it equals.
+  if (!value.is_pure) return &values_.emplace_back(std::move(value));
+  const auto [place, is_new] = unique_.try_emplace(value.expr);
+  if (is_new) {
+    place->second = &values_.emplace_back(std::move(value));
+  } else {
+    // Equal to one that is there: its operands have one user less than was counted.
+    for (Value* operand : operands) --operand->users;
+  }
+  return place->second;
 }
 
-/// The run of stores, with names in front of it for what they share.
+/// Calls `visit` for each expression of a store, in the order of evaluation.
+template <class Store, class Visit>
+void each_expr(Store& store, Visit&& visit) {
+  for (auto& index : store.indices) visit(index);
+  visit(store.value);
+  if (store.predicate.defined()) visit(store.predicate);
+}
+
+/// The run of stores, with names in front of it for what they share; null where they share nothing.
 Stmt name_shared(std::span<const Stmt> stores) {
   Values values;
-  const auto each_expr = [&](BufferStore& store, auto&& change) {
-    for (Expr& index : store.indices) index = change(index);
-    store.value = change(store.value);
-    if (store.predicate.defined()) store.predicate = change(store.predicate);
-  };
-  std::vector<BufferStore> copies;
+  std::vector<const Value*> found;  // Of each expression of the stores.
   for (const Stmt& stmt : stores) {
-    copies.push_back(*stmt.as<BufferStore>());
-    each_expr(copies.back(), [&](const Expr& e) { return values.add(e); });
+    each_expr(*stmt.as<BufferStore>(), [&](const Expr& e) { found.push_back(values.add(e)); });
   }
+  if (std::ranges::none_of(values.in_order(), deserves_name)) return nullptr;
 
   // Operands first, so that each value is written in terms of the names before it.
   std::vector<LetStmt> names;
   NodeMap<Expr> written;
-  const auto final_form = [&](const Expr& e) {
-    const Expr* found = written.find(e);
-    return found ? *found : e;
+  const auto final_form = [&](const Expr& e) -> const Expr& {
+    const Expr* form = written.find(e);
+    return form ? *form : e;
   };
   for (const Value& each : values.in_order()) {
-    const Expr& e = each.expr;
-    Expr value = names.empty() || is_closed(e) ? e : with_operands(e, final_form);
+    Expr value =
+        names.empty() || is_closed(each.expr) ? Expr() : with_operands(each.expr, final_form);
     if (deserves_name(each)) {
-      names.push_back({.value = value, .var = var("cse", e.dtype())});
+      names.push_back({.value = value.defined() ? std::move(value) : each.expr,
+                       .var = var("cse", each.expr.dtype())});
       value = names.back().var;
     }
-    if (!value.same_as(e)) written.set(e, value);
+    if (value.defined()) written.set(each.expr, std::move(value));
   }
-  if (names.empty()) return seq({stores.begin(), stores.end()});
 
   std::vector<Stmt> statements;
-  for (BufferStore& copy : copies) {
-    each_expr(copy, final_form);
+  auto value = found.begin();
+  for (const Stmt& stmt : stores) {
+    BufferStore copy = *stmt.as<BufferStore>();
+    each_expr(copy, [&](Expr& e) {
+      if (*value) e = final_form((*value)->expr);
+      ++value;
+    });
     statements.push_back(make(std::move(copy)));
   }
   Stmt result = seq(std::move(statements));
@@ -225,29 +245,38 @@ Stmt name_shared(std::span<const Stmt> stores) {
 Ptr<PrimFunc> common_subexpressions(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
   rewrite.on<BufferStore>([&](const BufferStore& store) -> Stmt {
-    const Stmt self(&store);
-    return name_shared({&self, 1});
+    const Stmt self(&store), named = name_shared({&self, 1});
+    return named ? named : self;
   });
   // A statement that stands in several places gets names of its own in each.
   rewrite.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
-    IfThenElse copy = node;
-    copy.then_case = rewrite(node.then_case);
+    Edit edit(node);
+    edit.set(&IfThenElse::then_case, rewrite(node.then_case));
     rewrite.forget();
-    if (node.else_case) copy.else_case = rewrite(node.else_case);
-    return make(std::move(copy));
+    if (node.else_case) edit.set(&IfThenElse::else_case, rewrite(node.else_case));
+    return std::move(edit).done();
   });
   rewrite.on<SeqStmt>([&](const SeqStmt& node) -> Stmt {
     std::vector<Stmt> statements;
+    bool is_new = false;
     for (std::size_t i = 0; i < node.seq.size();) {
       rewrite.forget();
       std::size_t end = i;
       while (end < node.seq.size() && end - i < most_together && node.seq[end].is<BufferStore>()) {
         ++end;
       }
-      statements.push_back(end > i ? name_shared({&node.seq[i], end - i}) : rewrite(node.seq[i]));
-      i = std::max(end, i + 1);
+      end = std::max(end, i + 1);
+      const Stmt changed = node.seq[i].is<BufferStore>() ? name_shared({&node.seq[i], end - i})
+                                                         : rewrite(node.seq[i]);
+      if (changed && !changed.same_as(node.seq[i])) {
+        is_new = true;
+        statements.push_back(changed);
+      } else {
+        statements.insert(statements.end(), &node.seq[i], &node.seq[i] + (end - i));
+      }
+      i = end;
     }
-    return seq(std::move(statements));
+    return is_new ? seq(std::move(statements)) : Stmt(&node);
   });
   return rewrite.body_of(func);
 }

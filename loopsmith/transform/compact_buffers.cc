@@ -23,6 +23,8 @@ struct Compact {
 std::optional<std::pair<Expr, Expr>> used_part(AccessTable& table, const Allocation& allocation,
                                                std::size_t d) {
   std::optional<arith::Interval> all;
+  const Expr& old = allocation.buffer->shape[d];
+  const std::int64_t* before = as_int(old);
   for (const Access& access : allocation.accesses) {
     const Expr& index = (*access.indices)[d];
     if (!index.dtype().is_scalar()) return std::nullopt;
@@ -37,9 +39,10 @@ std::optional<std::pair<Expr, Expr>> used_part(AccessTable& table, const Allocat
       all = arith::Interval{analyzer.simplify(min(all->min, values->min)),
                             analyzer.simplify(max(all->max, values->max))};
     }
+    const std::int64_t *first = as_int(all->min), *last = as_int(all->max);
+    if (first && last && before && __int128{*last} - *first >= *before - 1) return std::nullopt;
   }
   Analyzer& analyzer = table.analyzer();
-  const Expr& old = allocation.buffer->shape[d];
   const Expr one = int_imm(all->max.dtype(), 1);
   Expr extent = analyzer.simplify(all->max - all->min + one);
   if (!as_int(extent)) {
@@ -48,7 +51,7 @@ std::optional<std::pair<Expr, Expr>> used_part(AccessTable& table, const Allocat
       extent = int_imm(extent.dtype(), std::max<std::int64_t>(bound.max_value, 1));
     }
   }
-  const std::int64_t *now = as_int(extent), *before = as_int(old);
+  const std::int64_t* now = as_int(extent);
   if (now && before && *now >= *before) return std::nullopt;
   if (!now && !analyzer.can_prove(extent < old)) return std::nullopt;
   return std::pair(all->min, cast(old.dtype(), extent));

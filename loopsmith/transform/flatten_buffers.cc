@@ -6,6 +6,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/vector_math.h"
 
 namespace loopsmith {
@@ -122,8 +123,13 @@ class Flattener {
   template <class Access>
   Ptr<Access> access(const Access& node);
   Stmt allocation(const Allocate& node);
+  std::vector<Expr> simple(std::vector<Expr> list) {
+    for (Expr& each : list) each = analyzer_.simplify(each);
+    return list;
+  }
 
   Rewriter rewrite_;
+  Analyzer analyzer_;
   std::unordered_map<Ref, Layout, RefHash, RefEqual> layouts_;
 };
 
@@ -134,7 +140,7 @@ Ptr<Access> Flattener::access(const Access& node) {
   if (layout.flat.same_as(inner->buffer)) return inner;
   Access copy = *inner;
   copy.buffer = layout.flat;
-  copy.indices = flat_indices(*inner->buffer, layout, inner->indices);
+  copy.indices = simple(flat_indices(*inner->buffer, layout, inner->indices));
   return make(std::move(copy));
 }
 
@@ -144,16 +150,20 @@ Stmt Flattener::allocation(const Allocate& node) {
   Allocate copy = *inner;
   const auto* decl = node.body.as<DeclBuffer>();
   if (decl && decl->buffer->data.same_as(node.buffer_var)) {
-    copy.extents = layout(rewrite_.buffer(decl->buffer)).flat->shape;
+    copy.extents = simple(layout(rewrite_.buffer(decl->buffer)).flat->shape);
   } else {
     Expr count = 1;
     for (const Expr& extent : inner->extents) count = count * extent;
-    copy.extents = {count};
+    copy.extents = simple({count});
   }
   return make(std::move(copy));
 }
 
 Ptr<PrimFunc> Flattener::run(const Ptr<PrimFunc>& func) {
+  rewrite_.on<For>([&](const For& node) -> Stmt {
+    bind_loop(analyzer_, node);
+    return rewrite_.children(node);
+  });
   rewrite_.on<BufferLoad>([&](const BufferLoad& node) -> Expr { return access(node); });
   rewrite_.on<BufferStore>([&](const BufferStore& node) -> Stmt { return access(node); });
   rewrite_.on<Allocate>([&](const Allocate& node) { return allocation(node); });

@@ -11,7 +11,7 @@ namespace loopsmith {
 /// A buffer with axis separators keeps one index for each group of dimensions. A buffer that is
 /// flat already stays as it is; of the others, a flat one over the same pointer is declared, at the
 /// top of the body for parameters. An index is computed in 64 bits unless the buffer is known to
-/// have fewer than 2^31 elements.
+/// have fewer than 2^31 elements, and is simple if those that it is made of are.
 Ptr<PrimFunc> flatten_buffers(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

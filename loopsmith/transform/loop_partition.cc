@@ -38,7 +38,10 @@ class Partitioner {
       return rewrite_(node.body);
     });
   }
-  Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) { return rewrite_.body_of(func); }
+  Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) {
+    const auto has_conditions = [](const auto& loop) { return loop.second.has_conditions; };
+    return std::ranges::any_of(contents_, has_conditions) ? rewrite_.body_of(func) : func;
+  }
 
  private:
   Stmt loop(const For& node);
@@ -109,6 +112,10 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
 }
 
 void Partitioner::visit(const Stmt& stmt, const For& loop, Part& part) {
+  if (const auto* inner = stmt.as<For>()) {
+    const auto content = contents_.find(inner->loop_var.get());
+    if (content != contents_.end() && !content->second.has_conditions) return;
+  }
   deep_call([&] {
     if (const auto* branch = stmt.as<IfThenElse>()) {
       for (const Expr& each : arith::conjuncts(branch->condition)) consider(each, loop, part);

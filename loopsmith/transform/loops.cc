@@ -20,8 +20,7 @@ bool leaves_loop(const Stmt& body) {
 
 void bind_loop(Analyzer& analyzer, const For& loop) {
   if (is_const_int(loop.step, 1)) {
-    analyzer.bind(loop.loop_var, range(loop.min, loop.extent));
-    return;
+    return analyzer.bind_range(loop.loop_var, loop.min, loop.extent);
   }
   const ConstIntBound min = analyzer.const_int_bound(loop.min);
   const ConstIntBound last = analyzer.const_int_bound(

@@ -51,6 +51,9 @@ Ptr<PrimFunc> expand_math(const Ptr<PrimFunc>& func, const LowerOptions& options
   return lower_math(func, options.fast_math);
 }
 
+/// Of a pass that makes nothing which could be simpler.
+constexpr bool still_simple = true;
+
 /// From a scheduled function to one that a code generator accepts, in this order.
 constexpr Pass lowering[] = {
     // First: what is one statement now may become several, or none.
@@ -66,7 +69,7 @@ constexpr Pass lowering[] = {
     {"make_updates_atomic", plain<make_updates_atomic>, Form::loops},
     {"lower_prefetch", plain<lower_prefetch>, Form::loops},
     {"simplify", plain<simplify>, Form::loops},
-    {"plan_allocations", plain<plan_allocations>, Form::loops},
+    {"plan_allocations", plain<plan_allocations>, Form::loops, still_simple},
     // Memory inside a loop is that of a thread, or of an iteration; threads before iterations.
     {"inject_virtual_threads", plain<inject_virtual_threads>, Form::loops},
     {"software_pipeline", plain<software_pipeline>, Form::loops},
@@ -74,7 +77,7 @@ constexpr Pass lowering[] = {
     {"compact_buffers", plain<compact_buffers>, Form::loops},
     // Before indices lose their dimensions: conditions and indices are related most simply here.
     {"simplify", plain<simplify>, Form::loops},
-    {"flatten_buffers", plain<flatten_buffers>, Form::flat},
+    {"flatten_buffers", plain<flatten_buffers>, Form::flat, still_simple},
     {"narrow_indices", plain<narrow_indices>, Form::flat},
     {"simplify", plain<simplify>, Form::flat},
     // While indices are scalars: vectors of conditions become masks, whose loads cannot fault.
@@ -169,7 +172,7 @@ Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& opti
       // What has not changed since it was simplified is simple still.
       const bool simplifies = pass.run == plain<simplify>;
       next = simplifies && current.same_as(simplified) ? current : pass.run(current, options);
-      if (simplifies) simplified = next;
+      if (simplifies || (pass.keeps_simple && current.same_as(simplified))) simplified = next;
     } catch (const UserError& error) {
       throw error.in_phase("lower");
     }

@@ -47,6 +47,8 @@ struct Pass {
   std::string_view name;
   Ptr<PrimFunc> (*run)(const Ptr<PrimFunc>&, const LowerOptions&);
   Form form;  ///< What the function is in afterwards.
+  /// What was simple before it is simple after it.
+  bool keeps_simple = false;
 };
 
 /// The passes that `lower_function` runs, in order.

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/transform/simplify.h"
 #include "loopsmith/transform/testing/functions.h"
 
 namespace loopsmith {
@@ -42,6 +44,17 @@ TEST_F(Pipeline, prints_what_the_environment_asks_for) {
   EXPECT_NE(text.find("# after flatten_buffers, "), std::string::npos);
   EXPECT_NE(text.find("i * 8 + j"), std::string::npos) << text;
   EXPECT_EQ(text.find("# after simplify"), std::string::npos);
+}
+
+TEST_F(Pipeline, simplifies_only_what_may_be_simpler) {
+  const Stmt copy = store(a, load(a, {floordiv(i, 2), floormod(j + 1, 8)}), {i, j});
+  LowerOptions options;
+  Ptr<PrimFunc> flat;
+  options.on_pass = [&](const PassRecord& record) {
+    if (record.name == "flatten_buffers") flat = record.after;
+  };
+  lower_function(function({a}, for_loop(i, 0, 8, for_loop(j, 0, 8, copy))), options);
+  EXPECT_TRUE(structural_equal(simplify(flat), flat));
 }
 
 TEST_F(Pipeline, names_the_pass_that_breaks_its_promise) {

@@ -20,7 +20,7 @@ class Liveness {
     if (!contains<Allocate>(body) && !contains<LetStmt>(body)) return;
     visit(body);
     while (!waiting_.empty()) {
-      const Ref next = std::move(waiting_.back());
+      const Object* next = waiting_.back();
       waiting_.pop_back();
       if (!live_.insert(next).second) continue;
       const auto more = needs_.find(next);
@@ -29,43 +29,47 @@ class Liveness {
     }
   }
 
-  bool is_live(const Ref& variable) const { return live_.contains(variable); }
+  bool is_live(const Ref& variable) const { return live_.contains(variable.get()); }
   /// True for a store that only matters if somebody reads the memory, which is the function's own.
   bool is_private(const BufferStore& store) const {
-    return own_memory_.contains(store.buffer->data) && is_pure(store.value);
+    return own_memory_.contains(store.buffer->data.get()) && is_pure(store.value);
   }
 
  private:
+  using Names = std::vector<const Object*>;
+
   void visit(const Stmt& stmt) {
     deep_call([&] { enter(stmt); });
   }
   void enter(const Stmt& stmt) {
-    std::vector<Ref>* users = &waiting_;
-    if (const auto* allocate = stmt.as<Allocate>()) own_memory_.insert(allocate->buffer_var);
+    Names* users = &waiting_;
+    if (const auto* allocate = stmt.as<Allocate>()) own_memory_.insert(allocate->buffer_var.get());
     if (const auto* let = stmt.as<LetStmt>(); let && is_pure(let->value)) {
-      users = &needs_[let->var];
+      users = &needs_[let->var.get()];
     }
     if (const auto* store = stmt.as<BufferStore>(); store && is_private(*store)) {
-      users = &needs_[store->buffer->data];
+      users = &needs_[store->buffer->data.get()];
     }
     for_each_child(*stmt.get(), [&](const Ref& child, Role role) {
       if (role == Role::binds || child.is<Buffer>()) return;
-      if (const Stmt inner = Stmt::from(child)) return visit(inner);
+      if (is_stmt(*child.get())) return visit(static_cast<const Stmt&>(child));
       add_uses(child, *users);
     });
   }
-  static void add_uses(const Ref& root, std::vector<Ref>& users) {
+  static void add_uses(const Ref& root, Names& users) {
+    const auto add = [&](const Ref& used) {
+      if (users.empty() || users.back() != used.get()) users.push_back(used.get());
+    };
     pre_order_visit(root, [&](const Ref& ref) {
-      if (ref.is<Var>()) users.push_back(ref);
-      if (const auto* load = ref.as<BufferLoad>()) users.push_back(load->buffer->data);
+      if (ref.is<Var>()) add(ref);
+      if (const auto* load = ref.as<BufferLoad>()) add(load->buffer->data);
       return true;
     });
   }
 
-  using Set = std::unordered_set<Ref, RefHash, RefEqual>;
-  Set live_, own_memory_;
-  std::unordered_map<Ref, std::vector<Ref>, RefHash, RefEqual> needs_;
-  std::vector<Ref> waiting_;
+  std::unordered_set<const Object*> live_, own_memory_;
+  std::unordered_map<const Object*, Names> needs_;
+  Names waiting_;
 };
 
 bool is_own_value(const BufferStore& store) {
@@ -91,7 +95,7 @@ Ptr<PrimFunc> remove_no_op(const Ptr<PrimFunc>& func) {
     return is_no_op(result->body) ? no_op() : Stmt(result);
   });
   rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
-    const bool is_dead = liveness.is_private(node) && !liveness.is_live(node.buffer->data);
+    const bool is_dead = !liveness.is_live(node.buffer->data) && liveness.is_private(node);
     return is_dead || is_own_value(node) ? no_op() : Stmt(&node);
   });
   rewrite.on<LetStmt>([&](const LetStmt& node) -> Stmt {

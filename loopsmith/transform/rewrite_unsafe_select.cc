@@ -33,9 +33,19 @@ bool may_fault(Analyzer& analyzer, const Expr& value) {
   return found;
 }
 
+bool has_select(const Stmt& body) {
+  bool found = false;
+  pre_order_visit(body, [&](const Ref& ref) {
+    found = found || ref.is<Select>();
+    return !found;
+  });
+  return found;
+}
+
 }  // namespace
 
 Ptr<PrimFunc> rewrite_unsafe_select(const Ptr<PrimFunc>& func) {
+  if (!has_select(func->body)) return func;
   Analyzer analyzer;
   Rewriter rewrite;
   rewrite.on<For>([&](const For& node) -> Stmt {

@@ -35,34 +35,44 @@ bool has_definitions(const Stmt& body) {
   return found;
 }
 
-template <class... T>
-void fold_constants(Rewriter& rewrite) {
-  const auto set = [&]<class Node>(const Node*) {
-    rewrite.on<Node>([&rewrite](const Node& node) -> Expr {
-      const Ptr<Node> result = rewrite.children(node);
-      if (result.get() == &node) return result;
-      const Expr folded = fold(result);
-      return folded.defined() ? folded : Expr(result);
+/// Puts values in the place of a loop variable, and works out what is constant then.
+class Instances {
+ public:
+  explicit Instances(const Ptr<Var>& loop_var) : loop_var_(loop_var) {
+    fold_constants<Add, Sub, Mul, FloorDiv, FloorMod, Div, Mod, Min, Max, LT, LE, GT, GE, EQ, NE,
+                   And, Or, Not, Cast>();
+    rewrite_.on<IfThenElse>([this](const IfThenElse& node) -> Stmt {
+      const Ptr<IfThenElse> result = rewrite_.children(node);
+      const std::int64_t* known = as_int(result->condition);
+      if (!known) return result;
+      if (*known) return result->then_case;
+      return result->else_case ? result->else_case : no_op();
     });
-  };
-  (set(static_cast<const T*>(nullptr)), ...);
-}
+  }
 
-/// `body` with `value` for the loop variable, and what is constant then worked out.
-Stmt instance(const Stmt& body, const Ptr<Var>& loop_var, const Expr& value) {
-  Rewriter rewrite;
-  rewrite.on<Var>([&](const Var& v) { return &v == loop_var.get() ? value : Expr(&v); });
-  fold_constants<Add, Sub, Mul, FloorDiv, FloorMod, Div, Mod, Min, Max, LT, LE, GT, GE, EQ, NE, And,
-                 Or, Not, Cast>(rewrite);
-  rewrite.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
-    const Ptr<IfThenElse> result = rewrite.children(node);
-    const std::int64_t* known = as_int(result->condition);
-    if (!known) return result;
-    if (*known) return result->then_case;
-    return result->else_case ? result->else_case : no_op();
-  });
-  return rewrite(body);
-}
+  Stmt operator()(const Stmt& body, const Expr& value) {
+    rewrite_.replace_variable(loop_var_, value);
+    rewrite_.forget();
+    return rewrite_(body);
+  }
+
+ private:
+  template <class... T>
+  void fold_constants() {
+    const auto set = [this]<class Node>(const Node*) {
+      rewrite_.on<Node>([this](const Node& node) -> Expr {
+        const Ptr<Node> result = rewrite_.children(node);
+        if (result.get() == &node) return result;
+        const Expr folded = fold(result);
+        return folded.defined() ? folded : Expr(result);
+      });
+    };
+    (set(static_cast<const T*>(nullptr)), ...);
+  }
+
+  Rewriter rewrite_;
+  Ptr<Var> loop_var_;
+};
 
 /// The loop, for the code generator to unroll.
 Stmt left_to_code_generator(const For& loop) {
@@ -77,8 +87,9 @@ Stmt copies(const For& loop, const Stmt& body, std::int64_t extent) {
   std::vector<Stmt> result;
   Expr value = loop.min;
   const bool renews = has_definitions(body);
+  Instances instance(loop.loop_var);
   for (std::int64_t t = 0; t < extent; ++t) {
-    result.push_back(instance(renews ? clone_with(body, {}) : body, loop.loop_var, value));
+    result.push_back(instance(renews ? clone_with(body, {}) : body, value));
     value = value + loop.step;
   }
   return seq(std::move(result));

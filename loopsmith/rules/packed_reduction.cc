@@ -221,7 +221,8 @@ Stmt Packing::task(const Substitution& values, const Section& items, const Secti
   std::vector<Ptr<Buffer>> buffers;
   for (const Panel& panel : form_.columns) buffers.push_back(panel.copy);
   for (const Panel& panel : form_.rows) buffers.push_back(panel.copy);
-  if (form_.goes_aside()) std::ranges::copy(aside.buffers(), std::back_inserter(buffers));
+  // The sums of all tiles wait for the next block.
+  if (form_.is_cut()) std::ranges::copy(aside.buffers(), std::back_inserter(buffers));
   const std::string& reduced = form_.reduction[0].var->name;
   const Stmt blocks =
       loop(reduced + "_o", blocks_->count, ForKind::serial, [&](const Expr& number) {

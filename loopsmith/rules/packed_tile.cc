@@ -134,7 +134,10 @@ Stmt packed_tile(const PackedForm& form, const PackedTile& tile, const TileResul
   })
                             : copy(aside, sums);
   const Stmt written = guarded(is_last, write_back(form, tile, form.goes_aside() ? aside : sums));
-  return with_buffers(form.nest.name + "_tile", sums.buffers(),
+  std::vector<Ptr<Buffer>> buffers = sums.buffers();
+  if (form.goes_aside() && !form.is_cut())
+    std::ranges::copy(aside.buffers(), std::back_inserter(buffers));
+  return with_buffers(form.nest.name + "_tile", buffers,
                       seq({takes_up ? either(is_first, clear, copy(sums, aside)) : clear, update,
                            adds_up ? guarded(is_first, clear_aside(form, aside)) : no_op(),
                            form.goes_aside() ? save : no_op(), written}));

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles tensor programs into fast native kernels, under a schedule that one can see."""
 
-from . import arith, host, inspection, interp, ir, script, te, tir
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import arith, host, interp, ir, script, te, tir
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
 from .driver import PassRecord, build, export_runtime, load_module, lower
@@ -28,6 +32,9 @@ from .ir import (
 )
 from .ndarray import array
 from .script import from_source
+
+if TYPE_CHECKING:
+    from . import inspection
 
 __all__ = [
     "BoundsError",
@@ -74,3 +81,12 @@ __all__ = [
     "to_json",
     "zeros",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `inspection` when somebody asks for it: few programs do."""
+    if name != "inspection":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module(".inspection", __name__)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _core
 from ._core import IRModule, Module, PrimFunc, Schedule, Target
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 DEFAULT_TARGET = "llvm -mcpu=native"
 
 
-@dataclass(frozen=True)
-class PassRecord:
+class PassRecord(NamedTuple):
     """One pass that was run on one function."""
 
     name: str

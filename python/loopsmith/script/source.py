@@ -8,16 +8,14 @@ import inspect
 import linecache
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from .. import _core
 
 Definition = Union[types.FunctionType, type]
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """The text of a function or class, and the place where it stands."""
 
     text: str

@@ -78,14 +78,18 @@ inline constexpr const Condition* reindex_conditions[] = {&block_has_the_buffer,
                                                           &consumer_does_not_write,
                                                           &instances_are_complete,
                                                           &nest_stands_alone,
+                                                          &copied_elements_are_written,
                                                           &loops_at_once_stay_right,
                                                           &thread_memory_stays_inside};
 inline constexpr const Condition* reindex_cache_conditions[] = {
-    &block_has_the_buffer,         &storage_scope_is_known, &block_stands_in_a_block,
-    &buffer_is_used_by_index,      &uses_are_declared,      &block_is_leaf,
-    &indices_are_unique,           &indices_are_of_axes,    &consumer_does_not_write,
-    &instances_are_complete,       &nest_stands_alone,      &index_map_fits_the_block,
-    &index_map_uses_the_same_axes, &index_map_tells_apart,  &loops_at_once_stay_right,
+    &block_has_the_buffer,      &storage_scope_is_known,
+    &block_stands_in_a_block,   &buffer_is_used_by_index,
+    &uses_are_declared,         &block_is_leaf,
+    &indices_are_unique,        &indices_are_of_axes,
+    &consumer_does_not_write,   &instances_are_complete,
+    &nest_stands_alone,         &copied_elements_are_written,
+    &index_map_fits_the_block,  &index_map_uses_the_same_axes,
+    &index_map_tells_apart,     &loops_at_once_stay_right,
     &thread_memory_stays_inside};
 
 Planned<ReindexPlan> plan_reindex(const Schedule& schedule, const ReindexArguments& arguments);

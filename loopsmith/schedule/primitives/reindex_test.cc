@@ -154,5 +154,19 @@ TEST(reindex_cache, refuses_maps_that_do_not_fit) {
                                "different axes to one element: "));
 }
 
+TEST(reindex, copies_nothing_that_was_not_written) {
+  const auto func = program(R"((A: T.Buffer((6, 6)), B: T.Buffer((6, 6))):
+    for i, j in T.grid(6, 6):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.if_then_else(vi >= 1 and vj >= 1, A[vi - 1, vj - 1], T.float32(0))
+)");
+  Schedule sch(func);
+  reindex(sch, get_block(sch, "B"), first_read);
+  EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "B"), first_read); }),
+            "copied_elements_are_written: reindex: whether all elements of buffer A_reindex that "
+            "the copy for block B takes were written before is not known");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -276,3 +276,22 @@ def main(A: T.Buffer((16, 24)), C: T.Buffer((16, 24))):
             c = np.zeros_like(a)
             ls.build(sch, target)(a, c)
             np.testing.assert_allclose(c, source[:, ::-1] * 2 + a, rtol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("place", ["X[i]", "i // 8"])
+def test_lanes_that_meet_in_an_element_all_add_to_it(place: str, target: str):
+    func = ls.from_source(f"""
+@T.prim_func
+def main(X: T.Buffer((64,), "int32"), A: T.Buffer((64,)), H: T.Buffer((8,))):
+    for i in range(64):
+        H[{place}] = H[{place}] + A[i]
+""")
+    sch = tir.Schedule(func)
+    sch.vectorize("i")
+    rng = np.random.default_rng(2)
+    x, a = rng.integers(0, 8, 64).astype("int32"), rng.random(64, "float32")
+    sums, expected = np.zeros(8, "float32"), np.zeros(8, "float32")
+    np.add.at(expected, x if place == "X[i]" else np.arange(64) // 8, a)
+    ls.build(sch, target)(x, a, sums)
+    np.testing.assert_allclose(sums, expected, rtol=1e-5)

@@ -74,6 +74,7 @@ class Widener {
   std::vector<Expr> indices_of(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices);
   bool is_safe(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices);
 
+  bool may_meet(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const;
   Stmt store(const BufferStore& store);
   Stmt reduction(const BufferStore& store, const std::vector<Expr>& indices);
   Stmt branch(const IfThenElse& branch);
@@ -310,6 +311,21 @@ Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indice
   return loopsmith::store(node.buffer, combined(found->combiner, old, total), indices);
 }
 
+/// True when lanes may store to one element that the loop reads, too: as each adds to it, what
+/// others added would be lost.
+bool Widener::may_meet(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const {
+  const auto* ramp = indices.back().as<Ramp>();
+  const std::int64_t* stride = ramp ? as_int(ramp->stride) : nullptr;
+  if ((stride && *stride != 0) || widened_.contains(buffer)) return false;
+  bool is_read = false;
+  pre_order_visit(loop_.body, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    is_read = is_read || (load && load->buffer->data.same_as(buffer->data));
+    return !is_read;
+  });
+  return is_read;
+}
+
 Stmt Widener::store(const BufferStore& node) {
   if (node.predicate.defined()) throw CannotWiden{};
   const std::vector<Expr> indices = indices_of(node.buffer, node.indices);
@@ -322,6 +338,7 @@ Stmt Widener::store(const BufferStore& node) {
     }
     return rewrite_.children(node);
   }
+  if (may_meet(node.buffer, indices)) throw CannotWiden{};
   const auto wide = widened_.find(node.buffer);
   return make(BufferStore{.buffer = wide == widened_.end() ? node.buffer : wide->second,
                           .value = all_lanes(node.value),

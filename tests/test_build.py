@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -255,6 +256,25 @@ def test_threads_belong_to_the_module():
     assert module.num_threads == 2
     with pytest.raises(ls.CallError, match="num_threads is -3, negative"):
         ls.build(softmax(33, 101), num_threads=-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"num_threads": 2.5}, "build: num_threads is 2.5, not an integer of 32 bits"),
+        ({"num_threads": 2**40}, "build: num_threads is 1099511627776, not an integer of 32 bits"),
+        ({"affinity": "01"}, "build: affinity is '01', not a list"),
+        ({"affinity": 1}, "build: affinity is 1, not a list"),
+        ({"affinity": [0.5]}, "build: affinity is 0.5, not an integer of 32 bits"),
+        ({"fast_math": 3}, "build: fast_math is 3, not a list"),
+        ({"fast_math": ["no_nans", 1]}, "build: fast_math has 1, not a name"),
+        ({"dump": 5}, "build: dump is 5, not a list"),
+    ],
+)
+def test_options_of_other_types_are_named(options: dict[str, Any], problem: str):
+    with pytest.raises(TypeError) as error:
+        ls.build(softmax(4, 4), **options)
+    assert error.value.problem == problem
 
 
 def test_a_function_is_named_by_the_call():

@@ -204,6 +204,10 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "int4")):
         "llvm calls 'f' with a bare pointer: how much it leads to is not known: "
         "pass the buffer itself, or its access_ptr"
     )
+    array = "T.tvm_stack_make_array(A.data, T.tvm_stack_make_shape(2, 4), {}, 2, T.float32(0), 0)"
+    assert refused(array.format("T.tvm_stack_make_shape(1)")) == (
+        "tvm_stack_make_array: 1 strides for 2 dimensions: give a stride for each dimension"
+    )
     assert refused("A[0:4]") == (
         "llvm calls 'f' with a vector float32x4, functions of the host take numbers: "
         "pass the vector in a buffer"
@@ -212,6 +216,14 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "int4")):
         "llvm calls 'f' with an array of int4 that starts inside of its memory: "
         "pass the whole buffer"
     )
+    program = ls.from_source("""
+@T.prim_func
+def main(B: T.Buffer((8,), "int4")):
+    T.call_packed("f", T.tvm_stack_make_array(
+        B.data, T.tvm_stack_make_shape(4), T.tvm_stack_make_shape(2), 1, T.int4(0), 0))
+""")
+    with pytest.raises(TypeError, match="int4 with strides goes to a function of the host"):
+        run(program, TARGETS[0], ls.zeros((8,), "int4"), f=print)
 
 
 def test_registering_is_checked(registered: None) -> None:

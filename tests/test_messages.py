@@ -209,7 +209,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
         lambda: ls.build(STORE)(BadCapsule()),
         "array: __dlpack__ of a BadCapsule gave no capsule of DLPack",
     ),
-    (lambda: tir.const([], "int32"), "const: the value is no number"),
+    (lambda: tir.const([], "int32"), "constant: a list is no number"),
     (lambda: ls.empty((2,), "int4").numpy(), "array: NumPy has no dtype int4"),
 ]
 

@@ -101,15 +101,25 @@ constexpr Pass lowering[] = {
     {"common_subexpressions", plain<common_subexpressions>, Form::lowered},
 };
 
-/// True when `names`, separated by commas, has `pass` or `all`.
-bool is_dumped(std::string_view names, std::string_view pass) {
-  while (!names.empty()) {
-    const std::size_t comma = std::min(names.find(','), names.size());
-    const std::string_view name = names.substr(0, comma);
-    if (name == pass || name == "all") return true;
-    names.remove_prefix(std::min(comma + 1, names.size()));
+/// The names of passes, or `all`, that an environment variable lists, separated by commas.
+std::vector<std::string_view> dumped_passes(const char* variable) {
+  const char* value = std::getenv(variable);
+  std::string_view rest = value ? value : "";
+  std::vector<std::string_view> names;
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view name = rest.substr(0, comma);
+    require(name == "all" || std::ranges::count(lowering, name, &Pass::name) > 0, ErrorKind::lower,
+            "pass_exists", hint("see lowering_passes()"), {}, "{}: there is no pass '{}'", variable,
+            name);
+    names.push_back(name);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
-  return false;
+  return names;
+}
+
+bool is_dumped(const std::vector<std::string_view>& names, std::string_view pass) {
+  return std::ranges::any_of(names, [&](auto name) { return name == pass || name == "all"; });
 }
 
 Form form_of(const Object& node) {
@@ -162,7 +172,7 @@ void verify_form(const Ptr<PrimFunc>& func, Form form, std::string_view pass) {
 
 Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& options) {
   using Clock = std::chrono::steady_clock;
-  const char* dumps = std::getenv("LOOPSMITH_DUMP");
+  const std::vector<std::string_view> dumps = dumped_passes("LOOPSMITH_DUMP");
   if (options.verify) verify_form(func, Form::scheduled, "lower");
   Ptr<PrimFunc> current = func, simplified;
   for (const Pass& pass : lowering) {
@@ -181,7 +191,8 @@ Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& opti
     if (options.on_pass) {
       options.on_pass({.name = pass.name, .before = current, .after = next, .time = time});
     }
-    if (dumps && is_dumped(dumps, pass.name)) {
+    if (is_dumped(dumps, pass.name)) {
+      fmt::print(stderr, "# before {}\n{}\n", pass.name, script(current));
       fmt::print(stderr, "# after {}, {} us\n{}\n", pass.name, time.count() / 1000, script(next));
     }
     current = std::move(next);

@@ -57,7 +57,7 @@ std::span<const Pass> lowering_passes();
 /// From a scheduled function to one that a code generator accepts.
 ///
 /// The environment variable LOOPSMITH_DUMP, `all` or names of passes separated by commas, prints
-/// the function after these passes to the standard error.
+/// the function before and after these passes to the standard error, and how long they took.
 Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& options = {});
 
 /// Throws an InternalError that names `pass` unless `func` is in `form` and well formed.

@@ -40,10 +40,15 @@ TEST_F(Pipeline, prints_what_the_environment_asks_for) {
   lower_function(func);
   unsetenv("LOOPSMITH_DUMP");
   const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("# before lower_init\n"), std::string::npos);
   EXPECT_NE(text.find("# after lower_init, "), std::string::npos);
   EXPECT_NE(text.find("# after flatten_buffers, "), std::string::npos);
   EXPECT_NE(text.find("i * 8 + j"), std::string::npos) << text;
   EXPECT_EQ(text.find("# after simplify"), std::string::npos);
+  setenv("LOOPSMITH_DUMP", "all,lower_int", 1);
+  EXPECT_EQ(error_of([&] { lower_function(func); }).substr(0, 47),
+            "LOOPSMITH_DUMP: there is no pass 'lower_int'\n  ");
+  unsetenv("LOOPSMITH_DUMP");
 }
 
 TEST_F(Pipeline, simplifies_only_what_may_be_simpler) {

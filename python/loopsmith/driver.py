@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -144,14 +145,14 @@ def build(
     if fast_math is None or isinstance(fast_math, bool):
         allowed = ["all"] if fast_math else []
     else:
-        allowed = [fast_math] if isinstance(fast_math, str) else list(fast_math)
+        allowed = _names("fast_math", fast_math)
     return _core.build(
         _program(x, name, keeps_trace=True),
         target,
         contract,
         allowed,
-        num_threads or 0,
-        affinity or (),
+        _count("num_threads", num_threads or 0),
+        [_count("affinity", cpu) for cpu in _list("affinity", affinity or ())],
         default_schedule,
         dict(functions or {}),
         _observer(dump, timings),
@@ -221,6 +222,48 @@ def _program(x: Program, name: str | None, keeps_trace: bool = False) -> PrimFun
     return x.with_attr("global_symbol", name)
 
 
+def _count(option: str, value: Any) -> int:
+    """Return an integer of 32 bits."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or not -(2**31) <= number < 2**31:
+        _core.fail(
+            "TypeMismatch",
+            "option_is_integer",
+            f"build: {option} is {value!r}, not an integer of 32 bits",
+            hint=f"pass {option} as a whole number",
+        )
+    return number
+
+
+def _list(option: str, values: Any) -> list[Any]:
+    """Return the items of what can be iterated over, but of no text."""
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        _core.fail(
+            "TypeMismatch",
+            "option_is_list",
+            f"build: {option} is {values!r}, not a list",
+            hint="pass a list",
+        )
+    return list(values)
+
+
+def _names(option: str, values: Any) -> list[str]:
+    """Return a name, or a list of names, as a list."""
+    names = [values] if isinstance(values, str) else _list(option, values)
+    for name in names:
+        if not isinstance(name, str):
+            _core.fail(
+                "TypeMismatch",
+                "option_is_name",
+                f"build: {option} has {name!r}, not a name",
+                hint="pass names as texts",
+            )
+    return names
+
+
 def _scheduled(sch: Schedule, keeps_trace: bool) -> PrimFunc | IRModule:
     """Return the program of a schedule; what has been scheduled is not scheduled by rule."""
     module = sch.mod
@@ -262,7 +305,7 @@ def _dumped_names(dump: Dump) -> set[str]:
     if dump is None or callable(dump):
         return set()
     known = _core.pass_names()
-    names = set(known) if dump == "all" else {dump} if isinstance(dump, str) else set(dump)
+    names = set(known) if dump == "all" else set(_names("dump", dump))
     for name in sorted(names - set(known)):
         _core.fail(
             "UserError",

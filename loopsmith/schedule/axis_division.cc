@@ -6,21 +6,12 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/arith/iter_map.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 
 namespace loopsmith {
 namespace {
-
-bool reads_memory(const Expr& expr) {
-  bool found = false;
-  pre_order_visit(expr, [&](const Ref& ref) {
-    const auto* call = ref.as<Call>();
-    found = found || ref.is<BufferLoad>() || (call && !call->op.is_pure());
-    return !found;
-  });
-  return found;
-}
 
 void add_range(IndexForms& forms, const IterVar& axis) {
   const std::int64_t* min = as_int(axis.dom->min);

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -19,19 +20,8 @@ namespace {
 constexpr std::int64_t most_parts = 64;
 /// A part is to be more work than its combination.
 constexpr std::int64_t fewest_in_part = 8;
-/// So many partial results are combined one after another; more are combined in groups first.
-constexpr std::int64_t group_size = 8;
 /// Of all partial results of a loop together.
 constexpr std::int64_t most_elements = std::int64_t{1} << 22;
-
-bool has_load(const Expr& expr) {
-  bool found = false;
-  pre_order_visit(expr, [&](const Ref& ref) {
-    found = found || ref.is<BufferLoad>();
-    return !found;
-  });
-  return found;
-}
 
 /// Looks for all that a loop does to some buffers.
 class AccumulatorSearch {
@@ -154,7 +144,7 @@ class AccumulatorSearch {
       const Expr& extent = found.buffer->shape[d];
       arith::Interval whole{int_imm(extent.dtype(), 0), extent - int_imm(extent.dtype(), 1)};
       std::optional<arith::Interval> box;
-      if (has_load(index)) {
+      if (reads_memory(index)) {
         found.is_indirect = true;
         found.is_exact = false;
       } else if (uses_variable(index, loop_.loop_var)) {
@@ -263,7 +253,7 @@ std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> 
   std::int64_t count = extent ? part_count(*extent, work) : most_parts;
   if (count == 1) return 1;
   count = std::min(count, most_elements / std::max<std::int64_t>(elements, 1));
-  if (count > group_size) count -= count % group_size;
+  if (count > partial_result_group) count -= count % partial_result_group;
   return count > 1 ? count : 0;
 }
 

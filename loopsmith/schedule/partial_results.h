@@ -29,6 +29,9 @@ struct Accumulator {
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
                                                         std::span<const Ptr<Buffer>> buffers);
 
+/// So many partial results are combined one after another; more are combined in groups first.
+inline constexpr std::int64_t partial_result_group = 8;
+
 /// How many partial results a loop gets: 1 where the loop is too short for them, 0 where they would
 /// be too large. It depends on the program alone, so that what the program computes does not depend
 /// on the number of threads.

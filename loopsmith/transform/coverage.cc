@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -69,15 +70,6 @@ class Coverage {
       if (scope && is_inside(common_, scope)) return false;
     }
     return !reads_memory(e);
-  }
-  static bool reads_memory(const Expr& e) {
-    bool found = false;
-    pre_order_visit(e, [&](const Ref& ref) {
-      const auto* call = ref.as<Call>();
-      found = found || ref.is<BufferLoad>() || (call && !call->op.is_pure());
-      return !found;
-    });
-    return found;
   }
   std::optional<Bounds> covering(const Expr& index) {
     if (reads_memory(index)) return std::nullopt;

@@ -6,6 +6,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/atomic_updates.h"
@@ -16,19 +17,8 @@
 namespace loopsmith {
 namespace {
 
-/// So many partial results are combined one after another; more are combined in groups first.
-constexpr std::int64_t group_size = 8;
 /// Results of two parts share no line of the cache.
 constexpr std::int64_t line_bits = 512;
-
-bool has_load(const Expr& expr) {
-  bool found = false;
-  pre_order_visit(expr, [&](const Ref& ref) {
-    found = found || ref.is<BufferLoad>();
-    return !found;
-  });
-  return found;
-}
 
 /// The buffers in which a loop may accumulate across its iterations: they do not move with it.
 std::vector<Ptr<Buffer>> candidates(const For& loop) {
@@ -37,7 +27,7 @@ std::vector<Ptr<Buffer>> candidates(const For& loop) {
     const auto* store = ref.as<BufferStore>();
     if (!store) return !is_expr(*ref.get());
     const bool moves = std::ranges::any_of(store->indices, [&](const Expr& index) {
-      return uses_variable(index, loop.loop_var) && !has_load(index);
+      return uses_variable(index, loop.loop_var) && !reads_memory(index);
     });
     const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(store->buffer); };
     if (!moves && accumulation_of(*store) && std::ranges::none_of(found, is_it)) {
@@ -214,8 +204,8 @@ class Privatization {
     const Ptr<Buffer>& partial = partial_[i];
     const DataType type = loop_.loop_var->dtype;
     std::int64_t step = 1;
-    if (count_ > group_size) {
-      step = group_size;
+    if (count_ > partial_result_group) {
+      step = partial_result_group;
       const Ptr<Var> group = var("group", type), other = var("other", type);
       const Expr first = group * int_imm(type, step);
       const Stmt add = each_element(of, [&](const std::vector<Expr>& place) {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/ir/memory_reads.h"
+
+#include "loopsmith/ir/buffer.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith {
+
+bool reads_memory(const Ref& node) {
+  bool found = false;
+  pre_order_visit(node, [&](const Ref& ref) {
+    const auto* call = ref.as<Call>();
+    found = found || ref.is<BufferLoad>() || (call && !call->op.is_pure());
+    return !found;
+  });
+  return found;
+}
+
+}  // namespace loopsmith

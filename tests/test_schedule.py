@@ -340,3 +340,21 @@ class Module:
     assert caught.value.hint == "it has first, second"
     sch.work_on("second")
     assert "T.float32(2)" in sch.func.script()
+
+
+def test_an_order_that_loops_have_already_is_kept() -> None:
+    """Bounds of the inner loop are read, and written inside of it."""
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((16,), "int32")):
+    for i in range(4):
+        for j in range(A[i], A[i] + 4):
+            A[j % 16] = A[(j + i) % 16] + 1
+""")
+    sch = tir.Schedule(func)
+    i, j = sch.get_loop("i"), sch.get_loop("j")
+    assert not sch.can_apply("parallel", i)
+    sch.reorder(i, j)
+    assert ls.structural_equal(sch.func, func)
+    with pytest.raises(ls.ScheduleError):
+        sch.reorder(j, i)

@@ -190,11 +190,16 @@ void DistanceTable::fuse(const Ptr<Var>& outer, const Ptr<Var>& inner, const Ptr
 void DistanceTable::reorder(std::span<const Ptr<Var>> order) {
   for (Band& band : bands_) {
     std::vector<int> places;
-    for (const Ptr<Var>& loop : order) places.push_back(band.find(loop));
-    if (places.empty() || places.front() < 0) continue;
+    for (const Ptr<Var>& loop : order) {
+      const int place = band.find(loop);
+      if (place >= 0) places.push_back(place);
+    }
+    if (places.empty()) continue;
     std::vector<int> sorted = places;
     std::sort(sorted.begin(), sorted.end());
-    check(sorted.front() >= 0, "DistanceTable", "reordered loops are not nested perfectly");
+    // Bounds of an inner loop are read in the outer ones alone: these keep their order.
+    check(places.size() == order.size() || places == sorted, "DistanceTable",
+          "reordered loops are not nested perfectly");
     const auto permute = [&](auto first) {
       std::vector<std::decay_t<decltype(*first)>> moved;
       for (const int place : places) moved.push_back(first[place]);

@@ -142,8 +142,8 @@ typedef void* (*ls_allocate)(void* data, size_t size, size_t alignment);
 typedef void (*ls_release)(void* data, void* memory, size_t size, size_t alignment);
 
 /* Calls the function of the host that a kernel calls `name`. The arguments, with the memory of the
- * tensors, are lent for the time of the call. What the function returns, a number of the kind that
- * stands in `result`, goes into result->value; of LS_NONE, nothing does. Returns LS_OK, or what the kernel is to fail with:
+ * tensors, are lent for the time of the call. What it returns, a number of the kind in `result`,
+ * goes into result->value; of LS_NONE, nothing does. Returns LS_OK, or what the kernel fails with:
  * LS_HOST_FUNCTION where there is no such function. */
 typedef int32_t (*ls_call_host)(void* data, const char* name, const ls_argument* arguments,
                                 int32_t count, ls_argument* result);

@@ -211,7 +211,6 @@ def test_padding_is_divided_into_a_constant_and_what_is_in_bounds():
 
 def test_pointers_of_an_implementation_lead_to_its_tile() -> None:
     """As ``offset_factor=1`` makes the field believe, whether or not ``elem_offset`` is named."""
-    from loopsmith.script import tir as T
 
     @T.prim_func
     def desc(a: T.handle, b: T.handle) -> None:

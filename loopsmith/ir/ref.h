@@ -40,6 +40,9 @@ struct Object {
     span = other.span;
     return *this;
   }
+  /// Memory of nodes comes from lists of free cells, one for each thread and size.
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* memory, std::size_t bytes) noexcept;
   bool is_unique() const { return count.load(std::memory_order_acquire) == 1; }
 };
 

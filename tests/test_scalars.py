@@ -104,3 +104,37 @@ def test_what_is_computed_of_it_may_be_so_too() -> None:
     out = np.zeros(4, "int32")
     ls.build(func)(x, y, out)
     np.testing.assert_array_equal(out, ((x.astype("int64") ^ y) // 4 + 100) // 8)
+
+
+def test_scalar_arguments_that_are_data_may_be_so_too() -> None:
+    @T.prim_func
+    def func(A: T.Buffer((4,), "int32"), alpha: T.int32, C: T.Buffer((4,), "int32")):
+        for i in range(4):
+            C[i] = T.Select(A[i] < alpha - 3, (alpha // 4 + 100) // 8, (alpha % 7 + A[i]) % 7)
+
+    least, most = -(2**31), 2**31 - 1
+    x = np.array([most, least, 5, most - 9], "int32")
+    kernel = ls.build(func)
+    for alpha in (most, most - 5, least + 3, 2):
+        out = np.zeros(4, "int32")
+        kernel(x, alpha, out)
+        wide = x.astype("int64")
+        chosen = np.where(wide < alpha - 3, (alpha // 4 + 100) // 8, (alpha % 7 + wide) % 7)
+        fits = alpha % 7 + wide <= most
+        np.testing.assert_array_equal(out[fits], chosen[fits], str(alpha))
+
+
+@pytest.mark.parametrize("limit", [-(2**31), -(2**31) + 2, 7, 2**31 - 1])
+def test_conditions_on_data_hold_where_they_are_written_to(limit: int) -> None:
+    @T.prim_func
+    def func(given: T.int32, B: T.Buffer((1,), "int32"), C: T.Buffer((64,), "int32")):
+        read: T.int32 = B[0]
+        for i in range(64):
+            if i + 3 < given:
+                C[i] = 1
+            if i + 3 < read:
+                C[i] = C[i] + 2
+
+    out = np.zeros(64, "int32")
+    ls.build(func)(limit, np.array([limit], "int32"), out)
+    np.testing.assert_array_equal(out, 3 * (np.arange(64) + 3 < limit))

@@ -76,12 +76,11 @@ std::pair<Term, Term> ends_of(arith::Engine& engine, const Expr& begin, const Ex
   return {simple(begin), simple(begin + size - const_of(type, 1))};
 }
 
-/// A variable bound to what memory holds keeps its value when the memory changes: of the value only
-/// what is always true of it is known of the variable.
+/// Of the value only what is always true of it is known of the variable.
 void learn_range_of(arith::Engine& engine, Term variable, Term value, bool is_new) {
   const ConstIntBound bound = engine.knowledge.bound(value);
   const ModularSet modular = engine.knowledge.modular(value);
-  engine.knowledge.terms.mark_data(variable);
+  if (engine.knowledge.terms[value].is_data) engine.knowledge.terms.mark_data(variable);
   engine.knowledge.facts.change(
       variable,
       [&](Fact& fact) {
@@ -98,6 +97,7 @@ void Analyzer::bind(const Ptr<Var>& var, const Expr& value, bool override) {
   const auto [variable, is_new] = variable_term(*engine_, var);
   const Term simple = engine_->simplifier.simplify(engine_->read(value), 2);
   if (engine_->knowledge.terms[simple].reads_memory) {
+    // The variable keeps its value when the memory changes.
     return learn_range_of(*engine_, variable, simple, is_new);
   }
   arith::Facts& facts = engine_->knowledge.facts;
@@ -156,6 +156,20 @@ void Analyzer::update(const Ptr<Var>& var, const ConstIntBound& bound, bool over
       [&](Fact& fact) { fact.bound = override ? bound : arith::intersect(fact.bound, bound); },
       is_new);
   engine_->knowledge.facts.note_binding();
+}
+
+void Analyzer::learn(const Ptr<Var>& var, const Expr& value) {
+  const auto [variable, is_new] = variable_term(*engine_, var);
+  const Term simple = engine_->simplifier.simplify(engine_->read(value), 2);
+  learn_range_of(*engine_, variable, simple, is_new);
+}
+
+void Analyzer::mark_data(const Ptr<Var>& var) {
+  const auto [variable, is_new] = variable_term(*engine_, var);
+  check(is_new, "arith", "variable {} is marked as data after its first use", var->name);
+  engine_->knowledge.terms.mark_data(variable);
+  // Terms that a fact mentions are never forgotten.
+  engine_->knowledge.facts.change(variable, [](Fact&) {}, is_new);
 }
 
 ConstraintScope Analyzer::constraint_scope(const Expr& condition) {
@@ -222,6 +236,10 @@ bool Analyzer::can_prove_less(const Expr& expr, std::int64_t limit) {
 bool Analyzer::can_prove_greater_equal(const Expr& expr, std::int64_t limit) {
   const std::int64_t smallest = const_int_bound(rewrite_simplify(expr)).min_value;
   return smallest != ConstIntBound::neg_inf && smallest >= limit;
+}
+
+bool Analyzer::may_overflow(const Expr& expr) {
+  return engine_->simplifier.data_may_overflow(engine_->read(expr, true));
 }
 
 ConstIntBound Analyzer::const_int_bound(const Expr& expr) {

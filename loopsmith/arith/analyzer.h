@@ -34,8 +34,8 @@ class ConstraintScope {
 
 /// Facts about variables, and the questions that they answer.
 ///
-/// int32 and wider signed integers count as unbounded: they are taken never to overflow. Unsigned
-/// and narrower ones wrap. Divisors are taken not to be 0.
+/// int32 and wider signed integers count as unbounded: they are taken never to overflow, but for
+/// data. Unsigned and narrower ones wrap. Divisors are taken not to be 0.
 class Analyzer {
  public:
   Analyzer();
@@ -51,6 +51,12 @@ class Analyzer {
   void bind_range(const Ptr<Var>& var, const Expr& min, const Expr& extent, bool override = false);
   /// From here on, the variable lies within `bound`, too; with `override`, only within it.
   void update(const Ptr<Var>& var, const ConstIntBound& bound, bool override = false);
+  /// From here on, what is always true of `value` is known of the variable, which is never replaced
+  /// by it: for values that may change, or that are to be computed once.
+  void learn(const Ptr<Var>& var, const Expr& value);
+  /// From here on, the variable is data: not an index, which is taken never to overflow, but any
+  /// value of its type, as what a program reads from memory is.
+  void mark_data(const Ptr<Var>& var);
   /// Holds `condition` to be true while the scope lives. Conditions on memory, which a statement
   /// may change, teach nothing.
   [[nodiscard]] ConstraintScope constraint_scope(const Expr& condition);
@@ -67,6 +73,9 @@ class Analyzer {
   bool can_prove_equal(const Expr& a, const Expr& b);
   bool can_prove_less(const Expr& expr, std::int64_t limit);
   bool can_prove_greater_equal(const Expr& expr, std::int64_t limit);
+
+  /// True when `expr` is made of data and may leave its type, or something in it may.
+  bool may_overflow(const Expr& expr);
 
   ConstIntBound const_int_bound(const Expr& expr);
   ModularSet modular_set(const Expr& expr);

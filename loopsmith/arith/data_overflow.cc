@@ -55,6 +55,19 @@ bool Simplifier::may_be_zero(Term divisor) {
   return node.is_data && node.type.is_integer() && knowledge_.bound(divisor).contains(0);
 }
 
+bool Simplifier::data_may_overflow(Term term) {
+  int visited = 0;
+  const auto visit = [&](auto& self, Term each) -> bool {
+    if (each == Term::none || !terms_[each].is_data) return false;
+    const TermNode node = terms_[each];
+    if (node.kind == Kind::variable || node.kind == Kind::load) return false;
+    const bool is_known = node.kind != Kind::other && node.kind != Kind::call;
+    if (!is_known || ++visited > most_visited || may_overflow(each)) return true;
+    return self(self, node.a) || self(self, node.b) || self(self, node.c);
+  };
+  return visit(visit, term);
+}
+
 /// Whether `after` may overflow where `before` did not.
 bool Simplifier::overflows_anew(const TermNode& before, Term after) {
   const bool is_data =

@@ -21,8 +21,12 @@ class WrappingMachine {
  public:
   Expr a = load(decl_buffer({1}, i32, "A"), {0});
   Expr b = load(decl_buffer({1}, i32, "B"), {0});
-  Expr x = var("x");
+  Expr x = var("x");  ///< Bound to A.
+  Expr p = var("p");  ///< A parameter that is data, and what is computed of it once.
+  Expr q = var("q");
   std::int64_t value_of_a = 0, value_of_b = 0;
+  /// What q is: p with some bits turned over.
+  static constexpr std::int64_t turned = 5;
   bool has_overflowed = false;
 
   std::int64_t run(const Expr& e) {
@@ -30,6 +34,8 @@ class WrappingMachine {
     if (const auto* read = e.as<BufferLoad>()) {
       return read->buffer.get() == a.as<BufferLoad>()->buffer.get() ? value_of_a : value_of_b;
     }
+    if (e.same_as(p)) return value_of_b;
+    if (e.same_as(q)) return value_of_b ^ turned;
     if (e.is<Var>()) return value_of_a;
     if (const auto* no = e.as<Not>()) return run(no->a) == 0;
     if (const auto* choice = e.as<Select>()) {
@@ -78,8 +84,9 @@ class DataGenerator {
 
   Expr number(int depth) {
     if (depth == 0) {
-      const Expr leaves[] = {machine_.a, machine_.b, machine_.x, constant()};
-      return leaves[pick(4)];
+      const Expr leaves[] = {machine_.a, machine_.b, machine_.x,
+                             machine_.p, machine_.q, constant()};
+      return leaves[pick(6)];
     }
     const Expr p = number(depth - 1);
     const Expr q = number(pick(depth));
@@ -134,6 +141,8 @@ TEST(data_overflow, simpler_forms_overflow_only_where_what_was_written_does) {
     const Expr written = seed % 4 == 0 ? generate.truth(2) : generate.number(1 + seed % 3);
     Analyzer analyzer;
     analyzer.bind(Ptr<Var>::from(machine.x), machine.a);
+    analyzer.mark_data(Ptr<Var>::from(machine.p));
+    analyzer.learn(Ptr<Var>::from(machine.q), machine.p ^ int_imm(i32, WrappingMachine::turned));
     const Expr forms[] = {analyzer.simplify(written), analyzer.rewrite_simplify(written),
                           analyzer.canonical_simplify(written)};
     for (int draw = 0; draw < 20; ++draw) {
@@ -164,6 +173,31 @@ TEST(data_overflow, variables_are_data_where_their_values_are) {
   EXPECT_EQ(simple(floordiv(floordiv(computed, 4) + 100, 8)),
             "((((computed // 4) + 4) // 8) + 12)");
   EXPECT_EQ(simple(floordiv(floordiv(index, 4) + 100, 8)), "(((index + 16) // 32) + 12)");
+}
+
+TEST(data_overflow, tells_what_may_overflow) {
+  WrappingMachine machine;
+  Analyzer analyzer;
+  const auto parameter = Ptr<Var>::from(machine.p), index = Ptr<Var>::from(machine.x);
+  analyzer.mark_data(parameter);
+  const Expr small = cast(i32, load(decl_buffer({1}, i8, "S"), {0}));
+  EXPECT_TRUE(analyzer.may_overflow(parameter - 3));
+  EXPECT_TRUE(analyzer.may_overflow(max(index, floordiv(machine.a * 2, 4))));
+  EXPECT_TRUE(analyzer.may_overflow(parameter ^ machine.a));  // An unknown operation.
+  EXPECT_FALSE(analyzer.may_overflow(parameter));
+  EXPECT_FALSE(analyzer.may_overflow(min(floordiv(parameter, 4), index + 3)));
+  EXPECT_FALSE(analyzer.may_overflow(small * 1000 + 7));
+  EXPECT_FALSE(analyzer.may_overflow(index + 3));
+}
+
+TEST(data_overflow, what_is_data_stays_so_when_terms_are_forgotten) {
+  const auto parameter = var("p");
+  Analyzer analyzer;
+  analyzer.mark_data(parameter);
+  constexpr int enough_to_forget = 40000;
+  for (int i = 0; i < enough_to_forget; ++i) (void)analyzer.simplify(var("other") + i);
+  EXPECT_EQ(show(analyzer.simplify(floordiv(floordiv(parameter, 4) + 100, 8))),
+            "((((p // 4) + 4) // 8) + 12)");
 }
 
 TEST(data_overflow, what_cannot_overflow_is_simplified_like_indices) {

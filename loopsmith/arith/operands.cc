@@ -175,6 +175,7 @@ Term Simplifier::simplify_let(const Let& let, Recurse recurse) {
   const Term value = (this->*recurse)(terms_.read(let.value));
   const Kind kind = terms_[value].kind;
   const bool is_simple = kind == Kind::constant || kind == Kind::variable || kind == Kind::real;
+  if (terms_[value].is_data) terms_.mark_data(variable);
   const Facts::Mark mark = knowledge_.facts.mark();
   knowledge_.facts.change(variable, [&](Fact& fact) {
     if (is_simple) fact.value = value;

@@ -49,6 +49,9 @@ class Simplifier {
   /// The same with x - 1 for x + -1, for people to read.
   Term presentable(Term term);
 
+  /// Whether something in a term is made of data and may leave its type.
+  bool data_may_overflow(Term term);
+
   /// Drops what was derived: terms have got new numbers.
   void forget();
 

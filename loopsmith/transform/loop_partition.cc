@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/arith/relax.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
@@ -31,6 +32,10 @@ class Partitioner {
  public:
   explicit Partitioner(const PrimFunc& func) : contents_(measure_loops(func.body)) {
     rewrite_.on<For>([this](const For& node) { return loop(node); });
+    rewrite_.on<LetStmt>([this](const LetStmt& node) -> Stmt {
+      if (node.var->dtype.is_index()) analyzer_.learn(node.var, node.value);
+      return rewrite_.children(node);
+    });
     rewrite_.on<AttrStmt>([this](const AttrStmt& node) -> Stmt {
       if (node.attr_key != "pragma_loop_partition_hint") return rewrite_.children(node);
       const auto* loop = node.body.as<For>();
@@ -39,6 +44,7 @@ class Partitioner {
     });
   }
   Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) {
+    for (const Ptr<Var>& param : arith::data_parameters(*func)) analyzer_.mark_data(param);
     const auto has_conditions = [](const auto& loop) { return loop.second.has_conditions; };
     return std::ranges::any_of(contents_, has_conditions) ? rewrite_.body_of(func) : func;
   }
@@ -102,7 +108,7 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   const DataType type = variable->dtype;
   Expr limit = -values->max;
   if (!strict) limit = limit + int_imm(limit.dtype(), 1);
-  if (limit.dtype() != type) return;
+  if (limit.dtype() != type || analyzer_.may_overflow(analyzer_.simplify(limit))) return;
   if (*scale > 0) {
     part.high.push_back(ceildiv(limit, int_imm(type, *scale)));
   } else {

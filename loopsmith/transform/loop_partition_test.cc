@@ -57,6 +57,25 @@ TEST_F(LoopPartition, tests_once_in_each_iteration_of_a_parallel_loop) {
   EXPECT_TRUE(branch->else_case.as<For>()->body.is<IfThenElse>());
 }
 
+TEST_F(LoopPartition, leaves_bounds_that_overflow_for_some_data) {
+  const Ptr<Var> last = var("last");
+  const auto of = [&](const Expr& condition) {
+    const Stmt body = for_loop(io, 0, 64, if_then(condition, set(a, io)));
+    return loop_partition(function({a, b}, body, {last}))->body;
+  };
+  EXPECT_TRUE(of(io < last).is<SeqStmt>());
+  EXPECT_TRUE(of(io + 3 < last).is<For>());  // last - 3 overflows for the smallest number
+  EXPECT_TRUE(of(io + 3 < n).is<SeqStmt>());
+  const auto under_let = [&](const Expr& value) {
+    const Stmt loop = for_loop(io, 0, 64, if_then(io + 3 < last, set(a, io)));
+    return partitioned(make(LetStmt{.value = value, .var = last, .body = loop}))
+        .as<LetStmt>()
+        ->body;
+  };
+  EXPECT_TRUE(under_let(n * 2).is<SeqStmt>());
+  EXPECT_TRUE(under_let(load(decl_buffer({1}, i32, "L"), {0})).is<For>());
+}
+
 TEST_F(LoopPartition, leaves_conditions_on_memory_and_on_other_loops) {
   const Stmt on_memory = for_loop(io, 0, 100, if_then(load(b, {io}) > f(0), set(a, io)));
   EXPECT_TRUE(same(partitioned(on_memory), on_memory));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/simplify.h"
 
+#include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/ir/edit.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -13,6 +14,7 @@ namespace {
 class Simplifier {
  public:
   Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) {
+    for (const Ptr<Var>& param : arith::data_parameters(*func)) analyzer_.mark_data(param);
     set_rules();
     return rewrite_.body_of(func);
   }
@@ -98,7 +100,7 @@ Stmt Simplifier::let(const LetStmt& node) {
   }
   if (value.dtype().is_integer() && value.dtype().is_scalar()) {
     if (is_computed_once(value)) {
-      analyzer_.update(node.var, analyzer_.const_int_bound(value));
+      analyzer_.learn(node.var, value);
     } else {
       analyzer_.bind(node.var, value);
     }

@@ -44,6 +44,27 @@ TEST_F(Simplify, drops_empty_loops_and_branches) {
                    if_then(2 < n, store(a, f(1), {0}))));
 }
 
+TEST_F(Simplify, takes_indices_never_to_overflow_but_not_data) {
+  const Ptr<Buffer> b = decl_buffer({64}, i32, "B");
+  const Stmt compare = if_then(i + 3 < n + 7, store(b, floordiv(floordiv(n, 4) + 100, 8), {i}));
+  const Stmt as_data = for_loop(
+      i, 0, 64, if_then(i + 3 < n + 7, store(b, floordiv(floordiv(n, 4) + 4, 8) + 12, {i})));
+  EXPECT_TRUE(same(simplified(for_loop(i, 0, 64, compare)), as_data));
+  const Stmt as_index = for_loop(i, 0, n, store(b, floordiv(n + 16, 32) + 12, {i}));
+  EXPECT_TRUE(same(simplified(for_loop(i, 0, n, compare)), as_index));
+}
+
+TEST_F(Simplify, knows_data_that_an_operation_made_of_data) {
+  const Ptr<Buffer> b = decl_buffer({64}, i32, "B");
+  const Ptr<Var> y = var("y"), z = var("z");
+  const auto body = [&](const Expr& stored) {
+    const Stmt inner = make(LetStmt{.value = y ^ 5, .var = z, .body = store(b, stored, {0})});
+    return make(LetStmt{.value = load(b, {1}), .var = y, .body = inner});
+  };
+  EXPECT_TRUE(same(simplified(body(floordiv(floordiv(z, 4) + 100, 8))),
+                   body(floordiv(floordiv(z, 4) + 4, 8) + 12)));
+}
+
 TEST_F(Simplify, puts_names_of_constants_and_variables_in_place) {
   const Ptr<Var> x = var("x");
   EXPECT_TRUE(same(simplified(make(LetStmt{.value = n, .var = x, .body = store(a, f(1), {x + x})})),

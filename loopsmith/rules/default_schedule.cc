@@ -2,11 +2,13 @@
 #include "loopsmith/rules/default_schedule.h"
 
 #include <algorithm>
+#include <functional>
 #include <ranges>
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/rules/bypass_caches.h"
+#include "loopsmith/rules/cut_borders.h"
 #include "loopsmith/rules/fuse_rows.h"
 #include "loopsmith/rules/inline_elementwise.h"
 #include "loopsmith/rules/loops.h"
@@ -58,15 +60,46 @@ Stmt under_views(const std::vector<Ptr<Buffer>>& views, Stmt body) {
   return body;
 }
 
+/// What a cut nest computes in the borders of its axis.
+Stmt in_borders(const Nest& nest, const std::vector<Axis>& axes, const CutNest& cut,
+                const Substitution& values, const Machine& machine) {
+  std::vector<Axis> others = axes;
+  std::erase_if(others, [&](const Axis& axis) {
+    return axis.var.same_as(cut.axis.var) || (cut.cells && axis.var.same_as(cut.cells->var));
+  });
+  return loop_over_borders(cut, [&](const Expr& point) {
+    Substitution all = values;
+    all[cut.axis.var] = point;
+    return loops_over(others, all, [&](Substitution outside) {
+      if (!cut.cells) return at(nest.body, outside);
+      return masked_vectors(*cut.cells, lanes_of(nest, machine), [&](const Expr& cell) {
+        outside[cut.cells->var] = cell;
+        return at(nest.body, outside);
+      });
+    });
+  });
+}
+
+/// An elementwise nest inside the loops that `values` come from, over its remaining axes.
+Stmt inner_elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
+                       const Machine& machine) {
+  const std::int64_t lanes = lanes_of(nest, machine);
+  std::vector<Ptr<Buffer>> views;
+  std::vector<Axis> inner = axes;
+  if (const auto merged = with_merged_columns(nest, inner, lanes, views)) {
+    return under_views(views, elementwise(*merged, inner, values, machine));
+  }
+  if (const auto cut = cut_borders(nest, axes, lanes)) {
+    const Stmt middle = elementwise(cut->nest, cut->axes, values, machine);
+    return seq({under_views(cut->views, middle), in_borders(nest, axes, *cut, values, machine)});
+  }
+  return elementwise(nest, axes, values, machine);
+}
+
 /// A nest inside the loops that `values` come from, over its remaining spatial axes.
 Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
                 const Machine& machine) {
-  if (nest.reduction().empty()) {
-    std::vector<Ptr<Buffer>> views;
-    std::vector<Axis> inner = axes;
-    const auto merged = with_merged_columns(nest, inner, lanes_of(nest, machine), views);
-    return under_views(views, elementwise(merged ? *merged : nest, inner, values, machine));
-  }
+  if (nest.reduction().empty()) return inner_elementwise(nest, axes, values, machine);
   if (const auto reduction = row_reduction_of(nest)) {
     return loops_over(axes, values, [&](const Substitution& all) {
       return row_reduction(*reduction, lanes_of(nest, machine), machine, all);
@@ -173,24 +206,29 @@ Stmt single_elementwise(const Nest& nest, const Machine& machine) {
   }
   const Nest& chosen = flat ? *flat : nest;
   const std::vector<Axis> axes = chosen.spatial();
-  Stmt result;
-  if (axes.size() == 1) {
-    result = long_vector(chosen, axes[0], machine);
-  } else {
-    std::vector<Axis> outer;
-    const std::optional<Axis> vector_axis = contiguous_axis(chosen);
-    std::ranges::copy_if(axes, std::back_inserter(outer), [&](const Axis& axis) {
-      return !vector_axis || !axis.var.same_as(vector_axis->var);
-    });
-    const std::size_t prefix = parallel_prefix(outer, machine);
-    const std::vector<Axis> threads(outer.begin(),
-                                    outer.begin() + static_cast<std::ptrdiff_t>(prefix));
-    std::vector<Axis> inner = drop(outer, prefix);
-    if (vector_axis) inner.push_back(*vector_axis);
-    result = fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
-      return elementwise(chosen, inner, values, machine);
-    });
+  const auto cut = flat ? std::nullopt : cut_borders(nest, axes, lanes_of(nest, machine));
+  if (cut && cut->axes.size() == 1) {
+    const Stmt middle = under_views(cut->views, long_vector(cut->nest, cut->axes[0], machine));
+    return seq({middle, in_borders(nest, axes, *cut, {}, machine)});
   }
+  if (axes.size() == 1) return under_views(views, long_vector(chosen, axes[0], machine));
+  const std::optional<Axis> vector_axis = contiguous_axis(chosen);
+  const auto is_inner = [&](const Axis& axis) {
+    return (vector_axis && axis.var.same_as(vector_axis->var)) ||
+           (cut && axis.var.same_as(cut->axis.var));
+  };
+  std::vector<Axis> outer = axes, inside = axes;
+  std::erase_if(outer, is_inner);
+  std::erase_if(inside, std::not_fn(is_inner));
+  const std::size_t prefix = parallel_prefix(outer, machine);
+  const std::vector<Axis> threads(outer.begin(),
+                                  outer.begin() + static_cast<std::ptrdiff_t>(prefix));
+  std::vector<Axis> inner = drop(outer, prefix);
+  inner.insert(inner.end(), inside.begin(), inside.end());
+  Stmt result = fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
+    return cut ? inner_elementwise(chosen, inner, values, machine)
+               : elementwise(chosen, inner, values, machine);
+  });
   return under_views(views, std::move(result));
 }
 

@@ -37,6 +37,12 @@ Substitution values_of(const std::vector<Axis>& axes, const Expr& number, Substi
 /// The second, masked, part is left out when `lanes` divides the extent.
 Stmt vectorized_loop(const Axis& axis, std::int64_t lanes, const BodyOf& body);
 
+/// for o in ceil(extent / lanes):
+///   for l in lanes: (vectorized)  if o * lanes + l < extent: body(o * lanes + l)
+///
+/// Half the code of `vectorized_loop`, for what runs seldom.
+Stmt masked_vectors(const Axis& axis, std::int64_t lanes, const BodyOf& body);
+
 /// Whole vectors alone, of which all but the first and the last start `behind` points before a
 /// multiple of `lanes`: those two overlap their neighbours, whose points they compute once more.
 /// The extent is at least `lanes`. `before(position)` goes before each vector.

@@ -25,7 +25,7 @@ bool is_compact(const Buffer& buffer) {
          (!buffer.elem_offset.defined() || is_const_int(buffer.elem_offset, 0));
 }
 
-/// The last two axes of the nest's first store, where they start at 0.
+/// The last two axes of the nest's first store, where the last starts at 0.
 std::optional<Pair> pair_of(const Nest& nest, const std::vector<Axis>& axes) {
   const std::vector<NestAccess> accesses = accesses_in(nest.body);
   const auto store = std::ranges::find_if(accesses, &NestAccess::is_store);
@@ -36,8 +36,7 @@ std::optional<Pair> pair_of(const Nest& nest, const std::vector<Axis>& axes) {
   };
   const auto cell = axis_of(store->indices.back());
   const auto column = axis_of(store->indices[store->indices.size() - 2]);
-  if (cell == axes.end() || column == axes.end() || !is_const_int(cell->min, 0) ||
-      !is_const_int(column->min, 0)) {
+  if (cell == axes.end() || column == axes.end() || !is_const_int(cell->min, 0)) {
     return std::nullopt;
   }
   return Pair{*column, *cell};
@@ -114,7 +113,7 @@ std::optional<Nest> with_merged_columns(const Nest& nest, std::vector<Axis>& axe
     std::erase_if(list, [&](const Axis& axis) { return axis.var.same_as(pair->cell.var); });
     for (Axis& axis : list) {
       if (axis.var.same_as(pair->column.var)) {
-        axis = {merged, zero_of(merged->dtype), pair->column.extent * width, false};
+        axis = {merged, pair->column.min * width, pair->column.extent * width, false};
       }
     }
   };

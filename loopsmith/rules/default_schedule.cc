@@ -225,11 +225,14 @@ Stmt single_elementwise(const Nest& nest, const Machine& machine) {
                                   outer.begin() + static_cast<std::ptrdiff_t>(prefix));
   std::vector<Axis> inner = drop(outer, prefix);
   inner.insert(inner.end(), inside.begin(), inside.end());
-  Stmt result = fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
-    return cut ? inner_elementwise(chosen, inner, values, machine)
-               : elementwise(chosen, inner, values, machine);
-  });
-  return under_views(views, std::move(result));
+  const auto run = [&] {
+    return fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
+      return cut ? inner_elementwise(chosen, inner, values, machine)
+                 : elementwise(chosen, inner, values, machine);
+    });
+  };
+  const auto tiled = cut ? std::nullopt : transposed(chosen, machine, run);
+  return under_views(views, tiled ? *tiled : run());
 }
 
 Stmt unpacked_reduction(const Nest& nest, const Machine& machine) {
@@ -237,6 +240,7 @@ Stmt unpacked_reduction(const Nest& nest, const Machine& machine) {
   const auto points = point_count(spatial);
   const std::optional<RowReduction> by_row = row_reduction_of(nest);
   const std::int64_t lanes = lanes_of(nest, machine);
+  const bool fills_lanes = by_row && constant_extent(by_row->axis).value_or(lanes) >= lanes;
   if (points && *points == 1 && by_row)
     return full_reduction(*by_row, lanes, machine, unit_values(spatial));
   const std::optional<Axis> vector_axis = contiguous_axis(nest);
@@ -244,7 +248,7 @@ Stmt unpacked_reduction(const Nest& nest, const Machine& machine) {
       vector_axis && std::ranges::any_of(accesses_in(nest), [&](const NestAccess& access) {
         return stride_along(access, vector_axis->var) == Stride::other;
       });
-  if (vector_axis && !(strided && by_row)) return tiled_reduction(nest, *vector_axis, machine);
+  if (vector_axis && !(strided && fills_lanes)) return tiled_reduction(nest, *vector_axis, machine);
   const std::size_t prefix = parallel_prefix(spatial, machine);
   const std::vector<Axis> threads(spatial.begin(),
                                   spatial.begin() + static_cast<std::ptrdiff_t>(prefix));

@@ -281,6 +281,20 @@ TEST(default_schedule, reduces_columns_with_the_columns_in_lanes) {
   }
 }
 
+TEST(default_schedule, keeps_columns_in_lanes_where_a_window_would_not_fill_them) {
+  const Tensor a = placeholder({2, 3, 8, 70}, f32, "A");
+  const te::IterVar i = reduce_axis(0, 2, "i"), j = reduce_axis(0, 2, "j");
+  const Tensor pooled = compute(
+      {2, 3, 4, 35},
+      [&](Expr n, Expr c, Expr h, Expr w) {
+        return te::max(a(n, c, 2 * h + i, 2 * w + j), {i, j});
+      },
+      "pooled");
+  const auto func =
+      checked(te::create_prim_func({a, pooled}), {tensor({2, 3, 8, 70}), tensor({2, 3, 4, 35})});
+  EXPECT_EQ(script(func).find("vector_reduce"), std::string::npos);
+}
+
 TEST(default_schedule, keeps_a_convolution_with_padding) {
   const Tensor a = placeholder({1, 9, 11, 5}, f32, "A");
   const Tensor w = placeholder({3, 3, 5, 20}, f32, "W");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How one nest is written as loops. Each strategy is a file of that name.
 #pragma once
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,12 @@ std::optional<Axis> contiguous_axis(const Nest& nest);
 /// elementwise.cc: the contiguous axis vectorised, the other axes of `axes` serial around it.
 Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
                  const Machine& machine);
+
+/// transposed.cc: where loads are contiguous along another axis than stores, tiles of them are
+/// copied as they lie, so that each line of memory is fetched once. `otherwise` is for axes that
+/// turn out to be too short. Nothing for other nests.
+std::optional<Stmt> transposed(const Nest& nest, const Machine& machine,
+                               const std::function<Stmt()>& otherwise);
 
 /// row_reduction.cc: which reduction axis may be vectorised, and how: all loads are contiguous
 /// along it, or do not move.

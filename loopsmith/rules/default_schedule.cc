@@ -2,17 +2,12 @@
 #include "loopsmith/rules/default_schedule.h"
 
 #include <algorithm>
-#include <functional>
-#include <ranges>
 
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/structural.h"
 #include "loopsmith/rules/bypass_caches.h"
-#include "loopsmith/rules/cut_borders.h"
 #include "loopsmith/rules/fuse_rows.h"
 #include "loopsmith/rules/inline_elementwise.h"
 #include "loopsmith/rules/loops.h"
-#include "loopsmith/rules/merge_columns.h"
 #include "loopsmith/rules/strategy.h"
 
 namespace loopsmith {
@@ -20,11 +15,6 @@ namespace {
 
 /// Fewer points than this are done before another thread has woken.
 constexpr std::int64_t fewest_parallel_points = 1 << 14;
-/// A task of a one-dimensional loop, and of one that is so long that there are many of the larger
-/// ones: where results go past the caches, each start and each end costs.
-constexpr std::int64_t elements_a_task = 1 << 14;
-constexpr std::int64_t elements_a_long_task = 1 << 16;
-constexpr std::int64_t many_elements = 1 << 22;
 
 ForKind kind_for(const std::vector<Nest>& nests) {
   std::int64_t points = 0;
@@ -53,49 +43,6 @@ Substitution unit_values(const std::vector<Axis>& axes) {
   return values;
 }
 
-Stmt under_views(const std::vector<Ptr<Buffer>>& views, Stmt body) {
-  for (const Ptr<Buffer>& view : views) {
-    body = make(DeclBuffer{.buffer = view, .body = std::move(body)});
-  }
-  return body;
-}
-
-/// What a cut nest computes in the borders of its axis.
-Stmt in_borders(const Nest& nest, const std::vector<Axis>& axes, const CutNest& cut,
-                const Substitution& values, const Machine& machine) {
-  std::vector<Axis> others = axes;
-  std::erase_if(others, [&](const Axis& axis) {
-    return axis.var.same_as(cut.axis.var) || (cut.cells && axis.var.same_as(cut.cells->var));
-  });
-  return loop_over_borders(cut, [&](const Expr& point) {
-    Substitution all = values;
-    all[cut.axis.var] = point;
-    return loops_over(others, all, [&](Substitution outside) {
-      if (!cut.cells) return at(nest.body, outside);
-      return masked_vectors(*cut.cells, lanes_of(nest, machine), [&](const Expr& cell) {
-        outside[cut.cells->var] = cell;
-        return at(nest.body, outside);
-      });
-    });
-  });
-}
-
-/// An elementwise nest inside the loops that `values` come from, over its remaining axes.
-Stmt inner_elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
-                       const Machine& machine) {
-  const std::int64_t lanes = lanes_of(nest, machine);
-  std::vector<Ptr<Buffer>> views;
-  std::vector<Axis> inner = axes;
-  if (const auto merged = with_merged_columns(nest, inner, lanes, views)) {
-    return under_views(views, elementwise(*merged, inner, values, machine));
-  }
-  if (const auto cut = cut_borders(nest, axes, lanes)) {
-    const Stmt middle = elementwise(cut->nest, cut->axes, values, machine);
-    return seq({under_views(cut->views, middle), in_borders(nest, axes, *cut, values, machine)});
-  }
-  return elementwise(nest, axes, values, machine);
-}
-
 /// A nest inside the loops that `values` come from, over its remaining spatial axes.
 Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
                 const Machine& machine) {
@@ -110,129 +57,6 @@ Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitut
                 loops_over(nest.reduction(), all,
                            [&](const Substitution& inside) { return at(nest.body, inside); })});
   });
-}
-
-/// A one-dimensional nest, cut into tasks.
-Stmt long_vector(const Nest& nest, const Axis& axis, const Machine& machine) {
-  const DataType type = axis.extent.dtype();
-  const std::int64_t lanes = lanes_of(nest, machine);
-  const auto extent = constant_extent(axis);
-  std::int64_t count = extent && *extent >= many_elements ? elements_a_long_task : elements_a_task;
-  // The last task has a whole vector to do, or there is none.
-  while (extent && *extent > count && *extent % count != 0 && *extent % count < lanes) {
-    count += lanes;
-  }
-  const Expr size = int_imm(type, count);
-  const bool exact = extent && *extent % count == 0;
-  return loop(axis.var->name + "_p", ceildiv(axis.extent, size), ForKind::parallel,
-              [&](const Expr& piece) {
-                Axis part = axis;
-                part.min = axis.min + piece * size;
-                part.extent = exact ? size : min(size, axis.extent - piece * size);
-                part.fewest = extent && *extent >= lanes ? lanes : 0;
-                return elementwise(nest, {part}, {}, machine);
-              });
-}
-
-/// True when the spatial axes, in order, are the indices of the access, and it covers the buffer:
-/// then the whole nest walks through memory from one end to the other.
-bool walks_whole(const NestAccess& access, const std::vector<Axis>& axes) {
-  if (!access.buffer->strides.empty() || access.buffer->elem_offset.defined() ||
-      !access.buffer->axis_separators.empty() || access.indices.size() != axes.size()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!access.indices[i].same_as(axes[i].var) || !is_const_int(axes[i].min, 0) ||
-        !structural_equal(axes[i].extent, access.buffer->shape[i])) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/// The nest over one axis and flat views of its buffers, where it walks through all of them in
-/// order. `views` gets the views.
-std::optional<Nest> flattened(const Nest& nest, std::vector<Ptr<Buffer>>& views) {
-  const std::vector<NestAccess> accesses = accesses_in(nest);
-  const bool uniform =
-      nest.axes.size() > 1 && std::ranges::all_of(accesses, [&](const NestAccess& access) {
-        return walks_whole(access, nest.axes);
-      });
-  const auto* only_store = nest.body.as<BufferStore>();
-  if (!uniform || !only_store) return std::nullopt;
-  bool only_as_index = true;  // the value itself does not mention an axis
-  pre_order_visit(only_store->value, [&](const Ref& ref) {
-    if (ref.is<Var>()) only_as_index = false;
-    return !ref.is<BufferLoad>();
-  });
-  if (!only_as_index) return std::nullopt;
-
-  Expr total = nest.axes[0].extent;
-  std::string name = nest.axes[0].var->name;
-  for (const Axis& axis : nest.axes | std::views::drop(1)) {
-    total = total * axis.extent;
-    name += "_" + axis.var->name;
-  }
-  Nest flat{.name = nest.name,
-            .axes = {{var(name, total.dtype()), zero_of(total.dtype()), total, false}},
-            .init = nullptr,
-            .body = nullptr,
-            .streamed = nest.streamed};
-  std::unordered_map<Ref, Ptr<Buffer>, RefHash, RefEqual> view_of;
-  for (const NestAccess& access : accesses) {
-    if (view_of.contains(access.buffer)) continue;
-    Buffer view = *access.buffer;
-    view.shape = {total};
-    views.push_back(make(std::move(view)));
-    view_of[access.buffer] = views.back();
-  }
-  const std::vector<Expr> index{flat.axes[0].var};
-  Rewriter rewrite;
-  rewrite.on<BufferLoad>(
-      [&](const BufferLoad& access) { return load(view_of.at(access.buffer), index); });
-  rewrite.on<BufferStore>([&](const BufferStore& access) {
-    return store(view_of.at(access.buffer), rewrite(access.value), index);
-  });
-  flat.body = rewrite(nest.body);
-  return flat;
-}
-
-Stmt single_elementwise(const Nest& nest, const Machine& machine) {
-  std::vector<Ptr<Buffer>> views;
-  std::optional<Nest> flat = flattened(nest, views);
-  if (!flat) {
-    std::vector<Axis> axes = nest.spatial();
-    flat = with_merged_columns(nest, axes, lanes_of(nest, machine), views);
-  }
-  const Nest& chosen = flat ? *flat : nest;
-  const std::vector<Axis> axes = chosen.spatial();
-  const auto cut = flat ? std::nullopt : cut_borders(nest, axes, lanes_of(nest, machine));
-  if (cut && cut->axes.size() == 1) {
-    const Stmt middle = under_views(cut->views, long_vector(cut->nest, cut->axes[0], machine));
-    return seq({middle, in_borders(nest, axes, *cut, {}, machine)});
-  }
-  if (axes.size() == 1) return under_views(views, long_vector(chosen, axes[0], machine));
-  const std::optional<Axis> vector_axis = contiguous_axis(chosen);
-  const auto is_inner = [&](const Axis& axis) {
-    return (vector_axis && axis.var.same_as(vector_axis->var)) ||
-           (cut && axis.var.same_as(cut->axis.var));
-  };
-  std::vector<Axis> outer = axes, inside = axes;
-  std::erase_if(outer, is_inner);
-  std::erase_if(inside, std::not_fn(is_inner));
-  const std::size_t prefix = parallel_prefix(outer, machine);
-  const std::vector<Axis> threads(outer.begin(),
-                                  outer.begin() + static_cast<std::ptrdiff_t>(prefix));
-  std::vector<Axis> inner = drop(outer, prefix);
-  inner.insert(inner.end(), inside.begin(), inside.end());
-  const auto run = [&] {
-    return fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
-      return cut ? inner_elementwise(chosen, inner, values, machine)
-                 : elementwise(chosen, inner, values, machine);
-    });
-  };
-  const auto tiled = cut ? std::nullopt : transposed(chosen, machine, run);
-  return under_views(views, tiled ? *tiled : run());
 }
 
 Stmt unpacked_reduction(const Nest& nest, const Machine& machine) {

@@ -21,6 +21,13 @@ std::optional<Axis> contiguous_axis(const Nest& nest);
 Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
                  const Machine& machine);
 
+/// elementwise_nest.cc: a whole elementwise nest, by the forms of its axes.
+Stmt single_elementwise(const Nest& nest, const Machine& machine);
+
+/// An elementwise nest inside the loops that `values` come from, over its remaining axes.
+Stmt inner_elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
+                       const Machine& machine);
+
 /// transposed.cc: where loads are contiguous along another axis than stores, tiles of them are
 /// copied as they lie, so that each line of memory is fetched once. `otherwise` is for axes that
 /// turn out to be too short. Nothing for other nests.

@@ -42,13 +42,21 @@ kernel(x, out)
 assert out.data_ptr() == address and out.tolist() == [2.0 * i for i in range(8)], out
 assert float(x.sum()) == 28
 """,
+    "numba": """
+import numba, numpy as np
+assert numba.njit(lambda v: v + 1)(1) == 2
+x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+kernel(x, out)
+assert out.tolist() == [2.0 * i for i in range(8)], out
+assert numba.njit(lambda v: v * 2.0)(out).tolist() == [4.0 * i for i in range(8)]
+""",
 }
 
 
 @pytest.mark.parametrize("library", USES)
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_kernel_is_called_on_arrays_of_another_library(library: str, is_first: bool):
-    if importlib.util.find_spec(library) is None:
+    if library != "numba" and importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
     program = (f"import {library}\n" if is_first else "") + KERNEL + USES[library]
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

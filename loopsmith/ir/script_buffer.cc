@@ -11,7 +11,7 @@ namespace loopsmith::detail {
 /// What stands for `node`. One that nobody has defined gets a name all the same.
 std::string ScriptWriter::name(const Ref& node) {
   if (const std::string* known = names_.find(node.get())) return *known;
-  if (const auto* function = node.as<GlobalVar>()) return "cls." + legal_name(function->name_hint);
+  if (const auto* function = node.as<GlobalVar>()) return "cls." + label(function->name_hint);
   if (const auto* tensor = node.as<Tensor>()) {
     const auto* placeholder = tensor->op.as<PlaceholderOp>();
     const auto* compute = tensor->op.as<ComputeOp>();

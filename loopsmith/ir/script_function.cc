@@ -51,7 +51,27 @@ void ScriptWriter::header(bool with_module) {
   blank_line();
 }
 
-void ScriptWriter::function(const PrimFunc& func, std::string_view wanted) {
+/// A function's name, where a script can say it, else one that looks like it.
+std::string ScriptWriter::label(const std::string& name) const {
+  if (const auto known = labels_.find(name); known != labels_.end()) return known->second;
+  std::string legal = legal_name(name);
+  return is_reserved_name(legal) ? legal + "_" : legal;
+}
+
+/// Gives each function of a module a label of its own; those that scripts can say keep their names.
+void ScriptWriter::set_labels(const IRModule& module) {
+  std::unordered_set<std::string> taken;
+  for (const auto& function : module.names) taken.insert(function->name_hint);
+  for (const auto& function : module.names) {
+    const std::string& name = function->name_hint;
+    std::string legal = label(name);
+    if (legal == name) continue;
+    while (!taken.insert(legal).second) legal += '_';
+    labels_[name] = std::move(legal);
+  }
+}
+
+void ScriptWriter::function(const PrimFunc& func, const std::string& wanted) {
   const Ref here(&func);
   names_.open();
   declare_free(here);
@@ -59,14 +79,15 @@ void ScriptWriter::function(const PrimFunc& func, std::string_view wanted) {
   const bool is_private = !func.attrs.contains("global_symbol");
   // Blocks that the parser would put into a root block, and that have none.
   const bool lacks_root = !implied_root(func.body) && needs_root_block(func.body, false);
+  const bool is_labelled = labels_.contains(wanted);
+  std::vector<std::string> options;
+  if (is_labelled) options.push_back("name=" + string_literal(wanted));
+  if (is_private) options.emplace_back("private=True");
+  if (lacks_root) options.emplace_back("implicit_root=False");
   put("@T.prim_func");
-  if (is_private && lacks_root) {
-    put("(private=True, implicit_root=False)");
-  } else if (is_private || lacks_root) {
-    put(is_private ? "(private=True)" : "(implicit_root=False)");
-  }
+  if (!options.empty()) put(fmt::format("({})", fmt::join(options, ", ")));
 
-  const std::string name = legal_name(wanted);
+  const std::string name = label(wanted);
   const auto used = variables_used(func.body);
   std::vector<bool> is_inline;
   for (std::size_t i = 0; i < func.params.size(); ++i) {
@@ -86,7 +107,7 @@ void ScriptWriter::function(const PrimFunc& func, std::string_view wanted) {
     if (!func.ret_type.is_void()) put(fmt::format(" -> T.{}", to_string(func.ret_type)));
   };
   nested_lines(here, signature, [&] {
-    function_attrs(func, name);
+    function_attrs(func, is_labelled ? wanted : name);
     for (std::size_t i = 0; i < func.params.size(); ++i) {
       if (func.buffer_map[i] && !is_inline[i]) {
         define_buffer(func.buffer_map[i], "T.match_buffer", func.params[i]);
@@ -114,8 +135,8 @@ void ScriptWriter::parameter(const PrimFunc& func, std::size_t i, bool is_inline
   put(")");
 }
 
-void ScriptWriter::function_attrs(const PrimFunc& func, std::string_view printed_name) {
-  const bool says_name = func.attrs.get_string("global_symbol") == printed_name;
+void ScriptWriter::function_attrs(const PrimFunc& func, std::string_view said_name) {
+  const bool says_name = func.attrs.get_string("global_symbol") == said_name;
   const Attrs attrs = says_name ? func.attrs.with("global_symbol", nullptr) : func.attrs;
   if (attrs.empty()) return;
   begin_line();
@@ -137,6 +158,7 @@ void ScriptWriter::function_body(const PrimFunc& func) {
 }
 
 void ScriptWriter::module(const IRModule& module) {
+  set_labels(module);
   const auto header = [&] { put("class Module"); };
   begin_line();
   put("@I.ir_module");

@@ -38,6 +38,10 @@ std::string legal_name(std::string_view wanted) {
   return is_digit(name[0]) ? '_' + name : name;
 }
 
+bool is_reserved_name(std::string_view name) {
+  return std::ranges::find(reserved, name) != std::end(reserved);
+}
+
 ScriptNames::ScriptNames() {
   for (const std::string_view word : reserved) suffixes_.emplace(word, 0);
 }

@@ -40,5 +40,7 @@ class ScriptNames {
 
 /// `wanted` as an identifier of scripts: other characters become `_`. Those beyond ASCII stay.
 std::string legal_name(std::string_view wanted);
+/// True for a word that means something in a script, and can name nothing in it.
+bool is_reserved_name(std::string_view name);
 
 }  // namespace loopsmith::detail

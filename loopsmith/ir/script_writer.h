@@ -198,10 +198,12 @@ class ScriptWriter {
   bool is_remapped(const IterVar& axis, const Expr& value) const;
 
   // ---- Functions (script_function.cc) ----
-  void function(const PrimFunc& func, std::string_view name);
+  std::string label(const std::string& name) const;
+  void set_labels(const IRModule& module);
+  void function(const PrimFunc& func, const std::string& name);
   void parameter(const PrimFunc& func, std::size_t i, bool is_inline);
   void function_body(const PrimFunc& func);
-  void function_attrs(const PrimFunc& func, std::string_view printed_name);
+  void function_attrs(const PrimFunc& func, std::string_view said_name);
   void module(const IRModule& module);
   void header(bool with_module);
 
@@ -211,6 +213,8 @@ class ScriptWriter {
   std::vector<std::pair<std::size_t, Span>> spans_;
   std::unordered_set<const Object*> asked_;
   ScriptNames names_;
+  /// What functions of a module are called in the script, by their names.
+  std::unordered_map<std::string, std::string> labels_;
   std::unordered_map<const Object*, const For*> loop_of_;
   int level_ = 0;
   bool cut_ = false;

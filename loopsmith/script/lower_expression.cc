@@ -146,8 +146,8 @@ ScriptValue Lowering::attribute(const ScriptValue& given, std::string_view name,
     if (space->name == "module") {
       require_here(module_ != nullptr, "call_is_in_module", hint("put both into one @I.ir_module"),
                    "{}: there is no module around this function", e.source);
-      for (const Ptr<GlobalVar>& function : module_->names) {
-        if (function->name_hint == name) return ScriptValue::node(function);
+      for (std::size_t i = 0; i < module_->names.size(); ++i) {
+        if (module_->labels[i] == name) return ScriptValue::node(module_->names[i]);
       }
       fail(ErrorKind::script, "function_is_in_module", hint("define it in the module"),
            current_span, "the module has no function {}", name);

@@ -61,6 +61,10 @@ Lowering::Decoration Lowering::decoration_of(const Statement& s) {
       for (const auto& [name, place] : switches) {
         if (item->text == name) *place = truth(eval(*item->items[0]), name);
       }
+      if (item->text == "name" && made.kind == Kind::function) {
+        const ScriptValue name = named(eval(*item->items[0]));
+        if (!name.is_none()) made.name = text(name, "name");
+      }
     }
   }
   return made;
@@ -148,11 +152,13 @@ Ptr<IRModule> Lowering::ir_module(const Statement& s) {
         continue;
       }
       const bool is_new = std::ranges::none_of(
-          module.names, [&](const auto& name) { return name->name_hint == inner->text; });
+          module.labels, [&](std::string_view label) { return label == inner->text; });
       require_here(is_new, "defined_once", hint("give it another name"),
                    "function {} is defined twice", inner->text);
       functions.emplace_back(inner, decoration);
-      module.names.push_back(make(GlobalVar{.name_hint = std::string(inner->text)}));
+      const std::string name = decoration.name.value_or(std::string(inner->text));
+      module.names.push_back(make(GlobalVar{.name_hint = name}));
+      module.labels.push_back(inner->text);
       module.ret_types.push_back(return_type(*inner));
       bind(inner->text, ScriptValue::node(module.names.back()));
     } else if (inner->kind == StatementKind::assign &&
@@ -162,6 +168,7 @@ Ptr<IRModule> Lowering::ir_module(const Statement& s) {
       bind(inner->targets[0]->text, value);
       if (!func) continue;
       module.names.push_back(make(GlobalVar{.name_hint = std::string(inner->targets[0]->text)}));
+      module.labels.push_back(inner->targets[0]->text);
       module.ret_types.push_back(func->ret_type);
       bind(inner->targets[0]->text, ScriptValue::node(module.names.back()));
       module.functions.resize(module.names.size());
@@ -258,7 +265,8 @@ Expr Lowering::size_named(const std::string& name) {
 Ptr<PrimFunc> Lowering::prim_func(const Statement& s, const Decoration& decoration) {
   const Span here = tree_->span(s);
   const SpanScope span(here);
-  Function func{.name = std::string(s.text), .is_private = decoration.is_private};
+  Function func{.name = decoration.name.value_or(std::string(s.text)),
+                .is_private = decoration.is_private};
   func_ = &func;
   BlockState root{.name = "root", .is_root = true};
   blocks_.push_back(&root);

@@ -234,6 +234,7 @@ class Lowering {
   // ---- Functions (lower_function.cc) ----
   struct Module {
     std::vector<Ptr<GlobalVar>> names;
+    std::vector<std::string_view> labels;  ///< What the script calls them.
     std::vector<Ptr<PrimFunc>> functions;
     std::vector<DataType> ret_types;
     Attrs attrs;
@@ -242,6 +243,7 @@ class Lowering {
   /// What the decorators of a definition say.
   struct Decoration {
     Kind kind = Kind::none;
+    std::optional<std::string> name;  ///< Where it is not that of the definition.
     bool is_private = false;
     bool adds_root = true;
     bool is_hygienic = true;

@@ -5,6 +5,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/script/parse.h"
 
 namespace loopsmith {
@@ -346,6 +347,26 @@ TEST(script_round_trip, modules) {
                            .attrs = {{"version", Expr(1)}}}));
   round_trip(make(IRModule{.names = {callee, make(GlobalVar{.name_hint = "größe"})},
                            .functions = {f, with_attr(g, "global_symbol", string_imm("größe"))}}));
+}
+
+TEST(script_round_trip, names_of_functions_that_scripts_cannot_say) {
+  const auto x = var("x", f32);
+  const auto f = make(PrimFunc{.params = {x}, .ret_type = f32, .body = make(Return{.value = x})});
+  IRModule module;
+  std::vector<Stmt> calls;
+  const char* names[] = {"for", "a-b", "a b", "a_b", "a\nb", "", "None", "1st", "T", "\""};
+  for (const char* name : names) {
+    module.names.push_back(make(GlobalVar{.name_hint = name}));
+    module.functions.push_back(clone(f));
+    const Expr value = call(f32, op("call_global"), {module.names.back(), float_imm(f32, 1)});
+    calls.push_back(make(Evaluate{.value = value}));
+  }
+  module.functions.front() = with_attr(f, "global_symbol", string_imm("for"));
+  module.names.push_back(make(GlobalVar{.name_hint = "main"}));
+  module.functions.push_back(
+      make(PrimFunc{.attrs = {{"global_symbol", string_imm("a-b")}}, .body = seq(calls)}));
+  round_trip(make(std::move(module)));
+  round_trip(with_attr(f, "global_symbol", string_imm("while")));
 }
 
 }  // namespace

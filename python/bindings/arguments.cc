@@ -216,6 +216,12 @@ bool Arguments::read_exchange(std::size_t i, PyObject* value) {
     add_tensor(i, true);
     return true;
   }
+  const ls_parameter& parameter = signature_.parameters[i];
+  // __dlpack__ refuses such a tensor; the table, which has no flag for it, lends it.
+  require(!parameter.writable || !requires_grad(value), ErrorKind::call, "requires_grad",
+          hint("pass its detach()"), {},
+          "{}: {} is written by the function, which its gradient would not know of",
+          signature_.name, parameter.name);
   auto lease = std::make_unique<Lease>();
   if (api->lend(value, &lease->lent) != 0) throw nb::python_error();
   add_lent(i, *lease->lent);

@@ -35,4 +35,7 @@ void bind_schedule(nanobind::module_& m);
 /// Targets, `lower` and `build`.
 void bind_driver(nanobind::module_& m);
 
+/// Errors of calls whose arguments do not fit, for all that the module has by then.
+void name_mistakes(nanobind::module_& m);
+
 }  // namespace loopsmith::python

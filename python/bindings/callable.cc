@@ -34,6 +34,13 @@ Callable& self_of(nb::handle object) {
   return *reinterpret_cast<Callable*>(object.ptr());
 }
 
+/// What a method was called on; of any other class, an argument that does not fit.
+Callable& owner_of(nb::handle object) {
+  const PyTypeObject* type = Py_TYPE(object.ptr());
+  if (type != function_type && type != module_type) throw nb::next_overload();
+  return self_of(object);
+}
+
 /// The function that a call runs; of a module without one, the error that says so.
 Function function_of(const Callable& self) {
   return self.function ? *self.function : self.module.entry();
@@ -69,22 +76,19 @@ PyObject* call(PyObject* object, PyObject* const* values, std::size_t count_and_
   }
 }
 
+/// What a collector sees. There is no clear beside it: programs look functions up in the dict as
+/// long as they may be called, and a cycle is broken where the dict is cleared.
 int traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self_of(object).host_functions);
   return 0;
 }
 
-int clear(PyObject* object) {
-  Py_CLEAR(self_of(object).host_functions);
-  return 0;
-}
-
 void dealloc(PyObject* object) {
   PyObject_GC_UnTrack(object);
-  clear(object);
   PyTypeObject* type = Py_TYPE(object);
   Callable& self = self_of(object);
+  Py_XDECREF(self.host_functions);
   self.function.~optional();
   self.module.~Module();
   type->tp_free(object);
@@ -110,7 +114,6 @@ PyTypeObject* make_type(nb::module_& m, const char* name, const char* qualified_
   PyType_Slot slots[] = {
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-      {Py_tp_clear, reinterpret_cast<void*>(clear)},
       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
       {Py_tp_members, members},
       {Py_tp_doc, const_cast<char*>(doc)},
@@ -211,7 +214,7 @@ void def_time(PyTypeObject* type) {
       "cold: bool = False) -> Timing",
       time_doc,
       [](nb::handle self, const nb::args& arrays, int warmup, int repeat, int number, bool cold) {
-        return time(function_of(self_of(self)), arrays,
+        return time(function_of(owner_of(self)), arrays,
                     {.warmup = warmup, .repeat = repeat, .number = number, .cold = cold});
       },
       nb::arg("arrays"), nb::kw_only(), nb::arg("warmup") = 1, nb::arg("repeat") = 5,
@@ -223,26 +226,32 @@ void bind_function(nb::module_& m) {
                             "A compiled function. Called with arrays and numbers in the order of "
                             "its parameters, it writes its results in place.");
   property(function_type, "name", "def name(self) -> str", "Its name.",
-           [](nb::handle self) { return function_of(self_of(self)).name(); });
-  property(function_type, "parameters", "def parameters(self) -> list[str]",
-           "What it takes: ``A: float32[n, 16]``, ``k: int64``, ...", [](nb::handle self) {
-             std::vector<std::string> texts;
-             for (const Parameter& one : function_of(self_of(self)).signature().spec().parameters) {
-               texts.push_back(parameter_text(one));
-             }
-             return texts;
-           });
+           [](nb::handle self) { return function_of(owner_of(self)).name(); });
+  property(
+      function_type, "parameters", "def parameters(self) -> list[str]",
+      "What it takes: ``A: float32[n, 16]``, ``k: int64``, ...", [](nb::handle self) {
+        std::vector<std::string> texts;
+        for (const Parameter& one : function_of(owner_of(self)).signature().spec().parameters) {
+          texts.push_back(parameter_text(one));
+        }
+        return texts;
+      });
   method(function_type, "__repr__", "def __repr__(self) -> str", "What it is and takes.",
          [](nb::handle self) {
            return fmt::format("<loopsmith.Function {}>",
-                              signature_text(function_of(self_of(self))));
+                              signature_text(function_of(owner_of(self))));
          });
   def_time(function_type);
 }
 
-/// The text of a path: a string, or what os.fspath takes.
+/// The text of a path: a string, or what os.fsdecode takes.
 std::string path_of(nb::handle path) {
-  return nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path));
+  try {
+    return nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
+  } catch (nb::python_error& error) {
+    if (error.matches(PyExc_TypeError)) throw nb::next_overload();
+    throw;
+  }
 }
 
 void bind_module(nb::module_& m) {
@@ -250,30 +259,30 @@ void bind_module(nb::module_& m) {
                           "Compiled functions by name, with the threads that run them. Called "
                           "itself, it runs its only function, or the one named ``main``.");
   property(module_type, "names", "def names(self) -> list[str]", "The names of its functions.",
-           [](nb::handle self) { return self_of(self).module.names(); });
+           [](nb::handle self) { return owner_of(self).module.names(); });
   property(module_type, "num_threads", "def num_threads(self) -> int",
            "How many threads run its parallel loops.",
-           [](nb::handle self) { return self_of(self).module.options().pool->num_threads(); });
+           [](nb::handle self) { return owner_of(self).module.options().pool->num_threads(); });
   method(module_type, "__getitem__", "def __getitem__(self, name: str, /) -> Function",
          "Return one of its functions.", [](nb::handle self, const std::string& name) {
-           const Module& module = self_of(self).module;
+           const Module& module = owner_of(self).module;
            return make_callable(function_type, module, module[name]);
          });
   method(module_type, "__contains__", "def __contains__(self, name: str, /) -> bool",
          "Tell whether it has a function.", [](nb::handle self, const std::string& name) {
-           return self_of(self).module.contains(name);
+           return owner_of(self).module.contains(name);
          });
   method(module_type, "__len__", "def __len__(self) -> int", "How many functions it has.",
-         [](nb::handle self) { return self_of(self).module.names().size(); });
+         [](nb::handle self) { return owner_of(self).module.names().size(); });
   method(module_type, "__repr__", "def __repr__(self) -> str", "What it is and takes.",
-         [](nb::handle self) { return module_text(self_of(self).module); });
+         [](nb::handle self) { return module_text(owner_of(self).module); });
   method(
       module_type, "with_threads",
       "def with_threads(self, num_threads: int, affinity: typing.Sequence[int] = ()) -> Module",
       "Return the same functions, run by ``num_threads`` threads of their own (0: one for each "
       "processor), on the processors ``affinity`` (none: any).",
       [](nb::handle self, int num_threads, std::vector<int> affinity) {
-        return to_python(self_of(self).module.with_threads(
+        return to_python(owner_of(self).module.with_threads(
             {.num_threads = num_threads, .affinity = std::move(affinity)}));
       },
       nb::arg("num_threads"), nb::arg("affinity") = std::vector<int>());
@@ -281,12 +290,13 @@ void bind_module(nb::module_& m) {
          "Return the texts that it was made from, their lines related: ``source``, ``ir``, and "
          "``llvm`` and ``assembly``, or ``c``.",
          [](nb::handle self) {
+           owner_of(self);
            return nb::module_::import_("loopsmith.inspection").attr("Sources")(self);
          });
   method(
       module_type, "source", "def source(self, name: str) -> str",
       "Return one of the texts that it was made from: ``tir``, ``llvm``, ``assembly``, ``c``.",
-      [](nb::handle self, const std::string& name) { return self_of(self).module.source(name); },
+      [](nb::handle self, const std::string& name) { return owner_of(self).module.source(name); },
       nb::arg("name"));
   method(
       module_type, "export",
@@ -297,7 +307,7 @@ void bind_module(nb::module_& m) {
       "``.o``, ``.s`` and ``.ll`` are linked with the file of ``export_runtime``; ``.c`` is for "
       "target c. ``header`` names a file of C declarations.",
       [](nb::handle self, nb::handle path, nb::handle header) {
-        const Module& module = self_of(self).module;
+        const Module& module = owner_of(self).module;
         const std::string file = path_of(path);
         const std::string declarations = header.is_none() ? "" : path_of(header);
         const nb::gil_scoped_release unlocked;
@@ -316,7 +326,7 @@ nb::object to_python(Module module) {
 }
 
 const Module& module_of(nb::handle object) {
-  check(Py_TYPE(object.ptr()) == module_type, "module_of", "the object is no module");
+  if (Py_TYPE(object.ptr()) != module_type) throw nb::next_overload();
   return self_of(object).module;
 }
 

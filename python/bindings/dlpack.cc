@@ -15,6 +15,7 @@ constexpr const char* unversioned_name = "dltensor";
 struct Names {
   PyObject* dlpack = PyUnicode_InternFromString("__dlpack__");
   PyObject* exchange_api = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+  PyObject* requires_grad = PyUnicode_InternFromString("requires_grad");
   PyObject* max_version = Py_BuildValue("(s)", "max_version");
   PyObject* version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
 };
@@ -106,6 +107,13 @@ const ExchangeApi* exchange_api(nb::handle value) {
   const auto* api = pointer_of<const ExchangeApi>(capsule, "dlpack_exchange_api");
   while (api && api->version.major != DLPACK_MAJOR_VERSION) api = api->previous;
   return api;
+}
+
+bool requires_grad(nb::handle value) {
+  if (!type_attribute(value, names().requires_grad)) return false;
+  const nb::object answer = nb::steal(PyObject_GetAttr(value.ptr(), names().requires_grad));
+  if (!answer.is_valid()) throw nb::python_error();
+  return answer.is(Py_True);
 }
 
 }  // namespace loopsmith::python

@@ -38,4 +38,7 @@ struct ExchangeApi {
 /// The table of the class of `value`; null when it has none that we understand.
 const ExchangeApi* exchange_api(nanobind::handle value);
 
+/// True when the library of `value` records what is computed with it, to differentiate it.
+bool requires_grad(nanobind::handle value);
+
 }  // namespace loopsmith::python

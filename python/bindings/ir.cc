@@ -308,6 +308,7 @@ void bind_node(nb::module_& m, nb::handle base) {
   type.def(
       "__init__",
       [](nb::handle self, nb::args args, nb::kwargs kwargs) {
+        if (!nb::isinstance<Handle<T>>(self)) throw nb::next_overload();
         construct<T>(self.ptr(), make_node(kind_of<T>, args, kwargs));
       },
       nb::sig(kept(constructor_signature(kind_of<T>))));

@@ -14,4 +14,5 @@ NB_MODULE(_core, m) {
   bind_interp(m);
   bind_schedule(m);
   bind_driver(m);
+  name_mistakes(m);
 }

@@ -84,7 +84,7 @@ bool can_apply(const PySchedule& self, const std::string& name, const nb::args& 
 }
 
 nb::object get_value(nb::handle self, nb::handle handle) {
-  const Schedule& schedule = nb::inst_ptr<PySchedule>(self)->schedule;
+  const Schedule& schedule = schedule_of(self).schedule;
   const auto alive = [&](const auto& subject) {
     if (auto refusal = schedule.refuse(subject)) throw ScheduleError(schedule, "get", *refusal);
     return subject;
@@ -245,6 +245,7 @@ A step that is refused raises a ScheduleError and changes nothing.)");
       .def(
           "history",
           [](nb::handle self) {
+            schedule_of(self);
             return nb::module_::import_("loopsmith.schedule").attr("history")(self);
           },
           nb::sig("def history(self) -> typing.Any"),
@@ -252,6 +253,7 @@ A step that is refused raises a ScheduleError and changes nothing.)");
       .def(
           "verify",
           [](nb::handle self, nb::handle functions) {
+            schedule_of(self);
             return nb::module_::import_("loopsmith.schedule").attr("verify")(self, functions);
           },
           nb::arg("functions") = nb::none(),

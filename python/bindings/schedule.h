@@ -21,6 +21,12 @@ struct PySchedule {
   PySchedule copy() { return {schedule.copy(), checks_tree, checks_dependences, detail}; }
 };
 
+/// The schedule that an object of Python is; any other object is an argument that does not fit.
+inline PySchedule& schedule_of(nanobind::handle object) {
+  if (!nanobind::isinstance<PySchedule>(object)) throw nanobind::next_overload();
+  return *nanobind::inst_ptr<PySchedule>(object);
+}
+
 /// A handle in Python keeps its schedule alive, and shows itself as script.
 template <class T>
 struct PyHandle {

@@ -225,7 +225,7 @@ std::string default_text(const Argument& value) {
 
 nb::object call_method(const Method& method, nb::handle self, const nb::args& args,
                        const nb::kwargs& kwargs) {
-  auto& owner = *nb::inst_ptr<PySchedule>(self);
+  PySchedule& owner = schedule_of(self);
   Arguments arguments = read_arguments(method, args, kwargs);
   if (!owner.checks_dependences && method.independence >= 0) {
     const auto place = static_cast<std::size_t>(method.independence);

@@ -71,8 +71,12 @@ void decide(Step& step, nb::handle decision) {
 /// The number of a step, given as that or as an instruction.
 std::size_t number_of(const Trace& trace, nb::handle step) {
   const bool is_instruction = nb::isinstance<PyInstruction>(step);
-  const auto number = is_instruction ? nb::inst_ptr<PyInstruction>(step)->number
-                                     : nb::cast<std::size_t>(nb::int_(nb::borrow(step)));
+  std::size_t number = 0;
+  if (is_instruction) {
+    number = nb::inst_ptr<PyInstruction>(step)->number;
+  } else if (!nb::try_cast(step, number)) {
+    throw nb::next_overload();
+  }
   require(number < trace.steps().size(), ErrorKind::bounds, "step_is_in_the_trace",
           hint("steps are counted from 0"), {}, "trace: there is no step {}, there are {}", number,
           trace.steps().size());
@@ -98,7 +102,7 @@ nb::dict decisions_of(const Trace& trace) {
 }
 
 void apply(const Trace& trace, nb::handle sch, bool remove_postproc, const nb::object& provider) {
-  Schedule& schedule = nb::inst_ptr<PySchedule>(sch)->schedule;
+  Schedule& schedule = schedule_of(sch).schedule;
   if (provider.is_none()) {
     const nb::gil_scoped_release unlocked;
     return trace.apply_to(schedule, remove_postproc);

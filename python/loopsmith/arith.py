@@ -28,11 +28,13 @@ from ._core import (
     Range,
     Var,
 )
+from .mistakes import explained
 
 if TYPE_CHECKING:
     from ._core import Expr, ExprLike
 
-    Iterators = Mapping[Var, Range]
+Iterators = Mapping[Var, Range]
+"""Independent variables, each of which runs through a range."""
 
 Level = Union[IterMapLevel, str]
 """A level, or its name in any case: ``"bijective"``, ``"surjective"``, ``"nocheck"``."""
@@ -86,6 +88,7 @@ def _pairs(ranges: Mapping[Var, Any] | None) -> list[tuple[Var, Any]]:
     return [] if ranges is None else list(ranges.items())
 
 
+@explained
 def int_set(analyzer: Analyzer, expr: ExprLike, dom_map: Mapping[Var, IntSet]) -> IntSet:
     """Return a set with all values of `expr` while the variables run through their sets.
 
@@ -94,6 +97,7 @@ def int_set(analyzer: Analyzer, expr: ExprLike, dom_map: Mapping[Var, IntSet]) -
     return _core.arith_int_set(analyzer, expr, _pairs(dom_map))
 
 
+@explained
 def deduce_bound(
     var: Var,
     cond: ExprLike,
@@ -121,11 +125,13 @@ def deduce_bound(
     return _core.arith_deduce_bound(var, cond, _pairs(hint_map), _pairs(relax_map))
 
 
+@explained
 def detect_linear_equation(expr: ExprLike, vars: Sequence[Var]) -> list[Expr]:
     """Return ``[c0, ..., base]``: `expr` is ``c0 * vars[0] + ... + base``; empty if not linear."""
     return _core.arith_linear_equation(expr, vars)
 
 
+@explained
 def detect_clip_bound(cond: ExprLike, vars: Sequence[Var]) -> list[Expr | None]:
     """Return ``[min0, max0, ...]``, between which a conjunction of comparisons may hold.
 
@@ -135,6 +141,7 @@ def detect_clip_bound(cond: ExprLike, vars: Sequence[Var]) -> list[Expr | None]:
     return _core.arith_clip_bound(cond, vars)
 
 
+@explained
 def detect_iter_map(
     indices: Sequence[ExprLike],
     input_iters: Iterators,
@@ -168,6 +175,7 @@ def detect_iter_map(
     )
 
 
+@explained
 def iter_map_simplify(
     indices: Sequence[ExprLike],
     input_iters: Iterators,
@@ -186,16 +194,19 @@ def iter_map_simplify(
     )
 
 
+@explained
 def normalize_to_iter_sum(index: ExprLike, input_iters: Iterators) -> IterSumExpr:
     """Return an index as a sum of digits, large scales first; what is none is in its base."""
     return _core.arith_normalize_to_iter_sum(index, _pairs(input_iters))
 
 
+@explained
 def normalize_iter_map_to_expr(expr: IterSumExpr, dtype: str = "int32") -> Expr:
     """Return the expression of type `dtype` that a sum of digits stands for."""
     return _core.arith_iter_map_to_expr(expr, dtype)
 
 
+@explained
 def inverse_affine_iter_map(
     iter_map: Sequence[IterSumExpr], outputs: Sequence[ExprLike]
 ) -> dict[Var, Expr]:
@@ -209,6 +220,7 @@ def inverse_affine_iter_map(
     return dict(_core.arith_inverse_affine_iter_map(iter_map, outputs))
 
 
+@explained
 def subspace_divide(
     bindings: Sequence[ExprLike],
     input_iters: Iterators,
@@ -237,6 +249,7 @@ def subspace_divide(
     )
 
 
+@explained
 def estimate_region_strict_bound(
     region: Sequence[Range], var_dom: Iterators, predicate: ExprLike = True
 ) -> list[IntSet] | None:
@@ -244,6 +257,7 @@ def estimate_region_strict_bound(
     return _core.arith_region_strict_bound(region, _pairs(var_dom), predicate)
 
 
+@explained
 def estimate_region_lower_bound(
     region: Sequence[Range], var_dom: Iterators, predicate: ExprLike = True
 ) -> list[IntSet] | None:
@@ -251,6 +265,7 @@ def estimate_region_lower_bound(
     return _core.arith_region_lower_bound(region, _pairs(var_dom), predicate)
 
 
+@explained
 def estimate_region_upper_bound(
     region: Sequence[Range], var_dom: Iterators, predicate: ExprLike = True
 ) -> list[IntSet]:
@@ -258,11 +273,13 @@ def estimate_region_upper_bound(
     return _core.arith_region_upper_bound(region, _pairs(var_dom), predicate)
 
 
+@explained
 def union_lower_bound(sets: Sequence[IntSet]) -> IntSet:
     """Return an interval within the union of sets: the first, and what is known to continue it."""
     return _core.arith_union_lower_bound(sets)
 
 
+@explained
 def solve_linear_equations(
     equations: Sequence[ExprLike] | Expr,
     variables: Sequence[Var],
@@ -285,6 +302,7 @@ def solve_linear_equations(
     return _core.arith_solve_linear_equations(relations, variables, _pairs(ranges))
 
 
+@explained
 def solve_linear_inequalities(
     inequalities: Sequence[ExprLike] | Expr,
     variables: Sequence[Var],
@@ -305,6 +323,7 @@ def solve_linear_inequalities(
     return solve(relations, variables, _pairs(ranges))
 
 
+@explained
 def index_map(
     function: Callable[..., Any],
     ndim: int | None = None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _core
 from ._core import IRModule, Module, PrimFunc, Schedule, Target
+from .mistakes import explained
 
 if TYPE_CHECKING:
     from ._core import Tensor
@@ -40,6 +41,7 @@ Dump = Union[str, Sequence[str], Callable[[PassRecord], None], None]
 """Names of passes, ``"all"``, or who is told of each pass."""
 
 
+@explained
 def lower(
     x: Program,
     target: Target | str = DEFAULT_TARGET,
@@ -75,10 +77,11 @@ def lower(
     LowerError
         The program cannot be lowered.
     """
-    program = _program(x, name)
-    return _core.lower(program, target, _observer(dump, timings))
+    program = _program("lower", x, name)
+    return _core.lower(program, target, _observer("lower", dump, timings))
 
 
+@explained
 def build(
     x: Program,
     target: Target | str = DEFAULT_TARGET,
@@ -145,20 +148,21 @@ def build(
     if fast_math is None or isinstance(fast_math, bool):
         allowed = ["all"] if fast_math else []
     else:
-        allowed = _names("fast_math", fast_math)
+        allowed = _names("build", "fast_math", fast_math)
     return _core.build(
-        _program(x, name, keeps_trace=True),
+        _program("build", x, name, keeps_trace=True),
         target,
         contract,
         allowed,
         _count("num_threads", num_threads or 0),
-        [_count("affinity", cpu) for cpu in _list("affinity", affinity or ())],
+        [_count("affinity", cpu) for cpu in _list("build", "affinity", affinity or ())],
         default_schedule,
         dict(functions or {}),
-        _observer(dump, timings),
+        _observer("build", dump, timings),
     )
 
 
+@explained
 def load_module(
     path: str | os.PathLike[str], *, functions: Mapping[str, Callable[..., Any]] | None = None
 ) -> Module:
@@ -186,6 +190,7 @@ def load_module(
     return _core.load_module(os.fspath(path), dict(functions or {}))
 
 
+@explained
 def export_runtime(path: str | os.PathLike[str]) -> None:
     """Write what exported ``.o``, ``.s`` and ``.ll`` files are linked with: one file of C99.
 
@@ -195,7 +200,9 @@ def export_runtime(path: str | os.PathLike[str]) -> None:
     _core.export_runtime(os.fspath(path))
 
 
-def _program(x: Program, name: str | None, keeps_trace: bool = False) -> PrimFunc | IRModule:
+def _program(
+    who: str, x: Program, name: str | None, keeps_trace: bool = False
+) -> PrimFunc | IRModule:
     """Return a function or a module; of tensors, the function that computes them."""
     if isinstance(x, (list, tuple)):
         from . import te
@@ -207,7 +214,7 @@ def _program(x: Program, name: str | None, keeps_trace: bool = False) -> PrimFun
         _core.fail(
             "TypeMismatch",
             "program_is_function",
-            f"build: a {type(x).__name__} is no program",
+            f"{who}: a {type(x).__name__} is no program",
             hint="pass a PrimFunc, an IRModule, a Schedule or a list of tensors",
         )
     if name is None:
@@ -216,7 +223,7 @@ def _program(x: Program, name: str | None, keeps_trace: bool = False) -> PrimFun
         _core.fail(
             "TypeMismatch",
             "module_has_names",
-            "build: the functions of a module have names already",
+            f"{who}: the functions of a module have names already",
             hint="leave out `name`",
         )
     return x.with_attr("global_symbol", name)
@@ -238,27 +245,27 @@ def _count(option: str, value: Any) -> int:
     return number
 
 
-def _list(option: str, values: Any) -> list[Any]:
+def _list(who: str, option: str, values: Any) -> list[Any]:
     """Return the items of what can be iterated over, but of no text."""
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         _core.fail(
             "TypeMismatch",
             "option_is_list",
-            f"build: {option} is {values!r}, not a list",
+            f"{who}: {option} is {values!r}, not a list",
             hint="pass a list",
         )
     return list(values)
 
 
-def _names(option: str, values: Any) -> list[str]:
+def _names(who: str, option: str, values: Any) -> list[str]:
     """Return a name, or a list of names, as a list."""
-    names = [values] if isinstance(values, str) else _list(option, values)
+    names = [values] if isinstance(values, str) else _list(who, option, values)
     for name in names:
         if not isinstance(name, str):
             _core.fail(
                 "TypeMismatch",
                 "option_is_name",
-                f"build: {option} has {name!r}, not a name",
+                f"{who}: {option} has {name!r}, not a name",
                 hint="pass names as texts",
             )
     return names
@@ -281,12 +288,12 @@ def _scheduled(sch: Schedule, keeps_trace: bool) -> PrimFunc | IRModule:
 
 
 def _observer(
-    dump: Dump, timings: dict[str, float] | None
+    who: str, dump: Dump, timings: dict[str, float] | None
 ) -> Callable[[str, PrimFunc, PrimFunc, float], None] | None:
     """Return who is told of each pass; None when nobody wants to know."""
     if dump is None and timings is None:
         return None
-    names = _dumped_names(dump)
+    names = _dumped_names(who, dump)
 
     def observe(name: str, before: PrimFunc, after: PrimFunc, seconds: float) -> None:
         if timings is not None:
@@ -300,12 +307,12 @@ def _observer(
     return observe
 
 
-def _dumped_names(dump: Dump) -> set[str]:
+def _dumped_names(who: str, dump: Dump) -> set[str]:
     """Return the names of the passes to print."""
     if dump is None or callable(dump):
         return set()
     known = _core.pass_names()
-    names = set(known) if dump == "all" else set(_names("dump", dump))
+    names = set(known) if dump == "all" else set(_names(who, "dump", dump))
     for name in sorted(names - set(known)):
         _core.fail(
             "UserError",

@@ -12,6 +12,7 @@ import atexit
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _core
+from .mistakes import explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -86,6 +87,7 @@ def register_func(name: str, f: Any = None, override: bool = False) -> Any:
     return register if f is None else register(f)
 
 
+@explained
 def get_global_func(name: str, allow_missing: bool = False) -> Any:
     """Return the function that is registered under `name`.
 
@@ -111,6 +113,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> Any:
     return registered.get(name)
 
 
+@explained
 def remove_global_func(name: str) -> None:
     """Forget the function that is registered under `name`.
 

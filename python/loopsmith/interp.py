@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 from . import _core
 from ._core import IRModule, PrimFunc
 from .host import all_functions
+from .mistakes import explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ MAX_STATEMENTS = 20_000_000_000
 """How many statements `run` does before it gives up."""
 
 
+@explained
 def run(
     program: Program,
     *arrays: Any,
@@ -110,6 +112,7 @@ def run(
     )
 
 
+@explained
 def to_ring(numbers: ArrayLike, dtype: str = "float32") -> NumpyArray[Any]:
     """Return the elements of the field that stand for numbers of `dtype`.
 
@@ -141,6 +144,7 @@ def to_ring(numbers: ArrayLike, dtype: str = "float32") -> NumpyArray[Any]:
     return np.asarray(elements.numpy())
 
 
+@explained
 def assert_same(
     before: Program,
     after: Program,

@@ -18,6 +18,7 @@ from ._core import (
     structural_equal,
     structural_hash,
 )
+from .mistakes import explained
 
 __all__ = [
     "GlobalVar",
@@ -38,6 +39,7 @@ __all__ = [
 Sequence.register(_core.NodeList)
 
 
+@explained
 def assert_structural_equal(a: Node, b: Node, map_free_vars: bool = False) -> None:
     """Raise a UserError that shows the first difference, unless `a` and `b` are equal by structure.
 
@@ -51,6 +53,7 @@ def assert_structural_equal(a: Node, b: Node, map_free_vars: bool = False) -> No
     _core.require_structural_equal(a, b, map_free_vars)
 
 
+@explained
 def make_module(
     functions: Mapping[str, _core.PrimFunc], attrs: Mapping[str, Any] | None = None
 ) -> IRModule:
@@ -62,6 +65,7 @@ def make_module(
     )
 
 
+@explained
 def to_json(node: Node, *, spans: bool = True) -> str:
     """Return the text of a node and of all that it refers to.
 
@@ -77,6 +81,7 @@ def to_json(node: Node, *, spans: bool = True) -> str:
     return _core.to_json(node, spans=spans)
 
 
+@explained
 def from_json(text: str) -> Any:
     """Return the node that `to_json` wrote, with variables and buffers of its own.
 

@@ -7,6 +7,8 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .mistakes import explained
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -66,6 +68,7 @@ class Verification:
         return self.answer == "same"
 
 
+@explained
 def verify(
     sch: Schedule, functions: Mapping[str, Callable[..., Any]] | None = None
 ) -> Verification:

@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from .. import _core
 from .._core import IRModule, PrimFunc, ScriptMacro
+from ..mistakes import explained
 from .source import Definition, Names, names_of, source_of
 
 _script_numbers = itertools.count(1)
@@ -52,6 +53,7 @@ def prim_func(
     func: None = None,
     /,
     *,
+    name: str | None = None,
     private: bool = False,
     implicit_root: bool = True,
     check_well_formed: bool = True,
@@ -62,6 +64,7 @@ def prim_func(
     func: Callable[..., Any] | None = None,
     /,
     *,
+    name: str | None = None,
     private: bool = False,
     implicit_root: bool = True,
     check_well_formed: bool = True,
@@ -77,6 +80,8 @@ def prim_func(
     func
         The function: each parameter has a type, ``A: T.Buffer((128, n), "float32")``,
         ``n: T.int32`` or ``a: T.handle``.
+    name
+        What it is called, where that is no name of Python; else it has the name of ``func``.
     private
         Whether only functions of the same module may call it: it gets no ``global_symbol``.
     implicit_root
@@ -94,7 +99,8 @@ def prim_func(
     def read(function: Any) -> Any:
         if _is_class_body(frame):
             return function
-        return _parse(function, frame, private, implicit_root, check_well_formed)
+        made = _parse(function, frame, private, implicit_root, check_well_formed)
+        return made if name is None or private else made.with_attr("global_symbol", name)
 
     return read if func is None else read(func)
 
@@ -160,6 +166,7 @@ def macro(
     return result  # type: ignore[no-any-return]
 
 
+@explained
 def from_source(
     text: str,
     extra_vars: Mapping[str, Any] | None = None,

@@ -78,6 +78,7 @@ from .._core import (
     truncmod,
 )
 from .._core import pow as power
+from ..mistakes import explained
 from .arithmetic import add, multiply, subtract
 from .axes import reduce_axis, thread_axis
 from .external import extern, extern_primfunc
@@ -180,6 +181,7 @@ indexdiv = floordiv
 indexmod = floormod
 
 
+@explained
 def create_prim_func(
     ops: Tensor | Var | Sequence[Tensor | Var], index_dtype_override: str | None = None
 ) -> PrimFunc:

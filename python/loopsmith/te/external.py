@@ -8,10 +8,12 @@ from typing import Any
 
 from .. import _core
 from .._core import Buffer, PrimFunc, Tensor
+from ..mistakes import explained
 from .shapes import Shape, sizes_of
 from .tags import current_tag
 
 
+@explained
 def extern(
     shape: Shape,
     inputs: Sequence[Tensor],
@@ -46,7 +48,7 @@ def extern(
     Tensor or list of Tensor
         A list when there are several outputs.
     """
-    several = isinstance(shape, (list, tuple)) and bool(shape) and _issizes_of(shape[0])
+    several = isinstance(shape, (list, tuple)) and bool(shape) and _is_shape(shape[0])
     shapes = [sizes_of(s) for s in shape] if several else [sizes_of(shape)]
     dtypes = _output_types(dtype, inputs, len(shapes), name)
     outputs = _core.te_extern_op(
@@ -63,6 +65,7 @@ def extern(
     return outputs[0] if len(outputs) == 1 else outputs
 
 
+@explained
 def extern_primfunc(
     input_tensors: Sequence[Tensor],
     primfunc: PrimFunc,
@@ -98,7 +101,7 @@ def extern_primfunc(
     return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _issizes_of(value: Any) -> bool:
+def _is_shape(value: Any) -> bool:
     return isinstance(value, (list, tuple))
 
 

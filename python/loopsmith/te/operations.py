@@ -9,10 +9,12 @@ from typing import Any
 
 from .. import _core
 from .._core import Expr, Tensor
+from ..mistakes import explained
 from .shapes import Shape, sizes_of
 from .tags import current_tag
 
 
+@explained
 def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder") -> Tensor:
     """Return an input tensor.
 
@@ -87,6 +89,7 @@ def values_of(result: Any) -> list[Any]:
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
+@explained
 def compute(
     shape: Shape,
     fcompute: Callable[..., Any],
@@ -138,6 +141,7 @@ def compute(
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
+@explained
 def scan(
     init: Tensor | Sequence[Tensor],
     update: Tensor | Sequence[Tensor],

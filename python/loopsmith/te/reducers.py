@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Expr
+from ..mistakes import explained
 from .axes import axes_of
 from .operations import parameters_of, values_of
 
@@ -58,6 +59,7 @@ class Reducer:
         return tuple(results) if is_tuple else results[0]
 
 
+@explained
 def comm_reducer(
     fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., Any], name: str = "reduce"
 ) -> Reducer:

@@ -100,6 +100,34 @@ def test_pragmas_unroll_and_unknown_ones_are_refused():
 
 
 @T.prim_func
+def pooled(X: T.Buffer((4, 33), "float32"), Y: T.Buffer((4, 16), "float32")):
+    R = T.alloc_buffer((4, 33))
+    for c, i in T.grid(4, 33):
+        with T.block("R"):
+            vc, vi = T.axis.remap("SS", [c, i])
+            R[vc, vi] = X[vc, vi] * T.float32(2)
+    for c, i, k in T.grid(4, 16, 3):
+        with T.block("Y"):
+            vc, vi, vk = T.axis.remap("SSR", [c, i, k])
+            with T.init():
+                Y[vc, vi] = T.min_value("float32")
+            Y[vc, vi] = T.max(Y[vc, vi], R[vc, vi * 2 + vk])
+
+
+def test_a_reduction_over_a_rolled_buffer_starts_anew_at_each_place():
+    sch = tir.Schedule(pooled)
+    sch.compute_at("R", sch.get_loops("Y")[1])
+    sch.rolling_buffer("R", 0)
+    assert sch.verify()
+    x = np.random.default_rng(0).random((4, 33), dtype=np.float32)
+    y = np.full((4, 16), 100, np.float32)  # What was there before does not count.
+    ls.build(sch.func)(x, y)
+    np.testing.assert_array_equal(
+        y, 2 * np.maximum(np.maximum(x[:, :-2:2], x[:, 1:-1:2]), x[:, 2::2])
+    )
+
+
+@T.prim_func
 def scaled_sum(A: T.Buffer((64,), "float32"), C: T.Buffer((8,), "float32")):
     for i in range(8):
         with T.block("C"):

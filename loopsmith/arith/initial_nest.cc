@@ -20,7 +20,7 @@ bool uses_any(const Ref& root, const VarSet& variables) {
 }
 
 bool is_reduction(const IterVar& axis) {
-  return axis.iter_type != IterType::data_par;
+  return axis.iter_type == IterType::comm_reduce;
 }
 
 /// A block that does the init of `realize` at its spatial axes, where `predicate` holds.

@@ -173,7 +173,7 @@ class BlockBuilder {
     for (const LoopRV loop : chain.loops) {
       bool is_spatial = false;
       for (std::size_t i = 0; i < divided.inner.axes.size(); ++i) {
-        is_spatial = is_spatial || (divided.inner.axes[i]->iter_type == IterType::data_par &&
+        is_spatial = is_spatial || (divided.inner.axes[i]->iter_type != IterType::comm_reduce &&
                                     uses_any(divided.inner.values[i], {loop}, schedule_));
       }
       (is_spatial ? copied : dropped).push_back(loop);
@@ -196,7 +196,7 @@ class BlockBuilder {
     }
     for (std::size_t i = 0; i < divided.inner.axes.size(); ++i) {
       IterVar axis = *divided.inner.axes[i];
-      if (axis.iter_type != IterType::data_par) continue;
+      if (axis.iter_type == IterType::comm_reduce) continue;
       const Ptr<Var> renamed = var(axis.var->name + "_init", axis.var->dtype);
       axes[axis.var] = renamed;
       axis.var = renamed;

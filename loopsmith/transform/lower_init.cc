@@ -23,7 +23,8 @@ Stmt guard_init(const BlockRealize& realize) {
   const Block& block = *realize.block;
   Expr at_start = true;
   for (const auto& axis : block.iter_vars) {
-    if (axis->iter_type != IterType::data_par) at_start = at_start && axis->var == axis->dom->min;
+    if (axis->iter_type == IterType::comm_reduce)
+      at_start = at_start && axis->var == axis->dom->min;
   }
   BlockRealize copy = realize;
   copy.block = without_init(block, seq({guarded(at_start, block.init), block.body}));

@@ -72,6 +72,17 @@ TEST(lower_init, guards_the_init_where_one_loop_drives_both_kinds_of_axes) {
       for_loop(fused, 0, 128, block(t.axes, values, seq({if_then(t.vk == 0, t.init), t.update})))));
 }
 
+TEST(lower_init, starts_a_reduction_at_each_value_of_an_opaque_axis) {
+  RowSum t;
+  t.axes[0] = axis(t.vi, 8, IterType::opaque);
+  const auto actual = t.lowered(for_loop(t.i, 0, 8, for_loop(t.k, 0, 16, t.sum({t.i, t.k}))));
+  const Ptr<Var> v = var("vi");
+  const Stmt init = block({axis(v, 8, IterType::opaque)}, {t.i}, store(t.c, f(0), {v}));
+  EXPECT_TRUE(
+      same(actual->body,
+           for_loop(t.i, 0, 8, seq({init, for_loop(t.k, 0, 16, t.without_init({t.i, t.k}))}))));
+}
+
 TEST(lower_init, guards_the_init_where_more_than_the_block_is_in_the_loop) {
   const RowSum t;
   const Stmt other = store(t.a, f(1), {0, t.k});

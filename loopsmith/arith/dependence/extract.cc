@@ -387,7 +387,8 @@ class Extractor {
   void visit_init(const Block& block) {
     Expr at_start = true;
     for (const auto& axis : block.iter_vars) {
-      if (axis->iter_type != IterType::data_par) at_start = at_start && axis->var == axis->dom->min;
+      if (axis->iter_type == IterType::comm_reduce)
+        at_start = at_start && axis->var == axis->dom->min;
     }
     under(at_start, true, [&] { visit(block.init); });
   }

@@ -77,7 +77,7 @@ std::vector<const Block*> going_on_in(const Schedule& schedule, LoopRV handle,
         const auto form = forms.read(axis.var);
         const auto values = form ? form->range() : std::nullopt;
         const std::int64_t* first = as_int(axis.dom->min);
-        if (axis.iter_type == IterType::data_par || !values || !first) continue;
+        if (axis.iter_type != IterType::comm_reduce || !values || !first) continue;
         never_starts = never_starts || *first < values->first || *first > values->second;
       }
       if (realize->block->init && never_starts) found.push_back(realize->block.get());

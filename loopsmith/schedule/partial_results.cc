@@ -26,23 +26,49 @@ constexpr std::int64_t most_elements = std::int64_t{1} << 22;
 /// Looks for all that a loop does to some buffers.
 class AccumulatorSearch {
  public:
-  AccumulatorSearch(const For& loop, std::span<const Ptr<Buffer>> buffers) : loop_(loop) {
-    for (const Ptr<Buffer>& buffer : buffers) found_.push_back({.buffer = buffer});
-    is_seen_.resize(found_.size());
+  AccumulatorSearch(const For& loop, std::span<const Ptr<Buffer>> buffers)
+      : loop_(loop), buffers_(buffers) {
     enter_loop(loop);
   }
 
   std::optional<std::vector<Accumulator>> run() && {
     visit(loop_.body);
-    const bool is_all = std::ranges::find(is_seen_, 0) == is_seen_.end();
-    return is_plain_ && is_all ? std::optional(std::move(found_)) : std::nullopt;
+    const bool is_all = std::ranges::all_of(buffers_, [&](const Ptr<Buffer>& buffer) {
+      return std::ranges::any_of(found_, [&](const auto& each) { return is_in(each, buffer); });
+    });
+    return is_plain_ && is_all && are_apart() ? std::optional(std::move(found_)) : std::nullopt;
   }
 
  private:
-  Accumulator* accumulator(const Ptr<Buffer>& buffer) {
-    const auto it = std::ranges::find_if(
-        found_, [&](const Accumulator& each) { return each.buffer.same_as(buffer); });
-    return it == found_.end() ? nullptr : &*it;
+  static bool is_in(const Accumulator& each, const Ptr<Buffer>& buffer) {
+    return each.buffer.same_as(buffer);
+  }
+
+  bool is_accumulator(const Ptr<Buffer>& buffer) const {
+    return std::ranges::any_of(buffers_, [&](const auto& each) { return each.same_as(buffer); });
+  }
+
+  /// True when elements that are combined alike are used in no other way.
+  bool are_apart() {
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      const auto is_apart = [&](const Accumulator& other) { return are_apart(found_[i], other); };
+      const std::span<const Accumulator> before(found_.data(), i);
+      if (!std::ranges::all_of(before, is_apart) || !std::ranges::all_of(others_, is_apart)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool are_apart(const Accumulator& a, const Accumulator& b) {
+    if (!is_in(a, b.buffer)) return true;
+    for (std::size_t d = 0; d < a.box.size(); ++d) {
+      if (analyzer_.can_prove(a.box[d].max < b.box[d].min) ||
+          analyzer_.can_prove(b.box[d].max < a.box[d].min)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   void visit(const Stmt& stmt) {
@@ -100,7 +126,7 @@ class AccumulatorSearch {
       values_[block.iter_vars[i]->var] = substitute(realize.iter_values[i], values_);
     }
     for (const auto& match : block.match_buffers) {
-      if (accumulator(match->source->buffer)) is_plain_ = false;
+      if (is_accumulator(match->source->buffer)) is_plain_ = false;
     }
     const int outside = conditions_;
     if (!is_const_int(realize.predicate, 1)) ++conditions_;
@@ -116,24 +142,46 @@ class AccumulatorSearch {
   void enter_store(const BufferStore& store) {
     for (const Expr& index : store.indices) read(index);
     if (store.predicate.defined()) read(store.predicate);
-    Accumulator* found = accumulator(store.buffer);
-    if (found && is_init_) return read(store.value);
-    if (!found) {
+    if (!is_accumulator(store.buffer)) {
       is_plain_ = is_plain_ && !is_other_name(store.buffer);
       return read(store.value);
     }
+    if (is_init_) return read(store.value);
     const auto accumulation = accumulation_of(store);
-    char& is_seen = is_seen_[static_cast<std::size_t>(found - found_.data())];
-    if (!accumulation || (is_seen != 0 && accumulation->combiner != found->combiner)) {
-      is_plain_ = false;
-      return;
+    if (!accumulation) {
+      add_other(store.buffer, store.indices);
+      return read(store.value);
     }
     read(accumulation->operand);
-    found->combiner = accumulation->combiner;
-    found->updates = std::max(found->updates, updates_);
-    found->is_exact = is_seen == 0 && conditions_ == 0 && runs_;
-    add_box(*found, store.indices, is_seen == 0);
-    is_seen = 1;
+    const auto known = std::ranges::find_if(found_, [&](const Accumulator& each) {
+      return is_in(each, store.buffer) && each.combiner == accumulation->combiner;
+    });
+    const bool is_first = known == found_.end();
+    Accumulator& found =
+        is_first ? found_.emplace_back(Accumulator{store.buffer, accumulation->combiner}) : *known;
+    found.updates = std::max(found.updates, updates_);
+    found.is_exact = is_first && conditions_ == 0 && runs_;
+    add_box(found, store.indices, is_first);
+  }
+
+  /// A use that is no accumulation.
+  void add_other(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) {
+    Accumulator& other = others_.emplace_back(Accumulator{buffer});
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      const Expr index = substitute(indices[d], values_);
+      if (!index.dtype().is_scalar()) is_plain_ = false;
+      const auto box = reads_memory(index) ? std::nullopt : arith::relax(index, ranges_);
+      other.box.push_back(inside(buffer->shape[d], box));
+    }
+  }
+
+  /// The part of a dimension of `extent` that `box` says; all of it where that is not known.
+  arith::Interval inside(const Expr& extent, const std::optional<arith::Interval>& box) {
+    const DataType type = extent.dtype();
+    const arith::Interval whole{int_imm(type, 0), extent - int_imm(type, 1)};
+    if (!box) return whole;
+    return {analyzer_.simplify(max(cast(type, box->min), whole.min)),
+            analyzer_.simplify(min(cast(type, box->max), whole.max))};
   }
 
   void add_box(Accumulator& found, const std::vector<Expr>& indices, bool is_first) {
@@ -141,8 +189,6 @@ class AccumulatorSearch {
     for (std::size_t d = 0; d < indices.size(); ++d) {
       const Expr index = substitute(indices[d], values_);
       if (!index.dtype().is_scalar()) is_plain_ = false;
-      const Expr& extent = found.buffer->shape[d];
-      arith::Interval whole{int_imm(extent.dtype(), 0), extent - int_imm(extent.dtype(), 1)};
       std::optional<arith::Interval> box;
       if (reads_memory(index)) {
         found.is_indirect = true;
@@ -156,37 +202,37 @@ class AccumulatorSearch {
         const bool is_row = index.is<Var>() && moving.insert(index).second;
         found.is_exact = found.is_exact && (is_fixed || is_row);
       }
-      if (box) {
-        box = {analyzer_.simplify(max(cast(extent.dtype(), box->min), whole.min)),
-               analyzer_.simplify(min(cast(extent.dtype(), box->max), whole.max))};
-      } else {
-        box = whole;
-      }
+      const arith::Interval side = inside(found.buffer->shape[d], box);
       if (is_first) {
-        found.box.push_back(*box);
+        found.box.push_back(side);
       } else {
         arith::Interval& known = found.box[d];
-        known = {analyzer_.simplify(min(known.min, box->min)),
-                 analyzer_.simplify(max(known.max, box->max))};
+        known = {analyzer_.simplify(min(known.min, side.min)),
+                 analyzer_.simplify(max(known.max, side.max))};
       }
     }
   }
 
   /// True for another buffer on the memory of one that is looked for.
   bool is_other_name(const Ptr<Buffer>& buffer) const {
-    return std::ranges::any_of(found_, [&](const Accumulator& each) {
-      return each.buffer->data.same_as(buffer->data) && !each.buffer.same_as(buffer);
+    return std::ranges::any_of(buffers_, [&](const Ptr<Buffer>& each) {
+      return each->data.same_as(buffer->data) && !each.same_as(buffer);
     });
   }
 
   void read(const Expr& expr) {
     pre_order_visit(expr, [&](const Ref& ref) {
-      if (const auto buffer = Ptr<Buffer>::from(ref)) {
-        is_plain_ = is_plain_ && !accumulator(buffer) && !is_other_name(buffer);
+      if (const auto* load = ref.as<BufferLoad>(); load && is_accumulator(load->buffer)) {
+        add_other(load->buffer, load->indices);
+        for (const Expr& index : load->indices) read(index);
         return false;
       }
-      const bool is_pointer = ref.is<Var>() && std::ranges::any_of(found_, [&](const auto& each) {
-                                return each.buffer->data.same_as(ref);
+      if (const auto buffer = Ptr<Buffer>::from(ref)) {
+        is_plain_ = is_plain_ && !is_accumulator(buffer) && !is_other_name(buffer);
+        return false;
+      }
+      const bool is_pointer = ref.is<Var>() && std::ranges::any_of(buffers_, [&](const auto& each) {
+                                return each->data.same_as(ref);
                               });
       is_plain_ = is_plain_ && !is_pointer;
       return is_plain_;
@@ -194,10 +240,11 @@ class AccumulatorSearch {
   }
 
   const For& loop_;
+  const std::span<const Ptr<Buffer>> buffers_;
   Analyzer analyzer_;
   std::vector<Accumulator> found_;
-  std::vector<char> is_seen_;  ///< Of those found: whether an update was.
-  Substitution values_;        ///< Of axes and names, in terms of loops.
+  std::vector<Accumulator> others_;  ///< Elements that are used in another way.
+  Substitution values_;              ///< Of axes and names, in terms of loops.
   arith::Intervals ranges_;
   std::int64_t updates_ = 1;  ///< Of a store here, by an iteration of the loop.
   int conditions_ = 0;        ///< How many of them are around.

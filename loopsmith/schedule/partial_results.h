@@ -11,8 +11,8 @@
 
 namespace loopsmith {
 
-/// A buffer in which all iterations of a loop accumulate, each in the same elements or in some that
-/// only run time knows.
+/// Elements of a buffer in which all iterations of a loop accumulate alike, each in the same ones
+/// or in some that only run time knows.
 struct Accumulator {
   Ptr<Buffer> buffer;
   Combiner combiner = Combiner::sum;
@@ -24,8 +24,9 @@ struct Accumulator {
   std::int64_t updates = 1;
 };
 
-/// The buffers that several iterations of a loop update, as such; nothing when one of them is used
-/// otherwise, too, or its elements move with the loop. Inits of blocks are left out.
+/// What several iterations of a loop update of the buffers: of each, for each combiner other
+/// elements. Nothing when one of these is used otherwise, too, or moves with the loop.
+/// Inits of blocks are left out.
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
                                                         std::span<const Ptr<Buffer>> buffers);
 

@@ -55,6 +55,26 @@ for j in range(24):
             "");
 }
 
+TEST(partial_results, are_of_each_combiner_by_itself) {
+  EXPECT_EQ(parallel_of(R"(
+for k in range(64):
+    C[0] = T.min(C[0], A[k, 0])
+    C[1] = T.max(C[1], A[k, 0])
+    for j in range(5):
+        C[j + 2] = C[j + 2] + A[k, j]
+    C[9] = C[9] + A[k, 9]
+)"),
+            "");
+  EXPECT_EQ(parallel_of(R"(
+for k in range(64):
+    for j in range(6):
+        C[j] = T.min(C[j], A[k, 0])
+    C[5] = C[5] + A[k, 0]
+)")
+                .substr(0, 24),
+            "no_dependence_is_carried");
+}
+
 TEST(partial_results, stand_beside_memory_of_each_iteration) {
   EXPECT_EQ(parallel_of(R"(
 L = T.alloc_buffer((24,), "float32")
@@ -89,13 +109,25 @@ for k in range(64):
 )")
                 .substr(0, 24),
             "no_dependence_is_carried");
-  // Elsewhere in the same memory something else is stored.
   EXPECT_EQ(parallel_of(R"(
 for k in range(20):
     C[0] = C[0] + A[k, 0]
-    C[k + 1] = A[k, 1]
+    if X[k] > 0:
+        C[X[k]] = A[k, 1]
+)")
+                .substr(0, 19),
+            "dependence_is_known");
+}
+
+TEST(partial_results, stand_beside_other_elements_of_their_buffer) {
+  EXPECT_EQ(parallel_of(R"(
+for k in range(20):
+    C[0] = C[0] + A[k, 0]
+    C[k + 1] = A[k, 1] * C[23]
+    C[k + 1] = C[k + 1] / T.float32(3)
+    C[21] = T.max(C[21], A[k, 2])
 )"),
-            refused);
+            "");
 }
 
 TEST(partial_results, are_fewer_where_they_are_large) {

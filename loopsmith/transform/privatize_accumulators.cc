@@ -54,9 +54,10 @@ std::vector<Accumulator> accumulators_in(const For& loop, const Stmt& function) 
   std::vector<Accumulator> usable;
   for (const Ptr<Buffer>& buffer : candidates(loop)) {
     const Ptr<Buffer> one[] = {buffer};
-    auto found = accumulators_of(loop, one);
-    if (!found || ((*found)[0].is_indirect && is_atomic(loop, buffer))) continue;
-    usable.push_back(std::move((*found)[0]));
+    const auto found = accumulators_of(loop, one);
+    const auto is_indirect = [](const Accumulator& each) { return each.is_indirect; };
+    if (!found || (std::ranges::any_of(*found, is_indirect) && is_atomic(loop, buffer))) continue;
+    usable.insert(usable.end(), found->begin(), found->end());
   }
   if (usable.empty()) return usable;
   Dependences dependences(Stmt(Ptr<For>(&loop)), {.local_buffers = allocated_buffers(function)});
@@ -184,12 +185,13 @@ class Privatization {
       for (std::size_t i = 0; i < accumulators_.size(); ++i) {
         const Accumulator& of = accumulators_[i];
         if (!of.buffer.same_as(node.buffer)) continue;
+        const auto accumulation = accumulation_of(node);
+        if (!accumulation || accumulation->combiner != of.combiner) continue;
         std::vector<Expr> place;
         for (std::size_t d = 0; d < of.box.size(); ++d) {
           place.push_back(cast(of.box[d].min.dtype(), node.indices[d]) - of.box[d].min);
         }
         const auto indices = place_of(partial_[i], part, place);
-        const auto accumulation = accumulation_of(node);
         const Expr old = load(partial_[i], indices);
         return store(partial_[i], combined(of.combiner, old, accumulation->operand), indices);
       }

@@ -61,6 +61,29 @@ TEST(privatize_accumulators, combines_many_in_groups_and_touches_nothing_else) {
   EXPECT_NE(body.find("!= T.float32(\"inf\"):"), std::string::npos) << body;
 }
 
+TEST(privatize_accumulators, gives_each_combiner_results_of_its_own) {
+  EXPECT_EQ(checked_body(R"(
+    for k in T.parallel(20):
+        C[0] = T.min(C[0], A[k, 0])
+        C[1] = T.max(C[1], A[k, 0])
+)"),
+            R"(    C_parts = T.decl_buffer((2, 16))
+    C_parts_1 = T.decl_buffer((2, 16))
+    for k_part in T.parallel(2):
+        for e in range(1):
+            C_parts[k_part, e] = T.float32("inf")
+        for e in range(1):
+            C_parts_1[k_part, e] = T.float32("-inf")
+        for k_in_part in range(10):
+            C_parts[k_part, 0] = T.min(C_parts[k_part, 0], A[k_part * 10 + k_in_part, 0])
+            C_parts_1[k_part, 0] = T.max(C_parts_1[k_part, 0], A[k_part * 10 + k_in_part, 0])
+    for row, e in T.grid(2, 1):
+        C[e] = T.min(C[e], C_parts[row, e])
+    for row, e in T.grid(2, 1):
+        C[1 + e] = T.max(C[1 + e], C_parts_1[row, e])
+)");
+}
+
 TEST(privatize_accumulators, takes_places_from_memory) {
   const std::string floats = checked_body(R"(
     for k in T.parallel(200):

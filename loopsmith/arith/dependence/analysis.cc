@@ -124,19 +124,14 @@ bool Analysis::find_private(const Ref& memory, int loop) {
 }
 
 bool Analysis::is_written_before(int read, const std::vector<int>& candidates, int depth) {
-  // In one iteration of all loops that they share, an earlier statement runs first.
-  std::map<int, std::vector<int>> writes_by_depth;
-  const int reader = access(read).statement;
+  std::vector<int> writes;
   for (const int i : candidates) {
-    const int writer = access(i).statement;
-    if (!access(i).writes || writer >= reader || !statement_of(i).is_exact) continue;
-    const int common = program_.common_depth(writer, reader);
-    if (common >= depth) writes_by_depth[common].push_back(i);
+    const int common = program_.common_depth(access(i).statement, access(read).statement);
+    if (access(i).writes && statement_of(i).is_exact && common >= depth) writes.push_back(i);
   }
-  return std::any_of(writes_by_depth.begin(), writes_by_depth.end(), [&](const auto& group) {
-    ++exact_questions_;
-    return polyhedra().covers(read, group.second, group.first);
-  });
+  if (writes.empty()) return false;
+  ++exact_questions_;
+  return polyhedra().covers(read, writes, depth);
 }
 
 Polyhedra& Analysis::polyhedra() {

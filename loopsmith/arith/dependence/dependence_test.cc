@@ -337,6 +337,22 @@ TEST(dependence, a_buffer_that_each_iteration_fills_before_it_reads_may_be_priva
   EXPECT_NE(text(rows_through(p, t, load(widths, {p.i}), 2), local), "proved");
 }
 
+TEST(dependence, a_scan_in_a_buffer_reads_what_earlier_iterations_wrote) {
+  Program p;
+  const auto t = decl_buffer({10}, f32, "T");
+  const auto text = [&](int first) {
+    const auto start = store(t, load(p.a, {p.i, 0}), {first});
+    const auto step = store(t, load(t, {p.j - 1}) + load(p.a, {p.i, p.j}), {p.j});
+    const auto rows = make(For{.loop_var = p.j, .min = 1, .extent = 9, .body = step});
+    const auto out = p.loop(p.k, 10, store(p.b, load(t, {p.k}), {p.i, p.k}));
+    Dependences d(p.loop(p.i, 100, seq({start, rows, out})), {.local_buffers = {t}});
+    return text_of(d.parallelizable(p.i));
+  };
+  EXPECT_EQ(text(0), "proved");
+  // T[0] is what it was before the loop.
+  EXPECT_EQ(text(1), "iteration i=0 writes T[1], iteration i=1 writes it");
+}
+
 TEST(dependence, flattened_indices_are_taken_apart_where_their_digits_are_bounded) {
   Program p;
   const Expr flat = p.i * p.n + p.j, above = (p.i - 1) * p.n + p.j;

@@ -119,23 +119,26 @@ class Polyhedra::Context {
     if (!is_linear(reader)) return false;
     std::vector<std::size_t> positions(reader.index.size());
     std::iota(positions.begin(), positions.end(), std::size_t{0});
-    const auto elements = [&](const Access& access) {
-      const std::size_t loops = statement(access.statement).loops.size();
-      const auto outer = static_cast<unsigned>(depth);
-      Map map = element_map(access, positions);
-      return Map(isl_map_project_out(map.take(), isl_dim_in, outer, count_of(loops) - outer));
-    };
-    const Map wanted = elements(reader);
-    Map written;
-    for (const int i : writes) {
-      if (!is_linear(access(i))) continue;
-      Map more = elements(access(i));
-      written = written.get() ? Map(isl_map_union(written.take(), more.take())) : std::move(more);
+    const Map wanted = element_map(reader, positions);
+    Map written(isl_map_empty(isl_map_get_space(wanted.get())));
+    // What the same iteration wrote suffices mostly.
+    for (const bool earlier : {false, true}) {
+      bool is_more = false;
+      for (const int i : writes) {
+        if (!is_linear(access(i))) continue;
+        for (Map& order : orders(reader.statement, access(i).statement, depth, earlier)) {
+          is_more = true;
+          const Map elements = element_map(access(i), positions);
+          written = Map(
+              isl_map_union(written.take(), isl_map_apply_range(order.take(), elements.copy())));
+        }
+      }
+      const isl_bool is_subset =
+          is_more ? isl_map_is_subset(wanted.get(), written.get()) : isl_bool_false;
+      if (is_subset < 0) fail();
+      if (is_subset != isl_bool_false) return is_subset == isl_bool_true;
     }
-    if (!written.get()) return false;
-    const isl_bool is_subset = isl_map_is_subset(wanted.get(), written.get());
-    if (is_subset < 0) fail();
-    return is_subset == isl_bool_true;
+    return false;
   }
 
  private:
@@ -310,6 +313,24 @@ class Polyhedra::Context {
       return Map(isl_map_order_lt(before, from, source, isl_dim_out, sink));
     }
     return Map(isl_map_order_gt(before, from, source, isl_dim_out, sink));
+  }
+
+  /// From instances of statement `a` to those of `b` that run before them in one iteration of the
+  /// first `depth` loops: in the same iteration of all loops around both, or in an earlier one.
+  std::vector<Map> orders(int a, int b, int depth, bool earlier) const {
+    isl_space* space = isl_space_map_from_domain_and_range(set_space(statement(a).loops.size()),
+                                                           set_space(statement(b).loops.size()));
+    Map same(isl_map_universe(space));
+    std::vector<Map> result;
+    const int common = program_.common_depth(a, b);
+    for (int level = 0; level < common; ++level) {
+      if (earlier && level >= depth) {
+        result.push_back(related(Map(same.copy()), isl_dim_in, level, level, Order::greater));
+      }
+      same = related(std::move(same), isl_dim_in, level, level, Order::equal);
+    }
+    if (!earlier && b < a) result.push_back(std::move(same));
+    return result;
   }
 
   int loop_count(int which) const {

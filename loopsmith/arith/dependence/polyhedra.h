@@ -68,8 +68,8 @@ class Polyhedra {
   /// True when the form is proved to be at least 0 wherever the access happens.
   bool is_never_negative(int access, const Linear& form);
   /// True when it is proved that, within an iteration of the first `depth` loops, which all of them
-  /// share, each element that `read` touches is one that the writes touch, too. The statements of
-  /// the writes are exact.
+  /// share, each element that `read` touches is one that the writes touched before. The statements
+  /// of the writes are exact.
   bool covers(int read, const std::vector<int>& writes, int depth);
 
  private:

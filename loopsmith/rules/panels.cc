@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 
@@ -77,15 +78,6 @@ class PanelSearch {
       visit(child, guarded || (is_choice && !is_first));
       is_first = false;
     });
-  }
-
-  bool reads_memory(const Ref& node) const {
-    bool found = false;
-    pre_order_visit(node, [&](const Ref& ref) {
-      found = found || ref.is<BufferLoad>();
-      return !found;
-    });
-    return found;
   }
 
   bool is_safe(const Ref& node) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 
@@ -10,13 +11,7 @@ namespace loopsmith {
 namespace {
 
 bool loads(const Expr& expr) {
-  if (expr.is<IntImm>() || expr.is<Var>()) return false;
-  bool found = false;
-  pre_order_visit(expr, [&](const Ref& ref) {
-    found = found || ref.is<BufferLoad>() || ref.is<Call>();
-    return !found;
-  });
-  return found;
+  return !expr.is<IntImm>() && !expr.is<Var>() && reads_memory(expr);
 }
 
 /// A statement without a node of its own, its variables replaced.

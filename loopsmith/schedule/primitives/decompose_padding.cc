@@ -6,6 +6,7 @@
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/deduce_bound.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -17,19 +18,14 @@ namespace {
 
 /// True when an expression is the same for all instances, whatever else is done.
 bool is_constant(const Expr& expr) {
-  bool is_fixed = true;
-  pre_order_visit(expr, [&](const Ref& ref) {
-    is_fixed = is_fixed && !ref.is<Var>() && !ref.is<BufferLoad>() && !ref.is<Call>();
-    return is_fixed;
-  });
-  return is_fixed;
+  return free_variables(expr).empty() && !reads_memory(expr);
 }
 
-bool calls_or_loads(const Expr& expr, bool loads) {
+bool has_effect(const Expr& expr) {
   bool found = false;
   pre_order_visit(expr, [&](const Ref& ref) {
     const auto* call = ref.as<Call>();
-    found = found || (loads && ref.is<BufferLoad>()) || (call && !call->op.is_pure());
+    found = found || (call && !call->op.is_pure());
     return !found;
   });
   return found;
@@ -62,8 +58,8 @@ class PaddingPlanner {
     plan_.value = choice->args[1];
     plan_.constant = choice->args[2];
     if (!is_constant(plan_.constant)) return fail("what it pads with is no constant");
-    if (calls_or_loads(plan_.value, false)) return fail("its value has side effects");
-    if (calls_or_loads(choice->args[0], true)) return fail("its condition reads memory");
+    if (has_effect(plan_.value)) return fail("its value has side effects");
+    if (reads_memory(choice->args[0])) return fail("its condition reads memory");
     if (auto refusal = refuse_statements()) return *std::move(refusal);
     if (auto refusal = refuse_readers(uses)) return *std::move(refusal);
     shorten(arith::conjuncts(choice->args[0]));

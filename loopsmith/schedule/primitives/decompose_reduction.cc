@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
@@ -134,17 +135,13 @@ class Decomposition {
 
   /// A condition as it is when the loops of the reduction start.
   std::optional<Refusal> restate(const Expr& condition) {
-    bool uses_dropped = false, loads = false;
+    bool uses_dropped = false;
     for (const auto& variable : free_variables(condition)) {
       for (const LoopRV handle : dropped_) {
         uses_dropped = uses_dropped || schedule_.get(handle).loop_var.same_as(variable);
       }
     }
-    pre_order_visit(condition, [&](const Ref& ref) {
-      loads = loads || ref.is<BufferLoad>() || ref.is<Call>();
-      return !loads;
-    });
-    if (loads) return fail("whether it runs depends on memory");
+    if (reads_memory(condition)) return fail("whether it runs depends on memory");
     if (!uses_dropped) {
       plan_.conditions.push_back(condition);
       return {};

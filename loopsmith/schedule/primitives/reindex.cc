@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/index_map.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -42,15 +43,11 @@ bool is_used(const std::vector<Expr>& indices, const Ptr<Var>& variable) {
                              [&](const Expr& index) { return uses_variable(index, variable); });
 }
 
-/// True when the indices are sums and digits of the axes alone.
+/// True when the axes alone tell the indices.
 bool are_of_axes(const std::vector<Expr>& indices, const Block& block) {
   return std::ranges::all_of(indices, [&](const Expr& index) {
-    bool has_loads = !index.dtype().is_scalar();
-    pre_order_visit(index, [&](const Ref& ref) {
-      has_loads = has_loads || ref.is<BufferLoad>() || ref.is<Call>();
-      return !has_loads;
-    });
-    return !has_loads && std::ranges::all_of(free_variables(index), [&](const auto& variable) {
+    const bool is_function = index.dtype().is_scalar() && !reads_memory(index);
+    return is_function && std::ranges::all_of(free_variables(index), [&](const auto& variable) {
       return std::ranges::any_of(block.iter_vars,
                                  [&](const auto& axis) { return axis->var.same_as(variable); });
     });

@@ -9,6 +9,7 @@
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/buffer_uses.h"
+#include "loopsmith/schedule/known_around.h"
 #include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/rebind.h"
 
@@ -256,7 +257,7 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
     return *std::move(known);
   }
   Dependences dependences(
-      schedule.statement(nest),
+      under_known_conditions(schedule, nest),
       {.local_buffers = memory_of_nest(schedule, nest, accesses, how), .shared_buffers = shared});
   const DependenceAnswer found = how == AtOnce::in_lanes
                                      ? dependences.vectorizable(loop.loop_var)
@@ -295,7 +296,7 @@ OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
   if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
     return std::move(known->verdict);
   }
-  Dependences dependences(schedule.statement(nest));
+  Dependences dependences(under_known_conditions(schedule, nest));
   const DependenceAnswer found = dependences.permutable(answer.loops);
   OrderAnswer& verdict = answer.answer.verdict;
   if (found.verdict == Verdict::proved && found.reductions && repeats_reductions(schedule, band)) {
@@ -318,7 +319,7 @@ OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
   if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
     return std::move(known->verdict);
   }
-  Dependences dependences(schedule.statement(nest));
+  Dependences dependences(under_known_conditions(schedule, nest));
   const std::span<const Ptr<Var>> all = answer.loops;
   answer.answer.verdict =
       answer_of(dependences.mergeable(all.first(first.size()), all.subspan(first.size())));

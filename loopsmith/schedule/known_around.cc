@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/known_around.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/rebind.h"
+
+namespace loopsmith {
+namespace {
+
+/// Calls `visit` for the buffers to which each iteration stores.
+template <class Visit>
+void each_store(const Stmt& stmt, const Visit& visit) {
+  if (const auto* sequence = stmt.as<SeqStmt>()) {
+    for (const Stmt& part : sequence->seq) deep_call([&] { each_store(part, visit); });
+  } else if (const auto* loop = stmt.as<For>()) {
+    const std::int64_t* extent = as_int(loop->extent);
+    if (extent && *extent > 0) deep_call([&] { each_store(loop->body, visit); });
+  } else if (const auto* realize = stmt.as<BlockRealize>()) {
+    if (!is_const_int(realize->predicate, 1)) return;
+    deep_call([&] { each_store(realize->block->body, visit); });
+  } else if (const auto* store = stmt.as<BufferStore>()) {
+    if (!store->predicate.defined()) visit(*store->buffer);
+  }
+}
+
+void factors_of(const Expr& product, std::vector<Expr>& factors) {
+  if (const auto* node = product.as<Mul>()) {
+    deep_call([&] { factors_of(node->a, factors); });
+    deep_call([&] { factors_of(node->b, factors); });
+  } else {
+    factors.push_back(product);
+  }
+}
+
+/// That the factors of an extent, which is at least 1, are so, too: all but one are never negative,
+/// or are `positive`.
+Expr factors_are_positive(const Expr& extent, const Expr& positive) {
+  std::vector<Expr> factors;
+  factors_of(extent, factors);
+  Expr result = true;
+  int signs = 0;
+  for (const Expr& factor : factors) {
+    const auto* variable = factor.as<Var>();
+    const std::int64_t* number = as_int(factor);
+    if (variable) result = result && int_imm(factor.dtype(), 1) <= factor;
+    const bool has_sign =
+        !factor.same_as(positive) && !(variable && variable->is_size) && !(number && *number > 0);
+    signs += has_sign ? 1 : 0;
+  }
+  return signs <= 1 ? result : true;
+}
+
+Expr memory_is_there(const For& nest) {
+  Expr result = true;
+  each_store(nest.body, [&](const Buffer& buffer) {
+    for (const Expr& extent : buffer.shape) {
+      if (extent.is<Mul>()) result = result && factors_are_positive(extent, nest.extent);
+    }
+  });
+  return result;
+}
+
+}  // namespace
+
+Stmt under_known_conditions(const Schedule& schedule, NodeId nest) {
+  const Stmt& stmt = schedule.statement(nest);
+  const auto* loop = stmt.as<For>();
+  if (!loop) return stmt;
+  Expr known = memory_is_there(*loop);
+  for (NodeId below = nest, node = schedule.at(nest).parent; node != no_node;
+       below = node, node = schedule.at(node).parent) {
+    Expr condition;
+    if (const auto* branch = schedule.as<IfThenElse>(node)) {
+      condition = schedule.at(below).slot == 0 ? branch->condition : !branch->condition;
+    } else if (const auto* assertion = schedule.as<AssertStmt>(node)) {
+      condition = assertion->condition;
+    }
+    if (condition.defined() && !reads_memory(condition)) known = known && condition;
+  }
+  if (is_const_int(known, 1)) return stmt;
+  return make(IfThenElse{.condition = std::move(known), .then_case = stmt});
+}
+
+}  // namespace loopsmith

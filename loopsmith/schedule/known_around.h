@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+/// The outermost loop `nest` under the conditions that hold whenever it does something: those of
+/// the `if`s and assertions around it, and that memory which it always stores to is not empty.
+Stmt under_known_conditions(const Schedule& schedule, NodeId nest);
+
+}  // namespace loopsmith

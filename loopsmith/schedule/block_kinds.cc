@@ -96,7 +96,7 @@ class InstanceFinder {
              arith::conjuncts(is_then ? branch->condition : !branch->condition)) {
           conditions_.push_back(part);
         }
-      } else if (object.kind != kind_of<SeqStmt>) {
+      } else if (object.kind != kind_of<SeqStmt> && object.kind != kind_of<AssertStmt>) {
         return fail("it stands inside a statement that is no loop and no condition");
       }
     }

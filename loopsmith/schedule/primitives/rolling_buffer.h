@@ -47,7 +47,14 @@ Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
 ///                                               for i: C[i] = B[i % 10] + B[(i + 2) % 10]
 ///
 /// The buffer keeps what one iteration of the outermost such loop needs; what two need, of it or of
-/// those inside it, is computed once. Cannot fail.
+/// those inside it, is computed once. Where consumers lag behind, as `reverse_compute_at` puts
+/// them, nothing is computed twice, and the buffer keeps what they still read:
+///
+/// for i:                                      for i:
+///   B[i] = ...                                  B[i % 3] = ...
+///   if 2 <= i: C[i - 2] = B[i - 2] + B[i] =>    if 2 <= i: C[i - 2] = B[(i - 2) % 3] + B[i % 3]
+///
+/// Cannot fail.
 Nothing commit_rolling_buffer(Schedule& schedule, RollingBufferPlan&& plan);
 
 inline constexpr Primitive rolling_buffer(PrimitiveDefinition{

@@ -97,6 +97,128 @@ TEST(rolling_buffer, keeps_results_of_reductions_in_both_directions) {
   }
 }
 
+/// Two stencils of three rows and columns, one after the other.
+Ptr<PrimFunc> three_stages() {
+  return program(R"(A: T.Buffer((2, 14, 12), "float32"), D: T.Buffer((2, 10, 8), "float32"))", R"(
+B = T.alloc_buffer((2, 14, 12))
+C = T.alloc_buffer((2, 12, 10))
+for c, i, j in T.grid(2, 14, 12):
+    with T.block("B"):
+        vc, vi, vj = T.axis.remap("SSS", [c, i, j])
+        B[vc, vi, vj] = A[vc, vi, vj] * A[vc, vi, vj]
+for c, i, j, y, x in T.grid(2, 12, 10, 3, 3):
+    with T.block("C"):
+        vc, vi, vj, vy, vx = T.axis.remap("SSSRR", [c, i, j, y, x])
+        with T.init():
+            C[vc, vi, vj] = T.float32(1)
+        C[vc, vi, vj] = C[vc, vi, vj] + B[vc, vi + vy, vj + vx]
+for c, i, j in T.grid(2, 10, 8):
+    with T.block("D"):
+        vc, vi, vj = T.axis.remap("SSS", [c, i, j])
+        D[vc, vi, vj] = C[vc, vi, vj] * C[vc, vi + 2, vj + 1]
+)");
+}
+
+TEST(rolling_buffer, keeps_what_consumers_that_lag_behind_read) {
+  const auto before = three_stages();
+  for (const int depth : {1, 2}) {
+    Schedule sch(before);
+    const auto place = get_loops(sch, get_block(sch, "B"))[depth];
+    for (const char* name : {"C", "D"}) {
+      reverse_compute_at(sch, get_block(sch, name), place);
+    }
+    for (const char* name : {"B", "C"}) {
+      const auto block = get_block(sch, name);
+      rolling_buffer(sch, block, 0);
+      const auto& shape = sch.get(block).writes[0]->buffer->shape;
+      EXPECT_TRUE(is_const_int(shape[1], 3)) << body_of(sch);
+    }
+    expect_result(sch, before);
+  }
+}
+
+TEST(rolling_buffer, keeps_rows_from_tile_to_tile) {
+  const auto before = three_stages();
+  Schedule sch(before);
+  const auto rows = split(sch, get_loops(sch, get_block(sch, "B"))[1], {infer, 7});
+  reverse_compute_at(sch, get_block(sch, "C"), rows[1]);
+  rolling_buffer(sch, get_block(sch, "B"), 0);
+  const auto& shape = sch.get(get_block(sch, "B")).writes[0]->buffer->shape;
+  EXPECT_TRUE(is_const_int(shape[1], 3)) << body_of(sch);
+  expect_result(sch, before);
+}
+
+/// Why B of these lines does not roll.
+std::string refusal_of(std::string_view lines) {
+  const auto func =
+      program(R"(A: T.Buffer((12,), "float32"), C: T.Buffer((2, 8), "float32"))", lines);
+  Schedule sch(func);
+  const std::string error = error_of([&] { rolling_buffer(sch, get_block(sch, "B"), 0); });
+  if (error.empty()) expect_result(sch, func);
+  return error;
+}
+
+TEST(rolling_buffer, refuses_what_is_not_computed_again) {
+  EXPECT_EQ(refusal_of(R"(
+B = T.alloc_buffer((12,))
+for c, i in T.grid(2, 8):
+    for ax in range(3):
+        with T.block("B"):
+            v = T.axis.spatial(12, i + ax)
+            T.where(c < 1)
+            B[v] = A[v] * T.float32(2)
+    with T.block("C"):
+        vc, vi = T.axis.remap("SS", [c, i])
+        C[vc, vi] = B[vi] + B[vi + 2]
+)"),
+            "rolling_pattern_is_found: rolling_buffer: B has no rolling pattern, as whether its "
+            "block runs depends on more than the element");
+  // The element alone decides.
+  EXPECT_EQ(refusal_of(R"(
+B = T.alloc_buffer((12,))
+for c, i in T.grid(2, 8):
+    for ax in range(3):
+        with T.block("B"):
+            v = T.axis.spatial(12, i + ax)
+            T.where(i + ax < 10)
+            B[v] = A[v] * T.float32(2)
+    with T.block("C"):
+        vc, vi = T.axis.remap("SS", [c, i])
+        C[vc, vi] = B[vi] + B[vi + 2]
+)"),
+            "");
+}
+
+TEST(rolling_buffer, refuses_rows_of_the_run_before) {
+  const std::string none =
+      "rolling_pattern_is_found: rolling_buffer: B has no rolling pattern, as ";
+  // At first the second run reads what the first has computed.
+  EXPECT_EQ(refusal_of(R"(
+B = T.alloc_buffer((12,))
+for c, i in T.grid(2, 8):
+    with T.block("B"):
+        v = T.axis.spatial(12, i)
+        B[v] = A[v] * T.float32(2)
+    with T.block("C"):
+        vc, vi = T.axis.remap("SS", [c, i])
+        T.where(c > 0 or i > 1)
+        C[vc, vi] = B[(vi + 6) % 8] + B[vi]
+)"),
+            none + "no serial loop moves a window over it in overlapping steps");
+  EXPECT_EQ(refusal_of(R"(
+B = T.alloc_buffer((12,))
+for c, i in T.grid(2, 8):
+    with T.block("C"):
+        vc, vi = T.axis.remap("SS", [c, i])
+        T.where(c > 0)
+        C[vc, vi] = B[vi]
+    with T.block("B"):
+        v = T.axis.spatial(12, i)
+        B[v] = A[v] * T.float32(2)
+)"),
+            none + "a consumer stands before its block");
+}
+
 TEST(rolling_buffer, refuses_reductions_that_it_would_cut) {
   Schedule unfinished(program(R"(A: T.Buffer((20,), "float32"), C: T.Buffer((16,), "float32"))", R"(
 B = T.alloc_buffer((18,))

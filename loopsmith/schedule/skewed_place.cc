@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/analysis.h"
@@ -143,6 +142,7 @@ class Skewer {
   }
 
   /// The window that iterations move over one dimension: each begins where the one before ended.
+  /// Of what several compute, it has what the one before did not.
   std::optional<MovingWindow> window_of(const arith::Interval& computed) const {
     const auto first = forms_.read(computed.min);
     const auto length = forms_.read(computed.max - computed.min);
@@ -154,6 +154,10 @@ class Skewer {
       const auto term = std::ranges::find_if(
           first->terms, [&](const auto& t) { return t.atom.same_as(loop->loop_var); });
       if (term == first->terms.end()) continue;
+      if (window.paces.empty() && term->coefficient > 0 && term->coefficient < next) {
+        window.start += next - term->coefficient;
+        window.width = next = term->coefficient;
+      }
       if (is_open || term->coefficient != next || !is_const_int(loop->step, 1)) return {};
       window.paces.push_back({loop, next});
       const auto* extent = loop->extent.as<IntImm>();
@@ -178,34 +182,46 @@ class Skewer {
     const Expr last =
         analyzer.simplify(analyzer.simplify(part.min) + analyzer.simplify(part.extent) -
                           int_imm(part.extent.dtype(), 1));
+    // One axis moves; of others its instances wait for the last.
     std::optional<std::size_t> axis;
-    arith::Intervals others;
     for (std::size_t i = 0; i < block_.iter_vars.size(); ++i) {
       const IterVar& candidate = *block_.iter_vars[i];
-      const bool is_used = uses_variable(last, candidate.var);
-      if (is_used && candidate.iter_type == IterType::data_par) {
-        if (axis) return false;
-        axis = i;
+      if (candidate.iter_type != IterType::data_par || !uses_variable(last, candidate.var)) {
         continue;
       }
-      const Range& domain = *candidate.dom;
-      others[candidate.var] =
+      if (!axis || is_longer(*candidate.dom, *block_.iter_vars[*axis]->dom)) axis = i;
+    }
+    return axis && wait_for(*axis, *window, last);
+  }
+
+  static bool is_longer(const Range& a, const Range& b) {
+    const std::int64_t *length = as_int(a.extent), *other = as_int(b.extent);
+    return other && (!length || *length > *other);
+  }
+
+  /// The same, for the last index that an instance reads.
+  bool wait_for(std::size_t axis, const MovingWindow& window, const Expr& last) {
+    arith::Intervals others;
+    for (std::size_t i = 0; i < block_.iter_vars.size(); ++i) {
+      if (i == axis) continue;
+      const Range& domain = *block_.iter_vars[i]->dom;
+      others[block_.iter_vars[i]->var] =
           arith::Interval{domain.min, domain.min + domain.extent - int_imm(domain.min.dtype(), 1)};
     }
     const auto relaxed = arith::relax(last, others);
-    if (!axis || !relaxed || !relaxed->max.defined()) return false;
-    LastIndices found{*axis, {}, INT64_MIN};
-    if (!read_last(analyzer.simplify(relaxed->max), found)) return false;
-    const auto first = window->beginning();
-    const std::int64_t* least = as_int(block_.iter_vars[*axis]->dom->min);
+    if (!relaxed || !relaxed->max.defined()) return false;
+    LastIndices found{axis, {}, INT64_MIN};
+    if (!read_last(Analyzer().simplify(relaxed->max), found)) return false;
+    const auto first = window.beginning();
+    const std::int64_t* least = as_int(block_.iter_vars[axis]->dom->min);
     return first && least && !found.indices.empty() &&
            std::ranges::all_of(found.indices, [&](LastIndex index) {
-             if (found.constant >= *first + window->width) {
+             if (found.constant >= *first + window.width) {
                // As if instances up to the first one that reads it read that much further.
                const std::int64_t digit = floor_divided(*least + index.shift, index.by);
                index.offset = std::max(index.offset, found.constant - index.scale * digit);
              }
-             return lag(*axis, *window, index);
+             return lag(axis, window, index);
            });
   }
 
@@ -361,51 +377,12 @@ class Skewer {
   std::vector<std::optional<MovingWindow>> windows_;  // Of axes that move with the loops.
 };
 
-/// Demands of a block that it does not run from `end` of the loop on: by a condition on one of its
-/// axes if that says as much, which others read more easily.
-void stop_at(Schedule& schedule, BlockRV block, const For& loop, const Expr& end) {
-  BlockRealize& realize = schedule.edit_realize(block);
-  arith::Intervals others;
-  for (const LoopRV around : loops_around(schedule, schedule.node(block))) {
-    const For& other = schedule.get(around);
-    if (&other == &loop || !is_const_int(other.step, 1)) continue;
-    others[other.loop_var] =
-        arith::Interval{other.min, other.min + other.extent - int_imm(other.min.dtype(), 1)};
-  }
-  Expr condition = loop.loop_var < end;
-  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    const Expr& value = realize.iter_values[i];
-    if (!uses_variable(value, loop.loop_var)) continue;
-    const Range& domain = *realize.block->iter_vars[i]->dom;
-    const auto beyond = arith::relax(substitute(value, {{loop.loop_var, end}}), others);
-    Analyzer analyzer;
-    const Expr limit = domain.min + domain.extent;
-    if (beyond && beyond->min.defined() &&
-        analyzer.can_prove(beyond->min >= limit, ProofStrength::symbolic_bound)) {
-      condition = value < limit;
-      break;
-    }
-  }
-  for (const Expr& part : arith::conjuncts(realize.predicate)) {
-    if (structural_equal(part, condition)) return;
-  }
-  realize.predicate = realize.predicate && condition;
-}
-
 }  // namespace
 
 std::optional<SkewedPlace> skewed_place(const Schedule& schedule, BlockRV block, LoopRV loop,
                                         std::span<const ComputedInput> inputs,
                                         const Instances& instances) {
   return Skewer(schedule, block, loop).find(inputs, instances);
-}
-
-void extend(Schedule& schedule, const LoopExtension& extension) {
-  const NodeId node = schedule.node(extension.loop);
-  For& loop = schedule.edit(extension.loop);
-  const Expr end = loop.min + loop.extent;
-  for (const BlockRV block : child_blocks(schedule, node)) stop_at(schedule, block, loop, end);
-  loop.extent = loop.extent + int_imm(loop.extent.dtype(), extension.iterations);
 }
 
 }  // namespace loopsmith

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "loopsmith/schedule/loop_extension.h"
 #include "loopsmith/schedule/new_place.h"
 
 namespace loopsmith {
@@ -13,12 +14,6 @@ namespace loopsmith {
 struct ComputedInput {
   const BufferRegion* read;
   ElementBox box;
-};
-
-/// A loop that runs some iterations more; whatever is inside it does not run in these.
-struct LoopExtension {
-  LoopRV loop;
-  std::int64_t iterations;
 };
 
 /// A block that runs later than the iterations that compute most of what it reads.
@@ -32,8 +27,5 @@ struct SkewedPlace {
 std::optional<SkewedPlace> skewed_place(const Schedule& schedule, BlockRV block, LoopRV loop,
                                         std::span<const ComputedInput> inputs,
                                         const Instances& instances);
-
-/// Lets a loop run longer. Cannot fail.
-void extend(Schedule& schedule, const LoopExtension& extension);
 
 }  // namespace loopsmith

@@ -192,6 +192,49 @@ for i, k in T.grid(10, 3):
   expect_result(sch, before);
 }
 
+TEST(skewed_place, waits_for_the_last_of_other_axes) {
+  const auto before =
+      program(R"(A: T.Buffer((20,), "float32"), U: T.Buffer((16, 5), "float32"))", R"(
+B = T.alloc_buffer((20,))
+for i in range(20):
+    with T.block("B"):
+        vi = T.axis.spatial(20, i)
+        B[vi] = A[vi] * T.float32(2)
+for i, k in T.grid(16, 5):
+    with T.block("U"):
+        vi, vk = T.axis.remap("SS", [i, k])
+        U[vi, vk] = B[vi + vk]
+)");
+  Schedule sch(before);
+  reverse_compute_at(sch, get_block(sch, "U"), loop_of(sch, "B", 0));
+  EXPECT_NE(body_of(sch).find("vi = T.axis.spatial(16, i - 4)"), std::string::npos) << body_of(sch);
+  rolling_buffer(sch, get_block(sch, "B"), 0);
+  expect_result(sch, before);
+}
+
+TEST(skewed_place, follows_windows_that_overlap) {
+  for (const int width : {10, 12}) {
+    const auto before = program(
+        fmt::format(R"(A: T.Buffer(({0},), "float32"), C: T.Buffer((64,), "float32"))", 56 + width),
+        fmt::format(R"(
+B = T.alloc_buffer(({1},))
+for o, i in T.grid(8, {0}):
+    with T.block("B"):
+        vi = T.axis.spatial({1}, o * 8 + i)
+        B[vi] = A[vi] * T.float32(2)
+for i in range(64):
+    with T.block("C"):
+        vi = T.axis.spatial(64, i)
+        C[vi] = B[vi] + B[vi + 2]
+)",
+                    width, 56 + width));
+    Schedule sch(before);
+    reverse_compute_at(sch, get_block(sch, "C"), loop_of(sch, "B", 0));
+    rolling_buffer(sch, get_block(sch, "B"), 0);
+    expect_result(sch, before);
+  }
+}
+
 TEST(skewed_place, is_refused_for_iterations_at_once) {
   const auto before = line(10, 8, "B[vi] + B[vi + 2]");
   Schedule sch(before);

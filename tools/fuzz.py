@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Run every fuzzer for a time: libFuzzer's, then random schedules of C++ and Python, Hypothesis.
+"""Run every fuzzer for a time: libFuzzer's, random schedules and programs, Hypothesis.
 
 What a fuzzer finds is left under ``build/fuzz/found``; put it into ``fuzz/corpus`` with its cure.
 The exit status is 1 if one found something.
@@ -57,7 +57,7 @@ def main() -> int:
         program = ROOT / "build" / "release" / test
         passed.append(succeeds(program, f"--gtest_filter={name}", LOOPSMITH_FUZZ_CASES=cases))
     pytest = (sys.executable, "-m", "pytest", "-q", "--hypothesis-profile=fuzz")
-    for name in ("schedule_fuzz", "random_loops"):
+    for name in ("schedule_fuzz", "random_loops", "random_tensors"):
         passed.append(succeeds(*pytest, f"tests/test_{name}.py", LOOPSMITH_FUZZ_CASES=cases))
     passed.append(succeeds(*pytest, "tests/test_interp.py"))
     return 0 if all(passed) else 1

@@ -101,15 +101,9 @@ bool is_private(const Ptr<Buffer>& buffer, const std::vector<Group>& groups, con
 /// dimensions.
 Ptr<Buffer> shrink(Group& group, const Ptr<Buffer>& buffer) {
   std::vector<bool> kept(buffer->shape.size(), true);
+  // The same ones in each nest that uses the buffer.
   for (const Nest& nest : group.nests) {
-    for (const NestAccess& access : accesses_in(nest)) {
-      if (!access.buffer.same_as(buffer)) continue;
-      for (std::size_t k = 0; k < group.shared; ++k) {
-        for (std::size_t d = 0; d < kept.size(); ++d) {
-          if (access.indices[d].same_as(nest.axes[k].var)) kept[d] = false;
-        }
-      }
-    }
+    for (const std::size_t d : shared_dimensions(nest, buffer, group.shared)) kept[d] = false;
   }
   const auto keep = [&](const std::vector<Expr>& all) {
     std::vector<Expr> some;

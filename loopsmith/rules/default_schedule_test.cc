@@ -248,6 +248,13 @@ TEST(default_schedule, fuses_a_softmax_like_chain_row_by_row) {
   EXPECT_EQ(count_loops(func, ForKind::parallel), 0) << "too little work for threads";
 }
 
+TEST(default_schedule, keeps_the_dimension_of_a_row_that_is_read_on_its_diagonal) {
+  const Tensor a = placeholder({9, 9}, i32, "A");
+  const Tensor b = compute({9, 9}, [&](Expr i, Expr j) { return a(j, i) + i; }, "B");
+  const Tensor c = compute({9, 4}, [&](Expr i, Expr j) { return b(i, i) * j; }, "C");
+  checked(te::create_prim_func({a, c}), {tensor({9, 9}), tensor({9, 4})});
+}
+
 TEST(default_schedule, reduces_rows_in_lanes) {
   for (const int columns : {1, 15, 16, 17, 64, 129, 300}) {
     const Tensor a = placeholder({5, columns}, f32, "A");

@@ -19,28 +19,6 @@ bool same_axis(const Axis& a, const Axis& b) {
   return structural_equal(a.extent, b.extent) && structural_equal(a.min, b.min);
 }
 
-/// The dimensions of the buffer that the first `shared` axes index alone, in each access of it in
-/// `nest`; empty when there are no such.
-std::vector<std::size_t> shared_dimensions(const Nest& nest, const Ptr<Buffer>& buffer,
-                                           std::size_t shared) {
-  std::vector<std::size_t> dimensions;
-  for (std::size_t k = 0; k < shared; ++k) {
-    std::optional<std::size_t> place;
-    for (const NestAccess& access : accesses_in(nest)) {
-      if (!access.buffer.same_as(buffer)) continue;
-      const auto index = std::ranges::find_if(
-          access.indices, [&](const Expr& e) { return e.same_as(nest.axes[k].var); });
-      if (index == access.indices.end()) return {};
-      const auto here = static_cast<std::size_t>(index - access.indices.begin());
-      if (place && *place != here) return {};
-      place = here;
-    }
-    if (!place) return {};
-    dimensions.push_back(*place);
-  }
-  return dimensions;
-}
-
 bool touches(const Nest& nest, const Ptr<Buffer>& buffer) {
   return reads(nest, buffer) || writes(nest, buffer);
 }
@@ -86,6 +64,26 @@ std::size_t shared_with(const Group& group, const Nest& nest, const Machine& mac
 }
 
 }  // namespace
+
+std::vector<std::size_t> shared_dimensions(const Nest& nest, const Ptr<Buffer>& buffer,
+                                           std::size_t shared) {
+  std::vector<std::size_t> dimensions;
+  for (std::size_t k = 0; k < shared; ++k) {
+    std::optional<std::size_t> place;
+    for (const NestAccess& access : accesses_in(nest)) {
+      if (!access.buffer.same_as(buffer)) continue;
+      const auto index = std::ranges::find_if(
+          access.indices, [&](const Expr& e) { return e.same_as(nest.axes[k].var); });
+      if (index == access.indices.end()) return {};
+      const auto here = static_cast<std::size_t>(index - access.indices.begin());
+      if (place && *place != here) return {};
+      place = here;
+    }
+    if (!place) return {};
+    dimensions.push_back(*place);
+  }
+  return dimensions;
+}
 
 std::vector<Group> fuse_rows(const Program& program, const Machine& machine) {
   std::vector<Group> groups;

@@ -27,6 +27,11 @@ struct Group {
 /// Not those that gain more from results of several rows at once.
 std::vector<Group> fuse_rows(const Program& program, const Machine& machine);
 
+/// The dimensions of the buffer that the first `shared` axes index alone, in each access of it in
+/// `nest`; empty when there are no such.
+std::vector<std::size_t> shared_dimensions(const Nest& nest, const Ptr<Buffer>& buffer,
+                                           std::size_t shared);
+
 /// The reduction of `nest`, which computes what `producer`, the nest before it in a group, leaves
 /// in a row, just before it combines that; nothing where it cannot.
 ///

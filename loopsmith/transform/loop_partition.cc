@@ -19,6 +19,8 @@ namespace {
 constexpr int most_loops_outside = 8;
 /// Bodies that are larger than this are not duplicated.
 constexpr int most_statements_copied = 256;
+/// Loops of a window, as those of a convolution, are not longer than this.
+constexpr std::int64_t longest_window = 16;
 
 using ConditionSet = std::unordered_set<const Object*>;
 
@@ -63,6 +65,7 @@ class Partitioner {
   LoopContents contents_;
   const Object* hinted_ = nullptr;  // The variable of the loop that a pragma is around.
   arith::Intervals inner_;          // Of the variables defined inside the loop that is looked at.
+  std::vector<Ptr<Var>> lanes_;     // Those of them that are vectorised.
 };
 
 bool Partitioner::is_worth_it(const For& loop) const {
@@ -104,16 +107,28 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   const auto values = arith::relax(rest, inner_);
   if (!values || uses_variable(values->max, variable) || may_change(values->max, loop.body)) return;
 
+  // A few iterations are better masked than cut by what differs from lane to lane.
+  const std::int64_t* extent = as_int(loop.extent);
+  const bool is_window = extent && *extent <= longest_window;
+  if (is_window && std::ranges::any_of(lanes_, [&](const Ptr<Var>& lane) {
+        return uses_variable(condition, lane);
+      })) {
+    return;
+  }
+
   // The largest rest decides: scale * loop_var < limit.
   const DataType type = variable->dtype;
   Expr limit = -values->max;
   if (!strict) limit = limit + int_imm(limit.dtype(), 1);
   if (limit.dtype() != type || analyzer_.may_overflow(analyzer_.simplify(limit))) return;
-  if (*scale > 0) {
-    part.high.push_back(ceildiv(limit, int_imm(type, *scale)));
-  } else {
-    part.low.push_back(floordiv(-limit, int_imm(type, -*scale)) + one);
-  }
+  const bool is_end = *scale > 0;
+  const Expr bound = is_end ? ceildiv(limit, int_imm(type, *scale))
+                            : floordiv(-limit, int_imm(type, -*scale)) + one;
+  // Where it holds for all inner values in no iteration at all, there is nothing to gain.
+  const Expr left = is_end ? bound - loop.min : loop.min + loop.extent - bound;
+  const std::int64_t* iterations = as_int(analyzer_.simplify(left));
+  if (iterations && *iterations <= 0) return;
+  (is_end ? part.high : part.low).push_back(bound);
   part.conditions.insert(condition.get());
 }
 
@@ -132,6 +147,7 @@ void Partitioner::visit(const Stmt& stmt, const For& loop, Part& part) {
       const bool is_known = first && end && is_const_int(inner->step, 1);
       inner_[inner->loop_var] =
           is_known ? std::optional(arith::Interval{first->min, end->max}) : std::nullopt;
+      if (inner->kind == ForKind::vectorized) lanes_.push_back(inner->loop_var);
     } else if (const auto* let = stmt.as<LetStmt>()) {
       inner_[let->var] =
           let->var->dtype.is_index() ? arith::relax(let->value, inner_) : std::nullopt;
@@ -149,6 +165,7 @@ void Partitioner::visit(const Stmt& stmt, const For& loop, Part& part) {
 Part Partitioner::find_part(const For& loop) {
   Part part;
   inner_.clear();
+  lanes_.clear();
   visit(loop.body, loop, part);
   return part;
 }

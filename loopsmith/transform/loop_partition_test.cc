@@ -57,6 +57,18 @@ TEST_F(LoopPartition, tests_once_in_each_iteration_of_a_parallel_loop) {
   EXPECT_TRUE(branch->else_case.as<For>()->body.is<IfThenElse>());
 }
 
+TEST_F(LoopPartition, leaves_a_short_window_to_the_masks_of_its_lanes) {
+  const auto window = [&](int extent, ForKind kind) {
+    const Expr at = io + ii;
+    return for_loop(io, 0, extent, for_loop(ii, 0, 8, if_then(9 < at, set(a, at - 9)), kind));
+  };
+  EXPECT_TRUE(partitioned(window(5, ForKind::vectorized)).is<For>());
+  EXPECT_TRUE(partitioned(window(5, ForKind::serial)).is<For>());  // The condition never holds.
+  EXPECT_TRUE(partitioned(window(14, ForKind::vectorized)).is<For>());
+  EXPECT_TRUE(partitioned(window(14, ForKind::serial)).is<SeqStmt>());
+  EXPECT_TRUE(partitioned(window(40, ForKind::vectorized)).is<SeqStmt>());
+}
+
 TEST_F(LoopPartition, leaves_bounds_that_overflow_for_some_data) {
   const Ptr<Var> last = var("last");
   const auto of = [&](const Expr& condition) {

@@ -48,9 +48,9 @@ bool are_of_axes(const std::vector<Expr>& indices, const Block& block) {
   return std::ranges::all_of(indices, [&](const Expr& index) {
     const bool is_function = index.dtype().is_scalar() && !reads_memory(index);
     return is_function && std::ranges::all_of(free_variables(index), [&](const auto& variable) {
-      return std::ranges::any_of(block.iter_vars,
-                                 [&](const auto& axis) { return axis->var.same_as(variable); });
-    });
+             return std::ranges::any_of(
+                 block.iter_vars, [&](const auto& axis) { return axis->var.same_as(variable); });
+           });
   });
 }
 

@@ -12,7 +12,6 @@ import pytest
 
 import loopsmith as ls
 from loopsmith import te, tir
-from loopsmith.script import tir as T  # noqa: N812
 
 
 def row_sums() -> tuple[te.Tensor, te.Tensor]:
@@ -286,97 +285,6 @@ def test_a_scan_runs_over_time() -> None:
     assert error.problem == "scan scan: 2 inits, 1 updates, 1 states"
 
 
-def test_an_extern_is_a_statement_over_buffers() -> None:
-    a = te.placeholder((8,), name="A")
-
-    def copy(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> tir.Stmt:
-        i = te.var("i")
-        body = tir.BufferStore(outs[0], ins[0][i], [i])
-        return tir.For(loop_var=i, min=0, extent=8, body=body)
-
-    b = te.extern((8,), [a], copy, name="B")
-    assert b.dtype == "float32"
-    assert "B[i] = A[i]" in str(te.create_prim_func([a, b]))
-    two = te.extern([(8,), (8,)], [a], copy, name="B", dtype=["float32", "int8"])
-    assert [t.dtype for t in two] == ["float32", "int8"]
-    error = refusal(ValueError, lambda: te.extern((8,), [], copy, name="B"))
-    assert error.problem == "extern B: the type of its outputs cannot be inferred from its inputs"
-    error = refusal(TypeError, lambda: te.extern((8,), [a], lambda i, o: 3, name="B"))
-    assert error.problem == "extern B: the function gives no statement"
-
-
-@T.prim_func
-def sums_and_copy(
-    X: T.Buffer((8, 4), "float32"), S: T.Buffer((8,), "float32"), Y: T.Buffer((8, 4), "float32")
-):
-    twice = T.alloc_buffer((8, 4), "float32")
-    for i, j in T.grid(8, 4):
-        with T.block("twice"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            twice[vi, vj] = X[vi, vj] * T.float32(2)
-    for i, j in T.grid(8, 4):
-        with T.block("sums"):
-            vi, vj = T.axis.remap("SR", [i, j])
-            with T.init():
-                S[vi] = T.float32(0)
-            S[vi] = S[vi] + twice[vi, vj]
-    for i, j in T.grid(8, 4):
-        Y[i, j] = X[i, j]
-
-
-@T.prim_func
-def increment(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
-    for i in range(8):
-        Y[i] = X[i] + T.float32(1)
-
-
-@T.prim_func
-def accumulate(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
-    for i in range(8):
-        Y[i] = T.float32(0)
-    for i, k in T.grid(8, 3):
-        Y[i] = Y[i] + X[i] * T.cast(k, "float32")
-
-
-def test_a_function_over_buffers_becomes_an_operation() -> None:
-    a = te.placeholder((8,), name="A")
-    once = te.extern_primfunc([a], increment, name="once")
-    again = te.extern_primfunc([once], increment, name="again")
-    total = te.extern_primfunc([again], accumulate, name="total")
-    c = te.compute((8,), lambda i: total[i] + once[i], name="C")
-    x, out = np.arange(8, dtype="float32"), np.zeros(8, "float32")
-    func = te.create_prim_func([a, c])
-    assert ls.structural_equal(ls.from_source(func.script()), func)
-    ls.build(func)(x, out)
-    np.testing.assert_array_equal(out, (x + 2) * 3 + x + 1)
-
-
-def test_what_a_function_writes_are_the_outputs() -> None:
-    a = te.placeholder((8, 4), name="A")
-    sums, copy = te.extern_primfunc([a], sums_and_copy, name="f")
-    c = te.compute((8, 4), lambda i, j: sums[i] + copy[i, j], name="C")
-    x, out = np.arange(32, dtype="float32").reshape(8, 4), np.zeros((8, 4), "float32")
-    ls.build([a, c])(x, out)
-    np.testing.assert_array_equal(out, x + 2 * x.sum(1, keepdims=True))
-    error = refusal(ls.UserError, lambda: te.extern_primfunc([], increment, name="f"))
-    assert error.problem == "extern_primfunc f: 0 tensors for 1 inputs"
-    error = refusal(TypeError, lambda: te.extern_primfunc([a], increment, name="f"))
-    assert error.problem == "extern f: buffer X does not fit input A"
-
-    def parsed(parameters: str, body: str) -> tir.PrimFunc:
-        return ls.from_source(f"@T.prim_func\ndef f({parameters}):\n    {body}\n")
-
-    x = 'X: T.Buffer((8,), "float32")'
-    error = refusal(
-        TypeError, lambda: te.extern_primfunc([], parsed(x + ", n: T.int32", "X[n] = X[0]"))
-    )
-    assert error.problem == "extern_primfunc extern: parameter n is a scalar"
-    error = refusal(ls.UserError, lambda: te.extern_primfunc([], parsed(x, "T.evaluate(0)")))
-    assert error.problem == ("extern_primfunc extern: it neither loads from X nor stores into it")
-    error = refusal(ls.UserError, lambda: te.extern_primfunc([], parsed(x, "T.evaluate(X[0])")))
-    assert error.problem == ("extern_primfunc extern: the function writes none of its parameters")
-
-
 def test_a_tag_scope_gives_its_tag() -> None:
     with te.tag_scope("conv"):
         a = te.compute((4,), lambda i: i)
@@ -560,21 +468,6 @@ def test_two_states_advance_together() -> None:
     ls.build([x, out_p, out_q])(data, got_p, got_q)
     np.testing.assert_allclose(got_p, expected_p, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(got_q, expected_q, rtol=1e-5, atol=1e-6)
-
-
-def test_an_extern_runs_among_computes() -> None:
-    a = te.placeholder((8,), name="A")
-
-    def reverse(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> tir.Stmt:
-        i = te.var("i")
-        body = tir.BufferStore(outs[0], ins[0][7 - i], [i])
-        return tir.For(loop_var=i, min=0, extent=8, body=body)
-
-    b = te.extern((8,), [a], reverse, name="B")
-    c = te.compute((8,), lambda i: b[i] * 2, name="C")
-    x, out = np.arange(8, dtype="float32"), np.zeros(8, "float32")
-    ls.build([a, c])(x, out)
-    np.testing.assert_array_equal(out, x[::-1] * 2)
 
 
 def test_wide_indices_compute_the_same() -> None:

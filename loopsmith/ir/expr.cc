@@ -120,9 +120,12 @@ void settle(FloatImm& node) {
           hint("use int_imm for integer constants"), node.span,
           "constant {} is {}, not a scalar float", node.value, TypeName(type));
   const double rounded = round_to(type, node.value);
-  require(std::isfinite(rounded) || !std::isfinite(node.value), ErrorKind::bounds,
-          "constant_in_range", hint("use a wider type"), node.span,
-          "constant {} is out of the range of {}", node.value, TypeName(type));
+  // The largest number that is nearer to 448 than to 480, which e4m3 has no infinity instead of.
+  constexpr double largest_e4m3 = 464;
+  const bool fits = type == f8e4m3 ? std::abs(node.value) <= largest_e4m3 : std::isfinite(rounded);
+  require(fits || !std::isfinite(node.value), ErrorKind::bounds, "constant_in_range",
+          hint("use a wider type"), node.span, "constant {} is out of the range of {}", node.value,
+          TypeName(type));
   node.value = rounded;
 }
 

@@ -45,6 +45,8 @@ TEST(expr, mistakes_are_refused_by_what_is_wrong) {
       {[] { float_imm(i32, 1); }, "constant_is_float: constant 1 is int32, not a scalar float"},
       {[] { float_imm(f16, 1e6); },
        "constant_in_range: constant 1000000 is out of the range of float16"},
+      {[] { float_imm(f8e4m3, -465); },
+       "constant_in_range: constant -465 is out of the range of e4m3_float8"},
       {[] { const_of(i32, 0.5); }, "constant_in_range: constant 0.5 is not a value of int32"},
       {[] { var("x", void_type); }, "variable_has_type: variable x has type void"},
       {[] { size_var("n", f32); }, "size_is_integer: size variable n is float32, not an integer"},

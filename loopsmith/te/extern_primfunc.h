@@ -8,7 +8,8 @@
 
 namespace loopsmith::te {
 
-/// The tensors that a function over buffers of constant shapes makes from `inputs`.
+/// The tensors that a function over buffers makes from `inputs`, whose shapes say what the sizes in
+/// its shapes are.
 ///
 /// Parameters that it writes are the outputs, which it has to fill before it reads them; the others
 /// take the inputs, in order. `options` gives no buffers.

@@ -68,11 +68,11 @@ def run(
         Of the hashes that stand for functions such as ``exp`` in ring mode.
     functions
         What ``T.call_extern``, ``T.call_pure_extern`` and ``T.call_packed`` call, by name, before
-        what `register_func` has registered. Each
-        gets numbers, texts, and for a pointer an array of the elements from there to the end of
-        their memory (or of the extent that ``access_ptr`` says), in which it may write; it returns
-        a number, or None for 0. What it may write counts as written. In ring mode a pure function
-        is a hash of its operands, unless all of them and its result are integers.
+        what `register_func` has registered. Each gets numbers, texts, and for a pointer an array
+        of the elements from there to the end of their memory (or of the extent that ``access_ptr``
+        says), in which it may write; it returns a number, or None for 0. What it may write counts
+        as written. In ring mode a pure function is a hash of its operands, unless all of them and
+        its result are integers.
 
     Returns
     -------
@@ -84,8 +84,8 @@ def run(
     InterpError
         The program does what it may not: an access out of bounds, a read of what was never
         written, a race, an overflow, a division by zero, a failed assertion; it runs too long,
-        holds what the interpreter does not know, or calls a function that is not given. `code` says
-        which.
+        holds what the interpreter does not know, or calls a function that is not given. `code`
+        says which.
     CallError
         The arguments do not fit the parameters.
 

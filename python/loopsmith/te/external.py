@@ -79,7 +79,7 @@ def extern_primfunc(
     ----------
     input_tensors
         A tensor for each parameter that the function only reads, in order: of its type and its
-        shape, which is constant.
+        shape. Sizes with names in that shape are those of the tensor.
     primfunc
         Its other parameters are the outputs. It fills them before it reads them.
     name, tag, attrs

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions, and the formats narrower than float32.
+#include <cmath>
+
 #include "loopsmith/codegen/llvm/emitter.h"
 
 namespace loopsmith::detail {
@@ -36,14 +38,49 @@ llvm::Value* Emitter::cast(DataType from, DataType to, llvm::Value* value) {
   }
   llvm::Value* wide = widen(from, value);
   if (to.is_bool()) return ir_.CreateFCmpUNE(wide, llvm::Constant::getNullValue(wide->getType()));
-  if (to.is_integer()) {
-    const llvm::Intrinsic::ID intrinsic =
-        to.is_int() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-    return ir_.CreateIntrinsic(intrinsic, {type(to), wide->getType()}, {wide});
-  }
+  if (to.is_integer()) return saturate(to, wide);
   if (to.bits == 64) return from.bits == 64 ? wide : ir_.CreateFPExt(wide, float64);
   if (to.bits == 32) return from.bits == 64 ? ir_.CreateFPTrunc(wide, float32) : wide;
   return narrow(to, from.bits == 64 ? round_to_odd(wide) : wide);
+}
+
+/// A float32 or float64 as an integer: truncated, the nearest where it lies outside, 0 for NaN.
+///
+/// LLVM's intrinsics for it take vectors apart, into six instructions a lane.
+llvm::Value* Emitter::saturate(DataType to, llvm::Value* value) {
+  llvm::Type* real = value->getType();
+  const auto power = [&](int exponent) {
+    return llvm::ConstantFP::get(real, std::ldexp(1.0, exponent));
+  };
+  const int magnitude_bits = to.is_int() ? to.bits - 1 : to.bits;
+  const int precision = real->getScalarType()->isDoubleTy() ? 53 : 24;
+  const bool is_exact = magnitude_bits <= precision;  // The largest integer is a float, too.
+  llvm::Value* zero = llvm::Constant::getNullValue(real);
+  llvm::Value* inside;
+  if (to.is_int()) {
+    inside = ir_.CreateSelect(ir_.CreateFCmpORD(value, zero), value, zero);
+    llvm::Value* least = ir_.CreateFNeg(power(magnitude_bits));
+    inside = ir_.CreateSelect(ir_.CreateFCmpOGT(inside, least), inside, least);
+  } else {
+    inside = ir_.CreateSelect(ir_.CreateFCmpOGT(value, zero), value, zero);
+  }
+  const double above = std::ldexp(1.0, magnitude_bits);
+  const double step = is_exact ? 1 : std::ldexp(1.0, magnitude_bits - precision);
+  llvm::Value* most = llvm::ConstantFP::get(real, above - step);
+  inside = ir_.CreateSelect(ir_.CreateFCmpOLT(inside, most), inside, most);
+
+  // Signed conversions are the ones that most processors have.
+  const bool is_signed = to.is_int() || (to.bits != 32 && to.bits != 64);
+  const int bits = to.bits > 32 ? 64 : 32;
+  const DataType whole{is_signed ? TypeCode::int_ : TypeCode::uint, static_cast<std::uint8_t>(bits),
+                       to.lanes};
+  llvm::Value* result =
+      is_signed ? ir_.CreateFPToSI(inside, type(whole)) : ir_.CreateFPToUI(inside, type(whole));
+  result = ir_.CreateTrunc(result, type(to));
+  if (is_exact) return result;
+  const auto all_bits = ~std::uint64_t{0} >> (64 - magnitude_bits);
+  llvm::Value* largest = int_like(result, static_cast<std::int64_t>(all_bits));
+  return ir_.CreateSelect(ir_.CreateFCmpOGE(value, power(magnitude_bits)), largest, result);
 }
 
 /// A value of a narrow float as float32, exactly; others as they are.

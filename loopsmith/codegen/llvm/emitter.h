@@ -153,6 +153,7 @@ class Emitter {
       const std::function<llvm::Value*(std::span<llvm::Value* const>)>& compute);
 
   // emit_cast.cc
+  llvm::Value* saturate(DataType to, llvm::Value* value);
   llvm::Value* widen(DataType from, llvm::Value* value);
   llvm::Value* narrow(DataType to, llvm::Value* float32);
   llvm::Value* round_to_odd(llvm::Value* float64);

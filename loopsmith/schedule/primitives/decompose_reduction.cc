@@ -8,6 +8,7 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/rebind.h"
 
@@ -54,6 +55,9 @@ class Decomposition {
       if (!drives(loop.loop_var, IterType::comm_reduce) && !is_const_int(loop.extent, 1)) {
         return fail(fmt::format("loop {} repeats it inside", loop.loop_var->name));
       }
+    }
+    if (const For* loop = repeating_loop()) {
+      return fail(fmt::format("loop {} may repeat some of its instances", loop->loop_var->name));
     }
     for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
       if (!starts_at_start(realize_.iter_values[i], *block.iter_vars[i])) {
@@ -111,6 +115,25 @@ class Decomposition {
     }
     std::ranges::reverse(inner_);
     return {};
+  }
+
+  /// An inner loop of which different iterations may run one instance: windows that overlap.
+  const For* repeating_loop() const {
+    ElementAccesses space;
+    space.forms = IndexForms(ranges_around(schedule_, schedule_.node(plan_.block)));
+    for (const LoopRV handle : inner_) space.inside.insert(schedule_.get(handle).loop_var.get());
+    ElementAccess instance;
+    for (const Expr& value : realize_.iter_values) {
+      instance.indices.push_back(space.forms.read(value));
+    }
+    for (const LoopRV handle : inner_) {
+      const For& loop = schedule_.get(handle);
+      const std::int64_t* step = as_int(loop.step);
+      const bool is_told = is_const_int(loop.extent, 1) ||
+                           (step && is_pinned(space, instance, instance, *loop.loop_var, *step));
+      if (!is_told) return &loop;
+    }
+    return nullptr;
   }
 
   /// True when the first iteration of the loops of the reduction is the first of an axis.

@@ -142,5 +142,29 @@ for i, j in T.grid(9, 8):
   interp::assert_same(func, sch.func());
 }
 
+TEST(decompose_reduction, refuses_windows_that_are_computed_again) {
+  const auto before = program(R"(A: T.Buffer((8, 4), "float32"), C: T.Buffer((6,), "float32"))", R"(
+B = T.alloc_buffer((8,))
+for i, k in T.grid(8, 4):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = T.float32(1)
+        B[vi] = B[vi] + A[vi, vk]
+for i in range(6):
+    with T.block("C"):
+        vi = T.axis.spatial(6, i)
+        C[vi] = B[vi] + B[vi + 2]
+)");
+  Schedule sch(before);
+  const auto outer = get_loops(sch, get_block(sch, "C"))[0];
+  compute_at(sch, get_block(sch, "B"), outer);
+  EXPECT_EQ(error_of([&] { decompose_reduction(sch, get_block(sch, "B"), outer); }),
+            "init_can_go_first: decompose_reduction: the init of block B cannot go before loop i, "
+            "as loop i may repeat some of its instances");
+  decompose_reduction(sch, get_block(sch, "B"), get_loops(sch, get_block(sch, "B"))[1]);
+  expect_result(sch, before);
+}
+
 }  // namespace
 }  // namespace loopsmith

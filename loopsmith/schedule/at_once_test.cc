@@ -63,6 +63,24 @@ TEST(loops_at_once, keep_readers_of_what_is_theirs) {
   expect_result(sch, func);
 }
 
+TEST(loops_at_once, are_not_fused_into_part_of_a_reduction) {
+  const auto func = program(R"(A: T.Buffer((18, 4), "float32"), C: T.Buffer((18,), "float32"))", R"(
+for i in T.parallel(18):
+    for k in T.parallel(4):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(2)
+            C[vi] = C[vi] + A[vi, vk]
+)");
+  Schedule sch(func);
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  EXPECT_EQ(
+      error_of([&] { fuse(sch, {loops[0], loops[1]}); }),
+      "loops_at_once_stay_right: fuse: iterations of loop i_k_fused, which is parallel, would "
+      "depend on each other, or it is not known that they do not");
+}
+
 TEST(loops_at_once, do_not_take_in_loops_that_carry_dependences) {
   const auto func = program(R"(A: T.Buffer((6, 8), "float32"))", R"(
 for i in range(1, 6):

@@ -37,8 +37,10 @@ inline constexpr Condition loops_have_one_kind{"loops_have_one_kind",
                                                "loop {} is {}, loop {} is {}",
                                                "fuse first, then parallelize, vectorize or unroll"};
 inline constexpr const Condition* fuse_conditions[] = {
-    &loops_are_given,     &loop_is_plain,           &bounds_stay,         &outer_is_parent,
-    &inner_is_only_child, &extents_are_independent, &loops_have_one_kind, &loop_runs_to_its_end};
+    &loops_are_given,           &loop_is_plain,        &bounds_stay,
+    &outer_is_parent,           &inner_is_only_child,  &extents_are_independent,
+    &loops_have_one_kind,       &loop_runs_to_its_end, &loops_at_once_stay_right,
+    &thread_memory_stays_inside};
 
 Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& arguments);
 
@@ -52,6 +54,7 @@ inline constexpr Primitive fuse(PrimitiveDefinition{
     .past = "fused",
     .doc = "Makes one loop of nested ones.",
     .conditions = fuse_conditions,
+    .moves_accesses = true,
     .plan = plan_fuse,
     .commit = commit_fuse,
 });

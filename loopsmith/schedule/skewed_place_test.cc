@@ -212,6 +212,34 @@ for i, k in T.grid(16, 5):
   expect_result(sch, before);
 }
 
+TEST(skewed_place, is_no_place_for_what_is_not_read) {
+  const auto before =
+      program(R"(A: T.Buffer((10,), "float32"), U: T.Buffer((7, 2), "float32"))", R"(
+B = T.alloc_buffer((10,))
+C = T.alloc_buffer((8,))
+for i in range(10):
+    with T.block("B"):
+        vi = T.axis.spatial(10, i)
+        B[vi] = A[vi] * T.float32(2)
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = B[vi] + B[vi + 2]
+for i, k in T.grid(7, 2):
+    with T.block("U"):
+        vi, vk = T.axis.remap("SS", [i, k])
+        U[vi, vk] = C[vi + vk]
+)");
+  Schedule sch(before);
+  const auto rows = loop_of(sch, "C", 0);
+  reverse_compute_at(sch, get_block(sch, "U"), rows);
+  compute_at(sch, get_block(sch, "B"), rows);
+  const auto parts = split(sch, loop_of(sch, "U", 1), {infer, 4});
+  // Two of the four iterations read nothing, and rows that C would need are not there yet.
+  compute_at(sch, get_block(sch, "C"), parts[1]);
+  expect_result(sch, before);
+}
+
 TEST(skewed_place, follows_windows_that_overlap) {
   for (const int width : {10, 12}) {
     const auto before = program(

@@ -3,12 +3,42 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/reassociation.h"
 
 namespace loopsmith {
 
 namespace {
+
+/// True when a loop around the place computes a part of what the block reads in each iteration.
+bool reads_parts(const Schedule& schedule, const Block& block, LoopRV loop, const ScopeUses& uses) {
+  const auto around = loops_around(schedule, schedule.node(loop));
+  const NodeId outermost = schedule.node(around.empty() ? loop : around[0]);
+  return std::ranges::any_of(uses.all, [&](const BufferUse& use) {
+    return use.is_write && is_inside(schedule, use.place, outermost) &&
+           std::ranges::any_of(
+               block.reads, [&](const auto& region) { return region->buffer.get() == use.buffer; });
+  });
+}
+
+/// The conditions of a use that are the same in all of an iteration of the loop.
+std::vector<Expr> conditions_around(const Schedule& schedule, const BufferUse& use, LoopRV loop) {
+  const auto* realize = use.is_block ? schedule.as<BlockRealize>(use.place.node) : nullptr;
+  if (!realize) return {};
+  std::vector<Expr> conditions = arith::conjuncts(realize->predicate);
+  for (const LoopRV inner : loops_around(schedule, use.place.node)) {
+    if (inner == loop || !is_inside(schedule, schedule.node(inner), schedule.node(loop))) continue;
+    std::erase_if(conditions, [&](const Expr& condition) {
+      return uses_variable(condition, schedule.get(inner).loop_var);
+    });
+  }
+  std::erase_if(conditions, [](const Expr& condition) { return reads_memory(condition); });
+  return conditions;
+}
 
 Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& arguments) {
   const BlockRV handle = arguments.block;
@@ -22,6 +52,9 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
 
   // What is read inside the loop, of each buffer that the block writes.
   std::vector<std::optional<ElementBox>> needed(block.writes.size());
+  // Where its inputs are computed by parts: the conditions under which that is read.
+  const bool is_by_parts = reads_parts(schedule, block, loop, uses);
+  std::optional<std::vector<Expr>> conditions;
   std::uint32_t first = no_node;
   for (const BufferUse& use : uses.all) {
     if (use.is_write || use.place.node == node) continue;
@@ -37,6 +70,13 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
     ElementBox more = box_of(schedule, use, loop, use.buffer->scope());
     box = box ? join(*box, more) : std::move(more);
     first = std::min(first, slot_in_loop(schedule, use.place, loop));
+    if (!is_by_parts) continue;
+    const std::vector<Expr> own = conditions_around(schedule, use, loop);
+    if (!conditions) conditions = own;
+    std::erase_if(*conditions, [&](const Expr& condition) {
+      return std::ranges::none_of(
+          own, [&](const Expr& other) { return structural_equal(other, condition); });
+    });
   }
   if (first == no_node) return Refusal{&block_has_consumers, {Argument(handle)}};
   const auto place = place_between(0, first, arguments.index, first);
@@ -60,10 +100,15 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
     axes = axes.empty() ? values : join(axes, values);
   }
   axes.resize(block.iter_vars.size());
+  NewPlace made = instances_within(schedule, handle, loop, axes, instances);
+  if (conditions) {
+    // What nobody reads here may need what a later iteration computes.
+    made.conditions.insert(made.conditions.end(), conditions->begin(), conditions->end());
+  }
   return MovePlan{handle,
                   loop,
                   *place,
-                  instances_within(schedule, handle, loop, axes, instances),
+                  std::move(made),
                   arguments.preserve_unit_loops,
                   reduction_out_of_order(schedule, handle)};
 }

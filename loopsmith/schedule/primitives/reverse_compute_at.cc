@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/analysis.h"
@@ -51,7 +52,7 @@ class ReversePlanner {
                   arguments_.preserve_unit_loops,
                   reduction_out_of_order(schedule_, handle_)};
     auto refusal = refuse_incomplete(plan.instances);
-    if (!refusal && !serves_all(plan.instances)) {
+    if (!refusal && !serves_all(plan.instances) && !serves_digits(plan.instances)) {
       refusal = Refusal{&loop_serves_all_instances, {Argument(loop_), Argument(handle_)}};
     }
     if (refusal) {
@@ -290,6 +291,41 @@ class ReversePlanner {
     return !drives_reduction || std::ranges::all_of(unused, [](const For* around) {
       return is_const_int(around->extent, 1);
     });
+  }
+
+  /// The same, where axes are digits of fused loops, and each iteration has one value of each.
+  bool serves_digits(const NewPlace& place) const {
+    std::vector<Iterator> iterators;
+    for (const For* around : loops_above()) {
+      if (!is_const_int(around->step, 1)) return false;
+      iterators.insert(iterators.begin(), {around->loop_var, around->min, around->extent});
+    }
+    std::vector<Expr> digits;
+    std::vector<const Range*> domains;
+    for (std::size_t i = 0; i < place.axes.size(); ++i) {
+      const IterVar& axis = *block_.iter_vars[i];
+      const AxisRun& run = place.axes[i];
+      if (same(run.min, axis.dom->min) && same(run.extent, axis.dom->extent)) continue;
+      if (axis.iter_type == IterType::comm_reduce || !is_const_int(run.extent, 1)) return false;
+      digits.push_back(run.min);
+      domains.push_back(axis.dom.get());
+    }
+    Analyzer analyzer;
+    const IterMapResult map =
+        detect_iter_map(digits, iterators, {.level = IterMapLevel::surjective}, analyzer);
+    if (!map.ok()) return false;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+      const IterSumExpr& sum = map.indices[i];
+      const std::int64_t *first = as_int(domains[i]->min), *extent = as_int(domains[i]->extent);
+      if (!sum.base.is_constant() || !first || !extent || sum.args.size() > 1) return false;
+      std::int64_t count = 1;
+      if (!sum.args.empty()) {
+        if (!sum.args[0].scale.is(1) || !sum.args[0].extent.is_constant()) return false;
+        count = sum.args[0].extent.constant;
+      }
+      if (sum.base.constant > *first || sum.base.constant + count < *first + *extent) return false;
+    }
+    return true;
   }
 
   /// A loop with symbolic bounds: min = weight * loop + constant, in windows of `width`.

@@ -170,5 +170,40 @@ for i in range(8):
             "loop scope: nothing that block B reads is written inside loop i");
 }
 
+TEST(reverse_compute_at, takes_axes_for_digits_of_fused_loops) {
+  const auto before =
+      program(R"(A: T.Buffer((3, 4, 8), "float32"), D: T.Buffer((3, 4, 8), "float32"))", R"(
+B = T.alloc_buffer((3, 4, 8))
+C = T.alloc_buffer((3, 4))
+for h, i, j in T.grid(3, 4, 8):
+    with T.block("B"):
+        vh, vi, vj = T.axis.remap("SSS", [h, i, j])
+        B[vh, vi, vj] = A[vh, vi, vj] * T.float32(2)
+for h, i, j in T.grid(3, 4, 8):
+    with T.block("C"):
+        vh, vi, vj = T.axis.remap("SSR", [h, i, j])
+        with T.init():
+            C[vh, vi] = T.float32(0)
+        C[vh, vi] = C[vh, vi] + B[vh, vi, vj]
+for h, i, j in T.grid(3, 4, 8):
+    with T.block("D"):
+        vh, vi, vj = T.axis.remap("SSS", [h, i, j])
+        D[vh, vi, vj] = B[vh, vi, vj] / C[vh, vi]
+)");
+  Schedule sch(before);
+  const auto loops = get_loops(sch, get_block(sch, "B"));
+  const LoopRV rows = fuse(sch, {loops[0], loops[1]});
+  reverse_compute_at(sch, get_block(sch, "C"), rows);
+  reverse_compute_at(sch, get_block(sch, "D"), rows);
+  parallel(sch, rows);
+  expect_result(sch, before);
+  // In tiles of the fused loop, too.
+  Schedule tiled(before);
+  const auto again = get_loops(tiled, get_block(tiled, "B"));
+  const auto parts = split(tiled, fuse(tiled, {again[0], again[1]}), {infer, 6});
+  reverse_compute_at(tiled, get_block(tiled, "C"), parts[1]);
+  expect_result(tiled, before);
+}
+
 }  // namespace
 }  // namespace loopsmith

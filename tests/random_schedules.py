@@ -234,7 +234,7 @@ class RandomProgram:
 
 
 @T.prim_func
-def _scaled(a: T.handle, b: T.handle) -> None:
+def scaled(a: T.handle, b: T.handle) -> None:
     A = T.match_buffer(a, (4,), "float32", offset_factor=1)
     B = T.match_buffer(b, (4,), "float32", offset_factor=1)
     with T.block("root"):
@@ -257,7 +257,7 @@ def _scaled_at_once(a: T.handle, b: T.handle) -> None:
 
 
 SCALED = "random_schedules.scaled"
-tir.TensorIntrin.register(SCALED, _scaled, _scaled_at_once, override=True)
+tir.TensorIntrin.register(SCALED, scaled, _scaled_at_once, override=True)
 
 
 def random_program(rng: random.Random) -> tir.PrimFunc:

@@ -85,6 +85,13 @@ def test_what_is_no_array_is_refused():
     assert str(refused(ls.zeros, (2, 1.5))) == (
         "array: the shape is (2, 1.5), no sequence of sizes\n  hint: pass sizes as ints"
     )
+    assert str(refused(ls.zeros, 2, 5)) == (
+        "array: the dtype is 5, no type of elements\n"
+        "  hint: pass a name, such as float32, or a dtype of NumPy"
+    )
+    for dtype in ("handle", "void", {}):
+        assert "array: its elements cannot be" in str(refused(ls.empty, 2, dtype))
+        assert "array: its elements cannot be" in str(refused(ls.array, [1], dtype))
     assert ls.empty(5).shape == ls.zeros([5]).shape == ls.zeros(np.int64(5)).shape == (5,)
 
 

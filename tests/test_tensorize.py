@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from random_schedules import scaled
 
 import loopsmith as ls
 from loopsmith import te, tir
@@ -213,25 +214,13 @@ def test_pointers_of_an_implementation_lead_to_its_tile() -> None:
     """As ``offset_factor=1`` makes the field believe, whether or not ``elem_offset`` is named."""
 
     @T.prim_func
-    def desc(a: T.handle, b: T.handle) -> None:
-        A = T.match_buffer(a, (4,), "float32", offset_factor=1)
-        B = T.match_buffer(b, (4,), "float32", offset_factor=1)
-        with T.block("root"):
-            T.reads(A[0:4])
-            T.writes(B[0:4])
-            for i in range(4):
-                with T.block("twice"):
-                    v = T.axis.spatial(4, i)
-                    B[v] = A[v] * T.float32(2)
-
-    @T.prim_func
     def by_pointer(a: T.handle, b: T.handle) -> None:
         A = T.match_buffer(a, (4,), "float32", offset_factor=1)
         B = T.match_buffer(b, (4,), "float32", offset_factor=1)
         with T.block("root"):
             T.reads(A[0:4])
             T.writes(B[0:4])
-            T.call_packed("twice", A.access_ptr("r"), B.access_ptr("w"))
+            T.call_packed("scale", A.access_ptr("r"), B.access_ptr("w"))
 
     @T.prim_func
     def by_buffer(a: T.handle, b: T.handle) -> None:
@@ -240,15 +229,15 @@ def test_pointers_of_an_implementation_lead_to_its_tile() -> None:
         with T.block("root"):
             T.reads(A[0:4])
             T.writes(B[0:4])
-            T.call_packed("twice", A, B)
+            T.call_packed("scale", A, B)
 
     x = te.placeholder((8, 16), name="X")
-    y = te.compute((8, 16), lambda i, j: x[i, j] * te.const(2, "float32"), name="Y")
-    functions = {"twice": lambda a, b: np.multiply(a, 2, out=b)}
+    y = te.compute((8, 16), lambda i, j: x[i, j] * 2.0 + 1.0, name="Y")
+    functions = {"scale": lambda a, b: np.add(a * 2, 1, out=b)}
     values = np.arange(128, dtype=np.float32).reshape(8, 16)
     for number, implementation in enumerate((by_pointer, by_buffer)):
         name = f"test.pointers.{number}"
-        tir.TensorIntrin.register(name, desc, implementation)
+        tir.TensorIntrin.register(name, scaled, implementation)
         sch = tir.Schedule(te.create_prim_func([x, y]))
         _, j = sch.get_loops(sch.get_block("Y"))
         _, inner = sch.split(j, [None, 4])
@@ -257,4 +246,4 @@ def test_pointers_of_an_implementation_lead_to_its_tile() -> None:
         for target in ("llvm -mcpu=native", "c"):
             out = np.zeros_like(values)
             ls.build(sch, target, functions=functions)(values, out)
-            np.testing.assert_array_equal(out, values * 2)
+            np.testing.assert_array_equal(out, values * 2 + 1)

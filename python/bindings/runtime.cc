@@ -33,10 +33,22 @@ Shape shape_from_python(nb::handle shape) {
 
 /// An element type by its name, or whatever NumPy takes for one.
 DLDataType dtype_from_python(nb::handle dtype) {
-  if (PyUnicode_Check(dtype.ptr())) return to_dlpack(parse_data_type(nb::cast<std::string>(dtype)));
-  const nb::object numpy = nb::module_::import_("numpy");
-  const nb::object name = numpy.attr("dtype")(dtype).attr("name");
-  return to_dlpack(parse_data_type(nb::cast<std::string>(name)));
+  nb::object name = nb::borrow(dtype);
+  if (!PyUnicode_Check(dtype.ptr())) {
+    const nb::object known = nb::module_::import_("numpy").attr("dtype");
+    try {
+      name = known(dtype).attr("name");
+    } catch (nb::python_error&) {
+      fail(ErrorKind::type_mismatch, "dtype_is_known",
+           hint("pass a name, such as float32, or a dtype of NumPy"), {},
+           "array: the dtype is {}, no type of elements", nb::repr(dtype).c_str());
+    }
+  }
+  const DataType type = parse_data_type(nb::cast<std::string>(name));
+  require(type.code != TypeCode::handle, ErrorKind::type_mismatch, "elements_are_numbers",
+          hint("pass the type of a number"), {}, "array: its elements cannot be {}",
+          to_string(type));
+  return to_dlpack(type);
 }
 
 /// The name of an element type in NumPy, or in ml_dtypes.

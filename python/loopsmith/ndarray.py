@@ -31,7 +31,7 @@ def array(data: Any, dtype: Any = None) -> NDArray:
     import numpy as np
 
     # NumPy knows names such as bfloat16 only where another library has told it.
-    kind = empty(0, dtype).numpy().dtype if isinstance(dtype, str) else dtype
+    kind = dtype if dtype is None else empty(0, dtype).numpy().dtype
     source = np.asarray(data, kind)
     copy = empty(source.shape, source.dtype)
     np.copyto(copy.numpy(), source)

@@ -138,3 +138,36 @@ def test_conditions_on_data_hold_where_they_are_written_to(limit: int) -> None:
     out = np.zeros(64, "int32")
     ls.build(func)(limit, np.array([limit], "int32"), out)
     np.testing.assert_array_equal(out, 3 * (np.arange(64) + 3 < limit))
+
+
+def dividends_and_divisors(dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return all pairs of 8 bits; of others, products with their neighbours, and the ends."""
+    info = np.iinfo(dtype)
+    if info.bits == 8:
+        every = np.arange(info.min, info.max + 1)
+        a, b = np.repeat(every, 256), np.tile(every, 256)
+    else:
+        numbers = np.random.default_rng(0)
+        b = numbers.integers(1, 2 ** numbers.integers(1, info.bits, 20000))
+        b = np.append(b, numbers.integers(info.min, info.max, 20000))
+        quotient = numbers.integers(0, info.max // np.maximum(np.abs(b), 1) + 1)
+        a = quotient * b + numbers.integers(-1, 2, b.size)
+        ends = np.array([info.min, info.min + 1, -1, 0, 1, info.max - 1, info.max])
+        a, b = np.append(a, np.repeat(ends, 7)), np.append(b, np.tile(ends, 7))
+    inside = (info.min <= a) & (a <= info.max) & (info.min <= b) & (b <= info.max)
+    return a[inside].astype(dtype), b[inside].astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
+def test_vectors_of_integers_divide_exactly(dtype: str) -> None:
+    a, b = dividends_and_divisors(dtype)
+    A, B = (te.placeholder(a.shape, dtype, name=name) for name in "AB")
+    names = ("truncdiv", "truncmod", "floordiv", "floormod")
+    results = [applied(OPERATIONS[name], A, B.__getitem__) for name in names]
+    found = [np.empty(a.shape, dtype) for _ in names]
+    ls.build(te.create_prim_func([A, B, *results]))(a, b, *found)
+    wide, by = a.astype("int64"), np.where(b == 0, 1, b.astype("int64"))
+    truncated = np.abs(wide) // np.abs(by) * np.sign(wide) * np.sign(by)
+    expected = [truncated, wide - truncated * by, wide // by, wide % by]
+    for name, one, other in zip(names, found, expected, strict=True):
+        np.testing.assert_array_equal(one, np.where(b == 0, 0, other).astype(dtype), name)

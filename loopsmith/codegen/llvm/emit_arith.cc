@@ -55,10 +55,36 @@ llvm::Value* Emitter::divide_integers(const Expr& a, const Expr& b, bool remaind
   return quotient(left, value(b), as_int(b), is_signed, remainder);
 }
 
+/// The quotient or remainder of vectors, whose divisors are neither 0 nor, if signed, -1.
+///
+/// No processor of ours divides vectors of integers, but all divide floats: a quotient that is no
+/// integer is further from the next one, 1 part in the dividend, than rounding takes it.
+llvm::Value* Emitter::divide_vectors(llvm::Value* left, llvm::Value* right, bool is_signed,
+                                     bool remainder) {
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(ir_);
+  ir_.clearFastMathFlags();
+  llvm::Type* type = left->getType();
+  const bool is_short = type->getScalarSizeInBits() <= 16;
+  llvm::Type* real = shaped_as(left, is_short ? ir_.getFloatTy() : ir_.getDoubleTy());
+  llvm::Type* whole = shaped_as(left, ir_.getInt32Ty());
+  const auto converted = [&](llvm::Value* value) {
+    return is_signed ? ir_.CreateSIToFP(value, real) : ir_.CreateUIToFP(value, real);
+  };
+  llvm::Value* exact = ir_.CreateFDiv(converted(left), converted(right));
+  llvm::Value* result =
+      is_signed || is_short ? ir_.CreateFPToSI(exact, whole) : ir_.CreateFPToUI(exact, whole);
+  result = ir_.CreateTrunc(result, type);
+  return remainder ? ir_.CreateSub(left, ir_.CreateMul(result, right)) : result;
+}
+
 /// Toward zero; by zero: 0; the smallest value by -1: itself, remainder 0.
 llvm::Value* Emitter::quotient(llvm::Value* left, llvm::Value* right, const std::int64_t* divisor,
                                bool is_signed, bool remainder) {
+  const bool is_float_wide = left->getType()->getScalarSizeInBits() <= 32;
   const auto operate = [&](llvm::Value* x, llvm::Value* y) {
+    if (!divisor && is_float_wide && left->getType()->isVectorTy()) {
+      return divide_vectors(x, y, is_signed, remainder);
+    }
     if (remainder) return is_signed ? ir_.CreateSRem(x, y) : ir_.CreateURem(x, y);
     return is_signed ? ir_.CreateSDiv(x, y) : ir_.CreateUDiv(x, y);
   };

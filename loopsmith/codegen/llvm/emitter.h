@@ -135,6 +135,8 @@ class Emitter {
   llvm::Value* multiply(DataType dtype, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide(const Expr& a, const Expr& b);
   llvm::Value* divide_integers(const Expr& a, const Expr& b, bool remainder);
+  llvm::Value* divide_vectors(llvm::Value* left, llvm::Value* right, bool is_signed,
+                              bool remainder);
   llvm::Value* quotient(llvm::Value* left, llvm::Value* right, const std::int64_t* divisor,
                         bool is_signed, bool remainder);
   llvm::Value* floor_divide(const Expr& a, const Expr& b, bool remainder);

@@ -66,7 +66,8 @@ struct ParallelLoop {
   bool reduces = false;
   /// Each statement runs for all iterations before the next one does.
   bool is_vector = false;
-  bool is_of_blocks = false;  ///< Its iterations are blocks of threads.
+  bool is_of_blocks = false;    ///< Its iterations are blocks of threads.
+  std::uint32_t statement = 0;  ///< Its number in the program.
   Span span;
 };
 
@@ -119,6 +120,7 @@ struct Parameter {
 /// A call of another function.
 struct CallSite {
   const Code* callee = nullptr;
+  std::uint32_t statement = 0;  ///< Which one of the program calls.
   /// For each word of the callee's parameters, the caller's register.
   std::vector<Register> arguments;
 };

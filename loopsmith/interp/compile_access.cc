@@ -112,7 +112,7 @@ Access& Compiler::new_access(const Ptr<Buffer>& buffer, const std::vector<Expr>&
     access.mask = expr(predicate);
     if (predicate.dtype().is_scalar()) access.mask.stride = 0;
   }
-  access.statement = session_.library.statements;
+  access.statement = statement_;
   access.is_reduction = reduction_buffers_.contains(buffer.get());
   if (&node == accumulator_) access.accumulates = accumulates_;
   code_.accesses.push_back(std::move(access));

@@ -220,7 +220,7 @@ Value Compiler::call_function(const Call& call) {
          "{} is called with {} arguments, not {}", name->name_hint, call.args.size() - 1,
          callee->params.size());
   }
-  CallSite site{.callee = &session_.code_of(callee)};
+  CallSite site{.callee = &session_.code_of(callee), .statement = statement_};
   for (std::size_t i = 0; i < callee->params.size(); ++i) {
     const Expr& arg = call.args[i + 1];
     const Value value = expr(arg);

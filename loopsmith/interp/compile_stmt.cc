@@ -58,12 +58,15 @@ std::size_t Compiler::jump() {
 void Compiler::new_stmt(const Stmt& s) {
   const Span outer = span_;
   if (s.span().known()) span_ = s.span();
-  ++session_.library.statements;
+  const std::uint32_t outer_statement = std::exchange(statement_, next_statement());
   const Scope scope(*this);
   if (const auto* n = s.as<For>()) {
     if (!nested_.contains(n)) find_empty_reduction(*n);
     const auto empty = empty_reductions_.find(n);
-    if (empty != empty_reductions_.end()) stmt(empty->second);
+    if (empty != empty_reductions_.end()) {
+      stmt(empty->second);
+      statement_ = next_statement();
+    }
   }
   if (const auto* n = s.as<BufferStore>()) {
     store(*n);
@@ -126,6 +129,7 @@ void Compiler::new_stmt(const Stmt& s) {
            hint("a parallel loop has no order in which it could be left"), span_,
            "break leaves a parallel loop");
     }
+    if (is_break) emit({.run = leave_loop_handler()});
     (is_break ? exits_.back().breaks : exits_.back().continues).push_back(jump());
   } else if (const auto* n = s.as<Return>()) {
     return_value(*n);
@@ -133,6 +137,7 @@ void Compiler::new_stmt(const Stmt& s) {
     unsupported(*s.get(), fmt::format("a statement {}", node_info(*s.get()).name));
   }
   span_ = outer;
+  statement_ = outer_statement;
 }
 
 void Compiler::loop(const For& loop) {
@@ -173,8 +178,12 @@ void Compiler::serial_loop(const Ptr<Var>& var, Register min, Register extent, R
                            const Stmt& body) {
   const Register variable = fresh(2);
   define(var, {variable});
-  const std::size_t begin =
-      emit({.run = loop_begin_handler(), .d = variable, .a = min, .b = extent, .c = step});
+  const std::size_t begin = emit({.run = loop_begin_handler(),
+                                  .d = variable,
+                                  .a = min,
+                                  .b = extent,
+                                  .c = step,
+                                  .number = next_statement()});
   const std::size_t first = here();
   exits_.emplace_back();
   stmt(body);
@@ -198,6 +207,7 @@ void Compiler::parallel_loop(const Ptr<Var>& var, Register min, Register extent,
   code_.loops.push_back({.name = var->name,
                          .reduces = feeds_reduction(var, body),
                          .is_vector = is_vector,
+                         .statement = next_statement(),
                          .span = span_});
   const Register variable = fresh(2);
   define(var, {variable});
@@ -208,7 +218,7 @@ void Compiler::parallel_loop(const Ptr<Var>& var, Register min, Register extent,
               .a = min,
               .b = extent,
               .c = step};
-  begin.data = &code_.loops.back();
+  if (searches) begin.data = &code_.loops.back();
   const std::size_t from = emit(begin);
   const std::size_t first = here();
   exits_.push_back({.is_parallel = true});
@@ -230,6 +240,7 @@ void Compiler::parallel_loop(const Ptr<Var>& var, Register min, Register extent,
 }
 
 void Compiler::while_loop(const While& loop) {
+  emit({.run = enter_loop_handler(), .number = statement_});
   const std::size_t begin = here();
   emit({.run = step_handler()});
   std::size_t to_end = 0;
@@ -244,6 +255,7 @@ void Compiler::while_loop(const While& loop) {
   for (const std::size_t from : exits_.back().continues) land(from);
   jump_to(begin);
   land(to_end);
+  emit({.run = leave_loop_handler()});
   for (const std::size_t from : exits_.back().breaks) land(from);
   exits_.pop_back();
 }

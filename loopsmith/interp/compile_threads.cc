@@ -129,6 +129,7 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
   std::ranges::sort(region.axes, {}, &ThreadAxis::tag);
   region.loop = {.name = region.axes.size() == 1 ? outer.var->name : "thread",
                  .reduces = reduces,
+                 .statement = next_statement(),
                  .span = span_};
   for (const ThreadAxis& axis : region.axes) threads_[axis.tag] = {axis.index, axis.extent};
   Instr fork{.run = fork_handler()};

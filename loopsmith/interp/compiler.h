@@ -160,6 +160,7 @@ class Compiler {
   void allocate_constant(const AllocateConst& node);
   void return_value(const Return& node);
   bool may_be_hash(const Expr& value) const;
+  std::uint32_t next_statement() { return ++session_.library.statements; }
   std::size_t jump_unless(Register condition);
   std::size_t jump();
 
@@ -200,6 +201,7 @@ class Compiler {
   Code& code_;
   Register next_ = 0;
   Span span_;
+  std::uint32_t statement_ = 0;  ///< The number of the one that is compiled; they count upwards.
   std::unordered_map<std::uint64_t, Register> constants_;
   std::unordered_map<const Object*, Value> values_;  ///< Of variables.
   std::unordered_map<const Object*, Value> known_;   ///< Of expressions.

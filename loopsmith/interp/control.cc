@@ -18,7 +18,9 @@ const Instr* loop_begin(const Instr* at, Word* r, Machine& machine) {
   machine.step();
   r[at->d] = r[at->a];
   r[at->d + 1].i = 0;
-  return r[at->b].i > 0 ? at + 1 : at + at->jump;
+  if (r[at->b].i <= 0) return at + at->jump;
+  machine.enter_loop(static_cast<std::uint32_t>(at->number));
+  return at + 1;
 }
 
 /// Whether there is another iteration; sets the variable for it.
@@ -38,7 +40,9 @@ bool advance(const Instr* at, Word* r, Machine& machine) {
 
 template <bool is_checked>
 const Instr* loop_next(const Instr* at, Word* r, Machine& machine) {
-  return advance<is_checked>(at, r, machine) ? at + at->jump : at + 1;
+  if (advance<is_checked>(at, r, machine)) return at + at->jump;
+  machine.leave_loop();
+  return at + 1;
 }
 
 /// Jumps past the end of the loop where there is no iteration.
@@ -58,6 +62,15 @@ const Instr* parallel_next(const Instr* at, Word* r, Machine& machine) {
     return at + at->jump;
   }
   machine.close_level();
+  return at + 1;
+}
+
+const Instr* enter_loop(const Instr* at, Word*, Machine& machine) {
+  machine.enter_loop(static_cast<std::uint32_t>(at->number));
+  return at + 1;
+}
+const Instr* leave_loop(const Instr* at, Word*, Machine& machine) {
+  machine.leave_loop();
   return at + 1;
 }
 
@@ -143,6 +156,12 @@ Handler parallel_begin_handler() {
 }
 Handler parallel_next_handler(bool is_checked) {
   return is_checked ? parallel_next<true> : parallel_next<false>;
+}
+Handler enter_loop_handler() {
+  return enter_loop;
+}
+Handler leave_loop_handler() {
+  return leave_loop;
 }
 Handler step_handler() {
   return step;

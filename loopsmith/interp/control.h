@@ -10,13 +10,17 @@ Handler jump_handler();
 Handler jump_unless_handler();
 
 /// Starts a loop over d = a, a + c, ..., `b` times; d + 1 counts. Jumps where there is no
-/// iteration.
+/// iteration. `number` is the loop's in the program.
 Handler loop_begin_handler();
 /// The next iteration: jumps back to the body. Operands as above.
 Handler loop_next_handler(bool is_checked);
 /// The same for loops whose iterations may run at the same time; `data` is the ParallelLoop.
 Handler parallel_begin_handler();
 Handler parallel_next_handler(bool is_checked);
+/// Tells lanes that a `while` with this `number` begins; that a loop is left by other ways than its
+/// end.
+Handler enter_loop_handler();
+Handler leave_loop_handler();
 /// Counts an iteration of a `while`.
 Handler step_handler();
 

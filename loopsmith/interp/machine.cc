@@ -67,6 +67,8 @@ const Instr* Machine::call(const Instr* at, const CallSite& site) {
   callee->back = at + 1;
   callee->result = at->d;
   callee->levels = levels_.size();
+  callee->turn = turn_;
+  enter_loop(site.statement);
   frames_.push_back(std::move(callee));
   r_ = frame().r;
   return frame().code->instrs.data();
@@ -76,6 +78,7 @@ const Instr* Machine::leave(const Word* value) {
   const std::unique_ptr<Frame> done = std::move(frames_.back());
   frames_.pop_back();
   levels_.resize(done->levels);
+  turn_ = done->turn;
   const DataType type = done->code->result;
   if (!frames_.empty()) {
     r_ = frame().r;

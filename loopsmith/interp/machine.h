@@ -19,6 +19,7 @@ struct Frame {
   const Instr* back = nullptr;    ///< Where the caller goes on; null: nowhere.
   Register result = no_register;  ///< The caller's register for what is returned.
   std::size_t levels = 0;         ///< Parallel loops that were open at the call.
+  Turn turn;                      ///< The caller's.
 
   explicit Frame(const Code& code);
 };
@@ -29,8 +30,7 @@ struct Level {
   std::uint64_t begin;      ///< The first strand of the loop.
   std::uint64_t iteration;  ///< The first strand of this iteration.
   std::int64_t min, step;
-  std::uint32_t turn = 0;       ///< Of the iteration around, where the loop began.
-  std::uint32_t last_turn = 0;  ///< The latest that an iteration came to.
+  Turn around;  ///< The turn where the loop began.
   /// The first strand of each iteration so far, where one had more than one; of threads, which are
   /// numbered, of each of their turns.
   std::vector<std::pair<std::uint64_t, std::int64_t>> starts = {};
@@ -82,10 +82,16 @@ class Machine {
   void open_level(const ParallelLoop& loop, std::int64_t min, std::int64_t step);
   void next_iteration();
   void close_level();
-  std::size_t level_count() const { return levels_.size(); }
-  void close_levels(std::size_t kept) { levels_.resize(kept); }
-  /// Counts an iteration of a loop that is not parallel.
-  void take_turn() { ++turn_; }
+  /// Counts what lanes do inside: a loop, or call, that begins; an iteration; its end.
+  void enter_loop(std::uint32_t statement) {
+    if (turn_.loop) [[unlikely]]
+      enter_loop_of_lane(statement);
+  }
+  void take_turn() { ++turn_.iteration; }
+  void leave_loop() {
+    if (turn_.loop) [[unlikely]]
+      turn_ = turns_.around(turn_);
+  }
   /// Stops at a load of what several iterations wrote, unless one of them loads it.
   void check_mixed(Memory& memory, std::int64_t place, const Access& access);
   /// Records an access to granule `place`; throws when it races with one before.
@@ -104,6 +110,7 @@ class Machine {
 
  private:
   void pause();
+  void enter_loop_of_lane(std::uint32_t statement);
   void run_turn(Team& team, std::size_t number);
   void order_threads(const Team& team, const std::vector<bool>& runs, bool is_block);
   [[noreturn]] void report_divergence(const Team& team);
@@ -111,7 +118,7 @@ class Machine {
   const Level* level_between(std::uint64_t strand) const;
   bool is_ordered(const Level& level, std::uint64_t strand) const;
   bool combines(std::uint64_t earlier, const Access& access) const;
-  const Level* racing_level(std::uint64_t earlier, std::uint32_t turn, bool with_write,
+  const Level* racing_level(std::uint64_t earlier, Turn turn, bool with_write,
                             const Access& access) const;
   void keep_other_read(Touched& touched, std::uint64_t now, const Level& level) const;
   [[noreturn]] void report_race(const Memory& memory, std::int64_t place, const Access& access,
@@ -126,8 +133,8 @@ class Machine {
   std::int64_t bytes_ = 0;
   std::vector<Level> levels_;
   std::uint64_t strand_ = 1;
-  /// Iterations of loops inside the lane of the outermost vectorized loop; it only grows there.
-  std::uint32_t turn_ = 0;
+  Turn turn_;
+  Turns turns_;  ///< Of the outermost vectorized loop that is running.
   std::int64_t thread_ = -1;
   Team* team_ = nullptr;
   std::size_t team_levels_ = 0;  ///< Parallel loops that were open when its threads started.

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "loopsmith/interp/turns.h"
 #include "loopsmith/interp/zeroed.h"
 #include "loopsmith/ir/data_type.h"
 
@@ -37,9 +38,8 @@ struct Touched {
   std::uint64_t read = 0;
   /// Of threads of a block: another one's read, of another warp if there is one.
   std::uint64_t other_read = 0;
-  /// When, in steps of the loops inside the iteration.
-  std::uint32_t write_turn = 0;
-  std::uint32_t read_turn = 0;
+  /// When, of lanes in step.
+  Turn write_turn, read_turn;
   /// The first strand of a loop of which several iterations wrote it, each for itself; 0: none.
   std::uint64_t mixed = 0;
 };

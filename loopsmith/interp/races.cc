@@ -13,10 +13,13 @@
 // warp; an exchange of values orders nothing. So of reads by threads two are kept, of two warps if
 // there are: whoever writes races with one of them if with any.
 //
-// Two kinds of loops and memory ask for less. The lanes of a vectorized loop go in step, statement
-// by statement, so that only what would change that order is a race. And the buffers of a block lie
-// where they are used after lowering: iterations may write one element each for itself, as long as
-// each reads what it wrote, and nobody reads it later.
+// Two kinds of loops and memory ask for less. The lanes of a vectorized loop go in step: all of
+// them do a statement before any does the next, and of a loop inside, however often each goes
+// round, all that come to an iteration do it before any does the next, and all leave the loop
+// before what follows. Or they go one by one, as they do here; so what is in the same order in both
+// ways, taken apart by iterations and statements (`Turns`), is no race. And the buffers of a block
+// lie where they are used after lowering: iterations may write one element each for itself, as long
+// as each reads what it wrote, and nobody reads it later.
 #include <algorithm>
 #include <utility>
 
@@ -39,9 +42,13 @@ std::int64_t Level::number_of(std::uint64_t strand) const {
 
 void Machine::open_level(const ParallelLoop& loop, std::int64_t min, std::int64_t step) {
   ++strand_;
-  const auto is_vector = [](const Level& level) { return level.loop->is_vector; };
-  if (loop.is_vector && std::ranges::none_of(levels_, is_vector)) turn_ = 0;
-  levels_.push_back({&loop, strand_, strand_, min, step, turn_, turn_});
+  levels_.push_back({&loop, strand_, strand_, min, step, turn_});
+  if (!loop.is_vector) {
+    enter_loop(loop.statement);
+  } else if (!turn_.loop) {
+    turns_.clear();
+    turn_ = Turns::lane;
+  }
 }
 
 void Machine::next_iteration() {
@@ -55,14 +62,24 @@ void Machine::next_iteration() {
     level.starts.emplace_back(strand_, iteration + 1);
   }
   level.iteration = strand_;
-  level.last_turn = std::max(level.last_turn, turn_);
-  if (level.loop->is_vector) turn_ = level.turn;
+  if (level.loop->is_vector) turn_ = level.around.loop ? level.around : Turns::lane;
 }
 
 void Machine::close_level() {
-  turn_ = std::max(levels_.back().last_turn, turn_) + 1;
+  turn_ = levels_.back().around;
   levels_.pop_back();
   ++strand_;
+}
+
+void Machine::enter_loop_of_lane(std::uint32_t statement) {
+  if (turns_.size_bytes() > options_.max_bytes - bytes_) {
+    const ParallelLoop& loop = *levels_.back().loop;
+    fail_at(loop.span, "memory_limit", hint("raise `max_bytes`, or run a smaller problem"),
+            fmt::format("what lanes of {} do inside, {} loops, does not fit into what is left of "
+                        "{} bytes",
+                        loop.name, turns_.size(), options_.max_bytes));
+  }
+  turn_ = turns_.enter(turn_, statement);
 }
 
 /// The loop of which `strand` is another iteration than the one that runs; null: it is ordered
@@ -89,7 +106,7 @@ bool Machine::is_ordered(const Level& level, std::uint64_t strand) const {
 
 /// The loop by which `access` races with an earlier write, or read, of an element in some turn;
 /// null: it does not.
-const Level* Machine::racing_level(std::uint64_t earlier, std::uint32_t turn, bool with_write,
+const Level* Machine::racing_level(std::uint64_t earlier, Turn turn, bool with_write,
                                    const Access& access) const {
   const std::uint64_t strand = earlier >> site_bits;
   if (earlier == 0 || strand >= levels_.back().iteration) return nullptr;
@@ -102,9 +119,8 @@ const Level* Machine::racing_level(std::uint64_t earlier, std::uint32_t turn, bo
   if (!level->loop->is_vector) return level;
   // Lanes go in step: what stands earlier comes earlier in all of them, a statement reads before it
   // writes, and of its writes the last lane's stays.
-  const auto then = std::pair(turn, other.statement);
-  const auto now = std::pair(turn_, access.statement);
-  const bool keeps_order = then < now || (then == now && (!with_write || access.is_store));
+  const auto order = turns_.compare(turn, other.statement, turn_, access.statement);
+  const bool keeps_order = order < 0 || (order == 0 && (!with_write || access.is_store));
   return keeps_order ? nullptr : level;
 }
 
@@ -130,7 +146,7 @@ void Machine::touch(Memory& memory, std::int64_t place, const Access& access, co
   if (access.is_store) {
     const Level* by_write = racing_level(touched.write, touched.write_turn, true, access);
     const Level* by_read = racing_level(touched.read, touched.read_turn, false, access);
-    const Level* by_other = by_read ? nullptr : racing_level(touched.other_read, 0, false, access);
+    const Level* by_other = by_read ? nullptr : racing_level(touched.other_read, {}, false, access);
     const Level* by_any_read = by_read ? by_read : by_other;
     // What it adds to is not its own, and of several that add the first stays known: who reads
     // between them races with it.
@@ -162,7 +178,7 @@ void Machine::touch(Memory& memory, std::int64_t place, const Access& access, co
     if (between->is_team()) return keep_other_read(touched, now, *between);
     if (!between->loop->is_vector) return;
     const Access& other = *library_.sites[touched.read & site_mask];
-    if (std::pair(touched.read_turn, other.statement) > std::pair(turn_, access.statement)) return;
+    if (turns_.compare(touched.read_turn, other.statement, turn_, access.statement) > 0) return;
   }
   touched.read = now;
   touched.read_turn = turn_;

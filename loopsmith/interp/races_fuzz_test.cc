@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Races in random nests of serial and parallel loops, against all pairs of accesses.
+// Races in random nests of serial, parallel and vectorized loops, against all pairs of accesses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,17 +17,28 @@ using testing::function;
 
 constexpr int elements = 12;
 
-/// An iteration of a loop around an access.
-struct Turn {
+/// An iteration of a loop around an access. Loops and accesses are numbered as they stand.
+struct Around {
   int loop;
-  bool is_parallel;
+  ForKind kind;
   int value;
-  bool operator==(const Turn&) const = default;
+  bool operator==(const Around&) const = default;
 };
 struct Touch {
-  std::vector<Turn> path;
+  std::vector<Around> path;
+  int statement;
   int element;
   bool is_write;
+
+  /// Its place among what lanes that go in step do, `depth` loops around them.
+  std::vector<int> place_in_lanes(std::ptrdiff_t depth) const {
+    std::vector<int> place;
+    for (auto each = path.begin() + depth; each != path.end(); ++each) {
+      place.insert(place.end(), {each->loop, each->kind == ForKind::vectorized ? 0 : each->value});
+    }
+    place.push_back(statement);
+    return place;
+  }
 };
 
 /// Draws a nest, and lists what it touches in the order in which it runs.
@@ -51,11 +62,16 @@ class Nest {
     for (const auto& run : runs_) run({}, {}, touches);
     for (std::size_t i = 0; i < touches.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
-        const Touch &a = touches[i], &b = touches[j];
-        if (a.element != b.element || (!a.is_write && !b.is_write)) continue;
-        const auto [x, y] = std::ranges::mismatch(a.path, b.path);
-        const bool parts = x != a.path.end() && y != b.path.end();
-        if (parts && x->loop == y->loop && x->is_parallel) return true;
+        const Touch &now = touches[i], &then = touches[j];
+        if (now.element != then.element || (!now.is_write && !then.is_write)) continue;
+        const auto [x, y] = std::ranges::mismatch(now.path, then.path);
+        const bool parts = x != now.path.end() && y != then.path.end();
+        if (!parts || x->loop != y->loop || x->kind == ForKind::serial) continue;
+        if (x->kind == ForKind::parallel) return true;
+        const auto depth = x - now.path.begin() + 1;
+        const auto order = then.place_in_lanes(depth) <=> now.place_in_lanes(depth);
+        // Of one statement the reads come first, then the writes of one lane after another.
+        if (order > 0 || (order == 0 && then.is_write && !now.is_write)) return true;
       }
     }
     return false;
@@ -63,62 +79,66 @@ class Nest {
 
  private:
   using Values = std::vector<int>;
-  using Run = std::function<void(const std::vector<Turn>&, const Values&, std::vector<Touch>&)>;
+  using Run = std::function<void(const std::vector<Around>&, const Values&, std::vector<Touch>&)>;
 
   int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
 
   Stmt loop(int depth) {
-    const int number = loops_++, extent = 1 + pick(3);
-    const bool is_parallel = pick(2) == 0;
+    const int number = statements_++;
+    const auto [extent, extent_value] = small(1 + pick(3), 4, pick(2) == 0);
+    constexpr ForKind kinds[] = {ForKind::serial, ForKind::parallel, ForKind::vectorized};
+    const ForKind kind = kinds[pick(3)];
     const auto variable = var(fmt::format("i{}", number));
     std::vector<Run> outer = std::exchange(runs_, {});
     variables_.push_back(variable);
     const Stmt body = draw(depth - 1);
     variables_.pop_back();
     const std::vector<Run> inner = std::exchange(runs_, std::move(outer));
-    runs_.push_back([=](std::vector<Turn> path, Values values, std::vector<Touch>& touches) {
-      path.push_back({number, is_parallel, 0});
+    runs_.push_back([=](std::vector<Around> path, Values values, std::vector<Touch>& touches) {
+      const int count = extent_value(values);
+      path.push_back({number, kind, 0});
       values.push_back(0);
-      for (int i = 0; i < extent; ++i) {
+      for (int i = 0; i < count; ++i) {
         path.back().value = values.back() = i;
         for (const Run& run : inner) run(path, values, touches);
       }
     });
-    return for_loop(variable, 0, extent, body, is_parallel ? ForKind::parallel : ForKind::serial);
+    return for_loop(variable, 0, extent, body, kind);
   }
 
   /// buffer[one] = buffer[other] * 2 + 1, which is no sum.
   Stmt access() {
-    const auto [to, to_value] = index();
-    const auto [from, from_value] = index();
+    const int number = statements_++;
+    const auto [to, to_value] = small(pick(elements), elements, true);
+    const auto [from, from_value] = small(pick(elements), elements, true);
     runs_.push_back(
-        [=](const std::vector<Turn>& path, const Values& values, std::vector<Touch>& touches) {
-          touches.push_back({path, from_value(values), false});
-          touches.push_back({path, to_value(values), true});
+        [=](const std::vector<Around>& path, const Values& values, std::vector<Touch>& touches) {
+          touches.push_back({path, number, from_value(values), false});
+          touches.push_back({path, number, to_value(values), true});
         });
     const Expr one = float_imm(f32, 1);
     return store(buffer_, load(buffer_, {from}) * float_imm(f32, 2) + one, {to});
   }
 
-  std::pair<Expr, std::function<int(const Values&)>> index() {
-    const int constant = pick(elements);
+  /// A number below `end`: a constant, or with a multiple of each variable added.
+  std::pair<Expr, std::function<int(const Values&)>> small(int constant, int end, bool varies) {
     std::vector<int> factors;
     Expr sum = constant;
     for (const auto& variable : variables_) {
-      factors.push_back(pick(4));
+      factors.push_back(varies ? pick(4) : 0);
       sum = sum + variable * factors.back();
     }
     const auto value = [=](const Values& values) {
       int total = constant;
       for (std::size_t i = 0; i < factors.size(); ++i) total += factors[i] * values[i];
-      return total % elements;
+      return total % end;
     };
-    return {floormod(sum, elements), value};
+    return {floormod(sum, end), value};
   }
 
   std::mt19937 random_;
   Ptr<Buffer> buffer_ = decl_buffer({elements}, f32, "A");
-  int loops_ = 0;
+  int statements_ = 0;
   std::vector<Ptr<Var>> variables_;
   std::vector<Run> runs_;
 };

@@ -149,9 +149,11 @@ void Machine::run_turn(Team& team, std::size_t number) {
     level.starts.emplace_back(strand_, static_cast<std::int64_t>(number));
   }
   frames_.swap(fiber.frames);
+  turn_ = fiber.turn;
   r_ = frame().r;
   const Instr* at = std::exchange(fiber.next, nullptr);
   while (at) at = at->run(at, r_, *this);
+  fiber.turn = turn_;
   frames_.swap(fiber.frames);
 }
 
@@ -192,6 +194,7 @@ void Machine::run_team(const ThreadRegion& region, const Instr* at) {
     fiber.visits.resize(static_cast<std::size_t>(code().allocations));
     fiber.frames.push_back(std::move(copy));
     fiber.next = at + 1;
+    fiber.turn = turn_;
   }
   std::vector<std::unique_ptr<Frame>> outer = std::move(frames_);
   frames_.clear();

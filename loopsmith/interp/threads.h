@@ -31,6 +31,7 @@ struct Fiber {
   std::array<std::vector<Word>, 2> given;
   std::size_t gifts = 0;
   std::vector<int> visits;  ///< How often it came to each site of an allocation.
+  Turn turn;
 };
 
 /// All threads of a block.

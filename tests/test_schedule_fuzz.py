@@ -13,10 +13,11 @@ import random
 
 import numpy as np
 import pytest
-from random_schedules import RandomSteps, changes_parameters, random_program
+from random_programs import random_program
+from random_schedules import RandomSteps, changes_parameters
 
 import loopsmith as ls
-from loopsmith import tir
+from loopsmith import _core, tir
 
 CASES = int(os.environ.get("LOOPSMITH_FUZZ_CASES", "300"))
 FIRST = int(os.environ.get("LOOPSMITH_FUZZ_SEED", "0"))
@@ -26,9 +27,9 @@ GROUPS = 10
 
 def apply_steps(
     rng: random.Random, sch: tir.Schedule, steps: RandomSteps, tries_fixes: bool
-) -> int:
-    """Apply random steps; return how many were accepted."""
-    accepted = 0
+) -> list[str]:
+    """Apply random steps; return those that were accepted."""
+    accepted = []
     for _ in range(STEPS):
         name, arguments = steps.draw(sch)
         func, before, length = sch.func, sch.mod, len(sch.trace)
@@ -41,7 +42,7 @@ def apply_steps(
             if name == "transform_layout" and changes_parameters(func, sch.func):
                 sch.undo()  # What callers pass is another thing now: nothing to compare.
             else:
-                accepted += 1
+                accepted.append(name)
         except ls.ScheduleError as error:
             assert ls.structural_equal(sch.mod, before), f"{name} was refused and left a trace"
             assert len(sch.trace) == length
@@ -55,6 +56,8 @@ def apply_steps(
 def try_fixes(sch: tir.Schedule, error: ls.ScheduleError) -> None:
     """Apply each fix to a copy."""
     for fix in error.fixes:
+        if "unsafe_" in fix:
+            continue
         copy = sch.copy()
         exec(fix, {"sch": copy, "ls": ls, "tir": tir})
         if "transform_layout" in fix and changes_parameters(sch.func, copy.func):
@@ -62,19 +65,29 @@ def try_fixes(sch: tir.Schedule, error: ls.ScheduleError) -> None:
         assert copy.verify(), f"{error}\n{copy.trace}"
 
 
+def test_each_primitive_is_accepted_now_and_then():
+    accepted: set[str] = set()
+    for seed in range(FIRST, FIRST + 300):
+        rng = random.Random(seed)
+        sch = tir.Schedule(random_program(rng), seed=seed + 1)
+        accepted.update(apply_steps(rng, sch, RandomSteps(rng), tries_fixes=False))
+    names = {one["name"] for one in _core.primitives() if not one["name"].startswith("get_")}
+    assert names == accepted
+
+
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_accepted_steps_keep_what_is_computed_and_refused_ones_leave_no_trace(group: int):
-    accepted = 0
+    accepted: list[str] = []
     for seed in range(FIRST + group, FIRST + CASES, GROUPS):
         rng = random.Random(seed)
         func = random_program(rng)
         sch = tir.Schedule(func, seed=seed + 1, debug_mask="all")
         accepted += apply_steps(rng, sch, RandomSteps(rng), tries_fixes=True)
         verdict = sch.verify()
-        text = f"seed {seed}: {verdict}\n{func.script()}\n{sch.trace}\n{sch.mod.script()}"
-        assert verdict.answer != "different", text
-        assert verdict or "undecided" in verdict.answer, text
-    assert accepted > 0
+        if not verdict and "undecided" not in verdict.answer:
+            # Made only now: it takes longer than all before.
+            pytest.fail(f"seed {seed}: {verdict}\n{func.script()}\n{sch.trace}\n{sch.mod.script()}")
+    assert accepted
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + max(20, CASES // 15)))

@@ -113,6 +113,12 @@ class Changer {
       if (change_.stored) copy.value = change_.stored(copy.value);
       return make(std::move(copy));
     });
+    // Inside of an init, whose blocks are no nodes of the schedule.
+    rewrite_.on<Block>([&](const Block& block) -> Ptr<Block> {
+      Block copy = *rewrite_.children(block);
+      change_regions(copy);
+      return make(std::move(copy));
+    });
     if (!change_.from->data.same_as(change_.to->data)) {
       rewrite_.on<Var>([&](const Var& var) -> Expr {
         const bool is_pointer = &var == change_.from->data.get();
@@ -165,9 +171,13 @@ class Changer {
     for (auto* regions : {&block.reads, &block.writes}) {
       for (auto& region : *regions) region = rewrite_(region);
     }
+    change_regions(block);
+    if (block.init) block.init = rewrite_(block.init);
+  }
+
+  void change_regions(Block& block) {
     if (change_.reads) change_regions(block.reads);
     if (change_.writes) change_regions(block.writes);
-    if (block.init) block.init = rewrite_(block.init);
   }
 
   void change_regions(std::vector<Ptr<BufferRegion>>& regions) {

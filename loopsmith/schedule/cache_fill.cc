@@ -117,11 +117,38 @@ bool continues_reduction(const Schedule& schedule, BlockRV scope, BlockRV handle
   });
 }
 
+namespace {
+
+/// True when `box` of a scope's buffer that is allocated further out has values when the scope
+/// begins.
+bool is_written_outside(const Schedule& schedule, const CacheSubject& subject, const Box& box) {
+  const Ptr<Buffer>& buffer = subject.selected.buffer;
+  const NodeId scope = schedule.node(subject.scope);
+  const auto found =
+      cache_subject(schedule, subject.scope, buffer, BufferSelector::Side::read, "global");
+  const auto* outer = std::get_if<CacheSubject>(&found);
+  if (!outer) return false;
+  const auto& reads = schedule.get(subject.scope).reads;
+  const auto is_this = [&](const auto& region) { return region->buffer.same_as(buffer); };
+  const auto region = std::ranges::find_if(reads, is_this);
+  const bool is_declared =
+      region != reads.end() && covers(box_in(schedule, subject.scope, **region), box);
+  return is_written_before(
+      schedule, *outer,
+      is_declared ? box_of(schedule, subject.scope, **region, scope) : whole_box(buffer),
+      {.at = scope, .around = schedule.node(outer->scope)});
+}
+
+}  // namespace
+
 bool is_written_before(const Schedule& schedule, const CacheSubject& subject, const Box& box,
                        const CopyPlace& place) {
   const Ptr<Buffer>& buffer = subject.selected.buffer;
-  // What a scope further out holds is up to it.
-  if (owner_of(schedule, place.at, buffer) != schedule.node(subject.scope)) return true;
+  const NodeId owner = owner_of(schedule, place.at, buffer);
+  if (schedule.as<PrimFunc>(owner)) return true;  // An input.
+  if (owner != schedule.node(subject.scope) && is_written_outside(schedule, subject, box)) {
+    return true;
+  }
   std::vector<Box> written;
   for (const BlockRV writer : subject.writers) {
     const NodeId node = schedule.node(writer);
@@ -140,6 +167,27 @@ bool is_written_before(const Schedule& schedule, const CacheSubject& subject, co
     for (Box& known : written) known.sides[i] = with_ends(known.sides[i], *buffer, i);
   }
   return is_covered(std::move(here), written) || is_covered(std::move(wide), written);
+}
+
+bool may_skip(const BlockRealize& realize, const Ptr<Buffer>& buffer) {
+  const auto reads = [&](const Ref& part) {
+    bool found = false;
+    pre_order_visit(part, [&](const Ref& ref) {
+      const auto* load = ref.as<BufferLoad>();
+      found = found || (load && load->buffer.same_as(buffer));
+      return !found;
+    });
+    return found;
+  };
+  bool skips = !is_const_int(realize.predicate, 1);
+  pre_order_visit(realize.block->body, [&](const Ref& ref) {
+    const auto* branch = ref.as<IfThenElse>();
+    const auto* call = ref.as<Call>();
+    const bool is_choice = call && call->op == op("if_then_else");
+    skips = skips || (branch && reads(Ref(branch))) || (is_choice && reads(Ref(call)));
+    return !skips;
+  });
+  return skips;
 }
 
 bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader) {

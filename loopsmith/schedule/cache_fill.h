@@ -22,4 +22,8 @@ bool continues_reduction(const Schedule& schedule, BlockRV scope, BlockRV block)
 bool is_written_before(const Schedule& schedule, const CacheSubject& subject, const Box& box,
                        const CopyPlace& place);
 
+/// True when a block may run without reading the buffer, or not run at all: then a copy for it may
+/// take elements that nobody wrote.
+bool may_skip(const BlockRealize& realize, const Ptr<Buffer>& buffer);
+
 }  // namespace loopsmith

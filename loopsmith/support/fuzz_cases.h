@@ -10,4 +10,10 @@ inline int fuzz_cases(int otherwise) {
   return text ? std::atoi(text) : otherwise;
 }
 
+/// The seed of the first case: what LOOPSMITH_FUZZ_SEED says, else 0.
+inline int first_fuzz_seed() {
+  const char* text = std::getenv("LOOPSMITH_FUZZ_SEED");
+  return text ? std::atoi(text) : 0;
+}
+
 }  // namespace loopsmith::testing

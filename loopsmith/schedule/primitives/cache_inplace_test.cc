@@ -65,5 +65,21 @@ TEST(cache_inplace, refuses_blocks_that_only_read) {
       "block_updates_the_buffer: cache_inplace: block A reads buffer B and does not write it");
 }
 
+TEST(cache_inplace, refuses_what_is_written_only_inside) {
+  // The block around reads B only after it has written it.
+  Schedule sch(program(R"((A: T.Buffer((8,)), C: T.Buffer((8,))):
+    B = T.alloc_buffer((8,))
+    with T.block("outer"):
+        for i in range(8):
+            with T.block("inner"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * T.float32(2)
+                C[vi] = B[vi] + T.float32(1)
+)"));
+  EXPECT_EQ(error_of([&] { cache_inplace(sch, get_block(sch, "inner"), "B", "local"); }),
+            "copied_elements_are_written: cache_inplace: whether all elements of buffer B that the "
+            "copy for block inner takes were written before is not known");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -292,5 +292,36 @@ TEST(cache_read, copies_what_was_written_alone) {
   expect_sound(whole, parts);
 }
 
+TEST(cache_read, copies_into_an_inner_scope_what_is_written_by_then) {
+  const auto in_scope = [](int rows, std::string_view first) {
+    return program(fmt::format(R"((A: T.Buffer((10, 8)), C: T.Buffer((8, 8))):
+    B = T.alloc_buffer((10, 8))
+    for i in range(8):
+        for y, x in T.grid({}, 8):
+            with T.block("B"):
+                vi = T.axis.spatial(10, {} + y)
+                vj = T.axis.spatial(8, x)
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        with T.block("scope"):
+            vo = T.axis.spatial(8, i)
+            T.reads(B[0:10, 0:8])
+            T.writes(C[vo, 0:8])
+            for x in range(8):
+                with T.block("C"):
+                    vj = T.axis.spatial(8, x)
+                    C[vo, vj] = B[vo, vj] + B[vo * vj % 3 + vo, vj]
+)",
+                               rows, first));
+  };
+  const auto whole = in_scope(10, "0");
+  Schedule sch(whole);
+  cache_read(sch, get_block(sch, "C"), 0, "local");
+  expect_sound(sch, whole);
+  Schedule rows(in_scope(3, "i"));
+  EXPECT_EQ(error_of([&] { cache_read(rows, get_block(rows, "C"), 0, "local"); }),
+            "copied_elements_are_written: cache_read: whether all elements of buffer B that the "
+            "copy for block C takes were written before is not known");
+}
+
 }  // namespace
 }  // namespace loopsmith

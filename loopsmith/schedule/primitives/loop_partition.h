@@ -42,9 +42,14 @@ inline constexpr Condition loop_bounds_are_constant{
 inline constexpr Condition parts_fit_the_loop{"parts_fit_the_loop",
                                               "the parts have {} iterations, loop {} has {}",
                                               "let each part have one iteration or more"};
-inline constexpr const Condition* loop_partition_conditions[] = {
-    &loop_is_plain,          &loop_bounds_are_constant, &factor_is_positive,
-    &one_factor_is_inferred, &parts_fit_the_loop,       &loop_runs_to_its_end};
+inline constexpr const Condition* loop_partition_conditions[] = {&loop_is_plain,
+                                                                 &loop_bounds_are_constant,
+                                                                 &factor_is_positive,
+                                                                 &one_factor_is_inferred,
+                                                                 &parts_fit_the_loop,
+                                                                 &loop_runs_to_its_end,
+                                                                 &loops_at_once_stay_right,
+                                                                 &thread_memory_stays_inside};
 
 Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
                                                const LoopPartitionArguments& arguments);
@@ -67,6 +72,7 @@ inline constexpr Primitive loop_partition(PrimitiveDefinition{
     .doc = "Cuts a loop into loops that follow each other, each over a part of the iterations.",
     .conditions = loop_partition_conditions,
     .required = 2,
+    .moves_accesses = true,
     .plan = plan_loop_partition,
     .commit = commit_loop_partition,
 });

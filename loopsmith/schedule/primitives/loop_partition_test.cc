@@ -6,6 +6,7 @@
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
 #include "loopsmith/schedule/testing/sound.h"
 
 namespace loopsmith {
@@ -93,6 +94,26 @@ TEST(loop_partition, cuts_loops_without_blocks_and_with_steps) {
   EXPECT_TRUE(is_const_int(sch.get(parts[1]).extent, 5));
   EXPECT_EQ(body_of(sch).find("block"), std::string::npos) << body_of(sch);
   expect_sound(sch, func);
+}
+
+TEST(loop_partition, keeps_memory_of_parallel_iterations_in_one_loop) {
+  Schedule sch(program(R"(A: T.Buffer((10, 8), "float32"), C: T.Buffer((8, 8), "float32"))", R"(
+B = T.alloc_buffer((10, 8))
+for i in range(8):
+    for y, x in T.grid(3, 8):
+        with T.block("B"):
+            vi = T.axis.spatial(10, i + y)
+            vj = T.axis.spatial(8, x)
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for x in range(8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, x])
+            C[vi, vj] = B[vi, vj] + B[vi + 2, vj]
+)"));
+  parallel(sch, get_loop(sch, "i"));
+  EXPECT_EQ(
+      error_of([&] { loop_partition(sch, get_loop(sch, "i"), {2, infer}); }).substr(0, 89),
+      "loops_at_once_stay_right: loop_partition: iterations of loop i1, which is parallel, would");
 }
 
 TEST(loop_partition, refuses_parts_that_do_not_fit) {

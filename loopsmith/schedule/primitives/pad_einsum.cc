@@ -8,7 +8,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/buffer_uses.h"
-#include "loopsmith/schedule/cache_stage.h"
+#include "loopsmith/schedule/cache_fill.h"
 #include "loopsmith/schedule/reducers.h"
 
 namespace loopsmith {
@@ -53,6 +53,7 @@ class EinsumPlanner {
     if (!instances.unknown.empty() || !instances.conditions.empty()) {
       return fail("not all values of its axes are run");
     }
+    if (auto refusal = refuse_unwritten()) return *std::move(refusal);
     if (divides()) return fail("it divides integers, by zero in what is padded");
     if (auto refusal = refuse_zeros()) return *std::move(refusal);
     return std::move(plan_);
@@ -158,6 +159,24 @@ class EinsumPlanner {
     if (analyzer.can_prove(extent <= dimension, ProofStrength::symbolic_bound)) return extent;
     if (analyzer.can_prove(dimension <= extent, ProofStrength::symbolic_bound)) return dimension;
     return min(extent, dimension);
+  }
+
+  /// The copy of an operand takes all that the axes come to; the block may read less.
+  std::optional<Refusal> refuse_unwritten() const {
+    const NodeId scope = schedule_.node(plan_.scope);
+    for (const PaddedOperand& operand : plan_.operands) {
+      if (operand.is_write || !may_skip(realize_, operand.buffer)) continue;
+      const auto found = cache_subject(schedule_, plan_.block, operand.buffer,
+                                       BufferSelector::Side::read, "global");
+      if (const auto* refusal = std::get_if<Refusal>(&found)) return *refusal;
+      const Box box = box_read(schedule_, operand.buffer, {plan_.block}, scope);
+      const CopyPlace place{.at = nest_of(schedule_, plan_.scope, plan_.block), .around = scope};
+      if (!is_written_before(schedule_, std::get<CacheSubject>(found), box, place)) {
+        return Refusal{&copied_elements_are_written,
+                       {Argument(Ref(operand.buffer)), Argument(plan_.block)}};
+      }
+    }
+    return {};
   }
 
   bool divides() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/block_kinds.h"
+#include "loopsmith/schedule/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {
@@ -44,10 +45,15 @@ inline constexpr Condition nest_is_of_block_alone{
 inline constexpr Condition zeros_are_neutral{
     "zeros_are_neutral", "zeros beyond axis {} of block {} would change its result",
     "pad reductions that sum products of which a factor is padded"};
-inline constexpr const Condition* pad_einsum_conditions[] = {
-    &padding_is_positive,      &block_is_not_root,         &block_is_complete_or_reduction,
-    &block_is_einsum,          &nest_is_of_block_alone,    &zeros_are_neutral,
-    &loops_at_once_stay_right, &thread_memory_stays_inside};
+inline constexpr const Condition* pad_einsum_conditions[] = {&padding_is_positive,
+                                                             &block_is_not_root,
+                                                             &block_is_complete_or_reduction,
+                                                             &block_is_einsum,
+                                                             &nest_is_of_block_alone,
+                                                             &zeros_are_neutral,
+                                                             &copied_elements_are_written,
+                                                             &loops_at_once_stay_right,
+                                                             &thread_memory_stays_inside};
 
 Planned<PadEinsumPlan> plan_pad_einsum(const Schedule& schedule,
                                        const PadEinsumArguments& arguments);

@@ -189,6 +189,24 @@ for i in range(6):
             "nest_is_of_block_alone: pad_einsum: block B is not alone in the loops around it");
 }
 
+TEST(pad_einsum, refuses_to_copy_what_nobody_wrote) {
+  Schedule sch(program(R"(A: T.Buffer((6, 6), "float32"), C: T.Buffer((6, 6), "float32"))", R"(
+B = T.alloc_buffer((6, 6))
+for i, j in T.grid(6, 6):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.where(i >= 1)
+        B[vi, vj] = A[vi - 1, vj]
+for i, j in T.grid(6, 6):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = T.if_then_else(vi >= 1, B[vi, vj], T.float32(0))
+)"));
+  EXPECT_EQ(error_of([&] { pad_einsum(sch, get_block(sch, "C"), {1, 4}); }),
+            "copied_elements_are_written: pad_einsum: whether all elements of buffer B that the "
+            "copy for block C takes were written before is not known");
+}
+
 TEST(pad_einsum, copies_no_more_than_there_is) {
   const auto before = program(R"(A: T.Buffer((6,), "float32"), C: T.Buffer((7,), "float32"))", R"(
 for i in range(7):

@@ -54,28 +54,6 @@ bool are_of_axes(const std::vector<Expr>& indices, const Block& block) {
   });
 }
 
-/// True when a block may run without reading the buffer, or not run at all.
-bool may_skip(const BlockRealize& realize, const Ptr<Buffer>& buffer) {
-  const auto reads = [&](const Ref& part) {
-    bool found = false;
-    pre_order_visit(part, [&](const Ref& ref) {
-      const auto* load = ref.as<BufferLoad>();
-      found = found || (load && load->buffer.same_as(buffer));
-      return !found;
-    });
-    return found;
-  };
-  bool skips = !is_const_int(realize.predicate, 1);
-  pre_order_visit(realize.block->body, [&](const Ref& ref) {
-    const auto* branch = ref.as<IfThenElse>();
-    const auto* call = ref.as<Call>();
-    const bool is_choice = call && call->op == op("if_then_else");
-    skips = skips || (branch && reads(Ref(branch))) || (is_choice && reads(Ref(call)));
-    return !skips;
-  });
-  return skips;
-}
-
 /// Blocks that use the buffer and stand in the statement of the scope that holds `plan.block`.
 std::optional<BlockRV> neighbour(const Schedule& schedule, const ReindexPlan& plan) {
   const auto stands_there = [&](BlockRV other) {

@@ -259,6 +259,28 @@ for t in range(4):
             "moves a reduction would roll it");
 }
 
+TEST(rolling_buffer, refuses_windows_of_which_a_part_is_computed) {
+  const auto before =
+      program(R"(A: T.Buffer((8, 4), "float32"), C: T.Buffer((6, 4), "float32"))", R"(
+B = T.alloc_buffer((8, 4))
+for i in range(6):
+    for y, x in T.grid(16, 4):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i + y)
+            vj = T.axis.spatial(4, x)
+            T.where(y < 3)
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for x in range(4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, x])
+            C[vi, vj] = B[vi, vj] + B[vi + 2, vj]
+)");
+  Schedule sch(before);
+  EXPECT_EQ(error_of([&] { rolling_buffer(sch, get_block(sch, "B"), 0); }),
+            "rolling_pattern_is_found: rolling_buffer: B has no rolling pattern, as whether "
+            "its block runs depends on more than the element");
+}
+
 TEST(rolling_buffer, refuses_what_does_not_roll) {
   Schedule sch(stencil());
   const auto b = get_block(sch, "B");

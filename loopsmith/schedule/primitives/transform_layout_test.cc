@@ -6,6 +6,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
 #include "loopsmith/schedule/testing/sound.h"
 
 namespace loopsmith {
@@ -54,6 +55,29 @@ TEST(transform_layout, puts_digits_together) {
       make(IndexMap{.initial_indices = {a, c, d, e}, .final_indices = {a * 8 + d, c * 4 + e}});
   transform_layout(sch, b, 0, back);
   EXPECT_TRUE(has(sch, "B[v_i, v_j] = A[v_i, v_j] + T.float32(1)")) << body_of(sch);
+  expect_sound(sch, func);
+}
+
+TEST(transform_layout, reaches_blocks_inside_of_an_init) {
+  const auto func =
+      program(R"(A: T.Buffer((8, 12), "float32"), C: T.Buffer((8, 6), "float32"))", R"(
+B = T.alloc_buffer((8, 6))
+for i, j, k in T.grid(8, 6, 12):
+    with T.block("B"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        with T.init():
+            B[vi, vj] = T.float32(0)
+        B[vi, vj] = B[vi, vj] + A[vi, vk]
+for i, j in T.grid(8, 6):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[vi, vj]
+)");
+  Schedule sch(func);
+  blockize(sch, get_loops(sch, get_block(sch, "B"))[1]);
+  const auto i = var("i"), j = var("j");
+  transform_layout(sch, get_block(sch, "B"), 0,
+                   make(IndexMap{.initial_indices = {i, j}, .final_indices = {j, i}}));
   expect_sound(sch, func);
 }
 

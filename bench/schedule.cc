@@ -7,6 +7,7 @@
 // steps a second on 5 blocks, as fast on 1,000 blocks, at most linear in depth.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
@@ -57,9 +58,14 @@ bool is_wanted(const std::string& name) {
   return name.find(only) != std::string::npos;
 }
 
-/// Prints the time of one of `count` steps that `round` does on a schedule of its own.
-void row(const std::string& name, const Ptr<PrimFunc>& func, int count,
-         const std::function<void(Schedule&, BlockRV, Handles<LoopRV>&)>& round) {
+/// The loops around each of some blocks.
+using Nests = std::vector<Handles<LoopRV>>;
+constexpr int most_nests = 10;
+
+/// Prints the time of one of `count` steps that `round` does on a schedule of its own. What a copy
+/// takes, and the first change of each nest, which makes lists its own, is left out.
+void row(const std::string& name, const Ptr<PrimFunc>& func, int blocks, int count,
+         const std::function<void(Schedule&, BlockRV, Nests&)>& round) {
   if (!is_wanted(name)) return;
   Schedule fresh(func, 1);
   double spent = 0;
@@ -67,11 +73,13 @@ void row(const std::string& name, const Ptr<PrimFunc>& func, int count,
   while (spent < budget) {
     Schedule sch = fresh.copy();
     const BlockRV block = get_block(sch, "B2");
-    Handles<LoopRV> loops = get_loops(sch, block);
-    unroll(sch, loops[0]);  // What the copies share is copied once.
-    get_loops(sch, block);
+    Nests nests;
+    for (int b = 0; b < std::min(blocks, most_nests); ++b) {
+      nests.push_back(get_loops(sch, get_block(sch, fmt::format("B{}", b))));
+      unroll(sch, nests.back()[0]);
+    }
     const double start = now();
-    round(sch, block, loops);
+    round(sch, block, nests);
     spent += now() - start;
     ++rounds;
   }
@@ -83,27 +91,31 @@ void steps(int blocks, int depth) {
   const auto func = chain(blocks, depth);
   const std::string where = fmt::format(", {} blocks, {} loops", blocks, depth);
   constexpr int count = 20;
-  row("get_loops" + where, func, count, [](Schedule& sch, BlockRV block, Handles<LoopRV>&) {
+  row("get_loops" + where, func, blocks, count, [](Schedule& sch, BlockRV block, Nests&) {
     for (int i = 0; i < count; ++i) get_loops(sch, block);
   });
-  row("annotate" + where, func, count, [](Schedule& sch, BlockRV, Handles<LoopRV>& loops) {
-    for (int i = 0; i < count; ++i) annotate(sch, loops[1], i % 2 ? "a" : "b", Annotation(1));
+  row("annotate" + where, func, blocks, count, [](Schedule& sch, BlockRV, Nests& nests) {
+    for (int i = 0; i < count; ++i) annotate(sch, nests[2][1], i % 2 ? "a" : "b", Annotation(1));
   });
-  row("reorder" + where, func, count, [](Schedule& sch, BlockRV, Handles<LoopRV>& loops) {
+  row("reorder" + where, func, blocks, count, [](Schedule& sch, BlockRV, Nests& nests) {
+    const Handles<LoopRV>& loops = nests[2];
     for (int i = 0; i < count; ++i) {
       i % 2 ? reorder(sch, {loops[1], loops[2]}) : reorder(sch, {loops[2], loops[1]});
     }
   });
-  row("split" + where, func, 5, [](Schedule& sch, BlockRV, Handles<LoopRV>& loops) {
-    LoopRV loop = loops[1];
-    for (int i = 0; i < 5; ++i) loop = split(sch, loop, {infer, 2})[0];
+  // Loops of several blocks once each: a loop that is split on and on is no schedule.
+  const int splits = 3 * std::min(blocks, most_nests);
+  row("split" + where, func, blocks, splits, [](Schedule& sch, BlockRV, Nests& nests) {
+    for (const Handles<LoopRV>& loops : nests) {
+      for (std::size_t i = 1; i < 4; ++i) split(sch, loops[i], {infer, 2});
+    }
   });
-  row("split and fuse" + where, func, count, [](Schedule& sch, BlockRV, Handles<LoopRV>& loops) {
-    LoopRV loop = loops[1];
+  row("split and fuse" + where, func, blocks, count, [](Schedule& sch, BlockRV, Nests& nests) {
+    LoopRV loop = nests[2][1];
     for (int i = 0; i < count / 2; ++i) loop = fuse(sch, split(sch, loop, {infer, 8}));
   });
-  row("parallel" + where, func, 1,
-      [](Schedule& sch, BlockRV, Handles<LoopRV>& loops) { parallel(sch, loops[1]); });
+  row("parallel" + where, func, blocks, 1,
+      [](Schedule& sch, BlockRV, Nests& nests) { parallel(sch, nests[2][1]); });
 }
 
 void tile(Schedule& sch) {

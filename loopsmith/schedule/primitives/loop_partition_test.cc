@@ -161,5 +161,23 @@ TEST(loop_partition, binds_axes_to_the_value_of_a_part_of_one) {
   expect_sound(sch, func);
 }
 
+TEST(loop_partition, refuses_to_share_what_parallel_iterations_have_each) {
+  Schedule sch(program(R"(A: T.Buffer((9, 8), "float32"), C: T.Buffer((9, 8), "float32"))", R"(
+S = T.alloc_buffer((9,))
+for i in range(9):
+    for j in T.parallel(8):
+        with T.block("S"):
+            vi = T.axis.spatial(9, i)
+            S[vi] = A[vi, 0] * T.float32(2)
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] * S[vi]
+)"));
+  // Both parts would use S, which no loop around them has for its own.
+  const std::string error = error_of([&] { loop_partition(sch, get_loop(sch, "i"), {1, infer}); });
+  EXPECT_TRUE(error.starts_with("loops_at_once_stay_right: loop_partition: iterations of loop j"))
+      << error;
+}
+
 }  // namespace
 }  // namespace loopsmith

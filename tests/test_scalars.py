@@ -171,3 +171,24 @@ def test_vectors_of_integers_divide_exactly(dtype: str) -> None:
     expected = [truncated, wide - truncated * by, wide // by, wide % by]
     for name, one, other in zip(names, found, expected, strict=True):
         np.testing.assert_array_equal(one, np.where(b == 0, 0, other).astype(dtype), name)
+
+
+def test_loops_over_scalars_that_are_data_are_split_as_they_stand() -> None:
+    func = ls.from_source("""@T.prim_func
+def main(alpha: T.int32, C: T.Buffer((16,), "int32")):
+    z: T.int32 = alpha ^ 8
+    for i in range(16):
+        if z - i > alpha:
+            C[i] = (alpha // 2 - i) // 3
+        else:
+            C[i] = i - z
+""")
+    sch = tir.Schedule(func)
+    sch.split(sch.get_loop("i"), factors=[None, 5])
+    for alpha in (0, 17, 2**31 - 1, 2**31 - 10, -(2**31) + 64):
+        expected, found = np.zeros(16, "int32"), np.zeros(16, "int32")
+        ls.interp.run(func, alpha, expected)
+        ls.interp.run(sch.func, alpha, found)
+        np.testing.assert_array_equal(found, expected, str(alpha))
+        ls.build(sch)(alpha, found)
+        np.testing.assert_array_equal(found, expected, str(alpha))

@@ -325,18 +325,27 @@ bool IndexForms::uses_bound(const Expr& expr) const {
   return found;
 }
 
-Expr IndexForms::general(const Expr& expr) const {
+Expr IndexForms::general(const Expr& expr, bool may_be_data) const {
   Substitution values;
   for (const Bound& bound : bound_) values[bound.var] = bound.value;
   Analyzer analyzer;
   const Expr replaced = substitute(expr, values);
   for (const auto& variable : free_variables(replaced)) {
+    bool is_known = variable->is_size;
     for (const VarRange& range : ranges_) {
       if (range.var != variable.get()) continue;
+      is_known = true;
       analyzer.update(variable, ConstIntBound(range.min, range.max));
     }
+    if (may_be_data && !is_known) analyzer.mark_data(variable);
   }
   return analyzer.simplify(replaced);
+}
+
+bool IndexForms::is_exact(const IndexForm& form) {
+  return std::ranges::all_of(form.terms, [](const IndexTerm& term) {
+    return term.is_bounded || term.kind == IndexTerm::Kind::variable;
+  });
 }
 
 Expr IndexForms::operator()(const Expr& expr) const {
@@ -345,7 +354,13 @@ Expr IndexForms::operator()(const Expr& expr) const {
   }
   if (!uses_bound(expr)) return expr;
   if (const auto form = read(expr)) return write(*form, expr.dtype());
-  return general(expr);
+  return general(expr, /*may_be_data=*/false);
+}
+
+Expr IndexForms::value(const Expr& expr) const {
+  if (!uses_bound(expr)) return expr;
+  if (const auto form = read(expr); form && is_exact(*form)) return write(*form, expr.dtype());
+  return general(expr, /*may_be_data=*/true);
 }
 
 Expr IndexForms::condition(const Expr& expr) const {
@@ -355,7 +370,7 @@ Expr IndexForms::condition(const Expr& expr) const {
   if (const auto* less = expr.as<LT>(); less && less->a.dtype().is_index()) {
     const auto a = read(less->a);
     const auto b = read(less->b);
-    if (a && b) {
+    if (a && b && is_exact(*a) && is_exact(*b)) {
       IndexForm difference = *a;
       if (add(difference, *b, -1)) {
         const auto range = difference.range();
@@ -365,7 +380,7 @@ Expr IndexForms::condition(const Expr& expr) const {
       return write(*a, less->a.dtype()) < write(*b, less->b.dtype());
     }
   }
-  return general(expr);
+  return general(expr, /*may_be_data=*/true);
 }
 
 IndexForms forms_of_axes(const Block& block) {

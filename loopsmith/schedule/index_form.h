@@ -63,7 +63,10 @@ class IndexForms {
   /// `expr` with the bound variables replaced and digits put together: (io * 8 + ii) // 8 is io.
   /// What it cannot read as a sum is replaced inside, and simplified by an analyzer.
   Expr operator()(const Expr& expr) const;
-  /// The same for a condition; parts that always hold are dropped.
+  /// The same for what may be data, which wraps around: scalars that are no sizes may have any
+  /// value.
+  Expr value(const Expr& expr) const;
+  /// The same for a condition, on data or not; parts that always hold are dropped.
   Expr condition(const Expr& expr) const;
   /// True when `expr` uses a bound variable.
   bool uses_bound(const Expr& expr) const;
@@ -80,7 +83,9 @@ class IndexForms {
   bool join_digits(IndexForm& sum, std::size_t i, std::size_t k) const;
   std::optional<IndexForm> quotient(const IndexForm& form, std::int64_t by, DataType type) const;
   std::optional<IndexForm> remainder(const IndexForm& form, std::int64_t by, DataType type) const;
-  Expr general(const Expr& expr) const;
+  Expr general(const Expr& expr, bool may_be_data) const;
+  /// True when a sum is what it was read from even where that wraps around.
+  static bool is_exact(const IndexForm& form);
 
   std::vector<VarRange> ranges_;
   std::vector<Bound> bound_;

@@ -72,7 +72,10 @@ struct Rebinder {
           const auto renew = [&](Ref& ref) {
             const Expr expr = Expr::from(ref);
             if (!expr.defined() || is_definition(field.role_of(ref))) return;
-            ref = expr.dtype().is_bool() ? forms.condition(expr) : forms(expr);
+            const bool is_index = field.name == "indices";
+            ref = expr.dtype().is_bool() ? forms.condition(expr)
+                  : is_index             ? forms(expr)
+                                         : forms.value(expr);
           };
           if (field.type == FieldType::ref) renew(field.ref(object));
           if (field.type == FieldType::refs) {

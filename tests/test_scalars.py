@@ -192,3 +192,20 @@ def main(alpha: T.int32, C: T.Buffer((16,), "int32")):
         np.testing.assert_array_equal(found, expected, str(alpha))
         ls.build(sch)(alpha, found)
         np.testing.assert_array_equal(found, expected, str(alpha))
+
+
+def test_data_that_cuts_a_loop_is_data_still() -> None:
+    func = ls.from_source("""@T.prim_func
+def main(alpha: T.int32, C: T.Buffer((16,), "int32")):
+    for i in range(16):
+        if i >= alpha // 1000:
+            C[i] = 4
+        else:
+            C[i] = T.Select(alpha // 8 - alpha > alpha, 1, 2)
+""")
+    kernel = ls.build(func)
+    for alpha in (2**31 - 19, 5000, -70):
+        expected, found = np.zeros(16, "int32"), np.zeros(16, "int32")
+        ls.interp.run(func, alpha, expected)
+        kernel(alpha, found)
+        np.testing.assert_array_equal(found, expected, str(alpha))

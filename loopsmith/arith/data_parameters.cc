@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/arith/data_parameters.h"
 
+#include <optional>
+
 #include "loopsmith/ir/node_set.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::arith {
 namespace {
+
+/// The sides of `min(max(value, low), high)`, or of the reverse: what is held between two limits.
+struct Clamp {
+  Expr value, low, high;
+};
+
+template <class Outer, class Inner>
+std::optional<Clamp> clamp_of(const Ref& ref) {
+  const auto* outer = ref.as<Outer>();
+  if (!outer) return std::nullopt;
+  for (const bool first : {true, false}) {
+    const Expr &held = first ? outer->a : outer->b, &limit = first ? outer->b : outer->a;
+    const auto* inner = held.as<Inner>();
+    if (!inner) continue;
+    const bool is_left = inner->b.template is<IntImm>();
+    return Clamp{is_left ? inner->a : inner->b, is_left ? inner->b : inner->a, limit};
+  }
+  return std::nullopt;
+}
 
 /// Finds the variables whose values count elements or iterations.
 class IndexVariables {
@@ -60,7 +81,14 @@ class IndexVariables {
     if (!index.defined() || index.is<IntImm>()) return;
     pre_order_visit(index, [this](const Ref& ref) {
       if (ref.is<Var>()) found_.add(ref.get());
-      return true;
+      // What is held between limits may have been any value: conditions on data cut loops like
+      // that.
+      auto clamp = clamp_of<Min, Max>(ref);
+      if (!clamp) clamp = clamp_of<Max, Min>(ref);
+      if (!clamp) return true;
+      add(clamp->low);
+      add(clamp->high);
+      return false;
     });
   }
 

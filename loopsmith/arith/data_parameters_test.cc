@@ -52,6 +52,12 @@ TEST_F(DataParameters, bound_no_loop) {
   EXPECT_EQ(data_of(for_loop(i, n, 4, set(m)), {n, m}, {a}), "m ");
 }
 
+TEST_F(DataParameters, may_be_held_between_limits) {
+  EXPECT_EQ(data_of(for_loop(i, 0, min(max(n, 0), 16), set(m)), {n, m}, {a}), "n m ");
+  EXPECT_EQ(data_of(for_loop(i, max(min(n, 4), m), 16, set(0)), {n, m}, {a}), "n ");
+  EXPECT_EQ(data_of(for_loop(i, 0, min(n, 16), set(m)), {n, m}, {a}), "m ");
+}
+
 TEST_F(DataParameters, stand_in_no_index) {
   EXPECT_EQ(data_of(set(m, n + 1), {n, m}, {a}), "m ");
   EXPECT_EQ(data_of(set(load(a, {n}) + m), {n, m}, {a}), "m ");

@@ -49,13 +49,16 @@ std::string_view word_of(const For& loop) {
   return loop.kind == ForKind::parallel ? "parallel" : "vectorized";
 }
 
-/// Why a loop may not run its iterations at once.
-std::optional<Refusal> conflict_of(const Schedule& schedule, LoopRV handle) {
+/// Why the memory of one iteration does not let a loop run its iterations at once.
+std::optional<Refusal> memory_conflict_of(const Schedule& schedule, LoopRV handle) {
   const For& loop = schedule.get(handle);
-  if (loop.kind == ForKind::thread_binding) {
-    const std::string& tag = loop.thread_binding->thread_tag;
-    if (auto refusal = refuse_shared_thread_memory(schedule, handle, tag)) return refusal;
-  }
+  if (loop.kind != ForKind::thread_binding) return {};
+  return refuse_shared_thread_memory(schedule, handle, loop.thread_binding->thread_tag);
+}
+
+/// Why the order of its iterations does not let a loop run them at once.
+std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle) {
+  const For& loop = schedule.get(handle);
   const AtOnce how = how_of(loop);
   LoopCarries carries = carried_by(schedule, handle, how);
   if (carries.verdict.is_proved()) return {};
@@ -65,8 +68,10 @@ std::optional<Refusal> conflict_of(const Schedule& schedule, LoopRV handle) {
                  std::move(carries.verdict.witness)};
 }
 
-/// True when the loop ran its iterations at once before, rightly or not.
-bool had_conflict(const Schedule& before, LoopRV loop) {
+using ConflictOf = std::optional<Refusal>(const Schedule&, LoopRV);
+
+/// True when the loop ran its iterations at once before in spite of such a conflict.
+bool had_conflict(const Schedule& before, LoopRV loop, ConflictOf& conflict_of) {
   bool had = false;
   each_loop_at_once(before, nullptr, [&](LoopRV other) {
     if (other.index != loop.index) return true;
@@ -97,10 +102,13 @@ bool has_partial_results(const Schedule& schedule, LoopRV loop, AtOnce how) {
 std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after) {
   std::optional<Refusal> refusal;
   each_loop_at_once(after, &before, [&](LoopRV loop) {
-    auto conflict = conflict_of(after, loop);
-    // What the user took on trust, or was so from the beginning, stays so.
-    if (conflict && !had_conflict(before, loop)) refusal = std::move(conflict);
-    return !refusal;
+    for (ConflictOf* conflict_of : {memory_conflict_of, order_conflict_of}) {
+      auto conflict = conflict_of(after, loop);
+      // What the user took on trust, or was so from the beginning, stays so.
+      if (conflict && !had_conflict(before, loop, *conflict_of)) refusal = std::move(conflict);
+      if (refusal) return false;
+    }
+    return true;
   });
   return refusal;
 }

@@ -120,6 +120,41 @@ for i, k in T.grid(7, 6):
   expect_result(sch, func);
 }
 
+TEST(loops_at_once, reduce_with_an_init_inside_alone) {
+  const auto func = program(R"(A: T.Buffer((7, 6), "float32"), B: T.Buffer((7,), "float32"))", R"(
+for i, k in T.grid(7, 6):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = T.float32(0)
+        B[vi] = B[vi] + A[vi, vk]
+)");
+  Schedule sch(func);
+  const auto [i, k] = get_loops(sch, get_block(sch, "B")).take<2>();
+  bind(sch, k, "threadIdx.x");
+  EXPECT_EQ(error_of([&] { blockize(sch, i); }),
+            "loops_at_once_stay_right: blockize: iterations of loop k, which is threadIdx.x, would "
+            "depend on each other, or it is not known that they do not");
+  expect_result(sch, func);
+}
+
+TEST(thread_memory, is_looked_at_where_order_was_taken_on_trust) {
+  const auto func = program(R"(A: T.Buffer((6,), "float32"), B: T.Buffer((1,), "float32"))", R"(
+S = T.alloc_buffer((1,))
+for k in T.thread_binding(6, thread="threadIdx.x"):
+    with T.block("S"):
+        vk = T.axis.opaque(6, k)
+        S[0] = A[vk]
+with T.block("B"):
+    B[0] = S[0]
+)");
+  Schedule sch(func);
+  EXPECT_EQ(error_of([&] { set_scope(sch, get_block(sch, "S"), BufferSelector(0), "local"); }),
+            "thread_memory_stays_inside: set_scope: of buffer S_local, which is local memory, each "
+            "iteration of loop k has its own as a thread, and it is used outside of the loop, too");
+  set_scope(sch, get_block(sch, "S"), BufferSelector(0), "shared");
+}
+
 TEST(thread_memory, is_used_inside_the_loop_of_its_threads) {
   const auto func = blur();
   Schedule sch(func);

@@ -6,6 +6,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
@@ -39,7 +40,8 @@ Interval values_of(const For& loop) {
 
 // ---- Relaxing ----
 
-Relaxer::Relaxer(const Schedule& schedule, NodeId node, LoopRV loop, std::string_view scope)
+Relaxer::Relaxer(const Schedule& schedule, NodeId node, LoopRV loop, std::string_view scope,
+                 NodeId owner)
     : forms_(ranges_around(schedule, node)) {
   const NodeId top = schedule.node(loop);
   bool is_inner = true;
@@ -48,9 +50,9 @@ Relaxer::Relaxer(const Schedule& schedule, NodeId node, LoopRV loop, std::string
     if (const auto* let = schedule.as<LetStmt>(at); let && is_inner) relaxed_[let->var] = {};
     const auto* around = schedule.as<For>(at);
     if (!around) continue;
-    const bool is_relaxed =
-        is_inner ||
-        (around->thread_binding && is_shared_among(scope, around->thread_binding->thread_tag));
+    const auto& threads = around->thread_binding;
+    const bool is_relaxed = is_inner || (threads && is_shared_among(scope, threads->thread_tag) &&
+                                         (owner == no_node || !is_inside(schedule, owner, at)));
     if (!is_relaxed) continue;
     const Interval values = values_of(*around);
     relaxed_[around->loop_var] =
@@ -127,8 +129,8 @@ Interval Relaxer::operator()(const Expr& expr) const {
 }
 
 ElementBox box_of(const Schedule& schedule, const BufferUse& use, LoopRV loop,
-                  std::string_view scope) {
-  Relaxer relax(schedule, use.place.node, loop, scope);
+                  std::string_view scope, NodeId owner) {
+  Relaxer relax(schedule, use.place.node, loop, scope, owner);
   ElementBox box;
   if (!use.region) {
     for (const Expr& index : *use.indices) box.push_back(relax(index));

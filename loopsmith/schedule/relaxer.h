@@ -19,8 +19,10 @@ using ElementBox = std::vector<arith::Interval>;
 class Relaxer {
  public:
   /// For expressions at `node`, inside `loop`. Loops between the two are relaxed, and those around
-  /// them that are threads among which memory of `scope` is shared.
-  Relaxer(const Schedule& schedule, NodeId node, LoopRV loop, std::string_view scope);
+  /// them that are threads among which memory of `scope` is shared, unless `owner` stands in them,
+  /// too.
+  Relaxer(const Schedule& schedule, NodeId node, LoopRV loop, std::string_view scope,
+          NodeId owner = no_node);
 
   /// From here on, an axis of a block at the node means its value there.
   void bind(const Ptr<Var>& axis, const Expr& value);
@@ -38,9 +40,10 @@ class Relaxer {
 };
 
 /// The elements that a use inside `loop` touches while one iteration of that loop runs: by all
-/// threads among which memory of `scope` is shared; `local`: by one.
+/// threads among which memory of `scope` is shared and in which `owner` does not stand; `local`: by
+/// one.
 ElementBox box_of(const Schedule& schedule, const BufferUse& use, LoopRV loop,
-                  std::string_view scope);
+                  std::string_view scope, NodeId owner = no_node);
 
 /// A box with all elements of both.
 ElementBox join(const ElementBox& a, const ElementBox& b);

@@ -145,6 +145,27 @@ TEST(parallel_reductions, of_threads_meet_in_shared_memory) {
   }
 }
 
+TEST(parallel_reductions, of_threads_read_what_an_iteration_around_has_written) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8, 12), "float32"), C: T.Buffer((8, 6), "float32")):
+    S = T.alloc_buffer((8, 12), scope="shared")
+    for i in T.thread_binding(8, thread="vthread.x"):
+        for j in range(12):
+            with T.block("S"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                S[vi, vj] = A[vi, vj] * T.float32(2)
+        for j in range(6):
+            for k in T.thread_binding(12, thread="threadIdx.x"):
+                with T.block("C"):
+                    vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                    with T.init():
+                        C[vi, vj] = T.float32(0)
+                    C[vi, vj] = C[vi, vj] + S[vi, vk]
+)");
+  interp::assert_same(func, parallel_reductions(func));
+  interp::assert_same(func, lower_function(func, {.verify = true}));
+}
+
 TEST(parallel_reductions, takes_few_iterations_that_are_much_work) {
   const auto func = checked(reduction(R"(A: T.Buffer((4, 160), "float32"),
          C: T.Buffer((4,), "float32"))",

@@ -67,7 +67,8 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
                      {name_of_place(schedule, use.place), Argument(handle), Argument(loop)}};
     }
     auto& box = needed[static_cast<std::size_t>(written - block.writes.begin())];
-    ElementBox more = box_of(schedule, use, loop, use.buffer->scope());
+    // An iteration of threads around the block computes its own: what others need may not be there.
+    ElementBox more = box_of(schedule, use, loop, use.buffer->scope(), node);
     box = box ? join(*box, more) : std::move(more);
     first = std::min(first, slot_in_loop(schedule, use.place, loop));
     if (!is_by_parts) continue;

@@ -77,6 +77,48 @@ for i_0 in range(5):
 )"));
 }
 
+/// Each thread i computes its row: P from A, and what `copy` and the last line say from P.
+Ptr<PrimFunc> rows_of_threads(std::string_view copy) {
+  return program(a_and_c, fmt::format(R"(
+P = T.alloc_buffer((96, 64), scope="shared")
+Q = T.alloc_buffer((96, 64), scope="shared")
+for i in T.thread_binding(96, thread="vthread.x"):
+    for j in range(64):
+        with T.block("P"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            P[vi, vj] = A[vi, vj] + T.float32(1)
+{}
+                C[vi, vj] = Q[vi, vj] * T.float32(2)
+)",
+                                      copy));
+}
+
+TEST(compute_at, computes_only_its_own_inside_of_threads) {
+  const auto before = rows_of_threads(R"(
+    for j in range(64):
+        with T.block("Q"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Q[vi, vj] = P[vi, vj]
+    for j_0 in range(8):
+        for j_1 in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(96, i)
+                vj = T.axis.spatial(64, j_0 * 8 + j_1))");
+  Schedule sch(before);
+  compute_at(sch, get_block(sch, "Q"), get_loop(sch, "j_0"));
+  expect_result(sch, before, rows_of_threads(R"(
+    for j_0 in range(8):
+        for ax0 in range(8):
+            with T.block("Q"):
+                vi = T.axis.spatial(96, i)
+                vj = T.axis.spatial(64, j_0 * 8 + ax0)
+                Q[vi, vj] = P[vi, vj]
+        for j_1 in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(96, i)
+                vj = T.axis.spatial(64, j_0 * 8 + j_1))"));
+}
+
 TEST(compute_at, serves_stencils_and_several_consumers) {
   const auto before = program(R"(A: T.Buffer((34,), "float32"), C: T.Buffer((32,), "float32"),
          D: T.Buffer((32,), "float32"))",

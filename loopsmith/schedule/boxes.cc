@@ -63,6 +63,12 @@ Box box_in(const Schedule& schedule, BlockRV scope, const BufferRegion& region) 
   return box_of_region(region, known_inside(schedule, schedule.node(scope)), {});
 }
 
+Box box_over_axes(const Block& block, const BufferRegion& region) {
+  Inner axes;
+  for (const auto& axis : block.iter_vars) axes.insert(axis->var.get());
+  return box_of_region(region, forms_of_axes(block), axes);
+}
+
 Box unite(const Box& a, const Box& b) {
   Box box = a;
   for (std::size_t i = 0; i < box.sides.size(); ++i) {

@@ -24,6 +24,9 @@ Box box_of(const Schedule& schedule, BlockRV block, const BufferRegion& region, 
 /// The same of a region in terms of what stands around the body of the block `scope`.
 Box box_in(const Schedule& schedule, BlockRV scope, const BufferRegion& region);
 
+/// A box that holds what it is for all values of the block's axes, those that never run too.
+Box box_over_axes(const Block& block, const BufferRegion& region);
+
 /// A box that holds both.
 Box unite(const Box& a, const Box& b);
 /// True when `a` is certain to hold `b`.

@@ -103,10 +103,13 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
   if (const auto other = neighbour(schedule, plan)) {
     return Refusal{&nest_stands_alone, {Argument(*other), Argument(Ref(buffer)), Argument(handle)}};
   }
-  // What is read whenever the block runs has a value; of the rest, the copy must know.
-  if (!is_write && may_skip(schedule.realize(handle), buffer)) {
+  // What is certain to be read has a value; of the rest, the copy must know.
+  const bool is_read = !is_write && !block.writes.empty() &&
+                       !may_skip(schedule.realize(handle), buffer) &&
+                       stores_throughout(schedule, plan.nest, block.writes[0]->buffer, plan.axes);
+  if (!is_write && !is_read) {
     const NodeId scope = schedule.node(plan.subject.scope);
-    const Box box = box_read(schedule, buffer, {handle}, scope);
+    const Box box = box_over_axes(block, *point_region(buffer, plan.indices));
     if (!is_written_before(schedule, plan.subject, box, {.at = plan.nest, .around = scope})) {
       return Refusal{&copied_elements_are_written, {Argument(Ref(buffer)), Argument(handle)}};
     }

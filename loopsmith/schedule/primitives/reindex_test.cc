@@ -168,5 +168,37 @@ TEST(reindex, copies_nothing_that_was_not_written) {
             "the copy for block B takes were written before is not known");
 }
 
+/// A tile of B is made from a tile of Q, of which the elements `written` are there.
+Ptr<PrimFunc> tiled(const std::string& written) {
+  return program(R"((A: T.Buffer((8,)), B: T.Buffer((8,))):
+    for t in range(2):
+        with T.block("tile"):
+            vt = T.axis.spatial(2, t)
+            T.reads(A[0:8])
+            T.writes(B[vt * 4:vt * 4 + 4])
+            Q = T.alloc_buffer((8,))
+            for i in range()" +
+                 written + R"():
+                with T.block("Q"):
+                    v = T.axis.spatial(8, i)
+                    Q[v] = A[v]
+            for i in range(4):
+                with T.block("B"):
+                    v = T.axis.spatial(8, vt * 4 + i)
+                    B[v] = Q[v]
+)");
+}
+
+TEST(reindex, asks_of_all_that_it_copies_whether_it_was_written) {
+  Schedule sch(tiled("vt * 4, vt * 4 + 4"));
+  EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "B"), first_read); }),
+            "copied_elements_are_written: reindex: whether all elements of buffer Q that the copy "
+            "for block B takes were written before is not known");
+  const auto func = tiled("8");
+  Schedule filled(func);
+  reindex(filled, get_block(filled, "B"), first_read);
+  expect_sound(filled, func);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -96,14 +96,11 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
         "no_dependence_is_carried",
         ['sch.parallel(sch.get_loop("j"))'],
     ),
-    "unknown dependences are assumed": (
+    "a loop is parallel of which dependences are known": (
         scattered,
         lambda sch: sch.parallel("i"),
         "dependence_is_known",
-        [
-            'sch.parallel(sch.get_loop("j"))',
-            'sch.parallel(sch.get_loop("i"), assume_independent=True)',
-        ],
+        ['sch.parallel(sch.get_loop("j"))'],
     ),
     "a reduction gets partial results": (
         matmul(),
@@ -286,6 +283,49 @@ def test_each_fix_is_offered_and_works(name: str):
         exec(fix, {"sch": copy})
         assert copy.verify()
     assert len(sch.trace) == steps
+
+
+@T.prim_func
+def gathered(
+    A: T.Buffer((8,), "float32"), B: T.Buffer((8, 4), "float32"), P: T.Buffer((8,), "int32")
+):
+    for i in range(8):
+        A[P[i]] = T.float32(0)
+    for y in range(8):
+        B[y, 0] = A[P[y]]
+    for u, v in T.grid(8, 4):
+        B[P[u], v] = B[P[u], v] + B[v, 0]
+
+
+UNKNOWN: dict[str, tuple[tir.PrimFunc, Call]] = {
+    "dependence_is_known": (scattered, lambda sch: sch.parallel("i")),
+    "order_is_known_to_be_kept": (gathered, lambda sch: sch.reorder("v", "u")),
+    "merging_is_known": (gathered, lambda sch: sch.merge("i", "y")),
+}
+
+
+@pytest.mark.parametrize("code", UNKNOWN)
+def test_a_promise_is_spoken_of_by_the_hint_and_by_no_fix(code: str):
+    func, call = UNKNOWN[code]
+    with pytest.raises(ls.ScheduleError) as caught:
+        call(tir.Schedule(func))
+    assert caught.value.code == code
+    assert caught.value.hint.startswith("if you know that ")
+    assert caught.value.hint.endswith(", pass assume_independent=True")
+    assert not [fix for fix in caught.value.to_dict()["fixes"] if "assume" in fix]
+
+
+def test_a_promise_about_one_loop_is_not_handed_on_to_another():
+    sch = tir.Schedule(scan)
+    with pytest.raises(ls.ScheduleError) as caught:
+        sch.parallel("i", assume_independent=True)
+    assert caught.value.fixes == ['sch.parallel(sch.get_loop("j"))']
+    with pytest.raises(ls.ScheduleError) as caught:
+        sch.split("i", [2, 4], disable_predication=True)
+    assert caught.value.fixes == [
+        'sch.split(sch.get_loop("i"), [None, 4])',
+        'sch.split(sch.get_loop("i"), [2, None])',
+    ]
 
 
 def test_what_became_of_a_handle_is_used():

@@ -17,7 +17,8 @@ Made by `tools/primitive_pages.py` from the primitives themselves; the examples 
 
 Each is a method of `tir.Schedule`. Blocks and loops are given as handles or by name. A condition
 that does not hold raises a `ScheduleError` with that code, and changes nothing; `error.fixes` are
-calls that would be accepted instead. `sch.can_apply(name, ...)` asks without an exception.
+calls that would be accepted instead, none of which promises anything in your name; the hint says
+which promise would help. `sch.can_apply(name, ...)` asks without an exception.
 
 The examples start from these programs:
 """

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t most_fixes = 3;
 constexpr std::size_t most_trials = 24;
+/// Parameters by which the caller answers for what was not proved.
+constexpr std::string_view promises[] = {"assume_independent", "assume_injective_transform",
+                                         "disable_predication"};
 
 /// What identifies a handle: what it is of, its schedule, its number.
 using HandleKey = std::tuple<char, std::uint32_t, std::uint32_t>;
@@ -45,8 +48,13 @@ class FixWriter {
   std::string run(const Repair& repair) {
     std::string lines;
     for (std::size_t i = 0; i < repair.size(); ++i) {
+      const auto parameters = repair[i].primitive->parameters();
       std::vector<Argument> arguments;
-      for (const Argument& argument : repair[i].arguments) arguments.push_back(real(argument));
+      for (std::size_t k = 0; k < repair[i].arguments.size(); ++k) {
+        const auto& [name, doc, type, required, otherwise] = parameters[k];
+        const bool is_promise = std::ranges::find(promises, name) != std::end(promises);
+        arguments.push_back(is_promise ? otherwise : real(repair[i].arguments[k]));
+      }
       const std::string text = call_text(*repair[i].primitive, arguments);
       std::vector<const Argument*> given;
       for (const Argument& argument : arguments) given.push_back(&argument);

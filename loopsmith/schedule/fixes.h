@@ -21,7 +21,8 @@ struct RefusedCall {
 using Repair = std::vector<Step>;
 
 /// The repairs that pass on a copy, at most three, as lines of Python that find each loop and block
-/// by its name.
+/// by its name. None promises anything in the caller's name, not even what the refused call did:
+/// which promise would help is said in the hint.
 std::vector<std::string> tried_fixes(const RefusedCall& call);
 
 }  // namespace loopsmith

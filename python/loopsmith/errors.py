@@ -69,7 +69,10 @@ class ScheduleError(UserError, ValueError):
 
     @property
     def fixes(self) -> list[str]:
-        """Calls that could be made instead: Python that was tried on a copy and passed."""
+        """Calls that could be made instead: Python that was tried on a copy and passed.
+
+        None makes a promise in your name, as ``assume_independent`` is: ``hint`` speaks of those.
+        """
         return self._report.fixes() if self._report else list(self._made[0])
 
     @property

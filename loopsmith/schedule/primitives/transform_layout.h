@@ -45,7 +45,8 @@ inline constexpr Condition index_map_fits_the_buffer{
     "take one index for each dimension"};
 inline constexpr Condition index_map_is_injective{
     "index_map_is_injective", "the index map may take two elements of buffer {} to one: {}",
-    "use a map that can be inverted, or pass assume_injective_transform=True if you know better"};
+    "use a map that can be inverted; if you know that this one can be, pass "
+    "assume_injective_transform=True"};
 inline constexpr Condition padding_has_a_value{
     "padding_has_a_value", "the index map pads buffer {} to shape ({}), wherever {}",
     "pass pad_value, or split by factors that divide the shape"};

@@ -53,10 +53,6 @@ std::vector<LoopRV> outermost_first(const Schedule& schedule, std::vector<LoopRV
 
 }  // namespace
 
-Repairs assume_independent(const RefusedCall& call) {
-  return {{again_with(call, "assume_independent", true)}};
-}
-
 Repairs other_loops(const RefusedCall& call) {
   Repairs repairs;
   const auto loop = loop_of(call);
@@ -66,13 +62,6 @@ Repairs other_loops(const RefusedCall& call) {
   }
   // Threads want outer loops, lanes inner ones.
   if (call.primitive.name == vectorize.name) std::ranges::reverse(repairs);
-  return repairs;
-}
-
-Repairs other_loops_or_assume(const RefusedCall& call) {
-  Repairs repairs = other_loops(call);
-  if (repairs.size() > 2) repairs.resize(2);
-  repairs.push_back({again_with(call, "assume_independent", true)});
   return repairs;
 }
 
@@ -120,9 +109,6 @@ Repairs other_orders(const RefusedCall& call) {
     for (auto& [inversions, list] : orders) {
       repairs.push_back({again_with(call, "loops", std::move(list))});
     }
-  }
-  if (call.refusal.condition == &order_is_known_to_be_kept) {
-    repairs.push_back({again_with(call, "assume_independent", true)});
   }
   return repairs;
 }

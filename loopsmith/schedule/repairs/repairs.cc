@@ -17,12 +17,11 @@ struct Row {
 constexpr Row rows[] = {
     // What iterations have to do with each other.
     {&no_dependence_is_carried, other_loops},
-    {&dependence_is_known, other_loops_or_assume},
+    {&dependence_is_known, other_loops},
     {&loop_is_no_reduction, partial_results},
     {&order_is_kept, other_orders},
     {&order_is_known_to_be_kept, other_orders},
     {&outer_bounds_are_outer, other_orders},
-    {&merging_is_known, assume_independent},
     // Loops.
     {&loops_are_different, loops_once},
     {&nest_is_perfect, loops_below},

@@ -24,7 +24,6 @@ const Argument* argument_of(const RefusedCall& call, std::string_view parameter)
 // ---- By what the condition speaks of ----
 
 Repairs other_loops(const RefusedCall& call);
-Repairs other_loops_or_assume(const RefusedCall& call);
 Repairs partial_results(const RefusedCall& call);
 Repairs other_orders(const RefusedCall& call);
 Repairs loops_once(const RefusedCall& call);
@@ -34,7 +33,6 @@ Repairs without_annotations(const RefusedCall& call);
 Repairs an_inferred_factor(const RefusedCall& call);
 Repairs one_inferred_factor(const RefusedCall& call);
 Repairs no_names(const RefusedCall& call);
-Repairs assume_independent(const RefusedCall& call);
 
 Repairs loops_of_users(const RefusedCall& call);
 Repairs producers_at_loops(const RefusedCall& call);

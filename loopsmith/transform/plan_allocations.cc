@@ -93,9 +93,9 @@ const Scope* threads_of(const AccessTable& table, const Allocation& allocation) 
     const bool is_bound = loop->kind == ForKind::thread_binding;
     const bool is_shared = is_bound && !is_of_one_thread(*loop, allocation.buffer->scope());
     if (is_shared) threads = s;
-    const bool is_one_after_another =
-        loop->kind == ForKind::serial || loop->kind == ForKind::unrolled;
-    if (!is_shared && !is_one_after_another) break;
+    const bool may_leave = loop->kind == ForKind::serial || loop->kind == ForKind::unrolled ||
+                           is_shared_by_lanes(*loop, allocation);
+    if (!is_shared && !may_leave) break;
   }
   for (const Expr& extent : allocation.allocate->extents) {
     for (const auto& variable : free_variables(extent)) {

@@ -168,5 +168,21 @@ def main(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
   interp::assert_same(func, lowered);
 }
 
+TEST(plan_allocations, takes_shared_memory_out_of_lanes_that_fill_it_alike) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8, 4), "float32")):
+    for i in T.thread_binding(8, thread="threadIdx.x"):
+        for j in T.vectorized(4):
+            with T.block("both"):
+                B = T.alloc_buffer((8, 6), scope="shared")
+                for k in range(6):
+                    B[i, k] = A[i, k]
+                C[i, j] = B[i, j] + B[i, j + 2])");
+  const auto lowered = lower_function(func, {.verify = true});
+  const std::string text = script(lowered);
+  EXPECT_LT(text.find("scope=\"shared\""), text.find("threadIdx.x")) << text;
+  interp::assert_same(func, lowered);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/buffer_uses.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/rebind.h"
@@ -177,7 +178,28 @@ class Changer {
 
   void change_regions(Block& block) {
     if (change_.reads) change_regions(block.reads);
-    if (change_.writes) change_regions(block.writes);
+    if (!change_.writes) return;
+    if (change_.from->shape.size() != change_.to->shape.size()) forget_alignment(block);
+    change_regions(block.writes);
+  }
+
+  /// Drops what storage_align said of dimensions that the new buffer does not have.
+  void forget_alignment(Block& block) {
+    const Ref given = block.annotations.get("buffer_dim_align");
+    const auto* rows = given.as<List>();
+    if (!rows) return;
+    List left;
+    for (const Ref& row : rows->items) {
+      const auto* numbers = row.as<List>();
+      const Expr first =
+          numbers && !numbers->items.empty() ? Expr::from(numbers->items[0]) : Expr();
+      const std::int64_t* index = first.defined() ? as_int(first) : nullptr;
+      const bool is_of_it = index && *index >= 0 && std::cmp_less(*index, block.writes.size()) &&
+                            block.writes[*index]->buffer.same_as(change_.from);
+      if (!is_of_it) left.items.push_back(row);
+    }
+    const Ref kept = left.items.empty() ? Ref() : Ref(make(std::move(left)));
+    block.annotations = block.annotations.with("buffer_dim_align", kept);
   }
 
   void change_regions(std::vector<Ptr<BufferRegion>>& regions) {

@@ -135,6 +135,18 @@ TEST(reindex_cache, maps_axes_to_indices_of_the_copy) {
   expect_sound(sch, func);
 }
 
+TEST(reindex_cache, forgets_an_alignment_of_dimensions_that_the_copy_does_not_have) {
+  const auto func = two_stages(8, 4);
+  Schedule sch(func);
+  const BlockRV b = get_block(sch, "B");
+  storage_align(sch, b, 0, 1, 4, 0);
+  const auto i = var("i"), j = var("j");
+  const auto flat = make(IndexMap{.initial_indices = {i, j}, .final_indices = {i * 4 + j}});
+  reindex_cache_write(sch, b, 0, "shared", flat);
+  EXPECT_EQ(body_of(sch).find("buffer_dim_align"), std::string::npos) << body_of(sch);
+  expect_sound(sch, func);
+}
+
 TEST(reindex_cache, refuses_maps_that_do_not_fit) {
   Schedule sch(transposed());
   const BlockRV c = get_block(sch, "C");

@@ -9,6 +9,7 @@
 #include "loopsmith/interp/vectors.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::interp::detail {
@@ -152,13 +153,14 @@ void Compiler::store(const BufferStore& store) {
 
 Register Compiler::allocate(const Ptr<Var>& pointer, DataType element, Register count,
                             std::string_view name, std::string_view scope, bool is_of_block) {
+  const bool is_of_threads = is_shared_by_threads(scope);
   code_.allocation_sites.push_back(
       {.name = std::string(name),
        .element = element,
        .is_per_thread = has_threads_ && !region_ && scope == "local",
-       .is_shared = region_ && (scope.starts_with("shared") || scope == "warp"),
-       .may_be_private = is_of_block && !scope.starts_with("shared") && scope != "warp",
-       .may_be_of_blocks = is_of_block && scope.starts_with("shared")});
+       .is_shared = region_ && is_of_threads,
+       .may_be_private = is_of_block && !is_of_threads,
+       .may_be_of_blocks = is_of_block && (is_of_threads || scope == "local")});
   Instr instr{.run = allocate_handler(), .d = fresh(2), .a = count, .b = code_.allocations++};
   instr.data = &code_.allocation_sites.back();
   emit(instr);

@@ -124,8 +124,8 @@ Memory& Machine::allocate(int site, const Allocation& allocation, std::int64_t c
   // What the block shares, a thread shares with those that ran before it.
   const bool is_common = team_ && allocation.is_shared && !levels_.empty();
   memory->birth = is_common ? levels_[team_levels_ - 1].begin - 1 : strand_;
-  memory->may_be_private = allocation.may_be_private && !team_;
-  memory->may_be_of_blocks = allocation.may_be_of_blocks && !team_;
+  memory->may_be_private = allocation.may_be_private;
+  memory->may_be_of_blocks = allocation.may_be_of_blocks;
   memory->is_per_thread = allocation.is_per_thread && thread_ < 0;
   if (memory->is_per_thread) memory->plain_bits = 0;
   bytes_ += memory->size_bytes();

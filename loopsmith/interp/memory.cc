@@ -167,6 +167,7 @@ Memory& Memory::copy_of(std::int64_t thread) {
     copy->is_ring = is_ring;
     copy->birth = birth;
     copy->may_be_private = may_be_private;
+    copy->may_be_of_blocks = may_be_of_blocks;
     copy->storage = storage;
     copy->written = written;
     copy->bytes = reinterpret_cast<std::byte*>(copy->storage.data());

@@ -66,7 +66,7 @@ struct Memory {
   /// Allocated by a block: lowering moves it to where it is used, so that iterations which read
   /// only what they wrote have memory of their own.
   bool may_be_private = false;
-  /// The same of memory that the threads of a block share: to be the own of each block.
+  /// The same of loops over blocks of threads.
   bool may_be_of_blocks = false;
   /// The strand that allocated it: what happened before has not touched it.
   std::uint64_t birth = 0;

@@ -31,6 +31,12 @@ namespace {
 constexpr int site_bits = 24;
 constexpr std::uint64_t site_mask = (std::uint64_t{1} << site_bits) - 1;
 
+/// True when each iteration of a loop may have memory of its own. Threads have, if they may.
+bool may_be_own(const Memory& memory, const Level& level) {
+  if (level.is_team()) return false;
+  return level.loop->is_of_blocks ? memory.may_be_of_blocks : memory.may_be_private;
+}
+
 }  // namespace
 
 std::int64_t Level::number_of(std::uint64_t strand) const {
@@ -154,9 +160,7 @@ void Machine::touch(Memory& memory, std::int64_t place, const Access& access, co
     if (const Level* level = by_write ? by_write : by_any_read) {
       // Who writes before it reads might have memory of its own.
       const Level* other = touched.write ? level_between(touched.write >> site_bits) : nullptr;
-      const bool may_be_own =
-          memory.may_be_private || (memory.may_be_of_blocks && other && other->loop->is_of_blocks);
-      if (!may_be_own || !other || is_combined) {
+      if (!other || !may_be_own(memory, *other) || is_combined) {
         const std::uint64_t read = by_other ? touched.other_read : touched.read;
         report_race(memory, place, access, by_write ? touched.write : read, *level, r);
       }

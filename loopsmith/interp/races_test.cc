@@ -92,6 +92,51 @@ TEST(races, buffers_of_a_block_may_be_private_to_iterations) {
             "orders the two");
 }
 
+TEST(races, memory_of_a_block_is_private_where_its_scope_lets_it_be) {
+  const auto a = decl_buffer({4}, f32, "A");
+  const auto i = var("i");
+  const auto error = [&](const char* scope, const char* how) {
+    const auto t = decl_buffer({1}, f32, "T", scope);
+    const Stmt use = seq({store(t, load(a, {i}), {0}), store(a, load(t, {0}), {i})});
+    For loop{.loop_var = i, .min = 0, .extent = 4, .kind = ForKind::vectorized, .body = use};
+    if (how[0] != 'v') {
+      loop.kind = ForKind::thread_binding;
+      loop.thread_binding =
+          make(IterVar{.var = var(how), .iter_type = IterType::thread_index, .thread_tag = how});
+    }
+    std::vector<float> x(4);
+    return Call(function({a},
+                         make(BlockRealize{.block = make(Block{.alloc_buffers = {t},
+                                                               .body = make(std::move(loop))})})))
+        .tensor(x)
+        .error();
+  };
+  const std::string race = "InterpError: no_race: race on T[0]: i = 0 ";
+  for (const auto* scope : {"global", "local"}) EXPECT_EQ(error(scope, "vectorized"), "");
+  for (const auto* scope : {"local", "shared", "warp"}) EXPECT_EQ(error(scope, "blockIdx.x"), "");
+  EXPECT_EQ(error("local", "threadIdx.x"), "");
+  EXPECT_EQ(error("shared", "vectorized").substr(0, race.size()), race);
+  EXPECT_EQ(error("global", "blockIdx.x").substr(0, race.size()), race);
+  EXPECT_EQ(error("shared", "threadIdx.x").substr(0, race.size()), race);
+  EXPECT_EQ(error("global", "threadIdx.x").substr(0, race.size()), race);
+}
+
+TEST(races, memory_of_a_thread_may_be_private_to_lanes_inside) {
+  const auto a = decl_buffer({8, 4}, f32, "A");
+  const auto i = var("i"), j = var("j");
+  for (const auto* scope : {"global", "local"}) {
+    const auto t = decl_buffer({1}, f32, "T", scope);
+    const Stmt use = seq({store(t, load(a, {i, j}), {0}), store(a, load(t, {0}), {i, j})});
+    const Stmt lanes = for_loop(j, 0, 4, use, ForKind::vectorized);
+    For threads{.loop_var = i, .min = 0, .extent = 8, .kind = ForKind::thread_binding};
+    threads.thread_binding = make(IterVar{
+        .var = var("tx"), .iter_type = IterType::thread_index, .thread_tag = "threadIdx.x"});
+    threads.body = make(BlockRealize{.block = make(Block{.alloc_buffers = {t}, .body = lanes})});
+    std::vector<float> x(32);
+    EXPECT_EQ(Call(function({a}, make(std::move(threads)))).tensor(x, {8, 4}).error(), "");
+  }
+}
+
 TEST(races, nested_loops_name_the_one_that_does_not_order) {
   const auto a = decl_buffer({4, 4}, f32, "A");
   const auto i = var("i"), j = var("j");

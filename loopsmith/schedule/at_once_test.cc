@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
@@ -241,6 +243,68 @@ for i in range(8):
   Schedule other(func);
   parallel(other, get_loop(other, "i"));
   expect_result(other, func);
+}
+
+/// Each iteration of j takes what the block around it allocates.
+Ptr<PrimFunc> keeps_in(std::string_view scope) {
+  return program(R"(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32"))",
+                 fmt::format(R"(
+for i in range(8):
+    with T.block("row"):
+        vi = T.axis.spatial(8, i)
+        B = T.alloc_buffer((8,), scope="{}")
+        for j in range(4):
+            with T.block("B"):
+                B[vi] = A[vi, j]
+            with T.block("C"):
+                C[vi, j] = B[vi]
+)",
+                             scope));
+}
+
+TEST(loops_at_once, have_memory_around_them_each_for_itself_if_it_is_of_one) {
+  const auto run_at_once = [](Schedule& sch, std::string_view how) {
+    const LoopRV j = get_loop(sch, "j");
+    if (how == "parallel") {
+      parallel(sch, j);
+    } else if (how == "vectorize") {
+      vectorize(sch, j);
+    } else {
+      bind(sch, j, std::string(how));
+    }
+  };
+  const std::pair<const char*, std::set<std::string_view>> own[] = {
+      {"local", {"parallel", "vectorize", "blockIdx.x", "threadIdx.x"}},
+      {"global", {"parallel", "vectorize"}},
+      {"shared", {"blockIdx.x"}},
+      {"warp", {"blockIdx.x"}}};
+  for (const auto& [scope, accepted] : own) {
+    for (const std::string_view how : {"parallel", "vectorize", "blockIdx.x", "threadIdx.x"}) {
+      const auto func = keeps_in(scope);
+      Schedule sch(func);
+      SCOPED_TRACE(fmt::format("{}, {}", scope, how));
+      if (accepted.contains(how)) {
+        run_at_once(sch, how);
+        expect_result(sch, func);
+        continue;
+      }
+      const std::string primitive(how.find('.') == how.npos ? how : "bind");
+      const std::string witness =
+          how == "vectorize" ? "iteration i=0, j=0 reads B[0], iteration i=0, j=1 writes it"
+                             : "iteration i=0, j=0 writes B[0], iteration i=0, j=1 writes it";
+      EXPECT_EQ(error_of([&] { run_at_once(sch, how); }),
+                fmt::format("no_dependence_is_carried: {}: iterations of loop j depend on each "
+                            "other: {}",
+                            primitive, witness));
+    }
+  }
+}
+
+TEST(loops_at_once, keep_what_they_have_each_for_itself) {
+  Schedule sch(keeps_in("local"));
+  vectorize(sch, get_loop(sch, "j"));
+  EXPECT_EQ(error_of([&] { set_scope(sch, get_block(sch, "B"), 0, "shared"); }).substr(0, 24),
+            "loops_at_once_stay_right");
 }
 
 TEST(loops_at_once, are_counted_through_all_that_changes_them) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
@@ -184,13 +185,23 @@ Witness::Iteration iteration_of(const ConflictSide& side) {
   return made;
 }
 
-/// Takes from what the iterations own what they share: of threads, shared memory.
-std::vector<Ptr<Buffer>> take_shared(ElementAccesses& accesses, AtOnce how) {
+/// Memory that blocks of a nest allocate and that the iterations of a loop share when they run so:
+/// around the loop, what is not of one iteration; inside, shared memory of threads, which is taken
+/// from what the iterations own.
+std::vector<Ptr<Buffer>> take_shared(const Schedule& schedule, NodeId loop, AtOnce how,
+                                     ElementAccesses& accesses) {
   std::vector<Ptr<Buffer>> shared;
+  for (NodeId node = schedule.at(loop).parent; node != no_node; node = schedule.at(node).parent) {
+    const auto* realize = schedule.as<BlockRealize>(node);
+    if (!realize) continue;
+    for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
+      if (!is_of_one(how, buffer->scope())) shared.push_back(buffer);
+    }
+  }
   if (how != AtOnce::in_block_threads) return shared;
   std::erase_if(accesses.owned, [&](const Object* object) {
     const Ptr<Buffer> buffer(static_cast<const Buffer*>(object));
-    const bool is_shared = buffer->scope().starts_with("shared") || buffer->scope() == "warp";
+    const bool is_shared = is_shared_by_threads(buffer->scope());
     if (is_shared) shared.push_back(buffer);
     return is_shared;
   });
@@ -231,8 +242,8 @@ AtOnce how_bound(std::string_view thread_axis) {
 bool is_of_one(AtOnce how, std::string_view scope) {
   switch (how) {
     case AtOnce::in_threads:
-    case AtOnce::in_lanes: return !scope.starts_with("shared") && scope != "warp";
-    case AtOnce::in_blocks: return scope == "local" || scope.starts_with("shared");
+    case AtOnce::in_lanes: return !is_shared_by_threads(scope);
+    case AtOnce::in_blocks: return scope == "local" || is_shared_by_threads(scope);
     case AtOnce::in_block_threads: return scope == "local";
   }
   return false;
@@ -244,7 +255,8 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   if (extent && extent->value <= 1 && !is_left_by_break(schedule, handle)) return {proved()};
   ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
   if (!accesses.opaque.empty()) return {unknown(accesses.opaque)};
-  const std::vector<Ptr<Buffer>> shared = take_shared(accesses, how);
+  const std::vector<Ptr<Buffer>> shared =
+      take_shared(schedule, schedule.node(handle), how, accesses);
   const bool is_pinned_everywhere =
       each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
         return is_pinned(accesses, a, b, *loop.loop_var, step_of(loop));

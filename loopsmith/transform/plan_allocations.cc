@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/coverage.h"
 #include "loopsmith/transform/lanes.h"
@@ -19,7 +20,7 @@ constexpr int most_attempts = 3;
 bool is_of_one_thread(const For& loop, std::string_view scope) {
   const std::string& tag = loop.thread_binding->thread_tag;
   if (tag.starts_with("threadIdx.")) return scope == "local";
-  return !tag.starts_with("blockIdx.") || scope == "local" || scope.starts_with("shared");
+  return !tag.starts_with("blockIdx.") || scope == "local" || is_shared_by_threads(scope);
 }
 
 /// The innermost scope around all accesses that is not inside a loop over threads which share the
@@ -60,7 +61,7 @@ const Scope* place_of(AccessTable& table, const Allocation& allocation) {
 bool may_have_own(const For& loop, const Allocation& allocation) {
   const std::string_view scope = allocation.buffer->scope();
   if (loop.kind == ForKind::parallel || loop.kind == ForKind::vectorized) {
-    return !scope.starts_with("shared") && scope != "warp" && !is_shared_by_lanes(loop, allocation);
+    return !is_shared_by_threads(scope) && !is_shared_by_lanes(loop, allocation);
   }
   return loop.kind == ForKind::thread_binding && is_of_one_thread(loop, scope);
 }
@@ -86,6 +87,8 @@ const Scope* iteration_of(const Allocation& allocation, const Scope* place) {
 /// The outermost loop over threads around the allocation that share the memory, so that it is
 /// theirs and not one's; null without one, or where it cannot leave that loop.
 const Scope* threads_of(const AccessTable& table, const Allocation& allocation) {
+  // Any other memory is of the iteration that allocates it.
+  if (!is_shared_by_threads(allocation.buffer->scope())) return nullptr;
   const Scope* threads = nullptr;
   for (const Scope* s = allocation.scope; s; s = s->parent) {
     const auto* loop = s->stmt.as<For>();

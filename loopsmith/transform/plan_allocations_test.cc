@@ -168,6 +168,23 @@ def main(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
   interp::assert_same(func, lowered);
 }
 
+TEST(plan_allocations, leaves_memory_in_the_threads_that_allocate_it) {
+  for (const auto* axis : {"threadIdx.x", "blockIdx.x"}) {
+    const auto func = parse_function(fmt::format(R"(@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    for i in T.thread_binding(8, thread="{}"):
+        with T.block("both"):
+            B = T.alloc_buffer((1,))
+            B[0] = A[i]
+            C[i] = B[0] * T.float32(2))",
+                                                 axis));
+    const auto lowered = lower_function(func, {.verify = true});
+    const std::string text = script(lowered);
+    EXPECT_GT(text.find("B = "), text.find(axis)) << text;
+    interp::assert_same(func, lowered);
+  }
+}
+
 TEST(plan_allocations, takes_shared_memory_out_of_lanes_that_fill_it_alike) {
   const auto func = parse_function(R"(@T.prim_func
 def main(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8, 4), "float32")):

@@ -95,8 +95,9 @@ class SignatureMaker {
     return found == symbols_.end() ? ExtentRule::computed() : ExtentRule::named(found->second);
   }
 
-  Parameter tensor(const Buffer& buffer) const {
-    Parameter parameter{.name = buffer.name, .kind = LS_TENSOR, .dtype = to_dlpack(buffer.dtype)};
+  ParameterSpec tensor(const Buffer& buffer) const {
+    ParameterSpec parameter{
+        .name = buffer.name, .kind = LS_TENSOR, .dtype = to_dlpack(buffer.dtype)};
     for (const Expr& extent : buffer.shape) parameter.shape.push_back(rule(extent));
     if (!buffer.strides.empty()) {
       parameter.strides.emplace();
@@ -110,8 +111,8 @@ class SignatureMaker {
     return parameter;
   }
 
-  Parameter scalar(const Var& var) const {
-    Parameter parameter{.name = var.name, .dtype = to_dlpack(var.dtype)};
+  ParameterSpec scalar(const Var& var) const {
+    ParameterSpec parameter{.name = var.name, .dtype = to_dlpack(var.dtype)};
     if (var.dtype.is_handle()) {
       parameter.kind = LS_HANDLE;
     } else if (var.dtype.is_float()) {

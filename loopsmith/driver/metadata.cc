@@ -33,7 +33,7 @@ std::string list_text(const std::vector<ExtentRule>& rules) {
   return text + "]";
 }
 
-std::string parameter_text(const Parameter& p) {
+std::string parameter_text(const ParameterSpec& p) {
   std::string text =
       fmt::format(R"({{"name": {}, "kind": {}, "dtype": [{}, {}, {}])", json_text(p.name),
                   static_cast<int>(p.kind), p.dtype.code, p.dtype.bits, p.dtype.lanes);
@@ -48,7 +48,7 @@ std::string parameter_text(const Parameter& p) {
 
 std::string function_text(const SignatureSpec& spec, std::string_view trace) {
   std::string parameters, symbols;
-  for (const Parameter& p : spec.parameters) {
+  for (const ParameterSpec& p : spec.parameters) {
     parameters += (parameters.empty() ? "" : ", ") + parameter_text(p);
   }
   for (const Symbol& symbol : spec.symbols) {
@@ -92,13 +92,13 @@ std::vector<ExtentRule> rules_of(const JsonValue::List& list) {
   return rules;
 }
 
-Parameter parameter_of(const JsonValue& json) {
+ParameterSpec parameter_of(const JsonValue& json) {
   const auto& dtype = get<JsonValue::List>(json, "dtype");
-  Parameter p{.name = get<std::string>(json, "name"),
-              .kind = static_cast<ls_kind>(get<std::int64_t>(json, "kind")),
-              .dtype = {static_cast<std::uint8_t>(number(dtype, 0)),
-                        static_cast<std::uint8_t>(number(dtype, 1)),
-                        static_cast<std::uint16_t>(number(dtype, 2))}};
+  ParameterSpec p{.name = get<std::string>(json, "name"),
+                  .kind = static_cast<ls_kind>(get<std::int64_t>(json, "kind")),
+                  .dtype = {static_cast<std::uint8_t>(number(dtype, 0)),
+                            static_cast<std::uint8_t>(number(dtype, 1)),
+                            static_cast<std::uint16_t>(number(dtype, 2))}};
   if (p.kind == LS_TENSOR) {
     p.shape = rules_of(get<JsonValue::List>(json, "shape"));
     p.alignment = get<std::int64_t>(json, "alignment");

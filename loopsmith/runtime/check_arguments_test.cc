@@ -47,7 +47,7 @@ Signature matmul(bool noalias = true) {
                     .noalias = noalias});
 }
 
-Signature of_one(Parameter parameter, std::vector<Symbol> symbols = {}) {
+Signature of_one(ParameterSpec parameter, std::vector<Symbol> symbols = {}) {
   return Signature(
       {.name = "f", .parameters = {std::move(parameter)}, .symbols = std::move(symbols)});
 }
@@ -234,7 +234,7 @@ TEST(check_arguments, keeps_scalars_in_the_range_of_their_type) {
 }
 
 TEST(check_arguments, takes_many_parameters) {
-  std::vector<Parameter> parameters;
+  std::vector<ParameterSpec> parameters;
   std::vector<NDArray> arrays;
   std::vector<CallArgument> arguments;
   for (int i = 0; i < 40; ++i) {

@@ -22,7 +22,7 @@ struct Signature::Storage {
     check_symbols();
     is_bound.resize(spec.symbols.size());
     for (const Symbol& symbol : spec.symbols) symbols.push_back(symbol.name.c_str());
-    for (const Parameter& parameter : spec.parameters) {
+    for (const ParameterSpec& parameter : spec.parameters) {
       parameters.push_back(lay_out(parameter));
     }
     c_view = {.name = spec.name.c_str(),
@@ -41,7 +41,7 @@ struct Signature::Storage {
             spec.name, spec.symbols.size(), LS_MAX_SYMBOLS);
   }
 
-  ls_parameter lay_out(const Parameter& parameter) {
+  ls_parameter lay_out(const ParameterSpec& parameter) {
     require(parameter.kind != LS_TENSOR ||
                 (parameter.alignment > 0 &&
                  std::has_single_bit(static_cast<std::uint64_t>(parameter.alignment))),
@@ -69,13 +69,14 @@ struct Signature::Storage {
     return result;
   }
 
-  const ls_extent* lay_out_rules(const Parameter& parameter, const std::vector<ExtentRule>& rules) {
+  const ls_extent* lay_out_rules(const ParameterSpec& parameter,
+                                 const std::vector<ExtentRule>& rules) {
     std::vector<ls_extent>& result = extents.emplace_back();
     for (const ExtentRule& rule : rules) result.push_back(lay_out_rule(parameter, rule));
     return result.data();
   }
 
-  ls_extent lay_out_rule(const Parameter& parameter, const ExtentRule& rule) {
+  ls_extent lay_out_rule(const ParameterSpec& parameter, const ExtentRule& rule) {
     if (rule.kind == ExtentRule::Kind::constant) return {rule.constant, LS_CONSTANT, 0};
     if (rule.kind == ExtentRule::Kind::computed) return {0, LS_COMPUTED, 0};
     const auto known = std::find_if(spec.symbols.begin(), spec.symbols.end(),

@@ -29,7 +29,7 @@ struct ExtentRule {
 };
 
 /// A parameter of a compiled function.
-struct Parameter {
+struct ParameterSpec {
   std::string name;
   ls_kind kind = LS_TENSOR;
   DLDataType dtype = dtype::float32;
@@ -53,7 +53,7 @@ struct Symbol {
 /// What a signature is made from.
 struct SignatureSpec {
   std::string name;
-  std::vector<Parameter> parameters = {};
+  std::vector<ParameterSpec> parameters = {};
   std::vector<Symbol> symbols = {};
   DLDevice device = {kDLCPU, 0};
   bool noalias = true;      ///< What is written overlaps no other tensor.

@@ -117,21 +117,9 @@ auto parameter_type() {
 }
 }  // namespace detail
 
-/// The reduction that a plan combines in another order; null when there is none.
-template <class Plan>
-const Argument* reordered_by(const Plan& plan) {
-  if constexpr (requires { plan.reordered_reduction; }) {
-    return plan.reordered_reduction ? &*plan.reordered_reduction : nullptr;
-  }
-  return nullptr;
-}
-template <class... Plans>
-const Argument* reordered_by(const std::variant<Plans...>& plan) {
-  return std::visit([](const auto& one) { return reordered_by(one); }, plan);
-}
-
 /// A primitive. Called with a schedule and its arguments, in their order or as a struct by name:
 /// `split(sch, i, {infer, 4})`, `split.apply(sch, {.loop = i, .factors = {infer, 4}})`.
+/// What it does with them is compiled once: see primitive_calls.h.
 template <class Arguments, class Plan, class Made>
 class Primitive final : public PrimitiveBase {
   template <std::size_t I>
@@ -145,31 +133,11 @@ class Primitive final : public PrimitiveBase {
         plan_(definition.plan),
         commit_(definition.commit) {}
 
-  /// What it would do, or why it would not. Changes nothing.
-  Planned<Plan> try_plan(const Schedule& schedule, const Arguments& arguments) const {
-    std::optional<Refusal> refusal;
-    bool is_of_original = false;
-    each([&](const auto& parameter) {
-      for_each_handle(arguments.*parameter.member, [&](const auto& handle) {
-        if (!refusal) refusal = schedule.refuse(handle);
-        is_of_original = is_of_original || handle.schedule != schedule.id();
-      });
-    });
-    if (refusal) return *std::move(refusal);
-    if (!is_of_original) return plan_alive(schedule, arguments);
-    // Of a schedule that this one is a copy of: plans compare handles, so these become its own.
-    Arguments own = arguments;
-    each([&](const auto& parameter) {
-      for_each_handle(own.*parameter.member,
-                      [&](auto& handle) { handle.schedule = schedule.id(); });
-    });
-    return plan_alive(schedule, own);
-  }
   bool can_apply(const Schedule& schedule, const Arguments& arguments) const {
-    return std::holds_alternative<Plan>(try_plan(schedule, arguments));
+    return !why_not(schedule, arguments);
   }
   Made apply(Schedule& schedule, const Arguments& arguments) const {
-    return commit(schedule, arguments, accepted(schedule, arguments));
+    return run(schedule, arguments, nullptr);
   }
 
   Made operator()(Schedule& s) const { return apply(s, {}); }
@@ -186,7 +154,6 @@ class Primitive final : public PrimitiveBase {
     return apply(s, {a, b, c, d, e});
   }
 
-  // What is called without types is compiled once: see primitive_calls.h.
   std::vector<ParameterInfo> parameters() const override;
   std::string result_type() const override;
   Argument call(Schedule& schedule, std::span<const Argument* const> arguments) const override;
@@ -199,47 +166,16 @@ class Primitive final : public PrimitiveBase {
     std::apply([&](const auto&... parameter) { (visit(parameter), ...); }, Arguments::parameters);
   }
 
-  /// The same for handles that are alive, and the schedule's own.
-  Planned<Plan> plan_alive(const Schedule& schedule, const Arguments& arguments) const {
-    Planned<Plan> planned = plan_(schedule, arguments);
-    if (const Plan* plan = std::get_if<Plan>(&planned)) {
-      if (const Argument* reduction = reordered_by(*plan);
-          reduction && !schedule.allows_reassociation()) {
-        return Refusal{&reductions_keep_their_order, {*reduction}};
-      }
-      if (moves_accesses && schedule.has_loops_at_once()) {
-        Schedule after = schedule.snapshot();
-        commit(after, arguments, Plan(*plan));
-        if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
-      }
-    }
-    return planned;
-  }
+  // Virtual, as `call` is, only so that they are compiled where it is, whoever calls them.
+  virtual std::optional<Refusal> why_not(const Schedule& schedule,
+                                         const Arguments& arguments) const;
+  virtual Made run(Schedule& schedule, const Arguments& arguments,
+                   const ArgumentReader* reader) const;
 
-  Plan accepted(const Schedule& schedule, const Arguments& arguments) const {
-    Planned<Plan> result = try_plan(schedule, arguments);
-    if (auto* refusal = std::get_if<Refusal>(&result)) {
-      throw ScheduleError(schedule, *this, written(arguments), std::move(*refusal));
-    }
-    return std::get<Plan>(std::move(result));
-  }
-
-  /// The arguments as a step holds them.
-  static std::vector<Argument> written(const Arguments& arguments) {
-    std::vector<Argument> values;
-    values.reserve(count);
-    each(
-        [&](const auto& parameter) { values.push_back(to_argument(arguments.*parameter.member)); });
-    return values;
-  }
-
-  Made commit(Schedule& schedule, const Arguments& arguments, Plan&& plan) const {
-    schedule.begin_step(*this, written(arguments), reordered_by(plan) != nullptr);
-    Made made = commit_(schedule, std::move(plan));
-    schedule.end_step(to_argument(made));
-    return made;
-  }
-
+  Planned<Plan> try_plan(const Schedule& schedule, const Arguments& arguments) const;
+  Planned<Plan> plan_alive(const Schedule& schedule, const Arguments& arguments) const;
+  static std::vector<Argument> written(const Arguments& arguments);
+  Made commit(Schedule& schedule, const Arguments& arguments, Plan&& plan) const;
   Arguments read(ArgumentReader& reader, std::span<const Argument* const> arguments) const;
 
   Planned<Plan> (*plan_)(const Schedule&, const Arguments&);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How primitives are called by those who do not know their types: traces, JSON, Python. Compiled
-// once for each primitive, by the file that lists them.
+// What a call of a primitive does, for those who know its types and for those who do not: traces,
+// JSON, Python. Compiled once for each primitive, by the file that lists them.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,6 +14,100 @@ namespace detail {
                                   const Argument& given);
 [[noreturn]] void refuse_missing(std::string_view primitive, std::string_view parameter);
 }  // namespace detail
+
+/// The reduction that a plan combines in another order; null when there is none.
+template <class Plan>
+const Argument* reordered_by(const Plan& plan) {
+  if constexpr (requires { plan.reordered_reduction; }) {
+    return plan.reordered_reduction ? &*plan.reordered_reduction : nullptr;
+  }
+  return nullptr;
+}
+template <class... Plans>
+const Argument* reordered_by(const std::variant<Plans...>& plan) {
+  return std::visit([](const auto& one) { return reordered_by(one); }, plan);
+}
+
+/// What it would do, or why it would not. Changes nothing.
+template <class Arguments, class Plan, class Made>
+Planned<Plan> Primitive<Arguments, Plan, Made>::try_plan(const Schedule& schedule,
+                                                         const Arguments& arguments) const {
+  std::optional<Refusal> refusal;
+  bool is_of_original = false;
+  each([&](const auto& parameter) {
+    for_each_handle(arguments.*parameter.member, [&](const auto& handle) {
+      if (!refusal) refusal = schedule.refuse(handle);
+      is_of_original = is_of_original || handle.schedule != schedule.id();
+    });
+  });
+  if (refusal) return *std::move(refusal);
+  if (!is_of_original) return plan_alive(schedule, arguments);
+  // Of a schedule that this one is a copy of: plans compare handles, so these become its own.
+  Arguments own = arguments;
+  each([&](const auto& parameter) {
+    for_each_handle(own.*parameter.member, [&](auto& handle) { handle.schedule = schedule.id(); });
+  });
+  return plan_alive(schedule, own);
+}
+
+/// The same for handles that are alive, and the schedule's own.
+template <class Arguments, class Plan, class Made>
+Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& schedule,
+                                                           const Arguments& arguments) const {
+  Planned<Plan> planned = plan_(schedule, arguments);
+  if (const Plan* plan = std::get_if<Plan>(&planned)) {
+    if (const Argument* reduction = reordered_by(*plan);
+        reduction && !schedule.allows_reassociation()) {
+      return Refusal{&reductions_keep_their_order, {*reduction}};
+    }
+    if (moves_accesses && schedule.has_loops_at_once()) {
+      Schedule after = schedule.snapshot();
+      commit(after, arguments, Plan(*plan));
+      if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
+    }
+  }
+  return planned;
+}
+
+/// The arguments as a step holds them.
+template <class Arguments, class Plan, class Made>
+std::vector<Argument> Primitive<Arguments, Plan, Made>::written(const Arguments& arguments) {
+  std::vector<Argument> values;
+  values.reserve(count);
+  each([&](const auto& parameter) { values.push_back(to_argument(arguments.*parameter.member)); });
+  return values;
+}
+
+template <class Arguments, class Plan, class Made>
+Made Primitive<Arguments, Plan, Made>::commit(Schedule& schedule, const Arguments& arguments,
+                                              Plan&& plan) const {
+  schedule.begin_step(*this, written(arguments), reordered_by(plan) != nullptr);
+  Made made = commit_(schedule, std::move(plan));
+  schedule.end_step(to_argument(made));
+  return made;
+}
+
+/// Does it, or throws; `reader`: what found handles by their names, which come before it.
+template <class Arguments, class Plan, class Made>
+Made Primitive<Arguments, Plan, Made>::run(Schedule& schedule, const Arguments& arguments,
+                                           const ArgumentReader* reader) const {
+  Planned<Plan> planned = try_plan(schedule, arguments);
+  if (auto* refusal = std::get_if<Refusal>(&planned)) {
+    throw ScheduleError(schedule, *this, written(arguments), std::move(*refusal));
+  }
+  if (reader) {
+    for (const auto& [name, handle] : reader->named()) schedule.record_lookup(name, handle);
+  }
+  return commit(schedule, arguments, std::get<Plan>(std::move(planned)));
+}
+
+template <class Arguments, class Plan, class Made>
+std::optional<Refusal> Primitive<Arguments, Plan, Made>::why_not(const Schedule& schedule,
+                                                                 const Arguments& arguments) const {
+  Planned<Plan> planned = try_plan(schedule, arguments);
+  if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
+  return {};
+}
 
 template <class Arguments, class Plan, class Made>
 std::vector<ParameterInfo> Primitive<Arguments, Plan, Made>::parameters() const {
@@ -51,18 +145,14 @@ Argument Primitive<Arguments, Plan, Made>::call(Schedule& schedule,
                                                 std::span<const Argument* const> arguments) const {
   ArgumentReader reader(schedule);
   const Arguments values = read(reader, arguments);
-  Plan plan = accepted(schedule, values);
-  for (const auto& [name, handle] : reader.named()) schedule.record_lookup(name, handle);
-  return to_argument(commit(schedule, values, std::move(plan)));
+  return to_argument(run(schedule, values, &reader));
 }
 
 template <class Arguments, class Plan, class Made>
 std::optional<Refusal> Primitive<Arguments, Plan, Made>::refuse(
     const Schedule& schedule, std::span<const Argument* const> arguments) const {
   ArgumentReader reader(schedule);
-  Planned<Plan> result = try_plan(schedule, read(reader, arguments));
-  if (auto* refusal = std::get_if<Refusal>(&result)) return std::move(*refusal);
-  return {};
+  return why_not(schedule, read(reader, arguments));
 }
 
 template <class Arguments, class Plan, class Made>

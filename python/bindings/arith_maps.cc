@@ -20,14 +20,14 @@ namespace {
 using Values = std::vector<std::pair<Ptr<Var>, Expr>>;
 
 /// A constant is an int32 where it fits.
-Expr to_expr(const Amount& amount) {
+Expr expr_of(const Amount& amount) {
   if (!amount.is_constant()) return amount.symbolic;
   const bool fits = wrap_to(i32, amount.constant) == amount.constant;
   return amount.expr(fits ? i32 : i64);
 }
 
 std::string text_of(const Amount& amount) {
-  return repr_of(to_expr(amount));
+  return repr_of(expr_of(amount));
 }
 std::string text_of(const IterSumExpr& sum);
 std::string text_of(const IterMark& mark) {
@@ -67,7 +67,7 @@ void bind_iter_map(nb::module_& m) {
           nb::sig("def source(self) -> Expr | IterSumExpr"),
           "What it is: a variable, less its least value, or a sum.")
       .def_prop_ro(
-          "extent", [](const IterMark& self) { return to_expr(self.extent); },
+          "extent", [](const IterMark& self) { return expr_of(self.extent); },
           nb::sig("def extent(self) -> Expr"))
       .def("__repr__", [](const IterMark& self) { return text_of(self); });
   nb::class_<IterSplitExpr> split(
@@ -78,18 +78,18 @@ void bind_iter_map(nb::module_& m) {
           "source",
           [](const IterSplitExpr& self) { return std::const_pointer_cast<IterMark>(self.source); })
       .def_prop_ro(
-          "lower_factor", [](const IterSplitExpr& self) { return to_expr(self.lower_factor); },
+          "lower_factor", [](const IterSplitExpr& self) { return expr_of(self.lower_factor); },
           nb::sig("def lower_factor(self) -> Expr"))
       .def_prop_ro(
-          "extent", [](const IterSplitExpr& self) { return to_expr(self.extent); },
+          "extent", [](const IterSplitExpr& self) { return expr_of(self.extent); },
           nb::sig("def extent(self) -> Expr"))
       .def_prop_ro(
-          "scale", [](const IterSplitExpr& self) { return to_expr(self.scale); },
+          "scale", [](const IterSplitExpr& self) { return expr_of(self.scale); },
           nb::sig("def scale(self) -> Expr"))
       .def("__repr__", [](const IterSplitExpr& self) { return text_of(self); });
   sum.def_prop_ro("args", [](const IterSumExpr& self) { return self.args; })
       .def_prop_ro(
-          "base", [](const IterSumExpr& self) { return to_expr(self.base); },
+          "base", [](const IterSumExpr& self) { return expr_of(self.base); },
           nb::sig("def base(self) -> Expr"))
       .def("__repr__", [](const IterSumExpr& self) { return text_of(self); });
   nb::class_<IterMapResult>(m, "IterMapResult",

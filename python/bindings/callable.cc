@@ -150,7 +150,7 @@ void property(PyTypeObject* type, const char* name, const char* signature, const
   nb::setattr(scope, name, made);
 }
 
-std::string parameter_text(const Parameter& parameter) {
+std::string parameter_text(const ParameterSpec& parameter) {
   if (parameter.kind != LS_TENSOR)
     return fmt::format("{}: {}", parameter.name, to_string(parameter.dtype));
   std::vector<std::string> extents;
@@ -167,7 +167,7 @@ std::string parameter_text(const Parameter& parameter) {
 
 std::string signature_text(const Function& function) {
   std::vector<std::string> parameters;
-  for (const Parameter& parameter : function.signature().spec().parameters) {
+  for (const ParameterSpec& parameter : function.signature().spec().parameters) {
     parameters.push_back(parameter_text(parameter));
   }
   return fmt::format("{}({})", function.name(), fmt::join(parameters, ", "));
@@ -231,7 +231,7 @@ void bind_function(nb::module_& m) {
       function_type, "parameters", "def parameters(self) -> list[str]",
       "What it takes: ``A: float32[n, 16]``, ``k: int64``, ...", [](nb::handle self) {
         std::vector<std::string> texts;
-        for (const Parameter& one : function_of(owner_of(self)).signature().spec().parameters) {
+        for (const ParameterSpec& one : function_of(owner_of(self)).signature().spec().parameters) {
           texts.push_back(parameter_text(one));
         }
         return texts;

@@ -259,7 +259,7 @@ Ref make_node(std::uint16_t kind, const nb::args& args, const nb::kwargs& kwargs
 
 // ---- Classes ----
 
-std::string python_type(std::string_view target, bool taken) {
+std::string type_of_field(std::string_view target, bool taken) {
   if (target == "Ref") return "typing.Any";
   if (target == "Expr" && taken) return "ExprLike";
   return std::string(target);
@@ -270,10 +270,10 @@ std::string field_type(const FieldInfo& field, bool taken) {
   switch (field.type) {
     case FieldType::ref: {
       const bool optional = field.role == Role::optional || field.role == Role::thread;
-      return python_type(field.target, taken) + (optional ? " | None" : "");
+      return type_of_field(field.target, taken) + (optional ? " | None" : "");
     }
     case FieldType::refs:
-      return fmt::format("collections.abc.Sequence[{}{}]", python_type(field.target, taken),
+      return fmt::format("collections.abc.Sequence[{}{}]", type_of_field(field.target, taken),
                          is_definition(field.role) && field.target == "Buffer" ? " | None" : "");
     case FieldType::attrs: return "collections.abc.Mapping[str, typing.Any]";
     case FieldType::integer: return "int";

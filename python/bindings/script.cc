@@ -56,7 +56,7 @@ ScriptValue integer_value(nb::handle value) {
       std::shared_ptr<ForeignValue>(std::make_shared<PythonValue>(nb::borrow(value))));
 }
 
-std::vector<ScriptValue> values_of(nb::handle items) {
+std::vector<ScriptValue> script_values(nb::handle items) {
   std::vector<ScriptValue> values;
   for (nb::handle item : items) values.push_back(to_value(item));
   return values;
@@ -78,8 +78,8 @@ ScriptValue to_value(nb::handle value) {
   if (PyUnicode_Check(object)) return ScriptValue::text(nb::cast<std::string>(value));
   if (object == Py_Ellipsis) return ScriptValue::Data(ScriptValue::Dots{});
   if (const Ref node = node_of(value); node.defined()) return ScriptValue::node(node);
-  if (PyTuple_Check(object)) return ScriptValue::list(values_of(value), true);
-  if (PyList_Check(object)) return ScriptValue::list(values_of(value));
+  if (PyTuple_Check(object)) return ScriptValue::list(script_values(value), true);
+  if (PyList_Check(object)) return ScriptValue::list(script_values(value));
   if (nb::isinstance<WordObject>(value)) {
     return ScriptValue::Data(nb::cast<WordObject&>(value).word);
   }
@@ -225,7 +225,7 @@ class PythonResolver : public Resolver {
 /// What a part of the language gives outside of a script: `T.float32(1)`, `T.exp(x)`.
 nb::object call_outside(const ScriptValue& function, const nb::args& args,
                         const nb::kwargs& kwargs) {
-  std::vector<ScriptValue> positional = values_of(args);
+  std::vector<ScriptValue> positional = script_values(args);
   std::vector<std::pair<std::string, ScriptValue>> named;
   for (const auto& [key, value] : kwargs) {
     named.emplace_back(nb::cast<std::string>(key), to_value(value));

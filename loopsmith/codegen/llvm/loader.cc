@@ -36,21 +36,6 @@ void* find_in_us(const std::string& name) {
   return nullptr;
 }
 
-class ProcessSymbols : public llvm::LegacyJITSymbolResolver {
- public:
-  llvm::JITSymbol findSymbol(const std::string& name) override {
-    void* address = find_in_us(name);
-    if (!address) address = dlsym(RTLD_DEFAULT, name.c_str());
-    if (!address) missing.push_back(name);
-    // With an address, so that all missing ones are found; nothing runs then.
-    return {address ? llvm::pointerToJITTargetAddress(address) : llvm::JITTargetAddress{1},
-            llvm::JITSymbolFlags::Exported};
-  }
-  llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
-
-  std::vector<std::string> missing;
-};
-
 llvm::Triple::ArchType own_architecture() {
   return llvm::Triple(llvm::sys::getDefaultTargetTriple()).getArch();
 }
@@ -58,6 +43,21 @@ llvm::Triple::ArchType own_architecture() {
 }  // namespace
 
 struct LoadedObject::Contents {
+  class ProcessSymbols : public llvm::LegacyJITSymbolResolver {
+   public:
+    llvm::JITSymbol findSymbol(const std::string& name) override {
+      void* address = find_in_us(name);
+      if (!address) address = dlsym(RTLD_DEFAULT, name.c_str());
+      if (!address) missing.push_back(name);
+      // With an address, so that all missing ones are found; nothing runs then.
+      return {address ? llvm::pointerToJITTargetAddress(address) : llvm::JITTargetAddress{1},
+              llvm::JITSymbolFlags::Exported};
+    }
+    llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
+
+    std::vector<std::string> missing;
+  };
+
   llvm::SectionMemoryManager memory;
   ProcessSymbols symbols;
   llvm::RuntimeDyld linker{memory, symbols};

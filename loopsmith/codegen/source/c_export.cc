@@ -34,7 +34,7 @@ std::string prototype(const ls_signature& signature) {
   return text + ")";
 }
 
-std::string describe(const Parameter& parameter) {
+std::string describe(const ParameterSpec& parameter) {
   if (parameter.kind != LS_TENSOR) return parameter.name + ": a number";
   std::string shape;
   for (const ExtentRule& rule : parameter.shape) {
@@ -122,7 +122,7 @@ std::string c_header(const std::vector<Signature>& signatures) {
   std::string text = kernel_header();
   text += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   for (const Signature& signature : signatures) {
-    for (const Parameter& parameter : signature.spec().parameters) {
+    for (const ParameterSpec& parameter : signature.spec().parameters) {
       text += "/* " + describe(parameter) + " */\n";
     }
     text += prototype(signature.c_view()) + ";\n\n";

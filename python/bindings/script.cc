@@ -330,7 +330,8 @@ void bind_script(nb::module_& m) {
         if (!word) throw nb::attribute_error(name.c_str());
         return WordObject{word};
       });
-  nb::class_<MacroObject>(m, "ScriptMacro", "Lines that are inlined where they are called.");
+  const nb::class_<MacroObject> macro(m, "ScriptMacro",
+                                      "Lines that are inlined where they are called.");
   m.def("script_words", words_of, nb::arg("space"),
         nb::sig("def script_words(space: str) -> list[ScriptWord]"));
   m.def("script_parse", parse_script, nb::arg("text"), nb::arg("name"), nb::arg("line"),

@@ -18,21 +18,21 @@
 // What LLVM calls to convert float16 on processors without instructions for it. They are in the
 // compiler's own library, linked into us, where a look-up in the process does not see them.
 extern "C" {
-float __extendhfsf2(_Float16);
-_Float16 __truncsfhf2(float);
-_Float16 __truncdfhf2(double);
+float half_to_float(_Float16) __asm__("__extendhfsf2");
+_Float16 float_to_half(float) __asm__("__truncsfhf2");
+_Float16 double_to_half(double) __asm__("__truncdfhf2");
 }
 
 namespace loopsmith {
 namespace {
 
 void* find_in_us(const std::string& name) {
-  if (name == "__extendhfsf2") return reinterpret_cast<void*>(__extendhfsf2);
-  if (name == "__truncsfhf2") return reinterpret_cast<void*>(__truncsfhf2);
+  if (name == "__extendhfsf2") return reinterpret_cast<void*>(half_to_float);
+  if (name == "__truncsfhf2") return reinterpret_cast<void*>(float_to_half);
+  if (name == "__truncdfhf2") return reinterpret_cast<void*>(double_to_half);
   // What exported objects call; ours alike.
   if (name == "ls_check_arguments") return reinterpret_cast<void*>(ls_check_arguments);
   if (name == "ls_default_context") return reinterpret_cast<void*>(ls_default_context);
-  if (name == "__truncdfhf2") return reinterpret_cast<void*>(__truncdfhf2);
   return nullptr;
 }
 

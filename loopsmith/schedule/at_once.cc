@@ -113,6 +113,20 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
   return refusal;
 }
 
+std::optional<Refusal> refuse_lost_reductions(const Schedule& described,
+                                              const Schedule& implemented) {
+  std::optional<Refusal> refusal;
+  each_loop_at_once(implemented, &described, [&](LoopRV loop) {
+    const AtOnce how = how_of(described.get(loop));
+    const LoopCarries carries = carried_by(described, loop, how);
+    const bool is_combined =
+        carries.is_reduction && may_reduce_at_once(described, loop, how, carries);
+    if (is_combined) refusal = order_conflict_of(implemented, loop);
+    return !refusal;
+  });
+  return refusal;
+}
+
 std::optional<Refusal> refuse_shared_thread_memory(const Schedule& schedule, LoopRV handle,
                                                    std::string_view thread_axis) {
   const AtOnce how = how_bound(thread_axis);

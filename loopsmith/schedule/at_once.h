@@ -27,6 +27,11 @@ bool has_partial_results(const Schedule& schedule, LoopRV loop, AtOnce how);
 /// do so any more.
 std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after);
 
+/// Refuses to put an implementation in the place of what it does where a loop that runs its
+/// iterations at once combines their values, and can no longer do so.
+std::optional<Refusal> refuse_lost_reductions(const Schedule& described,
+                                              const Schedule& implemented);
+
 /// Refuses to bind a loop to `thread_axis` around a piece of the use of memory that each thread has
 /// for itself.
 std::optional<Refusal> refuse_shared_thread_memory(const Schedule& schedule, LoopRV loop,

@@ -2,10 +2,28 @@
 #include "loopsmith/schedule/primitives/tensorize.h"
 
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/at_once.h"
 #include "loopsmith/schedule/intrin_match.h"
 #include "loopsmith/schedule/reassociation.h"
 
 namespace loopsmith {
+namespace {
+
+/// Why loops that run at once may not do so any more. Of an implementation, which may do anything,
+/// it is known that it does what the description says.
+std::optional<Refusal> refuse_at_once(const Schedule& schedule, const TensorizePlan& plan) {
+  if (!schedule.has_loops_at_once()) return {};
+  Schedule described = schedule.snapshot();
+  if (plan.blocking) {
+    insert_blocking(described, Blocking(*plan.blocking));
+    if (auto conflict = refuse_new_conflicts(schedule, described)) return conflict;
+  }
+  Schedule implemented = schedule.snapshot();
+  commit_tensorize(implemented, TensorizePlan(plan));
+  return refuse_lost_reductions(described, implemented);
+}
+
+}  // namespace
 
 Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
                                       const TensorizeArguments& arguments) {
@@ -39,6 +57,7 @@ Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
         &block_matches_intrin,
         {subject, Argument(name), Argument(fmt::format("{}", fmt::join(match.differences, "; ")))}};
   }
+  if (auto conflict = refuse_at_once(schedule, plan)) return *std::move(conflict);
   return plan;
 }
 

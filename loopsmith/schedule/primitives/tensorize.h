@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/schedule/at_once.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/primitives/blockize.h"
 #include "loopsmith/schedule/tensor_intrin.h"

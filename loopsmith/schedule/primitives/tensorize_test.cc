@@ -218,6 +218,25 @@ def sized(x: T.handle, n: T.int32):
             "intrinsic_takes_buffers: tensor intrinsic x: parameter 0 is no buffer");
 }
 
+TEST(tensorize, leaves_loops_that_run_at_once_right) {
+  const auto refused = [](std::size_t loop, const auto& run_at_once) {
+    Schedule sch(packed_matmul(6, 32, 4 * 640));
+    const auto loops = tile(sch);
+    run_at_once(sch, loops[loop]);
+    return error_of([&] { tensorize(sch, loops[3], "dot_16x4_vnni"); });
+  };
+  const auto in_threads = [](Schedule& sch, LoopRV loop) { parallel(sch, loop); };
+  EXPECT_EQ(refused(0, in_threads), "");
+  EXPECT_EQ(refused(1, in_threads), "");
+  // Of what an intrinsic adds up, nobody knows partial results.
+  EXPECT_EQ(refused(2, in_threads),
+            "loops_at_once_stay_right: tensorize: iterations of loop k_0, which is parallel, would "
+            "depend on each other, or it is not known that they do not");
+  EXPECT_EQ(refused(2, [](Schedule& sch, LoopRV loop) { bind(sch, loop, "threadIdx.x"); }),
+            "loops_at_once_stay_right: tensorize: iterations of loop k_0, which is threadIdx.x, "
+            "would depend on each other, or it is not known that they do not");
+}
+
 TEST(tensorize, says_how_a_tile_differs) {
   const auto refused = [](const Ptr<PrimFunc>& func, int columns, int depth) {
     Schedule sch(func);

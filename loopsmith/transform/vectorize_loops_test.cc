@@ -137,5 +137,13 @@ TEST_F(VectorizeLoops, cuts_long_loops_into_vectors) {
                         masked_store(b, masked_load(a, rest, mask), rest, mask)})));
 }
 
+TEST_F(VectorizeLoops, goes_lane_by_lane_through_views_that_differ) {
+  Buffer form = *decl_buffer({Expr(i) + 8}, f32, "view");
+  form.data = a->data;
+  const Ptr<Buffer> view = make(std::move(form));
+  const Stmt body = make(DeclBuffer{.buffer = view, .body = store(b, load(view, {n}), {i})});
+  EXPECT_TRUE(same(vectorized(body), for_loop(i, 0, 8, body)));
+}
+
 }  // namespace
 }  // namespace loopsmith

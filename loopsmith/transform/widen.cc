@@ -165,6 +165,12 @@ void Widener::set_rules() {
   rewrite_.on<LetStmt>([this](const LetStmt& node) { return let(node); });
   rewrite_.on<Allocate>([this](const Allocate& node) { return allocation(node); });
   rewrite_.on<DeclBuffer>([this](const DeclBuffer& node) -> Stmt {
+    std::vector<Expr> form = node.buffer->shape;
+    form.insert(form.end(), node.buffer->strides.begin(), node.buffer->strides.end());
+    if (node.buffer->elem_offset.defined()) form.push_back(node.buffer->elem_offset);
+    for (const Expr& each : form) {
+      if (is_vector(widen(each))) throw CannotWiden{};  // A view for each lane.
+    }
     if (!widened_memory_.contains(node.buffer->data.get())) return rewrite_.children(node);
     Buffer wide = *node.buffer;
     wide.shape.back() = wide.shape.back() * lanes_;

@@ -209,6 +209,11 @@ bool Coverage::happens(const std::vector<bool>& used) {
 
 }  // namespace
 
+bool fills_before(AccessTable& table, const Allocation& allocation, const Access& write,
+                  const Access& read) {
+  return Coverage(table, allocation.buffer->shape, write, read).holds();
+}
+
 bool writes_before_reads(AccessTable& table, const Allocation& allocation, const Scope* scope) {
   std::vector<const Access*> writes;
   for (const Access& access : allocation.accesses) {
@@ -218,7 +223,7 @@ bool writes_before_reads(AccessTable& table, const Allocation& allocation, const
     }
     const bool covered = std::ranges::any_of(writes, [&](const Access* write) {
       return is_around(scope, common_scope(write->scope, access.scope)) &&
-             Coverage(table, allocation.buffer->shape, *write, access).holds();
+             fills_before(table, allocation, *write, access);
     });
     if (!covered) return false;
   }

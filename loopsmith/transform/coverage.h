@@ -9,4 +9,9 @@ namespace loopsmith {
 /// and the memory may as well be new each time. All accesses must be inside `scope`.
 bool writes_before_reads(AccessTable& table, const Allocation& allocation, const Scope* scope);
 
+/// True when it is proved that each element which `read` reads, `write` wrote before, in the same
+/// run of the innermost scope around both. In the program, it stands before it.
+bool fills_before(AccessTable& table, const Allocation& allocation, const Access& write,
+                  const Access& read);
+
 }  // namespace loopsmith

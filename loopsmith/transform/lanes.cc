@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "loopsmith/ir/effects.h"
+#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
@@ -77,6 +78,12 @@ class LaneSurvey {
 };
 
 }  // namespace
+
+bool is_of_one_thread(const For& loop, std::string_view scope) {
+  const std::string& tag = loop.thread_binding->thread_tag;
+  if (tag.starts_with("threadIdx.")) return scope == "local";
+  return !tag.starts_with("blockIdx.") || scope == "local" || is_shared_by_threads(scope);
+}
 
 bool stores_alike(const For& loop, const Ptr<Buffer>& buffer) {
   return LaneSurvey(loop, buffer).is_alike(loop.body);

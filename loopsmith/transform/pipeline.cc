@@ -26,6 +26,7 @@
 #include "loopsmith/transform/parallel_reductions.h"
 #include "loopsmith/transform/plan_allocations.h"
 #include "loopsmith/transform/privatize_accumulators.h"
+#include "loopsmith/transform/privatize_buffers.h"
 #include "loopsmith/transform/remove_no_op.h"
 #include "loopsmith/transform/rewrite_unsafe_select.h"
 #include "loopsmith/transform/simplify.h"
@@ -70,6 +71,8 @@ constexpr Pass lowering[] = {
     {"lower_prefetch", plain<lower_prefetch>, Form::loops},
     {"simplify", plain<simplify>, Form::loops},
     {"plan_allocations", plain<plan_allocations>, Form::loops, still_simple},
+    // What has found no place inside of a loop that runs at once may be shared by its iterations.
+    {"privatize_buffers", plain<privatize_buffers>, Form::loops, still_simple},
     // Memory inside a loop is that of a thread, or of an iteration; threads before iterations.
     {"inject_virtual_threads", plain<inject_virtual_threads>, Form::loops},
     {"software_pipeline", plain<software_pipeline>, Form::loops},

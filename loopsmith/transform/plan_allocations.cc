@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/plan_allocations.h"
 
-#include <algorithm>
-
-#include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/coverage.h"
@@ -15,13 +12,6 @@ namespace {
 
 /// So many loops are tried, from the innermost outwards.
 constexpr int most_attempts = 3;
-
-/// True when each iteration of a loop over threads has memory of that scope for itself.
-bool is_of_one_thread(const For& loop, std::string_view scope) {
-  const std::string& tag = loop.thread_binding->thread_tag;
-  if (tag.starts_with("threadIdx.")) return scope == "local";
-  return !tag.starts_with("blockIdx.") || scope == "local" || is_shared_by_threads(scope);
-}
 
 /// The innermost scope around all accesses that is not inside a loop over threads which share the
 /// memory.
@@ -53,33 +43,6 @@ const Scope* place_of(AccessTable& table, const Allocation& allocation) {
     if (++attempts > most_attempts) return nullptr;
     // An opaque use may read anything.
     if (!allocation.is_opaque && writes_before_reads(table, allocation, s)) return s;
-  }
-  return nullptr;
-}
-
-/// True when the iterations of a loop run at once, and may have memory each.
-bool may_have_own(const For& loop, const Allocation& allocation) {
-  const std::string_view scope = allocation.buffer->scope();
-  if (loop.kind == ForKind::parallel || loop.kind == ForKind::vectorized) {
-    return !is_shared_by_threads(scope) && !is_shared_by_lanes(loop, allocation);
-  }
-  return loop.kind == ForKind::thread_binding && is_of_one_thread(loop, scope);
-}
-
-/// The innermost parallel loop, or one of lanes or threads, whose iterations would share the
-/// memory, which each of them has to have for itself; null where they may share it.
-const Scope* iteration_of(const Allocation& allocation, const Scope* place) {
-  for (const Scope* s = innermost_of(allocation); s != allocation.inside; s = s->parent) {
-    if (s == place) return nullptr;  // It is inside already.
-    const auto* loop = s->stmt.as<For>();
-    if (!loop || !may_have_own(*loop, allocation)) continue;
-    Dependences dependences(s->stmt, {.local_buffers = {allocation.buffer}});
-    const auto answer = loop->kind == ForKind::vectorized
-                            ? dependences.vectorizable(loop->loop_var)
-                            : dependences.parallelizable(loop->loop_var);
-    const auto& own = answer.private_buffers;
-    const auto is_it = [&](const Ptr<Buffer>& buffer) { return buffer.same_as(allocation.buffer); };
-    if (std::ranges::any_of(own, is_it)) return s;
   }
   return nullptr;
 }
@@ -135,9 +98,7 @@ Ptr<PrimFunc> plan_allocations(const Ptr<PrimFunc>& func) {
       surrounding[threads->stmt].push_back(&allocation);
       continue;
     }
-    const Scope* place = place_of(table, allocation);
-    if (const Scope* iteration = iteration_of(allocation, place)) place = iteration;
-    if (place) {
+    if (const Scope* place = place_of(table, allocation)) {
       leaving[allocation.allocate->buffer_var] = &allocation;
       arriving[place->stmt].push_back(&allocation);
     }

@@ -11,9 +11,8 @@ namespace loopsmith {
 ///         for j: T[i, j] = A[i, j]     =>      for j: T[i, j] = A[i, j]
 ///         for j: B[i, j] = T[i, j]             for j: B[i, j] = T[i, j]
 ///
-/// Not into a loop of which one iteration may read what an earlier one wrote. Memory that
-/// iterations of a parallel loop would share, though each needs it for itself, goes into that loop.
-/// Memory that nothing uses is dropped.
+/// Not into a loop of which one iteration may read what an earlier one wrote. Memory that nothing
+/// uses is dropped.
 Ptr<PrimFunc> plan_allocations(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

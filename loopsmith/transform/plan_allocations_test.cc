@@ -130,26 +130,6 @@ def main(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8, 6), "float32")):
   interp::assert_same(func, lowered);
 }
 
-TEST(plan_allocations, gives_iterations_memory_of_their_own) {
-  // Tiles share a border, and the last one is short.
-  const auto func = parse_function(R"(@T.prim_func
-def main(A: T.Buffer((10,), "float32"), D: T.Buffer((10,), "float32")):
-    B = T.alloc_buffer((10,))
-    for i in T.parallel(4):
-        for k in range(T.min(4, 10 - i * 3)):
-            with T.block("B"):
-                v = T.axis.spatial(10, i * 3 + k)
-                B[v] = A[v] * T.float32(2)
-        for k in range(T.min(3, 9 - i * 3)):
-            with T.block("D"):
-                v = T.axis.spatial(10, i * 3 + k)
-                D[v] = B[v] + B[v + 1])");
-  const auto lowered = lower_function(func, {.verify = true});
-  const std::string text = script(lowered);
-  EXPECT_LT(text.find("T.parallel"), text.find("T.allocate")) << text;
-  interp::assert_same(func, lowered);
-}
-
 TEST(plan_allocations, takes_shared_memory_out_of_the_threads_that_share_it) {
   const auto func = parse_function(R"(@T.prim_func
 def main(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/privatize_buffers.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/coverage.h"
+#include "loopsmith/transform/lanes.h"
+#include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/plan_allocations.h"
+
+namespace loopsmith {
+namespace {
+
+/// A loop whose iterations run at once, around accesses to memory that is allocated outside.
+struct LoopOfUses {
+  const Scope* scope;
+  std::size_t first, last;  ///< Of the accesses inside.
+  bool reads = false;
+  bool writes = false;
+
+  const For& loop() const { return *scope->stmt.as<For>(); }
+};
+
+/// True when the iterations of a loop run at once, and may have memory each.
+bool may_have_own(const For& loop, const Ptr<Buffer>& buffer) {
+  const std::string_view scope = buffer->scope();
+  if (loop.kind == ForKind::parallel) return !is_shared_by_threads(scope);
+  if (loop.kind == ForKind::vectorized) {
+    return !is_shared_by_threads(scope) && !stores_alike(loop, buffer);
+  }
+  return loop.kind == ForKind::thread_binding && is_of_one_thread(loop, scope);
+}
+
+/// The loops that fill memory and read it, those inside first.
+std::vector<LoopOfUses> loops_of(const Allocation& allocation) {
+  std::vector<LoopOfUses> loops;
+  for (std::size_t i = 0; i < allocation.accesses.size(); ++i) {
+    const Access& access = allocation.accesses[i];
+    for (const Scope* s = access.scope; s != allocation.inside; s = s->parent) {
+      const auto* loop = s->stmt.as<For>();
+      if (!loop || loop->kind == ForKind::serial || loop->kind == ForKind::unrolled) continue;
+      auto known = std::ranges::find(loops, s, &LoopOfUses::scope);
+      if (known == loops.end()) known = loops.insert(known, {.scope = s, .first = i, .last = i});
+      known->last = i;
+      (access.is_write ? known->writes : known->reads) = true;
+    }
+  }
+  std::erase_if(loops, [](const LoopOfUses& each) { return !each.reads || !each.writes; });
+  std::ranges::stable_sort(loops, std::ranges::greater(),
+                           [](const LoopOfUses& each) { return each.scope->depth; });
+  return loops;
+}
+
+/// True when a write and a read are of different elements, whatever iterations they are in.
+bool never_meet(AccessTable& table, const Allocation& allocation, const Access& write,
+                const Access& read) {
+  Analyzer& analyzer = table.analyzer();
+  for (std::size_t d = 0; d < write.indices->size(); ++d) {
+    const auto written = table.values((*write.indices)[d], allocation.inside);
+    const auto taken = table.values((*read.indices)[d], allocation.inside);
+    if (!written || !taken) continue;
+    if (analyzer.can_prove(written->max < taken->min)) return true;
+    if (analyzer.can_prove(taken->max < written->min)) return true;
+  }
+  return false;
+}
+
+/// True when no value that the loop writes is read outside of it: what is read there are other
+/// elements, or a write outside comes in between.
+bool keeps_its_values(AccessTable& table, const Allocation& allocation, const LoopOfUses& uses) {
+  const std::vector<Access>& all = allocation.accesses;
+  const auto stands_apart = [&](std::size_t write, std::size_t read) {
+    const Scope* common = common_scope(all[write].scope, all[read].scope);
+    if (!is_around(common, uses.scope)) return true;
+    const std::size_t nearest = uses.last < write ? write : read;
+    const bool is_before_or_after = uses.last < write || read < uses.first;
+    return is_before_or_after && common_scope(uses.scope, all[nearest].scope) == common;
+  };
+  for (std::size_t read = 0; read < all.size(); ++read) {
+    if (all[read].is_write || is_around(uses.scope, all[read].scope)) continue;
+    bool is_safe = true;
+    for (std::size_t write = uses.first; write <= uses.last && is_safe; ++write) {
+      is_safe = !all[write].is_write || !is_around(uses.scope, all[write].scope) ||
+                never_meet(table, allocation, all[write], all[read]);
+    }
+    for (std::size_t write = 0; write < read && !is_safe; ++write) {
+      is_safe = all[write].is_write && !is_around(uses.scope, all[write].scope) &&
+                stands_apart(write, read) && fills_before(table, allocation, all[write], all[read]);
+    }
+    if (!is_safe) return false;
+  }
+  return true;
+}
+
+DependenceAnswer independence(Dependences& dependences, const For& loop) {
+  return loop.kind == ForKind::vectorized ? dependences.vectorizable(loop.loop_var)
+                                          : dependences.parallelizable(loop.loop_var);
+}
+
+/// Refuses a loop of which two iterations are certain to meet in the memory, whatever the sizes.
+void refuse_race(const PrimFunc& func, const For& loop, const Ptr<Buffer>& buffer) {
+  Dependences dependences(func.body);
+  const DependenceAnswer answer = independence(dependences, loop);
+  const auto& witness = answer.witness;
+  const bool is_certain = answer.verdict == Verdict::violated && witness &&
+                          witness->sizes.empty() && witness->buffer.same_as(buffer);
+  if (!is_certain) return;
+  fail(ErrorKind::lower, "iterations_are_independent",
+       hint("make the loop serial, or give each iteration elements of its own"), loop.span,
+       "iterations of loop {}, which is {}, race on {}: {}", loop.loop_var->name,
+       loop.kind == ForKind::vectorized ? "vectorized" : "parallel", buffer->name, witness->text());
+}
+
+/// A loop, and the memory that its iterations get.
+struct Privatization {
+  const For* loop = nullptr;
+  const Allocation* allocation = nullptr;
+};
+
+/// The first loop that needs memory for each iteration; none when all is well.
+Privatization find_shared(const PrimFunc& func, AccessTable& table) {
+  for (const Allocation& allocation : table.allocations()) {
+    if (!allocation.buffer || allocation.is_opaque) continue;
+    for (const LoopOfUses& uses : loops_of(allocation)) {
+      const For& loop = uses.loop();
+      if (!may_have_own(loop, allocation.buffer)) continue;
+      Dependences dependences(uses.scope->stmt, {.local_buffers = {allocation.buffer}});
+      const DependenceAnswer answer = independence(dependences, loop);
+      const auto is_it = [&](const Ptr<Buffer>& own) { return own.same_as(allocation.buffer); };
+      const bool wants_own = std::ranges::any_of(answer.private_buffers, is_it);
+      if (wants_own && keeps_its_values(table, allocation, uses)) return {&loop, &allocation};
+      const bool may_race = answer.witness && answer.witness->buffer.same_as(allocation.buffer);
+      if (wants_own || may_race) refuse_race(func, loop, allocation.buffer);
+    }
+  }
+  return {};
+}
+
+/// The function with memory of its own for each iteration of the loop.
+Ptr<PrimFunc> privatized(const Ptr<PrimFunc>& func, const Privatization& found) {
+  const Ptr<Buffer>& shared = found.allocation->buffer;
+  Buffer copy = *shared;
+  copy.data = var(shared->data->name, shared->data->dtype);
+  const Ptr<Buffer> own = make(std::move(copy));
+  Rewriter rename;
+  rename.replace_buffer(shared, own);
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& loop) -> Stmt {
+    if (&loop != found.loop) return rewrite.children(loop);
+    Allocate allocate = *found.allocation->allocate;
+    allocate.buffer_var = own->data;
+    allocate.body = make(DeclBuffer{.buffer = own, .body = rename(loop.body)});
+    For result = loop;
+    result.body = make(std::move(allocate));
+    return make(std::move(result));
+  });
+  return rewrite.body_of(func);
+}
+
+}  // namespace
+
+Ptr<PrimFunc> privatize_buffers(const Ptr<PrimFunc>& func) {
+  if (!contains<Allocate>(func->body)) return func;
+  Ptr<PrimFunc> current = func;
+  for (;;) {
+    AccessTable table(*current);
+    const Privatization found = find_shared(*current, table);
+    if (!found.loop) return current;
+    // What is new may be needed in a smaller place, and what is old nowhere.
+    current = plan_allocations(privatized(current, found));
+  }
+}
+
+}  // namespace loopsmith

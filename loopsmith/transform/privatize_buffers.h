@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith {
+
+/// Gives iterations that run at once memory each, where they would share what each of them has to
+/// have for itself:
+///
+///     allocate T[9]                         for i in T.parallel(8):
+///       for i in T.parallel(8):               allocate T_own[9]
+///         T[0] = A[i]                  =>       T_own[0] = A[i]
+///         B[i] = T[0] + T[0]                    B[i] = T_own[0] + T_own[0]
+///       for i in T.parallel(8): ...         for i in T.parallel(8): ...
+///
+/// Each iteration reads there only what it wrote, and nobody reads it after the loop. Where that is
+/// not so, and iterations are certain to meet, the program is refused.
+Ptr<PrimFunc> privatize_buffers(const Ptr<PrimFunc>& func);
+
+}  // namespace loopsmith

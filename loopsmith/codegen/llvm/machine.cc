@@ -13,7 +13,9 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <algorithm>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "loopsmith/support/error.h"
@@ -69,14 +71,70 @@ const llvm::Target& llvm_target(const std::string& triple) {
   return *target;
 }
 
-/// Takes LLVM's list of passes but for its strength reduction, which step_addresses.h stands for,
-/// and what that asks for.
-class WithoutStrengthReduction : public llvm::legacy::PassManagerBase {
+/// The passes of LLVM that short compilations do without. `step_addresses` stands for its strength
+/// reduction, and what that asks for. The others look for what our code never has (exceptions,
+/// thread-local memory, garbage collection, hardening, instrumentation), or change nothing in loops
+/// that a schedule has shaped. A name that LLVM changes costs time, no more.
+constexpr std::string_view left_out[] = {
+    "Analyze Machine Code For Garbage Collection",
+    "Canonicalize Freeze Instructions in Loops",
+    "Check CFA info and insert CFI instructions if needed",
+    "Constant Hoisting",
+    "Contiguously Lay Out Funclets",
+    "Early Tail Duplication",
+    "Exception handling preparation",
+    "Expand IR instructions",
+    "Expand indirectbr instructions",
+    "Expand memcmp() to load/stores",
+    "Fixup Statepoint Caller Saved",
+    "Implement the 'patchable-function' attribute",
+    "Insert KCFI indirect call checks",
+    "Insert XRay ops",
+    "Insert fentry calls",
+    "Instrument function entry/exit with calls to e.g. mcount() (post inlining)",
+    "Live DEBUG_VALUE analysis",
+    "Local Dynamic TLS Access Clean-up",
+    "Loop Strength Reduction",
+    "Lower Garbage Collection Instructions",
+    "Machine Late Instructions Cleanup Pass",
+    "Machine Sanitizer Binary Metadata",
+    "Merge contiguous icmps into a memcmp",
+    "Merge disjoint stack slots",
+    "ObjC ARC contraction",
+    "Partially inline calls to library functions",
+    "Post RA top-down list latency scheduler",
+    "PostRA Machine Sink",
+    "Prepare callbr",
+    "Pseudo Probe Inserter",
+    "Register Allocation Pass Scoring",
+    "Remove Loads Into Fake Uses",
+    "Remove Redundant DEBUG_VALUE analysis",
+    "Replace intrinsics with calls to vector library",
+    "Safe Stack instrumentation pass",
+    "Shadow Stack GC Lowering",
+    "Shrink Wrapping analysis",
+    "Stack Frame Layout Analysis",
+    "StackMap Liveness Analysis",
+    "Tail Duplication",
+    "X86 Atom pad short functions",
+    "X86 Indirect Branch Tracking",
+    "X86 Indirect Thunks",
+    "X86 LEA Optimize",
+    "X86 Load Value Injection (LVI) Load Hardening",
+    "X86 Load Value Injection (LVI) Ret-Hardening",
+    "X86 Optimize Call Frame",
+    "X86 Return Thunks",
+    "X86 Speculative Execution Side Effect Suppression",
+    "X86 cmov Conversion",
+    "X86 speculative load hardening",
+};
+
+/// Takes LLVM's list of passes, but for those.
+class ShortList : public llvm::legacy::PassManagerBase {
  public:
-  explicit WithoutStrengthReduction(llvm::legacy::PassManagerBase& passes) : passes_(passes) {}
+  explicit ShortList(llvm::legacy::PassManagerBase& passes) : passes_(passes) {}
   void add(llvm::Pass* pass) override {
-    const llvm::StringRef name = pass->getPassName();
-    if (name == "Loop Strength Reduction" || name == "Canonicalize Freeze Instructions in Loops") {
+    if (std::ranges::binary_search(left_out, std::string_view(pass->getPassName()))) {
       delete pass;
     } else {
       passes_.add(pass);
@@ -87,13 +145,15 @@ class WithoutStrengthReduction : public llvm::legacy::PassManagerBase {
   llvm::legacy::PassManagerBase& passes_;
 };
 
+static_assert(std::ranges::is_sorted(left_out));
+
 /// The passes that write an object file or assembly. Those for objects are made once and run on
 /// many modules; LLVM does not promise that this works, so compile_test compares with fresh ones.
 struct Machine::CodePasses {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream{bytes};
   llvm::legacy::PassManager passes;
-  WithoutStrengthReduction shorter{passes};  ///< `config` adds by it, also when it is done.
+  ShortList shorter{passes};  ///< `config` adds by it, also when it is done.
 
   /// LLVM's own list, but for the scheduler of instructions where `schedules` is false.
   CodePasses(llvm::TargetMachine& machine, llvm::CodeGenFileType type, bool schedules) {

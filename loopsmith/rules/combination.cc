@@ -61,17 +61,6 @@ Expr Combination::neutral() const {
   return nullptr;
 }
 
-Expr Combination::across_lanes(const Expr& vector) const {
-  const DataType type = dtype();
-  switch (kind) {
-    case Kind::add: return call(type, op("vector_reduce_add"), {vector});
-    case Kind::mul: return call(type, op("vector_reduce_mul"), {vector});
-    case Kind::min: return call(type, op("vector_reduce_min"), {vector});
-    case Kind::max: return call(type, op("vector_reduce_max"), {vector});
-  }
-  return nullptr;
-}
-
 Expr Combination::source_at(const Substitution& values, const Expr& mask) const {
   Expr allowed = mask;
   if (condition.defined()) {

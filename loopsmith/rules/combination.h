@@ -22,8 +22,6 @@ struct Combination {
   Expr combine(const Expr& a, const Expr& b) const;
   /// The value that changes nothing.
   Expr neutral() const;
-  /// All lanes of a vector, combined.
-  Expr across_lanes(const Expr& vector) const;
   /// The source for these values of the axes, neutral where `mask` (may be null) is false.
   Expr source_at(const Substitution& values, const Expr& mask) const;
 };

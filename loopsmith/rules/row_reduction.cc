@@ -24,6 +24,37 @@ std::int64_t chains_for(const RowReduction& reduction, const Axis& axis, std::in
   return chains;
 }
 
+/// Buffers for so many partial results of each target.
+std::vector<Ptr<Buffer>> room_for(const TupleCombination& combination, const std::string& suffix,
+                                  const Expr& count, const std::string& scope) {
+  std::vector<Ptr<Buffer>> buffers;
+  for (const Ptr<Buffer>& target : combination.targets) {
+    buffers.push_back(decl_buffer({count}, target->dtype, target->name + suffix, scope));
+  }
+  return buffers;
+}
+
+Tuple loads(const std::vector<Ptr<Buffer>>& buffers, const std::vector<Expr>& indices) {
+  Tuple values;
+  for (const Ptr<Buffer>& buffer : buffers) values.push_back(load(buffer, indices));
+  return values;
+}
+
+Stmt store_each(const std::vector<Ptr<Buffer>>& buffers, const std::vector<Expr>& indices,
+                const Tuple& values) {
+  std::vector<Stmt> stores;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    stores.push_back(store(buffers[i], values[i], indices));
+  }
+  return seq(std::move(stores));
+}
+
+std::vector<NestAccess> reads_of(const TupleCombination& combination) {
+  std::vector<Stmt> sources;
+  for (const Expr& source : combination.sources) sources.push_back(make(Evaluate{.value = source}));
+  return accesses_in(seq(std::move(sources)));
+}
+
 /// Writes the combination of the elements at `values` over the reduction axes, with `axis` in the
 /// place of the vectorised one.
 class RowWriter {
@@ -38,13 +69,13 @@ class RowWriter {
         chains_(chains_for(reduction, axis_, lanes)),
         machine_(machine),
         values_(std::move(values)),
-        partial_(decl_buffer({number(chains_ * lanes)}, combination_.dtype(),
-                             combination_.target->name + "_partial", "local")) {}
+        reads_(reads_of(combination_)),
+        partial_(room_for(combination_, "_partial", number(chains_ * lanes), "local")) {}
 
-  /// All of it; `finish` stores the total.
-  Stmt run(const std::function<Stmt(const Expr&)>& finish) const {
-    return with_buffers(name() + "_reduction", {partial_},
-                        seq({clear(), update(), join(), finish(total())}));
+  /// All of it; `finish` stores the totals.
+  Stmt run(const std::function<Stmt(const Tuple&)>& finish) const {
+    return with_buffers(name() + "_reduction", partial_,
+                        seq({clear(), update(), join(), finish(totals())}));
   }
 
  private:
@@ -65,33 +96,43 @@ class RowWriter {
   Stmt main(const Expr& whole, const Expr& step, const Substitution& outside) const;
   Stmt tail(const Expr& done, const Substitution& outside) const;
   Stmt visit(Substitution here, const Expr& place, const Expr& position, const Expr& mask) const;
+  Stmt combine(const Tuple& sources, const Expr& place) const;
   Stmt join() const;
-  Expr total() const;
+  Stmt join_with(std::int64_t count, const Expr& distance) const;
+  Tuple totals() const;
 
   const RowReduction& reduction_;
-  const Combination& combination_;
+  const TupleCombination& combination_;
   const Axis axis_;
   const std::vector<Axis> outer_;
   const std::int64_t lanes_;
   const std::int64_t chains_;
   const Machine& machine_;
   const Substitution values_;
-  const Ptr<Buffer> partial_;
+  const std::vector<NestAccess> reads_;
+  const std::vector<Ptr<Buffer>> partial_;
 };
 
 Stmt RowWriter::clear() const {
-  return each_chain_and_lane(
-      [&](const Expr& place) { return store(partial_, combination_.neutral(), {place}); });
+  return each_chain_and_lane([&](const Expr& place) {
+    return substitute(store_each(partial_, {place}, combination_.neutral), values_);
+  });
+}
+
+/// Combines `sources` with the partial results at `place`.
+Stmt RowWriter::combine(const Tuple& sources, const Expr& place) const {
+  const Tuple so_far = loads(partial_, {place});
+  // One source comes first: where a minimum looks for NaN, it does so beside the chain.
+  const bool is_single = sources.size() == 1;
+  return store_combined(partial_, {place}, *combination_.reducer, is_single ? sources : so_far,
+                        is_single ? so_far : sources);
 }
 
 /// Combines the element at `position` of the row, after it was produced.
 Stmt RowWriter::visit(Substitution here, const Expr& place, const Expr& position,
                       const Expr& mask) const {
   here[axis_.var] = axis_.min + position;
-  // The source first: where a minimum looks for NaN, it does so beside the chain.
-  const Expr source = combination_.source_at(here, mask);
-  const Stmt combined =
-      store(partial_, combination_.combine(source, load(partial_, {place})), {place});
+  const Stmt combined = combine(combination_.sources_at(here, mask), place);
   if (!reduction_.producer) return combined;
   here[reduction_.producer->axes.back().var] = axis_.min + position;
   const Stmt produced = at(reduction_.producer->body, here);
@@ -102,8 +143,7 @@ Stmt RowWriter::main(const Expr& whole, const Expr& step, const Substitution& ou
   return loop(name() + "_o", whole, ForKind::serial, [&](const Expr& block) {
     Substitution here = outside;
     here[axis_.var] = axis_.min + block * step;
-    return seq({read_ahead(accesses_in(make(Evaluate{.value = combination_.source})), axis_.var,
-                           here, chains_ * lanes_, machine_),
+    return seq({read_ahead(reads_, axis_.var, here, chains_ * lanes_, machine_),
                 each_chain_and_lane([&](const Expr& place) {
                   return visit(outside, place, block * step + place, nullptr);
                 })});
@@ -129,28 +169,36 @@ Stmt RowWriter::update() const {
   });
 }
 
-/// Combines the chains into the first.
+/// Combines the chains into the first, and its lanes where no instruction does that.
 Stmt RowWriter::join() const {
   std::vector<Stmt> joined;
   for (std::int64_t chain = 1; chain < chains_; ++chain) {
-    joined.push_back(each_lane([&](const Expr& lane) {
-      const Expr other = load(partial_, {number(chain * lanes_) + lane});
-      return store(partial_, combination_.combine(load(partial_, {lane}), other), {lane});
-    }));
+    joined.push_back(join_with(lanes_, number(chain * lanes_)));
+  }
+  for (std::int64_t half = lanes_ / 2; half > 0 && !combination_.across_lanes; half /= 2) {
+    joined.push_back(join_with(half, number(half)));
   }
   return seq(std::move(joined));
 }
 
-Expr RowWriter::total() const {
-  if (lanes_ == 1) return load(partial_, {number(0)});
+/// for l in count: (vectorized)  partial[l] = join(partial[l], partial[l + distance])
+Stmt RowWriter::join_with(std::int64_t count, const Expr& distance) const {
+  return loop(name() + "_l", number(count), ForKind::vectorized, [&](const Expr& lane) {
+    return store_combined(partial_, {lane}, *combination_.joiner, loads(partial_, {lane}),
+                          loads(partial_, {lane + distance}));
+  });
+}
+
+Tuple RowWriter::totals() const {
+  if (lanes_ == 1 || !combination_.across_lanes) return loads(partial_, {number(0)});
   const Expr all = make(Ramp{.base = number(0), .stride = number(1), .lanes = lanes_});
-  return combination_.across_lanes(load(partial_, {all}));
+  return {call(partial_[0]->dtype, *combination_.across_lanes, {load(partial_[0], {all})})};
 }
 
 }  // namespace
 
 std::optional<RowReduction> row_reduction_of(const Nest& nest) {
-  const std::optional<Combination> combination = combination_of(nest);
+  const std::optional<TupleCombination> combination = tuple_combination_of(nest);
   if (!combination) return std::nullopt;
   const std::vector<Axis> reduction = nest.reduction();
   for (std::size_t i = reduction.size(); i-- > 0;) {
@@ -171,19 +219,20 @@ std::optional<RowReduction> row_reduction_of(const Nest& nest) {
 
 Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Machine& machine,
                    const Substitution& values) {
-  const Combination& combination = reduction.combination;
+  const TupleCombination& combination = reduction.combination;
   return RowWriter(reduction, reduction.axis, reduction.outer, lanes, machine, values)
-      .run([&](const Expr& total) {
-        const Expr initial = clone_with(combination.initial, values);
-        return substitute(
-            store(combination.target, combination.combine(initial, total), combination.indices),
-            values);
+      .run([&](const Tuple& totals) {
+        Tuple initial;
+        for (const Expr& value : combination.initial) initial.push_back(clone_with(value, values));
+        return substitute(store_combined(combination.targets, combination.indices,
+                                         *combination.reducer, initial, totals),
+                          values);
       });
 }
 
 Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Machine& machine,
                     const Substitution& values) {
-  const Combination& combination = reduction.combination;
+  const TupleCombination& combination = reduction.combination;
   // The outermost reduction axis is cut into parts; alone, it is also the vectorised one.
   const Axis& cut = reduction.outer.empty() ? reduction.axis : reduction.outer[0];
   const DataType index = cut.extent.dtype();
@@ -191,8 +240,7 @@ Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Mac
   const Expr size =
       ceildiv(ceildiv(cut.extent, int_imm(index, part_count)), int_imm(index, grain)) *
       int_imm(index, grain);
-  const Ptr<Buffer> parts = decl_buffer({int_imm(index, part_count)}, combination.dtype(),
-                                        combination.target->name + "_parts");
+  const auto parts = room_for(combination, "_parts", int_imm(index, part_count), "");
   const Stmt produce =
       loop("part", int_imm(index, part_count), ForKind::parallel, [&](const Expr& part) {
         const Expr begin = part * size;
@@ -203,16 +251,16 @@ Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Mac
         std::vector<Axis> outer = reduction.outer;
         (outer.empty() ? axis : outer[0]) = piece;
         return RowWriter(reduction, axis, outer, lanes, machine, values)
-            .run([&](const Expr& total) { return store(parts, total, {part}); });
+            .run([&](const Tuple& totals) { return store_each(parts, {part}, totals); });
       });
-  const Expr target = load(combination.target, combination.indices);
-  const Stmt start = store(combination.target, combination.initial, combination.indices);
+  const Stmt start = store_each(combination.targets, combination.indices, combination.initial);
   const Stmt join =
       loop("part", int_imm(index, part_count), ForKind::serial, [&](const Expr& part) {
-        return store(combination.target, combination.combine(target, load(parts, {part})),
-                     combination.indices);
+        return store_combined(combination.targets, combination.indices, *combination.reducer,
+                              loads(combination.targets, combination.indices),
+                              loads(parts, {part}));
       });
-  return with_buffers(combination.target->name + "_reduction", {parts},
+  return with_buffers(combination.targets[0]->name + "_reduction", parts,
                       seq({produce, substitute(seq({start, join}), values)}));
 }
 

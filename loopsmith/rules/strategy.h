@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "loopsmith/rules/combination.h"
 #include "loopsmith/rules/machine.h"
 #include "loopsmith/rules/nest.h"
+#include "loopsmith/rules/tuple_combination.h"
 
 namespace loopsmith {
 
@@ -37,7 +37,7 @@ std::optional<Stmt> transposed(const Nest& nest, const Machine& machine,
 /// row_reduction.cc: which reduction axis may be vectorised, and how: all loads are contiguous
 /// along it, or do not move.
 struct RowReduction {
-  Combination combination;
+  TupleCombination combination;
   Axis axis;                ///< The reduction axis that is vectorised.
   std::vector<Axis> outer;  ///< The other reduction axes.
   /// What computes the elements of the row just before they are combined, along its last axis.

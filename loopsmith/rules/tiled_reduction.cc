@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/rules/combination.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/register_tile.h"
 #include "loopsmith/rules/strategy.h"

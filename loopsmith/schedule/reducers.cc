@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -64,36 +65,25 @@ bool has_bits(DataType type) {
   return type.is_integer();
 }
 
-/// Of (index, value): which of the two is kept.
-Tuple keep(const Expr& first, const Expr& value, const Tuple& x, const Tuple& y) {
-  return {select(first, x[0], y[0]), select(value, x[1], y[1])};
-}
-Tuple argmax(const Tuple& x, const Tuple& y) {
-  const Expr first = x[1] >= y[1];
-  return keep(first, first, x, y);
-}
-Tuple argmin(const Tuple& x, const Tuple& y) {
-  const Expr first = x[1] <= y[1];
-  return keep(first, first, x, y);
-}
-/// Of equal values, the one with the smaller index.
-Expr is_first(const Expr& is_better, const Tuple& x, const Tuple& y) {
-  return is_better || (x[1] == y[1] && x[0] <= y[0]);
-}
-Tuple first_argmax(const Tuple& x, const Tuple& y) {
-  const Expr first = is_first(x[1] > y[1], x, y);
-  return keep(first, first, x, y);
-}
-Tuple first_argmin(const Tuple& x, const Tuple& y) {
-  const Expr first = is_first(x[1] < y[1], x, y);
-  return keep(first, first, x, y);
-}
-// The same, as others write them.
-Tuple first_argmax_by_value(const Tuple& x, const Tuple& y) {
-  return keep(is_first(x[1] > y[1], x, y), x[1] > y[1], x, y);
-}
-Tuple first_argmin_by_value(const Tuple& x, const Tuple& y) {
-  return keep(is_first(x[1] < y[1], x, y), x[1] < y[1], x, y);
+/// How the value is chosen that a reducer of (index, value) keeps: with the index; where it is
+/// better; where it is as good; as an extreme. They differ in nothing but how they are written.
+enum class Kept { with_index, better, as_good, extreme };
+
+/// The largest or the smallest value and its index. Of equal ones the first operand, or the one
+/// with the smaller index.
+template <bool is_max, bool by_index, Kept kept>
+Tuple extreme_at(const Tuple& x, const Tuple& y) {
+  const Expr better = is_max ? x[1] > y[1] : x[1] < y[1];
+  const Expr as_good = is_max ? x[1] >= y[1] : x[1] <= y[1];
+  const Expr first = by_index ? better || (x[1] == y[1] && x[0] <= y[0]) : as_good;
+  const Expr index = select(first, x[0], y[0]);
+  switch (kept) {
+    case Kept::with_index: return {index, select(first, x[1], y[1])};
+    case Kept::better: return {index, select(better, x[1], y[1])};
+    case Kept::as_good: return {index, select(as_good, x[1], y[1])};
+    case Kept::extreme: return {index, is_max ? max(x[1], y[1]) : min(x[1], y[1])};
+  }
+  return {};
 }
 
 constexpr KnownReducer reducers[] = {
@@ -107,12 +97,18 @@ constexpr KnownReducer reducers[] = {
     {"or of bits", 1, bits_or, has_bits, nullptr},
     {"xor of bits", 1, bits_xor, has_bits, zeros},
     {"pair of sums", 2, pair_of_sums, nullptr, zeros},
-    {"argmax", 2, argmax, nullptr, nullptr},
-    {"argmin", 2, argmin, nullptr, nullptr},
-    {"first argmax", 2, first_argmax, nullptr, nullptr},
-    {"first argmin", 2, first_argmin, nullptr, nullptr},
-    {"first argmax by value", 2, first_argmax_by_value, nullptr, nullptr},
-    {"first argmin by value", 2, first_argmin_by_value, nullptr, nullptr},
+    {"argmax", 2, extreme_at<true, false, Kept::with_index>, nullptr, nullptr},
+    {"argmax", 2, extreme_at<true, false, Kept::extreme>, nullptr, nullptr},
+    {"argmin", 2, extreme_at<false, false, Kept::with_index>, nullptr, nullptr},
+    {"argmin", 2, extreme_at<false, false, Kept::extreme>, nullptr, nullptr},
+    {"first argmax", 2, extreme_at<true, true, Kept::with_index>, nullptr, nullptr},
+    {"first argmax", 2, extreme_at<true, true, Kept::better>, nullptr, nullptr},
+    {"first argmax", 2, extreme_at<true, true, Kept::as_good>, nullptr, nullptr},
+    {"first argmax", 2, extreme_at<true, true, Kept::extreme>, nullptr, nullptr},
+    {"first argmin", 2, extreme_at<false, true, Kept::with_index>, nullptr, nullptr},
+    {"first argmin", 2, extreme_at<false, true, Kept::better>, nullptr, nullptr},
+    {"first argmin", 2, extreme_at<false, true, Kept::as_good>, nullptr, nullptr},
+    {"first argmin", 2, extreme_at<false, true, Kept::extreme>, nullptr, nullptr},
 };
 
 bool same(const Expr& a, const Expr& b) {
@@ -134,7 +130,12 @@ class ReducerMatcher {
     if (const auto* tie = pattern.as<LE>(); tie && tie->a.same_as(x_[0]) && value.is<LT>()) {
       return match(tie->a, value.as<LT>()->a) && match(tie->b, value.as<LT>()->b);
     }
-    if (pattern.get()->kind != value.get()->kind || pattern.dtype() != value.dtype()) return false;
+    if (pattern.dtype() != value.dtype()) return false;
+    const auto* choice = value.as<Call>();
+    if (choice && choice->op == op("if_then_else") && pattern.is<Select>()) {
+      return match_lazy(*pattern.as<Select>(), *choice);
+    }
+    if (pattern.get()->kind != value.get()->kind) return false;
     if (const auto* node = pattern.as<Select>()) {
       const auto& other = *value.as<Select>();
       return match(node->condition, other.condition) && match(node->true_value, other.true_value) &&
@@ -157,6 +158,19 @@ class ReducerMatcher {
 
  private:
   using Sides = std::pair<Expr, Expr>;
+
+  /// What only one of its branches reads must be fit to be read always.
+  bool match_lazy(const Select& pattern, const Call& choice) {
+    if (!match(pattern.condition, choice.args[0])) return false;
+    const auto before = right_;
+    if (!match(pattern.true_value, choice.args[1]) || !match(pattern.false_value, choice.args[2])) {
+      return false;
+    }
+    for (std::size_t i = 0; i < right_.size(); ++i) {
+      if (right_[i].defined() && !before[i].defined() && reads_memory(right_[i])) return false;
+    }
+    return true;
+  }
 
   template <class T>
   bool either(const Expr& pattern, const Expr& value, bool commutes) {
@@ -267,11 +281,23 @@ std::optional<KnownReduction> reduction_of(const Block& block) {
     left.push_back(load(store->buffer, found.indices));
     inits.erase(init);
   }
-  for (const KnownReducer& reducer : reducers) {
-    if (!right_side_of(reducer, updates, left)) continue;
-    found.reducer = &reducer;
-    return found;
-  }
+  const auto is_known = [&] {
+    for (const KnownReducer& reducer : reducers) {
+      auto sources = right_side_of(reducer, updates, left);
+      if (!sources) continue;
+      found.reducer = &reducer;
+      found.sources = *std::move(sources);
+      return true;
+    }
+    return false;
+  };
+  if (is_known()) return found;
+  // Of an index and a value either may come first.
+  std::ranges::reverse(updates);
+  std::ranges::reverse(left);
+  std::ranges::reverse(found.buffers);
+  std::ranges::reverse(found.init);
+  if (updates.size() == 2 && is_known()) return found;
   return {};
 }
 

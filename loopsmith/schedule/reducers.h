@@ -31,6 +31,7 @@ struct KnownReduction {
   std::vector<Ptr<Buffer>> buffers;
   std::vector<Expr> indices;  ///< The same for all of them.
   std::vector<Expr> init;
+  std::vector<Expr> sources;  ///< What each step combines with them.
 };
 
 /// The reduction of a block with init; nothing when it is not one of the known reducers.

@@ -129,9 +129,20 @@ def test_the_parameters_name_the_axes() -> None:
     assert f.ndim == 1
 
 
+def test_parameters_with_defaults_keep_them() -> None:
+    tensors = [te.compute((2, 3), lambda i, j, step=step: i * step + j) for step in (2, 5)]
+    for tensor, step in zip(tensors, (2, 5)):
+        assert [axis.var.name for axis in tensor.axis] == ["i", "j"]
+        out = np.empty((2, 3), "int32")
+        ls.build(te.create_prim_func([tensor]))(out)
+        np.testing.assert_array_equal(out, [[i * step + j for j in range(3)] for i in range(2)])
+    assert te.compute((4,), lambda i, *, step=2: i * step).ndim == 1
+
+
 def test_the_function_of_a_compute_takes_plain_parameters() -> None:
-    error = refusal(TypeError, lambda: te.compute((2,), lambda i=0: i))
-    assert error.problem == "compute: the parameter i is not a plain positional one"
+    for function in (lambda i=0: i, lambda j, i=0: i, lambda i=0, *r: i, lambda *, i: i):
+        error = refusal(TypeError, lambda function=function: te.compute((2, 2), function))
+        assert error.problem == "compute: the parameter i is not a plain positional one"
     error = refusal(ValueError, lambda: te.compute((2,), lambda i, j: i, name="B"))
     assert error.problem == "compute B: the function takes 2 indices, the shape has 1 dimensions"
     error = refusal(

@@ -19,7 +19,9 @@ namespace {
 class Borders {
  public:
   Borders(const Nest& nest, const Axis& axis)
-      : nest_(nest), axis_(axis), begin_(axis.min), end_(axis.min + axis.extent) {}
+      : nest_(nest), axis_(axis), begin_(axis.min), end_(axis.min + axis.extent) {
+    for (const Ptr<Var>& scalar : nest.data) analyzer_.mark_data(scalar);
+  }
 
   /// The body between the borders.
   Stmt inside() {
@@ -53,7 +55,7 @@ class Borders {
   mutable Analyzer analyzer_;
 
   /// The first point at which `a - b`, which grows along the axis, is at least 0; null where it is
-  /// not of that form, or depends on other axes or on memory.
+  /// not of that form, depends on other axes or on memory, or may leave its type.
   Expr first_not_below(const Expr& a, const Expr& b) {
     if (!a.dtype().is_int() || !a.dtype().is_scalar()) return nullptr;
     const std::array variables{axis_.var};
@@ -63,7 +65,11 @@ class Borders {
     const bool is_fixed = std::ranges::none_of(
         nest_.axes, [&](const Axis& axis) { return uses_variable(linear[1], axis.var); });
     if (!scale || *scale <= 0 || !is_fixed || reads_memory(linear[1])) return nullptr;
-    return analyzer_.simplify(ceildiv(-linear[1], linear[0]));
+    const Expr point = analyzer_.simplify(ceildiv(-linear[1], linear[0]));
+    for (const Expr& each : {a, b, point}) {
+      if (analyzer_.may_overflow(each)) return nullptr;
+    }
+    return point;
   }
 
   /// True when most of the axis lies at or behind `point`, false when before it; nothing if neither
@@ -93,7 +99,9 @@ class Borders {
       if (!point.defined()) continue;
       // A clamp moves with the axis nearly everywhere. Where both are equal, either will do.
       const bool behind = is_mostly_behind(point).value_or(is_max);
-      keep(behind ? point : first_not_below(moving, other + 1), behind);
+      const Expr border = behind ? point : first_not_below(moving, other + 1);
+      if (!border.defined()) continue;
+      keep(border, behind);
       return behind == is_max ? moving : other;
     }
     return make(node, node.dtype);

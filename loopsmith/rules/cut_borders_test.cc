@@ -4,15 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <limits>
 #include <random>
 
-#include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/default_schedule.h"
+#include "loopsmith/rules/testing/scheduled.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/transform/pipeline.h"
-#include "loopsmith/transform/testing/evaluate.h"
 #include "loopsmith/transform/testing/functions.h"
 
 namespace loopsmith {
@@ -22,18 +21,9 @@ using te::compute;
 using te::placeholder;
 using te::Tensor;
 using testing::Argument;
+using testing::numbers;
 
 constexpr Machine machine{.vector_bytes = 32, .vector_registers = 16, .cores = 2};
-
-Argument numbers(std::vector<std::int64_t> shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
-  Argument argument{.shape = std::move(shape), .elements = {}};
-  for (std::int64_t i = 0; i < count; ++i) {
-    argument.elements.push_back(static_cast<double>((i * 37) % 101 - 50));
-  }
-  return argument;
-}
 
 /// How many minima and maxima differ from lane to lane.
 int clamped_vectors(const Ptr<PrimFunc>& func) {
@@ -51,20 +41,8 @@ int clamped_vectors(const Ptr<PrimFunc>& func) {
   return count;
 }
 
-/// The schedule; it and its lowered form compute what `func` does.
 Ptr<PrimFunc> checked(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments) {
-  const Ptr<PrimFunc> scheduled = default_schedule(func, machine);
-  verify_well_formed(scheduled);
-  const auto after = [&](const Ptr<PrimFunc>& form) {
-    std::vector<Argument> values = arguments;
-    testing::evaluate(form, values);
-    return values;
-  };
-  const auto expected = after(func);
-  EXPECT_EQ(after(scheduled), expected) << script(scheduled);
-  const Ptr<PrimFunc> lowered = lower_function(scheduled, {.verify = true});
-  EXPECT_EQ(after(lowered), expected) << script(lowered);
-  return scheduled;
+  return testing::checked_schedule(func, arguments, machine);
 }
 
 Expr clamp(const Expr& value, const Expr& low, const Expr& high) {
@@ -234,6 +212,25 @@ TEST(cut_borders, leaves_what_memory_decides) {
       {3, 40}, [&](Expr y, Expr x) { return image(y, clamp(min(x, limit(y)), 0, 39)); }, "out");
   checked(te::create_prim_func({image, limit, out}),
           {numbers({3, 40}), numbers({3}), numbers({3, 40})});
+}
+
+TEST(cut_borders, finds_no_border_where_a_scalar_overflows) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const Ptr<Var> columns = size_var("columns"), alpha = var("alpha", i32);
+  const Tensor image = placeholder({columns}, i32, "image");
+  const std::vector<std::function<Expr(Expr)>> values{
+      [&](const Expr& x) { return max(x - 3, alpha); },
+      [&](const Expr& x) { return select(x < alpha, x, -x); },
+      [&](const Expr& x) { return max(x, alpha); }};
+  for (const auto& value : values) {
+    const Tensor out =
+        compute({columns}, [&](Expr x) { return max(image(max(x - 1, 0)), value(x)); });
+    const auto func = te::create_prim_func({alpha, image, out});
+    for (const std::int64_t each : {-most - 1, -most, std::int64_t{-2}, std::int64_t{5},
+                                    std::int64_t{19}, most - 2, most - 1, most}) {
+      checked(func, {{.scalar = each}, numbers({40}), numbers({40})});
+    }
+  }
 }
 
 }  // namespace cut_borders_test

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/bypass_caches.h"
 #include "loopsmith/rules/fuse_rows.h"
@@ -168,13 +169,17 @@ Stmt schedule_group(Group group, const std::vector<Ptr<Buffer>>& rows, const Mac
   });
 }
 
-Program program_of(const Block& root) {
+Program program_of(const PrimFunc& func, const Block& root) {
+  const std::vector<Ptr<Var>> data = arith::data_parameters(func);
   std::vector<Stmt> statements{root.body};
   if (const auto* sequence = root.body.as<SeqStmt>()) statements = sequence->seq;
   Program program{.parts = {}, .locals = root.alloc_buffers};
   for (const Stmt& statement : statements) {
     const std::vector<Nest> nests = nests_of(statement);
-    for (const Nest& nest : nests) program.parts.push_back({.nest = nest, .opaque = nullptr});
+    for (const Nest& nest : nests) {
+      program.parts.push_back({.nest = nest, .opaque = nullptr});
+      program.parts.back().nest->data = data;
+    }
     if (nests.empty()) program.parts.push_back({.nest = std::nullopt, .opaque = statement});
   }
   return program;
@@ -224,7 +229,7 @@ Ptr<PrimFunc> default_schedule(const Ptr<PrimFunc>& func, const Machine& machine
                         is_const_int(realize->predicate, 1) && !realize->block->init &&
                         realize->block->match_buffers.empty();
   if (!has_root || func->attrs.get_int("tir.is_scheduled", 0) != 0) return func;
-  const Program program = program_of(*realize->block);
+  const Program program = program_of(*func, *realize->block);
   const bool any =
       std::ranges::any_of(program.parts, [](const Part& part) { return part.nest.has_value(); });
   return any ? with_body(func, schedule_program(program, *realize->block, machine)) : func;

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each program is run as written, scheduled, and lowered: the results agree exactly, because all
-// values are small integers.
 #include "loopsmith/rules/default_schedule.h"
 
 #include <gtest/gtest.h>
 
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/ir/well_formed.h"
+#include "loopsmith/rules/testing/scheduled.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/transform/pipeline.h"
-#include "loopsmith/transform/testing/evaluate.h"
 #include "loopsmith/transform/testing/functions.h"
 #include "loopsmith/transform/testing/programs.h"
 
@@ -22,34 +18,14 @@ using te::placeholder;
 using te::reduce_axis;
 using te::Tensor;
 using testing::Argument;
+using testing::numbers;
 
 constexpr Machine machine{.vector_bytes = 64, .vector_registers = 32, .cores = 2};
 
-Argument tensor(std::vector<std::int64_t> shape, int seed = 1) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
-  Argument argument{.shape = std::move(shape), .elements = {}};
-  for (std::int64_t i = 0; i < count; ++i) {
-    argument.elements.push_back(static_cast<double>((i * 37 + seed * 11) % 17 - 8));
-  }
-  return argument;
-}
-
-std::vector<Argument> run(const Ptr<PrimFunc>& func, std::vector<Argument> arguments) {
-  testing::evaluate(func, arguments);
-  return arguments;
-}
-
-/// The schedule; also checks that it, and its lowered form, compute what `func` does.
+/// The schedule, checked.
 Ptr<PrimFunc> checked(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
                       const Machine& on = machine) {
-  const Ptr<PrimFunc> scheduled = default_schedule(func, on);
-  verify_well_formed(scheduled);
-  const std::vector<Argument> expected = run(func, arguments);
-  EXPECT_EQ(run(scheduled, arguments), expected) << script(scheduled);
-  const Ptr<PrimFunc> lowered = lower_function(scheduled, {.verify = true});
-  EXPECT_EQ(run(lowered, arguments), expected) << script(lowered);
-  return scheduled;
+  return testing::checked_schedule(func, arguments, on);
 }
 
 int count_loops(const Ptr<PrimFunc>& func, ForKind kind) {
@@ -73,7 +49,7 @@ Ptr<PrimFunc> matmul(const Expr& n, const Expr& m, const Expr& l) {
 
 TEST(default_schedule, tiles_a_matmul_that_divides) {
   const auto func =
-      checked(matmul(32, 64, 24), {tensor({32, 24}), tensor({24, 64}, 2), tensor({32, 64})});
+      checked(matmul(32, 64, 24), {numbers({32, 24}), numbers({24, 64}, 2), numbers({32, 64})});
   EXPECT_GT(count_loops(func, ForKind::vectorized), 0);
   EXPECT_GT(count_loops(func, ForKind::unrolled), 0);
 }
@@ -81,7 +57,7 @@ TEST(default_schedule, tiles_a_matmul_that_divides) {
 TEST(default_schedule, tiles_a_matmul_with_remainders_in_each_axis) {
   for (const auto& [n, m, l] :
        {std::tuple{13, 35, 7}, {1, 50, 3}, {29, 1, 4}, {7, 100, 1}, {6, 17, 33}}) {
-    checked(matmul(n, m, l), {tensor({n, l}), tensor({l, m}, 2), tensor({n, m})});
+    checked(matmul(n, m, l), {numbers({n, l}), numbers({l, m}, 2), numbers({n, m})});
   }
 }
 
@@ -90,7 +66,7 @@ TEST(default_schedule, tiles_a_matmul_of_symbolic_sizes) {
   const auto func = matmul(n, m, l);
   for (const auto& [rows, columns, depth] :
        {std::tuple{13, 35, 7}, {24, 128, 8}, {1, 1, 1}, {9, 70, 5}}) {
-    checked(func, {tensor({rows, depth}), tensor({depth, columns}, 2), tensor({rows, columns})});
+    checked(func, {numbers({rows, depth}), numbers({depth, columns}, 2), numbers({rows, columns})});
   }
 }
 
@@ -150,7 +126,7 @@ TEST(default_schedule, copies_the_columns_of_a_matmul_of_any_size_for_one_kernel
 TEST(default_schedule, copies_rows_that_would_be_read_across_memory) {
   for (const auto& [n, m, l] : {std::tuple{64, 96, 8}, {67, 35, 9}}) {
     const auto func = checked(product({2, 0}, {2, 1}, n, m, l),
-                              {tensor({l, n}), tensor({l, m}, 2), tensor({n, m})});
+                              {numbers({l, n}), numbers({l, m}, 2), numbers({n, m})});
     EXPECT_EQ(count_buffers(func, "_panel"), 2) << script(func);
   }
 }
@@ -158,14 +134,14 @@ TEST(default_schedule, copies_rows_that_would_be_read_across_memory) {
 TEST(default_schedule, copies_columns_that_lie_across_memory) {
   for (const auto& [n, m, l] : {std::tuple{64, 96, 8}, {67, 35, 9}}) {
     const auto func = checked(product({0, 2}, {1, 2}, n, m, l),
-                              {tensor({n, l}), tensor({m, l}, 2), tensor({n, m})});
+                              {numbers({n, l}), numbers({m, l}, 2), numbers({n, m})});
     EXPECT_EQ(count_buffers(func, "_panel"), 1) << script(func);
   }
 }
 
 TEST(default_schedule, reads_operands_in_place_for_few_rows) {
   const auto rows =
-      checked(matmul(4, 64, 24), {tensor({4, 24}), tensor({24, 64}, 2), tensor({4, 64})});
+      checked(matmul(4, 64, 24), {numbers({4, 24}), numbers({24, 64}, 2), numbers({4, 64})});
   EXPECT_EQ(count_buffers(rows, "_panel"), 0);
   // A variable number of rows of results, which are sums along rows of both operands: both ways.
   const Ptr<Var> n = size_var("n");
@@ -173,7 +149,7 @@ TEST(default_schedule, reads_operands_in_place_for_few_rows) {
   EXPECT_EQ(count_buffers(default_schedule(func, machine), "_panel"), 1);
   EXPECT_EQ(count_buffers(default_schedule(func, machine), "_partial"), 1);
   for (const int count : {1, 40}) {
-    checked(func, {tensor({count, 20}), tensor({35, 20}, 2), tensor({count, 35})});
+    checked(func, {numbers({count, 20}), numbers({35, 20}, 2), numbers({count, 35})});
   }
 }
 
@@ -182,8 +158,8 @@ TEST(default_schedule, lets_sums_wait_between_blocks_of_a_long_reduction) {
   small.core_cache_bytes = 1 << 13;
   const Ptr<Var> n = size_var("n"), m = size_var("m"), l = size_var("l");
   for (const auto& [rows, columns, depth] : {std::tuple{24, 48, 20}, {19, 50, 23}}) {
-    const std::vector<Argument> arguments{tensor({rows, depth}), tensor({depth, columns}, 2),
-                                          tensor({rows, columns})};
+    const std::vector<Argument> arguments{numbers({rows, depth}), numbers({depth, columns}, 2),
+                                          numbers({rows, columns})};
     const auto func = checked(matmul(rows, columns, depth), arguments, small);
     EXPECT_EQ(count_buffers(func, "_aside"), 1) << script(func);
     checked(matmul(n, m, l), arguments, small);
@@ -196,14 +172,14 @@ TEST(default_schedule, shares_copies_among_axes_that_they_do_not_move_along) {
   const Tensor c = compute(
       {3, 5, 40}, [&](Expr n, Expr i, Expr j) { return te::sum(a(n, i, k) * b(k, j), {k}); }, "C");
   const auto func = checked(te::create_prim_func({a, b, c}),
-                            {tensor({3, 5, 9}), tensor({9, 40}, 2), tensor({3, 5, 40})});
+                            {numbers({3, 5, 9}), numbers({9, 40}, 2), numbers({3, 5, 40})});
   EXPECT_EQ(count_buffers(func, "_panel"), 1) << script(func);
 }
 
 TEST(default_schedule, copies_a_part_of_an_expression_whole_or_not_at_all) {
   const Tensor a = placeholder({30, 9}, f32, "A"), b = placeholder({7, 40}, f32, "B");
   const te::IterVar k = reduce_axis(0, 9, "k");
-  const std::vector<Argument> arguments{tensor({30, 9}), tensor({7, 40}, 2), tensor({30, 40})};
+  const std::vector<Argument> arguments{numbers({30, 9}), numbers({7, 40}, 2), numbers({30, 40})};
   const auto product_with = [&](const std::function<Expr(Expr, Expr)>& element) {
     const Tensor c = compute({30, 40}, [&](Expr i, Expr j) { return te::sum(element(i, j), {k}); });
     return checked(te::create_prim_func({a, b, c}), arguments);
@@ -224,7 +200,7 @@ TEST(default_schedule, inlines_a_chain_and_vectorises_it_flat) {
   const Tensor a = placeholder({60, 33}, f32, "A");
   const Tensor b = compute({60, 33}, [&](Expr i, Expr j) { return a(i, j) + 1; }, "B");
   const Tensor c = compute({60, 33}, [&](Expr i, Expr j) { return b(i, j) * 2; }, "C");
-  const auto func = checked(te::create_prim_func({a, c}), {tensor({60, 33}), tensor({60, 33})});
+  const auto func = checked(te::create_prim_func({a, c}), {numbers({60, 33}), numbers({60, 33})});
   EXPECT_TRUE(func->body.as<BlockRealize>()->block->alloc_buffers.empty());
 }
 
@@ -242,7 +218,7 @@ TEST(default_schedule, fuses_a_softmax_like_chain_row_by_row) {
   const Tensor out =
       compute({rows, columns}, [&](Expr i, Expr j) { return shifted(i, j) + total(i); }, "out");
   const auto func =
-      checked(te::create_prim_func({a, out}), {tensor({rows, columns}), tensor({rows, columns})});
+      checked(te::create_prim_func({a, out}), {numbers({rows, columns}), numbers({rows, columns})});
   // Rows of `top`, `e` and `total` live inside the loop over rows.
   EXPECT_TRUE(func->body.as<BlockRealize>()->block->alloc_buffers.empty()) << script(func);
   EXPECT_EQ(count_loops(func, ForKind::parallel), 0) << "too little work for threads";
@@ -252,7 +228,7 @@ TEST(default_schedule, keeps_the_dimension_of_a_row_that_is_read_on_its_diagonal
   const Tensor a = placeholder({9, 9}, i32, "A");
   const Tensor b = compute({9, 9}, [&](Expr i, Expr j) { return a(j, i) + i; }, "B");
   const Tensor c = compute({9, 4}, [&](Expr i, Expr j) { return b(i, i) * j; }, "C");
-  checked(te::create_prim_func({a, c}), {tensor({9, 9}), tensor({9, 4})});
+  checked(te::create_prim_func({a, c}), {numbers({9, 9}), numbers({9, 4})});
 }
 
 TEST(default_schedule, reduces_rows_in_lanes) {
@@ -260,9 +236,9 @@ TEST(default_schedule, reduces_rows_in_lanes) {
     const Tensor a = placeholder({5, columns}, f32, "A");
     const te::IterVar k = reduce_axis(0, columns, "k");
     const Tensor b = compute({5}, [&](Expr i) { return te::sum(a(i, k), {k}); }, "B");
-    checked(te::create_prim_func({a, b}), {tensor({5, columns}), tensor({5})});
+    checked(te::create_prim_func({a, b}), {numbers({5, columns}), numbers({5})});
     const Tensor c = compute({5}, [&](Expr i) { return te::max(a(i, k), {k}); }, "C");
-    checked(te::create_prim_func({a, c}), {tensor({5, columns}), tensor({5})});
+    checked(te::create_prim_func({a, c}), {numbers({5, columns}), numbers({5})});
   }
 }
 
@@ -271,12 +247,12 @@ TEST(default_schedule, reduces_everything_in_a_fixed_number_of_parts) {
     const Tensor a = placeholder({count}, i32, "A");
     const te::IterVar k = reduce_axis(0, count, "k");
     const Tensor b = compute({1}, [&](Expr) { return te::sum(a(k), {k}); }, "B");
-    checked(te::create_prim_func({a, b}), {tensor({count}), tensor({1})});
+    checked(te::create_prim_func({a, b}), {numbers({count}), numbers({1})});
   }
   const Tensor a = placeholder({130, 40}, i32, "A");
   const te::IterVar k = reduce_axis(0, 130, "k"), l = reduce_axis(0, 40, "l");
   const Tensor b = compute({1}, [&](Expr) { return te::min(a(k, l), {k, l}); }, "B");
-  checked(te::create_prim_func({a, b}), {tensor({130, 40}), tensor({1})});
+  checked(te::create_prim_func({a, b}), {numbers({130, 40}), numbers({1})});
 }
 
 TEST(default_schedule, reduces_columns_with_the_columns_in_lanes) {
@@ -284,7 +260,7 @@ TEST(default_schedule, reduces_columns_with_the_columns_in_lanes) {
     const Tensor a = placeholder({19, columns}, f32, "A");
     const te::IterVar k = reduce_axis(0, 19, "k");
     const Tensor b = compute({columns}, [&](Expr j) { return te::sum(a(k, j), {k}); }, "B");
-    checked(te::create_prim_func({a, b}), {tensor({19, columns}), tensor({columns})});
+    checked(te::create_prim_func({a, b}), {numbers({19, columns}), numbers({columns})});
   }
 }
 
@@ -298,7 +274,7 @@ TEST(default_schedule, keeps_columns_in_lanes_where_a_window_would_not_fill_them
       },
       "pooled");
   const auto func =
-      checked(te::create_prim_func({a, pooled}), {tensor({2, 3, 8, 70}), tensor({2, 3, 4, 35})});
+      checked(te::create_prim_func({a, pooled}), {numbers({2, 3, 8, 70}), numbers({2, 3, 4, 35})});
   EXPECT_EQ(script(func).find("vector_reduce"), std::string::npos);
 }
 
@@ -321,7 +297,7 @@ TEST(default_schedule, keeps_a_convolution_with_padding) {
       },
       "out");
   checked(te::create_prim_func({a, w, out}),
-          {tensor({1, 9, 11, 5}), tensor({3, 3, 5, 20}, 3), tensor({1, 9, 11, 20})});
+          {numbers({1, 9, 11, 5}), numbers({3, 3, 5, 20}, 3), numbers({1, 9, 11, 20})});
 }
 
 TEST(default_schedule, keeps_a_stencil_with_clamped_borders_of_symbolic_size) {
@@ -349,7 +325,7 @@ TEST(default_schedule, keeps_a_stencil_with_clamped_borders_of_symbolic_size) {
         return floordiv(across(y, x, c) + across(y + 1, x, c) + across(y + 2, x, c), 3);
       },
       "blurred");
-  checked(te::create_prim_func({image, blurred}), {tensor({7, 20, 3}), tensor({7, 20, 3})});
+  checked(te::create_prim_func({image, blurred}), {numbers({7, 20, 3}), numbers({7, 20, 3})});
 }
 
 TEST(default_schedule, keeps_what_random_programs_compute) {
@@ -379,7 +355,7 @@ TEST(default_schedule, writes_large_outputs_past_the_caches) {
   EXPECT_EQ(marks_in(default_schedule(copy_of(1 << 20), machine)), 0);
   Machine small = machine;
   small.cache_bytes = 1 << 10;
-  EXPECT_EQ(marks_in(checked(copy_of(1000), {tensor({1000}), tensor({1000})}, small)), 1);
+  EXPECT_EQ(marks_in(checked(copy_of(1000), {numbers({1000}), numbers({1000})}, small)), 1);
 }
 
 TEST(default_schedule, starts_streams_where_they_are_aligned_and_reads_ahead) {
@@ -403,14 +379,14 @@ TEST(default_schedule, starts_streams_where_they_are_aligned_and_reads_ahead) {
     const Tensor out =
         compute({20, columns}, [&](Expr i, Expr j) { return a(i, j) + total(i); }, "out");
     const auto func = checked(te::create_prim_func({a, out}),
-                              {tensor({20, columns}), tensor({20, columns})}, streaming);
+                              {numbers({20, columns}), numbers({20, columns})}, streaming);
     EXPECT_GT(calls_in(func, op("prefetch")), 0);
     EXPECT_GT(calls_in(func, op("reinterpret")), 0);
   }
   for (const int count : {1000, 257, 300}) {
     const Tensor a = placeholder({count}, f32, "A");
     const Tensor b = compute({count}, [&](Expr i) { return a(i) + 1; }, "B");
-    checked(te::create_prim_func({a, b}), {tensor({count}), tensor({count})}, streaming);
+    checked(te::create_prim_func({a, b}), {numbers({count}), numbers({count})}, streaming);
   }
 }
 
@@ -442,7 +418,7 @@ TEST(default_schedule, computes_no_point_twice_that_reads_its_results) {
   const Stmt nest = for_loop(i, 0, count, testing::block({testing::axis(v, count)}, {i}, body));
   const Stmt root = testing::block({}, {}, nest);
   checked(testing::function({a, b, out}, root),
-          {tensor({count}), tensor({count}, 2), tensor({count})}, streaming_machine());
+          {numbers({count}), numbers({count}, 2), numbers({count})}, streaming_machine());
 }
 
 TEST(default_schedule, computes_a_row_just_before_it_is_summed) {

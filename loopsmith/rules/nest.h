@@ -27,6 +27,7 @@ struct Nest {
   Stmt init;               ///< Runs before the first reduction step of a point. May be null.
   Stmt body;
   std::vector<Ptr<Buffer>> streamed;  ///< What is written past the caches.
+  std::vector<Ptr<Var>> data = {};    ///< Scalars of any value: neither sizes nor indices.
 
   std::vector<Axis> spatial() const;
   std::vector<Axis> reduction() const;

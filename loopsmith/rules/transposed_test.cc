@@ -3,11 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "loopsmith/ir/script_printer.h"
-#include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/default_schedule.h"
+#include "loopsmith/rules/testing/scheduled.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/transform/pipeline.h"
-#include "loopsmith/transform/testing/evaluate.h"
 
 namespace loopsmith {
 namespace transposed_test {
@@ -16,33 +14,13 @@ using te::compute;
 using te::placeholder;
 using te::Tensor;
 using testing::Argument;
+using testing::numbers;
 
 constexpr Machine machine{.vector_bytes = 32, .vector_registers = 16, .cores = 2};
 
-Argument numbers(std::vector<std::int64_t> shape, int seed = 1) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
-  Argument argument{.shape = std::move(shape), .elements = {}};
-  for (std::int64_t i = 0; i < count; ++i) {
-    argument.elements.push_back(static_cast<double>((i * 37 + seed) % 101 - 50));
-  }
-  return argument;
-}
-
-/// The schedule as script; it and its lowered form compute what `func` does.
+/// The schedule as script, checked.
 std::string checked(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments) {
-  const Ptr<PrimFunc> scheduled = default_schedule(func, machine);
-  verify_well_formed(scheduled);
-  const auto after = [&](const Ptr<PrimFunc>& form) {
-    std::vector<Argument> values = arguments;
-    testing::evaluate(form, values);
-    return values;
-  };
-  const auto expected = after(func);
-  EXPECT_EQ(after(scheduled), expected) << script(scheduled);
-  const Ptr<PrimFunc> lowered = lower_function(scheduled, {.verify = true});
-  EXPECT_EQ(after(lowered), expected) << script(lowered);
-  return script(scheduled);
+  return script(testing::checked_schedule(func, arguments, machine));
 }
 
 bool has_tile(const std::string& text) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 from .. import _core
 from .._core import Expr, Tensor
@@ -37,32 +37,50 @@ def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder
     return _core.te_placeholder(sizes_of(shape), dtype or "float32", name)
 
 
-def parameters_of(function: Callable[..., Any]) -> tuple[list[str], str | None]:
-    """Return the names of the positional parameters, and of ``*args`` if there is one."""
+class Parameters(NamedTuple):
+    """The names of a function's parameters."""
+
+    names: list[str]  # Of positional ones without a default.
+    variadic: str | None  # Of ``*args``.
+    kept: str | None  # Of the first positional one that keeps its default.
+
+
+def parameters_of(function: Callable[..., Any]) -> Parameters:
+    """Return the parameters of a function; those with a default keep it.
+
+    So ``lambda i, step=step: ...`` binds the value that a loop around it has now.
+    """
     names: list[str] = []
-    variadic = None
+    variadic = kept = None
     for parameter in inspect.signature(function).parameters.values():
+        is_keyword = parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
         if parameter.kind is parameter.VAR_POSITIONAL:
             variadic = parameter.name
-        elif parameter.kind is parameter.POSITIONAL_OR_KEYWORD and (
-            parameter.default is parameter.empty
-        ):
-            names.append(parameter.name)
+        elif parameter.default is not parameter.empty:
+            kept = kept if is_keyword or kept else parameter.name
+        elif is_keyword:
+            _refuse_parameter(parameter.name)
         else:
-            _core.fail(
-                "TypeMismatch",
-                "parameters_are_positional",
-                f"compute: the parameter {parameter.name} is not a plain positional one",
-                hint="take the indices as plain parameters, or as *args",
-            )
-    return names, variadic
+            names.append(parameter.name)
+    return Parameters(names, variadic, kept)
+
+
+def _refuse_parameter(name: str) -> NoReturn:
+    _core.fail(
+        "TypeMismatch",
+        "parameters_are_positional",
+        f"compute: the parameter {name} is not a plain positional one",
+        hint="take the indices as plain parameters, or as *args",
+    )
 
 
 def _axis_names(
     fcompute: Callable[..., Any], count: int, name: str, varargs_names: Sequence[str] | None
 ) -> list[str]:
     """The names of the axes: as many as the function takes, at most one for each dimension."""
-    names, variadic = parameters_of(fcompute)
+    names, variadic, kept = parameters_of(fcompute)
+    if kept is not None and (variadic is not None or len(names) < count):
+        _refuse_parameter(kept)  # It would be an index.
     if len(names) > count:
         _core.fail(
             "FormatError",
@@ -105,8 +123,9 @@ def compute(
     shape
         Its extents.
     fcompute
-        Takes an index for each dimension, or ``*indices``; its parameters name the axes. With fewer
-        parameters than dimensions, the tensor has as many dimensions as there are parameters. It
+        Takes an index for each dimension, or ``*indices``; its parameters name the axes, but for
+        those with a default, which keep it. With fewer parameters than dimensions, the tensor has
+        as many dimensions as there are parameters. It
         gives an expression, or a tuple of them for several tensors of one shape. A reduction stands
         on top of a value, and of all values or none.
     name

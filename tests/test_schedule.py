@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,6 +58,39 @@ def test_a_trace_goes_through_json_to_another_size():
     tir.Trace.apply_json_to_schedule(json.loads(json.dumps(sch.trace.as_json())), other)
     assert [loop.name for loop in other.get_loops("C")] == ["io", "jo", "k", "ii", "ji"]
     assert other.verify()
+
+
+def test_index_maps_of_a_trace_use_the_variables_of_what_it_is_replayed_on():
+    text = """@T.prim_func
+def main(a: T.handle, b: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n, 4))
+    B = T.match_buffer(b, (n, 4))
+    for i, j in T.grid(n, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+"""
+    func = ls.from_source(text)
+    sch = tir.Schedule(func)
+    sch.annotate_buffer_access("B", 0, "read", lambda i, j: (0, func.params[2], 0, 4))
+    space: dict[str, Any] = {}
+    exec(str(sch.trace), {"ls": ls, "tir": tir}, space)
+    for to in (func, ls.from_source(text)):
+        for replay in (
+            space["apply_trace"],
+            sch.trace.apply_to_schedule,
+            lambda other: tir.Trace.apply_json_to_schedule(sch.trace.as_json(), other),
+        ):
+            other = tir.Schedule(to)
+            replay(other)
+            assert ls.structural_equal(other.mod, sch.mod)
+    unknown = te.size_var("m")
+    with pytest.raises(
+        ls.ScheduleError, match="an index map uses m, which the function does not have"
+    ):
+        sch.annotate_buffer_access("B", 0, "read", lambda i, j: (0, unknown, 0, 4))
+    sch.annotate_buffer_access("B", 0, "read", lambda i, j: (0, te.size_var("n"), 0, 4))
+    assert sch.verify()
 
 
 def test_loops_are_found_by_name_and_show_themselves():

@@ -1,11 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/argument.h"
 
+#include <algorithm>
+
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/closest.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
+namespace {
+
+/// The variables that callers give a function: parameters, and sizes of buffers.
+std::vector<Ptr<Var>> variables_of(const PrimFunc& func) {
+  std::vector<Ptr<Var>> variables = func.params;
+  for (const Ptr<Buffer>& buffer : func.buffer_map) {
+    if (!buffer) continue;
+    for (const Expr& extent : buffer->shape) {
+      for (const Ptr<Var>& variable : free_variables(extent)) variables.push_back(variable);
+    }
+  }
+  return variables;
+}
+
+bool occurs_in(const Ref& root, const Ptr<Var>& variable) {
+  bool found = false;
+  pre_order_visit(root, [&](const Ref& ref) {
+    found = found || ref.get() == variable.get();
+    return !found;
+  });
+  return found;
+}
+
+/// A map in terms of the function that is scheduled: a variable that this does not have, as of the
+/// function of which a trace was, stands for its own of that name.
+Ptr<IndexMap> of_scheduled_function(const Schedule& schedule, const Ptr<IndexMap>& map) {
+  const std::vector<Ptr<Var>> used = free_variables(map);
+  if (used.empty()) return map;
+  const std::uint32_t function = schedule.function_named().value_or(0);
+  const auto given = variables_of(*schedule.as<PrimFunc>(schedule.root(function)));
+  Substitution values;
+  for (const Ptr<Var>& variable : used) {
+    const auto is_it = [&](const Ptr<Var>& other) { return other.same_as(variable); };
+    if (std::ranges::any_of(given, is_it) || occurs_in(schedule.mod(), variable)) continue;
+    const auto stands_for = [&](const Ptr<Var>& other) {
+      return other->name == variable->name && other->dtype == variable->dtype;
+    };
+    const auto found = std::ranges::find_if(given, stands_for);
+    require(found != given.end(), ErrorKind::schedule, "variable_is_known",
+            hint("use variables of the function, or numbers"), {},
+            "an index map uses {}, which the function does not have", variable->name);
+    values[variable] = *found;
+  }
+  if (values.empty()) return map;
+  IndexMap copy = *map;
+  for (Expr& index : copy.final_indices) index = substitute(index, values);
+  if (copy.inverse_index_map) {
+    IndexMap inverse = *copy.inverse_index_map;
+    for (Expr& index : inverse.final_indices) index = substitute(index, values);
+    copy.inverse_index_map = make(std::move(inverse));
+  }
+  return make(std::move(copy));
+}
+
+}  // namespace
 
 Annotation::Annotation(int number) : value(int_imm(i32, number)) {}
 Annotation::Annotation(bool flag) : value(Expr(flag)) {}
@@ -153,7 +211,7 @@ bool ArgumentReader::read(const Argument& argument, Annotation& to) {
 bool ArgumentReader::read(const Argument& argument, Ptr<IndexMap>& to) {
   const auto* node = argument.as<Ref>();
   if (!node || !node->is<IndexMap>()) return false;
-  to = Ptr<IndexMap>::from(*node);
+  to = of_scheduled_function(schedule_, Ptr<IndexMap>::from(*node));
   return true;
 }
 

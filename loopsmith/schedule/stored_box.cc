@@ -183,7 +183,9 @@ class StoreReader {
       if (!std::ranges::all_of(used, [&](const auto& u) { return is_apart(u, term); }))
         return false;
       used.push_back(term);
-      terms.push_back(term);
+      auto counted = counted_term(term);
+      if (!counted) return false;
+      terms.push_back(*std::move(counted));
     }
     std::ranges::sort(terms, {}, [](const auto& term) { return std::abs(term.coefficient); });
     std::int64_t reach = 0;
@@ -200,6 +202,30 @@ class StoreReader {
       }
     }
     return true;
+  }
+
+  /// The term by how many steps the loops inside have taken; nothing where these leave out values
+  /// of a quotient or remainder.
+  std::optional<IndexTerm> counted_term(IndexTerm term) const {
+    const auto step_of = [&](const Ref& variable) -> std::int64_t {
+      const auto loop = loops_.find(variable.get());
+      if (loop == loops_.end()) return 1;
+      const std::int64_t* step = as_int(loop->second->step);
+      return step ? std::abs(*step) : 0;
+    };
+    if (term.kind != Kind::variable) {
+      const auto variables = free_variables(term.inner);
+      const auto is_dense = [&](const auto& variable) { return step_of(variable) == 1; };
+      return std::ranges::all_of(variables, is_dense) ? std::optional(std::move(term))
+                                                      : std::nullopt;
+    }
+    const std::int64_t step = step_of(term.atom);
+    if (step == 1) return term;
+    if (step == 0 || !term.is_bounded) return {};
+    term.max = (term.max - term.min) / step;
+    term.min = 0;
+    if (__builtin_mul_overflow(term.coefficient, step, &term.coefficient)) return {};
+    return term;
   }
 
   /// True when a loop of unknown extent, over lighter terms that reach just below its weight, runs

@@ -212,5 +212,36 @@ TEST(reindex, asks_of_all_that_it_copies_whether_it_was_written) {
   expect_sound(filled, func);
 }
 
+TEST(reindex, copies_no_elements_that_a_loop_steps_over) {
+  const auto rows = [](std::string_view inner) {
+    return program(fmt::format(R"((A: T.Buffer((8,)), C: T.Buffer((8,))):
+    B = T.alloc_buffer((8,))
+    for i in range(8):
+        with T.block("all"):
+            v = T.axis.spatial(8, i)
+            B[v] = T.float32(4)
+    for i in range(0, 8, 2):
+        for j in range({}):
+            with T.block("B"):
+                v = T.axis.spatial(8, i + j)
+                B[v] = A[v] + T.float32(1)
+    for i in range(8):
+        with T.block("C"):
+            v = T.axis.spatial(8, i)
+            C[v] = B[v]
+)",
+                               inner));
+  };
+  const BufferSelector written(0, BufferSelector::Side::write);
+  Schedule sch(rows("1"));
+  EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "B"), written); }),
+            "instances_are_complete: reindex: block B is not known to write for all values of its "
+            "axes");
+  const auto func = rows("2");
+  Schedule filled(func);
+  reindex(filled, get_block(filled, "B"), written);
+  expect_sound(filled, func);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -5,20 +5,26 @@ from __future__ import annotations
 
 import random
 
+from random_stages import RandomStages
+
 import loopsmith as ls
 from loopsmith import tir
 
 NOTE = 'T.block_attr({"note": 1})'
+NARROW = ["int8", "uint8", "int16", "uint32", "float16"]
+"""Types of elements beside float32; those of integers wrap."""
 
 
-class RandomProgram:
+class RandomProgram(RandomStages):
     """Stages one after another: elementwise, shifted, transposed, reductions, in place, scans."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.lines: list[str] = []
         self.buffers: list[tuple[str, tuple[str, ...]]] = []
+        self.indices: set[str] = set()
         self.loops = 0
+        self.dtype = rng.choice(["float32"] * 10 + NARROW)
         self.sizes = [str(rng.choice([4, 4, 6, 7, 8, 12])) for _ in range(2)]
         self.is_symbolic = rng.random() < 0.2
         if self.is_symbolic:
@@ -43,6 +49,7 @@ class RandomProgram:
             self.temporary,
             self.window,
             self.padded,
+            *self.unusual_stages(),
         ]
         for _ in range(stages):
             self.rng.choice(makers)()
@@ -50,11 +57,11 @@ class RandomProgram:
         parameters = [(n, s) for n, s in self.buffers if n not in inner]
         head = [f"{name.lower()}: T.handle" for name, _ in parameters]
         body = [
-            f'{name} = T.match_buffer({name.lower()}, ({", ".join(shape)},), "float32")'
+            f"{name} = T.match_buffer({name.lower()}, ({', '.join(shape)},), {self.type_of(name)})"
             for name, shape in parameters
         ]
         body += [
-            f"{name} = T.alloc_buffer(({', '.join(shape)},))"
+            f"{name} = T.alloc_buffer(({', '.join(shape)},), {self.type_of(name)})"
             for name, shape in self.buffers
             if name in inner
         ]
@@ -68,11 +75,21 @@ class RandomProgram:
         wide = [buffer for buffer in self.buffers if len(buffer[1]) == 2]
         return wide[-1] if self.rng.random() < 0.6 else self.rng.choice(wide)
 
-    def target(self, shape: tuple[str, ...]) -> str:
+    def target(self, shape: tuple[str, ...], *, of_indices: bool = False) -> str:
         """Return the name of a new buffer."""
         name = f"B{len(self.buffers)}"
         self.buffers.append((name, shape))
+        if of_indices:
+            self.indices.add(name)
         return name
+
+    def type_of(self, name: str) -> str:
+        """Return the type of a buffer's elements, quoted."""
+        return '"int32"' if name in self.indices else f'"{self.dtype}"'
+
+    def number(self, value: int) -> str:
+        """Return a number as one of the elements."""
+        return f"T.{self.dtype}({value})"
 
     def names(self, count: int) -> list[str]:
         """Return names for new loops."""
@@ -96,8 +113,8 @@ class RandomProgram:
         source, shape = self.source()
         name = self.target(shape)
         fits = shape == self.buffers[0][1]
-        factor = "A[v0, v1]" if fits and self.rng.random() < 0.5 else "T.float32(2)"
-        value = f"{source}[v0, v1] * {factor} + T.float32(1)"
+        factor = "A[v0, v1]" if fits and self.rng.random() < 0.5 else self.number(2)
+        value = f"{source}[v0, v1] * {factor} + {self.number(1)}"
         self.nest(name, list(shape), "SS", [f"{name}[v0, v1] = {value}"])
 
     def transposed(self) -> None:
@@ -133,7 +150,7 @@ class RandomProgram:
                 f"T.max({name}[v0], {source}[v0, v1])",
             ]
         )
-        first = "T.float32(0)" if "max" not in combine else 'T.min_value("float32")'
+        first = f'T.min_value("{self.dtype}")' if "max" in combine else self.number(0)
         body = ["with T.init():", f"    {name}[v0] = {first}", f"{name}[v0] = {combine}"]
         self.nest(name, list(shape), "SR", body)
         if self.rng.random() < 0.5:
@@ -143,18 +160,18 @@ class RandomProgram:
         else:
             last = self.target((shape[0],))
             fits = shape[0] == self.buffers[0][1][0] and self.rng.random() < 0.5
-            value = f"{name}[v0] + {'A[v0, 0]' if fits else 'T.float32(3)'}"
+            value = f"{name}[v0] + {'A[v0, 0]' if fits else self.number(3)}"
             self.nest(last, [shape[0]], "S", [f"{last}[v0] = {value}"])
 
     def padded(self) -> None:
         source, shape = self.source()
         name = self.target(shape)
-        value = f"T.if_then_else(v0 >= 1 and v1 >= 1, {source}[v0 - 1, v1 - 1], T.float32(0))"
+        value = f"T.if_then_else(v0 >= 1 and v1 >= 1, {source}[v0 - 1, v1 - 1], {self.number(0)})"
         self.nest(name, list(shape), "SS", [f"{name}[v0, v1] = {value}"])
 
     def in_place(self) -> None:
         source, shape = self.source()
-        body = [f"{source}[v0, v1] = {source}[v0, v1] * T.float32(3)"]
+        body = [f"{source}[v0, v1] = {source}[v0, v1] * {self.number(3)}"]
         self.nest(f"{source}_again{len(self.lines)}", list(shape), "SS", body)
 
     def scan(self) -> None:
@@ -170,7 +187,7 @@ class RandomProgram:
     def guarded(self) -> None:
         source, shape = self.source()
         name = self.target(shape)
-        self.nest(name, list(shape), "SS", [f"{name}[v0, v1] = T.float32(5)"])
+        self.nest(name, list(shape), "SS", [f"{name}[v0, v1] = {self.number(5)}"])
         i, j = self.names(2)
         self.lines += [
             f"for {i} in range({shape[0]}):",
@@ -188,7 +205,7 @@ class RandomProgram:
         self.lines += [
             f"for {i} in range({shape[0]}):",
             f"    for {j} in range({shape[1]}):",
-            f"        {name}[{i}, {j}] = {source}[{i}, {j}] + T.float32(2)",
+            f"        {name}[{i}, {j}] = {source}[{i}, {j}] + {self.number(2)}",
         ]
 
     def plain_reduction(self) -> None:
@@ -199,7 +216,7 @@ class RandomProgram:
         value = self.rng.choice(
             [
                 f"{name}[{j}] + {source}[{j}, {k}]",
-                f"{name}[{j}] - {source}[{j}, {k}] + T.float32(1)",
+                f"{name}[{j}] - {source}[{j}, {k}] + {self.number(1)}",
                 f"T.max({name}[{j}], {source}[{j}, {k}])",
             ]
         )
@@ -208,7 +225,7 @@ class RandomProgram:
             loops.reverse()
         self.lines += [
             f"for {i} in range({shape[0]}):",
-            f"    {name}[{i}] = T.float32(0)",
+            f"    {name}[{i}] = {self.number(0)}",
             *(f"{'    ' * n}for {loop} in range({size}):" for n, (loop, size) in enumerate(loops)),
             f"        {name}[{j}] = {value}",
         ]
@@ -221,10 +238,10 @@ class RandomProgram:
         row = f"row{self.loops}"
         is_shared = self.rng.random() < 0.3
         self.lines += [
-            f"{row} = T.alloc_buffer(({shape[1]},))",
+            f'{row} = T.alloc_buffer(({shape[1]},), "{self.dtype}")',
             f"for {i} in range({shape[0]}):",
             f"    for {j} in range({shape[1]}):",
-            f"        {row}[{j}] = {source}[{0 if is_shared else i}, {j}] * T.float32(2)",
+            f"        {row}[{j}] = {source}[{0 if is_shared else i}, {j}] * {self.number(2)}",
             f"    for {k} in range({shape[1]}):",
             f"        {name}[{i}, {k}] = {row}[{k}] + {source}[{i}, {k}]",
         ]
@@ -238,13 +255,13 @@ class RandomProgram:
         i, j, k, m = self.names(4)
         name = self.target((rows, columns))
         self.lines += [
-            f"window{i} = T.alloc_buffer(({shape[0]}, {columns}))",
+            f'window{i} = T.alloc_buffer(({shape[0]}, {columns}), "{self.dtype}")',
             f"for {i} in range({rows}):",
             f"    for {j}, {k} in T.grid(3, {columns}):",
             f'        with T.block("window{i}"):',
             f"            v0 = T.axis.spatial({shape[0]}, {i} + {j})",
             f"            v1 = T.axis.spatial({columns}, {k})",
-            f"            window{i}[v0, v1] = {source}[v0, v1] * T.float32(2)",
+            f"            window{i}[v0, v1] = {source}[v0, v1] * {self.number(2)}",
             f"    for {m} in range({columns}):",
             f'        with T.block("{name}"):',
             f'            v0, v1 = T.axis.remap("SS", [{i}, {m}])',

@@ -1,61 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/driver/build.h"
 
-#include <unistd.h>
-
-#include "loopsmith/codegen/llvm/compile.h"
 #include "loopsmith/codegen/llvm/loader.h"
-#include "loopsmith/codegen/processor.h"
 #include "loopsmith/codegen/signature.h"
-#include "loopsmith/codegen/source/c_compiler.h"
-#include "loopsmith/codegen/source/c_text.h"
+#include "loopsmith/driver/back_end.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/script_printer.h"
-#include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
-#include "loopsmith/transform/expand_llvm_intrinsics.h"
 #include "loopsmith/transform/link_calls.h"
 
 namespace loopsmith {
 namespace {
-
-void require_built(const Target& target) {
-  const bool is_built = target.kind() == TargetKind::llvm || target.kind() == TargetKind::c;
-  require(is_built, "target_not_built", hint("build for llvm or c"),
-          "build: code for {} is not generated yet", to_string(target.kind()));
-}
-
-/// C compilers make vectors of loops as well as we do; what people read should be loops.
-constexpr int c_vector_bits = 256;
-
-/// By measurement: a page is too near, four pages gain nothing more.
-constexpr int prefetch_bytes = 8192;
-
-/// What the second cache of this machine holds, for code that may run here.
-std::int64_t core_cache_bytes(const Target& target) {
-  const bool runs_here = target.kind() == TargetKind::c || !is_foreign(target);
-  const long bytes = runs_here ? sysconf(_SC_LEVEL2_CACHE_SIZE) : 0;
-  return bytes > 0 ? bytes : Machine().core_cache_bytes;
-}
-
-int vector_bits_of(const Target& target) {
-  return target.kind() == TargetKind::c ? c_vector_bits : preferred_vector_bits(target);
-}
-
-Ptr<PrimFunc> without_vectors(const Ptr<PrimFunc>& func) {
-  Rewriter rewrite;
-  rewrite.on<For>([&](const For& loop) -> Stmt {
-    const auto same = rewrite.children(loop);
-    if (loop.kind != ForKind::vectorized) return same;
-    For serial = *same;
-    serial.kind = ForKind::serial;
-    return make(std::move(serial));
-  });
-  return rewrite.body_of(func);
-}
 
 /// In place of code for another machine.
 std::int32_t refuse_to_run(ls_context* context, const ls_argument*) {
@@ -82,42 +40,38 @@ double bytes_of(const PrimFunc& func) {
   return bytes;
 }
 
-/// `tir`, `llvm` and `assembly` or `c`, and `json`, which `export` reads; for each, all functions
-/// in one text.
-std::vector<SourceText> sources_of(const CodeRequest& request) {
-  const auto tir = [request] {
-    std::string text;
-    for (const Ptr<PrimFunc>& func : request.helpers) text += script(func) + "\n";
-    for (const Ptr<PrimFunc>& func : request.functions) text += script(without_trace(func)) + "\n";
-    return text;
-  };
-  const SourceText json{"json", [request] { return request_text(request); }};
-  if (request.target.kind() == TargetKind::c) {
-    return {{"tir", tir}, {"c", [request] { return c_text(request); }}, json};
+std::string tir_text(const CodeRequest& request) {
+  std::string text;
+  for (const Ptr<PrimFunc>& func : request.helpers) text += script(func) + "\n";
+  for (const Ptr<PrimFunc>& func : request.functions) text += script(without_trace(func)) + "\n";
+  return text;
+}
+
+/// `tir`, the forms of the back end, and `json`, which `export` reads; for each, all functions in
+/// one text.
+std::vector<SourceText> sources_of(const CodeRequest& request, const BackEnd& back_end) {
+  std::vector<SourceText> sources{{"tir", [request] { return tir_text(request); }}};
+  for (const TextForm& form : back_end.forms()) {
+    sources.push_back({form.name, [request, &form] { return form.text(request); }});
   }
-  return {{"tir", tir},
-          {"llvm", [request] { return llvm_text(request); }},
-          {"assembly", [request] { return assembly_text(request); }},
-          json};
+  sources.push_back({"json", [request] { return request_text(request); }});
+  return sources;
 }
 
 /// `lower`, for a function that is known to be well-formed.
 Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
                           const BuildOptions& options) {
   const FloatOptions floats = allow({}, options.fast_math);
-  const bool is_c = target.kind() == TargetKind::c;
-  const Ptr<PrimFunc> known = expand_llvm_intrinsics(func, [&](std::string_view features) {
-    return !is_c && has_features(target, std::string(features));
-  });
-  return lower_function(is_c ? without_vectors(known) : known,
-                        {.vector_bits = vector_bits_of(target),
+  const BackEnd& back_end = back_end_of(target);
+  return lower_function(back_end.adapted(func, target),
+                        {.vector_bits = back_end.vector_bits(target),
                          .fast_math = floats.approximate,
                          .on_pass = options.on_pass});
 }
 
 Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target& target,
                        const BuildOptions& options) {
-  require_built(target);
+  const BackEnd& back_end = back_end_of(target);
   FloatOptions floats = allow({.contract = options.contract}, options.fast_math);
   CodeRequest request{{}, target, floats};
   for (const Ptr<PrimFunc>& func : functions) verify_well_formed(func);
@@ -130,14 +84,13 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
     request.helpers.push_back(lower_known(func, target, options));
   }
   std::vector<CompiledFunction> compiled;
-  if (target.kind() == TargetKind::llvm && is_foreign(target)) {
+  if (!back_end.runs_here(target)) {
     for (const Ptr<PrimFunc>& func : request.functions) {
       compiled.push_back({.signature = signature_of(*func), .address = refuse_to_run});
     }
-    return Module(std::move(compiled), options.runtime, sources_of(request));
+    return Module(std::move(compiled), options.runtime, sources_of(request, back_end));
   }
-  const auto code = std::make_shared<const LoadedObject>(
-      target.kind() == TargetKind::c ? compile_c(c_text(request)) : compile_object(request));
+  const auto code = std::make_shared<const LoadedObject>(back_end.object(request));
   for (const Ptr<PrimFunc>& func : request.functions) {
     auto* address = reinterpret_cast<ls_packed_function>(code->find(code_symbol(*func)));
     compiled.push_back({.signature = signature_of(*func),
@@ -145,30 +98,21 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
                         .code = code,
                         .bytes = bytes_of(*func)});
   }
-  return Module(std::move(compiled), options.runtime, sources_of(request));
+  return Module(std::move(compiled), options.runtime, sources_of(request, back_end));
 }
 
 }  // namespace
 
 Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
                                const BuildOptions& options) {
-  require_built(target);
+  Machine machine = back_end_of(target).machine_of(target);
   if (!options.default_schedule) return func;
   const ThreadPool* pool = options.runtime.pool.get();
-  const bool has_many_registers =
-      target.kind() == TargetKind::llvm && has_features(target, "+avx512vl");
-  const bool is_x86 = target.kind() == TargetKind::llvm && x86_vector_bits(target) > 0;
-  const int vector_bytes = vector_bits_of(target) / 8;
-  return default_schedule(func, {.vector_bytes = vector_bytes,
-                                 .vector_registers = has_many_registers ? 32 : 16,
-                                 .cores = pool ? pool->num_threads() : default_num_threads(),
-                                 .core_cache_bytes = core_cache_bytes(target),
-                                 .streamed_bytes = is_x86 ? vector_bytes : 0,
-                                 .prefetch_bytes = is_x86 ? prefetch_bytes : 0});
+  machine.cores = pool ? pool->num_threads() : default_num_threads();
+  return default_schedule(func, machine);
 }
 
 Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {
-  require_built(target);
   verify_well_formed(func);
   return lower_known(func, target, options);
 }

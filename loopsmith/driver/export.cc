@@ -10,11 +10,10 @@
 
 #include "loopsmith/codegen/entry_symbol.h"
 #include "loopsmith/codegen/llvm/loader.h"
-#include "loopsmith/codegen/processor.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/codegen/source/c_compiler.h"
 #include "loopsmith/codegen/source/c_export.h"
-#include "loopsmith/codegen/source/c_text.h"
+#include "loopsmith/driver/back_end.h"
 #include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/json.h"
 #include "loopsmith/runtime/kernel/sources.h"
@@ -47,12 +46,6 @@ void write_file(const std::string& path, std::string_view contents) {
           "export: {} cannot be written", path);
 }
 
-/// The machine whose compiler links for the target; empty: this one.
-std::string foreign_triple(const Target& target) {
-  const bool here = target.kind() != TargetKind::llvm || !is_foreign(target);
-  return here ? std::string() : processor_of(target).triple;
-}
-
 /// A name of C that a program does not have already.
 bool is_c_name(std::string_view name) {
   const auto is_letter = [](char c) {
@@ -73,7 +66,8 @@ void name_after_file(CodeRequest& request, const std::string& stem) {
 /// Makes files of one request.
 class Exporter {
  public:
-  explicit Exporter(CodeRequest request) : request_(std::move(request)) {
+  explicit Exporter(CodeRequest request)
+      : request_(std::move(request)), back_end_(back_end_of(request_.target)) {
     for (const Ptr<PrimFunc>& func : request_.functions) {
       const std::string name = func->name();
       require(is_c_name(name), "function_has_c_name",
@@ -91,42 +85,33 @@ class Exporter {
   std::string file(const std::string& suffix) {
     if (suffix == ".so") return shared_library();
     if (suffix == ".a") return archive();
-    const bool is_c = request_.target.kind() == TargetKind::c;
-    require(is_c == (suffix == ".c"), "suffix_fits_target",
+    std::optional<std::string> contents = back_end_.file(request_, suffix);
+    require(contents.has_value(), "suffix_fits_target",
             hint("export .c from target c; .o, .s and .ll from target llvm; .so and .a from both"),
             "export: a {} file cannot be made from target {}", suffix,
             to_string(request_.target.kind()));
-    if (is_c) return c_file();
-    if (suffix == ".s") return assembly_text(request_);
-    if (suffix == ".ll") return llvm_text(request_);
-    const std::vector<char> object = compile_object(request_);
-    return {object.begin(), object.end()};
+    return *std::move(contents);
   }
 
  private:
-  std::string c_file() {
-    return "#define LS_RUNTIME_FUNCTION __attribute__((weak))\n" + kernel_source() +
-           c_text(request_) + c_wrappers(signatures_, metadata_);
-  }
-
-  std::string compiler() { return c_compiler(foreign_triple(request_.target)); }
+  std::string triple() const { return back_end_.foreign_triple(request_.target); }
+  std::string compiler() const { return c_compiler(triple()); }
 
   /// The objects that a library consists of, in the folder.
-  std::vector<std::string> objects(const TemporaryFolder& folder) {
-    std::vector<std::string> flags = {compiler(), "-std=c99", "-O2",
-                                      "-fPIC",    "-c",       "-ffp-contract=off"};
-    if (request_.target.kind() == TargetKind::c) {
-      folder.write("kernel.c", c_file());
-      flags.insert(flags.end(), {"-O3", "-fno-math-errno", "kernel.c", "-o", "kernel.o"});
-      folder.run(flags);
-      return {"kernel.o"};
+  std::vector<std::string> objects(const TemporaryFolder& folder) const {
+    std::vector<std::string> names;
+    for (const LibraryPart& part : back_end_.library_parts(request_)) {
+      folder.write(part.name, part.contents);
+      const fs::path object = fs::path(part.name).replace_extension(".o");
+      names.push_back(object);
+      if (part.name == object) continue;
+      std::vector<std::string> command = {compiler(), "-std=c99", "-O2",
+                                          "-fPIC",    "-c",       "-ffp-contract=off"};
+      command.insert(command.end(), part.flags.begin(), part.flags.end());
+      command.insert(command.end(), {part.name, "-o", object});
+      folder.run(command);
     }
-    folder.write("kernel.o", compile_object(request_));
-    folder.write("runtime.c",
-                 "#define LS_RUNTIME_FUNCTION __attribute__((weak))\n" + kernel_source());
-    flags.insert(flags.end(), {"runtime.c", "-o", "runtime.o"});
-    folder.run(flags);
-    return {"kernel.o", "runtime.o"};
+    return names;
   }
 
   std::string shared_library() {
@@ -141,8 +126,9 @@ class Exporter {
 
   std::string archive() {
     const TemporaryFolder folder;
-    const std::string triple = foreign_triple(request_.target);
-    std::vector<std::string> command = {triple.empty() ? "ar" : triple + "-ar", "rcsD", "kernel.a"};
+    const std::string machine = triple();
+    std::vector<std::string> command = {machine.empty() ? "ar" : machine + "-ar", "rcsD",
+                                        "kernel.a"};
     for (const std::string& object : objects(folder)) command.push_back(object);
     folder.run(command);
     const std::vector<char> bytes = folder.read("kernel.a");
@@ -150,6 +136,7 @@ class Exporter {
   }
 
   CodeRequest request_;
+  const BackEnd& back_end_;
   std::vector<Signature> signatures_;
   std::vector<std::string> traces_;
   std::string metadata_;

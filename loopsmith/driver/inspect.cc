@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "loopsmith/codegen/source/c_text.h"
+#include "loopsmith/driver/back_end.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/script_printer.h"
@@ -120,11 +120,8 @@ Inspection inspect(const CodeRequest& request) {
     if (line > 0 && line <= ir.lines.size()) ir.lines[line - 1] = line;
   }
   Inspection made{.source = quoted(finder.sources()), .texts = {{"ir", std::move(ir)}}};
-  if (request.target.kind() == TargetKind::c) {
-    made.texts.push_back({"c", c_lines(request, finder.lines())});
-  } else {
-    made.texts.push_back({"llvm", llvm_lines(request, finder.lines())});
-    made.texts.push_back({"assembly", assembly_lines(request, finder.lines())});
+  for (const TextForm& form : back_end_of(request.target).forms()) {
+    made.texts.push_back({form.name, form.lined(request, finder.lines())});
   }
   return made;
 }

@@ -198,3 +198,16 @@ def test_bits_of_a_row(dtype: str) -> None:
         out = np.zeros(3, dtype)
         ls.build([a, b])(x, out)
         np.testing.assert_array_equal(out, getattr(np, f"bitwise_{name}").reduce(x, axis=1))
+
+
+def test_rows_and_columns_of_one_element_are_none_in_memory() -> None:
+    a = te.placeholder((40, 200), "float32", name="A")
+    b = te.placeholder((200, 1), "float32", name="B")
+    k = te.reduce_axis((0, 200), name="k")
+    c = te.compute((40, 1), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    module = ls.build([a, b, c])
+    assert "B_1[v_k_o * " in module.source("tir")
+    x, y = few_values((40, 200), "float32"), few_values((200, 1), "float32", 1)
+    out = np.zeros((40, 1), "float32")
+    module(x, y, out)
+    np.testing.assert_array_equal(out, x @ y)

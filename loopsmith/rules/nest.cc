@@ -208,9 +208,11 @@ Stride stride_along(const NestAccess& access, const Ptr<Var>& variable) {
   Stride stride = Stride::none;
   for (std::size_t i = 0; i < access.indices.size(); ++i) {
     if (!uses_variable(access.indices[i], variable)) continue;
-    const bool last = i + 1 == access.indices.size();
+    const std::vector<Expr>& shape = access.buffer->shape;
+    const bool last = std::all_of(shape.begin() + static_cast<std::ptrdiff_t>(i) + 1, shape.end(),
+                                  [](const Expr& extent) { return is_const_int(extent, 1); });
     const bool compact =
-        access.buffer->strides.empty() || is_const_int(access.buffer->strides.back(), 1);
+        access.buffer->strides.empty() || is_const_int(access.buffer->strides[i], 1);
     if (!last || !compact) return Stride::other;
     const Expr& index = access.indices[i];
     const Expr next = substitute(index, {{variable, variable + int_imm(variable->dtype, 1)}});

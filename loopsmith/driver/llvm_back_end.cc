@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/codegen/processor.h"
 #include "loopsmith/driver/back_end.h"
+#include "loopsmith/ir/llvm_intrinsics.h"
 #include "loopsmith/transform/expand_llvm_intrinsics.h"
 
 namespace loopsmith {
@@ -8,6 +9,17 @@ namespace {
 
 /// By measurement: a page is too near, four pages gain nothing more.
 constexpr int prefetch_bytes = 8192;
+
+/// The instruction that sums most products of 16-bit integers in vectors of so many bits; null
+/// where there is none.
+const DotIntrinsic* pair_products_of(const Target& target, int vector_bits) {
+  for (const DotIntrinsic& each : dot_intrinsics()) {
+    const bool fits = each.a == i16 && each.b == i16 && each.group == 2 &&
+                      each.result == i32.with_lanes(vector_bits / 32);
+    if (fits && has_features(target, std::string(each.features))) return &each;
+  }
+  return nullptr;
+}
 
 constexpr TextForm forms_of_llvm[] = {{"llvm", llvm_text, llvm_lines},
                                       {"assembly", assembly_text, assembly_lines}};
@@ -28,7 +40,8 @@ class LlvmBackEnd final : public BackEnd {
             .core_cache_bytes =
                 is_foreign(target) ? Machine().core_cache_bytes : own_core_cache_bytes(),
             .streamed_bytes = is_x86 ? vector_bytes : 0,
-            .prefetch_bytes = is_x86 ? prefetch_bytes : 0};
+            .prefetch_bytes = is_x86 ? prefetch_bytes : 0,
+            .pair_products = is_x86 ? pair_products_of(target, vector_bytes * 8) : nullptr};
   }
 
   Ptr<PrimFunc> adapted(const Ptr<PrimFunc>& func, const Target& target) const override {

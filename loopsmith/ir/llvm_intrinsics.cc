@@ -36,6 +36,10 @@ Expr with_type(DataType dtype, const Expr& value) {
 
 }  // namespace
 
+std::span<const DotIntrinsic> dot_intrinsics() {
+  return known;
+}
+
 const DotIntrinsic* find_dot_intrinsic(const Call& call) {
   const bool is_call = call.op == op("call_llvm_intrin") || call.op == op("call_llvm_pure_intrin");
   const auto* name = is_call && !call.args.empty() ? call.args[0].as<StringImm>() : nullptr;

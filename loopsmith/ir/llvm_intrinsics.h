@@ -2,6 +2,7 @@
 // What some of LLVM's intrinsics mean: for the interpreter, for scheduling, and for processors
 // without their instructions.
 #pragma once
+#include <span>
 #include <string_view>
 
 #include "loopsmith/ir/expr.h"
@@ -20,6 +21,9 @@ struct DotIntrinsic {
   std::string_view features;       ///< A processor with these has its instruction: `+avx512vnni`.
   std::string_view or_these = {};  ///< One with these, too.
 };
+
+/// All that are known, from those that do more at once to those that do less.
+std::span<const DotIntrinsic> dot_intrinsics();
 
 /// The intrinsic that a call of call_llvm_intrin or call_llvm_pure_intrin names; null where its
 /// meaning is not known.

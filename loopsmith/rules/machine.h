@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "loopsmith/ir/llvm_intrinsics.h"
+
 namespace loopsmith {
 
 /// What the default schedules ask of a processor.
@@ -17,6 +19,8 @@ struct Machine {
   int streamed_bytes = 0;
   /// How far ahead of its use memory beyond the caches is asked for; 0: not at all.
   int prefetch_bytes = 0;
+  /// The instruction for a vector of sums of two products of 16-bit integers; null: there is none.
+  const DotIntrinsic* pair_products = nullptr;
 };
 
 }  // namespace loopsmith

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "loopsmith/ir/llvm_intrinsics.h"
 #include "loopsmith/rules/combination.h"
 #include "loopsmith/rules/panels.h"
 #include "loopsmith/rules/register_tile.h"
@@ -19,8 +20,10 @@ struct PackedForm {
     repeat,   ///< Rows beyond the last are that one.
   };
 
-  const Nest& nest;
+  Nest nest;
   std::optional<Combination> combination;
+  /// Where products of the nest stand for those of pairs; see pair_products.h.
+  const DotIntrinsic* pair_products = nullptr;
   Axis vector_axis;
   Axis row_axis;
   std::vector<Axis> reduction;

@@ -6,6 +6,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/packed_form.h"
+#include "loopsmith/rules/pair_products.h"
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/task_grid.h"
 
@@ -67,9 +68,10 @@ std::optional<Blocks> cut_reduction(const std::vector<Axis>& axes, std::int64_t 
 class Packing {
  public:
   Packing(const Nest& nest, const Machine& machine, const Axis& vector_axis, const Axis& row_axis,
-          std::vector<Panel> columns)
+          std::vector<Panel> columns, const DotIntrinsic* pair_products)
       : form_{.nest = nest,
               .combination = combination_of(nest),
+              .pair_products = pair_products,
               .vector_axis = vector_axis,
               .row_axis = row_axis,
               .reduction = nest.reduction(),
@@ -276,9 +278,12 @@ std::optional<Packing> packing_of(const Nest& nest, const Machine& machine) {
   if (!vector_axis || nest.reduction().empty()) return std::nullopt;
   const std::optional<Axis> row_axis = row_axis_of(nest, *vector_axis);
   if (!row_axis) return std::nullopt;
-  std::vector<Panel> columns = column_panels(nest, *vector_axis, *row_axis);
+  const auto paired = machine.pair_products ? with_pairs(nest, *vector_axis) : std::nullopt;
+  const Nest& packed = paired ? *paired : nest;
+  std::vector<Panel> columns = column_panels(packed, *vector_axis, *row_axis);
   if (columns.empty()) return std::nullopt;
-  Packing packing(nest, machine, *vector_axis, *row_axis, std::move(columns));
+  Packing packing(packed, machine, *vector_axis, *row_axis, std::move(columns),
+                  paired ? machine.pair_products : nullptr);
   const bool pays = packing.is_cut() && !is_const_int(packing.pays(), 0);
   return pays ? std::optional(std::move(packing)) : std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/packed_form.h"
+#include "loopsmith/rules/pair_products.h"
 
 namespace loopsmith {
 namespace {
@@ -20,23 +21,56 @@ Substitution at_result(const PackedForm& form, Substitution values, const Expr& 
   return values;
 }
 
-/// The combination, or the body, of the nest, on copies of its operands.
-Stmt combined(const PackedForm& form, const PackedTile& tile, const Substitution& values,
-              const TileResults& sums, const Expr& row, const Expr& column) {
-  const Substitution here = at_result(form, values, tile.top + row, tile.begin + column);
+/// An expression of the nest on copies of its operands, in a row and a column of a tile.
+template <class Node>
+Node on_copies(const PackedForm& form, const PackedTile& tile, const Substitution& values,
+               const Node& node, const Expr& row, const Expr& column) {
   const auto copied = [&](const Expr& number, const Expr& place) {
     return [&](const Panel& panel) {
       return load(panel.copy, indices_in_copy(panel, tile.block, values, number, place));
     };
   };
-  const auto on_copies = [&](const auto& node) {
-    return with_panels(with_panels(node, form.columns, copied(tile.panel, column)), form.rows,
-                       copied(tile.row_panel, row));
+  return with_panels(with_panels(node, form.columns, copied(tile.panel, column)), form.rows,
+                     copied(tile.row_panel, row));
+}
+
+/// Adds the products of pairs to a tile's sums, a vector at a time.
+Stmt add_pairs(const PackedForm& form, const PackedTile& tile, const Substitution& values,
+               const TileResults& sums) {
+  const Combination& combination = *form.combination;
+  const auto& product = *combination.source.as<Mul>();
+  const DataType type = form.vector_axis.extent.dtype();
+  const auto vector_at = [&](const Expr& row, const Expr& vector) {
+    const int lanes = static_cast<int>(form.tile.lanes);
+    const Expr column = make(
+        Ramp{.base = vector * int_imm(type, lanes), .stride = int_imm(type, 1), .lanes = lanes});
+    const Substitution here = at_result(form, values, tile.top + row, tile.begin);
+    const auto operand = [&](const Expr& pair) {
+      return clone_with(on_copies(form, tile, values, pair, row, column), here);
+    };
+    const Expr sum =
+        add_pair_products(*form.pair_products, sums.at(combination.target, row, column),
+                          operand(product.a), operand(product.b));
+    return sums.set(combination.target, sum, row, column);
   };
-  if (!form.combination) return sums.redirected(at(on_copies(form.nest.body), here), row, column);
+  const std::string& name = form.row_axis.var->name;
+  return loop(name + "_i", int_imm(type, form.tile.rows), ForKind::unrolled, [&](const Expr& row) {
+    return loop(name + "_v", int_imm(type, form.tile.vectors), ForKind::unrolled,
+                [&](const Expr& vector) { return vector_at(row, vector); });
+  });
+}
+
+/// The combination, or the body, of the nest, on copies of its operands.
+Stmt combined(const PackedForm& form, const PackedTile& tile, const Substitution& values,
+              const TileResults& sums, const Expr& row, const Expr& column) {
+  const Substitution here = at_result(form, values, tile.top + row, tile.begin + column);
+  const auto copied = [&](const auto& node) {
+    return on_copies(form, tile, values, node, row, column);
+  };
+  if (!form.combination) return sums.redirected(at(copied(form.nest.body), here), row, column);
   Combination combination = *form.combination;
-  combination.source = on_copies(combination.source);
-  combination.condition = on_copies(combination.condition);
+  combination.source = copied(combination.source);
+  combination.condition = copied(combination.condition);
   const Expr sum = sums.at(combination.target, row, column);
   return sums.set(combination.target,
                   combination.combine(sum, combination.source_at(here, /*mask=*/{})), row, column);
@@ -117,6 +151,7 @@ Stmt packed_tile(const PackedForm& form, const PackedTile& tile, const TileResul
     return sums.redirected(at(form.nest.init, all), row, column);
   });
   const Stmt update = loops_over(tile.block, tile.values, [&](const Substitution& all) {
+    if (form.pair_products) return add_pairs(form, tile, all, sums);
     return each([&](const Expr& row, const Expr& column) {
       return combined(form, tile, all, sums, row, column);
     });

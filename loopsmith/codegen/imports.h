@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "loopsmith/codegen/llvm/compile.h"
+#include "loopsmith/codegen/code_request.h"
 
 namespace loopsmith {
 

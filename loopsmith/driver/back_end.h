@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "loopsmith/codegen/code_request.h"
 #include "loopsmith/codegen/lined_text.h"
-#include "loopsmith/codegen/llvm/compile.h"
 #include "loopsmith/rules/machine.h"
 
 namespace loopsmith {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/driver/build.h"
 
+#include "loopsmith/codegen/entry_symbol.h"
 #include "loopsmith/codegen/llvm/loader.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/driver/back_end.h"
@@ -92,7 +93,7 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
   }
   const auto code = std::make_shared<const LoadedObject>(back_end.object(request));
   for (const Ptr<PrimFunc>& func : request.functions) {
-    auto* address = reinterpret_cast<ls_packed_function>(code->find(code_symbol(*func)));
+    auto* address = reinterpret_cast<ls_packed_function>(code->find(entry_symbol(func->name())));
     compiled.push_back({.signature = signature_of(*func),
                         .address = address,
                         .code = code,

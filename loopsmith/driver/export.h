@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "loopsmith/codegen/llvm/compile.h"
+#include "loopsmith/codegen/code_request.h"
 #include "loopsmith/runtime/module.h"
 
 namespace loopsmith {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/codegen/code_request.h"
 #include "loopsmith/codegen/lined_text.h"
-#include "loopsmith/codegen/llvm/compile.h"
 #include "loopsmith/runtime/module.h"
 
 namespace loopsmith {

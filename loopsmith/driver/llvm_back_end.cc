@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/codegen/llvm/compile.h"
 #include "loopsmith/codegen/processor.h"
 #include "loopsmith/driver/back_end.h"
 #include "loopsmith/ir/llvm_intrinsics.h"

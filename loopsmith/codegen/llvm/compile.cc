@@ -6,7 +6,6 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include "loopsmith/codegen/entry_symbol.h"
 #include "loopsmith/codegen/llvm/debug_lines.h"
 #include "loopsmith/codegen/llvm/emit_export.h"
 #include "loopsmith/codegen/llvm/emit_function.h"
@@ -38,10 +37,6 @@ std::unique_ptr<llvm::Module> detail::emit_module(const CodeRequest& request, Ma
 #endif
   machine.optimize(*module);
   return module;
-}
-
-std::string code_symbol(const PrimFunc& func) {
-  return entry_symbol(func.name());
 }
 
 std::vector<char> compile_object(const CodeRequest& request) {

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "loopsmith/codegen/entry_symbol.h"
 #include "loopsmith/codegen/llvm/machine.h"
 #include "loopsmith/codegen/llvm/testing/kernel.h"
 #include "loopsmith/ir/operators.h"
@@ -131,7 +132,7 @@ TEST(compile, takes_scalars_and_strides_from_the_arguments) {
   const auto made = make(func);
   const LoadedObject loaded(compile_object({{made}, Target("llvm -mcpu=native"), {}}));
   testing::CountingContext context;
-  const auto call = reinterpret_cast<ls_packed_function>(loaded.find(code_symbol(*made)));
+  const auto call = reinterpret_cast<ls_packed_function>(loaded.find(entry_symbol(made->name())));
   EXPECT_EQ(call(&context, arguments), LS_OK);
   EXPECT_EQ(data, (std::vector<float>{0, 2.5, 0, 0, 0, 2.5, 0, 0, 0, 2.5, 0, 0}));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/codegen/llvm/compile.h"
+#include "loopsmith/codegen/code_request.h"
 #include "loopsmith/codegen/llvm/emitter.h"
 
 namespace loopsmith::detail {

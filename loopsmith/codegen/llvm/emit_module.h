@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "loopsmith/codegen/code_request.h"
 #include "loopsmith/codegen/lined_text.h"
-#include "loopsmith/codegen/llvm/compile.h"
 #include "loopsmith/codegen/llvm/machine.h"
 
 namespace loopsmith::detail {

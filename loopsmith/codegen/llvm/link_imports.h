@@ -2,7 +2,7 @@
 #pragma once
 #include <llvm/IR/Module.h>
 
-#include "loopsmith/codegen/llvm/compile.h"
+#include "loopsmith/codegen/code_request.h"
 
 namespace loopsmith::detail {
 

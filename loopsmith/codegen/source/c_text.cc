@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/codegen/source/c_text.h"
 
+#include "loopsmith/codegen/entry_symbol.h"
 #include "loopsmith/codegen/imports.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/codegen/source/c_helper.h"
@@ -57,7 +58,7 @@ class CEntry {
   CEntry(CModule& module, const PrimFunc& func)
       : module_(module),
         func_(func),
-        symbol_(code_symbol(func)),
+        symbol_(entry_symbol(func.name())),
         writer_(module, func.name(), {}) {}
 
   void write() {

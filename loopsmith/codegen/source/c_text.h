@@ -2,12 +2,14 @@
 #pragma once
 #include <string>
 
-#include "loopsmith/codegen/llvm/compile.h"
+#include "loopsmith/codegen/code_request.h"
+#include "loopsmith/codegen/lined_text.h"
 
 namespace loopsmith {
 
 /// The functions of a request as one file of C99 that needs no other: readable, with the user's
-/// lines as comments. Each stands there as an ls_packed_function called `code_symbol(func)`.
+/// lines as comments. Each stands there as an ls_packed_function called
+/// `entry_symbol(func.name())`.
 std::string c_text(const CodeRequest& request);
 /// The same text, with the lines of the statements that its lines were made of.
 LinedText c_lines(const CodeRequest& request, const StatementLines& lines);

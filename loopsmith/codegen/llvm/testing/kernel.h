@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/codegen/entry_symbol.h"
 #include "loopsmith/codegen/llvm/compile.h"
 #include "loopsmith/codegen/llvm/loader.h"
 #include "loopsmith/codegen/source/c_compiler.h"
@@ -52,7 +53,7 @@ class Kernel {
         object_(request_.target.kind() == TargetKind::c ? compile_c(c_text(request_))
                                                         : compile_object(request_)),
         loaded_(object_),
-        call_(reinterpret_cast<ls_packed_function>(loaded_.find(code_symbol(*func)))) {}
+        call_(reinterpret_cast<ls_packed_function>(loaded_.find(entry_symbol(func->name())))) {}
 
   /// Adds a one-dimensional tensor, or one of the given shape.
   template <class T>

@@ -105,6 +105,11 @@ class IndexFinder {
   std::vector<CachedIndex> found_;
 };
 
+/// Where what belongs to a value of an axis is kept, from 0.
+Expr element_of(const Range& domain, const Ptr<Var>& axis) {
+  return is_const_int(domain.min, 0) ? Expr(axis) : axis - domain.min;
+}
+
 /// Lets `rewrite` replace an expression of any of these kinds by what `change` gives, unless that
 /// is null.
 template <class... T, class Change>
@@ -166,8 +171,8 @@ Handles<BlockRV> commit_cache_index(Schedule& schedule, CacheIndexPlan&& plan) {
   for (const auto& [value, axes] : plan.indices) {
     std::vector<Expr> shape, indices;
     for (const auto& axis : axes) {
-      shape.push_back(axis->dom->min + axis->dom->extent);
-      indices.push_back(axis->var);
+      shape.push_back(axis->dom->extent);
+      indices.push_back(element_of(*axis->dom, axis->var));
     }
     const std::string name = fmt::format("index_var_{}", buffers.size());
     buffers.push_back(decl_buffer(std::move(shape), value.dtype(),
@@ -196,7 +201,7 @@ Handles<BlockRV> commit_cache_index(Schedule& schedule, CacheIndexPlan&& plan) {
     std::vector<Expr> indices;
     for (std::size_t k = 0; k < domains.size(); ++k) {
       axes[plan.indices[i].axes[k]->var] = loops.axes[k]->var;
-      indices.push_back(loops.axes[k]->var);
+      indices.push_back(element_of(*domains[k], loops.axes[k]->var));
     }
     Block compute{.writes = {point_region(buffers[i], indices)},
                   .name_hint = schedule.fresh_block_name(function, fmt::format("index_{}", i)),

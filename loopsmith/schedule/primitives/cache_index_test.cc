@@ -47,6 +47,20 @@ TEST(cache_index, computes_each_index_once) {
   expect_sound(sch, func);
 }
 
+TEST(cache_index, keeps_indices_of_axes_that_start_elsewhere) {
+  const auto func = program(R"((A: T.Buffer((8,)), B: T.Buffer((8,))):
+    for i in range(-3, 5):
+        with T.block("B"):
+            v = T.axis.spatial((-3, 5), i)
+            B[v + 3] = A[(v + 3) // 2]
+)");
+  Schedule sch(func);
+  cache_index(sch, get_block(sch, "B"), "local");
+  EXPECT_NE(body_of(sch).find("B[v + 3] = A[index_var_0[v - -3]]"), std::string::npos)
+      << body_of(sch);
+  expect_sound(sch, func);
+}
+
 TEST(cache_index, takes_what_occurs_often_enough) {
   const auto func = resize();
   Schedule sch(func);

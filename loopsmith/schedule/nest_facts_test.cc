@@ -8,6 +8,7 @@
 
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/legality.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
@@ -27,6 +28,24 @@ for i in range(12):
         A[i, 2 * j] = A[i, 2 * j - 2] + T.float32(1)
         B[i, j] = A[i, 2 * j] + A[11 - (11 - i), 2 * j + 1]
 )");
+}
+
+TEST(axes_are_true, is_asked_again_when_a_loop_inside_changed) {
+  const auto func = program(R"(A: T.Buffer((7, 6), "float32"), B: T.Buffer((7, 6), "float32"))", R"(
+for i in range(7):
+    with T.block("B"):
+        v = T.axis.spatial(7, i)
+        for x, y in T.grid(1, 6):
+            B[v + x, y] = A[v + x, y]
+)");
+  Schedule sch(func);
+  const BlockRV block = get_block(sch, "B");
+  EXPECT_TRUE(axes_are_true(sch, block));
+  split(sch, get_loop(sch, "x"), {3, infer});
+  Schedule other(func);
+  sch.trace().apply_to(other);
+  // What a schedule can do is not up to what it was asked before.
+  EXPECT_EQ(axes_are_true(sch, block), axes_are_true(other, get_block(other, "B")));
 }
 
 TEST(nest_facts, answer_the_same_question_once) {

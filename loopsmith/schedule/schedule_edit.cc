@@ -30,7 +30,13 @@ std::vector<Stmt> parts_of(const Stmt& stmt) {
 
 Object& Schedule::edit_child(Object& parent, NodeId child) {
   Object& object = own(*slot_of(parent, nodes_[child].slot));
-  if (object.kind == kind_of<BlockRealize>) own(static_cast<BlockRealize&>(object).block);
+  if (object.kind == kind_of<BlockRealize>) {
+    own(static_cast<BlockRealize&>(object).block);
+    const std::uint32_t block = nodes_[child].entity;
+    if (entities_[block].axes_are_true != Known::not_yet) {
+      entities_.edit(block).axes_are_true = Known::not_yet;
+    }
+  }
   if (nodes_[child].object != &object) nodes_.edit(child).object = &object;
   return object;
 }

@@ -133,7 +133,9 @@ Privatization find_shared(const PrimFunc& func, AccessTable& table) {
       const auto is_it = [&](const Ptr<Buffer>& own) { return own.same_as(allocation.buffer); };
       const bool wants_own = std::ranges::any_of(answer.private_buffers, is_it);
       if (wants_own && keeps_its_values(table, allocation, uses)) return {&loop, &allocation};
-      const bool may_race = answer.witness && answer.witness->buffer.same_as(allocation.buffer);
+      // Lanes that cannot go in step, as in a reduction of pairs, go one by one.
+      const bool may_race = loop.kind != ForKind::vectorized && answer.witness &&
+                            answer.witness->buffer.same_as(allocation.buffer);
       if (wants_own || may_race) refuse_race(func, loop, allocation.buffer);
     }
   }

@@ -143,5 +143,23 @@ def main(A: T.Buffer((8,), "float32"), P: T.Buffer((8,), "int32"), s: T.int32,
             "");
 }
 
+TEST(privatize_buffers, leaves_reductions_of_pairs_to_lanes_one_by_one) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((6, 4), "int16"), C: T.Buffer((6,), "int16")):
+    B = T.alloc_buffer((6,), "int32")
+    for i in range(6):
+        for j in T.vectorized(4):
+            with T.block("C"):
+                v0, v1 = T.axis.remap("SR", [i, j])
+                with T.init():
+                    B[v0] = -1
+                    C[v0] = T.min_value("int16")
+                p: T.int32 = T.Select(C[v0] >= A[v0, v1], B[v0], v1)
+                q: T.int16 = T.Select(C[v0] >= A[v0, v1], C[v0], A[v0, v1])
+                B[v0] = p
+                C[v0] = q)");
+  interp::assert_same(func, lower_function(func, {.verify = true}));
+}
+
 }  // namespace
 }  // namespace loopsmith

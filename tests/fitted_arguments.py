@@ -71,8 +71,10 @@ class Fits:
         """Choose a buffer that the block has."""
         for name in BUFFERS & self.arguments.keys():
             kind = "write" if is_write or name.startswith("write") else "read"
-            count = len(block.writes if kind == "write" else block.reads)
-            index = self.rng.randrange(max(count, 1))
+            regions = block.writes if kind == "write" else block.reads
+            index = self.rng.randrange(max(len(regions), 1))
+            if "dtype" in self.arguments and regions:
+                self.arguments["dtype"] = str(regions[index].buffer.dtype)
             self.arguments[name] = index if name.endswith("index") else (kind, index)
 
     def fit_map(self, parameters: int) -> None:
@@ -172,12 +174,7 @@ class Fits:
         writes = self.sch.get(block).writes
         return len(writes[0].buffer.shape) if writes else 0
 
-    fit_set_scope = fit_allocated
-
-    def fit_unsafe_set_dtype(self) -> None:
-        self.fit_allocated()
-        writes = self.sch.get(self.arguments["block"]).writes
-        self.arguments["dtype"] = str(writes[0].buffer.dtype) if writes else "float32"
+    fit_set_scope = fit_unsafe_set_dtype = fit_allocated
 
     def fit_storage_align(self) -> None:
         self.arguments["axis"] = self.rng.randrange(max(self.fit_allocated(), 1))

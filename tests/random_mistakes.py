@@ -38,7 +38,7 @@ class Mistakes:
 
     def __init__(self, rng: random.Random, sch: tir.Schedule) -> None:
         self.rng, self.sch = rng, sch
-        self.blocks = sch.get_child_blocks("root")
+        self.blocks = sch.get_child_blocks("root") if sch.can_apply("get_block", "root") else []
         self.loops = [loop for block in self.blocks for loop in sch.get_loops(block)] or ["none"]
         self.blocks = self.blocks or ["none"]
         """The handles of the program as it was: some of them end."""

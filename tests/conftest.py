@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import loopsmith as ls
+from loopsmith import te
+
 ROOT = Path(__file__).parent.parent
 
 settings.register_profile("test", max_examples=300, deadline=None)
@@ -41,3 +44,21 @@ def installed_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pytest_unconfigure() -> None:
     """Forget Hypothesis' hook of the collector: by it, tests outlive the search for leaks."""
     gc.callbacks.clear()
+
+
+@pytest.fixture(scope="session")
+def add() -> ls.Module:
+    """B = A + 1 for symbolic n and 4 columns."""
+    n = te.size_var("n")
+    a = te.placeholder((n, 4), "float32", name="A")
+    b = te.compute((n, 4), lambda i, j: a[i, j] + 1, name="B")
+    return ls.build([a, b], name="add")
+
+
+@pytest.fixture(scope="session")
+def scale() -> ls.Module:
+    """B = A * x, with a scalar of each kind."""
+    x, k = te.var("x", "float32"), te.var("k", "int8")
+    a = te.placeholder((4,), "float32", name="A")
+    b = te.compute((4,), lambda i: a[i] * x + k.astype("float32"), name="B")
+    return ls.build([a, x, k, b], name="scale")

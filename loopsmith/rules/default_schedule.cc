@@ -9,6 +9,7 @@
 #include "loopsmith/rules/fuse_rows.h"
 #include "loopsmith/rules/inline_elementwise.h"
 #include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/strategy.h"
 
 namespace loopsmith {
@@ -185,6 +186,18 @@ Program program_of(const PrimFunc& func, const Block& root) {
   return program;
 }
 
+/// The loops of `nests`, without threads where there is too little to do.
+Stmt finished(const Stmt& scheduled, const std::vector<Nest>& nests) {
+  return bypass_caches(kind_for(nests) == ForKind::serial ? without_threads(scheduled) : scheduled,
+                       nests);
+}
+
+Stmt single_nest(const Nest& nest, const Machine& machine) {
+  return finished(nest.reduction().empty() ? single_elementwise(nest, machine)
+                                           : single_reduction(nest, machine),
+                  {nest});
+}
+
 Stmt schedule_program(Program program, Block root, const Machine& machine) {
   inline_elementwise(program);
   std::vector<Group> groups = fuse_rows(program, machine);
@@ -194,13 +207,15 @@ Stmt schedule_program(Program program, Block root, const Machine& machine) {
       statements.push_back(group.opaque);
       continue;
     }
-    const ForKind kind = kind_for(group.nests);
     for (Nest& nest : group.nests) nest.streamed = written_past_caches(nest, program, machine);
-    Stmt scheduled;
-    if (group.nests.size() == 1) {
-      const Nest& nest = group.nests[0];
-      scheduled = nest.reduction().empty() ? single_elementwise(nest, machine)
-                                           : single_reduction(nest, machine);
+    const auto split =
+        group.nests.size() == 1 ? split_reduction(group.nests[0], machine) : std::nullopt;
+    if (split) {
+      program.locals.push_back(split->partial);
+      statements.push_back(single_nest(split->parts, machine));
+      statements.push_back(single_nest(split->join, machine));
+    } else if (group.nests.size() == 1) {
+      statements.push_back(single_nest(group.nests[0], machine));
     } else {
       std::vector<Ptr<Buffer>> rows;
       std::erase_if(program.locals, [&](const Ptr<Buffer>& local) {
@@ -211,10 +226,8 @@ Stmt schedule_program(Program program, Block root, const Machine& machine) {
         rows.push_back(shrink(group, local));
         return true;
       });
-      scheduled = schedule_group(group, rows, machine);
+      statements.push_back(finished(schedule_group(group, rows, machine), group.nests));
     }
-    if (kind == ForKind::serial) scheduled = without_threads(scheduled);
-    statements.push_back(bypass_caches(scheduled, group.nests));
   }
   root.alloc_buffers = program.locals;
   root.body = seq(std::move(statements));

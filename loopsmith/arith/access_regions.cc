@@ -205,15 +205,23 @@ class Detector {
   /// What a loop variable runs through.
   std::optional<Interval> values_of(const For& loop) const {
     const Expr last = loop.min + (loop.extent - one_like(loop.extent)) * loop.step;
-    const auto first = arith::relax(loop.min, ranges_);
-    const auto end = arith::relax(last, ranges_);
+    const auto first = relaxed(loop.min);
+    const auto end = relaxed(last);
     const std::int64_t* step = as_int(loop.step);
     if (!first || !end || !step) return {};
     return *step > 0 ? Interval{first->min, end->max} : Interval{end->min, first->max};
   }
 
   void bind(const Ptr<Var>& variable, const Expr& value) {
-    if (variable->dtype.is_integer()) ranges_[variable] = arith::relax(value, ranges_);
+    if (variable->dtype.is_integer()) {
+      ranges_[variable] = relaxed(value);
+    } else {
+      numbers_[variable] = substitute(value, numbers_);
+    }
+  }
+
+  std::optional<Interval> relaxed(const Expr& expr) const {
+    return arith::relax(numbers_.empty() ? expr : substitute(expr, numbers_), ranges_);
   }
 
   /// Calls `visit_inside` while variables that `condition` compares run through less.
@@ -253,13 +261,13 @@ class Detector {
   }
   void at_most(const Expr& variable, const Expr& limit) {
     const auto found = ranges_.find(variable);
-    const auto limits = arith::relax(limit, ranges_);
+    const auto limits = relaxed(limit);
     if (found == ranges_.end() || !found->second || !limits) return;
     found->second->max = analyzer_.simplify(min(found->second->max, limits->max));
   }
   void at_least(const Expr& variable, const Expr& limit) {
     const auto found = ranges_.find(variable);
-    const auto limits = arith::relax(limit, ranges_);
+    const auto limits = relaxed(limit);
     if (found == ranges_.end() || !found->second || !limits) return;
     found->second->min = analyzer_.simplify(max(found->second->min, limits->min));
   }
@@ -278,8 +286,8 @@ class Detector {
       Box box = whole(*region->buffer);
       for (std::size_t i = 0; i < box.size(); ++i) {
         const Interval bounds = interval_of(*region->region[i]);
-        const auto low = arith::relax(substitute(bounds.min, values), ranges_);
-        const auto high = arith::relax(substitute(bounds.max, values), ranges_);
+        const auto low = relaxed(substitute(bounds.min, values));
+        const auto high = relaxed(substitute(bounds.max, values));
         if (low && high) box[i] = {low->min, high->max};
       }
       add_box(regions, region->buffer, std::move(box));
@@ -310,13 +318,13 @@ class Detector {
   }
 
   std::optional<Interval> values_of(const Expr& index) const {
-    if (index.dtype().is_scalar()) return arith::relax(index, ranges_);
-    if (const auto* same = index.as<Broadcast>()) return arith::relax(same->value, ranges_);
+    if (index.dtype().is_scalar()) return relaxed(index);
+    if (const auto* same = index.as<Broadcast>()) return relaxed(same->value);
     const auto* ramp = index.as<Ramp>();
     if (!ramp || !as_int(ramp->stride) || *as_int(ramp->stride) < 0) return {};
     const Expr last = ramp->base + ramp->stride * int_imm(ramp->stride.dtype(), ramp->lanes - 1);
-    const auto low = arith::relax(ramp->base, ranges_);
-    const auto high = arith::relax(last, ranges_);
+    const auto low = relaxed(ramp->base);
+    const auto high = relaxed(last);
     return low && high ? std::optional(Interval{low->min, high->max}) : std::nullopt;
   }
 
@@ -338,6 +346,7 @@ class Detector {
   std::vector<Ptr<Buffer>> unread_;  ///< Those that a reduction writes.
   std::unordered_map<Ref, Ptr<BufferRegion>, RefHash, RefEqual> views_;
   arith::Intervals ranges_;
+  Substitution numbers_;  ///< What variables that are no integers stand for.
 };
 
 }  // namespace

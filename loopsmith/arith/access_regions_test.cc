@@ -165,5 +165,17 @@ TEST(complete_blocks, refuses_a_bare_pointer) {
   }
 }
 
+TEST(access_regions, say_what_variables_of_any_type_stand_for) {
+  const Program p;
+  const auto scaled = var("scaled", f32), whole = var("whole");
+  const Stmt inner = store(p.B, load(p.A, {p.i, whole}), {p.i});
+  const Stmt named =
+      make(LetStmt{.value = min(cast(i32, scaled), 30), .var = whole, .body = inner});
+  const Expr half = cast(f32, p.i) * float_imm(f32, 0.5);
+  const auto regions =
+      access_regions(p.block(make(LetStmt{.value = half, .var = scaled, .body = named})));
+  expect_range(regions.reads[0]->region[1], min(cast(i32, half), 30), 1);
+}
+
 }  // namespace
 }  // namespace loopsmith

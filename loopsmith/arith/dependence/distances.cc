@@ -58,6 +58,12 @@ struct Row {
   Interval range;
 };
 
+/// The distance of the larger of two forms, and theirs.
+struct Maximum {
+  int column;
+  std::vector<Entry> first, second;
+};
+
 /// The equations of a pair of accesses, and what they say of the distances.
 class System {
  public:
@@ -68,6 +74,7 @@ class System {
     columns_.clear();
     entries_.clear();
     rows_.clear();
+    maxima_.clear();
     ranges_.clear();
     const auto& left = program_.statements[static_cast<std::size_t>(a.statement)];
     depth_ = program_.common_depth(a.statement, b.statement);
@@ -119,9 +126,14 @@ class System {
   bool is_common(Symbol which) const {
     const SymbolInfo& info = symbol(which);
     if (info.kind == SymbolKind::iterator) return is_common_loop(which);
-    if (info.kind != SymbolKind::quotient) return info.kind == SymbolKind::parameter;
-    return std::all_of(info.dividend.terms.begin(), info.dividend.terms.end(),
-                       [&](const Term& term) { return is_common(term.symbol); });
+    if (info.kind != SymbolKind::quotient && info.kind != SymbolKind::maximum) {
+      return info.kind == SymbolKind::parameter;
+    }
+    const auto is_made_of_common = [&](const Linear& form) {
+      return std::all_of(form.terms.begin(), form.terms.end(),
+                         [&](const Term& term) { return is_common(term.symbol); });
+    };
+    return is_made_of_common(info.dividend) && is_made_of_common(info.other);
   }
 
   /// The column, made with the equations that define it when it is new.
@@ -133,6 +145,7 @@ class System {
     const Interval range =
         part == Part::distance ? arith::subtract(info.range, info.range) : info.range;
     const int result = add_column({which, part}, range);
+    if (info.kind == SymbolKind::maximum) add_maximum(result, part, info);
     if (info.kind != SymbolKind::quotient) return result;
     // dividend - divisor * quotient is from 0 to divisor - 1; so is the sink's, and the difference
     // of the two is between the difference of these ends.
@@ -143,6 +156,21 @@ class System {
     const Interval rest = part == Part::distance ? Interval{-most, most} : Interval{0, most};
     add_row(row, arith::subtract(rest, arith::point(constant)));
     return result;
+  }
+
+  /// The column is the larger of two forms, or the distance of two such.
+  void add_maximum(int column, Part part, const SymbolInfo& info) {
+    Maximum maximum{column, {}, {}};
+    for (const bool is_first : {true, false}) {
+      std::vector<Entry>& terms = is_first ? maximum.first : maximum.second;
+      const Linear& form = is_first ? info.dividend : info.other;
+      for (const Term& term : form.terms) add_term(term, part, terms);
+      if (part == Part::distance) continue;
+      std::vector<Entry> row{{column, -1}};
+      row.insert(row.end(), terms.begin(), terms.end());
+      add_row(row, arith::subtract({-infinite, 0}, arith::point(form.constant)));
+    }
+    if (part == Part::distance) maxima_.push_back(std::move(maximum));
   }
 
   /// Appends coefficient * symbol in the instance of `part`.
@@ -221,9 +249,34 @@ class System {
       for (const Row& row : rows_) {
         if (!narrow_by(row, changed)) return false;
       }
+      for (const Maximum& maximum : maxima_) {
+        if (!narrow_by(maximum, changed)) return false;
+      }
       if (!changed) break;
     }
     return true;
+  }
+
+  /// The larger of two numbers changes by no more than both, and no less.
+  bool narrow_by(const Maximum& maximum, bool& changed) {
+    const Interval first = values_of(maximum.first), second = values_of(maximum.second);
+    Interval& range = ranges_[static_cast<std::size_t>(maximum.column)];
+    const Interval narrowed{std::max(range.min_value, std::min(first.min_value, second.min_value)),
+                            std::min(range.max_value, std::max(first.max_value, second.max_value))};
+    changed = changed || !(narrowed == range);
+    range = narrowed;
+    return narrowed.min_value <= narrowed.max_value;
+  }
+
+  Interval values_of(const std::vector<Entry>& terms) const {
+    Interval sum{0, 0};
+    for (const Entry& entry : terms) {
+      const Interval part =
+          scaled(ranges_[static_cast<std::size_t>(entry.column)], entry.coefficient);
+      sum = {add_ends(sum.min_value, part.min_value, -infinite),
+             add_ends(sum.max_value, part.max_value, infinite)};
+    }
+    return sum;
   }
 
   bool narrow_by(const Row& row, bool& changed) {
@@ -293,6 +346,7 @@ class System {
   std::vector<Interval> ranges_;  ///< Of the columns; the distances of the common loops first.
   std::vector<Entry> entries_;
   std::vector<Row> rows_;
+  std::vector<Maximum> maxima_;
 };
 
 class Finder {

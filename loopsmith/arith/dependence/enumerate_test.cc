@@ -77,6 +77,7 @@ class Runner {
       return value(e->a) - value(e->b) * down(value(e->a), value(e->b));
     }
     if (const auto* e = expr.as<Min>()) return std::min(value(e->a), value(e->b));
+    if (const auto* e = expr.as<Max>()) return std::max(value(e->a), value(e->b));
     if (const auto* e = expr.as<EQ>()) return value(e->a) == value(e->b);
     if (const auto* e = expr.as<NE>()) return value(e->a) != value(e->b);
     if (const auto* e = expr.as<LT>()) return value(e->a) < value(e->b);

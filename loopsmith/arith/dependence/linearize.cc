@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/arith/dependence/linearize.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "loopsmith/arith/dependence/delinearize.h"
@@ -14,6 +15,8 @@ namespace {
 constexpr std::size_t most_alternatives = 8;
 /// An expression of more nodes than this, shared ones counted each time, is not linear.
 constexpr int most_nodes = 10000;
+/// Each doubles the cases of a question.
+constexpr std::size_t most_maxima = 4;
 
 struct Operands {
   Expr a, b;
@@ -99,6 +102,39 @@ std::optional<Linear> Linearizer::divide(const Linear& dividend, std::int64_t di
   return sum(whole, linear_of(symbol));
 }
 
+std::optional<Linear> Linearizer::larger(const Linear& a, const Linear& b) {
+  const auto difference = sum(a, b, -1);
+  if (!difference) return std::nullopt;
+  const Interval range = program_.range(*difference);
+  if (range.min_value >= 0) return a;
+  if (range.max_value <= 0) return b;
+  for (const Symbol symbol : maxima_) {
+    const SymbolInfo& info = program_.symbols[static_cast<std::size_t>(symbol)];
+    if (info.dividend == a && info.other == b) return linear_of(symbol);
+  }
+  if (maxima_.size() >= most_maxima) return std::nullopt;
+  const Interval of_a = program_.range(a), of_b = program_.range(b);
+  maxima_.push_back(new_symbol({.kind = SymbolKind::maximum,
+                                .range = {std::max(of_a.min_value, of_b.min_value),
+                                          std::max(of_a.max_value, of_b.max_value)},
+                                .dividend = a,
+                                .other = b}));
+  return linear_of(maxima_.back());
+}
+
+/// A minimum or a maximum with loops in it; min(a, b) is -max(-a, -b).
+std::optional<Linear> Linearizer::extreme(const Expr& expr) {
+  const auto largest = operands_of<Max>(expr), smallest = operands_of<Min>(expr);
+  if ((!largest && !smallest) || is_parametric(expr)) return std::nullopt;
+  const Operands& sides = largest ? *largest : *smallest;
+  const auto a = part(sides.a), b = part(sides.b);
+  if (!a || !b) return std::nullopt;
+  if (largest) return larger(*a, *b);
+  const auto c = product(*a, -1), d = product(*b, -1);
+  const auto negative = c && d ? larger(*c, *d) : std::nullopt;
+  return negative ? product(*negative, -1) : std::nullopt;
+}
+
 std::optional<Linear> Linearizer::linear(const Expr& expr) {
   hopeless_ = false;
   nodes_left_ = most_nodes;
@@ -141,6 +177,7 @@ std::optional<Linear> Linearizer::read(const Expr& expr) {
   }
   if (const auto* cast = expr.as<Cast>()) return part(cast->value);
   if (is_likely(expr)) return part(expr.as<Call>()->args[0]);
+  if (expr.is<Max>() || expr.is<Min>()) return extreme(expr);
 
   const bool rounds_to_zero = expr.is<Div>() || expr.is<Mod>();
   const bool is_remainder = expr.is<Mod>() || expr.is<FloorMod>();

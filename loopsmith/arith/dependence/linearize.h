@@ -18,8 +18,8 @@ class Linearizer {
   /// From here on, `variable` is this form; nothing: a value that is not linear.
   void bind(const Ptr<Var>& variable, std::optional<Linear> value);
 
-  /// The expression as a linear form. Divisions by constants become symbols; what is made of sizes
-  /// alone becomes a parameter.
+  /// The expression as a linear form. Divisions by constants, minima and maxima become symbols;
+  /// what is made of sizes alone becomes a parameter.
   std::optional<Linear> linear(const Expr& expr);
   /// Upper bounds of which each holds: more than one for a minimum; those that are not linear are
   /// left out, and `is_exact` becomes false.
@@ -39,6 +39,8 @@ class Linearizer {
   std::optional<Linear> part(const Expr& expr);
   std::optional<Linear> read(const Expr& expr);
   std::optional<Linear> divide(const Linear& dividend, std::int64_t divisor);
+  std::optional<Linear> larger(const Linear& a, const Linear& b);
+  std::optional<Linear> extreme(const Expr& expr);
   std::optional<Linear> parameter(const Expr& expr);
   bool is_parametric(const Expr& expr) const;
   std::optional<Clause> alternatives(const Expr& condition, bool holds, bool& is_exact);
@@ -48,7 +50,7 @@ class Linearizer {
   Program& program_;
   std::unordered_map<const Object*, std::optional<Linear>> values_;
   std::unordered_map<Ref, Symbol, StructuralHash, StructuralEqual> parameters_;
-  std::vector<Symbol> quotients_;
+  std::vector<Symbol> quotients_, maxima_;
   bool hopeless_ = false;  ///< Something in the expression is neither linear nor made of sizes.
   int nodes_left_ = 0;
 };

@@ -28,6 +28,7 @@ RandomProgram::Nest RandomProgram::nest(const std::string& name, int depth) {
   for (int level = 0; level < depth; ++level) {
     extents.push_back(extent());
     mins.push_back(pick(3) == 0 ? Expr(pick(4) - 1) : Expr(0));
+    if (level > 0 && extremes_left_ > 0 && pick(6) == 0) mins.back() = extreme();
     steps.push_back(pick(8) == 0 ? -1 : pick(8) == 0 ? 2 : 1);
     result.loops.push_back(var(name + std::to_string(level)));
     scope_.push_back(result.loops.back());
@@ -98,6 +99,7 @@ Expr RandomProgram::variable() {
 }
 
 Expr RandomProgram::index() {
+  if (extremes_left_ > 0 && pick(8) == 0) return extreme();
   switch (pick(12)) {
     case 0: return pick(3);
     case 1: return variable() + variable();
@@ -110,6 +112,13 @@ Expr RandomProgram::index() {
     case 8: return floordiv(variable() * 3 + variable(), 4);
     default: return variable() + (pick(3) - 1);
   }
+}
+
+/// Each doubles the work of an exact answer.
+Expr RandomProgram::extreme() {
+  --extremes_left_;
+  const Expr a = variable(), b = pick(2) == 0 ? Expr(pick(4)) : variable() * 2 - 1;
+  return pick(2) == 0 ? max(a, b) : min(a, b);
 }
 
 Expr RandomProgram::condition() {
@@ -234,7 +243,7 @@ void Checker::check(const std::string& question, const DependenceAnswer& answer,
     EXPECT_TRUE(Oracle(program_.root, sizes).confirms(*answer.witness, breaks))
         << answer.witness->text() << " is not real: " << where;
     ++violated;
-  } else {
+  } else if (!program_.has_extremes() || !answer.reason.starts_with("too complex")) {
     ADD_FAILURE() << "unknown: " << answer.reason << ": " << where;
   }
 }

@@ -33,6 +33,8 @@ class RandomProgram {
   Ptr<Var> n = var("n");
 
   bool is_symbolic() const { return is_symbolic_; }
+  /// Minima and maxima of loops, which may make a question too complex.
+  bool has_extremes() const { return extremes_left_ < most_extremes; }
 
  private:
   int pick(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
@@ -45,12 +47,15 @@ class RandomProgram {
   std::vector<Expr> indices(const Buffer& target);
   Expr variable();
   Expr index();
+  Expr extreme();
   Expr condition();
 
   std::mt19937 random_;
   std::vector<Ptr<Buffer>> buffers_;
   Loops scope_;
   bool is_symbolic_ = false;
+  static constexpr int most_extremes = 2;
+  int extremes_left_ = most_extremes;
 };
 
 /// The iteration of a loop at which an access was recorded, or -1.

@@ -21,39 +21,13 @@
 #include <utility>
 
 #include "loopsmith/arith/dependence/distances.h"
+#include "loopsmith/arith/dependence/isl_objects.h"
 
 namespace loopsmith::dependence {
 namespace {
 
 /// After so many questions that did not end within their budget, no more are asked.
 constexpr int most_failures = 10;
-
-/// An isl object that is freed with its holder. isl's functions take (`take()`) or keep (`get()`).
-template <class T, T* (*copy_of)(T*), T* (*free_it)(T*)>
-class Held {
- public:
-  Held() = default;
-  explicit Held(T* object) : object_(object) {}
-  Held(Held&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  Held& operator=(Held&& other) noexcept {
-    std::swap(object_, other.object_);
-    return *this;
-  }
-  ~Held() {
-    if (object_) free_it(object_);
-  }
-
-  T* get() const { return object_; }
-  T* copy() const { return copy_of(object_); }
-  T* take() { return std::exchange(object_, nullptr); }
-
- private:
-  T* object_ = nullptr;
-};
-using ParameterSpace = Held<isl_space, isl_space_copy, isl_space_free>;
-using Aff = Held<isl_aff, isl_aff_copy, isl_aff_free>;
-using Set = Held<isl_set, isl_set_copy, isl_set_free>;
-using Map = Held<isl_map, isl_map_copy, isl_map_free>;
 
 unsigned count_of(std::size_t size) {
   return static_cast<unsigned>(size);
@@ -101,8 +75,14 @@ class Polyhedra::Context {
     const Space space = space_of(access(which));
     const auto negative = sum(Linear{-1}, linear, -1);
     if (!negative) return false;
-    const Set below = constrained(domain(access(which), space), space, *negative, false);
-    const isl_bool is_empty = isl_set_is_empty(below.get());
+    std::vector<Symbol> maxima = program_.maxima_of(access(which));
+    program_.find_maxima(linear, maxima);
+    isl_bool is_empty = isl_bool_true;
+    each_case(maxima, [&] {
+      if (is_empty != isl_bool_true) return;
+      const Set below = constrained(domain(access(which), space), space, *negative, false);
+      is_empty = isl_set_is_empty(below.get());
+    });
     if (is_empty < 0) fail();
     return is_empty == isl_bool_true;
   }
@@ -210,6 +190,11 @@ class Polyhedra::Context {
       }
     }
     const SymbolInfo& info = symbol(which);
+    for (const Larger& known : larger_) {
+      if (known.maximum == which) {
+        return form(space, known.is_first ? info.dividend : info.other);
+      }
+    }
     if (info.kind != SymbolKind::quotient) return {};
     Aff dividend = form(space, info.dividend);
     if (!dividend.get()) return {};
@@ -257,6 +242,13 @@ class Polyhedra::Context {
         set = below(std::move(set), space, loop.iterator, extent);
       }
     }
+    for (const Larger& known : larger_) {
+      const SymbolInfo& info = symbol(known.maximum);
+      auto excess =
+          known.is_first ? sum(info.dividend, info.other, -1) : sum(info.other, info.dividend, -1);
+      if (excess && !known.is_first) excess = sum(*excess, Linear{-1});
+      if (excess) set = constrained(std::move(set), space, *excess, false);
+    }
     for (const Symbol local : access.locals) {
       set = constrained(std::move(set), space, linear_of(local), false);
       set = below(std::move(set), space, local, symbol(local).extent);
@@ -271,8 +263,30 @@ class Polyhedra::Context {
     return rest ? constrained(std::move(set), space, *rest, false) : std::move(set);
   }
 
+  /// Calls `visit` for each way in which the maxima may turn out.
+  template <class Visit>
+  void each_case(const std::vector<Symbol>& maxima, Visit&& visit) {
+    for (std::size_t ways = 0; ways < (std::size_t{1} << maxima.size()); ++ways) {
+      larger_.clear();
+      for (std::size_t i = 0; i < maxima.size(); ++i) {
+        larger_.push_back({maxima[i], (ways >> i & 1) == 0});
+      }
+      visit();
+    }
+    larger_.clear();
+  }
+
   /// From the iterators of the access to those positions of its index that are in `positions`.
-  Map element_map(const Access& access, const std::vector<std::size_t>& positions) const {
+  Map element_map(const Access& access, const std::vector<std::size_t>& positions) {
+    Map result;
+    each_case(program_.maxima_of(access), [&] {
+      Map part = element_map_in_case(access, positions);
+      result = result.get() ? Map(isl_map_union(result.take(), part.take())) : std::move(part);
+    });
+    return result;
+  }
+
+  Map element_map_in_case(const Access& access, const std::vector<std::size_t>& positions) const {
     const Space space = space_of(access);
     isl_aff_list* forms = isl_aff_list_alloc(isl_, static_cast<int>(positions.size()));
     for (const std::size_t position : positions) {
@@ -432,6 +446,12 @@ class Polyhedra::Context {
   std::vector<Symbol> parameters_;
   ParameterSpace parameter_space_;
   std::map<std::pair<int, int>, Map> conflicts_;
+  /// Which form of a maximum is the larger one, in the case at hand.
+  struct Larger {
+    Symbol maximum;
+    bool is_first;
+  };
+  std::vector<Larger> larger_;
 };
 
 Polyhedra::Polyhedra(const Program& program, unsigned operations)

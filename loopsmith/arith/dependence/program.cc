@@ -29,4 +29,35 @@ Interval Program::range(const Linear& form) const {
   return result;
 }
 
+void Program::find_maxima(const Linear& linear, std::vector<Symbol>& found) const {
+  for (const Term& term : linear.terms) {
+    const SymbolInfo& info = symbols[static_cast<std::size_t>(term.symbol)];
+    if (info.kind != SymbolKind::quotient && info.kind != SymbolKind::maximum) continue;
+    if (std::find(found.begin(), found.end(), term.symbol) != found.end()) continue;
+    if (info.kind == SymbolKind::maximum) found.push_back(term.symbol);
+    find_maxima(info.dividend, found);
+    find_maxima(info.other, found);
+  }
+}
+
+std::vector<Symbol> Program::maxima_of(const Access& access) const {
+  std::vector<Symbol> found;
+  const Statement& owner = statements[static_cast<std::size_t>(access.statement)];
+  for (const auto& index : access.index) {
+    if (index) find_maxima(*index, found);
+  }
+  for (const int which : owner.loops) {
+    const Loop& loop = loops[static_cast<std::size_t>(which)];
+    for (const Linear& extent : loop.extents) find_maxima(extent, found);
+  }
+  for (const auto* clauses : {&owner.guards, &access.guards}) {
+    for (const Clause& clause : *clauses) {
+      for (const Conjunction& piece : clause) {
+        for (const Constraint& constraint : piece) find_maxima(constraint.form, found);
+      }
+    }
+  }
+  return found;
+}
+
 }  // namespace loopsmith::dependence

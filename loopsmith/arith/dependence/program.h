@@ -23,6 +23,7 @@ enum class SymbolKind : std::uint8_t {
   parameter,  ///< A size: the same value everywhere.
   iterator,   ///< How many iterations of a loop came before: 0, 1, ...
   quotient,   ///< A linear form divided by a constant, rounded down.
+  maximum,    ///< The larger of two linear forms.
   local,      ///< Any value from 0 to an extent: one element of a region, one lane of a vector.
 };
 
@@ -30,7 +31,8 @@ struct SymbolInfo {
   SymbolKind kind = SymbolKind::parameter;
   Interval range = {};       ///< Constants between which the values lie.
   Expr source = nullptr;     ///< What a parameter is: a variable, or an expression of variables.
-  Linear dividend = {};      ///< Of a quotient.
+  Linear dividend = {};      ///< Of a quotient; one form of a maximum.
+  Linear other = {};         ///< Of a maximum.
   std::int64_t divisor = 0;  ///< Of a quotient; positive.
   Linear extent = {};        ///< Of a local.
 };
@@ -130,6 +132,10 @@ struct Program {
   int common_depth(int a, int b) const;
   /// Constants between which the form lies.
   Interval range(const Linear& form) const;
+  /// Appends the maxima of which the form is made.
+  void find_maxima(const Linear& form, std::vector<Symbol>& found) const;
+  /// Those in the index of an access, and in what says when it happens.
+  std::vector<Symbol> maxima_of(const Access& access) const;
 };
 
 /// Values of variables that are to be taken as known.

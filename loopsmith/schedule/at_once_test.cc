@@ -80,7 +80,9 @@ for i in T.parallel(18):
   EXPECT_EQ(
       error_of([&] { fuse(sch, {loops[0], loops[1]}); }),
       "loops_at_once_stay_right: fuse: iterations of loop i_k_fused, which is parallel, would "
-      "depend on each other, or it is not known that they do not");
+      "depend on each other, or it is not known that they do not: iteration i_k_fused=0 writes "
+      "C[0], "
+      "iteration i_k_fused=1 reads it");
 }
 
 TEST(loops_at_once, do_not_take_in_loops_that_carry_dependences) {
@@ -134,9 +136,11 @@ for i, k in T.grid(7, 6):
   Schedule sch(func);
   const auto [i, k] = get_loops(sch, get_block(sch, "B")).take<2>();
   bind(sch, k, "threadIdx.x");
-  EXPECT_EQ(error_of([&] { blockize(sch, i); }),
-            "loops_at_once_stay_right: blockize: iterations of loop k, which is threadIdx.x, would "
-            "depend on each other, or it is not known that they do not");
+  EXPECT_EQ(
+      error_of([&] { blockize(sch, i); }),
+      "loops_at_once_stay_right: blockize: iterations of loop k, which is threadIdx.x, would "
+      "depend on each other, or it is not known that they do not: iteration i=0, k=0 reads B[0], "
+      "iteration i=0, k=1 writes it");
   expect_result(sch, func);
 }
 

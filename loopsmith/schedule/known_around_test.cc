@@ -49,7 +49,7 @@ else:
     for i in range(n):
         X[i * s] = X[i * s] * T.float32(2)
 )"),
-            stays_a_reduction);
+            std::string(stays_a_reduction) + ": iteration i=0 reads X[0], iteration i=1 writes it");
 }
 
 TEST(known_around, memory_that_is_stored_to_is_not_empty) {

@@ -218,16 +218,19 @@ NestQuestion question_of(AtOnce how) {
   return NestQuestion::carried_in_threads;
 }
 
+std::optional<Witness> witness_of(const DependenceAnswer& found) {
+  if (!found.witness) return {};
+  return Witness{.first = iteration_of(found.witness->first),
+                 .second = iteration_of(found.witness->second),
+                 .buffer = found.witness->buffer->name,
+                 .element = found.witness->element};
+}
+
 OrderAnswer answer_of(const DependenceAnswer& found) {
   if (found.verdict == Verdict::proved) return proved();
   if (found.verdict == Verdict::unknown) return unknown(found.reason);
   OrderAnswer answer{.kind = OrderAnswer::Kind::violated, .witness = {}, .why = found.reason};
-  if (found.witness) {
-    answer.witness = Witness{.first = iteration_of(found.witness->first),
-                             .second = iteration_of(found.witness->second),
-                             .buffer = found.witness->buffer->name,
-                             .element = found.witness->element};
-  }
+  answer.witness = witness_of(found);
   return answer;
 }
 
@@ -282,6 +285,7 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
       answer.answer.verdict = unknown("it runs instances of a reduction more than once");
     } else {
       answer.answer.verdict.kind = OrderAnswer::Kind::violated;
+      answer.answer.verdict.witness = witness_of(found);
       answer.answer.is_reduction = true;
     }
   }
@@ -308,7 +312,9 @@ OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
   if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
     return std::move(known->verdict);
   }
-  Dependences dependences(under_known_conditions(schedule, nest));
+  Dependences dependences(
+      under_known_conditions(schedule, nest),
+      {.local_buffers = memory_of_nest(schedule, nest, accesses, AtOnce::in_threads)});
   const DependenceAnswer found = dependences.permutable(answer.loops);
   OrderAnswer& verdict = answer.answer.verdict;
   if (found.verdict == Verdict::proved && found.reductions && repeats_reductions(schedule, band)) {

@@ -274,6 +274,7 @@ void Inquiry::ask(const Dependence& dependence, const std::vector<Relation>& mor
   if (found.verdict == Verdict::proved) return;
   if (dependence.is_reduction) {
     answer_.reductions = true;
+    answer_.witness = std::move(found.witness);
   } else if (answer_.verdict == Verdict::proved || found.verdict == Verdict::violated) {
     found.reductions = answer_.reductions;
     answer_ = std::move(found);

@@ -41,6 +41,8 @@ void ask_permuted(const Analysis& analysis, const Dependence& dependence,
   std::sort(sorted.begin(), sorted.end());
   if (dependence.level < sorted.front() || dependence.level > sorted.back()) return;
 
+  const auto innermost =
+      static_cast<std::size_t>(std::max_element(places.begin(), places.end()) - places.begin());
   // The levels in their new order. Those that come before the dependence's own, and were inside
   // it, must not turn it round.
   std::vector<int> sequence;
@@ -55,7 +57,10 @@ void ask_permuted(const Analysis& analysis, const Dependence& dependence,
     if (level < dependence.level) continue;
     const ConstIntBound& distance = dependence.distances[static_cast<std::size_t>(level)];
     relations.push_back({level, level, Order::greater});
-    if (distance.min_value < 0) inquiry.ask(dependence, relations);
+    // What each iteration of all of them fills for itself, it does in any order.
+    if (distance.min_value < 0) {
+      inquiry.ask_unless_private(dependence, moved[innermost], relations);
+    }
     if (distance.min_value > 0) return;
     relations.back().order = Order::equal;
   }

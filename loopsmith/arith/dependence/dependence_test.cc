@@ -418,5 +418,54 @@ TEST(dependence, a_reduction_moves_with_its_start) {
   EXPECT_EQ(text_of(d.movable(producer, p.k)), "proved");
 }
 
+TEST(dependence, a_wavefront_starts_and_ends_at_extremes) {
+  // Along antidiagonals of a square, in parts of 8: X is B[i, d - i].
+  Program p;
+  const Expr first = max(p.i - 24, 1), at = first + (Expr(p.j) * 8 + p.k);
+  const auto other = [&](int row, int column) { return load(p.b, {at - row, p.i - at - column}); };
+  const Stmt update = store(p.b, max(other(1, 1), max(other(1, 0), other(0, 1))), {at, p.i - at});
+  const Expr count = min(p.i, 25) - first;
+  const Stmt inner = p.loop(
+      p.k, 8, make(IfThenElse{.condition = Expr(p.j) * 8 + p.k < count, .then_case = update}));
+  Dependences d(p.loop(p.i, 47, p.loop(p.j, floordiv(count + 7, 8), inner), 2));
+  EXPECT_EQ(text_of(d.parallelizable(p.j)), "proved");
+  EXPECT_EQ(text_of(d.parallelizable(p.k)), "proved");
+  EXPECT_EQ(d.parallelizable(p.i).verdict, Verdict::violated);
+}
+
+TEST(dependence, an_index_may_be_clamped) {
+  Program p;
+  // Element 5 is written by all iterations from 5 on.
+  Dependences last(p.loop(p.i, 9, store(p.x, load(p.y, {p.i}), {min(p.i, 5)})));
+  EXPECT_EQ(text_of(last.parallelizable(p.i)),
+            "iteration i=5 writes X[5], iteration i=6 writes it");
+  Dependences none(p.loop(p.i, 6, store(p.x, load(p.y, {p.i}), {min(p.i, 5)})));
+  EXPECT_EQ(text_of(none.parallelizable(p.i)), "proved");
+  // The border of a stencil in place is read by its neighbour.
+  Dependences border(
+      p.loop(p.i, 8, store(p.x, load(p.x, {max(Expr(p.i) - 1, 0) + 10}), {Expr(p.i) + 3})));
+  EXPECT_EQ(text_of(border.parallelizable(p.i)),
+            "iteration i=0 reads X[10], iteration i=7 writes it");
+}
+
+TEST(dependence, iterations_that_fill_their_memory_run_in_any_order) {
+  Program p;
+  const auto t = decl_buffer({4}, f32, "T");
+  const auto answer = [&](const Stmt& first, bool is_local) {
+    const Stmt body = seq({first, store(p.a, load(t, {0}), {p.i, p.j})});
+    std::vector<Ptr<Buffer>> local;
+    if (is_local) local.push_back(t);
+    Dependences d(p.loop(p.i, 8, p.loop(p.j, 8, body)), {.local_buffers = local});
+    const Loops order{p.j, p.i};
+    return text_of(d.permutable(order));
+  };
+  const Stmt fill = store(t, load(p.b, {p.i, p.j}), {0});
+  const Stmt fill_a_row = make(IfThenElse{.condition = p.j == 0, .then_case = fill});
+  EXPECT_EQ(answer(fill, true), "proved");
+  EXPECT_EQ(answer(fill, false), "iteration i=0, j=1 writes T[0], iteration i=1, j=0 writes it");
+  EXPECT_EQ(answer(fill_a_row, true),
+            "iteration i=0, j=1 reads T[0], iteration i=1, j=0 writes it");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -53,7 +53,8 @@ Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, 
   if (carries.verdict.is_proved()) return plan;
   if (carries.is_reduction) {
     if (!may_reduce_at_once(schedule, plan.loop, how, carries)) {
-      return Refusal{&loop_is_no_reduction, {Argument(plan.loop)}};
+      return Refusal{
+          &loop_is_no_reduction, {Argument(plan.loop)}, std::move(carries.verdict.witness)};
     }
     plan.reordered_reduction = rounding_reduction_inside(schedule, schedule.node(plan.loop));
     return plan;

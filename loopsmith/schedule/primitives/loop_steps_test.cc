@@ -106,6 +106,44 @@ def main(A: T.Buffer((12, 14), "float32")):
       "writes A[1, 2], iteration i=2, j=1 reads it");
 }
 
+TEST(reorder, moves_what_each_iteration_has_for_itself) {
+  const auto func = [](std::string_view first) {
+    return parse_function(fmt::format(R"(@T.prim_func
+def main(A: T.Buffer((6, 7), "float32"), B: T.Buffer((6, 7), "float32")):
+    T_1 = T.alloc_buffer((2,))
+    for i in range(6):
+        for j in range(7):
+            {}
+                T_1[0] = A[i, j]
+            for k in range(3):
+                T_1[0] = T_1[0] * T_1[0]
+            B[i, j] = T_1[0])",
+                                      first));
+  };
+  const auto scratch = func("for once in range(1):");
+  Schedule sch(scratch);
+  reorder(sch, {get_loop(sch, "j"), get_loop(sch, "i")});
+  expect_result(sch, scratch);
+  expect_replays(sch, scratch);
+  Schedule other(func("if j == 0:"));
+  EXPECT_EQ(error_of([&] { reorder(other, {get_loop(other, "j"), get_loop(other, "i")}); }),
+            "order_is_kept: reorder: loop j would run before what it depends on: iteration i=0, "
+            "j=1, k=0 reads T_1[0], iteration i=1, j=0 writes it");
+}
+
+TEST(loop_kinds, take_parts_of_a_wavefront) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(L: T.Buffer((25, 25), "int32")):
+    for d in range(2, 49):
+        for i in range(T.max(1, d - 24), T.min(25, d)):
+            L[i, d - i] = T.max(L[i - 1, d - i - 1], T.max(L[i - 1, d - i], L[i, d - i - 1]) - 1))");
+  Schedule sch(func);
+  const auto [parts, lanes] = split(sch, get_loop(sch, "i"), {infer, 8}).take<2>();
+  parallel(sch, parts);
+  vectorize(sch, lanes);
+  expect_result(sch, func);
+}
+
 TEST(reorder, keeps_the_init_of_a_reduction_before_its_updates) {
   Schedule sch(matmul());
   const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
@@ -178,8 +216,10 @@ TEST(loop_kinds, reduce_by_threads_but_not_by_blocks) {
   const auto func = matmul(4, 6, 16);
   Schedule sch(func);
   const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
-  EXPECT_EQ(error_of([&] { bind(sch, k, "blockIdx.x"); }),
-            "loop_is_no_reduction: bind: loop k is a reduction");
+  EXPECT_EQ(
+      error_of([&] { bind(sch, k, "blockIdx.x"); }),
+      "loop_is_no_reduction: bind: loop k is a reduction: iteration i=0, j=0, k=0 writes C[0, "
+      "0], iteration i=0, j=0, k=1 reads it");
   bind(sch, i, "blockIdx.x");
   bind(sch, k, "threadIdx.x");
   expect_result(sch, func);

@@ -232,9 +232,12 @@ TEST(tensorize, leaves_loops_that_run_at_once_right) {
   EXPECT_EQ(refused(2, in_threads),
             "loops_at_once_stay_right: tensorize: iterations of loop k_0, which is parallel, would "
             "depend on each other, or it is not known that they do not");
-  EXPECT_EQ(refused(2, [](Schedule& sch, LoopRV loop) { bind(sch, loop, "threadIdx.x"); }),
-            "loops_at_once_stay_right: tensorize: iterations of loop k_0, which is threadIdx.x, "
-            "would depend on each other, or it is not known that they do not");
+  EXPECT_EQ(
+      refused(2, [](Schedule& sch, LoopRV loop) { bind(sch, loop, "threadIdx.x"); }),
+      "loops_at_once_stay_right: tensorize: iterations of loop k_0, which is threadIdx.x, "
+      "would depend on each other, or it is not known that they do not: iteration i=0, j_0=0, "
+      "k_0=0, j_1_init=0 writes C[0, 0], iteration i=0, j_0=0, k_0=1, j_1=0, k_1=0 reads "
+      "it");
 }
 
 TEST(tensorize, says_how_a_tile_differs) {

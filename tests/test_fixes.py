@@ -396,3 +396,13 @@ def test_a_misspelled_name_in_a_call_is_mended_in_the_hint():
     with pytest.raises(ls.ScheduleError, match="no blocks are called c") as caught:
         sch.get_loops("c")
     assert caught.value.hint == "did you mean C?"
+
+
+def test_a_fix_is_nothing_but_what_one_would_paste() -> None:
+    sch = tir.Schedule(matmul())
+    sch.rfactor(sch.get_loops("C")[2], 0)
+    with pytest.raises(ls.ScheduleError) as error:
+        sch.transform_layout("C", "A", lambda i, k: (k, i))
+    assert "block C uses no such buffer" in str(error.value)
+    # The layout has no short text.
+    assert not any("from_json" in fix for fix in error.value.fixes)

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t most_fixes = 3;
 constexpr std::size_t most_trials = 24;
+/// An argument whose text is longer is nothing that a reader would paste.
+constexpr std::size_t most_characters = 200;
 /// Parameters by which the caller answers for what was not proved.
 constexpr std::string_view promises[] = {"assume_independent", "assume_injective_transform",
                                          "disable_predication"};
@@ -37,7 +39,7 @@ void each_key(const Argument& argument, const Visit& visit) {
   }
 }
 
-/// A handle has no name of its own: what uses it cannot be written down.
+/// A handle has no name of its own, or a text no end: what uses it cannot be written down.
 struct Nameless {};
 
 /// Does the steps of a repair on a schedule and writes them down.
@@ -118,6 +120,7 @@ class FixWriter {
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const std::string text = python_text(arguments[i], name);
+      if (text.size() > most_characters) throw Nameless();
       if (parameters[i].required) {
         parts.push_back(text);
       } else if (text != python_text(parameters[i].otherwise, name)) {

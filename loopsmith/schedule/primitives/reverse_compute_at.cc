@@ -293,7 +293,7 @@ class ReversePlanner {
     });
   }
 
-  /// The same, where axes are digits of fused loops, and each iteration has one value of each.
+  /// The same, where axes are digits of fused loops; each iteration has a window of each.
   bool serves_digits(const NewPlace& place) const {
     std::vector<Iterator> iterators;
     for (const For* around : loops_above()) {
@@ -302,13 +302,16 @@ class ReversePlanner {
     }
     std::vector<Expr> digits;
     std::vector<const Range*> domains;
+    std::vector<std::int64_t> widths;
     for (std::size_t i = 0; i < place.axes.size(); ++i) {
       const IterVar& axis = *block_.iter_vars[i];
       const AxisRun& run = place.axes[i];
       if (same(run.min, axis.dom->min) && same(run.extent, axis.dom->extent)) continue;
-      if (axis.iter_type == IterType::comm_reduce || !is_const_int(run.extent, 1)) return false;
+      const std::int64_t* width = as_int(run.extent);
+      if (axis.iter_type == IterType::comm_reduce || !width) return false;
       digits.push_back(run.min);
       domains.push_back(axis.dom.get());
+      widths.push_back(*width);
     }
     Analyzer analyzer;
     const IterMapResult map =
@@ -318,12 +321,15 @@ class ReversePlanner {
       const IterSumExpr& sum = map.indices[i];
       const std::int64_t *first = as_int(domains[i]->min), *extent = as_int(domains[i]->extent);
       if (!sum.base.is_constant() || !first || !extent || sum.args.size() > 1) return false;
-      std::int64_t count = 1;
+      std::int64_t last = sum.base.constant;
       if (!sum.args.empty()) {
-        if (!sum.args[0].scale.is(1) || !sum.args[0].extent.is_constant()) return false;
-        count = sum.args[0].extent.constant;
+        const IterSplitExpr& digit = sum.args[0];
+        if (!digit.scale.is_constant() || !digit.extent.is_constant()) return false;
+        // Windows that leave no gaps.
+        if (digit.scale.constant < 1 || digit.scale.constant > widths[i]) return false;
+        last += digit.scale.constant * (digit.extent.constant - 1);
       }
-      if (sum.base.constant > *first || sum.base.constant + count < *first + *extent) return false;
+      if (sum.base.constant > *first || last + widths[i] < *first + *extent) return false;
     }
     return true;
   }

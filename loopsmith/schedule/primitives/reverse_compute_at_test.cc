@@ -205,5 +205,32 @@ for h, i, j in T.grid(3, 4, 8):
   expect_result(tiled, before);
 }
 
+TEST(reverse_compute_at, takes_ragged_tiles_inside_of_fused_loops) {
+  for (const int width : {4, 5}) {
+    const auto before =
+        program(R"(A: T.Buffer((2, 3, 10), "float32"), C: T.Buffer((2, 3, 10), "float32"))", R"(
+B = T.alloc_buffer((2, 3, 10))
+for b, g, j in T.grid(2, 3, 10):
+    with T.block("B"):
+        vb, vg, vj = T.axis.remap("SSS", [b, g, j])
+        B[vb, vg, vj] = A[vb, vg, vj] * T.float32(2)
+for b, g, j in T.grid(2, 3, 10):
+    with T.block("C"):
+        vb, vg, vj = T.axis.remap("SSS", [b, g, j])
+        C[vb, vg, vj] = B[vb, vg, vj] + T.float32(1)
+)");
+    Schedule sch(before);
+    const auto loops = get_loops(sch, get_block(sch, "B"));
+    const LoopRV rows = fuse(sch, {loops[0], loops[1]});
+    const auto tiles = split(sch, loops[2], {infer, width});
+    reverse_compute_at(sch, get_block(sch, "C"), tiles[0]);
+    parallel(sch, rows);
+    const bool has_guard =
+        body_of(sch).find(fmt::format("T.where(j_0 * {} + ax0 < 10)", width)) != std::string::npos;
+    EXPECT_EQ(has_guard, width == 4) << body_of(sch);
+    expect_result(sch, before);
+  }
+}
+
 }  // namespace
 }  // namespace loopsmith

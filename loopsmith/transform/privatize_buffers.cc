@@ -134,7 +134,8 @@ Privatization find_shared(const PrimFunc& func, AccessTable& table) {
       const bool wants_own = std::ranges::any_of(answer.private_buffers, is_it);
       if (wants_own && keeps_its_values(table, allocation, uses)) return {&loop, &allocation};
       // Lanes that cannot go in step, as in a reduction of pairs, go one by one.
-      const bool may_race = loop.kind != ForKind::vectorized && answer.witness &&
+      const bool may_race = loop.kind != ForKind::vectorized &&
+                            answer.verdict == Verdict::violated && answer.witness &&
                             answer.witness->buffer.same_as(allocation.buffer);
       if (wants_own || may_race) refuse_race(func, loop, allocation.buffer);
     }

@@ -129,6 +129,23 @@ def test_what_is_below_the_start_of_an_extreme_has_no_place() -> None:
     assert (list(places), list(values)) == ([-1, 20], [4, 7])
 
 
+@pytest.mark.parametrize(
+    ("start", "expected"), [(-1, [-1, 60]), (0, [0, 60]), (2**31 - 1, [0, 60])]
+)
+def test_a_row_of_what_an_extreme_starts_from_has_a_place(start: int, expected: list[int]) -> None:
+    reducer = te.comm_reducer(
+        largest_by_choices, lambda i, v: (te.const(start, i), te.min_value(v)), name="best"
+    )
+    a = te.placeholder((2, 100), "uint8", name="A")
+    k = te.reduce_axis((0, 100), name="k")
+    place, value = te.compute((2,), lambda i: reducer((k.var, a[i, k]), axis=k), name="B")
+    x = np.zeros((2, 100), "uint8")
+    x[1, 60:80] = 1
+    places, values = np.zeros(2, "int32"), np.zeros(2, "uint8")
+    ls.build([a, place, value])(x, places, values)
+    assert (list(places), list(values)) == (expected, [0, 1])
+
+
 def test_a_value_may_come_before_its_place() -> None:
     def combine(x: Pair, y: Pair) -> Pair:
         first = x[0] >= y[0]

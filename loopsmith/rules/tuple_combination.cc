@@ -23,12 +23,37 @@ bool counts_steps(const Expr& index, const Nest& nest) {
          index.dtype().bits >= counted.dtype().bits;
 }
 
-/// How partial results are combined whose steps took turns; nothing where their order matters.
-const KnownReducer* joiner_of(const KnownReduction& reduction, const Nest& nest) {
+/// Extremes and their indices: of equal values the first operand, or the one with the smaller
+/// index.
+struct Extreme {
+  std::string_view in_order, by_index;
+};
+constexpr Extreme extremes[] = {{"argmax", "first argmax"}, {"argmin", "first argmin"}};
+
+/// Which reducer takes a step, and which combines partial results whose steps took turns.
+struct StepAndJoin {
+  const KnownReducer* step;
+  const KnownReducer* join;
+};
+
+/// Nothing where the order of steps matters.
+std::optional<StepAndJoin> step_and_join_of(const KnownReduction& reduction, const Nest& nest) {
   const std::string_view name = reduction.reducer->name;
-  if (name != "argmax" && name != "argmin") return reduction.reducer;
-  if (!counts_steps(reduction.sources[0], nest)) return nullptr;
-  return &reducer_named(name == "argmax" ? "first argmax" : "first argmin");
+  const auto extreme = std::ranges::find_if(extremes, [&](const Extreme& each) {
+    return name == each.in_order || name == each.by_index;
+  });
+  if (extreme == std::end(extremes)) return StepAndJoin{reduction.reducer, reduction.reducer};
+  const bool counts = counts_steps(reduction.sources[0], nest);
+  if (name == extreme->in_order) {
+    if (!counts) return std::nullopt;
+    return StepAndJoin{reduction.reducer, &reducer_named(extreme->by_index)};
+  }
+  // Where indices rise from the one at the start, who came first has the smaller one.
+  const std::int64_t* start = as_int(reduction.init[0]);
+  const std::int64_t* least = counts ? as_int(nest.reduction()[0].min) : nullptr;
+  const bool rises = start && least && *start <= *least;
+  return StepAndJoin{rises ? &reducer_named(extreme->in_order) : reduction.reducer,
+                     reduction.reducer};
 }
 
 bool may_be_partial(const KnownReduction& reduction) {
@@ -108,16 +133,16 @@ std::optional<TupleCombination> tuple_combination_of(const Nest& nest) {
       reduction_of(*make(Block{.name_hint = nest.name, .init = nest.init, .body = update}));
   if (!reduction || !may_be_partial(*reduction)) return {};
   if (condition.defined() && loads_any_of(condition, reduction->buffers)) return {};
-  const KnownReducer* joiner = joiner_of(*reduction, nest);
-  if (!joiner) return {};
+  const auto reducers = step_and_join_of(*reduction, nest);
+  if (!reducers) return {};
   TupleCombination found{.targets = reduction->buffers,
                          .indices = reduction->indices,
                          .sources = reduction->sources,
                          .condition = condition,
                          .initial = reduction->init,
                          .neutral = reduction->init,
-                         .reducer = reduction->reducer,
-                         .joiner = joiner,
+                         .reducer = reducers->step,
+                         .joiner = reducers->join,
                          .across_lanes = {}};
   const auto* single = update.as<BufferStore>();
   const auto accumulation = single ? accumulation_of(*single) : std::nullopt;

@@ -20,21 +20,19 @@ if(NOT EXISTS ${isl_folder}/isl/isl_map.c)
   message(FATAL_ERROR "The sources of isl are missing: run tools/setup.sh, or set LOOPSMITH_ISL_SOURCES")
 endif()
 
+# What we call, and what that needs.
 set(isl_files
     basis_reduction_tab bset_from_bmap bset_to_bmap dep isl_aff isl_aff_map isl_affine_hull isl_arg
-    isl_ast isl_ast_build isl_ast_build_expr isl_ast_codegen isl_ast_graft isl_bernstein isl_blk
-    isl_bound isl_box isl_coalesce isl_constraint isl_convex_hull isl_ctx isl_deprecated isl_dim_map
-    isl_equalities isl_factorization isl_farkas isl_ffs isl_flow isl_fold isl_hash isl_id
-    isl_id_to_ast_expr isl_id_to_id isl_id_to_pw_aff isl_ilp isl_imath isl_input
+    isl_ast isl_ast_build isl_ast_build_expr isl_bernstein isl_blk isl_bound isl_coalesce
+    isl_constraint isl_convex_hull isl_ctx isl_dim_map isl_equalities isl_factorization isl_farkas
+    isl_ffs isl_fold isl_hash isl_id isl_id_to_ast_expr isl_id_to_id isl_ilp isl_imath isl_input
     isl_int_sioimath isl_local isl_local_space isl_lp isl_map isl_map_list isl_map_simplify
-    isl_map_subtract isl_map_to_basic_set isl_mat isl_morph isl_obj isl_options isl_output isl_point
-    isl_polynomial isl_printer isl_range isl_reordering isl_sample isl_scan isl_schedule
-    isl_schedule_band isl_schedule_constraints isl_schedule_node isl_schedule_read
-    isl_schedule_tree isl_scheduler isl_scheduler_clustering isl_scheduler_scc isl_seq isl_set_list
-    isl_set_to_ast_graft_list isl_sort isl_space isl_stream isl_stride isl_tab isl_tab_pip
-    isl_tarjan isl_transitive_closure isl_union_map isl_val isl_val_sioimath isl_vec isl_version
-    isl_vertices print set_from_map set_list_from_map_list_inl set_to_map uset_from_umap
-    uset_to_umap imath/gmp_compat imath/imath imath/imrat)
+    isl_map_subtract isl_mat isl_morph isl_obj isl_options isl_output isl_point isl_polynomial
+    isl_printer isl_range isl_reordering isl_sample isl_scan isl_schedule isl_schedule_band
+    isl_schedule_node isl_schedule_read isl_schedule_tree isl_seq isl_set_list isl_sort isl_space
+    isl_stream isl_stride isl_tab isl_tab_pip isl_tarjan isl_union_map isl_val isl_val_sioimath
+    isl_vec isl_version isl_vertices print set_from_map set_list_from_map_list_inl set_to_map
+    uset_from_umap uset_to_umap imath/gmp_compat imath/imath imath/imrat)
 list(TRANSFORM isl_files REPLACE "(.+)" "${isl_folder}/isl/\\1.c")
 
 add_library(loopsmith_isl STATIC ${isl_files})

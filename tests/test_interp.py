@@ -353,3 +353,53 @@ def test_functions_that_lowering_expands_are_compared_up_to_rounding():
     ls.assert_same(func, ls.lower(func))
     with pytest.raises(AssertionError, match=r"Y\[0, 0\] is "):
         ls.assert_same(func, ls.lower(softmax(5, 7, lambda x: x * 1.001)))
+
+
+def test_a_view_of_a_size_that_is_known_keeps_it():
+    func = ls.from_source("""@T.prim_func
+def main(a: T.handle, b: T.handle, n: T.int32):
+    A = T.match_buffer(a, (2, n))
+    B = T.match_buffer(b, (2, n))
+    for i in range(2):
+        with T.block("B"):
+            v = T.axis.spatial(2, i)
+            T.reads(A[v, 0:n])
+            T.writes(B[v, 0:n])
+            x = T.match_buffer(A[v, 0:n], (n,), offset_factor=1)
+            y = T.match_buffer(B[v, 0:n], (n,), offset_factor=1)
+            for j in range(n):
+                y[j] = x[j] + T.Cast("float32", n)
+""")
+    sch = tir.Schedule(func)
+    sch.parallel("i")
+    assert sch.verify()
+    a, b = np.ones((2, 3), "float32"), np.zeros((2, 3), "float32")
+    ls.interp.run(func, a, b, 3)
+    np.testing.assert_array_equal(b, np.full((2, 3), 4.0))
+
+
+def test_threads_combine_pairs_in_shared_memory_one_after_another():
+    func = ls.from_source("""@T.prim_func
+def main(A: T.Buffer((8, 12), "int16"), M: T.Buffer((8,), "int16"), Q: T.Buffer((8,), "int32")):
+    P = T.alloc_buffer((8,), "int32")
+    for i, k in T.grid(8, 12):
+        with T.block("M"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                P[vi] = -1
+                M[vi] = T.min_value("int16")
+            kept = M[vi] > A[vi, vk] or (M[vi] == A[vi, vk] and P[vi] < vk)
+            place: T.int32 = T.Select(kept, P[vi], vk)
+            value: T.int16 = T.Select(kept, M[vi], A[vi, vk])
+            P[vi] = place
+            M[vi] = value
+    for i in range(8):
+        with T.block("Q"):
+            vi = T.axis.spatial(8, i)
+            Q[vi] = P[vi]
+""")
+    sch = tir.Schedule(func)
+    sch.bind("k", "threadIdx.x")
+    assert sch.verify()
+    sch.set_scope("M", 0, "shared")
+    assert sch.verify()

@@ -203,11 +203,18 @@ void Compiler::match(const MatchBufferRegion& view) {
   const auto& region = view.source->region;
   if (rank > region.size()) unsupported(view, "a view with more dimensions than its source");
   const std::size_t skip = region.size() - rank;
+  // A view that is made again takes values anew; what is defined around it keeps its own.
+  const auto take_anew = [&](const Expr& symbol) {
+    if (!symbol.defined() || !symbol.is<Var>()) return;
+    if (values_.contains(symbol.get()) && !of_views_.contains(symbol.get())) return;
+    of_views_.insert(symbol.get());
+    values_.erase(symbol.get());
+  };
   for (std::size_t d = 0; d < rank; ++d) {
-    if (target->shape[d].is<Var>()) values_.erase(target->shape[d].get());
-    if (!target->strides.empty()) values_.erase(target->strides[d].get());
+    take_anew(target->shape[d]);
+    if (!target->strides.empty()) take_anew(target->strides[d]);
   }
-  if (target->elem_offset.defined()) values_.erase(target->elem_offset.get());
+  take_anew(target->elem_offset);
 
   std::vector<Register> strides = source.strides;
   if (strides.empty()) {

@@ -12,6 +12,18 @@
 #include "loopsmith/support/deep_call.h"
 
 namespace loopsmith::interp::detail {
+namespace {
+
+bool holds_blocks(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    found = found || ref.is<BlockRealize>();
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
+}  // namespace
 
 bool feeds_reduction(const Ref& variable, const Stmt& body) {
   std::unordered_set<const Object*> derived{variable.get()};
@@ -305,8 +317,10 @@ void Compiler::block(const BlockRealize& realize) {
   for (const auto& view : block.match_buffers) match(*view);
 
   const auto outer = reduction_buffers_;
+  bool reduces = false;
   for (const auto& axis : block.iter_vars) {
     if (axis->iter_type != IterType::comm_reduce) continue;
+    reduces = true;
     for (const auto& region : block.writes) reduction_buffers_.insert(region->buffer.get());
   }
   if (block.init) {
@@ -316,6 +330,8 @@ void Compiler::block(const BlockRealize& realize) {
     is_uniform_ = outside;
     if (is_first != no_register) land(to_body);
   }
+  // One thread combines after the other: none comes between what is read and written.
+  is_uniform_ = is_uniform_ && (!reduces || holds_blocks(block.body));
   stmt(block.body);
   reduction_buffers_ = outer;
   is_uniform_ = was_uniform;

@@ -204,6 +204,7 @@ class Compiler {
   std::uint32_t statement_ = 0;  ///< The number of the one that is compiled; they count upwards.
   std::unordered_map<std::uint64_t, Register> constants_;
   std::unordered_map<const Object*, Value> values_;  ///< Of variables.
+  std::unordered_set<const Object*> of_views_;       ///< Variables that views give a value.
   std::unordered_map<const Object*, Value> known_;   ///< Of expressions.
   std::vector<Expr> meanings_;                       ///< Of intrinsics; `known_` has their nodes.
   std::vector<Expr> kept_;                           ///< Those, so that none has another's address.

@@ -38,7 +38,8 @@ class RandomStages:
         source, shape = self.source()
         place = self.target((shape[0],), of_indices=True)
         value = self.target((shape[0],))
-        taken = f"{value}[v0] >= {source}[v0, v1]"
+        taken = f"{value}[v0] > {source}[v0, v1]"
+        taken = f"({taken} or ({value}[v0] == {source}[v0, v1] and {place}[v0] < v1))"
         body = [
             "with T.init():",
             f"    {place}[v0] = -1",

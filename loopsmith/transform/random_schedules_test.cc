@@ -15,90 +15,10 @@
 #include "loopsmith/script/parse.h"
 #include "loopsmith/support/fuzz_cases.h"
 #include "loopsmith/transform/pipeline.h"
+#include "loopsmith/transform/testing/scheduled_programs.h"
 
 namespace loopsmith {
 namespace {
-
-constexpr const char* scheduled_programs[] = {
-    R"(@T.prim_func
-def main(A: T.Buffer((8, 12), "float32"), B: T.Buffer((12, 6), "float32"), C: T.Buffer((8, 6), "float32")):
-    for i, j, k in T.grid(8, 6, 12):
-        with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = T.float32(0)
-            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj])",
-    R"(@T.prim_func
-def main(A: T.Buffer((14, 10), "float32"), D: T.Buffer((12, 10), "float32")):
-    B = T.alloc_buffer((14, 10))
-    for i, j in T.grid(14, 10):
-        with T.block("B"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            B[vi, vj] = A[vi, vj] * T.float32(2)
-    for i, j in T.grid(12, 10):
-        with T.block("D"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            D[vi, vj] = B[vi, 9 - vj] + B[vi + 2, vj] + A[vi // 2 + vj // 3, vj])",
-    R"(@T.prim_func
-def main(A: T.Buffer((9, 8), "float32"), C: T.Buffer((9, 8), "float32")):
-    B = T.alloc_buffer((9, 8))
-    S = T.alloc_buffer((9,))
-    for i, j in T.grid(9, 8):
-        with T.block("B"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            B[vi, vj] = A[vi, vj] + T.float32(1)
-    for i, k in T.grid(9, 8):
-        with T.block("S"):
-            vi, vk = T.axis.remap("SR", [i, k])
-            with T.init():
-                S[vi] = T.float32(0)
-            S[vi] = S[vi] + B[vi, vk]
-    for i, j in T.grid(9, 8):
-        with T.block("C"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            C[vi, vj] = B[vi, vj] * S[vi])",
-    // Rows that are computed where they are read, some again, and what is added to a sum.
-    R"(@T.prim_func
-def main(A: T.Buffer((10, 8), "float32"), C: T.Buffer((8, 8), "float32"), S: T.Buffer((8,), "float32")):
-    W = T.alloc_buffer((10, 8))
-    R = T.alloc_buffer((8,))
-    for i in range(8):
-        for j, k in T.grid(3, 8):
-            with T.block("W"):
-                vi = T.axis.spatial(10, i + j)
-                vk = T.axis.spatial(8, k)
-                W[vi, vk] = A[vi, vk] * T.float32(2)
-        for k in range(8):
-            with T.block("C"):
-                vi, vk = T.axis.remap("SS", [i, k])
-                C[vi, vk] = W[vi, vk] + W[vi + 2, vk]
-    for i, k in T.grid(8, 8):
-        with T.block("R"):
-            vi, vk = T.axis.remap("SR", [i, k])
-            with T.init():
-                R[vi] = T.float32(0)
-            R[vi] = R[vi] + C[vi, vk]
-    for i in range(8):
-        with T.block("S"):
-            vi = T.axis.spatial(8, i)
-            S[vi] = R[vi] + T.float32(3))",
-    // A border, what is done in place, and one reader of each result.
-    R"(@T.prim_func
-def main(A: T.Buffer((8, 12), "float32"), B: T.Buffer((12, 8), "float32"), D: T.Buffer((12, 8), "float32")):
-    P = T.alloc_buffer((8, 12))
-    for i, j in T.grid(8, 12):
-        with T.block("P"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            P[vi, vj] = T.if_then_else(vi >= 1 and vj < 11, A[vi - 1, vj], T.float32(0))
-    for i, j in T.grid(12, 8):
-        with T.block("B"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            B[vi, vj] = B[vi, vj] * P[vj, vi]
-    for i, j in T.grid(12, 8):
-        with T.block("D"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            D[vi, vj] = B[vi, vj] * T.float32(3))",
-};
 
 /// Takes random steps, of which many are refused.
 class RandomScheduler {
@@ -302,10 +222,11 @@ class RandomScheduler {
 TEST(random_schedules, compute_the_same_after_lowering) {
   int lowered = 0;
   std::set<std::string_view> taken;
-  const int first = testing::first_fuzz_seed(), cases = testing::fuzz_cases(240);
+  const int first = testing::first_fuzz_seed(), cases = testing::fuzz_cases(280);
   for (int seed = first; seed < first + cases && !::testing::Test::HasFailure(); ++seed) {
-    const Ptr<PrimFunc> func = parse_function(
-        scheduled_programs[static_cast<unsigned>(seed) % std::size(scheduled_programs)]);
+    const Ptr<PrimFunc> func =
+        parse_function(testing::scheduled_programs[static_cast<unsigned>(seed) %
+                                                   std::size(testing::scheduled_programs)]);
     RandomScheduler random(static_cast<std::uint32_t>(seed), func);
     random.run(10);
     const Ptr<PrimFunc> scheduled = random.schedule().func();

@@ -223,3 +223,16 @@ def test_product_then_an_elementwise_end():
     )
     ls.build([a, b, d])(x, y, out)
     np.testing.assert_allclose(out, np.maximum(x @ y.T, 0) + 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["native", "haswell", "x86-64"])
+@pytest.mark.parametrize(
+    ("dtype", "result"),
+    [("float32", None), ("float64", None), ("float16", "float32"), ("int8", "int32")],
+)
+def test_columns_that_fill_no_vector(target, dtype, result):
+    for batch, m, n, k in [(40, 8, 8, 8), (3, 2, 6, 4), (4, 5, 2, 3), (7, 3, 5, 30)]:
+        form = {"dtype": dtype, "batch": (batch,), "result": result}
+        module = ls.build(product(m, n, k, **form), target=ls.Target(f"llvm -mcpu={target}"))
+        check(module, m, n, k, **form)
+        assert n != 8 or "predicate" not in module.source("tir")

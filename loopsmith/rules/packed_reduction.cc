@@ -278,12 +278,15 @@ std::optional<Packing> packing_of(const Nest& nest, const Machine& machine) {
   if (!vector_axis || nest.reduction().empty()) return std::nullopt;
   const std::optional<Axis> row_axis = row_axis_of(nest, *vector_axis);
   if (!row_axis) return std::nullopt;
-  const auto paired = machine.pair_products ? with_pairs(nest, *vector_axis) : std::nullopt;
+  const DotIntrinsic* pairs = machine.pair_products;
+  const bool fills_pairs =
+      pairs && constant_extent(*vector_axis).value_or(pairs->result.lanes) >= pairs->result.lanes;
+  const auto paired = fills_pairs ? with_pairs(nest, *vector_axis) : std::nullopt;
   const Nest& packed = paired ? *paired : nest;
   std::vector<Panel> columns = column_panels(packed, *vector_axis, *row_axis);
   if (columns.empty()) return std::nullopt;
   Packing packing(packed, machine, *vector_axis, *row_axis, std::move(columns),
-                  paired ? machine.pair_products : nullptr);
+                  paired ? pairs : nullptr);
   const bool pays = packing.is_cut() && !is_const_int(packing.pays(), 0);
   return pays ? std::optional(std::move(packing)) : std::nullopt;
 }

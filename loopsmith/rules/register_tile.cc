@@ -2,6 +2,7 @@
 #include "loopsmith/rules/register_tile.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
@@ -50,6 +51,10 @@ RegisterTile choose_register_tile(const Nest& nest, const std::optional<Axis>& r
   const bool is_small = !copies_rows && point_count(nest.axes).value_or(0) <= most_points_for_small;
   const auto row_extent = row_axis ? constant_extent(*row_axis) : std::optional<std::int64_t>(1);
   const auto vector_extent = constant_extent(vector_axis);
+  // Shorter vectors rather than masks where the axis fills none.
+  if (vector_extent && *vector_extent > 0 && *vector_extent < lanes) {
+    lanes = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(*vector_extent)));
+  }
   const std::int64_t last_row = std::min(most_rows, row_extent.value_or(most_rows));
   const std::int64_t last_vector =
       vector_extent

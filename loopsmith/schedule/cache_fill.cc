@@ -145,6 +145,7 @@ bool is_written_before(const Schedule& schedule, const CacheSubject& subject, co
                        const CopyPlace& place) {
   const Ptr<Buffer>& buffer = subject.selected.buffer;
   const NodeId owner = owner_of(schedule, place.at, buffer);
+  if (owner == no_node) return false;             // A variable, or what a statement declares.
   if (schedule.as<PrimFunc>(owner)) return true;  // An input.
   if (owner != schedule.node(subject.scope) && is_written_outside(schedule, subject, box)) {
     return true;

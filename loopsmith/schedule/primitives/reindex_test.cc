@@ -243,5 +243,22 @@ TEST(reindex, copies_no_elements_that_a_loop_steps_over) {
   expect_sound(filled, func);
 }
 
+TEST(reindex, copies_no_variables) {
+  Schedule sch(program(R"((A: T.Buffer((8,)), B: T.Buffer((8,))):
+    x: T.float32 = A[0]
+    x = x + T.float32(1)
+    for i in range(8):
+        with T.block("outer"):
+            v = T.axis.opaque(8, i)
+            with T.block("B"):
+                w = T.axis.opaque(8, 3)
+                if A[v] > T.float32(0):
+                    B[v] = x
+)"));
+  EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "B"), "x"); }),
+            "copied_elements_are_written: reindex: whether all elements of buffer x that the copy "
+            "for block B takes were written before is not known");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -27,6 +27,11 @@ std::optional<std::int64_t> constant_stride(const Expr& indices) {
   return stride ? std::optional(*stride) : std::nullopt;
 }
 
+/// True when the processor loads vectors of such elements under a mask.
+bool loads_by_mask(DataType element, int x86_vector_bits) {
+  return x86_vector_bits >= 512 || (x86_vector_bits >= 256 && element.bits >= 32);
+}
+
 const Expr& first_of(const Expr& indices) {
   if (const auto* ramp = indices.as<Ramp>()) return ramp->base;
   const auto* broadcast = indices.as<Broadcast>();
@@ -222,6 +227,16 @@ llvm::Value* Emitter::load(const BufferLoad& load) {
     if (stride && *stride > 1 && *stride <= most_shuffled_stride) {
       return load_strided(from, start(), *stride, lanes);
     }
+  }
+  if (group == 1 && stride == 0 && loads_by_mask(from.element, module_.x86_vector_bits)) {
+    // One lane is loaded where any is wanted: a gather would load the element once for each.
+    llvm::Value* mask = mask_of(load.predicate, group);
+    if (!mask) return broadcast(load_contiguous(from, start(), 1, nullptr), lanes);
+    llvm::Value* first = ir_.CreateInsertElement(llvm::Constant::getNullValue(mask->getType()),
+                                                 ir_.CreateOrReduce(mask), std::uint64_t{0});
+    llvm::Value* one = load_contiguous(from, start(), lanes, first);
+    llvm::Value* all = lanes_of(one, std::vector<int>(static_cast<std::size_t>(lanes), 0));
+    return ir_.CreateSelect(mask, all, llvm::Constant::getNullValue(all->getType()));
   }
   llvm::Type* stored = llvm::FixedVectorType::get(storage_type(module_.context, from.element),
                                                   static_cast<unsigned>(lanes * group));

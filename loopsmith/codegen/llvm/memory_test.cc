@@ -65,6 +65,32 @@ TEST(memory, stores_lanes_at_any_stride) {
   }
 }
 
+TEST(memory, loads_an_element_for_the_lanes_that_want_it) {
+  constexpr int lanes = 8;
+  for (const std::string target : {"llvm -mcpu=native", "llvm -mcpu=haswell", "llvm"}) {
+    const auto place = decl_buffer({1}, i64, "place"), in = decl_buffer({4}, f32, "in");
+    const auto wanted = decl_buffer({1}, i32, "wanted"), out = decl_buffer({lanes}, f32, "out");
+    const Expr all = ramp(0, 1, lanes), count = load(wanted, {0});
+    const Expr one = make(Broadcast{.value = load(place, {0}), .lanes = lanes});
+    const Expr mask = all < make(Broadcast{.value = count, .lanes = lanes});
+    const Expr loaded = make(BufferLoad{.buffer = in, .indices = {one}, .predicate = mask});
+    Kernel kernel(function_of({place, wanted, in, out}, store(out, loaded, {all})), {}, target);
+    std::vector<float> from = counted(4), to(lanes, 77);
+    // Where no lane wants it, the element is not touched, wherever it is.
+    std::vector<std::int64_t> where{std::int64_t{1} << 40};
+    std::vector<std::int32_t> how_many{0};
+    kernel.tensor(where).tensor(how_many).tensor(from).tensor(to);
+    kernel.run();
+    EXPECT_EQ(to, std::vector<float>(lanes)) << target;
+    where[0] = 2;
+    how_many[0] = 3;
+    kernel.run();
+    std::vector<float> expected(lanes);
+    std::fill_n(expected.begin(), 3, from[2]);
+    EXPECT_EQ(to, expected) << target;
+  }
+}
+
 TEST(memory, gathers_and_scatters_under_a_mask) {
   constexpr int lanes = 16;
   for (const std::string target : {"llvm -mcpu=native", "llvm -mcpu=haswell", "llvm"}) {

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,21 +75,18 @@ def try_fixes(sch: tir.Schedule, error: ls.ScheduleError) -> None:
         assert copy.verify(), f"{error}\n{copy.trace}"
 
 
-def check_traces(func: tir.PrimFunc, sch: tir.Schedule) -> None:
-    """Replay a trace in each of its forms, and take back half of it."""
-    space: dict[str, object] = {}
-    exec(str(sch.trace), {"ls": ls, "tir": tir}, space)
-    replays = {
-        "json": lambda to: tir.Trace.apply_json_to_schedule(
-            json.loads(json.dumps(sch.trace.as_json())), to
-        ),
-        "python": space["apply_trace"],
-        "simplified": lambda to: sch.trace.simplified().apply_to_schedule(to),
-    }
-    for form, replay in replays.items():
-        other = tir.Schedule(func)
-        replay(other)  # type: ignore[operator]
-        assert ls.structural_equal(other.mod, sch.mod), f"{form}\n{sch.trace}\n{other.mod}"
+def check_trace(func: tir.PrimFunc, sch: tir.Schedule, form: int) -> None:
+    """Replay a trace in one of its forms: as Python, as JSON, simplified."""
+    other = tir.Schedule(func)
+    if form == 0:
+        space: dict[str, Any] = {}
+        exec(str(sch.trace), {"ls": ls, "tir": tir}, space)
+        space["apply_trace"](other)
+    elif form == 1:
+        tir.Trace.apply_json_to_schedule(json.loads(json.dumps(sch.trace.as_json())), other)
+    else:
+        sch.trace.simplified().apply_to_schedule(other)
+    assert ls.structural_equal(other.mod, sch.mod), f"{form}\n{sch.trace}\n{other.mod}"
 
 
 def test_each_primitive_is_accepted_now_and_then():
@@ -113,13 +111,13 @@ def test_accepted_steps_keep_what_is_computed_and_refused_ones_leave_no_trace(gr
         if not verdict and "undecided" not in verdict.answer:
             # Made only now: it takes longer than all before.
             pytest.fail(f"seed {seed}: {verdict}\n{func.script()}\n{sch.trace}\n{sch.mod.script()}")
-        check_traces(func, sch)
+        check_trace(func, sch, seed % 3)
     assert accepted
 
 
 def test_mistakes_of_each_kind_get_fixes_that_work():
     kinds: set[str] = set()
-    for seed in range(FIRST, FIRST + CASES):
+    for seed in range(FIRST, FIRST + CASES // 2):
         rng = random.Random(seed)
         sch = tir.Schedule(random_program(rng), seed=seed + 1)
         mistakes = Mistakes(rng, sch)

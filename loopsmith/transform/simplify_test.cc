@@ -81,5 +81,17 @@ TEST_F(Simplify, drops_assertions_that_hold) {
   EXPECT_TRUE(simplified(asserted(n < 4)).is<AssertStmt>());
 }
 
+TEST_F(Simplify, learns_nothing_from_loops_that_may_not_run) {
+  // That n < m is so inside of the first loop alone.
+  const Ptr<Var> m = size_var("m"), k = var("k");
+  const Stmt first =
+      make(For{.loop_var = i, .min = n, .extent = m - n, .body = store(a, f(1), {i})});
+  const Stmt then = if_then(n < m, store(a, f(2), {0}));
+  const Stmt second =
+      make(For{.loop_var = k, .min = m, .extent = n - m, .body = store(a, f(3), {k})});
+  const Stmt all = seq({first, then, second});
+  EXPECT_TRUE(same(simplify(function({a}, all, {n, m}))->body, all));
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -145,5 +145,12 @@ TEST_F(VectorizeLoops, goes_lane_by_lane_through_views_that_differ) {
   EXPECT_TRUE(same(vectorized(body), for_loop(i, 0, 8, body)));
 }
 
+TEST_F(VectorizeLoops, adds_what_is_the_same_in_all_lanes_for_each) {
+  const Stmt add = store(a, load(a, {1}) + load(b, {n}), {1});
+  EXPECT_TRUE(same(vectorized(add), for_loop(i, 0, 8, add)));
+  const Stmt set = store(a, load(b, {n}), {1});
+  EXPECT_TRUE(same(vectorized(set), set));
+}
+
 }  // namespace
 }  // namespace loopsmith

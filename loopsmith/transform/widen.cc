@@ -20,6 +20,17 @@ bool is_vector(const Expr& e) {
   return e.dtype().is_vector();
 }
 
+/// True when something reads the buffer's memory.
+bool reads(const Ref& reader, const Ptr<Buffer>& buffer) {
+  bool found = false;
+  pre_order_visit(reader, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    found = found || (load && load->buffer->data.same_as(buffer->data));
+    return !found;
+  });
+  return found;
+}
+
 /// Sets a variable for as long as it lives.
 template <class T>
 class Scoped {
@@ -295,11 +306,7 @@ Expr Widener::load(const BufferLoad& node) {
 Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indices) {
   const std::optional<Accumulation> found = accumulation_of_lanes(node);
   if (!found) throw CannotWiden{};
-  pre_order_visit(found->operand, [&](const Ref& ref) {
-    const auto* load = ref.as<BufferLoad>();
-    if (load && load->buffer->data.same_as(node.buffer->data)) throw CannotWiden{};
-    return true;
-  });
+  if (reads(found->operand, node.buffer)) throw CannotWiden{};
 
   Expr wide = all_lanes(found->operand);
   const DataType type = node.value.dtype();
@@ -323,13 +330,7 @@ bool Widener::may_meet(const Ptr<Buffer>& buffer, const std::vector<Expr>& indic
   const auto* ramp = indices.back().as<Ramp>();
   const std::int64_t* stride = ramp ? as_int(ramp->stride) : nullptr;
   if ((stride && *stride != 0) || widened_.contains(buffer)) return false;
-  bool is_read = false;
-  pre_order_visit(loop_.body, [&](const Ref& ref) {
-    const auto* load = ref.as<BufferLoad>();
-    is_read = is_read || (load && load->buffer->data.same_as(buffer->data));
-    return !is_read;
-  });
-  return is_read;
+  return reads(loop_.body, buffer);
 }
 
 Stmt Widener::store(const BufferStore& node) {
@@ -338,6 +339,8 @@ Stmt Widener::store(const BufferStore& node) {
   if (!is_vector(indices.back())) {
     const Expr value = widen(node.value);
     if (is_vector(value)) return reduction(node, indices);
+    // What each lane adds alike, it adds once for each.
+    if (reads(node.value, node.buffer)) throw CannotWiden{};
     if (mask_.defined()) {
       if (!any_known_) throw CannotWiden{};
       needs_any_ = true;

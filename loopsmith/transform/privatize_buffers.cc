@@ -15,6 +15,9 @@
 namespace loopsmith {
 namespace {
 
+/// More than a schedule's step may take: nobody tries this again and again.
+constexpr unsigned most_operations = 50000;
+
 /// A loop whose iterations run at once, around accesses to memory that is allocated outside.
 struct LoopOfUses {
   const Scope* scope;
@@ -101,6 +104,25 @@ DependenceAnswer independence(Dependences& dependences, const For& loop) {
                                           : dependences.parallelizable(loop.loop_var);
 }
 
+/// The loop inside of what stands around it, alone: so much is known of the variables outside.
+Stmt alone(const Scope& loop) {
+  Stmt result = loop.stmt;
+  for (const Scope* s = loop.parent; s; s = s->parent) {
+    const auto with_body = [&](auto node) {
+      node.body = std::move(result);
+      result = make(std::move(node));
+    };
+    if (s->condition.defined()) {
+      result = make(IfThenElse{.condition = s->condition, .then_case = std::move(result)});
+    } else if (const auto* around = s->stmt.as<For>()) {
+      with_body(For(*around));
+    } else if (const auto* let = s->stmt.as<LetStmt>()) {
+      with_body(LetStmt(*let));
+    }
+  }
+  return result;
+}
+
 /// Refuses a loop of which two iterations are certain to meet in the memory, whatever the sizes.
 void refuse_race(const PrimFunc& func, const For& loop, const Ptr<Buffer>& buffer) {
   Dependences dependences(func.body);
@@ -128,7 +150,8 @@ Privatization find_shared(const PrimFunc& func, AccessTable& table) {
     for (const LoopOfUses& uses : loops_of(allocation)) {
       const For& loop = uses.loop();
       if (!may_have_own(loop, allocation.buffer)) continue;
-      Dependences dependences(uses.scope->stmt, {.local_buffers = {allocation.buffer}});
+      Dependences dependences(alone(*uses.scope), {.operations = most_operations,
+                                                   .local_buffers = {allocation.buffer}});
       const DependenceAnswer answer = independence(dependences, loop);
       const auto is_it = [&](const Ptr<Buffer>& own) { return own.same_as(allocation.buffer); };
       const bool wants_own = std::ranges::any_of(answer.private_buffers, is_it);

@@ -87,6 +87,17 @@ TEST(privatize_buffers, gives_loops_in_a_parallel_loop_their_own) {
             2);
 }
 
+TEST(privatize_buffers, knows_what_loops_around_run_through) {
+  EXPECT_EQ(own_memory_of(R"(
+    for i in range(3):
+        for j in T.parallel(8):
+            for k in range(2):
+                S[k] = A[i, j]
+            S[i] = A[i, j] + T.float32(1)
+            C[i, j] = S[i % 3])"),
+            1);
+}
+
 TEST(privatize_buffers, lets_others_use_the_memory_before_and_after) {
   EXPECT_EQ(own_memory_of(R"(
     S[3] = A[0, 0]

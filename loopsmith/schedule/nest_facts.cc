@@ -102,7 +102,9 @@ KeptFacts::KeptFacts(Schedule& schedule, NodeId inside) : schedule_(schedule) {
 /// Those about the loop, and those that may name it in a witness or a reason.
 void KeptFacts::forget_answers_about(const Ptr<Var>& loop) {
   std::erase_if(facts_->answers, [&](const NestAnswer& known) {
-    const bool may_name_it = !known.answer.verdict.is_proved() && !known.answer.is_reduction;
+    const OrderAnswer& verdict = known.answer.verdict;
+    const bool may_name_it =
+        verdict.witness || (!verdict.is_proved() && !known.answer.is_reduction);
     return may_name_it || is_among(known.loops, loop);
   });
 }
@@ -178,6 +180,13 @@ void KeptFacts::reorder(std::span<const For> order) {
   for (const For& loop : order) loops.push_back(loop.loop_var);
   facts_->distances.reorder(loops);
   facts_->answers.clear();
+}
+
+void KeptFacts::forget_lanes() {
+  if (!facts_) return;
+  std::erase_if(facts_->answers, [](const NestAnswer& known) {
+    return known.question == NestQuestion::carried_in_lanes;
+  });
 }
 
 void KeptFacts::keep() {

@@ -64,6 +64,8 @@ class KeptFacts {
   /// Loops come to stand in this order, and all dependences keep theirs.
   void reorder(std::span<const For> order);
 
+  /// What goes in step with a loop is another question once that runs at once.
+  void forget_lanes();
   /// The change is done.
   void keep();
 

@@ -129,9 +129,14 @@ DependenceAnswer Dependences::vectorizable(const Ptr<Var>& variable) {
     const std::vector<int> loops =
         analysis_->loops_of(dependence.source, dependence.distances.size());
     const int depth = static_cast<int>(loops.size());
+    // Loops inside that run at once have no steps.
     const bool in_step =
-        std::all_of(loops.begin() + dependence.level + 1, loops.end(),
-                    [&](int inner) { return analysis_->loop(inner).control.empty(); });
+        std::all_of(loops.begin() + dependence.level + 1, loops.end(), [&](int inner) {
+          const dependence::Loop& it = analysis_->loop(inner);
+          if (!it.control.empty()) return false;
+          const ForKind kind = it.as_for()->kind;
+          return kind == ForKind::serial || kind == ForKind::unrolled;
+        });
     if (!in_step) {
       inquiry.ask_unless_private(dependence, loop);
       continue;

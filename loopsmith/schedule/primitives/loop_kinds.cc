@@ -46,9 +46,24 @@ bool is_left(const Schedule& schedule, LoopRV loop) {
   return returns || is_left_by_break(schedule, loop);
 }
 
+bool is_in_lanes(const Schedule& schedule, LoopRV loop) {
+  for (NodeId node = schedule.at(schedule.node(loop)).parent; node != no_node;
+       node = schedule.at(node).parent) {
+    const auto* around = schedule.as<For>(node);
+    if (around && around->kind == ForKind::vectorized) return true;
+  }
+  return false;
+}
+
 Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, AtOnce how,
                                    bool assume_independent) {
   if (is_left(schedule, plan.loop)) return Refusal{&loop_is_not_left, {Argument(plan.loop)}};
+  // Lanes around it were in step with its iterations.
+  if (is_in_lanes(schedule, plan.loop)) {
+    Schedule after = schedule.snapshot();
+    commit_loop_kind(after, LoopKindPlan(plan));
+    if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
+  }
   LoopCarries carries = carried_by(schedule, plan.loop, how);
   if (carries.verdict.is_proved()) return plan;
   if (carries.is_reduction) {
@@ -114,6 +129,7 @@ Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
   KeptFacts known(schedule, schedule.node(plan.loop));
   For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(binding));
   loop.span = schedule.span_from(loop.span);
+  if (plan.kind != ForKind::unrolled) known.forget_lanes();
   known.keep();
   return {};
 }

@@ -131,6 +131,43 @@ def main(A: T.Buffer((6, 7), "float32"), B: T.Buffer((6, 7), "float32")):
             "j=1, k=0 reads T_1[0], iteration i=1, j=0 writes it");
 }
 
+TEST(loop_kinds, keep_lanes_in_step_with_loops_inside) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(B: T.Buffer((9, 9), "float32")):
+    for i in range(1, 8):
+        for j in range(8):
+            B[i, j] = B[i - 1, j + 1] + T.float32(1))");
+  for (const bool inner_first : {false, true}) {
+    Schedule sch(func);
+    const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j");
+    if (inner_first) {
+      vectorize(sch, j);
+      EXPECT_EQ(error_of([&] { vectorize(sch, i); }),
+                "no_dependence_is_carried: vectorize: iterations of loop i depend on each other: "
+                "iteration i=1, j=1 writes B[1, 1], iteration i=2, j=0 reads it");
+    } else {
+      EXPECT_EQ(error_of([&] { vectorize(sch, i); }),
+                "no_dependence_is_carried: vectorize: iterations of loop i depend on each other: "
+                "iteration i=1, j=1 writes B[1, 1], iteration i=2, j=0 reads it");
+      vectorize(sch, j);
+    }
+    expect_result(sch, func);
+  }
+  // Columns from left to right: one step later, each row reads what the row above wrote.
+  const auto lags = parse_function(R"(@T.prim_func
+def main(B: T.Buffer((9, 9), "float32")):
+    for i in range(1, 8):
+        for j in range(1, 8):
+            B[i, j] = B[i - 1, j - 1] + T.float32(1))");
+  Schedule sch(lags);
+  vectorize(sch, get_loop(sch, "i"));
+  EXPECT_EQ(error_of([&] { vectorize(sch, get_loop(sch, "j")); }),
+            "loops_at_once_stay_right: vectorize: iterations of loop i, which is vectorized, would "
+            "depend on each other, or it is not known that they do not: iteration i=1, j=1 writes "
+            "B[1, 1], iteration i=2, j=2 reads it");
+  expect_result(sch, lags);
+}
+
 TEST(loop_kinds, take_parts_of_a_wavefront) {
   const auto func = parse_function(R"(@T.prim_func
 def main(L: T.Buffer((25, 25), "int32")):

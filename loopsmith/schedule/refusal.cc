@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/refusal.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "loopsmith/ir/script_printer.h"
@@ -36,6 +37,17 @@ struct Naming {
     return join(names);
   }
 };
+
+#ifdef LOOPSMITH_INTERNAL_CHECKS
+/// Whether a primitive may refuse by `condition`: it is one of its own, or of handles, or of what
+/// all primitives are allowed.
+bool is_condition_of(const PrimitiveBase& primitive, const Condition* condition) {
+  const Condition* const of_all[] = {&handle_is_of_this_schedule, &step_is_not_undone,
+                                     &loop_is_alive, &block_is_alive, &reductions_keep_their_order};
+  return std::ranges::find(primitive.conditions, condition) != primitive.conditions.end() ||
+         std::ranges::find(of_all, condition) != std::end(of_all);
+}
+#endif
 
 /// The nodes of the handles among subjects that are in the program.
 struct Places {
@@ -171,6 +183,11 @@ ScheduleError::ScheduleError(const Schedule& schedule, std::string_view name, Re
 ScheduleError::ScheduleError(const Schedule& schedule, const PrimitiveBase& primitive,
                              std::vector<Argument> arguments, Refusal refusal)
     : ScheduleError(schedule, primitive.name, std::move(refusal)) {
+#ifdef LOOPSMITH_INTERNAL_CHECKS
+  check(is_condition_of(primitive, parts_->refusal.condition), "primitive",
+        "{} refuses by {}, which its conditions do not name", primitive.name,
+        parts_->refusal.condition->id);
+#endif
   parts_->called = &primitive;
   parts_->arguments = std::move(arguments);
 }

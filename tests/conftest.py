@@ -15,7 +15,7 @@ from loopsmith import te
 ROOT = Path(__file__).parent.parent
 
 settings.register_profile("test", max_examples=300, deadline=None)
-settings.register_profile("fuzz", max_examples=100_000, deadline=None)
+settings.register_profile("fuzz", max_examples=10_000, deadline=None)
 settings.load_profile("test")
 
 

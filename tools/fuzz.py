@@ -12,6 +12,8 @@ import argparse
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,6 +27,22 @@ def succeeds(*command: str | Path, **variables: str) -> bool:
     words = [str(part) for part in command]
     print("\n==", *words, flush=True)
     return subprocess.run(words, cwd=ROOT, env={**os.environ, **variables}).returncode == 0
+
+
+def succeeds_quietly(*command: str | Path, **variables: str) -> bool:
+    """Run a command, show it with what it printed when it is done, and how long it took."""
+    words = [str(part) for part in command]
+    start = time.monotonic()
+    done = subprocess.run(
+        words,
+        cwd=ROOT,
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    print("\n==", *words, f"\n{done.stdout}{time.monotonic() - start:.0f} s", flush=True)
+    return done.returncode == 0
 
 
 def fuzz_reader(reader: str, seconds: int, jobs: int) -> bool:
@@ -52,14 +70,20 @@ def main() -> int:
     if not succeeds("cmake", "--build", "--preset", "fuzz", "--parallel", jobs):
         return 1
     passed = [fuzz_reader(reader, arguments.seconds, arguments.jobs) for reader in READERS]
-    cases = str(arguments.schedules)
-    for test, name in (("schedule_test", "*fuzz*"), ("transform_test", "random_schedules*")):
-        program = ROOT / "build" / "release" / test
-        passed.append(succeeds(program, f"--gtest_filter={name}", LOOPSMITH_FUZZ_CASES=cases))
+    cases = {"LOOPSMITH_FUZZ_CASES": str(arguments.schedules)}
     pytest = (sys.executable, "-m", "pytest", "-q", "--hypothesis-profile=fuzz")
-    for name in ("schedule_fuzz", "random_loops", "random_tensors"):
-        passed.append(succeeds(*pytest, f"tests/test_{name}.py", LOOPSMITH_FUZZ_CASES=cases))
-    passed.append(succeeds(*pytest, "tests/test_interp.py"))
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        waiting = [pool.submit(succeeds_quietly, *pytest, "tests/test_interp.py")]
+        for name in ("schedule_fuzz", "random_loops", "random_tensors"):
+            test = f"tests/test_{name}.py"
+            waiting.append(pool.submit(succeeds_quietly, *pytest, test, **cases))
+        for test, name in (("schedule_test", "*fuzz*"), ("transform_test", "random_schedules*")):
+            program = ROOT / "build" / "release" / test
+            waiting.append(
+                pool.submit(succeeds_quietly, program, f"--gtest_filter={name}", **cases)
+            )
+        passed += [part.result() for part in waiting]
+    print(f"\n{passed.count(True)} fuzzers found nothing, {passed.count(False)} found something")
     return 0 if all(passed) else 1
 
 

@@ -160,10 +160,7 @@ Stmt Flattener::allocation(const Allocate& node) {
 }
 
 Ptr<PrimFunc> Flattener::run(const Ptr<PrimFunc>& func) {
-  rewrite_.on<For>([&](const For& node) -> Stmt {
-    bind_loop(analyzer_, node);
-    return rewrite_.children(node);
-  });
+  rewrite_.on<For>([&](const For& node) { return rewrite_loop(rewrite_, analyzer_, node); });
   rewrite_.on<BufferLoad>([&](const BufferLoad& node) -> Expr { return access(node); });
   rewrite_.on<BufferStore>([&](const BufferStore& node) -> Stmt { return access(node); });
   rewrite_.on<Allocate>([&](const Allocate& node) { return allocation(node); });

@@ -235,7 +235,7 @@ Stmt Partitioner::split(const For& loop, const Part& part) {
   const Stmt before = copied(begin, low), after = copied(high, end);
   For main = over(loop, low, high);
   main.extent = analyzer_.simplify(main.extent);
-  main.body = rewrite_(without(loop.body, part.conditions));
+  main.body = rewrite_inside(rewrite_, analyzer_, loop, without(loop.body, part.conditions));
   return seq({before, make(std::move(main)), after});
 }
 
@@ -245,16 +245,16 @@ Stmt Partitioner::specialize(const For& loop, const Part& part) {
   for (const Expr& each : part.high) inside = inside && loop.loop_var < each;
   For copy = loop;
   const Stmt rest = remainder_of(loop.body);
+  const Stmt whole = without(loop.body, part.conditions);
   copy.body = make(IfThenElse{.condition = analyzer_.simplify(inside),
-                              .then_case = rewrite_(without(loop.body, part.conditions)),
+                              .then_case = rewrite_inside(rewrite_, analyzer_, loop, whole),
                               .else_case = rest});
   return make(std::move(copy));
 }
 
 Stmt Partitioner::loop(const For& node) {
   const Part part = is_worth_it(node) ? find_part(node) : Part();
-  bind_loop(analyzer_, node);
-  if (part.conditions.empty()) return rewrite_.children(node);
+  if (part.conditions.empty()) return rewrite_loop(rewrite_, analyzer_, node);
   return node.kind == ForKind::parallel ? specialize(node, part) : split(node, part);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/edit.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 
@@ -27,6 +28,28 @@ void bind_loop(Analyzer& analyzer, const For& loop) {
       loop.min + (loop.extent - int_imm(loop.extent.dtype(), 1)) * loop.step);
   analyzer.update(loop.loop_var, {.min_value = std::min(min.min_value, last.min_value),
                                   .max_value = std::max(min.max_value, last.max_value)});
+}
+
+Stmt rewrite_inside(Rewriter& rewrite, Analyzer& analyzer, const For& loop, const Stmt& body) {
+  if (as_int(loop.extent)) {
+    bind_loop(analyzer, loop);
+    return rewrite(body);
+  }
+  const ConstraintScope scope = analyzer.constraint_scope(loop.extent > 0);
+  bind_loop(analyzer, loop);
+  rewrite.forget();
+  Stmt result = rewrite(body);
+  rewrite.forget();
+  return result;
+}
+
+Stmt rewrite_loop(Rewriter& rewrite, Analyzer& analyzer, const For& loop) {
+  Edit edit(loop);
+  edit.set(&For::min, rewrite(loop.min));
+  edit.set(&For::extent, rewrite(loop.extent));
+  edit.set(&For::step, rewrite(loop.step));
+  edit.set(&For::body, rewrite_inside(rewrite, analyzer, loop, loop.body));
+  return std::move(edit).done();
 }
 
 std::vector<Ptr<Buffer>> allocated_buffers(const Stmt& body) {

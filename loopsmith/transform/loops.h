@@ -23,8 +23,15 @@ bool contains(const Stmt& root) {
 /// True when a `break` or `continue` in `body` is about the loop around it.
 bool leaves_loop(const Stmt& body);
 
-/// Tells the analyzer what values the variable of `loop` takes.
+/// Tells the analyzer what values the variable of `loop` takes, for good: that it takes any, so
+/// that its ends are in order, is then known where the loop does not run, too.
 void bind_loop(Analyzer& analyzer, const For& loop);
+
+/// `body`, of `loop`, rewritten where the analyzer knows what values the loop's variable takes and,
+/// until the end of the body, that the loop runs.
+Stmt rewrite_inside(Rewriter& rewrite, Analyzer& analyzer, const For& loop, const Stmt& body);
+/// The same of the whole loop.
+Stmt rewrite_loop(Rewriter& rewrite, Analyzer& analyzer, const For& loop);
 
 /// What a loop has inside: how deep its loops are nested, itself counted, how many statements, any
 /// conditions.

@@ -48,10 +48,7 @@ Ptr<PrimFunc> rewrite_unsafe_select(const Ptr<PrimFunc>& func) {
   if (!has_select(func->body)) return func;
   Analyzer analyzer;
   Rewriter rewrite;
-  rewrite.on<For>([&](const For& node) -> Stmt {
-    bind_loop(analyzer, node);
-    return rewrite.children(node);
-  });
+  rewrite.on<For>([&](const For& node) { return rewrite_loop(rewrite, analyzer, node); });
   rewrite.on<Select>([&](const Select& node) -> Expr {
     const Ptr<Select> inner = rewrite.children(node);
     if (!node.condition.dtype().is_scalar()) return inner;

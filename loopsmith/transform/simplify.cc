@@ -56,17 +56,7 @@ Stmt Simplifier::loop(const For& node) {
     rewrite_.forget();
     return rewrite_(node.body);
   }
-  if (extent) {
-    bind_loop(analyzer_, loop);
-    edit.set(&For::body, rewrite_(node.body));
-  } else {
-    // Where it does not run, what its variable says of its ends is not so.
-    const ConstraintScope scope = analyzer_.constraint_scope(loop.extent > 0);
-    bind_loop(analyzer_, loop);
-    rewrite_.forget();
-    edit.set(&For::body, rewrite_(node.body));
-    rewrite_.forget();
-  }
+  edit.set(&For::body, rewrite_inside(rewrite_, analyzer_, loop, node.body));
   return is_no_op(edit.now().body) ? no_op() : Stmt(std::move(edit).done());
 }
 

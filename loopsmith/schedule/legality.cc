@@ -185,19 +185,9 @@ Witness::Iteration iteration_of(const ConflictSide& side) {
   return made;
 }
 
-/// Memory that blocks of a nest allocate and that the iterations of a loop share when they run so:
-/// around the loop, what is not of one iteration; inside, shared memory of threads, which is taken
-/// from what the iterations own.
-std::vector<Ptr<Buffer>> take_shared(const Schedule& schedule, NodeId loop, AtOnce how,
-                                     ElementAccesses& accesses) {
+/// Takes the shared memory of threads from what the iterations of a loop own when they run so.
+std::vector<Ptr<Buffer>> take_shared(AtOnce how, ElementAccesses& accesses) {
   std::vector<Ptr<Buffer>> shared;
-  for (NodeId node = schedule.at(loop).parent; node != no_node; node = schedule.at(node).parent) {
-    const auto* realize = schedule.as<BlockRealize>(node);
-    if (!realize) continue;
-    for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
-      if (!is_of_one(how, buffer->scope())) shared.push_back(buffer);
-    }
-  }
   if (how != AtOnce::in_block_threads) return shared;
   std::erase_if(accesses.owned, [&](const Object* object) {
     const Ptr<Buffer> buffer(static_cast<const Buffer*>(object));
@@ -206,6 +196,18 @@ std::vector<Ptr<Buffer>> take_shared(const Schedule& schedule, NodeId loop, AtOn
     return is_shared;
   });
   return shared;
+}
+
+/// Adds what blocks around a loop allocate and is not of one of its iterations when they run so.
+void add_shared_around(const Schedule& schedule, NodeId loop, AtOnce how,
+                       std::vector<Ptr<Buffer>>& shared) {
+  for (NodeId node = schedule.at(loop).parent; node != no_node; node = schedule.at(node).parent) {
+    const auto* realize = schedule.as<BlockRealize>(node);
+    if (!realize) continue;
+    for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
+      if (!is_of_one(how, buffer->scope())) shared.push_back(buffer);
+    }
+  }
 }
 
 NestQuestion question_of(AtOnce how) {
@@ -258,8 +260,7 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   if (extent && extent->value <= 1 && !is_left_by_break(schedule, handle)) return {proved()};
   ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
   if (!accesses.opaque.empty()) return {unknown(accesses.opaque)};
-  const std::vector<Ptr<Buffer>> shared =
-      take_shared(schedule, schedule.node(handle), how, accesses);
+  std::vector<Ptr<Buffer>> shared = take_shared(how, accesses);
   const bool is_pinned_everywhere =
       each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
         return is_pinned(accesses, a, b, *loop.loop_var, step_of(loop));
@@ -271,9 +272,10 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
     return *std::move(known);
   }
-  Dependences dependences(
-      under_known_conditions(schedule, nest),
-      {.local_buffers = memory_of_nest(schedule, nest, accesses, how), .shared_buffers = shared});
+  add_shared_around(schedule, schedule.node(handle), how, shared);
+  Dependences dependences(under_known_conditions(schedule, nest),
+                          {.local_buffers = memory_of_nest(schedule, nest, accesses, how),
+                           .shared_buffers = std::move(shared)});
   const DependenceAnswer found = how == AtOnce::in_lanes
                                      ? dependences.vectorizable(loop.loop_var)
                                      : dependences.parallelizable(loop.loop_var);

@@ -114,8 +114,10 @@ void steps(int blocks, int depth) {
     LoopRV loop = nests[2][1];
     for (int i = 0; i < count / 2; ++i) loop = fuse(sch, split(sch, loop, {infer, 8}));
   });
-  row("parallel" + where, func, blocks, 1,
-      [](Schedule& sch, BlockRV, Nests& nests) { parallel(sch, nests[2][1]); });
+  const int inner = std::min(blocks, most_nests);
+  row("parallel" + where, func, blocks, inner, [](Schedule& sch, BlockRV, Nests& nests) {
+    for (const Handles<LoopRV>& loops : nests) parallel(sch, loops[1]);
+  });
 }
 
 void tile(Schedule& sch) {

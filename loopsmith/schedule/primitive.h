@@ -121,7 +121,7 @@ auto parameter_type() {
 /// `split(sch, i, {infer, 4})`, `split.apply(sch, {.loop = i, .factors = {infer, 4}})`.
 /// What it does with them is compiled once: see primitive_calls.h.
 template <class Arguments, class Plan, class Made>
-class Primitive final : public PrimitiveBase {
+class Primitive : public PrimitiveBase {
   template <std::size_t I>
   using P = decltype(detail::parameter_type<Arguments, I>());
   static constexpr std::size_t count = std::tuple_size_v<decltype(Arguments::parameters)>;

@@ -83,6 +83,17 @@ TEST(assert_same, what_is_too_large_is_undecided) {
             "before: main runs more than 1000 statements");
 }
 
+TEST(assert_same, what_repeats_much_of_little_is_run_to_its_end) {
+  const auto a = decl_buffer({1}, f32, "A");
+  const auto i = var("i");
+  const auto repeated = [&](int count) {
+    return function({a}, for_loop(i, 0, count, store(a, f(1), {0})));
+  };
+  EXPECT_EQ(compare(repeated(1), repeated(1'200'000)).answer, Answer::same);
+  EXPECT_EQ(compare(repeated(1), repeated(1'200'000), {.max_statements = 1'000'000}).reason,
+            "after: main runs more than 1000080 statements");
+}
+
 TEST(assert_same, parameters_have_to_agree) {
   const auto a = decl_buffer({2}, f32, "A"), b = decl_buffer({2}, f64, "A");
   const auto first = function({a}, store(a, f(1), {0}));

@@ -141,8 +141,7 @@ Verdict compare_at(const Sample& sample, Side& before, Side& after, Options opti
   } catch (const UserError& error) {
     return {.reason = "before: " + error.problem(), .is_hopeless = note(error)};
   }
-  // A schedule may do more, but not without end.
-  options.max_statements = 1'000'000 + 40 * expected;
+  options.max_statements = most_after(expected, options.max_statements);
   try {
     statements += expected + after.run(sample, options, kept);
   } catch (const UserError& error) {
@@ -178,6 +177,10 @@ bool is_limit(const UserError& error) {
     if (error.code() == code) return true;
   }
   return false;
+}
+
+std::int64_t most_after(std::int64_t before, std::int64_t most) {
+  return std::max(1'000'000 + 40 * before, most);
 }
 
 double run_time(const Ptr<PrimFunc>& func) {

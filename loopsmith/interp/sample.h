@@ -19,4 +19,8 @@ double run_time(const Ptr<PrimFunc>& func);
 /// True for an error that says that the interpreter gave up: the program may be right.
 bool is_limit(const UserError& error);
 
+/// How many statements `after` may take where `before` took some and may take `most`: a schedule
+/// may do more, but not without end.
+std::int64_t most_after(std::int64_t before, std::int64_t most);
+
 }  // namespace loopsmith::interp

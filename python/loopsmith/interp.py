@@ -170,7 +170,8 @@ def assert_same(
     seed
         Of the inputs.
     max_statements
-        How many statements `before` may take in each run; above it, elements are sampled.
+        How many statements `before` may take in each run; above it, elements are sampled. `after`
+        may take as many, or 40 times what `before` took.
     functions
         Functions of the host that they call, as `run` takes them. Programs that call one of these
         are run in their own types on small whole numbers, and compared up to rounding.

@@ -12,8 +12,8 @@ struct LoopKindArguments {
 
   static constexpr std::tuple parameters{
       Parameter{"loop", &LoopKindArguments::loop},
-      Parameter{"assume_independent", &LoopKindArguments::assume_independent,
-                "Takes an unknown dependence for none. A known one still refuses."}};
+      promise("assume_independent", &LoopKindArguments::assume_independent,
+              "Takes an unknown dependence for none. A known one still refuses.")};
 };
 
 struct UnrollArguments {
@@ -31,8 +31,8 @@ struct BindArguments {
       Parameter{"loop", &BindArguments::loop},
       Parameter{"thread_axis", &BindArguments::thread_axis,
                 "blockIdx.x, threadIdx.x, vthread, or the like with y and z."},
-      Parameter{"assume_independent", &BindArguments::assume_independent,
-                "Takes an unknown dependence for none. A known one still refuses."}};
+      promise("assume_independent", &BindArguments::assume_independent,
+              "Takes an unknown dependence for none. A known one still refuses.")};
 };
 
 struct LoopKindPlan {

@@ -52,8 +52,9 @@ class AccessTable {
   std::optional<arith::Interval> values(const Expr& expr, const Scope* outside);
   /// The scope that defines a loop variable or a name; null for any other variable.
   const Scope* definition(const Ref& variable) const;
-  /// Knows the ranges of all loops.
-  Analyzer& analyzer() { return analyzer_; }
+  /// Knows what the loops around the statements of `scope`, itself included, say of their variables
+  /// and ends, until it is asked for another scope.
+  Analyzer& analyzer_at(const Scope* scope);
 
  private:
   void visit(const Ref& ref);
@@ -70,7 +71,13 @@ class AccessTable {
   std::unordered_map<Ref, const Scope*, RefHash, RefEqual> definitions_;
   /// Of the variables that were asked for, by what they are inside of.
   std::unordered_map<const Scope*, arith::Intervals> ranges_;
+  /// A loop that the analyzer is inside of.
+  struct Entered {
+    const Scope* loop;
+    ConstraintScope known;
+  };
   Analyzer analyzer_;
+  std::vector<Entered> entered_;  ///< From the outside in.
 };
 
 /// The innermost scope that is around both.

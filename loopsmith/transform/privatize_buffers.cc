@@ -61,7 +61,7 @@ std::vector<LoopOfUses> loops_of(const Allocation& allocation) {
 /// True when a write and a read are of different elements, whatever iterations they are in.
 bool never_meet(AccessTable& table, const Allocation& allocation, const Access& write,
                 const Access& read) {
-  Analyzer& analyzer = table.analyzer();
+  Analyzer& analyzer = table.analyzer_at(allocation.inside);
   for (std::size_t d = 0; d < write.indices->size(); ++d) {
     const auto written = table.values((*write.indices)[d], allocation.inside);
     const auto taken = table.values((*read.indices)[d], allocation.inside);

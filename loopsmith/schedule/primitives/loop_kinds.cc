@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/initial_nest.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/atomic_updates.h"
 #include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/reassociation.h"
@@ -55,6 +57,14 @@ bool is_in_lanes(const Schedule& schedule, LoopRV loop) {
   return false;
 }
 
+/// True where a reduction has the loop for one of its axes: what `rfactor` takes.
+bool drives_reduction(const Schedule& schedule, LoopRV loop) {
+  const auto blocks = child_blocks(schedule, schedule.node(loop));
+  return std::ranges::any_of(blocks, [&](BlockRV block) {
+    return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
+  });
+}
+
 Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, AtOnce how,
                                    bool assume_independent) {
   if (is_left(schedule, plan.loop)) return Refusal{&loop_is_not_left, {Argument(plan.loop)}};
@@ -68,8 +78,10 @@ Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, 
   if (carries.verdict.is_proved()) return plan;
   if (carries.is_reduction) {
     if (!may_reduce_at_once(schedule, plan.loop, how, carries)) {
-      return Refusal{
-          &loop_is_no_reduction, {Argument(plan.loop)}, std::move(carries.verdict.witness)};
+      const bool is_axis = drives_reduction(schedule, plan.loop);
+      return Refusal{is_axis ? &loop_is_no_reduction : &updates_have_partial_results,
+                     {Argument(plan.loop)},
+                     std::move(carries.verdict.witness)};
     }
     plan.reordered_reduction = rounding_reduction_inside(schedule, schedule.node(plan.loop));
     return plan;

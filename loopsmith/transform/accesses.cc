@@ -121,6 +121,11 @@ void AccessTable::visit(const Ref& ref) {
         if (branch.else_case) enter({.condition = !branch.condition}, branch.else_case);
         return;
       }
+      case kind_of<AssertStmt>: {
+        const auto& assertion = static_cast<const AssertStmt&>(node);
+        visit(assertion.condition);
+        return enter({.condition = assertion.condition}, assertion.body);
+      }
       case kind_of<Break>:
       case kind_of<Continue>: {
         const Scope* loop = here_;

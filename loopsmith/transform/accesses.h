@@ -12,7 +12,7 @@
 namespace loopsmith {
 
 /// A place in the tree: what stands directly around statements. Loops, branches (those of
-/// if_then_else, too), names, memory.
+/// if_then_else and what follows an assertion, too), names, memory.
 struct Scope {
   const Scope* parent = nullptr;
   std::size_t first = 0, last = 0;  ///< The scopes inside, itself first, in the order of the walk.

@@ -358,7 +358,7 @@ def test_a_promise_of_a_schedule_reaches_lowering() -> None:
 
 def test_a_parallel_loop_that_may_share_memory_is_refused() -> None:
     text = routed.script().replace("range(16)", "T.parallel(16)")
-    with pytest.raises(ls.LowerError, match="iterations of loop i, .* may meet in S: ") as caught:
+    with pytest.raises(ls.LowerError, match=r"iterations of loop i, .* may meet in S: ") as caught:
         ls.build(ls.from_source(text))
     assert caught.value.code == "iterations_are_known_independent"
     assert caught.value.hint.endswith("annotate the loop with assume_independent")

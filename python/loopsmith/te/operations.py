@@ -48,8 +48,8 @@ class Parameters(NamedTuple):
 def parameters_of(function: Callable[..., Any], whose: str, values: str) -> Parameters:
     """Return the parameters of a function; those with a default keep it.
 
-    So ``lambda i, step=step: ...`` binds the value that a loop around it has now. ``whose`` function
-    it is, and what it is given, an error says.
+    So ``lambda i, step=step: ...`` binds the value that a loop around it has now. Errors say whose
+    function it is, and what ``values`` it takes.
     """
     names: list[str] = []
     variadic = kept = None

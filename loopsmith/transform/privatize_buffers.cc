@@ -105,6 +105,25 @@ DependenceAnswer independence(Dependences& dependences, const For& loop) {
                                           : dependences.parallelizable(loop.loop_var);
 }
 
+/// The same with calls as the loads of `buffer` in them: whatever they do elsewhere, nobody has the
+/// pointer to its memory.
+Stmt without_calls(const Stmt& stmt, const Ptr<Buffer>& buffer) {
+  Rewriter rewrite;
+  rewrite.on<Evaluate>([&](const Evaluate& node) -> Stmt {
+    const auto* call = node.value.as<Call>();
+    if (call && call->op.info().effect == Effect::control) return Stmt(&node);
+    std::vector<Stmt> loads;
+    pre_order_visit(node.value, [&](const Ref& ref) {
+      const auto* load = ref.as<BufferLoad>();
+      if (load && load->buffer.same_as(buffer))
+        loads.push_back(make(Evaluate{.value = Expr(load)}));
+      return !ref.is<Buffer>();
+    });
+    return seq(std::move(loads));
+  });
+  return rewrite(stmt);
+}
+
 /// The loop inside of what stands around it, alone: so much is known of the variables outside.
 Stmt alone(const Scope& loop) {
   Stmt result = loop.stmt;
@@ -142,7 +161,7 @@ struct Meeting {
 Meeting meeting_in(AccessTable& table, const Allocation& allocation, const LoopOfUses& uses) {
   const For& loop = uses.loop();
   const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(allocation.buffer); };
-  Dependences dependences(alone(*uses.scope),
+  Dependences dependences(without_calls(alone(*uses.scope), allocation.buffer),
                           {.operations = most_operations, .local_buffers = {allocation.buffer}});
   const DependenceAnswer answer = independence(dependences, loop);
   if (answer) {
@@ -166,7 +185,7 @@ Meeting meeting_in(AccessTable& table, const Allocation& allocation, const LoopO
 /// which two are certain to meet, whatever the sizes.
 void refuse_meeting(const PrimFunc& func, const For& loop, const Ptr<Buffer>& buffer,
                     const Meeting& meeting) {
-  Dependences dependences(func.body);
+  Dependences dependences(without_calls(func.body, buffer));
   const DependenceAnswer answer = independence(dependences, loop);
   const bool is_shown = answer.witness && answer.witness->buffer.same_as(buffer);
   if (is_shown && answer.witness->sizes.empty()) {

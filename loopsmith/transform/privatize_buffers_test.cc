@@ -200,6 +200,26 @@ def main(A: T.Buffer((8,), "float32"), P: T.Buffer((8,), "int32"), C: T.Buffer((
   EXPECT_NE(text.find("decl_buffer", text.find("T.parallel")), text.npos) << text;
 }
 
+TEST(privatize_buffers, looks_at_what_calls_read) {
+  const auto refusal = [](const std::string& place) {
+    return error_of([&] {
+      lower_function(parse_function(R"(@T.prim_func
+def main(A: T.Buffer((16,), "int32"), H: T.Buffer((8,), "int32"), C: T.Buffer((16,), "int32")):
+    S = T.alloc_buffer((17,), "int32")
+    S[16] = 1
+    for i in T.parallel(16):
+        S[i] = A[i] % 8
+        H[S[)" + place + R"(]] += S[i]
+        T.evaluate(T.call_extern("int32", "sink", H.data, S[i]))
+    for i in range(16):
+        C[i] = S[15 - i])"));
+    });
+  };
+  EXPECT_EQ(refusal("i"), "");
+  EXPECT_NE(refusal("i + 1").find("race on S: iteration i=0 reads S[1], iteration i=1 writes it"),
+            std::string::npos);
+}
+
 TEST(privatize_buffers, lets_lanes_that_may_meet_go_one_by_one) {
   const auto func = parse_function(R"(@T.prim_func
 def main(a: T.int32, c: T.int32, A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):

@@ -197,3 +197,53 @@ def main(n: T.int32, p: T.int32, A: T.Buffer((64,), "float32"), C: T.Buffer((16,
     assert not c.any()
     kernel(4, 3, a, c)
     assert c[3] == 32
+
+
+EMPTY_NEST = """
+@T.prim_func
+def main(a: T.int32, b: T.int32, C: T.Buffer((16, 16), "int32")):
+    for i in range(a, b):
+        for j in range(a + 1, b - 1):
+            with T.block("C"):
+                vi = T.axis.spatial((a, b), i)
+                vj = T.axis.spatial((a + 1, b - 1), j)
+                C[vi, vj] = vi * 16 + vj
+"""
+ONE_EMPTY_LOOP = EMPTY_NEST.replace("(a, b", "(0, 16")
+
+
+@pytest.mark.parametrize("source", [EMPTY_NEST, ONE_EMPTY_LOOP])
+def test_nests_of_blocks_run_no_more_often_than_their_loops(source: str) -> None:
+    agree(source, *ENDS)
+    sch = ls.tir.Schedule(ls.from_source(source))
+    sch.fuse(*sch.get_loops("C"))
+    for a, b in ENDS:
+        expected, found = (np.zeros((16, 16), "int32") for _ in range(2))
+        ls.interp.run(ls.from_source(source), a, b, expected)
+        ls.interp.run(sch.func, a, b, found)
+        np.testing.assert_array_equal(found, expected, f"a = {a}, b = {b}")
+
+
+@pytest.mark.parametrize("element", ["A[vi, vk]", "A[vk, vi]", "A[vi, vk] * A[vj, vk]"])
+def test_reductions_combine_nothing_where_their_loops_do_not_run(element: str) -> None:
+    func = ls.from_source(f"""
+@T.prim_func
+def main(a: T.int32, b: T.int32, A: T.Buffer((64, 64), "int32"), C: T.Buffer((64, 64), "int32")):
+    for i in range(64):
+        for j in range(a, 40):
+            for k in range(a, b):
+                with T.block("C"):
+                    vi = T.axis.spatial(64, i)
+                    vj = T.axis.spatial((a, 40), j)
+                    vk = T.axis.reduce((a, b), k)
+                    with T.init():
+                        C[vi, vj] = 0
+                    C[vi, vj] = C[vi, vj] + {element}
+""")
+    kernel = ls.build(func)
+    given = np.arange(64 * 64, dtype="int32").reshape(64, 64)
+    for a, b in ((34, 8), (63, 0), (45, 60), (8, 34), (20, 20)):
+        expected, found = (np.zeros((64, 64), "int32") for _ in range(2))
+        ls.interp.run(func, a, b, given.copy(), expected)
+        kernel(a, b, given.copy(), found)
+        np.testing.assert_array_equal(found, expected, f"a = {a}, b = {b}")

@@ -24,8 +24,6 @@ RARE = {
     "rolling_buffer",
     "tensorize",
 }
-# Promises of the caller that nobody made.
-PROMISES = {"assume_independent", "assume_injective_transform", "disable_predication"}
 
 
 @T.prim_func
@@ -75,7 +73,9 @@ class RandomSteps:
         arguments = {}
         for parameter in primitive["parameters"]:
             name, kind = parameter["name"], parameter["type"]
-            if name in PROMISES or name in {"decision", "func_name", "names", "name", "pattern"}:
+            if parameter["is_promise"]:
+                continue  # That nobody made.
+            if name in {"decision", "func_name", "names", "name", "pattern"}:
                 if parameter["default"] is None:
                     arguments[name] = "no_such_name"
                 continue

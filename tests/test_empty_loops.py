@@ -33,6 +33,9 @@ WITHIN = {
 }
 
 
+ENDS = ((3, 8), (8, 3), (1, 15), (15, 1), (5, 5), (6, 5), (5, 6), (14, 2))
+
+
 def compare(kind: str, within: str, after: str) -> None:
     func = ls.from_source(f"""
 @T.prim_func
@@ -42,13 +45,26 @@ def main(a: T.int32, b: T.int32, B: T.Buffer((17,), "int32"), C: T.Buffer((16, 1
     {after}
 """)
     kernel = ls.build(func)
-    for a, b in ((3, 8), (8, 3), (1, 15), (15, 1), (5, 5), (6, 5), (5, 6), (14, 2)):
+    for a, b in ENDS:
         found = [np.arange(17, dtype="int32"), np.zeros((16, 16), "int32")]
         expected = [one.copy() for one in found]
         kernel(a, b, *found)
         ls.interp.run(func, a, b, *expected)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(one, other, f"a = {a}, b = {b}")
+
+
+def agree(source: str, *scalars: tuple[int, ...]) -> None:
+    """Compare a program of scalars and C with itself, lowered and compiled."""
+    func = ls.from_source(source)
+    kernel, lowered = ls.build(func), ls.lower(func)
+    for some in scalars:
+        expected, lower, found = (np.zeros((16, 16), "int32") for _ in range(3))
+        ls.interp.run(func, *some, expected)
+        ls.interp.run(lowered, *some, lower)
+        np.testing.assert_array_equal(lower, expected, f"{some}, lowered")
+        kernel(*some, found)
+        np.testing.assert_array_equal(found, expected, f"{some}")
 
 
 @pytest.mark.parametrize("kind", ["serial", "parallel"])
@@ -61,3 +77,173 @@ def test_nothing_is_known_after_a_loop_that_did_not_run(kind: str, after: str) -
 @pytest.mark.parametrize("within", WITHIN)
 def test_parts_of_a_loop_run_where_the_loop_does(kind: str, within: str) -> None:
     compare(kind, WITHIN[within], "C[0, 0] += 1")
+
+
+def test_a_loop_whose_extent_is_far_below_zero_does_not_run() -> None:
+    """Its variable fits into 32 bits, what it is made of does not."""
+    agree(
+        """
+@T.prim_func
+def main(a: T.int64, b: T.int64, C: T.Buffer((16, 16), "int32")):
+    for i in range(T.min(T.max(a, T.int64(0)), T.int64(5)), T.min(b, T.int64(10))):
+        C[i, 0] += 1
+""",
+        *[(1, b) for b in (7, 1, 0, -5, 7 - 2**32, 50 - 2**40, 1 + 2**32)],
+    )
+
+
+def test_a_difference_is_as_wide_behind_a_loop_as_before() -> None:
+    agree(
+        """
+@T.prim_func
+def main(a: T.int64, b: T.int64, C: T.Buffer((16, 16), "int32")):
+    for i in range(a, b):
+        for j in range(b, a + T.int64(10)):
+            C[j - i, 0] += 1
+    C[T.max(T.min(a - b, T.int64(15)), T.int64(0)), 1] = 1
+""",
+        *[(0, b) for b in (3, 9, -1, -(2**32) + 5)],
+    )
+
+
+def test_memory_is_as_large_as_where_a_loop_did_not_run() -> None:
+    agree(
+        """
+@T.prim_func
+def main(a: T.int32, b: T.int32, C: T.Buffer((16, 16), "int32")):
+    S = T.alloc_buffer((64,), "int32")
+    for i in range(a, b):
+        C[i, 0] = 1
+    for j in range(8):
+        S[j + T.max(a, b)] = j
+    for j in range(8):
+        C[j, 1] = S[j + T.max(a, b)]
+""",
+        *ENDS,
+    )
+
+
+def test_memory_of_a_loop_that_may_not_run_may_be_none() -> None:
+    agree(
+        """
+@T.prim_func
+def main(a: T.int32, b: T.int32, C: T.Buffer((16, 16), "int32")):
+    for i in T.parallel(100):
+        for j in range(a, b):
+            C[j, 0] += i
+    S = T.alloc_buffer((T.max(b, 0) + 100,), "int32")
+    for i in range(a, b):
+        S[i] = i
+    for i in range(a, b):
+        C[i, 1] = S[b - 1 - i + a]
+""",
+        *ENDS,
+        (100, -(1 << 30)),
+    )
+
+
+def test_vectors_take_no_iterations_of_a_loop_that_ends_before_it_starts() -> None:
+    agree(
+        """
+@T.prim_func
+def main(a: T.int32, b: T.int32, C: T.Buffer((16, 16), "int32")):
+    for i in T.vectorized(a, b):
+        C[i % 16, 0] = i
+    for i in T.vectorized(a, b, 3):
+        C[i % 16, 1] = i
+    for i in T.vectorized(b, a, -2):
+        C[i % 16, 2] = i
+""",
+        *ENDS,
+        (15, -9),
+    )
+
+
+def test_memory_is_filled_only_where_loops_run() -> None:
+    """What a round reads of S, it wrote itself only where a < b."""
+    agree(
+        """
+@T.prim_func
+def main(a: T.int32, b: T.int32, C: T.Buffer((16, 16), "int32")):
+    S = T.alloc_buffer((16,), "int32")
+    for i in range(a, b):
+        C[i, 15] = 1
+    for t in range(3):
+        if t == 0:
+            for k in range(16):
+                S[k] = 7
+        for k in range(b):
+            S[k] = t
+        for k in range(T.max(a, b)):
+            C[t, k] += S[k]
+""",
+        *ENDS,
+    )
+
+
+def test_an_element_is_left_alone_where_a_reduction_has_nothing_to_add() -> None:
+    """The element may be nobody's."""
+    func = ls.from_source("""
+@T.prim_func
+def main(n: T.int32, p: T.int32, A: T.Buffer((64,), "float32"), C: T.Buffer((16,), "float32")):
+    for i in range(n):
+        for k in T.vectorized(8):
+            C[p] = C[p] + A[i * 8 + k]
+""")
+    kernel = ls.build(func)
+    a, c = np.ones(64, "float32"), np.zeros(16, "float32")
+    kernel(0, 1 << 28, a, c)
+    kernel(-3, -(1 << 28), a, c)
+    assert not c.any()
+    kernel(4, 3, a, c)
+    assert c[3] == 32
+
+
+EMPTY_NEST = """
+@T.prim_func
+def main(a: T.int32, b: T.int32, C: T.Buffer((16, 16), "int32")):
+    for i in range(a, b):
+        for j in range(a + 1, b - 1):
+            with T.block("C"):
+                vi = T.axis.spatial((a, b), i)
+                vj = T.axis.spatial((a + 1, b - 1), j)
+                C[vi, vj] = vi * 16 + vj
+"""
+ONE_EMPTY_LOOP = EMPTY_NEST.replace("(a, b", "(0, 16")
+
+
+@pytest.mark.parametrize("source", [EMPTY_NEST, ONE_EMPTY_LOOP])
+def test_nests_of_blocks_run_no_more_often_than_their_loops(source: str) -> None:
+    agree(source, *ENDS)
+    sch = ls.tir.Schedule(ls.from_source(source))
+    sch.fuse(*sch.get_loops("C"))
+    for a, b in ENDS:
+        expected, found = (np.zeros((16, 16), "int32") for _ in range(2))
+        ls.interp.run(ls.from_source(source), a, b, expected)
+        ls.interp.run(sch.func, a, b, found)
+        np.testing.assert_array_equal(found, expected, f"a = {a}, b = {b}")
+
+
+@pytest.mark.parametrize("element", ["A[vi, vk]", "A[vk, vi]", "A[vi, vk] * A[vj, vk]"])
+def test_reductions_combine_nothing_where_their_loops_do_not_run(element: str) -> None:
+    func = ls.from_source(f"""
+@T.prim_func
+def main(a: T.int32, b: T.int32, A: T.Buffer((64, 64), "int32"), C: T.Buffer((64, 64), "int32")):
+    for i in range(64):
+        for j in range(a, 40):
+            for k in range(a, b):
+                with T.block("C"):
+                    vi = T.axis.spatial(64, i)
+                    vj = T.axis.spatial((a, 40), j)
+                    vk = T.axis.reduce((a, b), k)
+                    with T.init():
+                        C[vi, vj] = 0
+                    C[vi, vj] = C[vi, vj] + {element}
+""")
+    kernel = ls.build(func)
+    given = np.arange(64 * 64, dtype="int32").reshape(64, 64)
+    for a, b in ((34, 8), (63, 0), (45, 60), (8, 34), (20, 20)):
+        expected, found = (np.zeros((64, 64), "int32") for _ in range(2))
+        ls.interp.run(func, a, b, given.copy(), expected)
+        kernel(a, b, given.copy(), found)
+        np.testing.assert_array_equal(found, expected, f"a = {a}, b = {b}")

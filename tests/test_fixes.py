@@ -62,6 +62,13 @@ def skewed(A: T.Buffer((12, 12), "float32")):
 
 
 @T.prim_func
+def overlapping(A: T.Buffer((64, 8), "float32"), C: T.Buffer((71,), "float32")):
+    for i in range(64):
+        for k in range(8):
+            C[i + k] += A[i, k]
+
+
+@T.prim_func
 def scattered(A: T.Buffer((226, 4), "float32")):
     for i, j in T.grid(16, 4):
         with T.block("put"):
@@ -112,6 +119,17 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
             'sch.bind(l3, "blockIdx.x")',
             'sch.bind(sch.get_loop("i"), "blockIdx.x")',
             'sch.bind(sch.get_loop("j"), "blockIdx.x")',
+        ],
+    ),
+    "windows that overlap are added one after another": (
+        overlapping,
+        lambda sch: sch.parallel("i"),
+        "updates_have_partial_results",
+        [
+            'sch.parallel(sch.get_loop("k"))',
+            'l0, l1 = sch.split(sch.get_loop("i"), [None, 8])\n'
+            "sch.reorder([l1, l0])\n"
+            "sch.parallel(l0)",
         ],
     ),
     "a reader of windows moves into larger steps": (

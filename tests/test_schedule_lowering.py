@@ -331,3 +331,46 @@ def test_readers_of_neighbours_lag_behind(factor: int, target: str):
     wide = np.pad(given * 2, 1, mode="edge")
     rows = wide[:, :-2] + wide[:, 1:-1] + wide[:, 2:]
     np.testing.assert_array_equal(result, rows[:-2] + rows[1:-1] + rows[2:])
+
+
+@T.prim_func
+def routed(
+    A: T.Buffer((16,), "int32"), P: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")
+) -> None:
+    S = T.alloc_buffer((16,), "int32")
+    for i in range(16):
+        S[P[i]] = A[i]
+        C[i] = S[P[i]] + S[P[i]]
+    C[0] += S[5]
+
+
+def test_a_promise_of_a_schedule_reaches_lowering() -> None:
+    """That P is a permutation, the caller alone knows."""
+    sch = tir.Schedule(routed)
+    assert not sch.can_apply("parallel", "i")
+    sch.parallel("i", assume_independent=True)
+    p = np.random.default_rng(3).permutation(16).astype("int32")
+    a, c = np.arange(16, dtype="int32"), np.zeros(16, "int32")
+    ls.build(sch)(a, p, c)
+    c[0] -= a[p == 5][0]
+    np.testing.assert_array_equal(c, 2 * a)
+
+
+def test_a_parallel_loop_that_may_share_memory_is_refused() -> None:
+    text = routed.script().replace("range(16)", "T.parallel(16)")
+    with pytest.raises(ls.LowerError, match=r"iterations of loop i, .* may meet in S: ") as caught:
+        ls.build(ls.from_source(text))
+    assert caught.value.code == "iterations_are_known_independent"
+    assert caught.value.hint.endswith("annotate the loop with assume_independent")
+    promise = """T.parallel(16, annotations={"assume_independent": True})"""
+    ls.build(ls.from_source(text.replace("T.parallel(16)", promise)))
+
+
+def test_updates_are_atomic_where_other_memory_is_not_known() -> None:
+    func = ls.from_source("""@T.prim_func
+def main(P: T.Buffer((16,), "int32"), H: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
+    for i in T.parallel(16):
+        H[P[i]] += 1
+        C[P[i]] = 7
+""")
+    assert "atomic_add" in ls.lower(func).script()

@@ -229,6 +229,12 @@ def test_reducers_fold_what_is_no_axis() -> None:
     assert int(te.sum(1, te.const(2), 3)) == 6  # type: ignore[arg-type]
 
 
+def test_the_function_of_a_reducer_takes_plain_parameters() -> None:
+    error = refusal(TypeError, lambda: te.comm_reducer(lambda x, *, y: x + y, te.const))
+    assert error.problem == "comm_reducer: the parameter y is not a plain positional one"
+    assert error.hint == "take the two operands as plain parameters, or as *args"
+
+
 def test_a_reducer_of_ones_own_is_tried() -> None:
     a, _ = row_sums()
     k = te.reduce_axis((0, 64), name="k")

@@ -64,6 +64,22 @@ bool spatial_axes_are_independent(const Nest& nest) {
   return true;
 }
 
+/// Extents that may be below zero, as those of range(3, 1), as 0 then. Those of buffers are not.
+void keep_extents_from_below(Nest& nest) {
+  const std::vector<NestAccess> accesses = accesses_in(nest);
+  for (Axis& axis : nest.axes) {
+    const bool is_shape = std::ranges::any_of(accesses, [&](const NestAccess& access) {
+      return std::ranges::any_of(access.buffer->shape, [&](const Expr& extent) {
+        return structural_equal(extent, axis.extent);
+      });
+    });
+    const Expr zero = zero_of(axis.extent.dtype());
+    if (!is_shape && !Analyzer().can_prove(axis.extent >= zero)) {
+      axis.extent = max(axis.extent, zero);
+    }
+  }
+}
+
 struct LoopOver {
   const For* loop;
   bool used = false;
@@ -107,6 +123,7 @@ std::optional<Nest> nest_of(const BlockRealize& realize, std::vector<LoopOver> l
   }
   // A reduction without an init keeps its order: it may be a scan.
   if (!block.init && !nest.reduction().empty()) return std::nullopt;
+  keep_extents_from_below(nest);
   return nest;
 }
 

@@ -16,9 +16,6 @@ constexpr std::size_t most_fixes = 3;
 constexpr std::size_t most_trials = 24;
 /// An argument whose text is longer is nothing that a reader would paste.
 constexpr std::size_t most_characters = 200;
-/// Parameters by which the caller answers for what was not proved.
-constexpr std::string_view promises[] = {"assume_independent", "assume_injective_transform",
-                                         "disable_predication"};
 
 /// What identifies a handle: what it is of, its schedule, its number.
 using HandleKey = std::tuple<char, std::uint32_t, std::uint32_t>;
@@ -53,9 +50,9 @@ class FixWriter {
       const auto parameters = repair[i].primitive->parameters();
       std::vector<Argument> arguments;
       for (std::size_t k = 0; k < repair[i].arguments.size(); ++k) {
-        const auto& [name, doc, type, required, otherwise] = parameters[k];
-        const bool is_promise = std::ranges::find(promises, name) != std::end(promises);
-        arguments.push_back(is_promise ? otherwise : real(repair[i].arguments[k]));
+        const ParameterInfo& parameter = parameters[k];
+        arguments.push_back(parameter.is_promise ? parameter.otherwise
+                                                 : real(repair[i].arguments[k]));
       }
       const std::string text = call_text(*repair[i].primitive, arguments);
       std::vector<const Argument*> given;

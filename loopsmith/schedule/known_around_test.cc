@@ -22,7 +22,8 @@ std::string parallel_of(std::string_view shape, std::string_view lines) {
 }
 
 constexpr std::string_view stays_a_reduction =
-    "loop_is_no_reduction: parallel: loop i is a reduction";
+    "updates_have_partial_results: parallel: iterations of loop i update elements in common, of "
+    "which they cannot have partial results";
 
 TEST(known_around, conditions_tell_the_sign_of_a_stride) {
   EXPECT_EQ(parallel_of("m", R"(

@@ -95,8 +95,9 @@ for k in range(64):
 
 TEST(partial_results, are_refused_where_results_are_used_or_move) {
   const std::string refused =
-      "loop_is_no_reduction: parallel: loop k is a reduction: iteration k=0, j=2 reads C[2], "
-      "iteration k=1, j=0 writes it";
+      "updates_have_partial_results: parallel: iterations of loop k update elements in common, of "
+      "which they cannot have partial results: iteration k=0, j=2 reads C[2], iteration k=1, j=0 "
+      "writes it";
   // Windows that overlap: each iteration has a place of its own.
   EXPECT_EQ(parallel_of(R"(
 for k in range(11):

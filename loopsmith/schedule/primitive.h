@@ -22,17 +22,26 @@ struct Parameter {
   const char* name;
   T Arguments::* member;
   const char* doc = "";
+  bool is_promise = false;  ///< By it the caller answers for what was not proved.
 };
 template <class Arguments, class T>
 Parameter(const char*, T Arguments::*, const char*) -> Parameter<Arguments, T>;
 template <class Arguments, class T>
 Parameter(const char*, T Arguments::*) -> Parameter<Arguments, T>;
 
+/// A parameter that is a promise.
+template <class Arguments>
+constexpr Parameter<Arguments, bool> promise(const char* name, bool Arguments::* member,
+                                             const char* doc) {
+  return {name, member, doc, true};
+}
+
 /// A parameter as the type-erased faces see it.
 struct ParameterInfo {
   std::string_view name;
   std::string_view doc;
   std::string type;  ///< In Python.
+  bool is_promise = false;
   bool required = false;
   Argument otherwise;  ///< The default.
 };

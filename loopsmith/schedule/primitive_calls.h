@@ -116,8 +116,12 @@ std::vector<ParameterInfo> Primitive<Arguments, Plan, Made>::parameters() const 
   each([&](const auto& parameter) {
     const auto& value = defaults.*parameter.member;
     const bool is_required = all.size() < required;
-    all.push_back({parameter.name, parameter.doc, python_type<std::decay_t<decltype(value)>>(),
-                   is_required, is_required ? Argument() : to_argument(value)});
+    all.push_back({.name = parameter.name,
+                   .doc = parameter.doc,
+                   .type = python_type<std::decay_t<decltype(value)>>(),
+                   .is_promise = parameter.is_promise,
+                   .required = is_required,
+                   .otherwise = is_required ? Argument() : to_argument(value)});
   });
   return all;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/accesses.h"
 
+#include <ranges>
+
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
@@ -104,7 +106,6 @@ void AccessTable::visit(const Ref& ref) {
       case kind_of<For>: {
         const auto& loop = static_cast<const For&>(node);
         for (const Expr& bound : {loop.min, loop.extent, loop.step}) visit(bound);
-        bind_loop(analyzer_, loop);
         return enter({.stmt = Stmt(&loop)}, loop.body);
       }
       case kind_of<While>: {
@@ -119,6 +120,11 @@ void AccessTable::visit(const Ref& ref) {
         enter({.condition = branch.condition}, branch.then_case);
         if (branch.else_case) enter({.condition = !branch.condition}, branch.else_case);
         return;
+      }
+      case kind_of<AssertStmt>: {
+        const auto& assertion = static_cast<const AssertStmt&>(node);
+        visit(assertion.condition);
+        return enter({.condition = assertion.condition}, assertion.body);
       }
       case kind_of<Break>:
       case kind_of<Continue>: {
@@ -174,6 +180,19 @@ void AccessTable::gather(const Expr& expr, const Scope* outside, arith::Interval
     values =
         *step >= 0 ? arith::Interval{first->min, end->max} : arith::Interval{end->min, first->max};
   }
+}
+
+Analyzer& AccessTable::analyzer_at(const Scope* scope) {
+  while (!entered_.empty() && !is_around(entered_.back().loop, scope)) entered_.pop_back();
+  const Scope* innermost = entered_.empty() ? nullptr : entered_.back().loop;
+  std::vector<const Scope*> inside;
+  for (const Scope* s = scope; s != innermost; s = s->parent) {
+    if (s->stmt.is<For>()) inside.push_back(s);
+  }
+  for (const Scope* s : std::views::reverse(inside)) {
+    entered_.push_back({s, enter_loop(analyzer_, *s->stmt.as<For>())});
+  }
+  return analyzer_;
 }
 
 std::optional<arith::Interval> AccessTable::values(const Expr& expr, const Scope* outside) {

@@ -12,7 +12,7 @@
 namespace loopsmith {
 
 /// A place in the tree: what stands directly around statements. Loops, branches (those of
-/// if_then_else, too), names, memory.
+/// if_then_else and what follows an assertion, too), names, memory.
 struct Scope {
   const Scope* parent = nullptr;
   std::size_t first = 0, last = 0;  ///< The scopes inside, itself first, in the order of the walk.
@@ -52,8 +52,9 @@ class AccessTable {
   std::optional<arith::Interval> values(const Expr& expr, const Scope* outside);
   /// The scope that defines a loop variable or a name; null for any other variable.
   const Scope* definition(const Ref& variable) const;
-  /// Knows the ranges of all loops.
-  Analyzer& analyzer() { return analyzer_; }
+  /// Knows what the loops around the statements of `scope`, itself included, say of their variables
+  /// and ends, until it is asked for another scope.
+  Analyzer& analyzer_at(const Scope* scope);
 
  private:
   void visit(const Ref& ref);
@@ -70,7 +71,13 @@ class AccessTable {
   std::unordered_map<Ref, const Scope*, RefHash, RefEqual> definitions_;
   /// Of the variables that were asked for, by what they are inside of.
   std::unordered_map<const Scope*, arith::Intervals> ranges_;
+  /// A loop that the analyzer is inside of.
+  struct Entered {
+    const Scope* loop;
+    ConstraintScope known;
+  };
   Analyzer analyzer_;
+  std::vector<Entered> entered_;  ///< From the outside in.
 };
 
 /// The innermost scope that is around both.

@@ -25,12 +25,12 @@ std::optional<std::pair<Expr, Expr>> used_part(AccessTable& table, const Allocat
   std::optional<arith::Interval> all;
   const Expr& old = allocation.buffer->shape[d];
   const std::int64_t* before = as_int(old);
+  Analyzer& analyzer = table.analyzer_at(allocation.inside);
   for (const Access& access : allocation.accesses) {
     const Expr& index = (*access.indices)[d];
     if (!index.dtype().is_scalar()) return std::nullopt;
     std::optional<arith::Interval> values = table.values(index, allocation.inside);
     if (!values) return std::nullopt;
-    Analyzer& analyzer = table.analyzer();
     values->min = analyzer.simplify(values->min);
     values->max = analyzer.simplify(values->max);
     if (!all) {
@@ -42,7 +42,6 @@ std::optional<std::pair<Expr, Expr>> used_part(AccessTable& table, const Allocat
     const std::int64_t *first = as_int(all->min), *last = as_int(all->max);
     if (first && last && before && __int128{*last} - *first >= *before - 1) return std::nullopt;
   }
-  Analyzer& analyzer = table.analyzer();
   const Expr one = int_imm(all->max.dtype(), 1);
   Expr extent = analyzer.simplify(all->max - all->min + one);
   if (!as_int(extent)) {

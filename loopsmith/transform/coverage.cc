@@ -20,7 +20,8 @@ std::vector<Expr> guards_of(AccessTable& table, const Access& access, const Scop
   std::vector<Expr> guards;
   for (const Scope* s = access.scope; s != scope; s = s->parent) {
     if (!s->condition.defined()) continue;
-    const std::vector<Expr> more = arith::conjuncts(table.analyzer().simplify(s->condition));
+    const Expr simple = table.analyzer_at(s->parent).simplify(s->condition);
+    const std::vector<Expr> more = arith::conjuncts(simple);
     guards.insert(guards.end(), more.begin(), more.end());
   }
   return guards;
@@ -52,8 +53,8 @@ class Coverage {
       std::optional<Bounds> all_written = exact(written);
       std::optional<Bounds> may_read = covering(read);
       if (!all_written || !may_read) return false;
-      narrow(written, write_guards_, *all_written, &used);
-      narrow(read, read_guards_, *may_read, nullptr);
+      narrow(written, write_, write_guards_, *all_written, &used);
+      narrow(read, read_, read_guards_, *may_read, nullptr);
       // Whatever the conditions are, no program reads outside of its buffer.
       may_read->min.push_back(zero_of(read.dtype()));
       may_read->max.push_back(extents_[d] - int_imm(extents_[d].dtype(), 1));
@@ -84,8 +85,8 @@ class Coverage {
   }
 
   std::optional<Bounds> exact(const Expr& index);
-  void narrow(const Expr& index, const std::vector<Expr>& guards, Bounds& bounds,
-              std::vector<bool>* used);
+  void narrow(const Expr& index, const Access& access, const std::vector<Expr>& guards,
+              Bounds& bounds, std::vector<bool>* used);
   bool lies_in(const Bounds& inner, const Bounds& outer);
   bool is_read_under(const Expr& guard);
   bool happens(const std::vector<bool>& used);
@@ -108,7 +109,7 @@ std::optional<Bounds> Coverage::exact(const Expr& index) {
     std::int64_t scale;
   };
   std::vector<Digit> digits;
-  Analyzer& analyzer = table_.analyzer();
+  Analyzer& analyzer = table_.analyzer_at(write_.scope);
   for (const Ptr<Var>& variable : free_variables(index)) {
     const Scope* scope = table_.definition(variable);
     if (!scope || !is_inside(common_, scope)) continue;
@@ -142,10 +143,10 @@ std::optional<Bounds> Coverage::exact(const Expr& index) {
   return Bounds{{values->min}, {values->max}};
 }
 
-/// Adds what the guards say of `index`: index < b and the like, with b fixed.
-void Coverage::narrow(const Expr& index, const std::vector<Expr>& guards, Bounds& bounds,
-                      std::vector<bool>* used) {
-  Analyzer& analyzer = table_.analyzer();
+/// Adds what the guards of an access say of its `index`: index < b and the like, with b fixed.
+void Coverage::narrow(const Expr& index, const Access& access, const std::vector<Expr>& guards,
+                      Bounds& bounds, std::vector<bool>* used) {
+  Analyzer& analyzer = table_.analyzer_at(access.scope);
   for (std::size_t g = 0; g < guards.size(); ++g) {
     Expr low, high;  // low < high, or low <= high.
     bool strict = false;
@@ -169,7 +170,7 @@ void Coverage::narrow(const Expr& index, const std::vector<Expr>& guards, Bounds
 }
 
 bool Coverage::lies_in(const Bounds& inner, const Bounds& outer) {
-  Analyzer& analyzer = table_.analyzer();
+  Analyzer& analyzer = table_.analyzer_at(common_);
   const auto each_has = [&](const std::vector<Expr>& limits, const std::vector<Expr>& values,
                             auto&& within) {
     return std::ranges::all_of(limits, [&](const Expr& limit) {
@@ -190,19 +191,19 @@ bool Coverage::is_read_under(const Expr& guard) {
 /// True when the write is not left out wherever its indices say that it is: loops over which no
 /// index runs have a first iteration, in which the conditions that are not about indices hold.
 bool Coverage::happens(const std::vector<bool>& used) {
-  Analyzer& analyzer = table_.analyzer();
   Substitution first;
   for (const Scope* s = write_.scope; s != common_; s = s->parent) {
     if (s->stmt.is<While>() || s->is_left) return false;
     const auto* loop = s->stmt.as<For>();
     const auto is_it = [&](const Ref& other) { return other.same_as(loop->loop_var); };
     if (!loop || std::ranges::any_of(spent_, is_it)) continue;
-    if (!analyzer.can_prove(loop->extent >= 1)) return false;
+    if (!table_.analyzer_at(s->parent).can_prove(loop->extent >= 1)) return false;
     first[loop->loop_var] = loop->min;
   }
   for (std::size_t g = 0; g < write_guards_.size(); ++g) {
     if (used[g] || is_read_under(write_guards_[g])) continue;
-    if (!analyzer.can_prove(substitute(write_guards_[g], first))) return false;
+    const Expr condition = substitute(write_guards_[g], first);
+    if (!table_.analyzer_at(write_.scope).can_prove(condition)) return false;
   }
   return true;
 }

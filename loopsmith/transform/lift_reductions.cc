@@ -8,6 +8,7 @@
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/reduction_op.h"
 
@@ -22,6 +23,7 @@ struct LaneReduction {
   const BufferStore* store;
   Combiner combiner;
   Expr vector;
+  Expr runs = true;  ///< Whether the loops around it, inside of the surveyed one, have iterations.
 };
 
 std::optional<LaneReduction> lane_reduction_of(const BufferStore& store) {
@@ -52,7 +54,7 @@ struct Survey {
 
   void visit(const Stmt& stmt) {
     count(stmt);
-    find(stmt);
+    find(stmt, true);
   }
 
  private:
@@ -74,16 +76,19 @@ struct Survey {
       });
     });
   }
-  void find(const Stmt& stmt) {
+  void find(const Stmt& stmt, const Expr& runs) {
     deep_call([&] {
       if (const auto* store = stmt.as<BufferStore>()) {
-        if (const auto found = lane_reduction_of(*store)) reductions.push_back(*found);
+        auto found = lane_reduction_of(*store);
+        if (!found) return;
+        found->runs = runs;
+        reductions.push_back(*std::move(found));
       } else if (const auto* seq = stmt.as<SeqStmt>()) {
-        for (const Stmt& child : seq->seq) find(child);
+        for (const Stmt& child : seq->seq) find(child, runs);
       } else if (const auto* loop = stmt.as<For>()) {
-        if (loop->kind != ForKind::parallel) find(loop->body);
+        if (loop->kind != ForKind::parallel) find(loop->body, runs && loop->extent > 0);
       } else if (const auto* let = stmt.as<LetStmt>()) {
-        find(let->body);
+        find(let->body, runs);
       }
     });
   }
@@ -95,19 +100,24 @@ bool can_lift(const LaneReduction& reduction, const Survey& survey) {
   if (survey.uses.at(store.buffer->data.get()) != 2) return false;
   if (survey.defined.contains(store.buffer->data.get())) return false;
   if (loads_from(reduction.vector, store.buffer->data)) return false;
-  return std::ranges::all_of(store.indices, [&](const Expr& index) {
-    return is_timeless(index) && std::ranges::none_of(free_variables(index), [&](const auto& v) {
+  const auto is_fixed = [&](const Expr& e) {
+    return is_timeless(e) && std::ranges::none_of(free_variables(e), [&](const auto& v) {
              return survey.defined.contains(v.get());
            });
-  });
+  };
+  return std::ranges::all_of(store.indices, is_fixed) && is_fixed(reduction.runs);
 }
 
 bool is_serial(const For& loop) {
   return loop.kind == ForKind::serial || loop.kind == ForKind::unrolled;
 }
 
-/// A vector of its own for each of `reductions`, around `loop`.
+/// A vector of its own for each of `reductions`, around `loop`. Where no loop runs, the element
+/// stays untouched: it may be another's, or not be there.
 Stmt lift(const For& loop, const std::vector<LaneReduction>& reductions) {
+  // The loop may change the memory that its extent is read from.
+  const Expr runs = loop.extent > 0;
+  const Ptr<Var> ran = is_timeless(runs) ? Ptr<Var>() : var("ran", boolean);
   Rewriter rewrite;
   std::unordered_map<const Object*, Ptr<Buffer>> sums;
   std::vector<Stmt> statements;
@@ -122,8 +132,9 @@ Stmt lift(const For& loop, const std::vector<LaneReduction>& reductions) {
     statements.push_back(store(sum, broadcast(start, type.lanes), {lanes}));
     const Expr total = all_lanes_combined(each.combiner, load(sum, {lanes}));
     const Expr old = load(each.store->buffer, each.store->indices);
-    after.push_back(
-        store(each.store->buffer, combined(each.combiner, old, total), each.store->indices));
+    after.push_back(guarded(
+        (ran ? Expr(ran) : runs) && each.runs,
+        store(each.store->buffer, combined(each.combiner, old, total), each.store->indices)));
   }
   rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
     const auto found = sums.find(&node);
@@ -137,6 +148,7 @@ Stmt lift(const For& loop, const std::vector<LaneReduction>& reductions) {
   statements.push_back(rewrite(Stmt(&loop)));
   statements.insert(statements.end(), after.begin(), after.end());
   Stmt result = seq(std::move(statements));
+  if (ran) result = make(LetStmt{.value = runs, .var = ran, .body = std::move(result)});
   for (const LaneReduction& each : reductions) {  // in their order, so that code repeats
     const Ptr<Buffer>& sum = sums.at(each.store);
     result = make(DeclBuffer{.buffer = sum, .body = std::move(result)});

@@ -42,6 +42,18 @@ TEST_F(LiftReductions, leaves_every_loop_in_which_the_element_stays) {
   EXPECT_TRUE(same(lifted(loops(add(3, j + k))), by_lane(sum, 3, loops, j + k)));
 }
 
+TEST_F(LiftReductions, touches_the_element_only_where_all_loops_run) {
+  const Ptr<Var> n = var("n"), m = var("m");
+  const auto loops = [&](Stmt s) { return for_loop(j, 0, n, for_loop(k, 0, m, s)); };
+  const Expr total = call(f32, op("vector_reduce_add"), {load(sum, {lanes})});
+  const Stmt update = store(c, load(c, {3}) + total, {3});
+  const Stmt vector =
+      loops(store(sum, load(a, {ramp(k * 16, 1, 16)}) + load(sum, {lanes}), {lanes}));
+  EXPECT_TRUE(same(lifted(loops(add(3, k))),
+                   allocated(sum, seq({store(sum, broadcast(f(-0.0), 16), {lanes}), vector,
+                                       if_then(n > 0 && m > 0, update)}))));
+}
+
 TEST_F(LiftReductions, leaves_an_element_that_is_used_in_the_loop) {
   const Stmt loop = for_loop(k, 0, 4, seq({add(3, k), store(a, load(c, {3}), {k})}));
   EXPECT_TRUE(same(lifted(loop), loop));

@@ -19,6 +19,9 @@ bool leaves_loop(const Stmt& body) {
   return found;
 }
 
+namespace {
+
+/// Tells the analyzer what values the variable of `loop` takes.
 void bind_loop(Analyzer& analyzer, const For& loop) {
   if (is_const_int(loop.step, 1)) {
     return analyzer.bind_range(loop.loop_var, loop.min, loop.extent);
@@ -30,13 +33,21 @@ void bind_loop(Analyzer& analyzer, const For& loop) {
                                   .max_value = std::max(min.max_value, last.max_value)});
 }
 
+}  // namespace
+
+ConstraintScope enter_loop(Analyzer& analyzer, const For& loop) {
+  ConstraintScope scope = analyzer.constraint_scope(loop.extent > 0);
+  bind_loop(analyzer, loop);
+  return scope;
+}
+
 Stmt rewrite_inside(Rewriter& rewrite, Analyzer& analyzer, const For& loop, const Stmt& body) {
-  if (as_int(loop.extent)) {
+  // Of a loop that is sure to run, nothing is known inside that would not be true outside.
+  if (const std::int64_t* extent = as_int(loop.extent); extent && *extent > 0) {
     bind_loop(analyzer, loop);
     return rewrite(body);
   }
-  const ConstraintScope scope = analyzer.constraint_scope(loop.extent > 0);
-  bind_loop(analyzer, loop);
+  const ConstraintScope scope = enter_loop(analyzer, loop);
   rewrite.forget();
   Stmt result = rewrite(body);
   rewrite.forget();

@@ -23,9 +23,9 @@ bool contains(const Stmt& root) {
 /// True when a `break` or `continue` in `body` is about the loop around it.
 bool leaves_loop(const Stmt& body);
 
-/// Tells the analyzer what values the variable of `loop` takes, for good: that it takes any, so
-/// that its ends are in order, is then known where the loop does not run, too.
-void bind_loop(Analyzer& analyzer, const For& loop);
+/// While the result lives, the analyzer knows what values the variable of `loop` takes, and that
+/// the loop runs: what follows of its ends holds inside of it alone.
+[[nodiscard]] ConstraintScope enter_loop(Analyzer& analyzer, const For& loop);
 
 /// `body`, of `loop`, rewritten where the analyzer knows what values the loop's variable takes and,
 /// until the end of the body, that the loop runs.

@@ -34,8 +34,9 @@ bool has_update(const Stmt& stmt) {
 void find_updates(const For& loop, const std::vector<Ptr<Buffer>>& allocated, Stores& updates) {
   Dependences dependences(Stmt(Ptr<For>(&loop)), {.local_buffers = allocated});
   const DependenceAnswer answer = dependences.parallelizable(loop.loop_var);
-  if (!answer || !answer.reductions) return;
-  const auto& own = answer.private_buffers;
+  if (answer && !answer.reductions) return;
+  // Where not all is known of the loop, what the function allocates may yet become its own.
+  const auto& own = answer ? answer.private_buffers : allocated;
   for (const CarriedDependence& carried : dependences.carried(loop.loop_var)) {
     const bool is_own = std::ranges::any_of(
         own, [&](const Ptr<Buffer>& buffer) { return buffer.same_as(carried.buffer); });

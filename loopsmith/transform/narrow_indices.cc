@@ -21,6 +21,11 @@ class Narrower {
   void set_comparison_rules();
   Stmt loop(const For& loop);
 
+  /// True when each value of the variable fits, and one past the end, which is computed, too.
+  bool fits_inside(const For& loop) {
+    const ConstraintScope scope = enter_loop(analyzer_, loop);
+    return fits(loop.loop_var) && fits(loop.loop_var + loop.step);
+  }
   bool fits(const Expr& e) {
     const ConstIntBound bound = analyzer_.const_int_bound(e);
     return bound.min_value >= std::numeric_limits<std::int32_t>::min() &&
@@ -81,21 +86,21 @@ Expr Narrower::narrow_node(const Expr& e) {
   return binary.defined() ? binary : cast(i32, rewrite_(e));
 }
 
+/// What the loop is made of must fit where it does not run, too.
 Stmt Narrower::loop(const For& node) {
-  For copy = node;
-  bind_loop(analyzer_, node);
   const Expr step = node.step.dtype() == i64 ? narrow(node.step) : Expr();
-  // One iteration past the end is computed, too.
-  const bool narrows = step.defined() && fits(node.loop_var + node.step) && fits(node.loop_var);
-  const Expr min = narrows ? narrow(node.min) : Expr();
-  const Expr extent = min.defined() ? narrow(node.extent) : Expr();
-  if (!extent.defined()) return rewrite_.children(node);
+  const Expr min = step.defined() && fits_inside(node) ? narrow(node.min) : Expr();
+  if (!min.defined()) return rewrite_loop(rewrite_, analyzer_, node);
+  Expr extent = narrow(node.extent);
+  if (!extent.defined()) extent = narrow(max(node.extent, zero_of(i64)));
+  if (!extent.defined()) return rewrite_loop(rewrite_, analyzer_, node);
+  For copy = node;
   copy.loop_var = var(node.loop_var->name, i32);
   copy.min = min;
   copy.extent = extent;
   copy.step = step;
   narrowed_[node.loop_var] = copy.loop_var;
-  copy.body = rewrite_(node.body);
+  copy.body = rewrite_inside(rewrite_, analyzer_, node, node.body);
   return make(std::move(copy));
 }
 

@@ -99,8 +99,10 @@ class Privatization {
   }
 
  private:
+  /// Not below zero, where loops in the loop do not run.
   static Expr width(const arith::Interval& side) {
-    return Analyzer().simplify(side.max - side.min + int_imm(side.max.dtype(), 1));
+    const DataType type = side.max.dtype();
+    return Analyzer().simplify(max(side.max - side.min + int_imm(type, 1), int_imm(type, 0)));
   }
 
   /// A row of results for each part, at least a line of the cache long.

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/transform/coverage.h"
 #include "loopsmith/transform/lanes.h"
 #include "loopsmith/transform/loops.h"
@@ -61,7 +62,7 @@ std::vector<LoopOfUses> loops_of(const Allocation& allocation) {
 /// True when a write and a read are of different elements, whatever iterations they are in.
 bool never_meet(AccessTable& table, const Allocation& allocation, const Access& write,
                 const Access& read) {
-  Analyzer& analyzer = table.analyzer();
+  Analyzer& analyzer = table.analyzer_at(allocation.inside);
   for (std::size_t d = 0; d < write.indices->size(); ++d) {
     const auto written = table.values((*write.indices)[d], allocation.inside);
     const auto taken = table.values((*read.indices)[d], allocation.inside);
@@ -104,6 +105,25 @@ DependenceAnswer independence(Dependences& dependences, const For& loop) {
                                           : dependences.parallelizable(loop.loop_var);
 }
 
+/// The same with calls as the loads of `buffer` in them: whatever they do elsewhere, nobody has the
+/// pointer to its memory.
+Stmt without_calls(const Stmt& stmt, const Ptr<Buffer>& buffer) {
+  Rewriter rewrite;
+  rewrite.on<Evaluate>([&](const Evaluate& node) -> Stmt {
+    const auto* call = node.value.as<Call>();
+    if (call && call->op.info().effect == Effect::control) return Stmt(&node);
+    std::vector<Stmt> loads;
+    pre_order_visit(node.value, [&](const Ref& ref) {
+      const auto* load = ref.as<BufferLoad>();
+      if (load && load->buffer.same_as(buffer))
+        loads.push_back(make(Evaluate{.value = Expr(load)}));
+      return !ref.is<Buffer>();
+    });
+    return seq(std::move(loads));
+  });
+  return rewrite(stmt);
+}
+
 /// The loop inside of what stands around it, alone: so much is known of the variables outside.
 Stmt alone(const Scope& loop) {
   Stmt result = loop.stmt;
@@ -123,21 +143,68 @@ Stmt alone(const Scope& loop) {
   return result;
 }
 
-/// Refuses a loop of which two iterations are certain to meet in the memory, whatever the sizes.
-void refuse_race(const PrimFunc& func, const For& loop, const Ptr<Buffer>& buffer) {
-  Dependences dependences(func.body);
-  const DependenceAnswer answer = independence(dependences, loop);
-  const auto& witness = answer.witness;
-  const bool is_certain = answer.verdict == Verdict::violated && witness &&
-                          witness->sizes.empty() && witness->buffer.same_as(buffer);
-  if (!is_certain) return;
-  fail(ErrorKind::lower, "iterations_are_independent",
-       hint("make the loop serial, or give each iteration elements of its own"), loop.span,
-       "iterations of loop {}, which is {}, race on {}: {}", loop.loop_var->name,
-       loop.kind == ForKind::vectorized ? "vectorized" : "parallel", buffer->name, witness->text());
+/// True when each iteration reads only what it wrote itself: memory of its own changes nothing.
+bool fills_itself(AccessTable& table, const Allocation& allocation, const LoopOfUses& uses) {
+  Allocation inside = allocation;
+  std::erase_if(inside.accesses,
+                [&](const Access& access) { return !is_around(uses.scope, access.scope); });
+  return writes_before_reads(table, inside, uses.scope);
 }
 
-/// A loop, and the memory that its iterations get.
+/// What iterations of a loop have to do with each other in one piece of memory.
+struct Meeting {
+  bool may_happen = false;
+  bool wants_own = false;  ///< It does not where each iteration has memory for itself.
+  std::string how;         ///< As far as it is known.
+};
+
+Meeting meeting_in(AccessTable& table, const Allocation& allocation, const LoopOfUses& uses) {
+  const For& loop = uses.loop();
+  const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(allocation.buffer); };
+  Dependences dependences(without_calls(alone(*uses.scope), allocation.buffer),
+                          {.operations = most_operations, .local_buffers = {allocation.buffer}});
+  const DependenceAnswer answer = independence(dependences, loop);
+  if (answer) {
+    const bool wants_own = std::ranges::any_of(answer.private_buffers, is_it);
+    return {wants_own, wants_own, "each needs it for itself, and others read what they wrote"};
+  }
+  // It may be another buffer of which that is not known. Updates are combined by lanes.
+  const bool is_vectorized = loop.kind == ForKind::vectorized;
+  const auto concerns_it = [&](const CarriedDependence& each) {
+    return is_it(each.buffer) && !(each.is_reduction && is_vectorized);
+  };
+  if (std::ranges::none_of(dependences.carried(loop.loop_var), concerns_it)) return {};
+  Meeting meeting{.may_happen = true, .wants_own = fills_itself(table, allocation, uses)};
+  meeting.how =
+      answer.verdict == Verdict::unknown ? answer.reason : "that they do not is not shown";
+  if (answer.witness && is_it(answer.witness->buffer)) meeting.how = answer.witness->text();
+  return meeting;
+}
+
+/// Refuses a loop whose iterations may meet in the memory, and were not promised not to; and one of
+/// which two are certain to meet, whatever the sizes.
+void refuse_meeting(const PrimFunc& func, const For& loop, const Ptr<Buffer>& buffer,
+                    const Meeting& meeting) {
+  Dependences dependences(without_calls(func.body, buffer));
+  const DependenceAnswer answer = independence(dependences, loop);
+  const bool is_shown = answer.witness && answer.witness->buffer.same_as(buffer);
+  if (is_shown && answer.witness->sizes.empty()) {
+    fail(ErrorKind::lower, "iterations_are_independent",
+         hint("make the loop serial, or give each iteration elements of its own"), loop.span,
+         "iterations of loop {}, which is {}, race on {}: {}", loop.loop_var->name,
+         loop.kind == ForKind::vectorized ? "vectorized" : "parallel", buffer->name,
+         answer.witness->text());
+  }
+  if (loop.kind == ForKind::vectorized || loop.annotations.contains(assume_independent)) return;
+  fail(
+      ErrorKind::lower, "iterations_are_known_independent",
+      hint("allocate it in the loop, make the loop serial, or assert what is true of sizes; if you "
+           "know that they do not, annotate the loop with assume_independent"),
+      loop.span, "iterations of loop {}, which is parallel, may meet in {}: {}",
+      loop.loop_var->name, buffer->name, is_shown ? answer.witness->text() : meeting.how);
+}
+
+/// A loop, and the memory that its iterations get; without any, they run one by one.
 struct Privatization {
   const For* loop = nullptr;
   const Allocation* allocation = nullptr;
@@ -150,20 +217,32 @@ Privatization find_shared(const PrimFunc& func, AccessTable& table) {
     for (const LoopOfUses& uses : loops_of(allocation)) {
       const For& loop = uses.loop();
       if (!may_have_own(loop, allocation.buffer)) continue;
-      Dependences dependences(alone(*uses.scope), {.operations = most_operations,
-                                                   .local_buffers = {allocation.buffer}});
-      const DependenceAnswer answer = independence(dependences, loop);
-      const auto is_it = [&](const Ptr<Buffer>& own) { return own.same_as(allocation.buffer); };
-      const bool wants_own = std::ranges::any_of(answer.private_buffers, is_it);
-      if (wants_own && keeps_its_values(table, allocation, uses)) return {&loop, &allocation};
+      const Meeting meeting = meeting_in(table, allocation, uses);
+      if (!meeting.may_happen) continue;
+      if (meeting.wants_own && keeps_its_values(table, allocation, uses)) {
+        return {&loop, &allocation};
+      }
+      const bool is_vectorized = loop.kind == ForKind::vectorized;
+      if (!is_vectorized || meeting.wants_own) {
+        refuse_meeting(func, loop, allocation.buffer, meeting);
+      }
       // Lanes that cannot go in step, as in a reduction of pairs, go one by one.
-      const bool may_race = loop.kind != ForKind::vectorized &&
-                            answer.verdict == Verdict::violated && answer.witness &&
-                            answer.witness->buffer.same_as(allocation.buffer);
-      if (wants_own || may_race) refuse_race(func, loop, allocation.buffer);
+      if (is_vectorized && !loop.annotations.contains(assume_independent)) return {&loop};
     }
   }
   return {};
+}
+
+Ptr<PrimFunc> one_by_one(const Ptr<PrimFunc>& func, const For& found) {
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& loop) -> Stmt {
+    const Ptr<For> inner = rewrite.children(loop);
+    if (&loop != &found) return inner;
+    For serial = *inner;
+    serial.kind = ForKind::serial;
+    return make(std::move(serial));
+  });
+  return rewrite.body_of(func);
 }
 
 /// The function with memory of its own for each iteration of the loop.
@@ -197,7 +276,8 @@ Ptr<PrimFunc> privatize_buffers(const Ptr<PrimFunc>& func) {
     const Privatization found = find_shared(*current, table);
     if (!found.loop) return current;
     // What is new may be needed in a smaller place, and what is old nowhere.
-    current = plan_allocations(privatized(current, found));
+    current = found.allocation ? plan_allocations(privatized(current, found))
+                               : one_by_one(current, *found.loop);
   }
 }
 

@@ -137,21 +137,100 @@ TEST(privatize_buffers, refuses_iterations_that_are_certain_to_race) {
       << later;
 }
 
-TEST(privatize_buffers, leaves_what_may_be_right_to_the_caller) {
-  // Whether they meet is up to s, or to memory.
-  EXPECT_EQ(error_of([] {
-              lower_function(parse_function(R"(@T.prim_func
+/// A program in which it is up to s, or to memory, whether iterations meet.
+std::string may_be_right(const std::string& loop) {
+  return R"(@T.prim_func
 def main(A: T.Buffer((8,), "float32"), P: T.Buffer((8,), "int32"), s: T.int32,
          C: T.Buffer((8,), "float32")):
     S = T.alloc_buffer((8,))
-    for j in T.parallel(8):
+    for j in )" +
+         loop + R"(:
         if P[j] > 0:
             S[j * s] = A[j]
             S[P[j]] = A[j]
             C[j] = S[j * s]
-    C[0] = S[0])"));
-            }),
+    C[0] = S[0])";
+}
+
+TEST(privatize_buffers, wants_to_be_told_that_iterations_do_not_meet) {
+  const auto refusal = [](const std::string& text) {
+    return error_of([&] { lower_function(parse_function(text)); });
+  };
+  EXPECT_EQ(
+      refusal(may_be_right("T.parallel(8)")),
+      R"(lower: iterations of loop j, which is parallel, may meet in S: index 0 of S is not quasi-affine: j * s
+  hint: allocate it in the loop, make the loop serial, or assert what is true of sizes; if you know that they do not, annotate the loop with assume_independent
+  at <script>:5
+        for j in T.parallel(8):
+        ^^^^^^^^^^^^^^^^^^^^^^)");
+  EXPECT_EQ(refusal(may_be_right(R"(T.parallel(8, annotations={"assume_independent": True}))")),
             "");
+}
+
+TEST(privatize_buffers, refuses_iterations_that_meet_for_some_sizes) {
+  const auto refusal = [](const std::string& assertion) {
+    return error_of([&] {
+      lower_function(parse_function(R"(@T.prim_func
+def main(A: T.Buffer((64,), "float32"), n: T.int32, s: T.int32, D: T.Buffer((64,), "float32")):
+    S = T.alloc_buffer((64,))
+    )" + assertion + R"(
+    for j in T.parallel(n):
+        S[T.min(j, s)] = A[j]
+        D[j] = S[T.min(j, s)] + T.float32(1)
+    D[0] = S[0])"));
+    });
+  };
+  const std::string text = refusal("D[1] = A[1]");
+  EXPECT_NE(text.find("may meet in S: with "), text.npos) << text;
+  EXPECT_EQ(refusal("assert n <= s, \"too many\""), "");
+}
+
+TEST(privatize_buffers, knows_of_memory_what_it_does_not_know_of_other_memory) {
+  // Whether iterations meet in C is the caller's affair; S is of each.
+  const std::string text = script(lower_function(parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8,), "float32"), P: T.Buffer((8,), "int32"), C: T.Buffer((8,), "float32"),
+         D: T.Buffer((8,), "float32")):
+    S = T.alloc_buffer((8,))
+    S[3] = A[0]
+    for j in T.parallel(8):
+        S[0] = A[j]
+        C[P[j]] = S[0] + S[0]
+    S[0] = A[2]
+    D[0] = S[0] + S[3])")));
+  EXPECT_NE(text.find("decl_buffer", text.find("T.parallel")), text.npos) << text;
+}
+
+TEST(privatize_buffers, looks_at_what_calls_read) {
+  const auto refusal = [](const std::string& place) {
+    return error_of([&] {
+      lower_function(parse_function(R"(@T.prim_func
+def main(A: T.Buffer((16,), "int32"), H: T.Buffer((8,), "int32"), C: T.Buffer((16,), "int32")):
+    S = T.alloc_buffer((17,), "int32")
+    S[16] = 1
+    for i in T.parallel(16):
+        S[i] = A[i] % 8
+        H[S[)" + place + R"(]] += S[i]
+        T.evaluate(T.call_extern("int32", "sink", H.data, S[i]))
+    for i in range(16):
+        C[i] = S[15 - i])"));
+    });
+  };
+  EXPECT_EQ(refusal("i"), "");
+  EXPECT_NE(refusal("i + 1").find("race on S: iteration i=0 reads S[1], iteration i=1 writes it"),
+            std::string::npos);
+}
+
+TEST(privatize_buffers, lets_lanes_that_may_meet_go_one_by_one) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(a: T.int32, c: T.int32, A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
+    S = T.alloc_buffer((64,), "int32")
+    for z in range(64):
+        S[z] = z
+    for i in T.vectorized(16):
+        S[a % 64] = A[i]
+        C[i] = S[c % 64]
+    C[0] += S[c % 64])");
+  EXPECT_EQ(script(lower_function(func)).find("T.Ramp"), std::string::npos);
 }
 
 TEST(privatize_buffers, leaves_reductions_of_pairs_to_lanes_one_by_one) {

@@ -46,7 +46,8 @@ For piece(const For& loop, const Expr& first, int lanes) {
 Stmt strip_mine(const For& loop, int lanes) {
   const DataType type = loop.loop_var->dtype;
   const Expr width = int_imm(type, lanes);
-  const Expr full = floordiv(loop.extent, width);
+  // Below zero, as that of range(3, 1), it would leave a rest.
+  const Expr full = floordiv(max(loop.extent, int_imm(type, 0)), width);
   const Ptr<Var> chunk = var(loop.loop_var->name + "_vector", type);
   const Stmt main = for_loop(chunk, int_imm(type, 0), full,
                              widen_or_serial(piece(loop, chunk * width, lanes), lanes));

@@ -130,11 +130,12 @@ TEST_F(VectorizeLoops, cuts_long_loops_into_vectors) {
   EXPECT_TRUE(
       same(vectorized(copy(i), 70),
            seq({for_loop(chunk, 0, 4, copy(ramp(chunk * 16, 1, 16))), copy(ramp(64, 1, 6))})));
-  const Expr rest = ramp(floordiv(n, 16) * 16, 1, 16);
+  const Expr full = floordiv(max(n, 0), 16);
+  const Expr rest = ramp(full * 16, 1, 16);
   const Expr mask = rest < broadcast(n, 16);
-  EXPECT_TRUE(same(vectorized(copy(i), n),
-                   seq({for_loop(chunk, 0, floordiv(n, 16), copy(ramp(chunk * 16, 1, 16))),
-                        masked_store(b, masked_load(a, rest, mask), rest, mask)})));
+  EXPECT_TRUE(
+      same(vectorized(copy(i), n), seq({for_loop(chunk, 0, full, copy(ramp(chunk * 16, 1, 16))),
+                                        masked_store(b, masked_load(a, rest, mask), rest, mask)})));
 }
 
 TEST_F(VectorizeLoops, goes_lane_by_lane_through_views_that_differ) {

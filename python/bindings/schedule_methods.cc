@@ -288,6 +288,7 @@ nb::list primitive_list() {
       fields["name"] = std::string(parameter.name);
       fields["type"] = parameter.type;
       fields["doc"] = std::string(parameter.doc);
+      fields["is_promise"] = parameter.is_promise;
       fields["default"] =
           parameter.required ? nb::none() : nb::object(nb::cast(default_text(parameter.otherwise)));
       parameters.append(fields);

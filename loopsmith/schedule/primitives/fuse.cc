@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/fuse.h"
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
@@ -82,7 +83,11 @@ LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
   fused.step = int_imm(type, 1);
   fused.extent = int_imm(type, 1);
   for (const LoopRV loop : plan.loops) {
-    fused.extent = fused.extent * cast(type, schedule.get(loop).extent);
+    // Of two that are below zero, as those of range(3, 1), the product is not.
+    Expr extent = cast(type, schedule.get(loop).extent);
+    const bool may_be_below = loop != plan.loops[0] && !Analyzer().can_prove(extent >= 0);
+    if (may_be_below) extent = max(extent, int_imm(type, 0));
+    fused.extent = fused.extent * extent;
   }
 
   IndexForms forms(ranges_around(schedule, schedule.at(top).parent));

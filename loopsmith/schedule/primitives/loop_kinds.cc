@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/initial_nest.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/atomic_updates.h"
 #include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/reassociation.h"
@@ -55,8 +57,16 @@ bool is_in_lanes(const Schedule& schedule, LoopRV loop) {
   return false;
 }
 
+/// True where a reduction has the loop for one of its axes: what `rfactor` takes.
+bool drives_reduction(const Schedule& schedule, LoopRV loop) {
+  const auto blocks = child_blocks(schedule, schedule.node(loop));
+  return std::ranges::any_of(blocks, [&](BlockRV block) {
+    return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
+  });
+}
+
 Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, AtOnce how,
-                                   bool assume_independent) {
+                                   bool may_assume) {
   if (is_left(schedule, plan.loop)) return Refusal{&loop_is_not_left, {Argument(plan.loop)}};
   // Lanes around it were in step with its iterations.
   if (is_in_lanes(schedule, plan.loop)) {
@@ -68,8 +78,10 @@ Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, 
   if (carries.verdict.is_proved()) return plan;
   if (carries.is_reduction) {
     if (!may_reduce_at_once(schedule, plan.loop, how, carries)) {
-      return Refusal{
-          &loop_is_no_reduction, {Argument(plan.loop)}, std::move(carries.verdict.witness)};
+      const bool is_axis = drives_reduction(schedule, plan.loop);
+      return Refusal{is_axis ? &loop_is_no_reduction : &updates_have_partial_results,
+                     {Argument(plan.loop)},
+                     std::move(carries.verdict.witness)};
     }
     plan.reordered_reduction = rounding_reduction_inside(schedule, schedule.node(plan.loop));
     return plan;
@@ -78,7 +90,8 @@ Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, 
     return Refusal{
         &no_dependence_is_carried, {Argument(plan.loop)}, std::move(carries.verdict.witness)};
   }
-  if (assume_independent) return plan;
+  plan.is_assumed = may_assume;
+  if (plan.is_assumed) return plan;
   return Refusal{&dependence_is_known, {Argument(plan.loop), Argument(carries.verdict.why)}};
 }
 
@@ -129,6 +142,7 @@ Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
   KeptFacts known(schedule, schedule.node(plan.loop));
   For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(binding));
   loop.span = schedule.span_from(loop.span);
+  if (plan.is_assumed) loop.annotations = loop.annotations.with(assume_independent, Expr(true));
   if (plan.kind != ForKind::unrolled) known.forget_lanes();
   known.keep();
   return {};

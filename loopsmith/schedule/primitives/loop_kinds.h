@@ -6,14 +6,17 @@
 
 namespace loopsmith {
 
+/// The annotation of a loop whose iterations do not meet, as somebody promised who knows it.
+inline constexpr std::string_view assume_independent = "assume_independent";
+
 struct LoopKindArguments {
   LoopRV loop;
   bool assume_independent = false;
 
   static constexpr std::tuple parameters{
       Parameter{"loop", &LoopKindArguments::loop},
-      Parameter{"assume_independent", &LoopKindArguments::assume_independent,
-                "Takes an unknown dependence for none. A known one still refuses."}};
+      promise("assume_independent", &LoopKindArguments::assume_independent,
+              "Takes an unknown dependence for none. A known one still refuses.")};
 };
 
 struct UnrollArguments {
@@ -31,8 +34,8 @@ struct BindArguments {
       Parameter{"loop", &BindArguments::loop},
       Parameter{"thread_axis", &BindArguments::thread_axis,
                 "blockIdx.x, threadIdx.x, vthread, or the like with y and z."},
-      Parameter{"assume_independent", &BindArguments::assume_independent,
-                "Takes an unknown dependence for none. A known one still refuses."}};
+      promise("assume_independent", &BindArguments::assume_independent,
+              "Takes an unknown dependence for none. A known one still refuses.")};
 };
 
 struct LoopKindPlan {
@@ -40,6 +43,7 @@ struct LoopKindPlan {
   ForKind kind;
   std::string thread_axis = {};
   std::optional<Argument> reordered_reduction = {};
+  bool is_assumed = false;  ///< That iterations are independent.
 };
 
 inline constexpr Condition thread_axis_exists{
@@ -54,13 +58,19 @@ inline constexpr Condition thread_axis_is_free{
 inline constexpr Condition loop_is_not_left{
     "loop_is_not_left", "a break or return leaves loop {}: what runs is up to earlier iterations",
     "rewrite it as a condition on the loop's body"};
+inline constexpr Condition updates_have_partial_results{
+    "updates_have_partial_results",
+    "iterations of loop {} update elements in common, of which they cannot have partial results",
+    "parallelize another loop, or split it by as many iterations as update one element, and "
+    "parallelize the outer loop inside of the inner one"};
 inline constexpr const Condition* loop_kind_conditions[] = {
-    &loop_is_not_left, &no_dependence_is_carried, &dependence_is_known, &loop_is_no_reduction,
-    &loops_at_once_stay_right};
+    &loop_is_not_left,     &no_dependence_is_carried,     &dependence_is_known,
+    &loop_is_no_reduction, &updates_have_partial_results, &loops_at_once_stay_right};
 inline constexpr const Condition* bind_conditions[] = {
     &thread_axis_exists,         &threads_count_by_one, &thread_axis_is_free,
     &thread_memory_stays_inside, &loop_is_not_left,     &no_dependence_is_carried,
-    &dependence_is_known,        &loop_is_no_reduction, &loops_at_once_stay_right};
+    &dependence_is_known,        &loop_is_no_reduction, &updates_have_partial_results,
+    &loops_at_once_stay_right};
 
 Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments);
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments);

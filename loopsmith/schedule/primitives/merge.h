@@ -12,8 +12,8 @@ struct MergeArguments {
   static constexpr std::tuple parameters{
       Parameter{"loops", &MergeArguments::loops,
                 "One of each nest, in their order; loops around them are merged, too."},
-      Parameter{"assume_independent", &MergeArguments::assume_independent,
-                "Takes an unknown dependence for none. A known one still refuses."}};
+      promise("assume_independent", &MergeArguments::assume_independent,
+              "Takes an unknown dependence for none. A known one still refuses.")};
 };
 
 struct MergePlan {

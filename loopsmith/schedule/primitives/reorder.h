@@ -11,8 +11,8 @@ struct ReorderArguments {
 
   static constexpr std::tuple parameters{
       Parameter{"loops", &ReorderArguments::loops, "In their new order."},
-      Parameter{"assume_independent", &ReorderArguments::assume_independent,
-                "Takes an unknown dependence for none. A known one still refuses."}};
+      promise("assume_independent", &ReorderArguments::assume_independent,
+              "Takes an unknown dependence for none. A known one still refuses.")};
 };
 
 struct ReorderPlan {

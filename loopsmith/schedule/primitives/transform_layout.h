@@ -22,8 +22,8 @@ struct TransformLayoutArguments {
       Parameter{"pad_value", &TransformLayoutArguments::pad_value,
                 "What new elements hold that were none before: a number, or an IndexMap from the "
                 "new indices to a value."},
-      Parameter{"assume_injective_transform", &TransformLayoutArguments::assume_injective_transform,
-                "Whether you know that no two elements come to lie in one."}};
+      promise("assume_injective_transform", &TransformLayoutArguments::assume_injective_transform,
+              "Whether you know that no two elements come to lie in one.")};
 };
 
 struct TransformLayoutPlan {

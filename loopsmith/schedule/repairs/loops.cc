@@ -84,6 +84,23 @@ Repairs partial_results(const RefusedCall& call) {
   return repairs;
 }
 
+Repairs windows_one_by_one(const RefusedCall& call) {
+  Repairs repairs = other_loops(call);
+  const auto loop = loop_of(call);
+  if (!loop) return repairs;
+  // As many iterations as a loop inside has reach an element; those as far apart do not meet.
+  for (const LoopRV inner : nest_of(call.schedule, *loop)) {
+    const std::int64_t* window = as_int(call.schedule.get(inner).extent);
+    if (!window || depth_of(call.schedule, inner) <= depth_of(call.schedule, *loop)) continue;
+    const Argument far{LoopRV{0, 0}}, near{LoopRV{0, 1}};
+    Step cut = call_of(split, {*loop, Argument::List{Argument(), Argument(*window)}});
+    cut.result = Argument::List{far, near};
+    repairs.push_back(
+        {cut, call_of(reorder, {Argument::List{near, far}}), again_with(call, "loop", far)});
+  }
+  return repairs;
+}
+
 Repairs other_orders(const RefusedCall& call) {
   Repairs repairs;
   const auto loops = loops_of(call);

@@ -25,6 +25,7 @@ const Argument* argument_of(const RefusedCall& call, std::string_view parameter)
 
 Repairs other_loops(const RefusedCall& call);
 Repairs partial_results(const RefusedCall& call);
+Repairs windows_one_by_one(const RefusedCall& call);
 Repairs other_orders(const RefusedCall& call);
 Repairs loops_once(const RefusedCall& call);
 Repairs loops_below(const RefusedCall& call);

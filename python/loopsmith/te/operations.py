@@ -45,10 +45,11 @@ class Parameters(NamedTuple):
     kept: str | None  # Of the first positional one that keeps its default.
 
 
-def parameters_of(function: Callable[..., Any]) -> Parameters:
+def parameters_of(function: Callable[..., Any], whose: str, values: str) -> Parameters:
     """Return the parameters of a function; those with a default keep it.
 
-    So ``lambda i, step=step: ...`` binds the value that a loop around it has now.
+    So ``lambda i, step=step: ...`` binds the value that a loop around it has now. Errors say whose
+    function it is, and what ``values`` it takes.
     """
     names: list[str] = []
     variadic = kept = None
@@ -59,18 +60,18 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
         elif parameter.default is not parameter.empty:
             kept = kept if is_keyword or kept else parameter.name
         elif is_keyword:
-            _refuse_parameter(parameter.name)
+            _refuse_parameter(parameter.name, whose, values)
         else:
             names.append(parameter.name)
     return Parameters(names, variadic, kept)
 
 
-def _refuse_parameter(name: str) -> NoReturn:
+def _refuse_parameter(name: str, whose: str, values: str) -> NoReturn:
     _core.fail(
         "TypeMismatch",
         "parameters_are_positional",
-        f"compute: the parameter {name} is not a plain positional one",
-        hint="take the indices as plain parameters, or as *args",
+        f"{whose}: the parameter {name} is not a plain positional one",
+        hint=f"take the {values} as plain parameters, or as *args",
     )
 
 
@@ -78,9 +79,9 @@ def _axis_names(
     fcompute: Callable[..., Any], count: int, name: str, varargs_names: Sequence[str] | None
 ) -> list[str]:
     """The names of the axes: as many as the function takes, at most one for each dimension."""
-    names, variadic, kept = parameters_of(fcompute)
+    names, variadic, kept = parameters_of(fcompute, "compute", "indices")
     if kept is not None and (variadic is not None or len(names) < count):
-        _refuse_parameter(kept)  # It would be an index.
+        _refuse_parameter(kept, "compute", "indices")  # It would be an index.
     if len(names) > count:
         _core.fail(
             "FormatError",

@@ -79,7 +79,7 @@ def comm_reducer(
     >>> xors = te.comm_reducer(lambda x, y: x ^ y, lambda t: te.const(0, t), name="xors")
     >>> B = te.compute((n,), lambda i: xors(A[i, k], axis=k))
     """
-    names = parameters_of(fcombine).names
+    names = parameters_of(fcombine, "comm_reducer", "two operands").names
     lhs, rhs = names if len(names) == 2 else ("x", "y")
 
     def make(is_tuple: bool) -> Any:

@@ -7,7 +7,6 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/transform/coverage.h"
 #include "loopsmith/transform/lanes.h"
 #include "loopsmith/transform/loops.h"
@@ -155,7 +154,6 @@ bool fills_itself(AccessTable& table, const Allocation& allocation, const LoopOf
 struct Meeting {
   bool may_happen = false;
   bool wants_own = false;  ///< It does not where each iteration has memory for itself.
-  std::string how;         ///< As far as it is known.
 };
 
 Meeting meeting_in(AccessTable& table, const Allocation& allocation, const LoopOfUses& uses) {
@@ -166,7 +164,7 @@ Meeting meeting_in(AccessTable& table, const Allocation& allocation, const LoopO
   const DependenceAnswer answer = independence(dependences, loop);
   if (answer) {
     const bool wants_own = std::ranges::any_of(answer.private_buffers, is_it);
-    return {wants_own, wants_own, "each needs it for itself, and others read what they wrote"};
+    return {.may_happen = wants_own, .wants_own = wants_own};
   }
   // It may be another buffer of which that is not known. Updates are combined by lanes.
   const bool is_vectorized = loop.kind == ForKind::vectorized;
@@ -174,34 +172,20 @@ Meeting meeting_in(AccessTable& table, const Allocation& allocation, const LoopO
     return is_it(each.buffer) && !(each.is_reduction && is_vectorized);
   };
   if (std::ranges::none_of(dependences.carried(loop.loop_var), concerns_it)) return {};
-  Meeting meeting{.may_happen = true, .wants_own = fills_itself(table, allocation, uses)};
-  meeting.how =
-      answer.verdict == Verdict::unknown ? answer.reason : "that they do not is not shown";
-  if (answer.witness && is_it(answer.witness->buffer)) meeting.how = answer.witness->text();
-  return meeting;
+  return {.may_happen = true, .wants_own = fills_itself(table, allocation, uses)};
 }
 
-/// Refuses a loop whose iterations may meet in the memory, and were not promised not to; and one of
-/// which two are certain to meet, whatever the sizes.
-void refuse_meeting(const PrimFunc& func, const For& loop, const Ptr<Buffer>& buffer,
-                    const Meeting& meeting) {
+/// Refuses a loop of which two iterations are certain to meet in the memory, whatever the sizes.
+void refuse_race(const PrimFunc& func, const For& loop, const Ptr<Buffer>& buffer) {
   Dependences dependences(without_calls(func.body, buffer));
   const DependenceAnswer answer = independence(dependences, loop);
-  const bool is_shown = answer.witness && answer.witness->buffer.same_as(buffer);
-  if (is_shown && answer.witness->sizes.empty()) {
-    fail(ErrorKind::lower, "iterations_are_independent",
-         hint("make the loop serial, or give each iteration elements of its own"), loop.span,
-         "iterations of loop {}, which is {}, race on {}: {}", loop.loop_var->name,
-         loop.kind == ForKind::vectorized ? "vectorized" : "parallel", buffer->name,
-         answer.witness->text());
-  }
-  if (loop.kind == ForKind::vectorized || loop.annotations.contains(assume_independent)) return;
-  fail(
-      ErrorKind::lower, "iterations_are_known_independent",
-      hint("allocate it in the loop, make the loop serial, or assert what is true of sizes; if you "
-           "know that they do not, annotate the loop with assume_independent"),
-      loop.span, "iterations of loop {}, which is parallel, may meet in {}: {}",
-      loop.loop_var->name, buffer->name, is_shown ? answer.witness->text() : meeting.how);
+  const auto& witness = answer.witness;
+  const bool is_certain = witness && witness->sizes.empty() && witness->buffer.same_as(buffer);
+  if (!is_certain) return;
+  fail(ErrorKind::lower, "iterations_are_independent",
+       hint("make the loop serial, or give each iteration elements of its own"), loop.span,
+       "iterations of loop {}, which is {}, race on {}: {}", loop.loop_var->name,
+       loop.kind == ForKind::vectorized ? "vectorized" : "parallel", buffer->name, witness->text());
 }
 
 /// A loop, and the memory that its iterations get; without any, they run one by one.
@@ -223,11 +207,9 @@ Privatization find_shared(const PrimFunc& func, AccessTable& table) {
         return {&loop, &allocation};
       }
       const bool is_vectorized = loop.kind == ForKind::vectorized;
-      if (!is_vectorized || meeting.wants_own) {
-        refuse_meeting(func, loop, allocation.buffer, meeting);
-      }
+      if (!is_vectorized || meeting.wants_own) refuse_race(func, loop, allocation.buffer);
       // Lanes that cannot go in step, as in a reduction of pairs, go one by one.
-      if (is_vectorized && !loop.annotations.contains(assume_independent)) return {&loop};
+      if (is_vectorized) return {&loop};
     }
   }
   return {};

@@ -14,8 +14,8 @@ namespace loopsmith {
 ///       for i in T.parallel(8): ...         for i in T.parallel(8): ...
 ///
 /// Each iteration reads there only what it wrote, and nobody reads it after the loop. Where that is
-/// not so, and it is not known that iterations do not meet, lanes go one by one; any other loop is
-/// refused, unless its annotation `assume_independent` says that they do not.
+/// not so, and iterations are certain to meet, the program is refused; where it is not known, lanes
+/// go one by one, and who wrote a parallel loop is believed.
 Ptr<PrimFunc> privatize_buffers(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

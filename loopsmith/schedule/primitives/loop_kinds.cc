@@ -66,7 +66,7 @@ bool drives_reduction(const Schedule& schedule, LoopRV loop) {
 }
 
 Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, AtOnce how,
-                                   bool may_assume) {
+                                   bool assume_independent) {
   if (is_left(schedule, plan.loop)) return Refusal{&loop_is_not_left, {Argument(plan.loop)}};
   // Lanes around it were in step with its iterations.
   if (is_in_lanes(schedule, plan.loop)) {
@@ -90,8 +90,7 @@ Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, 
     return Refusal{
         &no_dependence_is_carried, {Argument(plan.loop)}, std::move(carries.verdict.witness)};
   }
-  plan.is_assumed = may_assume;
-  if (plan.is_assumed) return plan;
+  if (assume_independent) return plan;
   return Refusal{&dependence_is_known, {Argument(plan.loop), Argument(carries.verdict.why)}};
 }
 
@@ -142,7 +141,6 @@ Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
   KeptFacts known(schedule, schedule.node(plan.loop));
   For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(binding));
   loop.span = schedule.span_from(loop.span);
-  if (plan.is_assumed) loop.annotations = loop.annotations.with(assume_independent, Expr(true));
   if (plan.kind != ForKind::unrolled) known.forget_lanes();
   known.keep();
   return {};

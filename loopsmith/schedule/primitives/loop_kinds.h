@@ -6,9 +6,6 @@
 
 namespace loopsmith {
 
-/// The annotation of a loop whose iterations do not meet, as somebody promised who knows it.
-inline constexpr std::string_view assume_independent = "assume_independent";
-
 struct LoopKindArguments {
   LoopRV loop;
   bool assume_independent = false;
@@ -43,7 +40,6 @@ struct LoopKindPlan {
   ForKind kind;
   std::string thread_axis = {};
   std::optional<Argument> reordered_reduction = {};
-  bool is_assumed = false;  ///< That iterations are independent.
 };
 
 inline constexpr Condition thread_axis_exists{

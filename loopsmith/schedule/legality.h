@@ -54,6 +54,12 @@ OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
 /// True when each of the block's spatial axes tells apart the elements that it writes, and only
 /// reductions connect iterations of the others: the declared axes say the truth.
 bool axes_are_true(const Schedule& schedule, BlockRV block);
+/// The same, where the block may also read other elements of what it reduces into.
+bool axes_tell_results_apart(const Schedule& schedule, BlockRV block);
+
+/// Whether a reduction reads, in one execution of a loop around it, nothing of what it updates
+/// there but what each update combines.
+OrderAnswer reads_apart(const Schedule& schedule, BlockRV block, LoopRV loop);
 
 inline constexpr Condition no_dependence_is_carried{
     "no_dependence_is_carried", "iterations of loop {} depend on each other",
@@ -61,6 +67,9 @@ inline constexpr Condition no_dependence_is_carried{
 inline constexpr Condition dependence_is_known{
     "dependence_is_known", "whether iterations of loop {} depend on each other is unknown, as {}",
     "if you know that they do not, pass assume_independent=True"};
+inline constexpr Condition own_reads_are_apart{
+    "own_reads_are_apart", "in loop {}, block {} may read what it updates there: {}",
+    "choose a loop that is farther in, in which other elements are read"};
 inline constexpr Condition loop_is_no_reduction{"loop_is_no_reduction", "loop {} is a reduction",
                                                 "rfactor it, then parallelize the new loop"};
 

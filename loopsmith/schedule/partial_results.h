@@ -26,9 +26,10 @@ struct Accumulator {
 
 /// What several iterations of a loop update of the buffers: of each, for each combiner other
 /// elements. Nothing when one of these is used otherwise, too, or moves with the loop.
-/// Inits of blocks are left out.
+/// Inits of blocks are left out. `nest` is the loop inside of what stands around it.
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
-                                                        std::span<const Ptr<Buffer>> buffers);
+                                                        std::span<const Ptr<Buffer>> buffers,
+                                                        const Stmt& nest);
 
 /// So many partial results are combined one after another; more are combined in groups first.
 inline constexpr std::int64_t partial_result_group = 8;

@@ -141,6 +141,7 @@ Ptr<PrimFunc> left_to_later(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var)
   const AtOnce how = threads ? how_bound(threads->thread_tag) : AtOnce::in_threads;
   if (has_partial_results(schedule, loop, how)) return nullptr;
   const LoopCarries carries = carried_by(schedule, loop, how);
+  if (carries.verdict.is_proved()) return func;
   if (how == AtOnce::in_threads && accumulates_apart(schedule, loop, carries.own)) {
     for (const BlockRV block : get_child_blocks(schedule, loop)) {
       const bool is_reduction =

@@ -149,6 +149,9 @@ class Extractor {
     const auto accumulation = accumulation_of(store);
     update_ = accumulation ? update_by(accumulation->combiner) : Update::none;
     updated_ = accumulation ? accumulation->old : nullptr;
+    if (reduction_ && !reduction_->is_init && !may_combine(store)) {
+      ordered_.push_back(reduction_->number);
+    }
     for (const Expr& index : store.indices) read(index);
     if (store.predicate.defined()) read(store.predicate);
     read(store.value);
@@ -421,31 +424,35 @@ class Extractor {
         statement.surroundings.push_back({Kind::opaque});
       }
     }
+    std::vector<Access*> others;
     for (Access& access : program_.accesses) {
-      if (access.reduction >= 0 && !is_updated_alike(access)) {
-        access.reduction = -1;
-        access.update = Update::none;
+      const bool is_ordered = std::ranges::find(ordered_, access.reduction) != ordered_.end();
+      if (access.reduction >= 0 && (is_ordered || !is_updated_alike(access))) {
+        others.push_back(&access);
       }
+    }
+    for (Access* access : others) {
+      access->reduction = -1;
+      access->update = Update::none;
     }
   }
 
  private:
-  /// True when the body of the reduction touches one element of the accumulator at a time.
+  /// True for what the body of the reduction updates, one element at a time, and for its init:
+  /// other elements of the buffer are only read.
   bool is_updated_alike(const Access& access) const {
     const auto same = [](const Expr& a, const Expr& b) {
       return a.defined() && b.defined() && structural_equal(a, b);
     };
-    const Access* first = nullptr;
-    for (const Access& other : program_.accesses) {
-      if (other.reduction != access.reduction || !other.buffer.same_as(access.buffer)) continue;
-      if (other.is_init) continue;
-      if (!first) first = &other;
-      if (!std::equal(other.expressions.begin(), other.expressions.end(),
-                      first->expressions.begin(), first->expressions.end(), same)) {
-        return false;
-      }
-    }
-    return true;
+    const Access* updated = access.is_init ? nullptr : &access;
+    return std::ranges::all_of(program_.accesses, [&](const Access& other) {
+      const bool is_update = other.writes && !other.is_init &&
+                             other.reduction == access.reduction &&
+                             other.buffer.same_as(access.buffer);
+      if (!is_update) return true;
+      if (!updated) updated = &other;
+      return std::ranges::equal(other.expressions, updated->expressions, same);
+    });
   }
 
   Program& program_;
@@ -460,6 +467,7 @@ class Extractor {
   const BufferLoad* updated_ = nullptr;  ///< and its load of what was there.
   std::optional<Reduction> reduction_;
   int reductions_ = 0;
+  std::vector<int> ordered_;  ///< Those that do not combine their elements in any order.
   std::unordered_map<const Object*, View> views_;
   std::unordered_map<const Object*, int> allocated_;
   std::vector<int> left_out_;

@@ -182,11 +182,18 @@ class Decomposition {
     const Block& block = *realize_.block;
     const NodeId own = schedule_.node(plan_.block);
     const ScopeUses all = uses_in_scope(schedule_, scope_of(schedule_, own));
-    if (!kinds_of(schedule_, plan_.block, all).is_reduction()) {
-      return Refusal{
-          &block_is_reduction,
-          {Argument(plan_.block),
-           Argument(std::int64_t{kinds_of(schedule_, plan_.block, all).breaks_reduction})}};
+    const BlockKinds kinds = kinds_of(schedule_, plan_.block, all);
+    if (!kinds.is_reduction_in_place()) {
+      return Refusal{&block_is_reduction,
+                     {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_reduction})}};
+    }
+    if (!kinds.is_reduction()) {
+      const OrderAnswer apart = reads_apart(schedule_, plan_.block, loop_);
+      if (!apart.is_proved()) {
+        return Refusal{&own_reads_are_apart,
+                       {Argument(loop_), Argument(plan_.block), Argument(apart.why)},
+                       apart.witness};
+      }
     }
     std::vector<const Object*> loaded;
     pre_order_visit(block.init, [&](const Ref& ref) {

@@ -534,5 +534,51 @@ TEST(dependence, a_block_with_an_init_reduces_what_it_may_combine) {
             "iteration i=0, k=0 writes Y[0], iteration i=0, k=1 reads it");
 }
 
+TEST(dependence, both_branches_of_a_condition_fill_what_is_read) {
+  Program p;
+  const Expr is_positive = load(p.x, {p.i}) > float_imm(f32, 0);
+  const Stmt read = store(p.c, load(p.y, {0}), {p.i, 0});
+  const auto question = [&](Stmt body) {
+    Dependences d(p.loop(p.i, 99, std::move(body)), {.local_buffers = {p.y}});
+    const DependenceAnswer answer = d.parallelizable(p.i);
+    return answer.verdict == Verdict::proved && answer.private_buffers.size() == 1;
+  };
+  const auto either = [&](Stmt yes, Stmt no) {
+    return make(IfThenElse{
+        .condition = is_positive, .then_case = std::move(yes), .else_case = std::move(no)});
+  };
+  const auto fill = [&](const Expr& index) { return store(p.y, float_imm(f32, 1), {index}); };
+  EXPECT_TRUE(question(seq({either(fill(0), fill(0)), read})));
+  EXPECT_FALSE(question(seq({either(fill(0), fill(1)), read})));
+  EXPECT_FALSE(
+      question(seq({make(IfThenElse{.condition = is_positive, .then_case = fill(0)}), read})));
+  // Nested, and each of the branches in another way.
+  EXPECT_TRUE(question(seq({either(either(fill(0), fill(0)), seq({fill(1), fill(0)})), read})));
+  EXPECT_FALSE(question(seq({either(either(fill(0), fill(1)), fill(0)), read})));
+  // What a branch reads, that branch wrote.
+  EXPECT_TRUE(question(either(seq({fill(0), read}), fill(1))));
+  EXPECT_FALSE(question(either(seq({fill(1), read}), fill(0))));
+  // Another condition may turn out otherwise.
+  EXPECT_FALSE(question(seq({either(fill(0), fill(1)), either(read, fill(1))})));
+}
+
+TEST(dependence, branches_fill_memory_element_by_element) {
+  Program p;
+  const auto fill = [&](const Expr& index, const Expr& extent) {
+    const Stmt yes = store(p.y, float_imm(f32, 1), {p.j}),
+               no = store(p.y, float_imm(f32, 2), {index});
+    const Expr is_positive = load(p.a, {p.i, p.j}) > float_imm(f32, 0);
+    const Stmt both = make(IfThenElse{.condition = is_positive, .then_case = yes, .else_case = no});
+    const Stmt read = store(p.c, load(p.y, {p.k}), {p.i, p.k});
+    Dependences d(p.loop(p.i, 99, seq({p.loop(p.j, extent, both), p.loop(p.k, p.n, read)})),
+                  {.local_buffers = {p.y}});
+    return d.parallelizable(p.i).verdict == Verdict::proved;
+  };
+  EXPECT_TRUE(fill(p.j, p.n));
+  EXPECT_TRUE(fill(p.j, p.n + 1));
+  EXPECT_FALSE(fill(p.j, p.n - 1));
+  EXPECT_FALSE(fill(p.n - 1 - p.j, p.n));
+}
+
 }  // namespace
 }  // namespace loopsmith

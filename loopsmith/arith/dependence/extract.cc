@@ -68,8 +68,11 @@ class Extractor {
       visit_store(stmt, *node);
     } else if (const auto* node = stmt.as<IfThenElse>()) {
       read_all(stmt, {node->condition});
-      under(node->condition, true, [&] { visit(node->then_case); });
-      if (node->else_case) under(node->condition, false, [&] { visit(node->else_case); });
+      const int choice = node->else_case ? choice_count_++ : no_choice;
+      under(node->condition, true, [&] { visit(node->then_case); }, choice);
+      if (node->else_case) {
+        under(node->condition, false, [&] { visit(node->else_case); }, choice);
+      }
     } else if (const auto* node = stmt.as<BlockRealize>()) {
       visit_block(stmt, *node);
     } else if (const auto* node = stmt.as<LetStmt>()) {
@@ -107,7 +110,7 @@ class Extractor {
   // Statements and their accesses.
 
   Statement& begin(const Stmt& stmt) {
-    Statement statement{stmt, loops_, guards_, surroundings_};
+    Statement statement{stmt, loops_, guards_, surroundings_, choices_};
     statement.is_exact = inexact_ == 0;
     statement.first_access = static_cast<int>(program_.accesses.size());
     program_.statements.push_back(std::move(statement));
@@ -268,14 +271,19 @@ class Extractor {
 
   // What stands around statements.
 
+  static constexpr int no_choice = -1;
+
   template <class Body>
-  void under(const Expr& condition, bool holds, Body&& body) {
+  void under(const Expr& condition, bool holds, Body&& body, int choice = no_choice) {
     const std::size_t guards = guards_.size();
     const bool is_exact = forms_.add_clauses(condition, holds, guards_);
+    const bool is_choice = !is_exact && choice != no_choice;
     surroundings_.push_back({holds ? Kind::condition : Kind::negation, nullptr, condition});
-    inexact_ += is_exact ? 0 : 1;
+    if (is_choice) choices_.push_back({choice, holds, static_cast<int>(loops_.size())});
+    inexact_ += is_exact || is_choice ? 0 : 1;
     body();
-    inexact_ -= is_exact ? 0 : 1;
+    inexact_ -= is_exact || is_choice ? 0 : 1;
+    if (is_choice) choices_.pop_back();
     surroundings_.pop_back();
     guards_.resize(guards);
   }
@@ -461,6 +469,8 @@ class Extractor {
   std::vector<int> loops_;
   std::vector<Clause> guards_;
   std::vector<Surrounding> surroundings_;
+  std::vector<Choice> choices_;
+  int choice_count_ = 0;
   std::ptrdiff_t guards_of_statement_ = 0;
   std::ptrdiff_t surroundings_of_statement_ = 0;
   Update update_ = Update::none;         ///< Of the store that is read,

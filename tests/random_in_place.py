@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs that accumulate in place: triangular loops, updates that read their own buffer."""
+"""Random programs that accumulate in place, in triangular loops: updates read their own buffer."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from random_in_place import WIDTH, random_in_place
 
 import loopsmith as ls
 from loopsmith import tir
-from loopsmith.script import tir as T
+from loopsmith.script import tir as T  # noqa: N812
 
 CASES = int(os.environ.get("LOOPSMITH_FUZZ_CASES", "300"))
 FIRST = int(os.environ.get("LOOPSMITH_FUZZ_SEED", "0"))

@@ -101,6 +101,18 @@ TEST(in_place, what_may_read_its_result_is_named) {
             "iteration i=0, k=0 reads x[0], iteration i=0, k=1 writes it");
 }
 
+TEST(in_place, a_result_that_one_iteration_reads_is_not_partial) {
+  Schedule sch(program(R"(A: T.Buffer((40, 20), "float32"))", R"(
+for j in range(20):
+    for k in range(j + 1):
+        A[j, j] = T.min(A[j, j], A[j * 2, k])
+)"));
+  EXPECT_EQ(
+      error_of([&] { parallel(sch, get_loop(sch, "k")); }),
+      "own_reads_are_apart: parallel: loop k may read elements of A that it updates: it reads "
+      "A[j * 2, k]: iteration j=0, k=0 writes A[0, 0], iteration j=0, k=0 reads it");
+}
+
 constexpr std::string_view shortest = R"(
 for d in range(1, 18):
     for i in range(18 - d):
@@ -141,10 +153,11 @@ TEST(in_place, an_init_goes_before_the_loop_of_its_reduction_alone) {
   const auto before = program(table, shortest);
   Schedule sch(before);
   const BlockRV c = get_block(sch, "C");
-  EXPECT_EQ(error_of([&] { decompose_reduction(sch, c, get_loop(sch, "d")); }),
-            "own_reads_are_apart: decompose_reduction: in loop d, block C may read what it updates "
-            "there: it reads C[vi, vi + vk]: iteration d=1, i=0, k=0 writes C[0, 1], iteration "
-            "d=2, i=0, k=1 reads it");
+  EXPECT_EQ(
+      error_of([&] { decompose_reduction(sch, c, get_loop(sch, "d")); }),
+      "own_reads_are_apart: decompose_reduction: loop d may read elements of C that it updates: "
+      "it reads C[vi, vi + vk]: iteration d=1, i=0, k=0 writes C[0, 1], iteration d=2, i=0, "
+      "k=1 reads it");
   decompose_reduction(sch, c, get_loop(sch, "k"));
   parallel(sch, get_loop(sch, "k"));
   expect_result(sch, before);
@@ -164,9 +177,9 @@ for i, j, k in T.grid(9, 9, 9):
   const BlockRV a = get_block(sch, "A");
   EXPECT_EQ(
       error_of([&] { decompose_reduction(sch, a, get_loop(sch, "j")); }),
-      "own_reads_are_apart: decompose_reduction: in loop j, block A may read what it updates "
-      "there: it reads A[vi, vk]: iteration i=0, j=1, k=0 writes A[0, 1], iteration i=0, j=2, "
-      "k=1 reads it");
+      "own_reads_are_apart: decompose_reduction: loop j may read elements of A that it updates: "
+      "it reads A[vi, vk]: iteration i=0, j=1, k=0 writes A[0, 1], iteration i=0, j=2, k=1 "
+      "reads it");
   rfactor(sch, get_loop(sch, "k"), 0);
   expect_result(sch, before);
 }

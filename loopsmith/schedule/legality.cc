@@ -331,17 +331,24 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   return std::move(answer.answer);
 }
 
-OrderAnswer reads_apart(const Schedule& schedule, BlockRV block, LoopRV loop) {
+std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop,
+                                        std::span<const Ptr<Buffer>> buffers) {
   const NodeId nest = whole_nest(schedule, schedule.node(loop));
   Dependences dependences(under_known_conditions(schedule, nest));
-  for (const auto& region : schedule.get(block).writes) {
-    const auto found = dependences.accumulates_apart(schedule.get(loop).loop_var, region->buffer);
+  for (const Ptr<Buffer>& buffer : buffers) {
+    const auto found = dependences.accumulates_apart(schedule.get(loop).loop_var, buffer);
     if (found.verdict == Verdict::proved) continue;
-    OrderAnswer answer = answer_of(found);
-    answer.why = found.reason;
-    return answer;
+    return Refusal{&own_reads_are_apart,
+                   {Argument(loop), Argument(Ref(buffer)), Argument(found.reason)},
+                   witness_of(found)};
   }
-  return proved();
+  return {};
+}
+
+std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop, BlockRV block) {
+  std::vector<Ptr<Buffer>> buffers;
+  for (const auto& region : schedule.get(block).writes) buffers.push_back(region->buffer);
+  return refuse_own_reads(schedule, loop, buffers);
 }
 
 OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,

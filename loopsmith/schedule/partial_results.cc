@@ -318,6 +318,11 @@ std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> 
   return count > 1 ? count : 0;
 }
 
+std::optional<Refusal> refuse_reads_of_results(const Schedule& schedule, LoopRV loop) {
+  const ElementAccesses accesses = accesses_inside(schedule, schedule.node(loop));
+  return refuse_own_reads(schedule, loop, shared_results(schedule.get(loop), accesses));
+}
+
 bool accumulates_apart(const Schedule& schedule, LoopRV handle, std::span<const Ptr<Buffer>> own) {
   const For& loop = schedule.get(handle);
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));

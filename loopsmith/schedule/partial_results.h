@@ -43,6 +43,9 @@ std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> 
 /// share them evenly, each more work than its combination: an iteration does `work` times that.
 std::int64_t part_count(std::int64_t extent, std::int64_t work);
 
+/// Refuses where a reduction over a loop may read its results while they are partial.
+std::optional<Refusal> refuse_reads_of_results(const Schedule& schedule, LoopRV loop);
+
 /// True when a reduction over a loop may run in threads with partial results that are combined
 /// after it, wherever in the loop it stands. Iterations have the buffers `own` for themselves.
 bool accumulates_apart(const Schedule& schedule, LoopRV loop, std::span<const Ptr<Buffer>> own);

@@ -188,12 +188,7 @@ class Decomposition {
                      {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_reduction})}};
     }
     if (!kinds.is_reduction()) {
-      const OrderAnswer apart = reads_apart(schedule_, plan_.block, loop_);
-      if (!apart.is_proved()) {
-        return Refusal{&own_reads_are_apart,
-                       {Argument(loop_), Argument(plan_.block), Argument(apart.why)},
-                       apart.witness};
-      }
+      if (auto refusal = refuse_own_reads(schedule_, loop_, plan_.block)) return refusal;
     }
     std::vector<const Object*> loaded;
     pre_order_visit(block.init, [&](const Ref& ref) {

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/atomic_updates.h"
 #include "loopsmith/schedule/nest_facts.h"
+#include "loopsmith/schedule/partial_results.h"
 #include "loopsmith/schedule/reassociation.h"
 #include "loopsmith/schedule/rebind.h"
 
@@ -68,6 +69,8 @@ Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, 
   if (carries.verdict.is_proved()) return plan;
   if (carries.is_reduction) {
     if (!may_reduce_at_once(schedule, plan.loop, how, carries)) {
+      auto refusal = refuse_reads_of_results(schedule, plan.loop);
+      if (refusal) return *std::move(refusal);
       return Refusal{
           &loop_is_no_reduction, {Argument(plan.loop)}, std::move(carries.verdict.witness)};
     }

@@ -55,12 +55,13 @@ inline constexpr Condition loop_is_not_left{
     "loop_is_not_left", "a break or return leaves loop {}: what runs is up to earlier iterations",
     "rewrite it as a condition on the loop's body"};
 inline constexpr const Condition* loop_kind_conditions[] = {
-    &loop_is_not_left, &no_dependence_is_carried, &dependence_is_known, &loop_is_no_reduction,
-    &loops_at_once_stay_right};
+    &loop_is_not_left,    &no_dependence_is_carried, &dependence_is_known,
+    &own_reads_are_apart, &loop_is_no_reduction,     &loops_at_once_stay_right};
 inline constexpr const Condition* bind_conditions[] = {
     &thread_axis_exists,         &threads_count_by_one, &thread_axis_is_free,
     &thread_memory_stays_inside, &loop_is_not_left,     &no_dependence_is_carried,
-    &dependence_is_known,        &loop_is_no_reduction, &loops_at_once_stay_right};
+    &dependence_is_known,        &own_reads_are_apart,  &loop_is_no_reduction,
+    &loops_at_once_stay_right};
 
 Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments);
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments);

@@ -63,12 +63,8 @@ class RfactorPlanner {
     plan_.axis = static_cast<std::size_t>(axis < 0 ? axis + rank + 1 : axis);
     plan_.path = kinds.is_reduction() ? own_loops(node) : loops_of_reduction(node);
     if (!kinds.is_reduction()) {
-      const OrderAnswer apart = reads_apart(schedule_, plan_.block, plan_.path[0]);
-      if (!apart.is_proved()) {
-        return Refusal{&own_reads_are_apart,
-                       {Argument(plan_.path[0]), Argument(plan_.block), Argument(apart.why)},
-                       apart.witness};
-      }
+      auto refusal = refuse_own_reads(schedule_, plan_.path[0], plan_.block);
+      if (refusal) return *std::move(refusal);
     }
     if (auto refusal = check_nest()) return *std::move(refusal);
     if (auto refusal = refuse_later_part()) return *std::move(refusal);

@@ -19,6 +19,7 @@ constexpr Row rows[] = {
     {&no_dependence_is_carried, other_loops},
     {&dependence_is_known, other_loops},
     {&loop_is_no_reduction, partial_results},
+    {&own_reads_are_apart, other_loops},
     {&order_is_kept, other_orders},
     {&order_is_known_to_be_kept, other_orders},
     {&outer_bounds_are_outer, other_orders},

@@ -202,6 +202,25 @@ for i, j, k in T.grid(8, 8, 8):
             "unknown, as it runs instances of a reduction more than once");
 }
 
+TEST(in_place, a_triangular_reduction_has_no_dimension_of_its_own) {
+  const auto before =
+      program(R"(A: T.Buffer((20,), "float32"), B: T.Buffer((20, 20), "float32"))", R"(
+for j in range(20):
+    for k in range(j):
+        with T.block("A"):
+            vj, vk = T.axis.remap("SR", [j, k])
+            with T.init():
+                A[vj] = T.float32(1)
+            A[vj] = A[vj] + B[vj, vk] * A[vk]
+)");
+  Schedule sch(before);
+  EXPECT_EQ(error_of([&] { rfactor(sch, get_loop(sch, "k"), 0); }),
+            "nest_is_plain: rfactor: partial results of block A cannot be computed before loop k, "
+            "as bounds of the reduction depend on loops around it");
+  parallel(sch, get_loop(sch, "k"));
+  expect_result(sch, before);
+}
+
 TEST(in_place, partial_results_need_an_init_that_ran) {
   Schedule sch(program(R"(A: T.Buffer((8,), "float32"), B: T.Buffer((8, 8), "float32"))", R"(
 for i, k in T.grid(8, 8):

@@ -139,6 +139,17 @@ class RfactorPlanner {
       if (is_reduction && !is_const_int(loop.step, 1)) return fail("its loop has a step");
       if (is_reduction && handle != plan_.loop) plan_.dropped.push_back(handle);
     }
+    // The partial results have a dimension as long as the loop, wherever it stands.
+    const auto around = loops_around(schedule_, schedule_.node(plan_.block));
+    for (const auto& [handle, alone] : loops) {
+      const For& loop = schedule_.get(handle);
+      if (!drives_axis(realize_, loop.loop_var, IterType::comm_reduce)) continue;
+      const bool varies = std::ranges::any_of(around, [&](LoopRV other) {
+        const Ptr<Var>& var = schedule_.get(other).loop_var;
+        return uses_variable(loop.min, var) || uses_variable(loop.extent, var);
+      });
+      if (varies) return fail("bounds of the reduction depend on loops around it");
+    }
     for (const LoopRV handle : plan_.path) {
       const For& loop = schedule_.get(handle);
       for (const LoopRV other : plan_.path) {

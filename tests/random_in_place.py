@@ -22,6 +22,7 @@ class RandomInPlace:
         self.dtype = rng.choice(["int32", "float32"])
         self.axes: list[str] = []
         self.is_block = False
+        self.has_conditions = rng.random() < 0.6
 
     def text(self) -> str:
         """Return the program as a script."""
@@ -34,8 +35,11 @@ class RandomInPlace:
         bounds = {}
         for d, loop in enumerate(loops):
             low, high = self.bounds(loops[:d], size)
+            if self.is_block and not self.has_conditions and d == depth - 1:
+                # A reduction over nothing gives its init, which no step may rely on.
+                low, high = rng.choice([("0", size), ("0", f"{loops[0]} + 1"), (loops[0], size)])
             bounds[loop] = (low, high)
-            is_rectangular = self.is_block or (low, high) == ("0", size)
+            is_rectangular = self.is_block and self.has_conditions
             extents = ("0", size) if is_rectangular else (low, high)
             lines.append("    " * d + f"for {loop} in range({extents[0]}, {extents[1]}):")
             if d == depth - 2 and rng.random() < 0.2:
@@ -70,7 +74,6 @@ class RandomInPlace:
 
     def block(self, loops: list[str], bounds: dict[str, tuple[str, str]], size: str) -> list[str]:
         """Return a block over the loops, its last axis that of a reduction."""
-        kinds = "S" * (len(loops) - 1) + "R"
         names = [f"v{loop}" for loop in loops]
         conditions = [
             condition
@@ -78,11 +81,12 @@ class RandomInPlace:
             for condition in (f"{low} <= {loop}", f"{loop} < {high}")
             if condition not in {f"0 <= {loop}", f"{loop} < {size}"}
         ]
+        kinds = ["spatial"] * (len(loops) - 1) + ["reduce"]
         lines = [
             'with T.block("A"):',
-            f'    {", ".join(names)} = T.axis.remap("{kinds}", [{", ".join(loops)}])',
+            *(f"    v{loop} = T.axis.{kind}({size}, {loop})" for loop, kind in zip(loops, kinds)),
         ]
-        if conditions:
+        if conditions and self.has_conditions:
             lines.append(f"    T.where({' and '.join(conditions)})")
         has_init = self.rng.random() < 0.8
         target = self.target(names, is_exact=has_init)

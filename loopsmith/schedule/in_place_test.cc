@@ -221,6 +221,22 @@ for j in range(20):
   expect_result(sch, before);
 }
 
+TEST(in_place, an_init_stays_behind_who_reads_what_it_overwrites) {
+  Schedule sch(program(R"(A: T.Buffer((8,), "float32"), B: T.Buffer((8, 8), "float32"))", R"(
+for i in range(8):
+    B[i, 0] = A[i]
+    for k in range(8):
+        with T.block("A"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                A[vi] = T.float32(0)
+            A[vi] = A[vi] + B[vi, vk]
+)"));
+  EXPECT_EQ(error_of([&] { decompose_reduction(sch, get_block(sch, "A"), get_loop(sch, "i")); }),
+            "init_can_go_first: decompose_reduction: the init of block A cannot go before loop i, "
+            "as others use what it overwrites before it inside the loop");
+}
+
 TEST(in_place, partial_results_need_an_init_that_ran) {
   Schedule sch(program(R"(A: T.Buffer((8,), "float32"), B: T.Buffer((8, 8), "float32"))", R"(
 for i, k in T.grid(8, 8):

@@ -204,6 +204,9 @@ class Decomposition {
       }
       const bool is_own = std::ranges::any_of(
           block.writes, [&](const auto& region) { return region->buffer.get() == use.buffer; });
+      if (is_own && is_before(schedule_, use.place, Place{own})) {
+        return fail("others use what it overwrites before it inside the loop");
+      }
       if (is_own && is_repeated_) {
         return fail("it is repeated, and others read its results inside the loop");
       }

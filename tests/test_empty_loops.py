@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import loopsmith as ls
+from loopsmith.script import tir as T  # noqa: N812
 
 AFTER = {
     "index": "C[T.if_then_else(a < b, 1, 2), 3] = 2",
@@ -61,3 +62,19 @@ def test_nothing_is_known_after_a_loop_that_did_not_run(kind: str, after: str) -
 @pytest.mark.parametrize("within", WITHIN)
 def test_parts_of_a_loop_run_where_the_loop_does(kind: str, within: str) -> None:
     compare(kind, WITHIN[within], "C[0, 0] += 1")
+
+
+@T.prim_func
+def beyond_the_end(A: T.Buffer((8, 64), "float32")) -> None:
+    for i in range(8):
+        for k in T.vectorized(i, 5):
+            A[i, k] = T.float32(1)
+
+
+def test_lanes_of_a_loop_that_ends_before_it_starts_do_nothing():
+    a = np.zeros((8, 64), "float32")
+    ls.build(beyond_the_end)(a)
+    expected = np.zeros((8, 64), "float32")
+    for i in range(5):
+        expected[i, i:5] = 1
+    np.testing.assert_array_equal(a, expected)

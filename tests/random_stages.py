@@ -31,6 +31,23 @@ class RandomStages:
             self.prefix,
             self.guarded_twice,
             self.counts,
+            self.updated_by_itself,
+        ]
+
+    def updated_by_itself(self) -> None:
+        """Update elements by those before them in the row, as a triangular system is solved."""
+        source, shape = self.source()
+        name = self.target(shape)
+        self.nest(name, list(shape), "SS", [f"{name}[v0, v1] = {source}[v0, v1]"])
+        i, j, k = self.names(3)
+        own, other = f"{name}[{i}, {j}]", f"{name}[{i}, {k}]"
+        # What grows is not for numbers that round.
+        grows = "float" not in self.dtype and self.rng.random() < 0.5
+        value = f"{own} - {other}" if grows else f"T.max({own}, {other} - {self.number(1)})"
+        self.lines += [
+            f"for {i}, {j} in T.grid({', '.join(shape)}):",
+            f"    for {k} in range({j}):",
+            f"        {own} = {value}",
         ]
 
     def largest(self) -> None:

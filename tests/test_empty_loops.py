@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import loopsmith as ls
+from loopsmith.script import tir as T  # noqa: N812
 
 AFTER = {
     "index": "C[T.if_then_else(a < b, 1, 2), 3] = 2",
@@ -247,3 +248,19 @@ def main(a: T.int32, b: T.int32, A: T.Buffer((64, 64), "int32"), C: T.Buffer((64
         ls.interp.run(func, a, b, given.copy(), expected)
         kernel(a, b, given.copy(), found)
         np.testing.assert_array_equal(found, expected, f"a = {a}, b = {b}")
+
+
+@T.prim_func
+def beyond_the_end(A: T.Buffer((8, 64), "float32")) -> None:
+    for i in range(8):
+        for k in T.vectorized(i, 5):
+            A[i, k] = T.float32(1)
+
+
+def test_lanes_of_a_loop_that_ends_before_it_starts_do_nothing():
+    a = np.zeros((8, 64), "float32")
+    ls.build(beyond_the_end)(a)
+    expected = np.zeros((8, 64), "float32")
+    for i in range(5):
+        expected[i, i:5] = 1
+    np.testing.assert_array_equal(a, expected)

@@ -54,6 +54,17 @@ def scan(A: T.Buffer((12, 8), "float32")):
 
 
 @T.prim_func
+def prefix_products(A: T.Buffer((8, 8), "float32")):
+    for i, j, k in T.grid(8, 8, 8):
+        with T.block("A"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.where(k < j)
+            with T.init():
+                A[vi, vj] = T.float32(1)
+            A[vi, vj] = A[vi, vj] * A[vi, vk]
+
+
+@T.prim_func
 def skewed(A: T.Buffer((12, 12), "float32")):
     for i, j, k in T.grid(11, 11, 4):
         with T.block("step"):
@@ -276,6 +287,12 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
         lambda sch: sch.rfactor("j", 0),
         "loop_is_of_reduction",
         ['sch.rfactor(sch.get_loop("k"), 0)'],
+    ),
+    "an init goes before a loop in which its results are not read": (
+        prefix_products,
+        lambda sch: sch.decompose_reduction("A", sch.get_loops("A")[0]),
+        "own_reads_are_apart",
+        ['sch.decompose_reduction(sch.get_block("A"), sch.get_loop("k"))'],
     ),
     "an init goes before another loop": (
         matmul(),

@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/relax.h"
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 
 namespace loopsmith {
@@ -129,7 +130,7 @@ class Detector {
     own_ = block.alloc_buffers;
     if (block.init) visit(block.init);
     visit(block.body);
-    if (block.init) unread_ = writes_.buffers();
+    if (block.init) unread_ = reduced_in(block);
   }
 
   AccessRegions result() && {
@@ -144,6 +145,31 @@ class Detector {
  private:
   void visit(const Stmt& stmt) {
     deep_call([&] { enter(stmt); });
+  }
+
+  /// What the block writes, and reads nothing of but what it updates.
+  std::vector<Ptr<Buffer>> reduced_in(const Block& block) const {
+    std::vector<const BufferStore*> stores;
+    std::vector<const BufferLoad*> loads;
+    pre_order_visit(block.body, [&](const Ref& ref) {
+      if (const auto* store = ref.as<BufferStore>()) stores.push_back(store);
+      if (const auto* load = ref.as<BufferLoad>()) loads.push_back(load);
+      return !ref.is<Buffer>();
+    });
+    std::vector<Ptr<Buffer>> reduced = writes_.buffers();
+    std::erase_if(reduced, [&](const Ptr<Buffer>& buffer) {
+      const auto is_stored = [&](const BufferLoad* load) {
+        return std::ranges::any_of(stores, [&](const BufferStore* store) {
+          return store->buffer.same_as(buffer) && are_same_indices(store->indices, load->indices);
+        });
+      };
+      const bool has_stores = std::ranges::any_of(
+          stores, [&](const BufferStore* store) { return store->buffer.same_as(buffer); });
+      return has_stores && std::ranges::any_of(loads, [&](const BufferLoad* load) {
+               return load->buffer.same_as(buffer) && !is_stored(load);
+             });
+    });
+    return reduced;
   }
 
   void enter(const Stmt& stmt) {

@@ -81,6 +81,19 @@ void Compiler::refuse_hashed_index(const Expr& index) {
   });
 }
 
+/// Whether an access is to what the block around reduces into: not to another element that it
+/// reads.
+bool Compiler::is_reduced(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const {
+  if (!reduction_buffers_.contains(buffer.get())) return false;
+  bool is_stored = false;
+  for (const BufferStore* store : block_stores_) {
+    if (!store->buffer.same_as(buffer)) continue;
+    if (are_same_indices(store->indices, indices)) return true;
+    is_stored = true;
+  }
+  return !is_stored;
+}
+
 Access& Compiler::new_access(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices,
                              const Expr& predicate, const Object& node, bool is_store) {
   const DataType element = buffer->dtype.element();
@@ -114,7 +127,7 @@ Access& Compiler::new_access(const Ptr<Buffer>& buffer, const std::vector<Expr>&
     if (predicate.dtype().is_scalar()) access.mask.stride = 0;
   }
   access.statement = statement_;
-  access.is_reduction = reduction_buffers_.contains(buffer.get());
+  access.is_reduction = is_reduced(buffer, indices);
   if (&node == accumulator_) access.accumulates = accumulates_;
   code_.accesses.push_back(std::move(access));
   Access& kept = code_.accesses.back();

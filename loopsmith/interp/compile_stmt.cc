@@ -23,6 +23,19 @@ bool holds_blocks(const Stmt& stmt) {
   return found;
 }
 
+/// The stores of a block, without those of blocks inside it.
+std::vector<const BufferStore*> stores_in(const Block& block) {
+  std::vector<const BufferStore*> found;
+  for (const Stmt& part : {block.init, block.body}) {
+    if (!part.defined()) continue;
+    pre_order_visit(part, [&](const Ref& ref) {
+      if (const auto* store = ref.as<BufferStore>()) found.push_back(store);
+      return !ref.is<Block>() && !is_expr(*ref.get());
+    });
+  }
+  return found;
+}
+
 }  // namespace
 
 bool feeds_reduction(const Ref& variable, const Stmt& body) {
@@ -317,12 +330,14 @@ void Compiler::block(const BlockRealize& realize) {
   for (const auto& view : block.match_buffers) match(*view);
 
   const auto outer = reduction_buffers_;
+  auto outer_stores = std::exchange(block_stores_, {});
   bool reduces = false;
   for (const auto& axis : block.iter_vars) {
     if (axis->iter_type != IterType::comm_reduce) continue;
     reduces = true;
     for (const auto& region : block.writes) reduction_buffers_.insert(region->buffer.get());
   }
+  if (!reduction_buffers_.empty()) block_stores_ = stores_in(block);
   if (block.init) {
     const std::size_t to_body = is_first == no_register ? 0 : jump_unless(is_first);
     const bool outside = std::exchange(is_uniform_, is_uniform_ && is_first == no_register);
@@ -334,6 +349,7 @@ void Compiler::block(const BlockRealize& realize) {
   is_uniform_ = is_uniform_ && (!reduces || holds_blocks(block.body));
   stmt(block.body);
   reduction_buffers_ = outer;
+  block_stores_ = std::move(outer_stores);
   is_uniform_ = was_uniform;
   if (is_conditional) land(to_end);
 }

@@ -131,6 +131,7 @@ class Compiler {
   BufferPlace place_of(const Ptr<Buffer>& buffer);
   BufferPlace measure(const Ptr<Buffer>& buffer, Register data);
   void define_buffer(const Ptr<Buffer>& buffer, BufferPlace place);
+  bool is_reduced(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const;
   Access& new_access(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices,
                      const Expr& predicate, const Object& node, bool is_store);
   Value load(const BufferLoad& load);
@@ -211,6 +212,7 @@ class Compiler {
   std::unordered_map<const Object*, BufferPlace> buffers_;
   std::vector<const Object*> defined_;                   ///< The keys of `buffers_`, in order.
   std::unordered_set<const Object*> reduction_buffers_;  ///< That the block around reduces into.
+  std::vector<const BufferStore*> block_stores_;  ///< Of the block around, not of inner ones.
   /// The load of x in x = x + e, and the kind of the operator; null: no such store is compiled.
   const Object* accumulator_ = nullptr;
   std::uint16_t accumulates_ = 0;

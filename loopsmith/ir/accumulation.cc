@@ -40,10 +40,27 @@ std::optional<Sides> operands_of(Combiner combiner, const Expr& expr) {
   return {};
 }
 
-bool reads(const Expr& expr, const Ptr<Buffer>& buffer) {
+bool names(const Expr& expr, const Ptr<Buffer>& buffer) {
   bool found = false;
   pre_order_visit(expr, [&](const Ref& ref) {
     found = found || ref.same_as(buffer);
+    return !found;
+  });
+  return found;
+}
+
+/// True when `expr` reads what the store updates, or takes the address of any element.
+bool reads_old(const Expr& expr, const BufferStore& store) {
+  bool found = false;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    if (const auto* load = ref.as<BufferLoad>(); load && load->buffer.same_as(store.buffer)) {
+      found = found || load->predicate.defined() || are_same_indices(load->indices, store.indices);
+      for (const Expr& index : load->indices) found = found || reads_old(index, store);
+      return false;
+    }
+    const auto* call = ref.as<Call>();
+    found = found || ref.same_as(store.buffer) ||
+            (call && call->op == op("address_of") && names(Expr::from(ref), store.buffer));
     return !found;
   });
   return found;
@@ -72,15 +89,15 @@ class Chain {
       return true;
     }
     if (const auto* difference = expr.as<Sub>(); difference && combiner_ == Combiner::sum) {
-      if (reads(difference->b, store_.buffer) || !follow(difference->a, operand)) return false;
+      if (reads_old(difference->b, store_) || !follow(difference->a, operand)) return false;
       operand = operand.defined() ? operand - difference->b : -difference->b;
       return true;
     }
     const auto both = operands_of(combiner_, expr);
     if (!both) return false;
     const auto& [a, b] = *both;
-    const bool is_left = !reads(b, store_.buffer);
-    if (!is_left && reads(a, store_.buffer)) return false;
+    const bool is_left = !reads_old(b, store_);
+    if (!is_left && reads_old(a, store_)) return false;
     if (!follow(is_left ? a : b, operand)) return false;
     if (!operand.defined()) {
       operand = is_left ? b : a;
@@ -93,9 +110,7 @@ class Chain {
   bool is_old(const Expr& expr) const {
     const auto* load = expr.as<BufferLoad>();
     return load && load->buffer.same_as(store_.buffer) && !load->predicate.defined() &&
-           std::ranges::equal(load->indices, store_.indices, [](const Expr& x, const Expr& y) {
-             return x.same_as(y) || structural_equal(x, y);
-           });
+           are_same_indices(load->indices, store_.indices);
   }
 
   const BufferStore& store_;
@@ -110,13 +125,24 @@ constexpr Combiner combiners[] = {Combiner::sum,     Combiner::product, Combiner
 }  // namespace
 
 std::optional<Accumulation> accumulation_of(const BufferStore& store) {
-  if (store.predicate.defined() || !reads(store.value, store.buffer)) return {};
+  if (store.predicate.defined() || !reads_old(store.value, store)) return {};
   for (const Combiner combiner : combiners) {
     const bool may_be = operands_of(combiner, store.value).has_value() ||
                         (combiner == Combiner::sum && store.value.is<Sub>());
     if (may_be) return Chain(store, combiner).find();
   }
   return {};
+}
+
+bool may_combine(const BufferStore& store) {
+  const bool is_arithmetic = store.value.is<Add>() || store.value.is<Sub>() ||
+                             store.value.is<Mul>() || store.value.is<BufferLoad>();
+  return !is_arithmetic || accumulation_of(store);
+}
+
+bool are_same_indices(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  return std::ranges::equal(
+      a, b, [](const Expr& x, const Expr& y) { return x.same_as(y) || structural_equal(x, y); });
 }
 
 Expr combined(Combiner combiner, const Expr& a, const Expr& b) {

@@ -36,10 +36,28 @@ TEST(accumulation, is_found_along_a_chain) {
 
 TEST(accumulation, is_of_one_kind_and_reads_its_element_once) {
   const Expr old = load(updated, {place}), b = load(addends, {place});
-  for (const Expr& value : {b, old, b - old, old + old, old * b + b, old + load(updated, {0}),
-                            load(updated, {place + 1}) + b}) {
+  for (const Expr& value : {b, old, b - old, old + old, old * b + b, old + (b + old),
+                            load(updated, {place + 1}) + b, load(updated, {old}) + old + old}) {
     EXPECT_EQ(operand_of(value, Combiner::sum), "none") << script(value);
   }
+}
+
+TEST(accumulation, may_read_other_elements) {
+  const Expr old = load(updated, {place}), other = load(updated, {place + 1});
+  EXPECT_EQ(operand_of(old - other, Combiner::sum), "0 - X[i + 1]");
+  EXPECT_EQ(operand_of(min(other + load(updated, {0}), old), Combiner::minimum), "X[i + 1] + X[0]");
+}
+
+TEST(accumulation, may_be_combined_unless_arithmetic_says_no) {
+  const Expr old = load(updated, {place}), b = load(addends, {place});
+  const auto is_combination = [](const Expr& value) {
+    const Stmt stmt = store(updated, value, {place});
+    return may_combine(*stmt.as<BufferStore>());
+  };
+  EXPECT_TRUE(is_combination(old - b));
+  EXPECT_TRUE(is_combination(select(old > b, old, b)));
+  EXPECT_FALSE(is_combination(b - old));
+  EXPECT_FALSE(is_combination(b));
 }
 
 TEST(accumulation, starts_from_what_changes_nothing) {

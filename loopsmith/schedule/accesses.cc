@@ -14,17 +14,13 @@
 namespace loopsmith {
 namespace {
 
-/// True when a block with `init` may combine its elements in any order: where its update is plain
-/// arithmetic, that is checked; other combiners are taken at their word.
+/// True when a block with `init` may combine its elements in any order.
 bool is_reduction(const Block& block) {
   if (!block.init) return false;
   bool is_plain = true;
   pre_order_visit(block.body, [&](const Ref& ref) {
-    if (const auto* store = ref.as<BufferStore>()) {
-      const bool arithmetic = store->value.is<Add>() || store->value.is<Sub>() ||
-                              store->value.is<Mul>() || store->value.is<BufferLoad>();
-      if (arithmetic && !accumulation_of(*store)) is_plain = false;
-    }
+    const auto* store = ref.as<BufferStore>();
+    is_plain = is_plain && (!store || may_combine(*store));
     return Stmt::from(ref).defined();
   });
   return is_plain;
@@ -40,16 +36,45 @@ class Collector {
 
   /// The body and init of a block whose axes have been bound.
   void enter_block(const Block& block) {
-    const Object* outer = group_;
-    group_ = is_reduction(block) ? &block : nullptr;
+    const Group outer = group_;
     for (const auto& buffer : block.alloc_buffers) found_.owned.insert(buffer.get());
     for (const auto& match : block.match_buffers) add_view(block, *match);
+    group_ = is_reduction(block) ? Group{&block, stores_of(block.init)} : Group{};
     if (block.init) visit(block.init);
+    group_.updates = group_.reduction ? stores_of(block.body) : Stores{};
     visit(block.body);
     group_ = outer;
   }
 
  private:
+  using Stores = std::vector<const BufferStore*>;
+
+  /// The reduction that is read, and the stores that update its results.
+  struct Group {
+    const Object* reduction = nullptr;
+    Stores updates = {};
+
+    /// True for its own results: other elements of their buffers are only read.
+    bool has(const Buffer& buffer, const std::vector<Expr>& indices) const {
+      bool is_updated = false;
+      for (const BufferStore* store : updates) {
+        if (store->buffer.get() != &buffer) continue;
+        if (!are_same_indices(store->indices, indices)) return false;
+        is_updated = true;
+      }
+      return is_updated;
+    }
+  };
+
+  static Stores stores_of(const Stmt& stmt) {
+    Stores found;
+    pre_order_visit(stmt, [&](const Ref& ref) {
+      if (const auto* store = ref.as<BufferStore>()) found.push_back(store);
+      return !is_expr(*ref.get());
+    });
+    return found;
+  }
+
   /// What goes through a view touches any element of its region, and is not looked at again.
   void add_view(const Block& block, const MatchBufferRegion& match) {
     const BufferRegion& source = *match.source;
@@ -63,7 +88,7 @@ class Collector {
       is_written = is_written || (store && store->buffer->data.same_as(match.buffer->data));
       return !is_written;
     });
-    const Object* outer = std::exchange(group_, nullptr);
+    const Group outer = std::exchange(group_, Group{});
     add_region(source, false);
     if (is_written) add_region(source, true);
     group_ = outer;
@@ -108,8 +133,8 @@ class Collector {
       }
       enter_block(block);
     } else if (const auto* store = stmt.as<BufferStore>()) {
-      const Object* outer = group_;
-      if (!group_ && accumulation_of(*store)) group_ = store;
+      const Group outer = group_;
+      if (!group_.reduction && accumulation_of(*store)) group_ = {store, {store}};
       read(store->value);
       for (const Expr& index : store->indices) read(index);
       add(*store->buffer.get(), store->indices, true);
@@ -165,13 +190,13 @@ class Collector {
     ElementAccess& access = found_.all.emplace_back();
     access.buffer = &buffer;
     access.is_write = is_write;
-    access.group = group_;
+    access.group = group_.has(buffer, indices) ? group_.reduction : nullptr;
     access.indices.reserve(indices.size());
     for (const Expr& index : indices) access.indices.push_back(found_.forms.read(index));
   }
 
   ElementAccesses& found_;
-  const Object* group_ = nullptr;
+  Group group_;
   std::unordered_set<const Object*> views_;      ///< Pointers of views.
   std::unordered_set<const Object*> allocated_;  ///< Pointers of memory that is allocated inside.
 };

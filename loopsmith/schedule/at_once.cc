@@ -8,6 +8,7 @@
 #include "loopsmith/schedule/atomic_updates.h"
 #include "loopsmith/schedule/buffer_uses.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
+#include "loopsmith/schedule/primitives/split.h"
 
 namespace loopsmith {
 namespace {
@@ -91,6 +92,14 @@ bool has_partial_results(const Schedule& schedule, LoopRV loop, AtOnce how) {
     Schedule as_serial = schedule.snapshot();
     as_serial.set_kind(loop, ForKind::serial);
     return has_partial_results(as_serial, loop, how);
+  }
+  if (how == AtOnce::in_threads) {
+    // Each thread has a part of the loop.
+    Schedule in_parts = schedule.snapshot();
+    auto cut = plan_split(in_parts, {.loop = loop, .factors = {Factor(infer), Factor(2)}});
+    if (!std::holds_alternative<SplitPlan>(cut)) return false;
+    loop = commit_split(in_parts, std::get<SplitPlan>(std::move(cut)))[0];
+    return std::holds_alternative<RfactorPlan>(plan_rfactor(in_parts, {.loop = loop}));
   }
   const auto plan = plan_rfactor(schedule, {.loop = loop});
   const auto* parts = std::get_if<RfactorPlan>(&plan);

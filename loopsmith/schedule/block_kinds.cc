@@ -344,8 +344,9 @@ BlockKinds kinds_of(const Schedule& schedule, BlockRV handle, const ScopeUses& u
   kinds.breaks_reduction = !block.init                                            ? 1
                            : !all_axes(IterType::data_par, IterType::comm_reduce) ? 2
                            : !is_only                                             ? 3
-                           : !is_true                                             ? 4
-                                                                                  : 0;
+                           : is_true                                              ? 0
+                           : axes_tell_results_apart(schedule, handle)            ? 5
+                                                                                  : 4;
   return kinds;
 }
 

@@ -18,6 +18,8 @@ struct BlockKinds {
 
   bool is_complete() const { return breaks_complete == 0; }
   bool is_reduction() const { return breaks_reduction == 0; }
+  /// A reduction that may also read other elements of its outputs.
+  bool is_reduction_in_place() const { return breaks_reduction == 0 || breaks_reduction == 5; }
 };
 
 /// What a block is among those of its scope.
@@ -35,7 +37,9 @@ inline constexpr Condition block_is_reduction{
     "block_is_reduction", "block {} is not a reduction block - it violates condition #{}",
     "a reduction block (1) has an init, (2) has spatial and reduction axes only, (3) is the only "
     "writer of its outputs in its scope, (4) writes other elements for other values of its spatial "
-    "axes, and combines what it finds there for those of the others"};
+    "axes, and combines what it finds there for those of the others, (5) reads no other elements "
+    "of "
+    "its outputs"};
 inline constexpr Condition block_is_complete_or_reduction{
     "block_is_complete_or_reduction",
     "block {} is neither a complete block - it violates condition #{} - nor a reduction block - it "

@@ -81,6 +81,24 @@ bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopR
   });
 }
 
+/// Whether it matters that a block reads other elements of what it reduces into.
+enum class OwnReads : std::uint8_t { count, pass };
+
+bool have_true_axes(const Block& block, OwnReads own_reads) {
+  const ElementAccesses accesses = accesses_of_block(block);
+  if (!accesses.opaque.empty()) return false;
+  return std::ranges::all_of(block.iter_vars, [&](const auto& axis) {
+    if (is_const_int(axis->dom->extent, 1)) return true;
+    const bool is_reduction = axis->iter_type == IterType::comm_reduce;
+    if (!is_reduction && axis->iter_type != IterType::data_par) return false;
+    return each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
+      return (own_reads == OwnReads::pass && a.group && !b.is_write && !b.group) ||
+             (is_reduction && is_of_one_reduction(a, b)) ||
+             is_pinned(accesses, a, b, *axis->var.get());
+    });
+  });
+}
+
 }  // namespace
 
 bool axes_are_true(const Schedule& schedule, BlockRV handle) {
@@ -92,28 +110,46 @@ bool axes_are_true(const Schedule& schedule, BlockRV handle) {
       !child_blocks(schedule, schedule.node(handle)).empty()) {
     return false;
   }
-  const ElementAccesses accesses = accesses_of_block(block);
-  if (!accesses.opaque.empty()) return false;
-  const bool is_true = std::ranges::all_of(block.iter_vars, [&](const auto& axis) {
-    if (is_const_int(axis->dom->extent, 1)) return true;
-    const bool is_reduction = axis->iter_type == IterType::comm_reduce;
-    if (!is_reduction && axis->iter_type != IterType::data_par) return false;
-    return each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-      return (is_reduction && is_of_one_reduction(a, b)) ||
-             is_pinned(accesses, a, b, *axis->var.get());
-    });
-  });
-  if (is_true) schedule.set_axes_are_true(handle, Schedule::Known::yes);
-  return is_true;
+  if (!have_true_axes(block, OwnReads::count)) return false;
+  schedule.set_axes_are_true(handle, Schedule::Known::yes);
+  return true;
+}
+
+bool axes_tell_results_apart(const Schedule& schedule, BlockRV handle) {
+  return child_blocks(schedule, schedule.node(handle)).empty() &&
+         have_true_axes(schedule.get(handle), OwnReads::pass);
 }
 
 namespace {
 
-/// True when different iterations of `band` may run one instance of a reduction twice: then its
-/// init may come between its updates.
+/// True when instances of the block that loops from `outermost` inward drive by different values of
+/// spatial axes may write one element.
+bool shares_results(const Schedule& schedule, BlockRV handle, LoopRV outermost) {
+  const BlockRealize& realize = schedule.realize(handle);
+  const ElementAccesses accesses = accesses_of_block(*realize.block);
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& axis = *realize.block->iter_vars[i];
+    if (axis.iter_type == IterType::comm_reduce || is_const_int(axis.dom->extent, 1)) continue;
+    const auto loops = loops_around(schedule, schedule.node(handle));
+    const auto is_driving = [&](LoopRV loop) {
+      return uses_variable(realize.iter_values[i], schedule.get(loop).loop_var);
+    };
+    const auto inner = std::ranges::find(loops, outermost);
+    if (std::none_of(inner, loops.end(), is_driving)) continue;
+    const bool is_told = each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
+      return !b.is_write || is_pinned(accesses, a, b, *axis.var);
+    });
+    if (!is_told) return true;
+  }
+  return false;
+}
+
+/// True when different iterations of `band` may run one instance of a reduction twice, or several
+/// that write one element: then an init may come between updates.
 bool repeats_reductions(const Schedule& schedule, std::span<const LoopRV> band) {
   return std::ranges::any_of(child_blocks(schedule, schedule.node(band[0])), [&](BlockRV block) {
-    return schedule.get(block).init && !is_injective(schedule, block, band);
+    return schedule.get(block).init &&
+           (!is_injective(schedule, block, band) || shares_results(schedule, block, band[0]));
   });
 }
 
@@ -293,6 +329,26 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   }
   keep_answer(schedule, nest, dependences, answer);
   return std::move(answer.answer);
+}
+
+std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop,
+                                        std::span<const Ptr<Buffer>> buffers) {
+  const NodeId nest = whole_nest(schedule, schedule.node(loop));
+  Dependences dependences(under_known_conditions(schedule, nest));
+  for (const Ptr<Buffer>& buffer : buffers) {
+    const auto found = dependences.accumulates_apart(schedule.get(loop).loop_var, buffer);
+    if (found.verdict == Verdict::proved) continue;
+    return Refusal{&own_reads_are_apart,
+                   {Argument(loop), Argument(Ref(buffer)), Argument(found.reason)},
+                   witness_of(found)};
+  }
+  return {};
+}
+
+std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop, BlockRV block) {
+  std::vector<Ptr<Buffer>> buffers;
+  for (const auto& region : schedule.get(block).writes) buffers.push_back(region->buffer);
+  return refuse_own_reads(schedule, loop, buffers);
 }
 
 OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,

@@ -54,6 +54,15 @@ OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
 /// True when each of the block's spatial axes tells apart the elements that it writes, and only
 /// reductions connect iterations of the others: the declared axes say the truth.
 bool axes_are_true(const Schedule& schedule, BlockRV block);
+/// The same, where the block may also read other elements of what it reduces into.
+bool axes_tell_results_apart(const Schedule& schedule, BlockRV block);
+
+/// Refuses where an execution of a loop may read elements of the buffers that it updates there, as
+/// a reduction, other than to update them.
+std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop,
+                                        std::span<const Ptr<Buffer>> buffers);
+/// The same of what a block in the loop writes.
+std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop, BlockRV block);
 
 inline constexpr Condition no_dependence_is_carried{
     "no_dependence_is_carried", "iterations of loop {} depend on each other",
@@ -61,6 +70,9 @@ inline constexpr Condition no_dependence_is_carried{
 inline constexpr Condition dependence_is_known{
     "dependence_is_known", "whether iterations of loop {} depend on each other is unknown, as {}",
     "if you know that they do not, pass assume_independent=True"};
+inline constexpr Condition own_reads_are_apart{
+    "own_reads_are_apart", "loop {} may read elements of {} that it updates: {}",
+    "choose a loop that reads other elements than it updates"};
 inline constexpr Condition loop_is_no_reduction{"loop_is_no_reduction", "loop {} is a reduction",
                                                 "rfactor it, then parallelize the new loop"};
 

@@ -5,12 +5,15 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/known_around.h"
+#include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 
 namespace loopsmith {
@@ -26,8 +29,8 @@ constexpr std::int64_t most_elements = std::int64_t{1} << 22;
 /// Looks for all that a loop does to some buffers.
 class AccumulatorSearch {
  public:
-  AccumulatorSearch(const For& loop, std::span<const Ptr<Buffer>> buffers)
-      : loop_(loop), buffers_(buffers) {
+  AccumulatorSearch(const For& loop, std::span<const Ptr<Buffer>> buffers, const Stmt& nest)
+      : loop_(loop), buffers_(buffers), nest_(nest) {
     enter_loop(loop);
   }
 
@@ -36,7 +39,8 @@ class AccumulatorSearch {
     const bool is_all = std::ranges::all_of(buffers_, [&](const Ptr<Buffer>& buffer) {
       return std::ranges::any_of(found_, [&](const auto& each) { return is_in(each, buffer); });
     });
-    return is_plain_ && is_all && are_apart() ? std::optional(std::move(found_)) : std::nullopt;
+    const bool is_apart = is_plain_ && is_all && (are_apart() || are_proved_apart());
+    return is_apart ? std::optional(std::move(found_)) : std::nullopt;
   }
 
  private:
@@ -69,6 +73,14 @@ class AccumulatorSearch {
       }
     }
     return false;
+  }
+
+  /// The same by all that is known of indices: boxes may meet where no elements do.
+  bool are_proved_apart() const {
+    Dependences dependences(nest_);
+    return std::ranges::all_of(buffers_, [&](const Ptr<Buffer>& buffer) {
+      return dependences.accumulates_apart(loop_.loop_var, buffer).verdict == Verdict::proved;
+    });
   }
 
   void visit(const Stmt& stmt) {
@@ -241,6 +253,7 @@ class AccumulatorSearch {
 
   const For& loop_;
   const std::span<const Ptr<Buffer>> buffers_;
+  const Stmt& nest_;
   Analyzer analyzer_;
   std::vector<Accumulator> found_;
   std::vector<Accumulator> others_;  ///< Elements that are used in another way.
@@ -271,8 +284,9 @@ std::vector<Ptr<Buffer>> shared_results(const For& loop, const ElementAccesses& 
 }  // namespace
 
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
-                                                        std::span<const Ptr<Buffer>> buffers) {
-  return AccumulatorSearch(loop, buffers).run();
+                                                        std::span<const Ptr<Buffer>> buffers,
+                                                        const Stmt& nest) {
+  return AccumulatorSearch(loop, buffers, nest).run();
 }
 
 std::int64_t part_count(std::int64_t extent, std::int64_t work) {
@@ -304,6 +318,11 @@ std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> 
   return count > 1 ? count : 0;
 }
 
+std::optional<Refusal> refuse_reads_of_results(const Schedule& schedule, LoopRV loop) {
+  const ElementAccesses accesses = accesses_inside(schedule, schedule.node(loop));
+  return refuse_own_reads(schedule, loop, shared_results(schedule.get(loop), accesses));
+}
+
 bool accumulates_apart(const Schedule& schedule, LoopRV handle, std::span<const Ptr<Buffer>> own) {
   const For& loop = schedule.get(handle);
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
@@ -317,7 +336,8 @@ bool accumulates_apart(const Schedule& schedule, LoopRV handle, std::span<const 
     return buffer->dtype.is_scalar() && (buffer->scope().empty() || buffer->scope() == "global");
   });
   if (shared.empty() || !is_visible) return false;
-  const auto found = accumulators_of(loop, shared);
+  const NodeId nest = whole_nest(schedule, schedule.node(handle));
+  const auto found = accumulators_of(loop, shared, under_known_conditions(schedule, nest));
   if (!found) return false;
   // A loop that is too short for parts runs as it is.
   if (partial_result_count(loop, *found) == 0) return false;

@@ -26,9 +26,10 @@ struct Accumulator {
 
 /// What several iterations of a loop update of the buffers: of each, for each combiner other
 /// elements. Nothing when one of these is used otherwise, too, or moves with the loop.
-/// Inits of blocks are left out.
+/// Inits of blocks are left out. `nest` is the loop inside of what stands around it.
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
-                                                        std::span<const Ptr<Buffer>> buffers);
+                                                        std::span<const Ptr<Buffer>> buffers,
+                                                        const Stmt& nest);
 
 /// So many partial results are combined one after another; more are combined in groups first.
 inline constexpr std::int64_t partial_result_group = 8;
@@ -41,6 +42,9 @@ std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> 
 /// How many parts of a loop of `extent` iterations are enough for the threads of large machines to
 /// share them evenly, each more work than its combination: an iteration does `work` times that.
 std::int64_t part_count(std::int64_t extent, std::int64_t work);
+
+/// Refuses where a reduction over a loop may read its results while they are partial.
+std::optional<Refusal> refuse_reads_of_results(const Schedule& schedule, LoopRV loop);
 
 /// True when a reduction over a loop may run in threads with partial results that are combined
 /// after it, wherever in the loop it stands. Iterations have the buffers `own` for themselves.

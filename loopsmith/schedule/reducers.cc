@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
@@ -196,7 +197,9 @@ class ReducerMatcher {
     pre_order_visit(value, [&](const Ref& ref) {
       const auto* load = ref.as<BufferLoad>();
       for (const Expr& left : left_) {
-        reads_left = reads_left || (load && load->buffer.same_as(left.as<BufferLoad>()->buffer));
+        const auto* own = left.as<BufferLoad>();
+        reads_left = reads_left || (load && load->buffer.same_as(own->buffer) &&
+                                    are_same_indices(load->indices, own->indices));
       }
       return !reads_left && !ref.is<Buffer>();
     });
@@ -229,10 +232,6 @@ std::vector<const BufferStore*> stores_of(const Stmt& stmt, Substitution& values
     stores.push_back(part.as<BufferStore>());
   }
   return stores;
-}
-
-bool same_indices(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::ranges::equal(a, b, same);
 }
 
 }  // namespace
@@ -271,8 +270,8 @@ std::optional<KnownReduction> reduction_of(const Block& block) {
   for (const BufferStore* store : stores) {
     const auto init = std::ranges::find_if(
         inits, [&](const BufferStore* other) { return other->buffer.same_as(store->buffer); });
-    if (init == inits.end() || !same_indices((*init)->indices, found.indices) ||
-        !same_indices(store->indices, found.indices)) {
+    if (init == inits.end() || !are_same_indices((*init)->indices, found.indices) ||
+        !are_same_indices(store->indices, found.indices)) {
       return {};
     }
     found.buffers.push_back(store->buffer);

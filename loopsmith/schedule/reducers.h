@@ -31,7 +31,8 @@ struct KnownReduction {
   std::vector<Ptr<Buffer>> buffers;
   std::vector<Expr> indices;  ///< The same for all of them.
   std::vector<Expr> init;
-  std::vector<Expr> sources;  ///< What each step combines with them.
+  /// What each step combines with them. May read other elements of the buffers.
+  std::vector<Expr> sources;
 };
 
 /// The reduction of a block with init; nothing when it is not one of the known reducers.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -31,16 +32,6 @@ std::optional<LaneReduction> lane_reduction_of(const BufferStore& store) {
   const auto* call = accumulation ? accumulation->operand.as<Call>() : nullptr;
   if (!call || !(call->op == *lane_reduction(accumulation->combiner))) return {};
   return LaneReduction{&store, accumulation->combiner, call->args[0]};
-}
-
-bool loads_from(const Expr& e, const Ref& pointer) {
-  bool found = false;
-  pre_order_visit(e, [&](const Ref& ref) {
-    const auto* load = ref.as<BufferLoad>();
-    found = found || (load && load->buffer->data.same_as(pointer));
-    return !found;
-  });
-  return found;
 }
 
 using Counts = std::unordered_map<const Object*, int>;
@@ -95,17 +86,19 @@ struct Survey {
 };
 
 /// True when the element is the same, and nobody else's, as long as the surveyed loop runs.
-bool can_lift(const LaneReduction& reduction, const Survey& survey) {
+bool can_lift(const LaneReduction& reduction, const Survey& survey, const For& loop) {
   const BufferStore& store = *reduction.store;
-  if (survey.uses.at(store.buffer->data.get()) != 2) return false;
   if (survey.defined.contains(store.buffer->data.get())) return false;
-  if (loads_from(reduction.vector, store.buffer->data)) return false;
   const auto is_fixed = [&](const Expr& e) {
     return is_timeless(e) && std::ranges::none_of(free_variables(e), [&](const auto& v) {
              return survey.defined.contains(v.get());
            });
   };
-  return std::ranges::all_of(store.indices, is_fixed) && is_fixed(reduction.runs);
+  if (!std::ranges::all_of(store.indices, is_fixed) || !is_fixed(reduction.runs)) return false;
+  if (survey.uses.at(store.buffer->data.get()) == 2) return true;
+  // Other elements of the buffer may be used, as in a triangular solve.
+  Dependences dependences{Stmt(Ptr<For>(&loop))};
+  return dependences.accumulates_apart(loop.loop_var, store.buffer).verdict == Verdict::proved;
 }
 
 bool is_serial(const For& loop) {
@@ -184,7 +177,7 @@ Ptr<PrimFunc> lift_reductions(const Ptr<PrimFunc>& func) {
     survey.visit(loop.body);
     std::vector<LaneReduction> reductions;
     for (const LaneReduction& each : survey.reductions) {
-      if (can_lift(each, survey)) reductions.push_back(each);
+      if (can_lift(each, survey, loop)) reductions.push_back(each);
     }
     return reductions.empty() ? Stmt(rewrite.children(loop)) : rewrite(lift(loop, reductions));
   });

@@ -11,8 +11,8 @@ namespace loopsmith {
 ///                                                       C[i] = C[i] + vector_reduce_add(acc)
 ///
 /// The last line is done where the loop runs. The same for products, minima and maxima. Out of
-/// every loop in which the element stays the same and its buffer is not touched otherwise. The
-/// order of a sum changes no more than vectorization, which the schedule asked for, has changed it.
+/// every loop in which the element stays the same and is not touched otherwise. The order of a sum
+/// changes no more than vectorization, which the schedule asked for, has changed it.
 Ptr<PrimFunc> lift_reductions(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

@@ -54,6 +54,19 @@ TEST_F(LiftReductions, touches_the_element_only_where_all_loops_run) {
                                        if_then(n > 0 && m > 0, update)}))));
 }
 
+TEST_F(LiftReductions, reads_other_elements_of_the_buffer) {
+  const auto solve = [&](Expr extent) {
+    const Expr vector = load(c, {ramp(k * 16, 1, 16)});
+    const Expr total = call(f32, op("vector_reduce_add"), {vector});
+    return for_loop(k, 0, extent, store(c, load(c, {i}) + total, {i}));
+  };
+  const auto is_lifted = [&](Expr extent) {
+    return lifted(for_loop(i, 0, 64, solve(extent))).as<For>()->body.is<Allocate>();
+  };
+  EXPECT_TRUE(is_lifted(floordiv(i, 16)));
+  EXPECT_FALSE(is_lifted(floordiv(i, 16) + 1));
+}
+
 TEST_F(LiftReductions, leaves_an_element_that_is_used_in_the_loop) {
   const Stmt loop = for_loop(k, 0, 4, seq({add(3, k), store(a, load(c, {3}), {k})}));
   EXPECT_TRUE(same(lifted(loop), loop));

@@ -36,7 +36,8 @@ class Partitioner {
     rewrite_.on<For>([this](const For& node) { return loop(node); });
     rewrite_.on<LetStmt>([this](const LetStmt& node) -> Stmt {
       if (node.var->dtype.is_index()) analyzer_.learn(node.var, node.value);
-      return rewrite_.children(node);
+      return with_lanes(node.var, differs_by_lane(node.value),
+                        [&] { return rewrite_.children(node); });
     });
     rewrite_.on<AttrStmt>([this](const AttrStmt& node) -> Stmt {
       if (node.attr_key != "pragma_loop_partition_hint") return rewrite_.children(node);
@@ -52,6 +53,19 @@ class Partitioner {
   }
 
  private:
+  /// True when lanes of a vectorized loop around may have different values.
+  bool differs_by_lane(const Expr& value) const {
+    return std::ranges::any_of(lane_values_,
+                               [&](const Ptr<Var>& lane) { return uses_variable(value, lane); });
+  }
+  /// Rewrites what stands inside the definition of a variable.
+  template <class Fn>
+  Stmt with_lanes(const Ptr<Var>& variable, bool differs, Fn rewrite_inside) {
+    if (differs) lane_values_.push_back(variable);
+    Stmt result = rewrite_inside();
+    if (differs) lane_values_.pop_back();
+    return result;
+  }
   Stmt loop(const For& node);
   Part find_part(const For& loop);
   void visit(const Stmt& stmt, const For& loop, Part& part);
@@ -66,6 +80,7 @@ class Partitioner {
   const Object* hinted_ = nullptr;  // The variable of the loop that a pragma is around.
   arith::Intervals inner_;          // Of the variables defined inside the loop that is looked at.
   std::vector<Ptr<Var>> lanes_;     // Those of them that are vectorised.
+  std::vector<Ptr<Var>> lane_values_;  // Variables around that differ from lane to lane.
 };
 
 bool Partitioner::is_worth_it(const For& loop) const {
@@ -124,6 +139,8 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   const bool is_end = *scale > 0;
   const Expr bound = is_end ? ceildiv(limit, int_imm(type, *scale))
                             : floordiv(-limit, int_imm(type, -*scale)) + one;
+  // Lanes go in step: all of them would do the first part before any does the second.
+  if (differs_by_lane(bound)) return;
   // Where it holds for all inner values in no iteration at all, there is nothing to gain.
   const Expr left = is_end ? bound - loop.min : loop.min + loop.extent - bound;
   const std::int64_t* iterations = as_int(analyzer_.simplify(left));
@@ -253,9 +270,13 @@ Stmt Partitioner::specialize(const For& loop, const Part& part) {
 }
 
 Stmt Partitioner::loop(const For& node) {
-  const Part part = is_worth_it(node) ? find_part(node) : Part();
-  if (part.conditions.empty()) return rewrite_loop(rewrite_, analyzer_, node);
-  return node.kind == ForKind::parallel ? specialize(node, part) : split(node, part);
+  const bool starts_apart = differs_by_lane(node.min) || differs_by_lane(node.step);
+  const bool is_whole = starts_apart || differs_by_lane(node.extent) || !is_worth_it(node);
+  return with_lanes(node.loop_var, starts_apart || node.kind == ForKind::vectorized, [&]() -> Stmt {
+    const Part part = is_whole ? Part() : find_part(node);
+    if (part.conditions.empty()) return rewrite_loop(rewrite_, analyzer_, node);
+    return node.kind == ForKind::parallel ? specialize(node, part) : split(node, part);
+  });
 }
 
 }  // namespace

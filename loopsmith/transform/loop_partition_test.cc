@@ -69,6 +69,17 @@ TEST_F(LoopPartition, leaves_a_short_window_to_the_masks_of_its_lanes) {
   EXPECT_TRUE(partitioned(window(40, ForKind::vectorized)).is<SeqStmt>());
 }
 
+TEST_F(LoopPartition, leaves_what_lanes_around_would_cut_apart) {
+  const auto in_lanes = [&](Expr at, Expr begin, Expr extent) {
+    const Stmt inner = for_loop(io, begin, extent, if_then(io < at, set(a, io)));
+    return partitioned(for_loop(ji, 0, 32, inner, ForKind::vectorized)).as<For>()->body;
+  };
+  EXPECT_TRUE(in_lanes(20, 0, 32).is<SeqStmt>());
+  EXPECT_TRUE(in_lanes(ji, 0, 32).is<For>());
+  EXPECT_TRUE(in_lanes(20, ji, 32).is<For>());
+  EXPECT_TRUE(in_lanes(20, 0, ji + 24).is<For>());
+}
+
 TEST_F(LoopPartition, leaves_bounds_that_overflow_for_some_data) {
   const Ptr<Var> last = var("last");
   const auto of = [&](const Expr& condition) {

@@ -9,6 +9,75 @@
 
 namespace loopsmith {
 
+namespace {
+
+/// Walks statements with those around them.
+class LoopVisitor {
+ public:
+  LoopVisitor(const std::function<bool(const For&)>& is_wanted,
+              const std::function<void(const For&, const Stmt&)>& visit)
+      : is_wanted_(is_wanted), visit_(visit) {}
+
+  void enter(const Stmt& stmt) {
+    deep_call([&] {
+      if (const auto* loop = stmt.as<For>()) {
+        if (is_wanted_(*loop)) visit_(*loop, alone(stmt));
+        inside(stmt, loop->body);
+      } else if (const auto* let = stmt.as<LetStmt>()) {
+        inside(stmt, let->body);
+      } else if (const auto* branch = stmt.as<IfThenElse>()) {
+        inside(under(branch->condition), branch->then_case);
+        if (branch->else_case) inside(under(!branch->condition), branch->else_case);
+      } else {
+        for_each_child(*stmt.get(), [&](const Ref& child, Role) {
+          if (const Stmt part = Stmt::from(child)) enter(part);
+        });
+      }
+    });
+  }
+
+ private:
+  static Stmt under(const Expr& condition) {
+    return make(IfThenElse{.condition = condition, .then_case = no_op()});
+  }
+
+  void inside(const Stmt& around, const Stmt& body) {
+    around_.push_back(around);
+    enter(body);
+    around_.pop_back();
+  }
+
+  Stmt alone(Stmt result) const {
+    for (std::size_t i = around_.size(); i-- > 0;) {
+      result = with_body(around_[i], std::move(result));
+    }
+    return result;
+  }
+
+  const std::function<bool(const For&)>& is_wanted_;
+  const std::function<void(const For&, const Stmt&)>& visit_;
+  std::vector<Stmt> around_;
+};
+
+}  // namespace
+
+Stmt with_body(const Stmt& around, Stmt body) {
+  const auto changed = [&](auto node) -> Stmt {
+    node.body = std::move(body);
+    return make(std::move(node));
+  };
+  if (const auto* loop = around.as<For>()) return changed(For(*loop));
+  if (const auto* let = around.as<LetStmt>()) return changed(LetStmt(*let));
+  const auto* branch = around.as<IfThenElse>();
+  check(branch != nullptr, "with_body", "a statement without a body");
+  return make(IfThenElse{.condition = branch->condition, .then_case = std::move(body)});
+}
+
+void each_loop_alone(const Stmt& root, const std::function<bool(const For&)>& is_wanted,
+                     const std::function<void(const For&, const Stmt&)>& visit) {
+  LoopVisitor(is_wanted, visit).enter(root);
+}
+
 bool leaves_loop(const Stmt& body) {
   bool found = false;
   pre_order_visit(body, [&](const Ref& ref) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -46,6 +47,14 @@ using LoopContents = std::unordered_map<const Object*, LoopContent>;
 
 /// The contents of each loop in `body`.
 LoopContents measure_loops(const Stmt& body);
+
+/// `around`, a loop or a definition, with another body.
+Stmt with_body(const Stmt& around, Stmt body);
+
+/// Calls `visit` for each loop, with it inside of what stands around it, alone: so much is known of
+/// the variables outside.
+void each_loop_alone(const Stmt& root, const std::function<bool(const For&)>& is_wanted,
+                     const std::function<void(const For&, const Stmt&)>& visit);
 
 /// The buffers that a function allocates.
 std::vector<Ptr<Buffer>> allocated_buffers(const Stmt& body);

@@ -30,9 +30,11 @@ bool has_update(const Stmt& stmt) {
   return found;
 }
 
-/// The updates of elements that several iterations of the loop update.
-void find_updates(const For& loop, const std::vector<Ptr<Buffer>>& allocated, Stores& updates) {
-  Dependences dependences(Stmt(Ptr<For>(&loop)), {.local_buffers = allocated});
+/// The updates of elements that several iterations of the loop update; `nest` is that loop inside
+/// of what stands around it.
+void find_updates(const For& loop, const Stmt& nest, const std::vector<Ptr<Buffer>>& allocated,
+                  Stores& updates) {
+  Dependences dependences(nest, {.local_buffers = allocated});
   const DependenceAnswer answer = dependences.parallelizable(loop.loop_var);
   if (answer && !answer.reductions) return;
   // Where not all is known of the loop, what the function allocates may yet become its own.
@@ -53,13 +55,12 @@ void find_updates(const For& loop, const std::vector<Ptr<Buffer>>& allocated, St
 Ptr<PrimFunc> make_updates_atomic(const Ptr<PrimFunc>& func) {
   Stores updates;
   std::vector<Ptr<Buffer>> allocated;
-  pre_order_visit(func->body, [&](const Ref& ref) {
-    const auto* loop = ref.as<For>();
-    if (loop && runs_in_threads(*loop) && has_update(loop->body)) {
-      if (allocated.empty()) allocated = allocated_buffers(func->body);
-      find_updates(*loop, allocated, updates);
-    }
-    return !is_expr(*ref.get());
+  const auto may_update = [](const For& loop) {
+    return runs_in_threads(loop) && has_update(loop.body);
+  };
+  each_loop_alone(func->body, may_update, [&](const For& loop, const Stmt& nest) {
+    if (allocated.empty()) allocated = allocated_buffers(func->body);
+    find_updates(loop, nest, allocated, updates);
   });
   if (updates.empty()) return func;
 

@@ -115,7 +115,9 @@ Handles<BlockRV> combine_in_groups(Schedule& schedule, LoopRV part) {
 
 /// Puts a block into the innermost of `loops`, if that may hold it, or it must.
 void compute_inside(Schedule& schedule, BlockRV block, std::span<const LoopRV> loops, bool must) {
-  if (loops.empty()) return;
+  const bool is_there =
+      !loops.empty() && is_inside(schedule, schedule.node(block), schedule.node(loops.back()));
+  if (loops.empty() || is_there) return;
   const ComputeAtArguments at{.block = block, .loop = loops.back()};
   if (must || compute_at.can_apply(schedule, at)) compute_at.apply(schedule, at);
 }
@@ -141,6 +143,7 @@ Ptr<PrimFunc> left_to_later(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var)
   const AtOnce how = threads ? how_bound(threads->thread_tag) : AtOnce::in_threads;
   if (has_partial_results(schedule, loop, how)) return nullptr;
   const LoopCarries carries = carried_by(schedule, loop, how);
+  if (carries.verdict.is_proved()) return func;
   if (how == AtOnce::in_threads && accumulates_apart(schedule, loop, carries.own)) {
     for (const BlockRV block : get_child_blocks(schedule, loop)) {
       const bool is_reduction =

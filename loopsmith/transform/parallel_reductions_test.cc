@@ -166,6 +166,25 @@ def main(A: T.Buffer((8, 12), "float32"), C: T.Buffer((8, 6), "float32")):
   interp::assert_same(func, lower_function(func, {.verify = true}));
 }
 
+TEST(parallel_reductions, of_threads_read_results_of_their_own) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(C: T.Buffer((12, 12), "int32")):
+    for d in range(1, 12):
+        for i in range(12 - d):
+            for k in T.thread_binding(12, thread="threadIdx.x"):
+                with T.block("C"):
+                    vi = T.axis.spatial(12, i)
+                    vd = T.axis.spatial(T.Range(1, 12), d)
+                    vk = T.axis.reduce(12, k)
+                    T.where(k < d)
+                    with T.init():
+                        C[vi, vi + vd] = T.int32(100)
+                    C[vi, vi + vd] = T.min(C[vi, vi + vd], C[vi, vi + vk] + C[vi + vk + 1, vi + vd])
+)");
+  interp::assert_same(func, parallel_reductions(func));
+  interp::assert_same(func, lower_function(func, {.verify = true}));
+}
+
 TEST(parallel_reductions, takes_few_iterations_that_are_much_work) {
   const auto func = checked(reduction(R"(A: T.Buffer((4, 160), "float32"),
          C: T.Buffer((4,), "float32"))",

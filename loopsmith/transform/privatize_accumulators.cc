@@ -50,28 +50,41 @@ bool is_atomic(const For& loop, const Ptr<Buffer>& buffer) {
 }
 
 /// What the iterations of a parallel loop update together and can have for themselves instead.
-std::vector<Accumulator> accumulators_in(const For& loop, const Stmt& function) {
+struct Accumulators {
+  std::vector<Accumulator> usable = {};
+  bool has_others = false;  ///< What is neither usable nor updated atomically.
+};
+
+/// Those of a loop; `nest` is that loop inside of what stands around it.
+Accumulators accumulators_in(const For& loop, const Stmt& nest, const Stmt& function) {
   std::vector<Accumulator> usable;
+  std::vector<Ptr<Buffer>> others;
   for (const Ptr<Buffer>& buffer : candidates(loop)) {
     const Ptr<Buffer> one[] = {buffer};
-    const auto found = accumulators_of(loop, one);
+    const auto found = accumulators_of(loop, one, nest);
     const auto is_indirect = [](const Accumulator& each) { return each.is_indirect; };
-    if (!found || (std::ranges::any_of(*found, is_indirect) && is_atomic(loop, buffer))) continue;
-    usable.insert(usable.end(), found->begin(), found->end());
+    const bool is_usable =
+        found && !(std::ranges::any_of(*found, is_indirect) && is_atomic(loop, buffer));
+    if (is_usable) {
+      usable.insert(usable.end(), found->begin(), found->end());
+    } else if (!is_atomic(loop, buffer)) {
+      others.push_back(buffer);
+    }
   }
-  if (usable.empty()) return usable;
-  Dependences dependences(Stmt(Ptr<For>(&loop)), {.local_buffers = allocated_buffers(function)});
+  if (usable.empty() && others.empty()) return {};
+  Dependences dependences(nest, {.local_buffers = allocated_buffers(function)});
   const DependenceAnswer answer = dependences.parallelizable(loop.loop_var);
   if (!answer || !answer.reductions) return {};
   const auto carried = dependences.carried(loop.loop_var);
-  std::erase_if(usable, [&](const Accumulator& each) {
-    const auto is_it = [&](const Ptr<Buffer>& buffer) { return buffer.same_as(each.buffer); };
-    return std::ranges::any_of(answer.private_buffers, is_it) ||
-           std::ranges::none_of(carried, [&](const CarriedDependence& dependence) {
+  const auto is_shared = [&](const Ptr<Buffer>& shared) {
+    const auto is_it = [&](const Ptr<Buffer>& buffer) { return buffer.same_as(shared); };
+    return std::ranges::none_of(answer.private_buffers, is_it) &&
+           std::ranges::any_of(carried, [&](const CarriedDependence& dependence) {
              return dependence.is_reduction && is_it(dependence.buffer);
            });
-  });
-  return usable;
+  };
+  std::erase_if(usable, [&](const Accumulator& each) { return !is_shared(each.buffer); });
+  return {std::move(usable), std::ranges::any_of(others, is_shared)};
 }
 
 /// One loop, cut into parts.
@@ -99,10 +112,12 @@ class Privatization {
   }
 
  private:
-  /// Not below zero, where loops in the loop do not run.
+  /// Nothing where loops inside do not run.
   static Expr width(const arith::Interval& side) {
+    Analyzer analyzer;
     const DataType type = side.max.dtype();
-    return Analyzer().simplify(max(side.max - side.min + int_imm(type, 1), int_imm(type, 0)));
+    const Expr width = analyzer.simplify(side.max - side.min + int_imm(type, 1));
+    return analyzer.can_prove(width >= int_imm(type, 0)) ? width : max(width, int_imm(type, 0));
   }
 
   /// A row of results for each part, at least a line of the cache long.
@@ -244,14 +259,13 @@ class Privatization {
 }  // namespace
 
 Ptr<PrimFunc> privatize_accumulators(const Ptr<PrimFunc>& func) {
-  std::unordered_map<const Object*, std::vector<Accumulator>> found;
-  pre_order_visit(func->body, [&](const Ref& ref) {
-    const auto* loop = ref.as<For>();
-    if (loop && loop->kind == ForKind::parallel) {
-      auto accumulators = accumulators_in(*loop, func->body);
-      if (!accumulators.empty()) found.emplace(loop->loop_var.get(), std::move(accumulators));
+  std::unordered_map<const Object*, Accumulators> found;
+  const auto is_parallel = [](const For& loop) { return loop.kind == ForKind::parallel; };
+  each_loop_alone(func->body, is_parallel, [&](const For& loop, const Stmt& nest) {
+    auto accumulators = accumulators_in(loop, nest, func->body);
+    if (!accumulators.usable.empty() || accumulators.has_others) {
+      found.emplace(loop.loop_var.get(), std::move(accumulators));
     }
-    return !is_expr(*ref.get());
   });
   if (found.empty()) return func;
 
@@ -260,8 +274,9 @@ Ptr<PrimFunc> privatize_accumulators(const Ptr<PrimFunc>& func) {
     const Ptr<For> loop = rewrite.children(node);
     const auto accumulators = found.find(node.loop_var.get());
     if (accumulators == found.end()) return loop;
-    const std::int64_t count = partial_result_count(*loop, accumulators->second);
-    if (count > 1) return Privatization(*loop, accumulators->second, count).run();
+    const auto& [usable, has_others] = accumulators->second;
+    const std::int64_t count = has_others ? 0 : partial_result_count(*loop, usable);
+    if (count > 1) return Privatization(*loop, usable, count).run();
     For serial = *loop;
     serial.kind = ForKind::serial;
     return make(std::move(serial));

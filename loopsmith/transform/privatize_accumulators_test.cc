@@ -128,5 +128,47 @@ TEST(privatize_accumulators, follows_the_init_of_blocks_out_of_the_loop) {
   EXPECT_FALSE(body.empty());
 }
 
+TEST(privatize_accumulators, reads_other_elements_where_they_are) {
+  const std::string body = checked_body(R"(
+    for k in T.parallel(50):
+        C[0] = C[0] + C[k % 5 + 1] * A[k, 0]
+)");
+  EXPECT_NE(
+      body.find("C_parts[k_part, 0] = C_parts[k_part, 0] + C[(k_part * 9 + k_in_part) % 5 + 1]"),
+      std::string::npos)
+      << body;
+}
+
+TEST(privatize_accumulators, tells_elements_apart_that_share_a_box) {
+  const std::string body = checked_body(R"(
+    for i in range(3):
+        for k in T.parallel(50):
+            H[i * 2] = H[i * 2] + H[k % 3 * 2 + 1]
+)");
+  EXPECT_NE(body.find("H_parts"), std::string::npos) << body;
+}
+
+TEST(privatize_accumulators, runs_in_turn_what_meets_its_own_reads) {
+  const std::string body = checked_body(R"(
+    for k in T.parallel(50):
+        if k < 49:
+            C[0] = C[0] + A[k, 0]
+        else:
+            C[1] = C[1] + A[k, 0]
+            A[0, 1] = C[1]
+)");
+  EXPECT_NE(body.find("for k in range(50):"), std::string::npos) << body;
+}
+
+TEST(privatize_accumulators, knows_what_stands_around_the_loop) {
+  const std::string body = checked_body(R"(
+    for j in range(6):
+        for i in range(j + 1, 6):
+            for k in T.parallel(50):
+                C[j] = C[j] + C[i] * A[k, 0]
+)");
+  EXPECT_NE(body.find("C_parts"), std::string::npos) << body;
+}
+
 }  // namespace
 }  // namespace loopsmith

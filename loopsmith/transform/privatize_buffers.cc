@@ -127,16 +127,10 @@ Stmt without_calls(const Stmt& stmt, const Ptr<Buffer>& buffer) {
 Stmt alone(const Scope& loop) {
   Stmt result = loop.stmt;
   for (const Scope* s = loop.parent; s; s = s->parent) {
-    const auto with_body = [&](auto node) {
-      node.body = std::move(result);
-      result = make(std::move(node));
-    };
     if (s->condition.defined()) {
       result = make(IfThenElse{.condition = s->condition, .then_case = std::move(result)});
-    } else if (const auto* around = s->stmt.as<For>()) {
-      with_body(For(*around));
-    } else if (const auto* let = s->stmt.as<LetStmt>()) {
-      with_body(LetStmt(*let));
+    } else if (s->stmt.is<For>() || s->stmt.is<LetStmt>()) {
+      result = with_body(s->stmt, std::move(result));
     }
   }
   return result;

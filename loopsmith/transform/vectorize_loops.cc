@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
@@ -46,8 +47,9 @@ For piece(const For& loop, const Expr& first, int lanes) {
 Stmt strip_mine(const For& loop, int lanes) {
   const DataType type = loop.loop_var->dtype;
   const Expr width = int_imm(type, lanes);
-  // Below zero, as that of range(3, 1), it would leave a rest.
-  const Expr full = floordiv(max(loop.extent, int_imm(type, 0)), width);
+  Expr full = floordiv(loop.extent, width);
+  // An extent below zero, as guards inside leave it, is none.
+  if (!Analyzer().can_prove(loop.extent >= int_imm(type, 0))) full = max(full, int_imm(type, 0));
   const Ptr<Var> chunk = var(loop.loop_var->name + "_vector", type);
   const Stmt main = for_loop(chunk, int_imm(type, 0), full,
                              widen_or_serial(piece(loop, chunk * width, lanes), lanes));

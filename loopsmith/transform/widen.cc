@@ -31,6 +31,18 @@ bool reads(const Ref& reader, const Ptr<Buffer>& buffer) {
   return found;
 }
 
+/// True when something reads the buffer's memory as that of another buffer.
+bool reads_by_other_name(const Ref& reader, const Ptr<Buffer>& buffer) {
+  bool found = false;
+  pre_order_visit(reader, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    found = found ||
+            (load && load->buffer->data.same_as(buffer->data) && !load->buffer.same_as(buffer));
+    return !found;
+  });
+  return found;
+}
+
 /// Sets a variable for as long as it lives.
 template <class T>
 class Scoped {
@@ -306,7 +318,8 @@ Expr Widener::load(const BufferLoad& node) {
 Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indices) {
   const std::optional<Accumulation> found = accumulation_of_lanes(node);
   if (!found) throw CannotWiden{};
-  if (reads(found->operand, node.buffer)) throw CannotWiden{};
+  // Other elements may be read: all lanes do that before the first of them adds to this one.
+  if (reads_by_other_name(found->operand, node.buffer)) throw CannotWiden{};
 
   Expr wide = all_lanes(found->operand);
   const DataType type = node.value.dtype();

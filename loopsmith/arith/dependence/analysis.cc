@@ -142,6 +142,10 @@ Polyhedra& Analysis::polyhedra() {
 DependenceAnswer Analysis::decide(const Dependence& dependence, const std::vector<Relation>& more) {
   Conflict conflict{dependence.source, dependence.sink, relations_of(dependence)};
   conflict.relations.insert(conflict.relations.end(), more.begin(), more.end());
+  return decide(conflict);
+}
+
+DependenceAnswer Analysis::decide(const Conflict& conflict) {
   const auto key = key_of(conflict);
   if (const auto known = decided_.find(key); known != decided_.end()) return known->second;
 
@@ -240,6 +244,15 @@ std::shared_ptr<const ConflictWitness> Analysis::try_sizes(const Conflict& confl
     if (auto witness = witness_of(trial->program, conflict, sample, trial->sizes)) return witness;
   }
   return nullptr;
+}
+
+std::string Analysis::text_of(int which) const {
+  const Access& one = access(which);
+  const std::string_view verb = one.writes ? "writes" : "reads";
+  if (one.whole || !one.buffer) {
+    return fmt::format("it {} memory in `{}`", verb, statement_of(which).node);
+  }
+  return fmt::format("it {} {}", verb, brief(load(one.buffer, one.expressions)));
 }
 
 std::string Analysis::reason_for(const Conflict& conflict, Outcome outcome) const {

@@ -54,6 +54,8 @@ class Analysis {
 
   /// Does the dependence happen in iterations that are also so related? `proved`: never.
   DependenceAnswer decide(const Dependence& dependence, const std::vector<Relation>& more);
+  /// The same of any two accesses in iterations that are so related.
+  DependenceAnswer decide(const Conflict& conflict);
 
   /// True when each iteration of the loop may have its own copy of the memory: nothing outside the
   /// loop uses it, and what an iteration reads, it wrote before.
@@ -61,6 +63,9 @@ class Analysis {
   /// True when, within an iteration of the first `depth` loops around it, each element that `read`
   /// touches was written before by one of the candidates.
   bool is_written_before(int read, const std::vector<int>& candidates, int depth);
+
+  /// What the access does, as a piece of a sentence: "it reads A[i, k]".
+  std::string text_of(int access) const;
 
   /// The exact tier.
   Polyhedra& polyhedra();

@@ -119,6 +119,35 @@ std::vector<CarriedDependence> Dependences::carried(const Ptr<Var>& variable) {
   return result;
 }
 
+DependenceAnswer Dependences::accumulates_apart(const Ptr<Var>& variable,
+                                                const Ptr<Buffer>& buffer) {
+  const int loop = analysis_->loop_of(variable);
+  DependenceAnswer answer;
+  const auto& accesses = analysis_->program().accesses;
+  const int count = static_cast<int>(accesses.size());
+  for (int update = 0; update < count; ++update) {
+    const Access& updated = analysis_->access(update);
+    const int depth = analysis_->place_of(update, loop);
+    const bool is_update = updated.writes && updated.update != dependence::Update::none;
+    if (!is_update || depth < 0 || !updated.memory.same_as(buffer->data)) continue;
+    std::vector<Relation> around;
+    for (int level = 0; level < depth; ++level) around.push_back({level, level, Order::equal});
+    for (int other = 0; other < count; ++other) {
+      const Access& touching = analysis_->access(other);
+      const bool may_meet = !touching.memory.defined() || touching.memory.same_as(updated.memory);
+      if (!may_meet || analysis_->place_of(other, loop) < 0) continue;
+      if (dependence::is_reduction_pair(updated, touching)) continue;
+      DependenceAnswer found = analysis_->decide({update, other, around});
+      if (found.verdict == Verdict::proved) continue;
+      found.reason =
+          analysis_->text_of(other) + (found.reason.empty() ? "" : ", and ") + found.reason;
+      if (found.verdict == Verdict::violated) return found;
+      answer = std::move(found);
+    }
+  }
+  return answer;
+}
+
 DependenceAnswer Dependences::vectorizable(const Ptr<Var>& variable) {
   const int loop = analysis_->loop_of(variable);
   if (auto answer = analysis_->control_of(loop)) return *std::move(answer);

@@ -283,7 +283,7 @@ TEST(dependence, a_block_declares_its_reduction) {
   const auto axis = [](const Ptr<Var>& variable, IterType type) {
     return make(IterVar{.dom = range(0, 100), .var = variable, .iter_type = type});
   };
-  const Expr combined = call(op("exp"), {load(p.x, {vi})}) + load(p.a, {vi, vk});
+  const Expr combined = call(op("exp"), {load(p.x, {vi}) + load(p.a, {vi, vk})});
   const auto block =
       make(Block{.iter_vars = {axis(vi, IterType::data_par), axis(vk, IterType::comm_reduce)},
                  .name_hint = "sum",
@@ -465,6 +465,119 @@ TEST(dependence, iterations_that_fill_their_memory_run_in_any_order) {
   EXPECT_EQ(answer(fill, false), "iteration i=0, j=1 writes T[0], iteration i=1, j=0 writes it");
   EXPECT_EQ(answer(fill_a_row, true),
             "iteration i=0, j=1 reads T[0], iteration i=1, j=0 writes it");
+}
+
+/// for i: for k in range(extent): x[i] = x[i] - y[k] * x[index]
+Stmt solve(const Program& p, const Expr& extent, const Expr& index) {
+  const Expr step = load(p.y, {p.k}) * load(p.x, {index});
+  const Stmt update = store(p.x, load(p.x, {p.i}) - step, {p.i});
+  return p.loop(p.i, p.n, p.loop(p.k, extent, update));
+}
+
+TEST(dependence, an_accumulation_may_read_other_elements) {
+  Program p;
+  Dependences d(solve(p, p.i, p.k));
+  EXPECT_EQ(text_of(d.parallelizable(p.k)), "reduction");
+  EXPECT_EQ(text_of(d.accumulates_apart(p.k, p.x)), "proved");
+  EXPECT_EQ(text_of(d.parallelizable(p.i)),
+            "with n=3: iteration i=1, k=0 writes X[1], iteration i=2, k=1 reads it");
+}
+
+TEST(dependence, an_accumulation_that_reads_its_element_is_carried) {
+  Program p;
+  Dependences d(solve(p, p.i + 1, p.k));
+  EXPECT_EQ(text_of(d.parallelizable(p.k)),
+            "with n=2: iteration i=1, k=0 writes X[1], iteration i=1, k=1 reads it");
+  const DependenceAnswer apart = d.accumulates_apart(p.k, p.x);
+  EXPECT_EQ(apart.reason, "it reads X[k]");
+  EXPECT_EQ(text_of(apart),
+            "with n=1: iteration i=0, k=0 writes X[0], iteration i=0, k=0 reads it");
+}
+
+TEST(dependence, an_accumulation_that_reads_by_memory_is_unknown) {
+  Program p;
+  const Ptr<Buffer> q = decl_buffer({1000}, i32, "Q");
+  Dependences d(solve(p, p.i, load(q, {p.k})));
+  EXPECT_EQ(d.accumulates_apart(p.k, p.x).reason,
+            "it reads X[Q[k]], and index 0 of X is not quasi-affine: Q[k]");
+}
+
+/// for i, k: a block that starts Y[i] and updates it by `value`, which axes i and k are put into.
+Stmt reducing(const Program& p, const std::function<Expr(const Expr&, const Expr&)>& value) {
+  const auto axis = [](const char* name, IterType type) {
+    return make(IterVar{.dom = range(0, 20), .var = var(name), .iter_type = type});
+  };
+  const auto vi = axis("vi", IterType::data_par), vk = axis("vk", IterType::comm_reduce);
+  Block block{.iter_vars = {vi, vk}, .name_hint = "sum"};
+  block.init = store(p.y, float_imm(f32, 0), {vi->var});
+  block.body = store(p.y, value(vi->var, vk->var), {vi->var});
+  return p.loop(
+      p.i, 20,
+      p.loop(p.k, 20,
+             make(BlockRealize{
+                 .iter_values = {p.i, p.k}, .predicate = true, .block = make(std::move(block))})));
+}
+
+TEST(dependence, a_block_with_an_init_reduces_what_it_may_combine) {
+  Program p;
+  const auto question = [&](const std::function<Expr(const Expr&, const Expr&)>& value) {
+    return text_of(Dependences(reducing(p, value)).parallelizable(p.k));
+  };
+  EXPECT_EQ(question([&](const Expr& i, const Expr& k) {
+              return min(load(p.y, {i}), load(p.y, {k + 20}));
+            }),
+            "reduction");
+  EXPECT_EQ(
+      question([&](const Expr& i, const Expr& k) { return min(load(p.y, {i}), load(p.y, {k})); }),
+      "iteration i=1, k=0 writes Y[1], iteration i=1, k=1 reads it");
+  EXPECT_EQ(question([&](const Expr& i, const Expr& k) { return load(p.x, {k}) - load(p.y, {i}); }),
+            "iteration i=0, k=0 writes Y[0], iteration i=0, k=1 reads it");
+}
+
+TEST(dependence, both_branches_of_a_condition_fill_what_is_read) {
+  Program p;
+  const Expr is_positive = load(p.x, {p.i}) > float_imm(f32, 0);
+  const Stmt read = store(p.c, load(p.y, {0}), {p.i, 0});
+  const auto question = [&](Stmt body) {
+    Dependences d(p.loop(p.i, 99, std::move(body)), {.local_buffers = {p.y}});
+    const DependenceAnswer answer = d.parallelizable(p.i);
+    return answer.verdict == Verdict::proved && answer.private_buffers.size() == 1;
+  };
+  const auto either = [&](Stmt yes, Stmt no) {
+    return make(IfThenElse{
+        .condition = is_positive, .then_case = std::move(yes), .else_case = std::move(no)});
+  };
+  const auto fill = [&](const Expr& index) { return store(p.y, float_imm(f32, 1), {index}); };
+  EXPECT_TRUE(question(seq({either(fill(0), fill(0)), read})));
+  EXPECT_FALSE(question(seq({either(fill(0), fill(1)), read})));
+  EXPECT_FALSE(
+      question(seq({make(IfThenElse{.condition = is_positive, .then_case = fill(0)}), read})));
+  // Nested, and each of the branches in another way.
+  EXPECT_TRUE(question(seq({either(either(fill(0), fill(0)), seq({fill(1), fill(0)})), read})));
+  EXPECT_FALSE(question(seq({either(either(fill(0), fill(1)), fill(0)), read})));
+  // What a branch reads, that branch wrote.
+  EXPECT_TRUE(question(either(seq({fill(0), read}), fill(1))));
+  EXPECT_FALSE(question(either(seq({fill(1), read}), fill(0))));
+  // Another condition may turn out otherwise.
+  EXPECT_FALSE(question(seq({either(fill(0), fill(1)), either(read, fill(1))})));
+}
+
+TEST(dependence, branches_fill_memory_element_by_element) {
+  Program p;
+  const auto fill = [&](const Expr& index, const Expr& extent) {
+    const Stmt yes = store(p.y, float_imm(f32, 1), {p.j}),
+               no = store(p.y, float_imm(f32, 2), {index});
+    const Expr is_positive = load(p.a, {p.i, p.j}) > float_imm(f32, 0);
+    const Stmt both = make(IfThenElse{.condition = is_positive, .then_case = yes, .else_case = no});
+    const Stmt read = store(p.c, load(p.y, {p.k}), {p.i, p.k});
+    Dependences d(p.loop(p.i, 99, seq({p.loop(p.j, extent, both), p.loop(p.k, p.n, read)})),
+                  {.local_buffers = {p.y}});
+    return d.parallelizable(p.i).verdict == Verdict::proved;
+  };
+  EXPECT_TRUE(fill(p.j, p.n));
+  EXPECT_TRUE(fill(p.j, p.n + 1));
+  EXPECT_FALSE(fill(p.j, p.n - 1));
+  EXPECT_FALSE(fill(p.n - 1 - p.j, p.n));
 }
 
 }  // namespace

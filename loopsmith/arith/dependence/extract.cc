@@ -68,8 +68,11 @@ class Extractor {
       visit_store(stmt, *node);
     } else if (const auto* node = stmt.as<IfThenElse>()) {
       read_all(stmt, {node->condition});
-      under(node->condition, true, [&] { visit(node->then_case); });
-      if (node->else_case) under(node->condition, false, [&] { visit(node->else_case); });
+      const int choice = node->else_case ? choice_count_++ : no_choice;
+      under(node->condition, true, [&] { visit(node->then_case); }, choice);
+      if (node->else_case) {
+        under(node->condition, false, [&] { visit(node->else_case); }, choice);
+      }
     } else if (const auto* node = stmt.as<BlockRealize>()) {
       visit_block(stmt, *node);
     } else if (const auto* node = stmt.as<LetStmt>()) {
@@ -107,7 +110,7 @@ class Extractor {
   // Statements and their accesses.
 
   Statement& begin(const Stmt& stmt) {
-    Statement statement{stmt, loops_, guards_, surroundings_};
+    Statement statement{stmt, loops_, guards_, surroundings_, choices_};
     statement.is_exact = inexact_ == 0;
     statement.first_access = static_cast<int>(program_.accesses.size());
     program_.statements.push_back(std::move(statement));
@@ -149,6 +152,9 @@ class Extractor {
     const auto accumulation = accumulation_of(store);
     update_ = accumulation ? update_by(accumulation->combiner) : Update::none;
     updated_ = accumulation ? accumulation->old : nullptr;
+    if (reduction_ && !reduction_->is_init && !may_combine(store)) {
+      ordered_.push_back(reduction_->number);
+    }
     for (const Expr& index : store.indices) read(index);
     if (store.predicate.defined()) read(store.predicate);
     read(store.value);
@@ -265,14 +271,19 @@ class Extractor {
 
   // What stands around statements.
 
+  static constexpr int no_choice = -1;
+
   template <class Body>
-  void under(const Expr& condition, bool holds, Body&& body) {
+  void under(const Expr& condition, bool holds, Body&& body, int choice = no_choice) {
     const std::size_t guards = guards_.size();
     const bool is_exact = forms_.add_clauses(condition, holds, guards_);
+    const bool is_choice = !is_exact && choice != no_choice;
     surroundings_.push_back({holds ? Kind::condition : Kind::negation, nullptr, condition});
-    inexact_ += is_exact ? 0 : 1;
+    if (is_choice) choices_.push_back({choice, holds, static_cast<int>(loops_.size())});
+    inexact_ += is_exact || is_choice ? 0 : 1;
     body();
-    inexact_ -= is_exact ? 0 : 1;
+    inexact_ -= is_exact || is_choice ? 0 : 1;
+    if (is_choice) choices_.pop_back();
     surroundings_.pop_back();
     guards_.resize(guards);
   }
@@ -421,31 +432,35 @@ class Extractor {
         statement.surroundings.push_back({Kind::opaque});
       }
     }
+    std::vector<Access*> others;
     for (Access& access : program_.accesses) {
-      if (access.reduction >= 0 && !is_updated_alike(access)) {
-        access.reduction = -1;
-        access.update = Update::none;
+      const bool is_ordered = std::ranges::find(ordered_, access.reduction) != ordered_.end();
+      if (access.reduction >= 0 && (is_ordered || !is_updated_alike(access))) {
+        others.push_back(&access);
       }
+    }
+    for (Access* access : others) {
+      access->reduction = -1;
+      access->update = Update::none;
     }
   }
 
  private:
-  /// True when the body of the reduction touches one element of the accumulator at a time.
+  /// True for what the body of the reduction updates, one element at a time, and for its init:
+  /// other elements of the buffer are only read.
   bool is_updated_alike(const Access& access) const {
     const auto same = [](const Expr& a, const Expr& b) {
       return a.defined() && b.defined() && structural_equal(a, b);
     };
-    const Access* first = nullptr;
-    for (const Access& other : program_.accesses) {
-      if (other.reduction != access.reduction || !other.buffer.same_as(access.buffer)) continue;
-      if (other.is_init) continue;
-      if (!first) first = &other;
-      if (!std::equal(other.expressions.begin(), other.expressions.end(),
-                      first->expressions.begin(), first->expressions.end(), same)) {
-        return false;
-      }
-    }
-    return true;
+    const Access* updated = access.is_init ? nullptr : &access;
+    return std::ranges::all_of(program_.accesses, [&](const Access& other) {
+      const bool is_update = other.writes && !other.is_init &&
+                             other.reduction == access.reduction &&
+                             other.buffer.same_as(access.buffer);
+      if (!is_update) return true;
+      if (!updated) updated = &other;
+      return std::ranges::equal(other.expressions, updated->expressions, same);
+    });
   }
 
   Program& program_;
@@ -454,12 +469,15 @@ class Extractor {
   std::vector<int> loops_;
   std::vector<Clause> guards_;
   std::vector<Surrounding> surroundings_;
+  std::vector<Choice> choices_;
+  int choice_count_ = 0;
   std::ptrdiff_t guards_of_statement_ = 0;
   std::ptrdiff_t surroundings_of_statement_ = 0;
   Update update_ = Update::none;         ///< Of the store that is read,
   const BufferLoad* updated_ = nullptr;  ///< and its load of what was there.
   std::optional<Reduction> reduction_;
   int reductions_ = 0;
+  std::vector<int> ordered_;  ///< Those that do not combine their elements in any order.
   std::unordered_map<const Object*, View> views_;
   std::unordered_map<const Object*, int> allocated_;
   std::vector<int> left_out_;

@@ -100,21 +100,23 @@ class Polyhedra::Context {
     std::vector<std::size_t> positions(reader.index.size());
     std::iota(positions.begin(), positions.end(), std::size_t{0});
     const Map wanted = element_map(reader, positions);
-    Map written(isl_map_empty(isl_map_get_space(wanted.get())));
     // What the same iteration wrote suffices mostly.
+    std::vector<Write> written;
     for (const bool earlier : {false, true}) {
-      bool is_more = false;
       for (const int i : writes) {
         if (!is_linear(access(i))) continue;
         for (Map& order : orders(reader.statement, access(i).statement, depth, earlier)) {
-          is_more = true;
-          const Map elements = element_map(access(i), positions);
-          written = Map(
-              isl_map_union(written.take(), isl_map_apply_range(order.take(), elements.copy())));
+          Map elements = element_map(access(i), positions);
+          Map instances(isl_map_identity(
+              isl_space_map_from_set(set_space(statement(access(i).statement).loops.size()))));
+          Map both(isl_map_flat_range_product(instances.take(), elements.take()));
+          written.push_back({&statement(access(i).statement),
+                             Map(isl_map_apply_range(order.take(), both.take()))});
         }
       }
+      const Map certain = certainly_written(written, 0, 0, statement(reader.statement));
       const isl_bool is_subset =
-          is_more ? isl_map_is_subset(wanted.get(), written.get()) : isl_bool_false;
+          certain.get() ? isl_map_is_subset(wanted.get(), certain.get()) : isl_bool_false;
       if (is_subset < 0) fail();
       if (is_subset != isl_bool_false) return is_subset == isl_bool_true;
     }
@@ -345,6 +347,58 @@ class Polyhedra::Context {
     }
     if (!earlier && b < a) result.push_back(std::move(same));
     return result;
+  }
+
+  /// Instances of a reading statement, and those of a writing one before with what these write.
+  struct Write {
+    const Statement* statement;
+    Map map;
+
+    int depth() const { return static_cast<int>(statement->loops.size()); }
+  };
+
+  /// What was certainly written, with the first `kept` iterators of when. All of the writes are in
+  /// the same branches of their first `level` choices. Null where nothing was.
+  Map certainly_written(const std::vector<Write>& writes, std::size_t level, int kept,
+                        const Statement& reader) const {
+    Map all;
+    const auto add = [&](Map more, int depth) {
+      if (!more.get()) return;
+      more = Map(isl_map_project_out(more.take(), isl_dim_out, static_cast<unsigned>(kept),
+                                     static_cast<unsigned>(depth - kept)));
+      all = all.get() ? Map(isl_map_union(all.take(), more.take())) : std::move(more);
+    };
+    std::map<int, std::vector<Write>> branches[2];
+    std::map<int, int> depths;
+    for (const Write& write : writes) {
+      const std::vector<Choice>& choices = write.statement->choices;
+      if (choices.size() == level) {
+        add(Map(write.map.copy()), write.depth());
+      } else {
+        const Choice& choice = choices[level];
+        depths[choice.number] = choice.depth;
+        branches[choice.holds][choice.number].push_back({write.statement, Map(write.map.copy())});
+      }
+    }
+    for (const auto& [number, depth] : depths) {
+      Map parts[2];
+      for (const bool holds : {false, true}) {
+        parts[holds] = certainly_written(branches[holds][number], level + 1, depth, reader);
+        // Where the reader runs, its own branch did.
+        const auto is_same = [&](const Choice& choice) {
+          return choice.number == number && choice.holds == holds;
+        };
+        if (!parts[holds].get() || !std::ranges::any_of(reader.choices, is_same)) continue;
+        Map own(parts[holds].copy());
+        for (int i = 0; i < depth; ++i) {
+          own = related(std::move(own), isl_dim_in, i, i, Order::equal);
+        }
+        add(std::move(own), depth);
+      }
+      if (!parts[0].get() || !parts[1].get()) continue;
+      add(Map(isl_map_intersect(parts[0].take(), parts[1].take())), depth);
+    }
+    return all;
   }
 
   int loop_count(int which) const {

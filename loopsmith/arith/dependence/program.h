@@ -101,12 +101,20 @@ struct Access {
   int private_depth = 0;  ///< Loops around the allocation: their iterations have memory each.
 };
 
+/// A branch of an `if` whose condition is not known.
+struct Choice {
+  int number;  ///< Of the `if`: each time, one of its branches runs.
+  bool holds;  ///< The statement is in the first of them.
+  int depth;   ///< How many loops are around the `if`.
+};
+
 struct Statement {
   Stmt node;
   std::vector<int> loops;  ///< From the outside in.
   std::vector<Clause> guards;
   std::vector<Surrounding> surroundings;
-  bool is_exact = true;  ///< Loops and guards say exactly when it happens.
+  std::vector<Choice> choices;  ///< From the outside in.
+  bool is_exact = true;         ///< Loops, guards and choices say exactly when it happens.
   int first_access = 0;
   int access_count = 0;
 };

@@ -311,7 +311,7 @@ for i, k in T.grid(8, 4):
   EXPECT_EQ(
       error_of([&] { blockize(scan, get_loops(scan, get_block(scan, "C"))[1]); }),
       "block_is_reduction: blockize: block C is not a reduction block - it violates condition "
-      "#4");
+      "#5");
 }
 
 TEST(blockize, keeps_the_conditions_of_blocks) {

@@ -182,11 +182,13 @@ class Decomposition {
     const Block& block = *realize_.block;
     const NodeId own = schedule_.node(plan_.block);
     const ScopeUses all = uses_in_scope(schedule_, scope_of(schedule_, own));
-    if (!kinds_of(schedule_, plan_.block, all).is_reduction()) {
-      return Refusal{
-          &block_is_reduction,
-          {Argument(plan_.block),
-           Argument(std::int64_t{kinds_of(schedule_, plan_.block, all).breaks_reduction})}};
+    const BlockKinds kinds = kinds_of(schedule_, plan_.block, all);
+    if (!kinds.is_reduction_in_place()) {
+      return Refusal{&block_is_reduction,
+                     {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_reduction})}};
+    }
+    if (!kinds.is_reduction()) {
+      if (auto refusal = refuse_own_reads(schedule_, loop_, plan_.block)) return refusal;
     }
     std::vector<const Object*> loaded;
     pre_order_visit(block.init, [&](const Ref& ref) {
@@ -202,6 +204,9 @@ class Decomposition {
       }
       const bool is_own = std::ranges::any_of(
           block.writes, [&](const auto& region) { return region->buffer.get() == use.buffer; });
+      if (is_own && is_before(schedule_, use.place, Place{own})) {
+        return fail("others use what it overwrites before it inside the loop");
+      }
       if (is_own && is_repeated_) {
         return fail("it is repeated, and others read its results inside the loop");
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/block_kinds.h"
+#include "loopsmith/schedule/legality.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/stability.h"
 
@@ -32,9 +33,9 @@ inline constexpr Condition init_can_go_first{
     "init_can_go_first", "the init of block {} cannot go before loop {}, as {}",
     "reorder loops so that those of the reduction are plain and innermost"};
 inline constexpr const Condition* decompose_reduction_conditions[] = {
-    &loop_is_around_block,      &block_is_reduction,      &loop_is_above_reduction,
-    &init_can_go_first,         &inputs_stay_as_they_are, &loops_at_once_stay_right,
-    &thread_memory_stays_inside};
+    &loop_is_around_block,     &block_is_reduction,        &loop_is_above_reduction,
+    &init_can_go_first,        &inputs_stay_as_they_are,   &own_reads_are_apart,
+    &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<DecomposeReductionPlan> plan_decompose_reduction(
     const Schedule& schedule, const DecomposeReductionArguments& arguments);

@@ -9,6 +9,7 @@
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/atomic_updates.h"
 #include "loopsmith/schedule/nest_facts.h"
+#include "loopsmith/schedule/partial_results.h"
 #include "loopsmith/schedule/reassociation.h"
 #include "loopsmith/schedule/rebind.h"
 
@@ -78,6 +79,7 @@ Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, 
   if (carries.verdict.is_proved()) return plan;
   if (carries.is_reduction) {
     if (!may_reduce_at_once(schedule, plan.loop, how, carries)) {
+      if (auto refusal = refuse_reads_of_results(schedule, plan.loop)) return *std::move(refusal);
       const bool is_axis = drives_reduction(schedule, plan.loop);
       return Refusal{is_axis ? &loop_is_no_reduction : &updates_have_partial_results,
                      {Argument(plan.loop)},

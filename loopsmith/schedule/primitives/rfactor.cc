@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/access_regions.h"
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
@@ -155,6 +156,9 @@ class Factoring {
     Rewriter rewrite;
     const auto moved = [&](auto access) {
       const auto& buffers = plan_.reduction.buffers;
+      // Other elements of these are read where they are.
+      if (!are_same_indices(access.indices, plan_.reduction.indices))
+        return make(std::move(access));
       const auto found = std::ranges::find_if(
           buffers, [&](const auto& buffer) { return buffer.same_as(access.buffer); });
       if (found != buffers.end()) {
@@ -210,7 +214,7 @@ BlockRV commit_rfactor(Schedule& schedule, RfactorPlan&& plan) {
   // What combines goes where the block was; loops of the rest of the reduction are left out there.
   Stmt inner = factoring.combining_block();
   NodeId outermost = node;
-  while (schedule.as<For>(schedule.at(outermost).parent)) {
+  while (outermost != top && schedule.as<For>(schedule.at(outermost).parent)) {
     const NodeId parent = schedule.at(outermost).parent;
     const LoopRV handle = schedule.loop_at(parent);
     if (std::ranges::find(plan.dropped, handle) == plan.dropped.end()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/block_kinds.h"
+#include "loopsmith/schedule/legality.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/reducers.h"
 
@@ -48,10 +49,9 @@ inline constexpr Condition nest_is_plain{
     "drive "
     "the reduction"};
 inline constexpr const Condition* rfactor_conditions[] = {
-    &loop_has_one_block,       &block_is_not_root,
-    &block_is_reduction,       &loop_is_serial,
-    &loop_is_of_reduction,     &reducer_is_known,
-    &factor_axis_is_in_range,  &nest_is_plain,
+    &loop_has_one_block,       &block_is_not_root,         &block_is_reduction,
+    &loop_is_serial,           &loop_is_of_reduction,      &reducer_is_known,
+    &factor_axis_is_in_range,  &own_reads_are_apart,       &nest_is_plain,
     &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArguments& arguments);
@@ -59,7 +59,8 @@ Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArgumen
 /// for i, k:                  for i, k: C_rf[k, i] = A[i, k]
 ///   C[i] += A[i, k]    =>    for i, k: C[i] += C_rf[k, i]
 ///
-/// Each iteration of the loop gets partial results of its own. Cannot fail.
+/// Each iteration of the loop gets partial results of its own. A reduction that reads other results
+/// of its own, as dynamic programming does, is factored inside of its spatial loops. Cannot fail.
 BlockRV commit_rfactor(Schedule& schedule, RfactorPlan&& plan);
 
 inline constexpr Primitive rfactor(PrimitiveDefinition{

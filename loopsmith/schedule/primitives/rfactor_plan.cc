@@ -38,7 +38,7 @@ class RfactorPlanner {
     }
     const auto kinds =
         kinds_of(schedule_, plan_.block, uses_in_scope(schedule_, scope_of(schedule_, node)));
-    if (!kinds.is_reduction()) {
+    if (!kinds.is_reduction_in_place()) {
       return Refusal{&block_is_reduction,
                      {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_reduction})}};
     }
@@ -61,7 +61,11 @@ class RfactorPlanner {
                      {Argument(axis), Argument(-(rank + 1)), Argument(rank)}};
     }
     plan_.axis = static_cast<std::size_t>(axis < 0 ? axis + rank + 1 : axis);
-    plan_.path = own_loops(node);
+    plan_.path = kinds.is_reduction() ? own_loops(node) : loops_of_reduction(node);
+    if (!kinds.is_reduction()) {
+      auto refusal = refuse_own_reads(schedule_, plan_.path[0], plan_.block);
+      if (refusal) return *std::move(refusal);
+    }
     if (auto refusal = check_nest()) return *std::move(refusal);
     if (auto refusal = refuse_later_part()) return *std::move(refusal);
     for (const Expr& condition : arith::conjuncts(realize_.predicate)) {
@@ -91,6 +95,17 @@ class RfactorPlanner {
       return drives_axis(realize_, schedule_.get(loop).loop_var, IterType::comm_reduce);
     });
     return is_shared || own.empty() ? std::vector<LoopRV>(all.begin(), all.end()) : own;
+  }
+
+  /// The outermost loop of the reduction and those inside it: around these, both new blocks stay
+  /// together, as one instance may read the results of another.
+  std::vector<LoopRV> loops_of_reduction(NodeId node) const {
+    std::vector<LoopRV> own = loops_around(schedule_, node);
+    const auto outermost = std::ranges::find_if(own, [&](LoopRV loop) {
+      return drives_axis(realize_, schedule_.get(loop).loop_var, IterType::comm_reduce);
+    });
+    own.erase(own.begin(), outermost);
+    return own;
   }
 
   std::optional<Refusal> check_nest() {
@@ -123,6 +138,17 @@ class RfactorPlanner {
       is_in_reduction = is_in_reduction || is_reduction;
       if (is_reduction && !is_const_int(loop.step, 1)) return fail("its loop has a step");
       if (is_reduction && handle != plan_.loop) plan_.dropped.push_back(handle);
+    }
+    // The partial results have a dimension as long as the loop, wherever it stands.
+    const auto around = loops_around(schedule_, schedule_.node(plan_.block));
+    for (const auto& [handle, alone] : loops) {
+      const For& loop = schedule_.get(handle);
+      if (!drives_axis(realize_, loop.loop_var, IterType::comm_reduce)) continue;
+      const bool varies = std::ranges::any_of(around, [&](LoopRV other) {
+        const Ptr<Var>& var = schedule_.get(other).loop_var;
+        return uses_variable(loop.min, var) || uses_variable(loop.extent, var);
+      });
+      if (varies) return fail("bounds of the reduction depend on loops around it");
     }
     for (const LoopRV handle : plan_.path) {
       const For& loop = schedule_.get(handle);
@@ -157,13 +183,17 @@ class RfactorPlanner {
   }
 
   /// A condition as it is where the rest of the reduction starts. What it forbids there it must
-  /// forbid in all that follows.
+  /// forbid in all that follows; of the loop itself, too, where partial results start from the
+  /// init, as that may not have run else.
   std::optional<Refusal> restate(const Expr& condition) {
     std::vector<const For*> dropped;
-    for (const LoopRV handle : plan_.dropped) {
+    const auto drop_if_used = [&](LoopRV handle) {
       const For& loop = schedule_.get(handle);
       if (uses_variable(condition, loop.loop_var)) dropped.push_back(&loop);
-    }
+    };
+    std::ranges::for_each(plan_.dropped, drop_if_used);
+    const bool has_parts_alone = dropped.empty();
+    if (!plan_.reduction.reducer->identity) drop_if_used(plan_.loop);
     if (dropped.empty()) {
       plan_.conditions.push_back(condition);
       return {};
@@ -180,7 +210,11 @@ class RfactorPlanner {
           return fail("its condition does not only bound the reduction's end");
         }
       }
-      forms.bind(loop->loop_var, loop->min);
+      if (loop != &schedule_.get(plan_.loop)) forms.bind(loop->loop_var, loop->min);
+    }
+    if (has_parts_alone) {
+      plan_.conditions.push_back(condition);
+      return {};
     }
     const Expr first = forms.condition(condition);
     if (!is_const_int(first, 1)) plan_.conditions.push_back(first);

@@ -20,6 +20,7 @@ constexpr Row rows[] = {
     {&dependence_is_known, other_loops},
     {&loop_is_no_reduction, partial_results},
     {&updates_have_partial_results, windows_one_by_one},
+    {&own_reads_are_apart, other_loops},
     {&order_is_kept, other_orders},
     {&order_is_known_to_be_kept, other_orders},
     {&outer_bounds_are_outer, other_orders},

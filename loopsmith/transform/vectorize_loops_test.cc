@@ -130,12 +130,14 @@ TEST_F(VectorizeLoops, cuts_long_loops_into_vectors) {
   EXPECT_TRUE(
       same(vectorized(copy(i), 70),
            seq({for_loop(chunk, 0, 4, copy(ramp(chunk * 16, 1, 16))), copy(ramp(64, 1, 6))})));
-  const Expr full = floordiv(max(n, 0), 16);
-  const Expr rest = ramp(full * 16, 1, 16);
-  const Expr mask = rest < broadcast(n, 16);
-  EXPECT_TRUE(
-      same(vectorized(copy(i), n), seq({for_loop(chunk, 0, full, copy(ramp(chunk * 16, 1, 16))),
-                                        masked_store(b, masked_load(a, rest, mask), rest, mask)})));
+  const auto cut = [&](const Expr& extent, const Expr& full) {
+    const Expr rest = ramp(full * 16, 1, 16), mask = rest < broadcast(extent, 16);
+    return seq({for_loop(chunk, 0, full, copy(ramp(chunk * 16, 1, 16))),
+                masked_store(b, masked_load(a, rest, mask), rest, mask)});
+  };
+  EXPECT_TRUE(same(vectorized(copy(i), n), cut(n, floordiv(n, 16))));
+  const Ptr<Var> any = var("m");
+  EXPECT_TRUE(same(vectorized(copy(i), any), cut(any, max(floordiv(any, 16), 0))));
 }
 
 TEST_F(VectorizeLoops, goes_lane_by_lane_through_views_that_differ) {

@@ -23,18 +23,24 @@ bool is_reduction(const IterVar& axis) {
   return axis.iter_type == IterType::comm_reduce;
 }
 
-/// A block that does the init of `realize` at its spatial axes, where `predicate` holds.
+/// A block that does the init of `realize` at its spatial axes, where `predicate` holds. To the
+/// init, reduction axes are where they start.
 Stmt init_block(const BlockRealize& realize, Expr predicate) {
   const Block& block = *realize.block;
   Block init{.writes = block.writes, .name_hint = block.name_hint + "_init", .body = block.init};
   BlockRealize result{.predicate = std::move(predicate)};
+  Substitution starts;
   for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-    if (is_reduction(*block.iter_vars[i])) continue;
-    init.iter_vars.push_back(block.iter_vars[i]);
-    result.iter_values.push_back(realize.iter_values[i]);
+    const IterVar& axis = *block.iter_vars[i];
+    if (is_reduction(axis)) {
+      starts[axis.var] = axis.dom->min;
+    } else {
+      init.iter_vars.push_back(block.iter_vars[i]);
+      result.iter_values.push_back(realize.iter_values[i]);
+    }
   }
   result.block = make(std::move(init));
-  return make(std::move(result));
+  return substitute(make(std::move(result)), starts);
 }
 
 /// True where the loops start at the start of each reduction axis. Where they start later, as parts
@@ -51,27 +57,46 @@ bool starts_reduction(const BlockRealize& realize, std::span<const For* const> l
   return true;
 }
 
+/// True where the first iteration of reduction loops passes the condition if they run at all: if it
+/// did not, one of them would be empty.
+bool is_passed_first(const Expr& condition, std::span<const For* const> loops) {
+  Substitution starts;
+  for (const For* loop : loops) starts[loop->loop_var] = loop->min;
+  Analyzer analyzer;
+  const Expr first = analyzer.simplify(substitute(condition, starts));
+  const ConstraintScope fails = analyzer.constraint_scope(!first);
+  return std::ranges::any_of(loops, [&](const For* loop) {
+    return analyzer.can_prove(loop->extent <= int_imm(loop->extent.dtype(), 0));
+  });
+}
+
 }  // namespace
 
 bool is_reduction_loop(const BlockRealize& realize, const Ptr<Var>& loop_var) {
+  bool drives = false;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    if (is_reduction(*realize.block->iter_vars[i]) &&
-        uses_variable(realize.iter_values[i], loop_var)) {
-      return true;
+    const Expr& value = realize.iter_values[i];
+    if (!is_reduction(*realize.block->iter_vars[i])) {
+      if (value.same_as(loop_var)) return false;
+    } else {
+      drives = drives || uses_variable(value, loop_var);
     }
   }
-  return false;
+  return drives;
 }
 
 Stmt initial_nest(const BlockRealize& realize, std::span<const For* const> loops,
                   const Expr& condition) {
   VarSet spatial, reduction;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    VarSet& side = is_reduction(*realize.block->iter_vars[i]) ? reduction : spatial;
-    for (const auto& used : free_variables(realize.iter_values[i])) side.insert(used.get());
+    const bool reduces = is_reduction(*realize.block->iter_vars[i]);
+    for (const auto& used : free_variables(realize.iter_values[i])) {
+      if (!reduces) spatial.insert(used.get());
+      if (reduces && is_reduction_loop(realize, used)) reduction.insert(used.get());
+    }
   }
 
-  std::vector<const For*> copied;
+  std::vector<const For*> copied, reductions;
   VarSet dropped;
   for (const For* loop : loops) {
     const bool is_spatial = spatial.contains(loop->loop_var.get());
@@ -82,6 +107,7 @@ Stmt initial_nest(const BlockRealize& realize, std::span<const For* const> loops
     if (is_spatial) {
       copied.push_back(loop);
     } else {
+      reductions.push_back(loop);
       dropped.insert(loop->loop_var.get());
     }
   }
@@ -89,14 +115,15 @@ Stmt initial_nest(const BlockRealize& realize, std::span<const For* const> loops
   for (const Object* driver : reduction) {
     if (!dropped.contains(driver)) return nullptr;
   }
-  if (!starts_reduction(realize, loops)) return nullptr;
+  if (!starts_reduction(realize, reductions)) return nullptr;
 
-  // A condition on reduction loops alone says where the reduction ends, not what is initialised.
+  // A condition on reduction loops alone says where the reduction ends, not what is initialised; so
+  // does one of these and others that the first iteration passes.
   Expr predicate = condition;
   for (const Expr& each : conjuncts(realize.predicate)) {
     if (!uses_any(each, dropped)) {
       predicate = predicate && each;
-    } else if (uses_any(each, spatial)) {
+    } else if (uses_any(each, spatial) && !is_passed_first(each, reductions)) {
       return nullptr;
     }
   }

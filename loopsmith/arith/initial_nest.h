@@ -6,7 +6,9 @@
 
 namespace loopsmith::arith {
 
-/// True when `loop_var` drives a reduction axis of the block.
+/// True when `loop_var` drives a reduction axis of the block. A loop that is a spatial axis itself
+/// has results of its own in each iteration, also where parts of the reduction are as long as it
+/// says.
 bool is_reduction_loop(const BlockRealize& realize, const Ptr<Var>& loop_var);
 
 /// The init of `realize` as a nest of its own, which runs before its reduction; null when that

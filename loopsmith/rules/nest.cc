@@ -85,6 +85,21 @@ struct LoopOver {
   bool used = false;
 };
 
+/// True when the ends of an axis are the same wherever the block runs: a triangle is no box.
+bool is_side_of_box(const IterVar& axis, const Block& block, const std::vector<LoopOver>& loops) {
+  return std::ranges::none_of(free_variables(axis.dom), [&](const Ptr<Var>& used) {
+    return std::ranges::any_of(loops,
+                               [&](const auto& l) { return used.same_as(l.loop->loop_var); }) ||
+           std::ranges::any_of(block.iter_vars,
+                               [&](const auto& a) { return used.same_as(a->var); });
+  });
+}
+
+bool uses_reduction(const Stmt& init, const Nest& nest) {
+  return std::ranges::any_of(nest.reduction(),
+                             [&](const Axis& axis) { return uses_variable(init, axis.var); });
+}
+
 std::optional<Nest> nest_of(const BlockRealize& realize, std::vector<LoopOver> loops) {
   const Block& block = *realize.block;
   if (!is_const_int(realize.predicate, 1) || !block.alloc_buffers.empty() ||
@@ -100,6 +115,7 @@ std::optional<Nest> nest_of(const BlockRealize& realize, std::vector<LoopOver> l
     const IterVar& axis = *block.iter_vars[i];
     const bool reduce = axis.iter_type == IterType::comm_reduce;
     if (!axis.dom || (!reduce && axis.iter_type != IterType::data_par)) return std::nullopt;
+    if (!is_side_of_box(axis, block, loops)) return std::nullopt;
     const Expr& value = realize.iter_values[i];
     if (!is_const_int(axis.dom->extent, 1) || !structural_equal(value, axis.dom->min)) {
       const auto over = std::ranges::find_if(
@@ -117,10 +133,9 @@ std::optional<Nest> nest_of(const BlockRealize& realize, std::vector<LoopOver> l
   std::vector<Axis> reduction = nest.reduction();
   nest.axes = nest.spatial();
   std::ranges::move(reduction, std::back_inserter(nest.axes));
-  if (!all_used || (block.init && nest.reduction().empty()) ||
-      !spatial_axes_are_independent(nest)) {
-    return std::nullopt;
-  }
+  const bool is_init_of_point =
+      !block.init || (!nest.reduction().empty() && !uses_reduction(nest.init, nest));
+  if (!all_used || !is_init_of_point || !spatial_axes_are_independent(nest)) return std::nullopt;
   // A reduction without an init keeps its order: it may be a scan.
   if (!block.init && !nest.reduction().empty()) return std::nullopt;
   keep_extents_from_below(nest);

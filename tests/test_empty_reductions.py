@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions over nothing give their init, scheduled or not; an init sees where axes start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import tir
+from loopsmith.script import tir as T  # noqa: N812
+
+
+@T.prim_func
+def rows_below(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")) -> None:
+    for j in range(8):
+        for k in range(j):
+            with T.block("C"):
+                vj, vk = T.axis.remap("SR", [j, k])
+                with T.init():
+                    C[vj] = T.float32(1)
+                C[vj] = C[vj] + A[vj, vk]
+
+
+def outer_split(sch: tir.Schedule) -> None:
+    outer, inner = sch.split(sch.get_loops("C")[1], [None, 2])
+    sch.split(outer, [2, None])
+    sch.unroll(inner)
+
+
+SCHEDULES: dict[str, Callable[[tir.Schedule], object]] = {
+    "none": lambda sch: None,
+    "split": lambda sch: sch.split("k", [None, 2]),
+    "split twice": outer_split,
+    "few parts": lambda sch: sch.split("k", [3, None]),
+    "both loops": lambda sch: [sch.split("j", [None, 3]), sch.split("k", [None, 4])],
+    "parallel": lambda sch: sch.parallel("j"),
+    "decomposed": lambda sch: sch.decompose_reduction("C", "k"),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_rows_of_a_triangle_begin_with_nothing(name: str) -> None:
+    sch = tir.Schedule(rows_below)
+    SCHEDULES[name](sch)
+    assert sch.verify()
+    a = np.random.default_rng(5).random((8, 8), "float32")
+    expected = [1 + a[j, :j].sum() for j in range(8)]
+    for program in (sch, sch.func):
+        c = np.full(8, 7, "float32")
+        ls.build(program)(a, c)
+        np.testing.assert_allclose(c, expected, rtol=1e-6)
+
+
+def test_a_condition_that_the_first_step_may_fail_says_what_is_initialised() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
+    for j, k in T.grid(16, 8):
+        with T.block("C"):
+            vj = T.axis.spatial(16, j)
+            vk = T.axis.reduce(8, k)
+            T.where(j + k < 8)
+            with T.init():
+                C[vj] = T.float32(1)
+            C[vj] = C[vj] + A[vj, vk]
+""")
+    a = np.ones((8, 8), "float32")
+    for run in (ls.build(func), lambda *given: ls.interp.run(func, *given)):
+        c = np.zeros(8, "float32")
+        run(a, c)
+        np.testing.assert_array_equal(c, 9 - np.arange(8))
+
+
+def test_an_init_sees_where_a_reduction_starts() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "int32")):
+    for i, k in T.grid(8, 6):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            vk = T.axis.reduce((2, 8), k + 2)
+            with T.init():
+                C[vi] = T.float32(1)
+                D[vk] = vi + vk
+            C[vi] = C[vi] + A[vi, vk]
+""")
+    a = np.ones((8, 8), "float32")
+    for run in (ls.build(func), lambda *given: ls.interp.run(func, *given)):
+        c, d = np.zeros(8, "float32"), np.zeros(8, "int32")
+        run(a, c, d)
+        np.testing.assert_array_equal(c, 7)
+        np.testing.assert_array_equal(d, [0, 0, 9, 0, 0, 0, 0, 0])
+
+
+def test_a_reduction_that_starts_elsewhere_in_each_row_is_initialised_where_it_starts() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((8, 16), "float32"), C: T.Buffer((8,), "float32")):
+    for k, i in T.grid(8, 8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            vk = T.axis.reduce(16, k + i)
+            with T.init():
+                C[vi] = T.float32(1)
+            C[vi] = C[vi] + A[vi, vk]
+""")
+    a = np.ones((8, 16), "float32")
+    for run in (ls.build(func), lambda *given: ls.interp.run(func, *given)):
+        c = np.full(8, 5, "float32")
+        run(a, c)
+        np.testing.assert_array_equal(c, [9] + [13] * 7)

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "fuzz"
 READERS = ("json", "script")
 SCHEDULES = 10_000
+RANDOM_TESTS = ("schedule_fuzz", "random_loops", "random_tensors", "in_place", "private_memory")
 
 
 def succeeds(*command: str | Path, **variables: str) -> bool:
@@ -74,7 +75,7 @@ def main() -> int:
     pytest = (sys.executable, "-m", "pytest", "-q", "--hypothesis-profile=fuzz")
     with ThreadPoolExecutor(arguments.jobs) as pool:
         waiting = [pool.submit(succeeds_quietly, *pytest, "tests/test_interp.py")]
-        for name in ("schedule_fuzz", "random_loops", "random_tensors"):
+        for name in RANDOM_TESTS:
             test = f"tests/test_{name}.py"
             waiting.append(pool.submit(succeeds_quietly, *pytest, test, **cases))
         for test, name in (("schedule_test", "*fuzz*"), ("transform_test", "random_schedules*")):

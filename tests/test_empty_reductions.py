@@ -112,3 +112,24 @@ def main(A: T.Buffer((8, 16), "float32"), C: T.Buffer((8,), "float32")):
         c = np.full(8, 5, "float32")
         run(a, c)
         np.testing.assert_array_equal(c, [9] + [13] * 7)
+
+
+def test_inits_of_reductions_over_nothing_are_seen_to_meet() -> None:
+    """Row 0 of each i has nothing to add, and starts what row 1 of the last i was added to."""
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((4, 2), "float32"), C: T.Buffer((5,), "float32")):
+    for i, j in T.grid(4, 2):
+        for k in range(j):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi + vj] = T.float32(0)
+                C[vi + vj] = C[vi + vj] + A[vi, vk]
+""")
+    sch = tir.Schedule(func)
+    with pytest.raises(
+        ls.ScheduleError, match="iterations of loop i depend on each other"
+    ) as caught:
+        sch.parallel("i")
+    assert "iteration i=0, j=1, k=0 writes C[1]" in str(caught.value)

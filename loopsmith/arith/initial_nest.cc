@@ -137,4 +137,32 @@ Stmt initial_nest(const BlockRealize& realize, std::span<const For* const> loops
   return clone_with(init, {});
 }
 
+Stmt EmptyReductions::before(const For& loop) {
+  if (!nested_.contains(&loop)) find(loop);
+  const auto found = inits_.find(&loop);
+  return found == inits_.end() ? Stmt() : found->second;
+}
+
+/// `outermost` is the first of loops with nothing but each other between them.
+void EmptyReductions::find(const For& outermost) {
+  std::vector<const For*> loops{&outermost};
+  while (const auto* inner = loops.back()->body.as<For>()) loops.push_back(inner);
+  nested_.insert(loops.begin() + 1, loops.end());
+  const auto* realize = loops.back()->body.as<BlockRealize>();
+  if (!realize || !realize->block->init) return;
+  const auto reduces = [&](const For* loop) { return is_reduction_loop(*realize, loop->loop_var); };
+  const auto first = std::ranges::find_if(loops, reduces);
+  Expr is_empty = false;
+  for (auto loop = first; loop != loops.end(); ++loop) {
+    const Expr& extent = (*loop)->extent;
+    const std::int64_t* constant = as_int(extent);
+    if ((constant && *constant > 0) || !reduces(*loop)) continue;
+    is_empty = is_empty || extent <= int_imm(extent.dtype(), 0);
+  }
+  if (is_const_int(is_empty, 0)) return;
+  if (const Stmt init = initial_nest(*realize, {first, loops.end()}, is_empty)) {
+    inits_.emplace(*first, init);
+  }
+}
+
 }  // namespace loopsmith::arith

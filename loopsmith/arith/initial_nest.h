@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <span>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "loopsmith/ir/stmt.h"
 
@@ -17,5 +19,20 @@ bool is_reduction_loop(const BlockRealize& realize, const Ptr<Var>& loop_var);
 /// of the spatial ones. It does the init where `condition` holds.
 Stmt initial_nest(const BlockRealize& realize, std::span<const For* const> loops,
                   const Expr& condition);
+
+/// The inits of reductions without iterations, which give the identity. For who walks a program
+/// from the outside in.
+class EmptyReductions {
+ public:
+  /// What runs before `loop`, the outermost of a reduction, where one of its loops has no
+  /// iteration; null where there is nothing, or where all of them are sure to have some.
+  Stmt before(const For& loop);
+
+ private:
+  void find(const For& outermost);
+
+  std::unordered_set<const For*> nested_;  ///< Loops that another one has as its body.
+  std::unordered_map<const For*, Stmt> inits_;
+};
 
 }  // namespace loopsmith::arith

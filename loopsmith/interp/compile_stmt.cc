@@ -86,10 +86,8 @@ void Compiler::new_stmt(const Stmt& s) {
   const std::uint32_t outer_statement = std::exchange(statement_, next_statement());
   const Scope scope(*this);
   if (const auto* n = s.as<For>()) {
-    if (!nested_.contains(n)) find_empty_reduction(*n);
-    const auto empty = empty_reductions_.find(n);
-    if (empty != empty_reductions_.end()) {
-      stmt(empty->second);
+    if (const Stmt init = empty_reductions_.before(*n)) {
+      stmt(init);
       statement_ = next_statement();
     }
   }
@@ -172,31 +170,6 @@ void Compiler::loop(const For& loop) {
   } else {
     parallel_loop(loop.loop_var, min, extent, step, loop.body, loop.kind == ForKind::vectorized);
   }
-}
-
-/// A reduction without iterations gives the identity, as after `lower_init`: where its init becomes
-/// a nest before the outermost of its loops, this nest runs if one of them has no iteration.
-/// `outermost` is the first of loops with nothing but each other between them.
-void Compiler::find_empty_reduction(const For& outermost) {
-  std::vector<const For*> loops{&outermost};
-  while (const auto* inner = loops.back()->body.as<For>()) loops.push_back(inner);
-  nested_.insert(loops.begin() + 1, loops.end());
-  const auto* realize = loops.back()->body.as<BlockRealize>();
-  if (!realize || !realize->block->init) return;
-  const auto reduces = [&](const For* loop) {
-    return arith::is_reduction_loop(*realize, loop->loop_var);
-  };
-  const auto first = std::ranges::find_if(loops, reduces);
-  Expr is_empty = false;
-  for (auto loop = first; loop != loops.end(); ++loop) {
-    const Expr& extent = (*loop)->extent;
-    const std::int64_t* constant = as_int(extent);
-    if ((constant && *constant > 0) || !reduces(*loop)) continue;
-    is_empty = is_empty || extent <= int_imm(extent.dtype(), 0);
-  }
-  if (is_const_int(is_empty, 0)) return;
-  const Stmt nest = arith::initial_nest(*realize, {first, loops.end()}, is_empty);
-  if (nest) empty_reductions_.emplace(*first, nest);
 }
 
 void Compiler::serial_loop(const Ptr<Var>& var, Register min, Register extent, Register step,

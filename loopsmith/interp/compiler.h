@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "loopsmith/arith/initial_nest.h"
 #include "loopsmith/interp/code.h"
 #include "loopsmith/interp/interp.h"
 
@@ -148,7 +149,6 @@ class Compiler {
   void stmt(const Stmt& s);
   void new_stmt(const Stmt& s);
   void loop(const For& loop);
-  void find_empty_reduction(const For& outermost);
   void serial_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
                    const Stmt& body);
   void parallel_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
@@ -220,9 +220,7 @@ class Compiler {
   std::vector<Exits> exits_;
   /// Where jumps out of an assumption start; null: none is compiled.
   std::vector<std::size_t>* assumption_exits_ = nullptr;
-  std::unordered_set<const For*> nested_;  ///< Loops that another one has as its body.
-  /// What runs before the outermost loop of a reduction, where that has no iteration.
-  std::unordered_map<const For*, Stmt> empty_reductions_;
+  arith::EmptyReductions empty_reductions_;
 
   // Threads.
   bool has_threads_ = false, has_blocks_ = false;

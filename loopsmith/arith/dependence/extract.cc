@@ -4,6 +4,7 @@
 
 #include "loopsmith/arith/dependence/linearize.h"
 #include "loopsmith/arith/dependence/program.h"
+#include "loopsmith/arith/initial_nest.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -63,6 +64,7 @@ class Extractor {
         program_.parts[number].end_statement = static_cast<int>(program_.statements.size());
       }
     } else if (const auto* node = stmt.as<For>()) {
+      if (const Stmt init = empty_reductions_.before(*node)) visit(init);
       visit_for(stmt, *node);
     } else if (const auto* node = stmt.as<BufferStore>()) {
       visit_store(stmt, *node);
@@ -477,6 +479,7 @@ class Extractor {
   const BufferLoad* updated_ = nullptr;  ///< and its load of what was there.
   std::optional<Reduction> reduction_;
   int reductions_ = 0;
+  arith::EmptyReductions empty_reductions_;
   std::vector<int> ordered_;  ///< Those that do not combine their elements in any order.
   std::unordered_map<const Object*, View> views_;
   std::unordered_map<const Object*, int> allocated_;

@@ -38,6 +38,7 @@ SCHEDULES: dict[str, Callable[[tir.Schedule], object]] = {
     "both loops": lambda sch: [sch.split("j", [None, 3]), sch.split("k", [None, 4])],
     "parallel": lambda sch: sch.parallel("j"),
     "decomposed": lambda sch: sch.decompose_reduction("C", "k"),
+    "parallel parts": lambda sch: sch.parallel(sch.split("k", [None, 2])[0]),
 }
 
 

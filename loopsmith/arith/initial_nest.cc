@@ -57,9 +57,9 @@ bool starts_reduction(const BlockRealize& realize, std::span<const For* const> l
   return true;
 }
 
-/// True where the first iteration of reduction loops passes the condition if they run at all: if it
-/// did not, one of them would be empty.
-bool is_passed_first(const Expr& condition, std::span<const For* const> loops) {
+}  // namespace
+
+bool holds_if_run(const Expr& condition, std::span<const For* const> loops) {
   Substitution starts;
   for (const For* loop : loops) starts[loop->loop_var] = loop->min;
   Analyzer analyzer;
@@ -69,8 +69,6 @@ bool is_passed_first(const Expr& condition, std::span<const For* const> loops) {
     return analyzer.can_prove(loop->extent <= int_imm(loop->extent.dtype(), 0));
   });
 }
-
-}  // namespace
 
 bool is_reduction_loop(const BlockRealize& realize, const Ptr<Var>& loop_var) {
   bool drives = false;
@@ -123,7 +121,7 @@ Stmt initial_nest(const BlockRealize& realize, std::span<const For* const> loops
   for (const Expr& each : conjuncts(realize.predicate)) {
     if (!uses_any(each, dropped)) {
       predicate = predicate && each;
-    } else if (uses_any(each, spatial) && !is_passed_first(each, reductions)) {
+    } else if (uses_any(each, spatial) && !holds_if_run(each, reductions)) {
       return nullptr;
     }
   }

@@ -13,6 +13,10 @@ namespace loopsmith::arith {
 /// says.
 bool is_reduction_loop(const BlockRealize& realize, const Ptr<Var>& loop_var);
 
+/// True where the first iteration of the loops passes the condition if they run at all: if it did
+/// not, one of them would be empty.
+bool holds_if_run(const Expr& condition, std::span<const For* const> loops);
+
 /// The init of `realize` as a nest of its own, which runs before its reduction; null when that
 /// would change which elements are initialised. `loops` are those around the block with nothing
 /// but each other between them, from the outermost reduction loop on; of these the nest has copies

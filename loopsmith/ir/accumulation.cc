@@ -135,8 +135,9 @@ std::optional<Accumulation> accumulation_of(const BufferStore& store) {
 }
 
 bool may_combine(const BufferStore& store) {
-  const bool is_arithmetic = store.value.is<Add>() || store.value.is<Sub>() ||
-                             store.value.is<Mul>() || store.value.is<BufferLoad>();
+  const Expr& value = store.value;
+  const bool is_arithmetic = value.is<Add>() || value.is<Sub>() || value.is<Mul>() ||
+                             value.is<Min>() || value.is<Max>() || value.is<BufferLoad>();
   return !is_arithmetic || accumulation_of(store);
 }
 

@@ -56,7 +56,9 @@ TEST(accumulation, may_be_combined_unless_arithmetic_says_no) {
   };
   EXPECT_TRUE(is_combination(old - b));
   EXPECT_TRUE(is_combination(select(old > b, old, b)));
+  EXPECT_TRUE(is_combination(max(b, old)));
   EXPECT_FALSE(is_combination(b - old));
+  EXPECT_FALSE(is_combination(max(b - old, old)));
   EXPECT_FALSE(is_combination(b));
 }
 

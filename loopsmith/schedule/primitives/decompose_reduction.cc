@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/initial_nest.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -172,7 +173,9 @@ class Decomposition {
     IndexForms forms(ranges_around(schedule_, schedule_.at(schedule_.node(plan_.block)).parent));
     for (const auto& [variable, value] : at_start_) forms.bind(Ptr<Var>::from(variable), value);
     const Expr first = forms.condition(condition);
-    if (is_const_int(first, 1)) return {};
+    std::vector<const For*> loops;
+    for (const LoopRV handle : dropped_) loops.push_back(&schedule_.get(handle));
+    if (is_const_int(first, 1) || arith::holds_if_run(first, loops)) return {};
     plan_.conditions.push_back(first);
     return {};
   }

@@ -20,8 +20,10 @@ namespace {
 /// Results of two parts share no line of the cache.
 constexpr std::int64_t line_bits = 512;
 
-/// The buffers in which a loop may accumulate across its iterations: they do not move with it.
+/// The buffers in which a loop may accumulate across its iterations: they do not move with it, nor
+/// does each iteration have its own.
 std::vector<Ptr<Buffer>> candidates(const For& loop) {
+  const std::vector<Ptr<Buffer>> own = allocated_buffers(loop.body);
   std::vector<Ptr<Buffer>> found;
   pre_order_visit(loop.body, [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
@@ -30,7 +32,8 @@ std::vector<Ptr<Buffer>> candidates(const For& loop) {
       return uses_variable(index, loop.loop_var) && !reads_memory(index);
     });
     const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(store->buffer); };
-    if (!moves && accumulation_of(*store) && std::ranges::none_of(found, is_it)) {
+    if (!moves && accumulation_of(*store) && std::ranges::none_of(found, is_it) &&
+        std::ranges::none_of(own, is_it)) {
       found.push_back(store->buffer);
     }
     return false;

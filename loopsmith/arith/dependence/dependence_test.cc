@@ -1,34 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/arith/dependence/dependence.h"
-
 #include <gtest/gtest.h>
 
-#include "loopsmith/ir/operators.h"
+#include "loopsmith/arith/dependence/questions_test.h"
 
 namespace loopsmith {
 namespace {
 
-using Loops = std::vector<Ptr<Var>>;
-
-struct Program {
-  Ptr<Var> i = var("i"), j = var("j"), k = var("k"), n = var("n"), m = var("m");
-  Ptr<Buffer> a = decl_buffer({1000, 1000}, f32, "A"), b = decl_buffer({1000, 1000}, f32, "B"),
-              c = decl_buffer({1000, 1000}, f32, "C"), x = decl_buffer({1000}, f32, "X"),
-              y = decl_buffer({1000}, f32, "Y");
-
-  static Stmt loop(const Ptr<Var>& variable, const Expr& extent, Stmt body, const Expr& min = 0) {
-    return for_loop(variable, min, extent, std::move(body));
-  }
-};
-
-std::string text_of(const DependenceAnswer& answer) {
-  switch (answer.verdict) {
-    case Verdict::proved: return answer.reductions ? "reduction" : "proved";
-    case Verdict::unknown: return "unknown: " + answer.reason;
-    case Verdict::violated: return answer.witness ? answer.witness->text() : answer.reason;
-  }
-  return {};
-}
+using namespace dependence_testing;
 
 TEST(dependence, a_loop_that_starts_at_one_is_parallel) {
   Program p;
@@ -223,17 +201,6 @@ TEST(dependence, the_last_lane_of_a_statement_writes_last) {
   EXPECT_EQ(steps.vectorizable(p.i).verdict, Verdict::violated);
 }
 
-TEST(dependence, lanes_may_have_memory_of_their_own) {
-  Program p;
-  const auto t = decl_buffer({1}, f32, "t");
-  const Stmt body = seq({store(t, load(p.y, {p.i}), {0}), store(p.x, load(t, {0}), {p.i})});
-  Dependences d(p.loop(p.i, 100, body), {.local_buffers = {t}});
-  const DependenceAnswer answer = d.vectorizable(p.i);
-  EXPECT_EQ(answer.verdict, Verdict::proved);
-  ASSERT_EQ(answer.private_buffers.size(), 1U);
-  EXPECT_TRUE(answer.private_buffers[0].same_as(t));
-}
-
 TEST(dependence, flattened_indices_with_a_symbolic_stride_are_refuted_with_small_sizes) {
   Program p;
   const Expr flat = p.i * p.n + p.j;
@@ -275,82 +242,6 @@ TEST(dependence, a_budget_that_does_not_suffice_gives_unknown) {
                 {.operations = 10});
   EXPECT_EQ(text_of(d.parallelizable(p.i)),
             "unknown: too complex: 10 operations did not decide it");
-}
-
-TEST(dependence, a_block_declares_its_reduction) {
-  Program p;
-  const auto vi = var("vi"), vk = var("vk");
-  const auto axis = [](const Ptr<Var>& variable, IterType type) {
-    return make(IterVar{.dom = range(0, 100), .var = variable, .iter_type = type});
-  };
-  const Expr combined = call(op("exp"), {load(p.x, {vi}) + load(p.a, {vi, vk})});
-  const auto block =
-      make(Block{.iter_vars = {axis(vi, IterType::data_par), axis(vk, IterType::comm_reduce)},
-                 .name_hint = "sum",
-                 .init = store(p.x, float_imm(f32, 0), {vi}),
-                 .body = store(p.x, combined, {vi})});
-  const Stmt realize = make(BlockRealize{.iter_values = {p.i, p.k}, .block = block});
-  Dependences d(p.loop(p.i, 100, p.loop(p.k, 100, realize)));
-  EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
-  EXPECT_EQ(text_of(d.parallelizable(p.k)), "reduction");
-}
-
-TEST(dependence, memory_of_an_iteration_carries_nothing) {
-  Program p;
-  const auto t = decl_buffer({10}, f32, "T");
-  const auto body = seq({p.loop(p.j, 10, store(t, load(p.a, {p.i, p.j}), {p.j})),
-                         p.loop(p.k, 10, store(p.b, load(t, {p.k}), {p.i, p.k}))});
-  const auto block = make(Block{.name_hint = "row", .alloc_buffers = {t}, .body = body});
-  Dependences d(p.loop(p.i, 100, make(BlockRealize{.block = block})));
-  EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
-}
-
-/// for i: T[j] = A[i, j], all j < width; B[i, k] = T[k] + T[k + shift].
-Stmt rows_through(Program& p, const Ptr<Buffer>& t, const Expr& width, int shift) {
-  return p.loop(
-      p.i, 100,
-      seq({p.loop(p.j, width, store(t, load(p.a, {p.i, p.j}), {p.j})),
-           p.loop(p.k, 8, store(p.b, load(t, {p.k}) + load(t, {p.k + shift}), {p.i, p.k}))}));
-}
-
-TEST(dependence, a_buffer_that_each_iteration_fills_before_it_reads_may_be_private) {
-  Program p;
-  const auto t = decl_buffer({10}, f32, "T");
-  const DependenceOptions local{.local_buffers = {t}};
-  Dependences filled(rows_through(p, t, 10, 2), local);
-  const DependenceAnswer answer = filled.parallelizable(p.i);
-  EXPECT_EQ(text_of(answer), "proved");
-  ASSERT_EQ(answer.private_buffers.size(), 1U);
-  EXPECT_TRUE(answer.private_buffers[0].same_as(t));
-
-  const auto text = [&](const Stmt& root, const DependenceOptions& options) {
-    Dependences d(root, options);
-    return text_of(d.parallelizable(p.i));
-  };
-  EXPECT_EQ(text(rows_through(p, t, 10, 2), {}),
-            "iteration i=0, j=0 writes T[0], iteration i=1, j=0 writes it");
-  // T[9] is read, and not written.
-  EXPECT_EQ(text(rows_through(p, t, 9, 2), local),
-            "iteration i=0, j=0 writes T[0], iteration i=1, j=0 writes it");
-  // How much is filled depends on values.
-  const auto widths = decl_buffer({100}, i32, "widths");
-  EXPECT_NE(text(rows_through(p, t, load(widths, {p.i}), 2), local), "proved");
-}
-
-TEST(dependence, a_scan_in_a_buffer_reads_what_earlier_iterations_wrote) {
-  Program p;
-  const auto t = decl_buffer({10}, f32, "T");
-  const auto text = [&](int first) {
-    const auto start = store(t, load(p.a, {p.i, 0}), {first});
-    const auto step = store(t, load(t, {p.j - 1}) + load(p.a, {p.i, p.j}), {p.j});
-    const auto rows = make(For{.loop_var = p.j, .min = 1, .extent = 9, .body = step});
-    const auto out = p.loop(p.k, 10, store(p.b, load(t, {p.k}), {p.i, p.k}));
-    Dependences d(p.loop(p.i, 100, seq({start, rows, out})), {.local_buffers = {t}});
-    return text_of(d.parallelizable(p.i));
-  };
-  EXPECT_EQ(text(0), "proved");
-  // T[0] is what it was before the loop.
-  EXPECT_EQ(text(1), "iteration i=0 writes T[1], iteration i=1 writes it");
 }
 
 TEST(dependence, flattened_indices_are_taken_apart_where_their_digits_are_bounded) {
@@ -446,138 +337,6 @@ TEST(dependence, an_index_may_be_clamped) {
       p.loop(p.i, 8, store(p.x, load(p.x, {max(Expr(p.i) - 1, 0) + 10}), {Expr(p.i) + 3})));
   EXPECT_EQ(text_of(border.parallelizable(p.i)),
             "iteration i=0 reads X[10], iteration i=7 writes it");
-}
-
-TEST(dependence, iterations_that_fill_their_memory_run_in_any_order) {
-  Program p;
-  const auto t = decl_buffer({4}, f32, "T");
-  const auto answer = [&](const Stmt& first, bool is_local) {
-    const Stmt body = seq({first, store(p.a, load(t, {0}), {p.i, p.j})});
-    std::vector<Ptr<Buffer>> local;
-    if (is_local) local.push_back(t);
-    Dependences d(p.loop(p.i, 8, p.loop(p.j, 8, body)), {.local_buffers = local});
-    const Loops order{p.j, p.i};
-    return text_of(d.permutable(order));
-  };
-  const Stmt fill = store(t, load(p.b, {p.i, p.j}), {0});
-  const Stmt fill_a_row = make(IfThenElse{.condition = p.j == 0, .then_case = fill});
-  EXPECT_EQ(answer(fill, true), "proved");
-  EXPECT_EQ(answer(fill, false), "iteration i=0, j=1 writes T[0], iteration i=1, j=0 writes it");
-  EXPECT_EQ(answer(fill_a_row, true),
-            "iteration i=0, j=1 reads T[0], iteration i=1, j=0 writes it");
-}
-
-/// for i: for k in range(extent): x[i] = x[i] - y[k] * x[index]
-Stmt solve(const Program& p, const Expr& extent, const Expr& index) {
-  const Expr step = load(p.y, {p.k}) * load(p.x, {index});
-  const Stmt update = store(p.x, load(p.x, {p.i}) - step, {p.i});
-  return p.loop(p.i, p.n, p.loop(p.k, extent, update));
-}
-
-TEST(dependence, an_accumulation_may_read_other_elements) {
-  Program p;
-  Dependences d(solve(p, p.i, p.k));
-  EXPECT_EQ(text_of(d.parallelizable(p.k)), "reduction");
-  EXPECT_EQ(text_of(d.accumulates_apart(p.k, p.x)), "proved");
-  EXPECT_EQ(text_of(d.parallelizable(p.i)),
-            "with n=3: iteration i=1, k=0 writes X[1], iteration i=2, k=1 reads it");
-}
-
-TEST(dependence, an_accumulation_that_reads_its_element_is_carried) {
-  Program p;
-  Dependences d(solve(p, p.i + 1, p.k));
-  EXPECT_EQ(text_of(d.parallelizable(p.k)),
-            "with n=2: iteration i=1, k=0 writes X[1], iteration i=1, k=1 reads it");
-  const DependenceAnswer apart = d.accumulates_apart(p.k, p.x);
-  EXPECT_EQ(apart.reason, "it reads X[k]");
-  EXPECT_EQ(text_of(apart),
-            "with n=1: iteration i=0, k=0 writes X[0], iteration i=0, k=0 reads it");
-}
-
-TEST(dependence, an_accumulation_that_reads_by_memory_is_unknown) {
-  Program p;
-  const Ptr<Buffer> q = decl_buffer({1000}, i32, "Q");
-  Dependences d(solve(p, p.i, load(q, {p.k})));
-  EXPECT_EQ(d.accumulates_apart(p.k, p.x).reason,
-            "it reads X[Q[k]], and index 0 of X is not quasi-affine: Q[k]");
-}
-
-/// for i, k: a block that starts Y[i] and updates it by `value`, which axes i and k are put into.
-Stmt reducing(const Program& p, const std::function<Expr(const Expr&, const Expr&)>& value) {
-  const auto axis = [](const char* name, IterType type) {
-    return make(IterVar{.dom = range(0, 20), .var = var(name), .iter_type = type});
-  };
-  const auto vi = axis("vi", IterType::data_par), vk = axis("vk", IterType::comm_reduce);
-  Block block{.iter_vars = {vi, vk}, .name_hint = "sum"};
-  block.init = store(p.y, float_imm(f32, 0), {vi->var});
-  block.body = store(p.y, value(vi->var, vk->var), {vi->var});
-  return p.loop(
-      p.i, 20,
-      p.loop(p.k, 20,
-             make(BlockRealize{
-                 .iter_values = {p.i, p.k}, .predicate = true, .block = make(std::move(block))})));
-}
-
-TEST(dependence, a_block_with_an_init_reduces_what_it_may_combine) {
-  Program p;
-  const auto question = [&](const std::function<Expr(const Expr&, const Expr&)>& value) {
-    return text_of(Dependences(reducing(p, value)).parallelizable(p.k));
-  };
-  EXPECT_EQ(question([&](const Expr& i, const Expr& k) {
-              return min(load(p.y, {i}), load(p.y, {k + 20}));
-            }),
-            "reduction");
-  EXPECT_EQ(
-      question([&](const Expr& i, const Expr& k) { return min(load(p.y, {i}), load(p.y, {k})); }),
-      "iteration i=1, k=0 writes Y[1], iteration i=1, k=1 reads it");
-  EXPECT_EQ(question([&](const Expr& i, const Expr& k) { return load(p.x, {k}) - load(p.y, {i}); }),
-            "iteration i=0, k=0 writes Y[0], iteration i=0, k=1 reads it");
-}
-
-TEST(dependence, both_branches_of_a_condition_fill_what_is_read) {
-  Program p;
-  const Expr is_positive = load(p.x, {p.i}) > float_imm(f32, 0);
-  const Stmt read = store(p.c, load(p.y, {0}), {p.i, 0});
-  const auto question = [&](Stmt body) {
-    Dependences d(p.loop(p.i, 99, std::move(body)), {.local_buffers = {p.y}});
-    const DependenceAnswer answer = d.parallelizable(p.i);
-    return answer.verdict == Verdict::proved && answer.private_buffers.size() == 1;
-  };
-  const auto either = [&](Stmt yes, Stmt no) {
-    return make(IfThenElse{
-        .condition = is_positive, .then_case = std::move(yes), .else_case = std::move(no)});
-  };
-  const auto fill = [&](const Expr& index) { return store(p.y, float_imm(f32, 1), {index}); };
-  EXPECT_TRUE(question(seq({either(fill(0), fill(0)), read})));
-  EXPECT_FALSE(question(seq({either(fill(0), fill(1)), read})));
-  EXPECT_FALSE(
-      question(seq({make(IfThenElse{.condition = is_positive, .then_case = fill(0)}), read})));
-  // Nested, and each of the branches in another way.
-  EXPECT_TRUE(question(seq({either(either(fill(0), fill(0)), seq({fill(1), fill(0)})), read})));
-  EXPECT_FALSE(question(seq({either(either(fill(0), fill(1)), fill(0)), read})));
-  // What a branch reads, that branch wrote.
-  EXPECT_TRUE(question(either(seq({fill(0), read}), fill(1))));
-  EXPECT_FALSE(question(either(seq({fill(1), read}), fill(0))));
-  // Another condition may turn out otherwise.
-  EXPECT_FALSE(question(seq({either(fill(0), fill(1)), either(read, fill(1))})));
-}
-
-TEST(dependence, branches_fill_memory_element_by_element) {
-  Program p;
-  const auto fill = [&](const Expr& index, const Expr& extent) {
-    const Stmt yes = store(p.y, float_imm(f32, 1), {p.j}),
-               no = store(p.y, float_imm(f32, 2), {index});
-    const Expr is_positive = load(p.a, {p.i, p.j}) > float_imm(f32, 0);
-    const Stmt both = make(IfThenElse{.condition = is_positive, .then_case = yes, .else_case = no});
-    const Stmt read = store(p.c, load(p.y, {p.k}), {p.i, p.k});
-    Dependences d(p.loop(p.i, 99, seq({p.loop(p.j, extent, both), p.loop(p.k, p.n, read)})),
-                  {.local_buffers = {p.y}});
-    return d.parallelizable(p.i).verdict == Verdict::proved;
-  };
-  EXPECT_TRUE(fill(p.j, p.n));
-  EXPECT_TRUE(fill(p.j, p.n + 1));
-  EXPECT_FALSE(fill(p.j, p.n - 1));
-  EXPECT_FALSE(fill(p.n - 1 - p.j, p.n));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "loopsmith/arith/dependence/linearize.h"
 #include "loopsmith/arith/dependence/program.h"
+#include "loopsmith/arith/dependence/views.h"
 #include "loopsmith/arith/initial_nest.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
@@ -14,13 +15,6 @@ namespace loopsmith::dependence {
 namespace {
 
 using Kind = Surrounding::Kind;
-
-/// A view of a part of another buffer: `offsets` are added to its indices.
-struct View {
-  Ptr<Buffer> buffer;
-  std::vector<Expr> offsets;
-  std::size_t leading = 0;  ///< Dimensions of `buffer` that the view leaves out.
-};
 
 /// A block with an init, of which `init` writes the accumulators.
 struct Reduction {
@@ -167,21 +161,10 @@ class Extractor {
   void access(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices, bool writes,
               Update update, bool is_masked) {
     Access& result = add_access(writes);
-    result.buffer = buffer;
-    result.expressions = indices;
-    if (const auto view = views_.find(buffer.get()); view != views_.end()) {
-      result.buffer = view->second.buffer;
-      result.expressions = view->second.offsets;
-      const std::size_t leading = view->second.leading;
-      if (result.expressions.size() == leading + indices.size()) {
-        for (std::size_t i = 0; i < indices.size(); ++i) {
-          Expr& element = result.expressions[leading + i];
-          element = indices[i].dtype().is_scalar() ? element + indices[i] : Expr();
-        }
-      } else {
-        result.whole = true;
-      }
-    }
+    Views::Element element = views_.element(buffer, indices);
+    result.buffer = std::move(element.buffer);
+    result.expressions = std::move(element.indices);
+    result.whole = element.is_any;
     result.memory = result.buffer->data;
     for (const Expr& index : result.expressions) {
       result.index.push_back(index.defined() ? forms_.index(index, result.locals) : std::nullopt);
@@ -377,7 +360,7 @@ class Extractor {
       const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(buffer); };
       if (std::none_of(shared_.begin(), shared_.end(), is_it)) allocate(buffer->data);
     }
-    for (const auto& match : block.match_buffers) add_view(*match);
+    for (const auto& match : block.match_buffers) views_.add(*match);
     under(realize.predicate, true, [&] {
       const std::optional<Reduction> outer = reduction_;
       if (!is_nothing(block.init)) {
@@ -404,22 +387,6 @@ class Extractor {
         at_start = at_start && axis->var == axis->dom->min;
     }
     under(at_start, true, [&] { visit(block.init); });
-  }
-
-  void add_view(const MatchBufferRegion& match) {
-    const Ptr<Buffer>& source = match.source->buffer;
-    View view{source, {}, 0};
-    const std::size_t rank = match.source->region.size();
-    view.leading = rank - std::min(rank, match.buffer->shape.size());
-    for (const auto& range : match.source->region) view.offsets.push_back(range->min);
-    if (const auto outer = views_.find(source.get()); outer != views_.end()) {
-      // A view of a view: any element of what both show.
-      view.buffer = outer->second.buffer;
-      view.offsets.clear();
-      view.leading = match.buffer->shape.size() + 1;
-    }
-    if (!match.buffer->strides.empty() && match.buffer->shape.size() != rank) view.offsets.clear();
-    views_[match.buffer.get()] = std::move(view);
   }
 
  public:
@@ -481,7 +448,7 @@ class Extractor {
   int reductions_ = 0;
   arith::EmptyReductions empty_reductions_;
   std::vector<int> ordered_;  ///< Those that do not combine their elements in any order.
-  std::unordered_map<const Object*, View> views_;
+  Views views_;
   std::unordered_map<const Object*, int> allocated_;
   std::vector<int> left_out_;
   bool everything_left_out_ = false;

@@ -35,9 +35,6 @@ class RandomInPlace:
         bounds = {}
         for d, loop in enumerate(loops):
             low, high = self.bounds(loops[:d], size)
-            if self.is_block and not self.has_conditions and d == depth - 1:
-                # A reduction over nothing gives its init, which two splits may hide.
-                low, high = rng.choice([("0", size), ("0", f"{loops[0]} + 1"), (loops[0], size)])
             bounds[loop] = (low, high)
             is_rectangular = self.is_block and self.has_conditions
             extents = ("0", size) if is_rectangular else (low, high)

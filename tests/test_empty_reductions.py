@@ -35,6 +35,7 @@ SCHEDULES: dict[str, Callable[[tir.Schedule], object]] = {
     "split": lambda sch: sch.split("k", [None, 2]),
     "split twice": outer_split,
     "few parts": lambda sch: sch.split("k", [3, None]),
+    "rows with a rest": lambda sch: [sch.split("j", [None, 5]), sch.split("k", [None, 2])],
     "both loops": lambda sch: [sch.split("j", [None, 3]), sch.split("k", [None, 4])],
     "parallel": lambda sch: sch.parallel("j"),
     "decomposed": lambda sch: sch.decompose_reduction("C", "k"),
@@ -53,6 +54,27 @@ def test_rows_of_a_triangle_begin_with_nothing(name: str) -> None:
         c = np.full(8, 7, "float32")
         ls.build(program)(a, c)
         np.testing.assert_allclose(c, expected, rtol=1e-6)
+
+
+def test_an_init_that_never_runs_is_not_decomposed() -> None:
+    """Rows start later than the axis: no iteration is the first, and nothing is initialised."""
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
+    for j in range(8):
+        for k in range(j, 8):
+            with T.block("C"):
+                vj = T.axis.spatial(8, j)
+                vk = T.axis.reduce(8, k)
+                with T.init():
+                    C[vj] = T.float32(1)
+                C[vj] = C[vj] + A[vj, vk]
+""")
+    sch = tir.Schedule(func)
+    sch.split("k", [None, 4])
+    with pytest.raises(ls.ScheduleError, match="does not start at the first iteration"):
+        sch.decompose_reduction("C", "j")
+    assert sch.verify()
 
 
 def test_a_condition_that_the_first_step_may_fail_says_what_is_initialised() -> None:

@@ -57,6 +57,24 @@ bool starts_reduction(const BlockRealize& realize, std::span<const For* const> l
   return true;
 }
 
+/// True when a loop of the extent does not run. How often a loop over parts of another runs tells
+/// of the other: (n + d - 1) // d parts are none where the n elements that they cover are none.
+bool is_none(Analyzer& analyzer, const Expr& extent) {
+  if (analyzer.can_prove(extent <= int_imm(extent.dtype(), 0))) return true;
+  bool found = false;
+  pre_order_visit(extent, [&](const Ref& ref) {
+    const auto* quotient = found ? nullptr : ref.as<FloorDiv>();
+    const std::int64_t* divisor = quotient ? as_int(quotient->b) : nullptr;
+    if (divisor && *divisor > 0) {
+      const Expr& size = quotient->b;
+      const Expr others = extent - Expr(Ptr<FloorDiv>::from(ref));
+      found = analyzer.can_prove(others * size + quotient->a < size);
+    }
+    return !found;
+  });
+  return found;
+}
+
 }  // namespace
 
 bool holds_if_run(const Expr& condition, std::span<const For* const> loops) {
@@ -65,9 +83,8 @@ bool holds_if_run(const Expr& condition, std::span<const For* const> loops) {
   Analyzer analyzer;
   const Expr first = analyzer.simplify(substitute(condition, starts));
   const ConstraintScope fails = analyzer.constraint_scope(!first);
-  return std::ranges::any_of(loops, [&](const For* loop) {
-    return analyzer.can_prove(loop->extent <= int_imm(loop->extent.dtype(), 0));
-  });
+  return std::ranges::any_of(loops,
+                             [&](const For* loop) { return is_none(analyzer, loop->extent); });
 }
 
 bool is_reduction_loop(const BlockRealize& realize, const Ptr<Var>& loop_var) {

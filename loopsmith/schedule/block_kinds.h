@@ -38,8 +38,7 @@ inline constexpr Condition block_is_reduction{
     "a reduction block (1) has an init, (2) has spatial and reduction axes only, (3) is the only "
     "writer of its outputs in its scope, (4) writes other elements for other values of its spatial "
     "axes, and combines what it finds there for those of the others, (5) reads no other elements "
-    "of "
-    "its outputs"};
+    "of its outputs"};
 inline constexpr Condition block_is_complete_or_reduction{
     "block_is_complete_or_reduction",
     "block {} is neither a complete block - it violates condition #{} - nor a reduction block - it "

@@ -237,6 +237,51 @@ for i in range(8):
             "as others use what it overwrites before it inside the loop");
 }
 
+TEST(in_place, an_init_stays_behind_who_reads_what_was_there_before) {
+  const auto error = [](std::string_view index) {
+    const auto before = program(R"(A: T.Buffer((9,), "float32"), B: T.Buffer((8, 8), "float32"))",
+                                fmt::format(R"(
+for i in range(8):
+    for k in range(8):
+        with T.block("A"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                A[vi] = T.float32(0)
+            A[vi] = A[vi] + B[vi, vk]
+    B[i, 0] = A[{}]
+)",
+                                            index));
+    Schedule sch(before);
+    const BlockRV sums = get_block(sch, "A");
+    const std::string refusal =
+        error_of([&] { decompose_reduction(sch, sums, get_loop(sch, "i")); });
+    expect_result(sch, before);
+    return refusal;
+  };
+  EXPECT_EQ(error("i"), "");
+  EXPECT_EQ(error("i // 2"), "");
+  EXPECT_EQ(error("i + 1"),
+            "init_can_go_first: decompose_reduction: the init of block A cannot go before loop i, "
+            "as others read inside the loop what its later iterations start");
+}
+
+TEST(in_place, an_init_goes_before_who_reads_partial_results) {
+  const auto before = program(R"(A: T.Buffer((8,), "int32"), B: T.Buffer((8, 8), "int32"))", R"(
+for k in range(8):
+    for i in range(8):
+        with T.block("A"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                A[vi] = 1
+            A[vi] = A[vi] + B[vi, vk]
+    for j in range(8):
+        B[j, k] = A[7 - j]
+)");
+  Schedule sch(before);
+  decompose_reduction(sch, get_block(sch, "A"), get_loop(sch, "k"));
+  expect_result(sch, before);
+}
+
 TEST(in_place, partial_results_need_an_init_that_ran) {
   Schedule sch(program(R"(A: T.Buffer((8,), "float32"), B: T.Buffer((8, 8), "float32"))", R"(
 for i, k in T.grid(8, 8):

@@ -5,12 +5,15 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/arith/initial_nest.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/known_around.h"
+#include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
@@ -146,12 +149,7 @@ class Decomposition {
       return !uses(binding, loop.loop_var) || (step && *step > 0);
     });
     if (!is_in_order) return false;
-    Substitution start = at_start_;
-    for (const LoopRV handle : plan_.copied) {
-      const For& loop = schedule_.get(handle);
-      start[loop.loop_var] = loop.min;
-    }
-    const Expr first = substitute(binding, start);
+    const Expr first = substitute(binding, at_start_);
     if (first.same_as(axis.dom->min)) return true;
     Analyzer analyzer;
     return analyzer.can_prove_equal(first, axis.dom->min);
@@ -198,6 +196,7 @@ class Decomposition {
       if (const auto* load = ref.as<BufferLoad>()) loaded.push_back(load->buffer.get());
       return !ref.is<Buffer>();
     });
+    bool has_readers = false;
     for (const BufferUse& use : all.all) {
       if (use.place.node == own || !is_inside(schedule_, use.place, schedule_.node(loop_)))
         continue;
@@ -213,8 +212,39 @@ class Decomposition {
       if (is_own && is_repeated_) {
         return fail("it is repeated, and others read its results inside the loop");
       }
+      has_readers = has_readers || is_own;
+    }
+    if (has_readers && is_read_before_start()) {
+      return fail("others read inside the loop what its later iterations start");
     }
     return {};
+  }
+
+  /// Whether others read an element in an earlier iteration than the one that starts it. The loop
+  /// that tells these apart is a spatial one: along the others, the first iteration starts it.
+  bool is_read_before_start() const {
+    std::vector<const Object*> own;
+    pre_order_visit(realize_.block->body, [&](const Ref& ref) {
+      if (ref.is<BufferStore>()) own.push_back(ref.get());
+      return !is_expr(*ref.get());
+    });
+    const auto is_own = [&](const Stmt& stmt) {
+      return std::ranges::find(own, stmt.get()) != own.end();
+    };
+    const auto is_result = [&](const Ptr<Buffer>& buffer) {
+      return !buffer || std::ranges::any_of(realize_.block->writes, [&](const auto& region) {
+        return region->buffer.same_as(buffer);
+      });
+    };
+    const NodeId nest = whole_nest(schedule_, schedule_.node(loop_));
+    Dependences dependences(under_known_conditions(schedule_, nest));
+    return std::ranges::any_of(plan_.copied, [&](LoopRV loop) {
+      const auto carried = dependences.carried(schedule_.get(loop).loop_var);
+      return std::ranges::any_of(carried, [&](const CarriedDependence& each) {
+        return is_result(each.buffer) && each.sink_writes && is_own(each.sink) &&
+               !is_own(each.source);
+      });
+    });
   }
 
   const Schedule& schedule_;

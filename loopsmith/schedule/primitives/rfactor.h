@@ -46,8 +46,7 @@ inline constexpr Condition reducer_is_known{
 inline constexpr Condition nest_is_plain{
     "nest_is_plain", "partial results of block {} cannot be computed before loop {}, as {}",
     "let the loops around the reduction hold nothing before it, and nothing but it where they "
-    "drive "
-    "the reduction"};
+    "drive the reduction"};
 inline constexpr const Condition* rfactor_conditions[] = {
     &loop_has_one_block,       &block_is_not_root,         &block_is_reduction,
     &loop_is_serial,           &loop_is_of_reduction,      &reducer_is_known,

@@ -8,9 +8,11 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/early_touches.h"
 #include "loopsmith/schedule/edits.h"
 #include "loopsmith/schedule/moves.h"
 #include "loopsmith/schedule/reducers.h"
+#include "loopsmith/schedule/shared_loops.h"
 
 namespace loopsmith {
 namespace {
@@ -182,19 +184,37 @@ class Pairer {
     return holds;
   }
 
+  /// The outermost loop around both of which the consumer comes to run in other iterations.
+  std::optional<LoopRV> loop_between() const {
+    const auto use_by = [&](const Place& place) {
+      return *std::ranges::find_if(uses_.all, [&](const BufferUse& use) {
+        return use.buffer == pairing_.buffer.get() && use.place.node == place.node;
+      });
+    };
+    const Place producer{schedule_.node(pairing_.producer)};
+    const auto shared = shared_loops(schedule_, here_.node, producer.node);
+    if (shared.empty()) return {};
+    const bool is_apart = !reads_of_its_iteration(schedule_, use_by(here_), use_by(producer));
+    return is_apart ? std::optional(shared[0]) : std::nullopt;
+  }
+
   /// What the consumer reads and writes must be the same at the producer's place.
   std::optional<Refusal> refuse_uses_between() const {
     const Place place{schedule_.node(pairing_.producer)};
+    const auto apart = loop_between();
     for (const BufferUse& use : uses_.all) {
       if (use.place.node == here_.node || use.buffer == pairing_.buffer.get()) continue;
       const bool is_input = use.is_write && has(block_.reads, use.buffer);
       const bool is_output = has(block_.writes, use.buffer);
       if (!is_input && !is_output) continue;
+      const bool is_moving = apart && is_inside(schedule_, use.place, schedule_.node(*apart));
       const bool is_first = is_before(schedule_, use.place, place) &&
                             shares_loops_with(schedule_, use.place, place, here_);
       const bool is_last = is_before(schedule_, here_, use.place) &&
-                           (!is_input || shares_loops_with(schedule_, use.place, here_, place));
-      if (is_first || is_last) continue;
+                           (is_input ? shares_loops_with(schedule_, use.place, here_, place)
+                                     : !touches_before(schedule_, use.place, pairing_.consumer,
+                                                       use.buffer, place, uses_));
+      if (!is_moving && (is_first || is_last)) continue;
       if (is_input) {
         return Refusal{&inputs_stay_as_they_are,
                        {Argument(Ref(use.buffer)), Argument(pairing_.consumer)}};

@@ -19,4 +19,14 @@ inline constexpr Condition statements_are_understood{
 std::optional<Refusal> refuse_unless_inputs_stay(const Schedule& schedule, BlockRV block,
                                                  const Place& place, const ScopeUses& uses);
 
+/// Refuses where what `block` reads may change from one iteration of the loop `outermost` to the
+/// next, so that the block cannot run in others of them.
+std::optional<Refusal> refuse_unless_inputs_are_alike(const Schedule& schedule, BlockRV block,
+                                                      LoopRV outermost, const ScopeUses& uses);
+
+/// True when a write stores the same each time that the loop `outermost` around it runs it again:
+/// it is that of a block, and so is what the block reads and the loop computes.
+bool repeats_alike(const Schedule& schedule, const BufferUse& write, NodeId outermost,
+                   const ScopeUses& uses);
+
 }  // namespace loopsmith

@@ -9,6 +9,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/reassociation.h"
+#include "loopsmith/schedule/shared_loops.h"
 
 namespace loopsmith {
 
@@ -62,7 +63,9 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
         block.writes, [&](const auto& region) { return region->buffer.get() == use.buffer; });
     if (written == block.writes.end()) continue;
     if (!is_inside(schedule, use.place, schedule.node(loop))) {
-      if (is_before(schedule, use.place, Place{node})) continue;
+      const NodeId common = common_ancestor(schedule, use.place.node, node);
+      const bool is_read_again = !loops_around(schedule, common).empty();
+      if (is_before(schedule, use.place, Place{node}) && !is_read_again) continue;
       return Refusal{&consumers_are_in_the_loop,
                      {name_of_place(schedule, use.place), Argument(handle), Argument(loop)}};
     }
@@ -105,6 +108,11 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
   if (conditions) {
     // What nobody reads here may need what a later iteration computes.
     made.conditions.insert(made.conditions.end(), conditions->begin(), conditions->end());
+  }
+  if (!keeps_iterations(schedule, handle, loop, made)) {
+    auto refusal = refuse_unless_inputs_are_alike(
+        schedule, handle, shared_loops(schedule, node, schedule.node(loop))[0], uses);
+    if (refusal) return *std::move(refusal);
   }
   return MovePlan{handle,
                   loop,

@@ -9,6 +9,7 @@
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/edits.h"
 #include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/shared_loops.h"
 
 namespace loopsmith {
 namespace {
@@ -103,6 +104,9 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
     return Refusal{&instances_are_known, {Argument(handle), Argument(instances.unknown)}};
   }
   const bool is_whole = writes_all(block, plan.element, instances);
+  const auto written = std::ranges::find_if(uses.all, [&](const BufferUse& use) {
+    return use.is_write && use.place.node == node && use.buffer == buffer;
+  });
   for (const BufferUse& use : uses.all) {
     if (use.buffer != buffer || use.place.node == node) continue;
     if (use.is_block) {
@@ -117,6 +121,11 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
     }
     if (auto refusal = refuse_unless_inputs_stay(schedule, handle, use.place, uses)) {
       return *std::move(refusal);
+    }
+    if (!reads_of_its_iteration(schedule, use, *written)) {
+      auto refusal = refuse_unless_inputs_are_alike(
+          schedule, handle, shared_loops(schedule, node, use.place.node)[0], uses);
+      if (refusal) return *std::move(refusal);
     }
     const bool is_known = std::ranges::any_of(plan.readers, [&](const Place& place) {
       return place.node == use.place.node && place.slot == use.place.slot;

@@ -5,15 +5,13 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/arith/initial_nest.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/known_around.h"
-#include "loopsmith/schedule/nest_facts.h"
+#include "loopsmith/schedule/early_touches.h"
 #include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
@@ -196,7 +194,6 @@ class Decomposition {
       if (const auto* load = ref.as<BufferLoad>()) loaded.push_back(load->buffer.get());
       return !ref.is<Buffer>();
     });
-    bool has_readers = false;
     for (const BufferUse& use : all.all) {
       if (use.place.node == own || !is_inside(schedule_, use.place, schedule_.node(loop_)))
         continue;
@@ -212,39 +209,21 @@ class Decomposition {
       if (is_own && is_repeated_) {
         return fail("it is repeated, and others read its results inside the loop");
       }
-      has_readers = has_readers || is_own;
-    }
-    if (has_readers && is_read_before_start()) {
-      return fail("others read inside the loop what its later iterations start");
+      if (is_own && is_touched_before_start(use)) {
+        return fail("others read inside the loop what its later iterations start");
+      }
     }
     return {};
   }
 
-  /// Whether others read an element in an earlier iteration than the one that starts it. The loop
+  /// Whether others touch an element in an earlier iteration than the one that starts it. The loop
   /// that tells these apart is a spatial one: along the others, the first iteration starts it.
-  bool is_read_before_start() const {
-    std::vector<const Object*> own;
-    pre_order_visit(realize_.block->body, [&](const Ref& ref) {
-      if (ref.is<BufferStore>()) own.push_back(ref.get());
-      return !is_expr(*ref.get());
+  bool is_touched_before_start(const BufferUse& use) const {
+    std::vector<LoopRV> shared;
+    std::ranges::copy_if(plan_.copied, std::back_inserter(shared), [&](LoopRV loop) {
+      return is_inside(schedule_, use.place, schedule_.node(loop));
     });
-    const auto is_own = [&](const Stmt& stmt) {
-      return std::ranges::find(own, stmt.get()) != own.end();
-    };
-    const auto is_result = [&](const Ptr<Buffer>& buffer) {
-      return !buffer || std::ranges::any_of(realize_.block->writes, [&](const auto& region) {
-        return region->buffer.same_as(buffer);
-      });
-    };
-    const NodeId nest = whole_nest(schedule_, schedule_.node(loop_));
-    Dependences dependences(under_known_conditions(schedule_, nest));
-    return std::ranges::any_of(plan_.copied, [&](LoopRV loop) {
-      const auto carried = dependences.carried(schedule_.get(loop).loop_var);
-      return std::ranges::any_of(carried, [&](const CarriedDependence& each) {
-        return is_result(each.buffer) && each.sink_writes && is_own(each.sink) &&
-               !is_own(each.source);
-      });
-    });
+    return touches_before(schedule_, use.place, plan_.block, use.buffer, shared);
   }
 
   const Schedule& schedule_;

@@ -8,9 +8,11 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/early_touches.h"
 #include "loopsmith/schedule/finished_box.h"
 #include "loopsmith/schedule/reassociation.h"
 #include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/shared_loops.h"
 
 namespace loopsmith {
 namespace {
@@ -61,6 +63,7 @@ class ReversePlanner {
       plan.instances = std::move(skewed->instances);
       plan.extensions = std::move(skewed->extensions);
     }
+    if (auto other = refuse_other_iterations(plan.instances)) return *std::move(other);
     if (auto changing = refuse_changing_inputs(plan.instances)) return *std::move(changing);
     return plan;
   }
@@ -74,6 +77,10 @@ class ReversePlanner {
 
   Refusal incomplete(const Buffer* buffer) const {
     return {&inputs_are_complete, {Argument(loop_), Argument(Ref(buffer)), Argument(handle_)}};
+  }
+
+  Refusal awaited(const Buffer* buffer) const {
+    return {&outputs_are_awaited, {Argument(Ref(buffer)), Argument(handle_)}};
   }
 
   const BufferRegion* region_of(const std::vector<Ptr<BufferRegion>>& regions,
@@ -114,11 +121,31 @@ class ReversePlanner {
     const Place target{target_};
     for (const BufferUse& use : uses_.all) {
       if (use.place.node == here_.node || !region_of(block_.writes, use.buffer)) continue;
-      const bool is_after = is_before(schedule_, here_, use.place);
+      const bool is_after =
+          is_before(schedule_, here_, use.place) &&
+          !touches_before(schedule_, use.place, handle_, use.buffer, target, uses_);
       const bool is_first = is_before(schedule_, use.place, target) &&
                             shares_loops_with(schedule_, use.place, target, here_);
       if (is_first || (is_after && !sees_parts(use))) continue;
-      return Refusal{&outputs_are_awaited, {Argument(Ref(use.buffer)), Argument(handle_)}};
+      return awaited(use.buffer);
+    }
+    return {};
+  }
+
+  /// Refuses where the block changes to another iteration of a loop that it shares with others who
+  /// wait for its results or overwrite what it reads.
+  std::optional<Refusal> refuse_other_iterations(const NewPlace& place) const {
+    if (keeps_iterations(schedule_, handle_, loop_, place)) return {};
+    const NodeId outermost = schedule_.node(shared_loops(schedule_, here_.node, target_)[0]);
+    for (const BufferUse& use : uses_.all) {
+      if (use.place.node == here_.node || !is_inside(schedule_, use.place, outermost)) continue;
+      if (use.is_write && region_of(block_.reads, use.buffer)) {
+        const bool is_one_value = is_inside(schedule_, use.place, target_) &&
+                                  is_born(schedule_, use, uses_) &&
+                                  repeats_alike(schedule_, use, outermost, uses_);
+        if (!is_one_value) return incomplete(use.buffer);
+      }
+      if (region_of(block_.writes, use.buffer)) return awaited(use.buffer);
     }
     return {};
   }
@@ -193,6 +220,8 @@ class ReversePlanner {
   /// Refuses where a loop tells instances apart, but runs producers again that may then compute
   /// something else: all instances were to see what they compute last.
   std::optional<Refusal> refuse_changing_inputs(const NewPlace& place) const {
+    const auto around = loops_around(schedule_, target_);
+    const NodeId outermost = around.empty() ? target_ : schedule_.node(around[0]);
     for (const auto& [producer, box] : producers_) {
       for (const For* around : loops_above()) {
         const auto uses = [&](const Expr& expr) {
@@ -202,37 +231,13 @@ class ReversePlanner {
             place.axes, [&](const AxisRun& run) { return uses(run.min) || uses(run.extent); });
         const bool repeats = std::ranges::none_of(
             box, [&](const Interval& side) { return uses(side.min) || uses(side.max); });
-        std::vector<NodeId> asked;
-        if (tells && repeats && !repeats_alike(producer.place.node, asked)) {
+        if (tells && repeats && !repeats_alike(schedule_, producer, outermost, uses_)) {
           return Refusal{&inputs_are_final,
                          {Argument(Ref(producer.buffer)), Argument(loop_), Argument(handle_)}};
         }
       }
     }
     return {};
-  }
-
-  /// True when a block that runs again computes the same again.
-  bool repeats_alike(NodeId producer, std::vector<NodeId>& asked) const {
-    if (std::ranges::find(asked, producer) != asked.end()) return true;
-    asked.push_back(producer);
-    const auto around = loops_around(schedule_, target_);
-    const NodeId outermost = around.empty() ? target_ : schedule_.node(around[0]);
-    const Block& block = schedule_.get(schedule_.block_at(producer));
-    for (const BufferUse& use : uses_.all) {
-      if (!use.is_write || use.place.node == producer || !region_of(block.reads, use.buffer) ||
-          !is_inside(schedule_, use.place, outermost)) {
-        continue;
-      }
-      if (!use.is_block) return false;
-      const BlockRV writer = schedule_.block_at(use.place.node);
-      const bool is_final =
-          kinds_of(schedule_, writer, uses_).is_complete() && !is_output_block(schedule_, writer);
-      if (!is_final || !deep_call([&] { return repeats_alike(use.place.node, asked); })) {
-        return false;
-      }
-    }
-    return true;
   }
 
   std::vector<const For*> loops_above() const {

@@ -26,7 +26,10 @@ bool drives_axis(const BlockRealize& realize, const Ptr<Var>& var, IterType type
 class RfactorPlanner {
  public:
   RfactorPlanner(const Schedule& schedule, BlockRV block, const RfactorArguments& arguments)
-      : schedule_(schedule), arguments_(arguments), realize_(schedule.realize(block)) {
+      : schedule_(schedule),
+        arguments_(arguments),
+        realize_(schedule.realize(block)),
+        uses_(uses_in_scope(schedule, scope_of(schedule, schedule.node(block)))) {
     plan_.block = block;
     plan_.loop = arguments.loop;
   }
@@ -36,8 +39,7 @@ class RfactorPlanner {
     if (!block_around(schedule_, node)) {
       return Refusal{&block_is_not_root, {Argument(plan_.block)}};
     }
-    const auto kinds =
-        kinds_of(schedule_, plan_.block, uses_in_scope(schedule_, scope_of(schedule_, node)));
+    const auto kinds = kinds_of(schedule_, plan_.block, uses_);
     if (!kinds.is_reduction_in_place()) {
       return Refusal{&block_is_reduction,
                      {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_reduction})}};
@@ -80,14 +82,17 @@ class RfactorPlanner {
     return {&nest_is_plain, {Argument(plan_.block), Argument(plan_.path[0]), Argument(why)}};
   }
 
-  /// The loops around the block; without those that it shares with what stands before it, if these
-  /// may stay around both new blocks.
+  /// The loops around the block; without those that it shares with what stands before it, or with
+  /// what changes its inputs, if these may stay around both new blocks.
   std::vector<LoopRV> own_loops(NodeId node) const {
     const auto all = loops_around(schedule_, node);
     std::vector<LoopRV> own;
     for (; own.size() < all.size(); node = schedule_.at(node).parent) {
       const NodeId parent = schedule_.at(node).parent;
-      if (schedule_.as<SeqStmt>(parent) && schedule_.at(node).slot != 0) break;
+      if (schedule_.as<SeqStmt>(parent) &&
+          (schedule_.at(node).slot != 0 || changes_inputs(node, parent))) {
+        break;
+      }
       if (schedule_.as<For>(parent)) own.insert(own.begin(), schedule_.loop_at(parent));
     }
     const auto shared = std::span(all).first(all.size() - own.size());
@@ -95,6 +100,18 @@ class RfactorPlanner {
       return drives_axis(realize_, schedule_.get(loop).loop_var, IterType::comm_reduce);
     });
     return is_shared || own.empty() ? std::vector<LoopRV>(all.begin(), all.end()) : own;
+  }
+
+  /// True when others in a sequence than its part `own` write what the block reads: then partial
+  /// results of one iteration need what an earlier one wrote.
+  bool changes_inputs(NodeId own, NodeId sequence) const {
+    return uses_.has_foreign_calls || std::ranges::any_of(uses_.all, [&](const BufferUse& use) {
+             return use.is_write && is_inside(schedule_, use.place, sequence) &&
+                    !is_inside(schedule_, use.place, own) &&
+                    std::ranges::any_of(realize_.block->reads, [&](const auto& region) {
+                      return region->buffer.get() == use.buffer;
+                    });
+           });
   }
 
   /// The outermost loop of the reduction and those inside it: around these, both new blocks stay
@@ -224,6 +241,7 @@ class RfactorPlanner {
   const Schedule& schedule_;
   const RfactorArguments& arguments_;
   const BlockRealize& realize_;
+  const ScopeUses uses_;
   RfactorPlan plan_;
 };
 

@@ -10,6 +10,7 @@
 #include "loopsmith/schedule/new_place.h"
 #include "loopsmith/schedule/primitives/rolling_buffer.h"
 #include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/stability.h"
 
 namespace loopsmith {
 namespace {
@@ -76,6 +77,12 @@ class RollingPlanner {
     }
     if (!runs_alike(rolling))
       return fail("whether its block runs depends on more than the element");
+    for (const Rolling& rolls : rolling) {
+      if (!rolls.lags &&
+          !repeats_alike(schedule_, *written_, schedule_.node(rolls.loops[0]), uses)) {
+        return fail("what its block reads changes from iteration to iteration");
+      }
+    }
     if (moves_a_reduction()) return fail("a loop that moves a reduction would roll it");
     return std::move(plan_);
   }

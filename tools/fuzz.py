@@ -20,7 +20,14 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "fuzz"
 READERS = ("json", "script")
 SCHEDULES = 10_000
-RANDOM_TESTS = ("schedule_fuzz", "random_loops", "random_tensors", "in_place", "private_memory")
+RANDOM_TESTS = (
+    "schedule_fuzz",
+    "random_loops",
+    "random_tensors",
+    "feedback",
+    "in_place",
+    "private_memory",
+)
 
 
 def succeeds(*command: str | Path, **variables: str) -> bool:

@@ -10,7 +10,6 @@ from loopsmith import tir
 
 SIZE = 6
 MARGIN = 2
-WIDE = SIZE + 2 * MARGIN
 
 
 class RandomFeedback:
@@ -19,6 +18,8 @@ class RandomFeedback:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.dtype = rng.choice(["uint32", "float32"])
+        self.is_symbolic = rng.random() < 0.25
+        self.size = "n" if self.is_symbolic else str(SIZE)
         self.lines: list[str] = []
         self.shared = ""
         self.local: list[tuple[str, bool]] = []
@@ -32,21 +33,23 @@ class RandomFeedback:
         """Return the program as a script."""
         for _ in range(self.rng.choice([1, 1, 2])):
             self.group()
+        wide = f"n + {2 * MARGIN}" if self.is_symbolic else str(SIZE + 2 * MARGIN)
         head = [
-            f'A = T.match_buffer(a, ({WIDE}, {WIDE}), "{self.dtype}")',
-            f'B = T.match_buffer(b, ({WIDE}, {WIDE}), "{self.dtype}")',
-            f'V = T.match_buffer(v, ({WIDE},), "{self.dtype}")',
+            f'A = T.match_buffer(a, ({wide}, {wide}), "{self.dtype}")',
+            f'B = T.match_buffer(b, ({wide}, {wide}), "{self.dtype}")',
+            f'V = T.match_buffer(v, ({wide},), "{self.dtype}")',
             *self.allocated,
         ]
         body = "".join(f"    {line}\n" for line in [*head, *self.lines])
-        return f"@T.prim_func\ndef main(a: T.handle, b: T.handle, v: T.handle):\n{body}"
+        size = ", n: T.int32" if self.is_symbolic else ""
+        return f"@T.prim_func\ndef main(a: T.handle, b: T.handle, v: T.handle{size}):\n{body}"
 
     def group(self) -> None:
         """Add nests, mostly in loops that they share."""
         rng = self.rng
         self.shared = rng.choice(["i", "i", "i", "ij", ""])
         for depth, loop in enumerate(self.shared):
-            self.lines.append("    " * depth + f"for {loop} in range({SIZE}):")
+            self.lines.append("    " * depth + f"for {loop} in range({self.size}):")
         makers = [self.row, self.row, self.sums, self.sums, self.products, self.local_row]
         for _ in range(rng.choice([2, 2, 3])):
             rng.choice(makers)()
@@ -63,7 +66,7 @@ class RandomFeedback:
         indent = "    " * len(self.shared)
         if kinds.strip("S") == "" and not is_late and self.rng.random() < 0.2:
             for loop in own:
-                self.lines.append(indent + f"for {loop} in range({SIZE}):")
+                self.lines.append(indent + f"for {loop} in range({self.size}):")
                 indent += "    "
             for line in body:
                 for loop in axes:
@@ -72,7 +75,7 @@ class RandomFeedback:
             return
         self.blocks += 1
         if own:
-            extents = ", ".join(str(SIZE) for _ in own)
+            extents = ", ".join(self.size for _ in own)
             self.lines.append(indent + f"for {', '.join(own)} in T.grid({extents}):")
             indent += "    "
         self.lines.append(indent + f'with T.block("b{self.blocks}"):')
@@ -82,7 +85,7 @@ class RandomFeedback:
         if is_late:
             self.lines.append(indent + "T.where(i >= 1)")
         elif not is_whole and self.rng.random() < 0.15:
-            self.lines.append(indent + f"T.where({self.rng.choice(axes)} < {SIZE - 1})")
+            self.lines.append(indent + f"T.where({self.rng.choice(axes)} < {self.size} - 1)")
         self.lines += [indent + line for line in body]
 
     def row(self) -> None:
@@ -136,7 +139,7 @@ class RandomFeedback:
     def allocate(self, *, is_row: bool) -> str:
         """Return the name of new memory for the group."""
         name = f"T{len(self.allocated)}"
-        shape = f"{SIZE}, {SIZE}" if is_row else f"{SIZE},"
+        shape = f"{self.size}, {self.size}" if is_row else f"{self.size},"
         self.allocated.append(f'{name} = T.alloc_buffer(({shape}), "{self.dtype}")')
         return name
 
@@ -173,7 +176,7 @@ class RandomFeedback:
 
     def column(self, axis: str) -> str:
         """Return an index of a whole row."""
-        return self.rng.choice([axis, axis, f"{SIZE - 1} - {axis}"])
+        return self.rng.choice([axis, axis, f"{self.size} - 1 - {axis}"])
 
     def value(self, axes: list[str]) -> str:
         """Return what is made of one element or two."""

@@ -156,3 +156,77 @@ def main(A: T.Buffer((4, 2), "float32"), C: T.Buffer((5,), "float32")):
     ) as caught:
         sch.parallel("i")
     assert "iteration i=0, j=1, k=0 writes C[1]" in str(caught.value)
+
+
+SUMS = """
+@T.prim_func
+def main(a: T.handle, c: T.handle, n: T.int32, m: T.int32):
+    A = T.match_buffer(a, (n, m), "float32")
+    C = T.match_buffer(c, (n,), "float32")
+    for j, k in T.grid(n, m):
+        with T.block("C"):
+            vj, vk = T.axis.remap("SR", [j, k])
+            with T.init():
+                C[vj] = T.float32(1)
+            C[vj] = C[vj] + A[vj, vk]
+"""
+
+
+def test_a_reduction_over_nothing_is_not_fused_with_its_rows() -> None:
+    sch = tir.Schedule(ls.from_source(SUMS))
+    with pytest.raises(
+        ls.ScheduleError, match="loop k may have no iteration, where block C gives its init"
+    ):
+        sch.fuse("j", "k")
+
+
+def fused(sch: tir.Schedule) -> None:
+    sch.decompose_reduction("C", "j")
+    sch.fuse("j", "k")
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        fused,
+        lambda sch: sch.reorder("k", "j"),
+        lambda sch: sch.fuse(*sch.split("k", [None, 4])),
+        lambda sch: [sch.can_apply("parallel", "k"), sch.reorder("k", "j")],
+    ],
+)
+def test_sums_of_any_size_begin_with_nothing(schedule: Callable[[tir.Schedule], object]) -> None:
+    sch = tir.Schedule(ls.from_source(SUMS))
+    schedule(sch)
+    assert sch.verify()
+    for m in (0, 3):
+        c = np.full(4, 7, "float32")
+        ls.build(sch)(np.ones((4, m), "float32"), c, 4, m)
+        np.testing.assert_array_equal(c, 1 + m)
+
+
+@pytest.mark.parametrize("size", ["T.int32()", "T.int32(is_size_var=True)"])
+@pytest.mark.parametrize(
+    "steps", [["fuse", "i", "j"], ["fuse", "j", "k"], ["reorder", "j", "i", "k"]]
+)
+def test_what_is_known_of_a_reduction_of_any_size_survives_steps(
+    size: str, steps: list[str]
+) -> None:
+    """The init of a reduction over nothing stands beside its loop."""
+    sch = tir.Schedule(
+        ls.from_source(f"""
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = {size}
+    A = T.match_buffer(a, (n, n), "uint32")
+    B = T.match_buffer(b, (n, n), "uint32")
+    for i, j, k in T.grid(n, n, n):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                B[vi, vj] = T.uint32(0)
+            B[vi, vj] = B[vi, vj] + A[vi, vk] * B[n - 1 - vi, vj]
+""")
+    )
+    assert not sch.can_apply("parallel", "i")
+    getattr(sch, steps[0])(*steps[1:])
+    assert sch.verify()

@@ -65,6 +65,18 @@ def prefix_products(A: T.Buffer((8, 8), "float32")):
 
 
 @T.prim_func
+def sums_of_any_size(a: T.handle, c: T.handle, n: T.int32):
+    A = T.match_buffer(a, (8, n), "float32")
+    C = T.match_buffer(c, (8,), "float32")
+    for i, k in T.grid(8, n):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(1)
+            C[vi] = C[vi] + A[vi, vk]
+
+
+@T.prim_func
 def skewed(A: T.Buffer((12, 12), "float32")):
     for i, j, k in T.grid(11, 11, 4):
         with T.block("step"):
@@ -165,6 +177,15 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
         lambda sch: sch.reorder("k", "i", "k"),
         "loops_are_different",
         ['sch.reorder([sch.get_loop("k"), sch.get_loop("i")])'],
+    ),
+    "a reduction that may be empty is fused behind its init": (
+        sums_of_any_size,
+        lambda sch: sch.fuse("i", "k"),
+        "empty_reductions_start",
+        [
+            'sch.decompose_reduction(sch.get_block("C"), sch.get_loop("i"))\n'
+            'sch.fuse([sch.get_loop("i"), sch.get_loop("k")])'
+        ],
     ),
     "loops are fused in their order": (
         matmul(),

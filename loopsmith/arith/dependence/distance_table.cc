@@ -170,7 +170,10 @@ void DistanceTable::fuse(const Ptr<Var>& outer, const Ptr<Var>& inner, const Ptr
   for (Band& band : bands_) {
     const int level = band.find(outer);
     if (level < 0) continue;
-    check(band.find(inner) == level + 1, "DistanceTable", "fused loops are not nested perfectly");
+    // What runs beside the inner loop, the init of a reduction over nothing, is anywhere in it.
+    const bool has_inner = band.find(inner) == level + 1;
+    const std::int64_t most = inner_extent == infinite ? infinite : inner_extent - 1;
+    const std::ptrdiff_t next = level + (has_inner ? 2 : 1);
     std::vector<Interval> distances;
     distances.reserve(band.distances.size());
     const std::size_t depth = band.loops.size();
@@ -178,12 +181,13 @@ void DistanceTable::fuse(const Ptr<Var>& outer, const Ptr<Var>& inner, const Ptr
       const auto old = band.distances.begin() + row.first;
       row.first = static_cast<std::uint32_t>(distances.size());
       distances.insert(distances.end(), old, old + level);
-      distances.push_back(fused_distance(old[level], old[level + 1], inner_extent));
-      distances.insert(distances.end(), old + level + 2, old + static_cast<std::ptrdiff_t>(depth));
+      const Interval within = has_inner ? old[level + 1] : Interval{-most, most};
+      distances.push_back(fused_distance(old[level], within, inner_extent));
+      distances.insert(distances.end(), old + next, old + static_cast<std::ptrdiff_t>(depth));
     }
     band.distances = std::move(distances);
     band.loops[static_cast<std::size_t>(level)] = fused;
-    band.loops.erase(band.loops.begin() + level + 1);
+    if (has_inner) band.loops.erase(band.loops.begin() + level + 1);
   }
 }
 
@@ -197,9 +201,6 @@ void DistanceTable::reorder(std::span<const Ptr<Var>> order) {
     if (places.empty()) continue;
     std::vector<int> sorted = places;
     std::sort(sorted.begin(), sorted.end());
-    // Bounds of an inner loop are read in the outer ones alone: these keep their order.
-    check(places.size() == order.size() || places == sorted, "DistanceTable",
-          "reordered loops are not nested perfectly");
     const auto permute = [&](auto first) {
       std::vector<std::decay_t<decltype(*first)>> moved;
       for (const int place : places) moved.push_back(first[place]);

@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/primitives/fuse.h"
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/initial_nest.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
@@ -17,6 +18,40 @@ Argument kind_name(const For& loop) {
 
 bool depends_on(const Expr& bound, const Ptr<Var>& var) {
   return !bound.is<IntImm>() && uses_variable(bound, var);
+}
+
+/// True when a loop runs whenever others do.
+bool runs_with(const For& loop, std::span<const For* const> others) {
+  Analyzer analyzer;
+  std::vector<ConstraintScope> scopes;
+  for (const For* other : others) scopes.push_back(analyzer.constraint_scope(other->extent >= 1));
+  const bool runs = analyzer.can_prove(loop.extent >= 1);
+  while (!scopes.empty()) scopes.pop_back();
+  return runs;
+}
+
+/// Refuses where one of the loops is that of a reduction, may not run, and is fused with others
+/// than those of the reduction: for whose iterations nothing is reduced could not be told any more.
+std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, std::span<const LoopRV> loops) {
+  for (const LoopRV handle : loops) {
+    const For& loop = schedule.get(handle);
+    const std::int64_t* constant = as_int(loop.extent);
+    if (constant && *constant > 0) continue;
+    for (const BlockRV block : child_blocks(schedule, schedule.node(loops.back()))) {
+      const auto reduces = [&](LoopRV each) {
+        return arith::is_reduction_loop(schedule.realize(block), schedule.get(each).loop_var);
+      };
+      if (!schedule.get(block).init || !reduces(handle)) continue;
+      std::vector<const For*> others;
+      for (const LoopRV each : loops) {
+        if (!reduces(each)) others.push_back(&schedule.get(each));
+      }
+      if (!others.empty() && !runs_with(loop, others)) {
+        return Refusal{&empty_reductions_start, {Argument(handle), Argument(block)}};
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -56,6 +91,7 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
   if (is_left_by_break(schedule, loops.back())) {
     return Refusal{&loop_runs_to_its_end, {Argument(loops.back())}};
   }
+  if (auto refusal = refuse_lost_inits(schedule, loops)) return *std::move(refusal);
   return FusePlan{loops, arguments.name};
 }
 

@@ -101,6 +101,18 @@ Repairs windows_one_by_one(const RefusedCall& call) {
   return repairs;
 }
 
+Repairs inits_before(const RefusedCall& call) {
+  const auto loops = loops_of(call);
+  if (loops.empty()) return {};
+  Repair repair;
+  for (const BlockRV block : child_blocks(call.schedule, call.schedule.node(loops.back()))) {
+    if (!call.schedule.get(block).init) continue;
+    repair.push_back(call_of(decompose_reduction, {block, loops[0]}));
+  }
+  repair.push_back(again(call));
+  return {std::move(repair)};
+}
+
 Repairs other_orders(const RefusedCall& call) {
   Repairs repairs;
   const auto loops = loops_of(call);

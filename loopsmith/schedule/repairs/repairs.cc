@@ -28,6 +28,7 @@ constexpr Row rows[] = {
     {&loops_are_different, loops_once},
     {&nest_is_perfect, loops_below},
     {&outer_is_parent, neighbours},
+    {&empty_reductions_start, inits_before},
     {&loop_is_plain, without_annotations},
     {&factors_cover_the_loop, an_inferred_factor},
     {&factor_is_positive, an_inferred_factor},

@@ -30,6 +30,7 @@ Repairs other_orders(const RefusedCall& call);
 Repairs loops_once(const RefusedCall& call);
 Repairs loops_below(const RefusedCall& call);
 Repairs neighbours(const RefusedCall& call);
+Repairs inits_before(const RefusedCall& call);
 Repairs without_annotations(const RefusedCall& call);
 Repairs an_inferred_factor(const RefusedCall& call);
 Repairs one_inferred_factor(const RefusedCall& call);

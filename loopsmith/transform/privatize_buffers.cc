@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/accumulation.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
@@ -144,6 +146,44 @@ bool fills_itself(AccessTable& table, const Allocation& allocation, const LoopOf
   return writes_before_reads(table, inside, uses.scope);
 }
 
+/// `index` less `variable`, which it adds once; null where it does not.
+Expr without_variable(const Expr& index, const Ptr<Var>& variable) {
+  if (index.same_as(variable)) return int_imm(variable->dtype, 0);
+  const auto* sum = index.as<Add>();
+  if (!sum) return {};
+  for (const auto& [own, rest] : {std::pair(sum->b, sum->a), std::pair(sum->a, sum->b)}) {
+    if (own.same_as(variable) && !uses_variable(rest, variable)) return rest;
+  }
+  return {};
+}
+
+/// True when each iteration has elements of its own, as one sees: all accesses have the same
+/// indices, one of which is the loop's variable and what does not change inside the loop.
+bool has_own_elements(const Allocation& allocation, const LoopOfUses& uses) {
+  const Ptr<Var>& variable = uses.loop().loop_var;
+  const std::vector<Expr>* indices = nullptr;
+  const auto changes_inside = [&](const Expr& rest, const Scope* scope) {
+    for (const Scope* s = scope; s != uses.scope; s = s->parent) {
+      const auto* loop = s->stmt.as<For>();
+      const auto* let = s->stmt.as<LetStmt>();
+      if (loop && uses_variable(rest, loop->loop_var)) return true;
+      if (let && uses_variable(rest, let->var)) return true;
+    }
+    return reads_memory(rest);
+  };
+  for (std::size_t i = uses.first; i <= uses.last; ++i) {
+    const Access& access = allocation.accesses[i];
+    if (!is_around(uses.scope, access.scope)) continue;
+    if (!indices) indices = access.indices;
+    const bool is_told = std::ranges::any_of(*access.indices, [&](const Expr& index) {
+      const Expr rest = without_variable(index, variable);
+      return rest.defined() && !changes_inside(rest, access.scope);
+    });
+    if (!is_told || !are_same_indices(*indices, *access.indices)) return false;
+  }
+  return true;
+}
+
 /// What iterations of a loop have to do with each other in one piece of memory.
 struct Meeting {
   bool may_happen = false;
@@ -194,7 +234,7 @@ Privatization find_shared(const PrimFunc& func, AccessTable& table) {
     if (!allocation.buffer || allocation.is_opaque) continue;
     for (const LoopOfUses& uses : loops_of(allocation)) {
       const For& loop = uses.loop();
-      if (!may_have_own(loop, allocation.buffer)) continue;
+      if (!may_have_own(loop, allocation.buffer) || has_own_elements(allocation, uses)) continue;
       const Meeting meeting = meeting_in(table, allocation, uses);
       if (!meeting.may_happen) continue;
       if (meeting.wants_own && keeps_its_values(table, allocation, uses)) {

@@ -19,7 +19,8 @@ class RandomFeedback:
         self.rng = rng
         self.dtype = rng.choice(["uint32", "float32"])
         self.is_symbolic = rng.random() < 0.25
-        self.size = "n" if self.is_symbolic else str(SIZE)
+        constant = dict.fromkeys("ijk", str(SIZE))
+        self.sizes = {"i": "n", "j": "m", "k": "m"} if self.is_symbolic else constant
         self.lines: list[str] = []
         self.shared = ""
         self.local: list[tuple[str, bool]] = []
@@ -33,7 +34,7 @@ class RandomFeedback:
         """Return the program as a script."""
         for _ in range(self.rng.choice([1, 1, 2])):
             self.group()
-        wide = f"n + {2 * MARGIN}" if self.is_symbolic else str(SIZE + 2 * MARGIN)
+        wide = f"n + m + {2 * MARGIN}" if self.is_symbolic else str(SIZE + 2 * MARGIN)
         head = [
             f'A = T.match_buffer(a, ({wide}, {wide}), "{self.dtype}")',
             f'B = T.match_buffer(b, ({wide}, {wide}), "{self.dtype}")',
@@ -41,7 +42,7 @@ class RandomFeedback:
             *self.allocated,
         ]
         body = "".join(f"    {line}\n" for line in [*head, *self.lines])
-        size = ", n: T.int32" if self.is_symbolic else ""
+        size = ", n: T.int32, m: T.int32" if self.is_symbolic else ""
         return f"@T.prim_func\ndef main(a: T.handle, b: T.handle, v: T.handle{size}):\n{body}"
 
     def group(self) -> None:
@@ -49,7 +50,7 @@ class RandomFeedback:
         rng = self.rng
         self.shared = rng.choice(["i", "i", "i", "ij", ""])
         for depth, loop in enumerate(self.shared):
-            self.lines.append("    " * depth + f"for {loop} in range({self.size}):")
+            self.lines.append("    " * depth + f"for {loop} in range({self.sizes[loop]}):")
         makers = [self.row, self.row, self.sums, self.sums, self.products, self.local_row]
         for _ in range(rng.choice([2, 2, 3])):
             rng.choice(makers)()
@@ -66,7 +67,7 @@ class RandomFeedback:
         indent = "    " * len(self.shared)
         if kinds.strip("S") == "" and not is_late and self.rng.random() < 0.2:
             for loop in own:
-                self.lines.append(indent + f"for {loop} in range({self.size}):")
+                self.lines.append(indent + f"for {loop} in range({self.sizes[loop]}):")
                 indent += "    "
             for line in body:
                 for loop in axes:
@@ -75,7 +76,7 @@ class RandomFeedback:
             return
         self.blocks += 1
         if own:
-            extents = ", ".join(self.size for _ in own)
+            extents = ", ".join(self.sizes[loop] for loop in own)
             self.lines.append(indent + f"for {', '.join(own)} in T.grid({extents}):")
             indent += "    "
         self.lines.append(indent + f'with T.block("b{self.blocks}"):')
@@ -85,7 +86,8 @@ class RandomFeedback:
         if is_late:
             self.lines.append(indent + "T.where(i >= 1)")
         elif not is_whole and self.rng.random() < 0.15:
-            self.lines.append(indent + f"T.where({self.rng.choice(axes)} < {self.size} - 1)")
+            axis = self.rng.choice(axes)
+            self.lines.append(indent + f"T.where({axis} < {self.sizes[axis]} - 1)")
         self.lines += [indent + line for line in body]
 
     def row(self) -> None:
@@ -139,7 +141,8 @@ class RandomFeedback:
     def allocate(self, *, is_row: bool) -> str:
         """Return the name of new memory for the group."""
         name = f"T{len(self.allocated)}"
-        shape = f"{self.size}, {self.size}" if is_row else f"{self.size},"
+        rows, columns = self.sizes["i"], self.sizes["j"]
+        shape = f"{rows}, {columns}" if is_row else f"{rows},"
         self.allocated.append(f'{name} = T.alloc_buffer(({shape}), "{self.dtype}")')
         return name
 
@@ -169,14 +172,14 @@ class RandomFeedback:
         return [
             (name, is_row)
             for name, is_row in self.local
-            if (axes[0] == "vi" or name in self.finished)
+            if (axes[0] == "vi" or (name in self.finished and not self.is_symbolic))
             and (len(axes) > 1 or not is_row)
             and (len(self.shared) < 2 or name in self.finished)
         ]
 
     def column(self, axis: str) -> str:
         """Return an index of a whole row."""
-        return self.rng.choice([axis, axis, f"{self.size} - 1 - {axis}"])
+        return self.rng.choice([axis, axis, f"{self.sizes[axis[1]]} - 1 - {axis}"])
 
     def value(self, axes: list[str]) -> str:
         """Return what is made of one element or two."""

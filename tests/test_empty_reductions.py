@@ -230,3 +230,187 @@ def main(a: T.handle, b: T.handle):
     assert not sch.can_apply("parallel", "i")
     getattr(sch, steps[0])(*steps[1:])
     assert sch.verify()
+
+
+PRODUCTS = """
+@T.prim_func
+def main(a: T.handle, b: T.handle, c: T.handle, d: T.handle):
+    n, r = T.int32(), T.int32()
+    A = T.match_buffer(a, (n, r))
+    B = T.match_buffer(b, (r, n))
+    C = T.match_buffer(c, (n, n))
+    D = T.match_buffer(d, (n, n))
+    for i, j, k in T.grid(n, n, r):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(1)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(n, n):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] * T.float32(2)
+"""
+
+
+def read_inside(sch: tir.Schedule, loop: object) -> None:
+    sch.compute_at(sch.cache_read("C", 1, "global"), loop)
+
+
+@pytest.mark.parametrize(
+    "share",
+    [
+        lambda sch, loop: sch.read_at(loop, "C", 0, "local"),
+        read_inside,
+        lambda sch, loop: [sch.add_unit_loop("C"), read_inside(sch, loop)],
+        lambda sch, loop: sch.read_at(sch.split(loop, [None, 4])[0], "C", 0, "local"),
+        lambda sch, loop: read_inside(sch, sch.split(loop, [None, 4])[1]),
+        lambda sch, loop: [sch.reorder(loop, *sch.get_loops("C")[:2]), read_inside(sch, loop)],
+        lambda sch, loop: [
+            sch.reorder(loop, *sch.get_loops("C")[:2]),
+            read_inside(sch, sch.get_loops("C")[1]),
+        ],
+        lambda sch, loop: [read_inside(sch, loop), sch.parallel(sch.get_loops("C")[0])],
+        lambda sch, loop: [read_inside(sch, loop), sch.decompose_reduction("C", loop)],
+    ],
+)
+def test_reductions_whose_loop_others_share_begin_with_nothing(
+    share: Callable[[tir.Schedule, object], object],
+) -> None:
+    sch = tir.Schedule(ls.from_source(PRODUCTS))
+    share(sch, sch.get_loops("C")[2])
+    assert sch.verify()
+    rng = np.random.default_rng(3)
+    kernel = ls.build(sch)
+    for n, r in ((3, 0), (3, 1), (5, 7), (0, 4), (0, 0)):
+        a, b = rng.random((n, r), "float32"), rng.random((r, n), "float32")
+        c, d = np.full((2, n, n), 7, "float32")
+        kernel(a, b, c, d)
+        np.testing.assert_allclose(c, 1 + a @ b, rtol=1e-5)
+        np.testing.assert_allclose(d, 2 * c, rtol=1e-6)
+
+
+SHARED_SUMS = """
+@T.prim_func
+def main(a: T.handle, c: T.handle, d: T.handle):
+    n, m = T.int32(), T.int32()
+    A = T.match_buffer(a, (n, m))
+    C = T.match_buffer(c, (n,))
+    D = T.match_buffer(d, (n,))
+    for i, j in T.grid(n, m):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vj]
+        with T.block("D"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                D[vi] = T.float32(0)
+            D[vi] = D[vi] + C[vi]
+"""
+
+COPIED_AGAIN = """
+@T.prim_func
+def main(a: T.handle, c: T.handle, d: T.handle):
+    n, m = T.int32(), T.int32()
+    A = T.match_buffer(a, (n, m))
+    C = T.match_buffer(c, (n,))
+    D = T.match_buffer(d, (n,))
+    for i, j in T.grid(n, m):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            C[vi] = A[vi, 0]
+    for i in range(n):
+        with T.block("D"):
+            vi = T.axis.spatial(n, i)
+            D[vi] = C[vi]
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "move", "code", "text"),
+    [
+        (
+            PRODUCTS,
+            lambda sch, loop: sch.write_at(loop, "C", 0, "local"),
+            "inits_are_copied_back",
+            "write_at: loop k may have no iteration, where block C gives its init and nothing "
+            "would copy it back",
+        ),
+        (
+            SHARED_SUMS,
+            lambda sch, loop: sch.cache_write("C", 0, "local"),
+            "inits_are_copied_back",
+            "cache_write: loop j may have no iteration, where block C gives its init and nothing "
+            "would copy it back",
+        ),
+        (
+            COPIED_AGAIN,
+            lambda sch, loop: sch.reverse_compute_at("D", loop),
+            "loops_run_for_the_block",
+            "reverse_compute_at: loop j may have no iteration, and then block D would not run "
+            "although it has instances",
+        ),
+    ],
+)
+def test_what_is_there_without_a_reduction_is_not_left_to_its_loop(
+    program: str, move: Callable[[tir.Schedule, object], object], code: str, text: str
+) -> None:
+    sch = tir.Schedule(ls.from_source(program))
+    with pytest.raises(ls.ScheduleError) as caught:
+        move(sch, sch.get_loops("C")[-1])
+    assert (caught.value.code, caught.value.problem) == (code, text)
+
+
+@pytest.mark.parametrize(
+    ("program", "move"),
+    [
+        (PRODUCTS, lambda sch, loop: sch.write_at(loop, "C", 0, "local")),
+        (COPIED_AGAIN, lambda sch, loop: sch.reverse_compute_at("D", loop)),
+    ],
+)
+def test_the_loop_around_takes_it(
+    program: str, move: Callable[[tir.Schedule, object], object]
+) -> None:
+    sch = tir.Schedule(ls.from_source(program))
+    move(sch, sch.get_loops("C")[-2])
+    assert sch.verify()
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        lambda sch: None,
+        lambda sch: sch.decompose_reduction("C", "k"),
+        lambda sch: sch.decompose_reduction("C", "j"),
+        lambda sch: sch.split("k", [None, 2]),
+        lambda sch: sch.read_at("k", "C", 0, "local"),
+    ],
+)
+def test_a_condition_on_the_reduction_alone_says_where_it_ends(
+    schedule: Callable[[tir.Schedule], object],
+) -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    m = T.int32()
+    A = T.match_buffer(a, (4, m))
+    C = T.match_buffer(c, (4,))
+    for j, k in T.grid(4, m):
+        with T.block("C"):
+            vj, vk = T.axis.remap("SR", [j, k])
+            T.where(k < m - 1)
+            with T.init():
+                C[vj] = T.float32(1)
+            C[vj] = C[vj] + A[vj, vk]
+""")
+    sch = tir.Schedule(func)
+    schedule(sch)
+    assert sch.verify()
+    kernel = ls.build(sch)
+    for m in (0, 1, 2, 6):
+        for run in (kernel, lambda *given: ls.interp.run(sch.func, *given)):
+            c = np.full(4, 7, "float32")
+            run(np.ones((4, m), "float32"), c)
+            np.testing.assert_array_equal(c, max(m, 1))

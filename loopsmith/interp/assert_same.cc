@@ -115,8 +115,9 @@ Verdict compare_on(const Pair& pair, const Inputs& inputs, std::uint64_t seed,
 }
 
 Verdict compare_in_mode(const Pair& pair, Mode mode, const CompareOptions& options) {
-  // Sizes that split evenly by usual factors, and sizes that do not; integers whose products fit.
-  constexpr std::int64_t largest_sizes[] = {5, 17, 3, 40, 9, 70};
+  // Sizes that split evenly by usual factors, that do not, and that may be none; integers whose
+  // products fit.
+  constexpr std::int64_t largest_sizes[] = {5, 17, 1, 40, 3, 70};
   constexpr std::int64_t largest_ints[] = {100, 9, 2, 1};
   const bool is_open = has_open_sizes(*pair.before) || has_open_sizes(*pair.after);
   if (!is_open) {

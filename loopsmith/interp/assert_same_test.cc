@@ -45,6 +45,20 @@ TEST(assert_same, sizes_are_drawn) {
   EXPECT_TRUE(compare(sum(size_var("n"), false), sum(size_var("m"), true)));
 }
 
+TEST(assert_same, sizes_may_be_none) {
+  const auto n = size_var("n");
+  const auto a = decl_buffer({n}, f32, "A"), b = decl_buffer({1}, f32, "B");
+  const Stmt fill = store(b, f(1), {0});
+  const Stmt fill_for_some = make(IfThenElse{.condition = n > 0, .then_case = fill});
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    const Verdict verdict =
+        compare(function({a, b}, fill), function({a, b}, fill_for_some), {.seed = seed});
+    found += verdict.answer == Answer::different ? 1 : 0;
+  }
+  EXPECT_GT(found, 4);
+}
+
 TEST(assert_same, names_the_first_difference) {
   const Verdict verdict = compare(sum(10, false), sum(10, true, f(0x1p-60)));
   EXPECT_EQ(verdict.answer, Answer::different);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "loopsmith/arith/initial_nest.h"
+#include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/interp/arith.h"
 #include "loopsmith/interp/compiler.h"
 #include "loopsmith/interp/control.h"
@@ -86,7 +86,7 @@ void Compiler::new_stmt(const Stmt& s) {
   const std::uint32_t outer_statement = std::exchange(statement_, next_statement());
   const Scope scope(*this);
   if (const auto* n = s.as<For>()) {
-    if (const Stmt init = empty_reductions_.before(*n)) {
+    if (const Stmt init = initial_nests_.before(*n)) {
       stmt(init);
       statement_ = next_statement();
     }

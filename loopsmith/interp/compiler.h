@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "loopsmith/arith/initial_nest.h"
+#include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/interp/code.h"
 #include "loopsmith/interp/interp.h"
 
@@ -220,12 +220,12 @@ class Compiler {
   std::vector<Exits> exits_;
   /// Where jumps out of an assumption start; null: none is compiled.
   std::vector<std::size_t>* assumption_exits_ = nullptr;
-  arith::EmptyReductions empty_reductions_;
+  arith::InitialNests initial_nests_;
 
   // Threads.
   bool has_threads_ = false, has_blocks_ = false;
-  const ThreadRegion* region_ = nullptr;  ///< Of the threads that run what is compiled.
-  bool is_uniform_ = true;                ///< All of them come by.
+  const ThreadRegion* region_ = nullptr;        ///< Of the threads that run what is compiled.
+  bool is_uniform_ = true;                      ///< All of them come by.
   std::unordered_map<std::string, ThreadIndex> threads_;        ///< By tag.
   std::unordered_map<const Object*, std::string> thread_tags_;  ///< Of variables.
   Ptr<CommReducer> combiner_;                                   ///< Of the `reduce_scope` around.

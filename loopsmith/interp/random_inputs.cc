@@ -100,12 +100,14 @@ std::optional<std::int64_t> InputDrawer::value_of(const Expr& size) {
 std::optional<Inputs> InputDrawer::draw(std::string& reason) {
   Inputs inputs;
   inputs.mode = mode_;
+  // Where they are few, sizes may be none.
+  const std::int64_t least = largest_size_ <= 3 ? 0 : 1;
   const auto draw_symbol = [&](const Expr& symbol) {
     const auto* var = symbol.as<Var>();
     if (!var || !var->dtype.is_integer() || symbols_.contains(symbol)) return;
     const std::int64_t value = var->dtype.is_bool()
                                    ? between(0, 1)
-                                   : between(1, std::min(largest_size_, max_int(var->dtype)));
+                                   : between(least, std::min(largest_size_, max_int(var->dtype)));
     symbols_[symbol] = int_imm(var->dtype, value);
     inputs.sizes += fmt::format("{}{} = {}", inputs.sizes.empty() ? "" : ", ", var->name, value);
   };

@@ -40,7 +40,8 @@ struct Inputs {
 /// Draws inputs for the parameters of a function.
 class InputDrawer {
  public:
-  /// `largest_size`: of symbolic sizes; `largest_int`: of integers that might overflow.
+  /// `largest_size`: of symbolic sizes, which are at least 1, or 0 where the largest is 3 or less;
+  /// `largest_int`: of integers that might overflow.
   InputDrawer(const PrimFunc& func, std::uint64_t seed, std::int64_t largest_size,
               std::int64_t largest_int, Mode mode = Mode::ring);
 

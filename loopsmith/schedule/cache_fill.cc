@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/empty_loops.h"
+#include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/buffer_uses.h"
@@ -10,9 +12,32 @@
 
 namespace loopsmith {
 
+namespace {
+
+/// A loop, `around` or outside of it, without whose iterations a writer does nothing but its init.
+std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, const CacheSubject& subject,
+                                         NodeId around) {
+  for (NodeId node = around; node != no_node; node = schedule.at(node).parent) {
+    if (schedule.as<BlockRealize>(node)) break;
+    const auto* loop = schedule.as<For>(node);
+    if (!loop || arith::runs_with(loop->extent, {})) continue;
+    for (const BlockRV writer : subject.writers) {
+      if (schedule.get(writer).init &&
+          arith::is_reduction_loop(schedule.realize(writer), loop->loop_var)) {
+        return Refusal{&inits_are_copied_back,
+                       {Argument(schedule.loop_at(node)), Argument(writer)}};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 std::variant<Box, Refusal> box_written(const Schedule& schedule, const CacheSubject& subject,
                                        NodeId around) {
   const Ptr<Buffer>& buffer = subject.selected.buffer;
+  if (auto refusal = refuse_lost_inits(schedule, subject, around)) return *std::move(refusal);
   std::optional<Box> all;
   for (const BlockRV writer : subject.writers) {
     const NodeId from = child_towards(schedule, schedule.node(writer), around);

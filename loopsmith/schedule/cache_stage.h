@@ -44,6 +44,10 @@ inline constexpr Condition copied_elements_are_written{
 inline constexpr Condition written_box_is_known{
     "written_box_is_known", "which elements of buffer {} block {} writes is not known exactly",
     "let it write each element of a box, without a condition"};
+inline constexpr Condition inits_are_copied_back{
+    "inits_are_copied_back",
+    "loop {} may have no iteration, where block {} gives its init and nothing would copy it back",
+    "choose a loop around those of the reduction, or decompose_reduction first"};
 
 /// True for the names of memories that TensorIR knows.
 bool is_storage_scope(std::string_view scope);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "loopsmith/arith/initial_nest.h"
+#include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 
@@ -37,8 +37,10 @@ Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
   std::vector<const For*> nest;  // The loops with nothing but each other around the current place.
   std::unordered_map<const For*, Stmt> before;  // What goes before a loop.
+  arith::InitialNests initial_nests;
 
   rewrite.on<For>([&](const For& loop) -> Stmt {
+    const Stmt if_empty = initial_nests.before(loop);
     const bool goes_on = loop.body.is<For>() || loop.body.is<BlockRealize>();
     nest.push_back(&loop);
     std::vector<const For*> outside;
@@ -47,7 +49,8 @@ Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
     if (!goes_on) outside.swap(nest);
     nest.pop_back();
     const auto init = before.find(&loop);
-    return init == before.end() ? inner : seq({init->second, inner});
+    if (init != before.end()) return seq({init->second, inner});
+    return if_empty ? seq({if_empty, inner}) : inner;
   });
 
   rewrite.on<BlockRealize>([&](const BlockRealize& realize) -> Stmt {
@@ -62,7 +65,7 @@ Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
       return arith::is_reduction_loop(*inner, loop->loop_var);
     });
     const Stmt init =
-        first == nest.end() ? Stmt() : arith::initial_nest(*inner, {first, nest.end()}, true);
+        first == nest.end() ? Stmt() : initial_nests.nest_of(*inner, {first, nest.end()}, true);
     if (!init) return guard_init(*inner);
     before[*first] = init;
     BlockRealize copy = *inner;

@@ -15,7 +15,8 @@ namespace loopsmith {
 ///
 /// It stands before the outermost reduction loop, under copies of the spatial loops inside that
 /// one. Where there is more in these loops than the block, or a loop or a condition is of both
-/// kinds, it stays in the block, under `if vk == 0`.
+/// kinds, it stays in the block, under `if vk == 0`; where one of the loops may have no iteration,
+/// a copy of it stands before them for that case.
 Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

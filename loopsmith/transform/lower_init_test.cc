@@ -96,6 +96,19 @@ TEST(lower_init, guards_the_init_where_more_than_the_block_is_in_the_loop) {
                                                seq({if_then(t.vk == 0, t.init), t.update})))}))));
 }
 
+TEST(lower_init, starts_reductions_over_nothing_beside_others) {
+  const RowSum t;
+  const Ptr<Buffer> seen = decl_buffer({1}, f32, "seen");
+  const Expr n = var("n");
+  const Stmt other = store(seen, f(2), {0});
+  const Ptr<Var> i = t.i, k = t.k;
+  const auto actual = t.lowered(for_loop(i, 0, 8, for_loop(k, 0, n, seq({other, t.sum({i, k})}))));
+  const Stmt guarded = block(t.axes, {i, k}, seq({if_then(t.vk == 0, t.init), t.update}));
+  EXPECT_TRUE(same(
+      actual->body,
+      for_loop(i, 0, 8, seq({t.init_at(i, n <= 0), for_loop(k, 0, n, seq({other, guarded}))}))));
+}
+
 TEST(lower_init, leaves_the_init_to_the_part_of_a_loop_that_is_first) {
   const RowSum t;
   const Stmt late = t.lowered(for_loop(t.i, 0, 8, for_loop(t.k, 4, 12, t.sum({t.i, t.k}))))->body;

@@ -156,12 +156,12 @@ def assert_same(
     """Check that two programs compute the same.
 
     They are the same if their structure is; else both are run in ring mode on inputs drawn at
-    random, with several small sizes where sizes are variables. All arrays are compared, whether
-    they are outputs or not; of programs of constant sizes that are too large to be run, 30 elements
-    of the results, each computed by the part of the program that it depends on. Programs that
-    differ only by the order of sums agree; others agree by chance once in about 2^60 times. Where
-    lowering has expanded functions such as ``exp``, they are compared in their own types, up to
-    rounding.
+    random, with several small sizes, 0 among them, where sizes are variables. All arrays are
+    compared, whether they are outputs or not; of programs of constant sizes that are too large to
+    be run, 30 elements of the results, each computed by the part of the program that it depends on.
+    Programs that differ only by the order of sums agree; others agree by chance once in about 2^60
+    times. Where lowering has expanded functions such as ``exp``, they are compared in their own
+    types, up to rounding.
 
     Parameters
     ----------

@@ -40,7 +40,8 @@ inline constexpr const Condition* cache_write_conditions[] = {
     &block_has_the_buffer,          &storage_scope_is_known,     &block_stands_in_a_block,
     &buffer_is_used_by_index,       &uses_are_declared,          &consumer_reads_the_buffer,
     &consumer_reads_what_is_cached, &writer_does_not_read_first, &buffer_is_not_written_between,
-    &written_box_is_known,          &loops_at_once_stay_right,   &thread_memory_stays_inside};
+    &written_box_is_known,          &inits_are_copied_back,      &loops_at_once_stay_right,
+    &thread_memory_stays_inside};
 
 Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
                                          const CacheWriteArguments& arguments);

@@ -69,14 +69,21 @@ inline constexpr const Condition* read_at_conditions[] = {&block_has_the_buffer,
                                                           &copied_elements_are_written,
                                                           &loops_at_once_stay_right,
                                                           &thread_memory_stays_inside};
-inline constexpr const Condition* write_at_conditions[] = {
-    &block_has_the_buffer,       &storage_scope_is_known,
-    &block_stands_in_a_block,    &buffer_is_used_by_index,
-    &uses_are_declared,          &block_is_in_the_loop,
-    &loop_is_in_scope,           &loop_is_no_vector,
-    &written_box_is_known,       &consumer_reads_what_is_cached,
-    &writer_does_not_read_first, &copied_box_is_of_plain_loops,
-    &loops_at_once_stay_right,   &thread_memory_stays_inside};
+inline constexpr const Condition* write_at_conditions[] = {&block_has_the_buffer,
+                                                           &storage_scope_is_known,
+                                                           &block_stands_in_a_block,
+                                                           &buffer_is_used_by_index,
+                                                           &uses_are_declared,
+                                                           &block_is_in_the_loop,
+                                                           &loop_is_in_scope,
+                                                           &loop_is_no_vector,
+                                                           &written_box_is_known,
+                                                           &consumer_reads_what_is_cached,
+                                                           &writer_does_not_read_first,
+                                                           &inits_are_copied_back,
+                                                           &copied_box_is_of_plain_loops,
+                                                           &loops_at_once_stay_right,
+                                                           &thread_memory_stays_inside};
 
 Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments& arguments);
 Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArguments& arguments);

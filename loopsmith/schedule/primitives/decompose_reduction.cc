@@ -5,7 +5,7 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/initial_nest.h"
+#include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -32,7 +32,6 @@ class Decomposition {
 
   Planned<DecomposeReductionPlan> find() && {
     const Block& block = *realize_.block;
-    conditions_ = arith::conjuncts(realize_.predicate);
     if (auto refusal = collect()) return *std::move(refusal);
     for (const LoopRV handle : inner_) {
       const For& loop = schedule_.get(handle);
@@ -66,8 +65,11 @@ class Decomposition {
         return fail("its reduction does not start at the first iteration");
       }
     }
+    for (const Expr& condition : arith::conjuncts(realize_.predicate)) {
+      if (auto refusal = restate(condition, uses_spatial(condition))) return *std::move(refusal);
+    }
     for (const Expr& condition : conditions_) {
-      if (auto refusal = restate(condition)) return *std::move(refusal);
+      if (auto refusal = restate(condition, true)) return *std::move(refusal);
     }
     if (auto refusal = refuse_uses()) return *std::move(refusal);
     return std::move(plan_);
@@ -153,8 +155,33 @@ class Decomposition {
     return analyzer.can_prove_equal(first, axis.dom->min);
   }
 
-  /// A condition as it is when the loops of the reduction start.
-  std::optional<Refusal> restate(const Expr& condition) {
+  /// True when a condition is on the results, not on their reduction alone.
+  bool uses_spatial(const Expr& condition) const {
+    const auto variables = free_variables(condition);
+    return std::ranges::any_of(variables, [&](const Ptr<Var>& used) {
+      return drives(used, IterType::data_par) && is_bound(used);
+    });
+  }
+
+  /// True for variables of loops and blocks around the block; false for sizes.
+  bool is_bound(const Ptr<Var>& variable) const {
+    const NodeId block = schedule_.node(plan_.block);
+    for (NodeId node = schedule_.at(block).parent; node != no_node;
+         node = schedule_.at(node).parent) {
+      if (const auto* loop = schedule_.as<For>(node)) {
+        if (loop->loop_var.same_as(variable)) return true;
+      } else if (const auto* realize = schedule_.as<BlockRealize>(node)) {
+        for (const auto& axis : realize->block->iter_vars) {
+          if (axis->var.same_as(variable)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /// A condition as it is when the loops of the reduction start. One that does not say which
+  /// results there are says where the reduction ends, if it has any element.
+  std::optional<Refusal> restate(const Expr& condition, bool is_of_results) {
     bool uses_dropped = false;
     for (const auto& variable : free_variables(condition)) {
       for (const LoopRV handle : dropped_) {
@@ -166,6 +193,7 @@ class Decomposition {
       plan_.conditions.push_back(condition);
       return {};
     }
+    if (!is_of_results) return {};
     IndexForms forms(ranges_around(schedule_, schedule_.at(schedule_.node(plan_.block)).parent));
     for (const auto& [variable, value] : at_start_) forms.bind(Ptr<Var>::from(variable), value);
     const Expr first = forms.condition(condition);
@@ -173,6 +201,10 @@ class Decomposition {
     for (const LoopRV handle : dropped_) loops.push_back(&schedule_.get(handle));
     if (is_const_int(first, 1) || arith::holds_if_run(first, loops)) return {};
     plan_.conditions.push_back(first);
+    for (const For* loop : loops) {
+      if (arith::runs_with(loop->extent, {})) continue;
+      plan_.conditions.push_back(loop->extent >= int_imm(loop->extent.dtype(), 1));
+    }
     return {};
   }
 

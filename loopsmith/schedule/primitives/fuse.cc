@@ -2,7 +2,8 @@
 #include "loopsmith/schedule/primitives/fuse.h"
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/initial_nest.h"
+#include "loopsmith/arith/empty_loops.h"
+#include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
@@ -20,16 +21,6 @@ bool depends_on(const Expr& bound, const Ptr<Var>& var) {
   return !bound.is<IntImm>() && uses_variable(bound, var);
 }
 
-/// True when a loop runs whenever others do.
-bool runs_with(const For& loop, std::span<const For* const> others) {
-  Analyzer analyzer;
-  std::vector<ConstraintScope> scopes;
-  for (const For* other : others) scopes.push_back(analyzer.constraint_scope(other->extent >= 1));
-  const bool runs = analyzer.can_prove(loop.extent >= 1);
-  while (!scopes.empty()) scopes.pop_back();
-  return runs;
-}
-
 /// Refuses where one of the loops is that of a reduction, may not run, and is fused with others
 /// than those of the reduction: for whose iterations nothing is reduced could not be told any more.
 std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, std::span<const LoopRV> loops) {
@@ -42,11 +33,11 @@ std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, std::span<con
         return arith::is_reduction_loop(schedule.realize(block), schedule.get(each).loop_var);
       };
       if (!schedule.get(block).init || !reduces(handle)) continue;
-      std::vector<const For*> others;
+      std::vector<Expr> others;
       for (const LoopRV each : loops) {
-        if (!reduces(each)) others.push_back(&schedule.get(each));
+        if (!reduces(each)) others.push_back(schedule.get(each).extent);
       }
-      if (!others.empty() && !runs_with(loop, others)) {
+      if (!others.empty() && !arith::runs_with(loop.extent, others)) {
         return Refusal{&empty_reductions_start, {Argument(handle), Argument(block)}};
       }
     }

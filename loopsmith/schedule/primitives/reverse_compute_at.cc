@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
@@ -63,6 +64,7 @@ class ReversePlanner {
       plan.instances = std::move(skewed->instances);
       plan.extensions = std::move(skewed->extensions);
     }
+    if (auto unsure = refuse_unsure_loops()) return *std::move(unsure);
     if (auto other = refuse_other_iterations(plan.instances)) return *std::move(other);
     if (auto changing = refuse_changing_inputs(plan.instances)) return *std::move(changing);
     return plan;
@@ -128,6 +130,23 @@ class ReversePlanner {
                             shares_loops_with(schedule_, use.place, target, here_);
       if (is_first || (is_after && !sees_parts(use))) continue;
       return awaited(use.buffer);
+    }
+    return {};
+  }
+
+  /// Refuses where a loop may have no iteration although the block has instances.
+  std::optional<Refusal> refuse_unsure_loops() const {
+    std::vector<Expr> known;
+    for (const auto& axis : block_.iter_vars) known.push_back(axis->dom->extent);
+    const auto shared = shared_loops(schedule_, here_.node, target_);
+    for (const LoopRV own : loops_around(schedule_, here_.node)) {
+      known.push_back(schedule_.get(own).extent);
+    }
+    for (const LoopRV each : loops_around(schedule_, schedule_.at(target_).first_child)) {
+      if (std::ranges::find(shared, each) != shared.end()) continue;
+      if (!arith::runs_with(schedule_.get(each).extent, known)) {
+        return Refusal{&loops_run_for_the_block, {Argument(each), Argument(handle_)}};
+      }
     }
     return {};
   }

@@ -33,6 +33,10 @@ inline constexpr Condition inputs_are_complete{
 inline constexpr Condition loop_serves_all_instances{
     "loop_serves_all_instances", "the iterations of loop {} do not tell all instances of block {}",
     "choose another loop, or move the producer with compute_at"};
+inline constexpr Condition loops_run_for_the_block{
+    "loops_run_for_the_block",
+    "loop {} may have no iteration, and then block {} would not run although it has instances",
+    "choose a loop around it, or give it a constant extent"};
 inline constexpr Condition inputs_are_final{
     "inputs_are_final",
     "{} may be computed again, and otherwise, in loop {} after block {} has read it there",
@@ -49,6 +53,7 @@ inline constexpr const Condition* reverse_compute_at_conditions[] = {
     &producers_are_in_the_loop,
     &inputs_are_complete,
     &loop_serves_all_instances,
+    &loops_run_for_the_block,
     &inputs_are_final,
     &outputs_are_awaited,
     &index_is_possible,

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/arith/empty_loops.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "loopsmith/ir/operators.h"
+
+namespace loopsmith::arith {
+namespace {
+
+TEST(empty_loops, run_with_others) {
+  const Expr n = var("n"), m = var("m"), size = size_var("s");
+  const std::vector<Expr> around{n, m};
+  EXPECT_TRUE(runs_with(3, {}));
+  EXPECT_FALSE(runs_with(0, {}));
+  EXPECT_FALSE(runs_with(n, {}));
+  EXPECT_TRUE(runs_with(size + 1, {}));
+  EXPECT_FALSE(runs_with(size, {}));
+  EXPECT_TRUE(runs_with(n, around));
+  EXPECT_TRUE(runs_with(m + 2, around));
+  EXPECT_FALSE(runs_with(m - 1, around));
+  EXPECT_TRUE(runs_with(floordiv(n + 3, 4), around));
+  EXPECT_FALSE(runs_with(floordiv(n, 4), around));
+}
+
+TEST(empty_loops, parts_run_where_their_whole_does) {
+  const Expr n = var("n");
+  const std::vector<Expr> parts{floordiv(n + 3, 4)};
+  EXPECT_TRUE(runs_with(n, parts));
+  EXPECT_FALSE(runs_with(n - 1, parts));
+}
+
+TEST(empty_loops, conditions_of_parts_hold_at_the_start) {
+  const Ptr<Var> i = var("i"), j = var("j");
+  const Expr n = var("n");
+  const auto loop = [](const Ptr<Var>& variable, Expr extent) {
+    return Ptr<For>::from(for_loop(variable, 0, std::move(extent), make(Evaluate{.value = 0})));
+  };
+  const Ptr<For> outer = loop(i, floordiv(n + 3, 4)), inner = loop(j, 4);
+  const std::vector<const For*> loops{outer.get(), inner.get()};
+  EXPECT_TRUE(holds_if_run(i * 4 + j < n, loops));
+  EXPECT_FALSE(holds_if_run(i * 4 + j < n - 1, loops));
+  EXPECT_FALSE(holds_if_run(i > 0, loops));
+}
+
+}  // namespace
+}  // namespace loopsmith::arith

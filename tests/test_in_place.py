@@ -81,6 +81,28 @@ def test_the_best_order_of_a_chain_of_products(how: str):
     np.testing.assert_array_equal(actual, expected)
 
 
+def test_rows_that_share_maxima_run_in_parallel_however_their_loop_is_split():
+    """The parallel loop tells rows apart, while it is part of the reduction's index, too."""
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((20, 20), "float32")):
+    for j in range(17):
+        for k in range(j + 1, 17):
+            with T.block("A"):
+                vj, vk = T.axis.remap("SR", [j, k])
+                A[vk, vk + 1] = T.max(A[vj + 1, vj + 1], A[vk, vk + 1])
+""")
+    sch = tir.Schedule(func)
+    sch.parallel("j")
+    sch.split("k", [None, 4])
+    assert sch.verify()
+    given = np.random.default_rng(0).random((20, 20), "float32")
+    expected, actual = given.copy(), given.copy()
+    ls.interp.run(func, expected)
+    ls.build(sch)(actual)
+    np.testing.assert_array_equal(actual, expected)
+
+
 def loops_of(sch: tir.Schedule) -> list[Any]:
     """Return the loops of a program."""
     lines = re.findall(r"^ +for ([\w, ]+) in ", sch.func.script(), re.MULTILINE)

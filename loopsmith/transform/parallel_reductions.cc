@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/at_once.h"
@@ -27,16 +28,6 @@ constexpr std::int64_t most_in_group_of_any = 64;  ///< Where their number is no
 /// Where nobody says how many there are in all.
 constexpr std::int64_t iterations_of_part = 1024;
 
-bool drives_reduction(const BlockRealize& realize, const Ptr<Var>& loop_var) {
-  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    if (realize.block->iter_vars[i]->iter_type == IterType::comm_reduce &&
-        uses_variable(realize.iter_values[i], loop_var)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 bool is_of_block_threads(const For& loop) {
   return loop.kind == ForKind::thread_binding &&
          loop.thread_binding->thread_tag.starts_with("threadIdx.");
@@ -57,7 +48,8 @@ Ptr<Var> parallel_reduction_in(const Stmt& body, const std::vector<Ptr<Var>>& ot
       for (const Ptr<Var>& loop_var : parallel_loops) {
         const bool is_other = std::ranges::any_of(
             others, [&](const Ptr<Var>& other) { return other.same_as(loop_var); });
-        if (!found.defined() && !is_other && drives_reduction(*realize, loop_var)) found = loop_var;
+        if (!found.defined() && !is_other && arith::is_reduction_loop(*realize, loop_var))
+          found = loop_var;
       }
     }
     return !found.defined() && !is_expr(*ref.get());
@@ -75,7 +67,7 @@ std::int64_t updates_in(const Schedule& schedule, LoopRV whole) {
       const std::int64_t* extent = as_int(loop.extent);
       const bool is_within =
           handle != whole && is_inside(schedule, schedule.node(handle), schedule.node(whole));
-      if (is_within && extent && drives_reduction(schedule.realize(block), loop.loop_var)) {
+      if (is_within && extent && arith::is_reduction_loop(schedule.realize(block), loop.loop_var)) {
         updates = std::min<std::int64_t>(updates * std::clamp<std::int64_t>(*extent, 1, 64), 64);
       }
     }
@@ -147,7 +139,7 @@ Ptr<PrimFunc> left_to_later(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var)
   if (how == AtOnce::in_threads && accumulates_apart(schedule, loop, carries.own)) {
     for (const BlockRV block : get_child_blocks(schedule, loop)) {
       const bool is_reduction =
-          schedule.get(block).init && drives_reduction(schedule.realize(block), loop_var);
+          schedule.get(block).init && arith::is_reduction_loop(schedule.realize(block), loop_var);
       if (is_reduction) decompose_reduction(schedule, block, loop);
     }
     return schedule.func();

@@ -85,6 +85,11 @@ void Compiler::new_stmt(const Stmt& s) {
   if (s.span().known()) span_ = s.span();
   const std::uint32_t outer_statement = std::exchange(statement_, next_statement());
   const Scope scope(*this);
+  if (run_by_first_threads(s)) {
+    span_ = outer;
+    statement_ = outer_statement;
+    return;
+  }
   if (const auto* n = s.as<For>()) {
     if (const Stmt init = initial_nests_.before(*n)) {
       stmt(init);

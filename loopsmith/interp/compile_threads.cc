@@ -51,6 +51,68 @@ bool touches_shared_memory(const Stmt& stmt) {
   return found;
 }
 
+namespace {
+
+/// What a statement does that decides which threads run it.
+struct ThreadWork {
+  std::vector<std::string> axes;  ///< Of threads, over which it has loops.
+  bool stores = false;            ///< To memory that threads share.
+  bool is_of_each = false;        ///< Each thread has to run it: for memory of its own, or a call.
+};
+
+ThreadWork work_of(const Stmt& stmt) {
+  ThreadWork work;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const ThreadLoop loop = thread_loop_of(ref);
+    if (loop.axis) work.axes.push_back(loop.axis->thread_tag);
+    if (const auto* store = ref.as<BufferStore>()) {
+      const bool is_own = store->buffer->scope().starts_with("local");
+      (is_own ? work.is_of_each : work.stores) = true;
+    }
+    const auto* call = ref.as<Evaluate>();
+    work.is_of_each = work.is_of_each || (call && call->value.is<Call>());
+    return !work.is_of_each;
+  });
+  return work;
+}
+
+}  // namespace
+
+/// Before lowering, a statement beside loops over threads, but inside others, is meant to run once
+/// for each of these: the first thread of the axes that have no loop around it runs it. What only
+/// writes memory of a thread's own each of them runs. True when it was compiled so.
+bool Compiler::run_by_first_threads(const Stmt& stmt) {
+  if (!region_ || !has_blocks_ || bound_axes_.size() == region_->axes.size()) return false;
+  const ThreadWork work = work_of(stmt);
+  if (!work.stores || work.is_of_each) return false;
+  std::vector<const ThreadAxis*> idle;
+  for (const ThreadAxis& axis : region_->axes) {
+    const bool has_loop =
+        bound_axes_.contains(axis.tag) || std::ranges::find(work.axes, axis.tag) != work.axes.end();
+    if (!has_loop) idle.push_back(&axis);
+  }
+  if (idle.empty()) return false;
+  const auto wait_for_all = [&] {
+    if (is_uniform_) emit({.run = barrier_handler(), .c = static_cast<Register>(Wait::block)});
+  };
+  wait_for_all();
+  std::vector<std::size_t> to_end;
+  for (const ThreadAxis* axis : idle) {
+    bound_axes_.insert(axis->tag);
+    const Register is_first = operation(binary_handler(kind_of<EQ>, i64, options_), boolean, i64,
+                                        {{axis->index}, {integer(0)}})
+                                  .reg;
+    to_end.push_back(jump_unless(is_first));
+  }
+  const bool was_uniform = std::exchange(is_uniform_, false);
+  this->stmt(stmt);
+  is_uniform_ = was_uniform;
+  for (const std::size_t jump : to_end) land(jump);
+  for (const ThreadAxis* axis : idle) bound_axes_.erase(axis->tag);
+  wait_for_all();
+  return true;
+}
+
 bool Compiler::is_thread_loop(const Stmt& stmt) {
   return thread_loop_of(stmt).axis != nullptr;
 }
@@ -97,7 +159,9 @@ void Compiler::bind_thread(const ThreadLoop& loop, const ThreadIndex& thread) {
   define(loop.axis->var, index);
   thread_tags_[loop.var.get()] = thread_tags_[loop.axis->var.get()] = loop.axis->thread_tag;
   const bool was_uniform = std::exchange(is_uniform_, is_uniform_ && !is_smaller);
+  const bool is_new = bound_axes_.insert(loop.axis->thread_tag).second;
   stmt(loop.body);
+  if (is_new) bound_axes_.erase(loop.axis->thread_tag);
   is_uniform_ = was_uniform;
   if (is_smaller) land(to_end);
 }
@@ -138,7 +202,9 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
   const ThreadRegion* outside = std::exchange(region_, &region);
   const auto exits = std::exchange(exits_, {});
   const bool was_uniform = std::exchange(is_uniform_, true);
+  const auto bound_outside = std::exchange(bound_axes_, {});
   thread_loop(stmt);
+  bound_axes_ = bound_outside;
   is_uniform_ = was_uniform;
   exits_ = exits;
   region_ = outside;

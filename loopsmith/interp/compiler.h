@@ -123,6 +123,7 @@ class Compiler {
   void thread_loop(const Stmt& stmt);
   void bind_thread(const ThreadLoop& loop, const ThreadIndex& thread);
   void open_threads(const ThreadLoop& outer, const Stmt& stmt);
+  bool run_by_first_threads(const Stmt& stmt);
   void implied_barrier(const Stmt& stmt);
   Value barrier(const Call& call);
   Value warp_shuffle(const Call& call);
@@ -226,6 +227,7 @@ class Compiler {
   bool has_threads_ = false, has_blocks_ = false;
   const ThreadRegion* region_ = nullptr;        ///< Of the threads that run what is compiled.
   bool is_uniform_ = true;                      ///< All of them come by.
+  std::unordered_set<std::string> bound_axes_;  ///< Of the region, with loops around.
   std::unordered_map<std::string, ThreadIndex> threads_;        ///< By tag.
   std::unordered_map<const Object*, std::string> thread_tags_;  ///< Of variables.
   Ptr<CommReducer> combiner_;                                   ///< Of the `reduce_scope` around.

@@ -233,6 +233,33 @@ TEST(threads, have_local_memory_of_their_own) {
   EXPECT_EQ(x[8], 8);
 }
 
+TEST(threads, the_first_of_an_axis_run_what_stands_beside_its_loops) {
+  const auto func = parse_function(R"(
+@T.prim_func
+def main(A: T.Buffer((64,)), X: T.Buffer((4,))):
+    S = T.alloc_buffer((4, 16), scope="shared")
+    for ty in T.thread_binding(4, thread="threadIdx.y"):
+        L = T.alloc_buffer((1,), scope="local")
+        for k in range(2):
+            L[0] = A[ty * 16 + k]
+            for tx in T.thread_binding(16, thread="threadIdx.x"):
+                with T.block("S"):
+                    vy, vx = T.axis.remap("SS", [ty, tx])
+                    S[vy, vx] = A[vy * 16 + vx] + L[0]
+            for j in range(16):
+                with T.block("X"):
+                    vy, vj = T.axis.remap("SR", [ty, j])
+                    X[vy] = X[vy] + S[vy, vj]
+)");
+  std::vector<float> x = counting(64), y(4);
+  Call(func).tensor(x).tensor(y).run();
+  for (int row = 0; row < 4; ++row) {
+    const int first = row * 16;
+    const int total = first * 16 + 120;
+    EXPECT_EQ(y[row], 2 * total + 16 * (first + first + 1)) << row;
+  }
+}
+
 TEST(threads, beyond_a_smaller_loop_have_no_part_in_it) {
   const auto tx = var("tx"), ty = var("ty");
   const Stmt body = seq({bound(ty, "threadIdx.x", 2, store(a, f(-1), {ty})), barrier(),

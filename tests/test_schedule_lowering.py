@@ -373,3 +373,56 @@ def main(P: T.Buffer((16,), "int32"), H: T.Buffer((16,), "int32"), C: T.Buffer((
         C[P[i]] = 7
 """)
     assert "atomic_add" in ls.lower(func).script()
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+def test_parallel_loops_know_where_elements_of_two_dimensions_are(target: str):
+    func = ls.from_source("""
+@T.prim_func
+def main(a: T.handle, b: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n, 7))
+    B = T.match_buffer(b, (n, 7))
+    C = T.alloc_buffer((7, n), axis_separators=[1])
+    for i, j in T.grid(n, 7):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vj, vi] = A[vi, vj] + T.float32(1)
+    for i in T.parallel(n):
+        for j in range(7):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = C[vj, vi] * T.float32(2)
+""")
+    a = np.random.default_rng(0).random((6, 7), "float32")
+    b = np.zeros_like(a)
+    ls.build(func, target=target, default_schedule=False)(a, b, 6)
+    np.testing.assert_array_equal(b, (a + 1) * 2)
+
+
+def test_what_memory_says_later_is_not_asked_where_a_block_moves_to():
+    """The index is found in the loop, after the place to which the block moves."""
+    sch = tir.Schedule(
+        ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    D = T.alloc_buffer((16,), "int32")
+    for i in range(16):
+        with T.block("D"):
+            vi = T.axis.spatial(16, i)
+            D[vi] = A[vi] * 3
+    for i in range(16):
+        x = T.decl_buffer((), "int32", scope="local")
+        x[()] = (A[i] % 16 + 16) % 16
+        with T.block("B"):
+            v = T.axis.opaque(16, x[()])
+            B[v] = B[v] + D[v]
+""")
+    )
+    sch.compute_at("D", sch.get_loops("B")[0])
+    assert sch.verify()
+    a = np.random.default_rng(0).integers(-50, 50, 16, "int32")
+    actual = np.zeros(16, "int32")
+    ls.build(sch)(a, actual)
+    expected = np.zeros(16, "int32")
+    np.add.at(expected, a % 16, a[a % 16] * 3)
+    np.testing.assert_array_equal(actual, expected)

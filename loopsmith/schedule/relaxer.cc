@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/relaxer.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
@@ -42,7 +43,7 @@ Interval values_of(const For& loop) {
 
 Relaxer::Relaxer(const Schedule& schedule, NodeId node, LoopRV loop, std::string_view scope,
                  NodeId owner)
-    : forms_(ranges_around(schedule, node)) {
+    : loop_(schedule.get(loop)), forms_(ranges_around(schedule, node)) {
   const NodeId top = schedule.node(loop);
   bool is_inner = true;
   for (NodeId at = node; at != no_node; at = schedule.at(at).parent) {
@@ -68,7 +69,27 @@ void Relaxer::bind(const Ptr<Var>& axis, const Expr& value) {
 bool Relaxer::is_relaxed(const Expr& expr) const {
   if (expr.is<Var>()) return relaxed_.contains(expr);
   const auto variables = free_variables(expr);
-  return std::ranges::any_of(variables, [&](const auto& v) { return relaxed_.contains(v); });
+  return std::ranges::any_of(variables, [&](const auto& v) { return relaxed_.contains(v); }) ||
+         reads_what_changes(expr);
+}
+
+bool Relaxer::reads_what_changes(const Expr& expr) const {
+  std::unordered_set<const Object*> loaded;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    if (const auto* load = ref.as<BufferLoad>()) loaded.insert(load->buffer->data.get());
+    return true;
+  });
+  if (loaded.empty()) return false;
+  bool found = false;
+  pre_order_visit(loop_.body, [&](const Ref& ref) {
+    const auto* store = ref.as<BufferStore>();
+    const auto* declared = ref.as<DeclBuffer>();
+    found = found || loaded.contains(ref.get()) ||
+            (store && loaded.contains(store->buffer->data.get())) ||
+            (declared && loaded.contains(declared->buffer->data.get()));
+    return !found && !ref.is<Buffer>();
+  });
+  return found;
 }
 
 std::optional<Interval> Relaxer::of_form(const IndexForm& form, DataType type) const {

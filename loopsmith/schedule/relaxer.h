@@ -15,7 +15,8 @@ namespace loopsmith {
 /// Elements of a buffer, in each dimension from `min` to `max`; an end is null where it is open.
 using ElementBox = std::vector<arith::Interval>;
 
-/// Values that do not change while the inner loops of a place run: bounds over these loops.
+/// Values that do not change while the inner loops of a place run: bounds over these loops. Memory
+/// that is written there changes.
 class Relaxer {
  public:
   /// For expressions at `node`, inside `loop`. Loops between the two are relaxed, and those around
@@ -33,7 +34,9 @@ class Relaxer {
   std::optional<arith::Interval> of_form(const IndexForm& form, DataType type) const;
   arith::Interval of_any(const Expr& expr) const;
   bool is_relaxed(const Expr& expr) const;
+  bool reads_what_changes(const Expr& expr) const;
 
+  const For& loop_;
   IndexForms forms_;
   Substitution values_;
   arith::Intervals relaxed_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops: serial ones are counted, the body of a parallel one becomes a function.
+#include "loopsmith/codegen/captures.h"
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/codegen/refuse.h"
 #include "loopsmith/ir/walk.h"
@@ -121,32 +122,10 @@ void Emitter::loop_while(const While& loop) {
   ir_.SetInsertPoint(exit);
 }
 
-/// The variables of this function that `loop` uses, in the order of their first use.
-std::vector<Ref> Emitter::captured_by(const For& loop) {
-  std::vector<Ref> captured;
-  std::unordered_map<const Object*, bool> seen;
-  const auto capture = [&](const Ref& var) {
-    if (variables_.contains(var.get()) && seen.try_emplace(var.get(), true).second) {
-      captured.push_back(var);
-    }
-  };
-  const auto visit = [&](const Ref& root) {
-    pre_order_visit(root, [&](const Ref& node) {
-      if (node.is<Var>()) capture(node);
-      if (const auto* load = node.as<BufferLoad>()) capture(load->buffer->data);
-      if (const auto* store = node.as<BufferStore>()) capture(store->buffer->data);
-      return true;
-    });
-  };
-  visit(loop.min);
-  visit(loop.step);
-  visit(loop.body);
-  return captured;
-}
-
 /// context->parallel_for(data, 0, extent, body, &closure), whose code is this function's.
 void Emitter::parallel_loop(const For& loop) {
-  const std::vector<Ref> captured = captured_by(loop);
+  const std::vector<Ref> captured =
+      captured_by(loop, [&](const Object* var) { return variables_.contains(var); });
   std::vector<llvm::Type*> types = {context_->getType()};
   for (const Ref& var : captured) types.push_back(type(var.as<Var>()->dtype));
   auto* layout = llvm::StructType::get(module_.context, types);

@@ -247,7 +247,6 @@ class Emitter {
   void count_loop(const For& loop, llvm::Value* begin, llvm::Value* end, bool may_be_empty);
   void loop_while(const While& loop);
   void parallel_loop(const For& loop);
-  std::vector<Ref> captured_by(const For& loop);
   void run_iterations(const For& loop, const Emitter& outer, const std::vector<Ref>& captured,
                       llvm::StructType* layout);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "loopsmith/codegen/captures.h"
 #include "loopsmith/codegen/refuse.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
@@ -311,24 +312,8 @@ void CWriter::loop_while(const While& loop) {
 
 /// context->parallel_for(data, 0, extent, body, &closure), whose code is this function's.
 void CWriter::parallel_loop(const For& loop) {
-  std::vector<Ref> used;
-  std::unordered_set<const Object*> seen;
-  const auto visit = [&](const Ref& root) {
-    const auto capture = [&](const Ref& var) {
-      if (variables_.contains(var.get()) && seen.insert(var.get()).second) used.push_back(var);
-    };
-    pre_order_visit(root, [&](const Ref& node) {
-      if (node.is<Var>()) capture(node);
-      if (const auto* load = node.as<BufferLoad>()) capture(load->buffer->data);
-      if (const auto* store = node.as<BufferStore>()) capture(store->buffer->data);
-      return true;
-    });
-  };
-  visit(loop.min);
-  visit(loop.extent);
-  visit(loop.step);
-  visit(loop.body);
-
+  const std::vector<Ref> used =
+      captured_by(loop, [&](const Object* var) { return variables_.contains(var); });
   const std::string name = new_name(function_name_ + "_" + loop.loop_var->name);
   module_.function_names.insert(name);
   CWriter inner(module_, name, names_);

@@ -384,7 +384,10 @@ def test_the_loop_around_takes_it(
         lambda sch: None,
         lambda sch: sch.decompose_reduction("C", "k"),
         lambda sch: sch.decompose_reduction("C", "j"),
+        lambda sch: sch.blockize("k"),
         lambda sch: sch.split("k", [None, 2]),
+        lambda sch: sch.split("k", [5, None]),
+        lambda sch: [sch.split("j", [3, None]), sch.read_at("k", "C", 0, "local")],
         lambda sch: sch.read_at("k", "C", 0, "local"),
     ],
 )

@@ -82,8 +82,8 @@ def test_what_is_accepted_computes_the_same(group: int):
         if seed % 5 or func.buffer_map[func.params[0]].dtype != "uint32":
             continue
         numbers = np.random.default_rng(seed)
-        sizes = [SIZE] * (len(func.params) - 3)
-        wide = 2 * (SIZE + MARGIN) if sizes else SIZE + 2 * MARGIN
+        sizes = [int(n) for n in numbers.choice([0, 1, 4, SIZE], len(func.params) - 3)]
+        wide = (sum(sizes) if sizes else SIZE) + 2 * MARGIN
         expected = [
             numbers.integers(0, 1 << 32, shape, "uint32")
             for shape in ((wide, wide), (wide, wide), (wide,))

@@ -378,6 +378,41 @@ def main(a: T.handle, b: T.handle, n: T.int32):
     np.testing.assert_array_equal(b, np.full((2, 3), 4.0))
 
 
+@pytest.mark.parametrize(
+    "bound",
+    [
+        {"i": "threadIdx.y", "j": "threadIdx.x"},
+        {"j": "threadIdx.x", "i": "threadIdx.y"},
+        {"i": "threadIdx.y", "j": "threadIdx.x", "m": "threadIdx.x"},
+        {"i": "threadIdx.z", "j": "threadIdx.x", "m": "threadIdx.y"},
+        {"i": "blockIdx.x", "j": "threadIdx.x"},
+    ],
+)
+def test_what_stands_beside_loops_over_threads_runs_once(bound: dict[str, str]):
+    """Each step of a schedule keeps the result, also where one of two nests is bound so far."""
+    func = ls.from_source("""@T.prim_func
+def main(A: T.Buffer((3, 8), "int32"), B: T.Buffer((3, 8), "int32"), C: T.Buffer((3,), "int32")):
+    S = T.alloc_buffer((3, 8), "int32", scope="shared")
+    for i in range(3):
+        for j in range(8):
+            with T.block("S"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                S[vi, vj] = A[vi, vj] * 2
+        for k in range(8):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                C[vi] = C[vi] + S[vi, vk]
+        for m in range(8):
+            with T.block("B"):
+                vi, vm = T.axis.remap("SS", [i, m])
+                B[vi, vm] = B[vi, vm] + S[vi, 7 - vm] + C[vi]
+""")
+    sch = tir.Schedule(func)
+    for loop, axis in bound.items():
+        sch.bind(loop, axis)
+        assert sch.verify()
+
+
 def test_threads_combine_pairs_in_shared_memory_one_after_another():
     func = ls.from_source("""@T.prim_func
 def main(A: T.Buffer((8, 12), "int16"), M: T.Buffer((8,), "int16"), Q: T.Buffer((8,), "int32")):

@@ -57,4 +57,17 @@ bool holds_if_run(const Expr& condition, std::span<const For* const> loops) {
                              [&](const For* loop) { return is_none(analyzer, loop->extent); });
 }
 
+Expr holds_at_start(const Expr& condition, std::span<const For* const> loops) {
+  if (holds_if_run(condition, loops)) return true;
+  Substitution starts;
+  for (const For* loop : loops) starts[loop->loop_var] = loop->min;
+  Analyzer analyzer;
+  Expr result = analyzer.simplify(substitute(condition, starts));
+  for (const For* loop : loops) {
+    if (!runs_with(loop->extent, {}))
+      result = result && loop->extent >= int_imm(loop->extent.dtype(), 1);
+  }
+  return result;
+}
+
 }  // namespace loopsmith::arith

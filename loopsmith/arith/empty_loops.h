@@ -14,4 +14,8 @@ bool runs_with(const Expr& extent, std::span<const Expr> others);
 /// not, one of them would be empty.
 bool holds_if_run(const Expr& condition, std::span<const For* const> loops);
 
+/// That the loops have a first iteration, and that it passes the condition; true where it does if
+/// they run at all.
+Expr holds_at_start(const Expr& condition, std::span<const For* const> loops);
+
 }  // namespace loopsmith::arith

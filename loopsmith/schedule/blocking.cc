@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
@@ -203,7 +204,12 @@ class BlockBuilder {
       init.iter_vars.push_back(make(std::move(axis)));
       start.iter_values.push_back(substitute(divided.inner.values[i], loops));
     }
-    start.predicate = substitute(at_start(divided.inner_predicate, dropped), loops);
+    for (const Expr& condition : arith::conjuncts(divided.inner_predicate)) {
+      if (uses_any(condition, dropped, schedule_) && !is_of_results(condition, copied)) continue;
+      const Expr first = divider_.in_axes(at_start(condition, dropped));
+      if (!first.defined()) return fail("its axes do not tell its conditions");
+      start.predicate = start.predicate && substitute(first, loops);
+    }
     init.body = clone_with(inner.init, axes);
     AccessRegions regions = access_regions(init);
     init.reads = std::move(regions.reads);
@@ -225,17 +231,22 @@ class BlockBuilder {
     return {};
   }
 
-  /// A condition where the loops of the reduction start.
+  /// True when a condition is on the results, not on their reduction alone.
+  bool is_of_results(const Expr& condition, const std::vector<LoopRV>& copied) const {
+    return uses_any(condition, copied, schedule_) ||
+           std::ranges::any_of(divider_.outer_axes().axes, [&](const Ptr<IterVar>& axis) {
+             return axis->iter_type != IterType::comm_reduce && uses_variable(condition, axis->var);
+           });
+  }
+
+  /// A condition where the loops of the reduction start, if they do.
   Expr at_start(const Expr& condition, const std::vector<LoopRV>& dropped) const {
-    Substitution first;
-    for (const LoopRV handle : dropped) {
-      const For& loop = schedule_.get(handle);
-      first[loop.loop_var] = loop.min;
-    }
     if (!uses_any(condition, dropped, schedule_)) return condition;
+    std::vector<const For*> loops;
+    for (const LoopRV handle : dropped) loops.push_back(&schedule_.get(handle));
     Analyzer analyzer;
     for (const auto& axis : divider_.outer_axes().axes) analyzer.bind(axis->var, axis->dom);
-    return analyzer.simplify(substitute(condition, first));
+    return analyzer.simplify(arith::holds_at_start(condition, loops));
   }
 
   /// True when the first iteration of all loops is the first of each reduction axis inside.

@@ -196,14 +196,11 @@ class Decomposition {
     if (!is_of_results) return {};
     IndexForms forms(ranges_around(schedule_, schedule_.at(schedule_.node(plan_.block)).parent));
     for (const auto& [variable, value] : at_start_) forms.bind(Ptr<Var>::from(variable), value);
-    const Expr first = forms.condition(condition);
+    if (is_const_int(forms.condition(condition), 1)) return {};
     std::vector<const For*> loops;
     for (const LoopRV handle : dropped_) loops.push_back(&schedule_.get(handle));
-    if (is_const_int(first, 1) || arith::holds_if_run(first, loops)) return {};
-    plan_.conditions.push_back(first);
-    for (const For* loop : loops) {
-      if (arith::runs_with(loop->extent, {})) continue;
-      plan_.conditions.push_back(loop->extent >= int_imm(loop->extent.dtype(), 1));
+    for (const Expr& part : arith::conjuncts(arith::holds_at_start(condition, loops))) {
+      plan_.conditions.push_back(part);
     }
     return {};
   }

@@ -158,6 +158,13 @@ class Pairer {
       const Ptr<Var>& axis = block_.iter_vars[i]->var;
       pairing_.axes[axis] = cast(axis->dtype, forth[i]);
     }
+    // So is it where that one reads another element.
+    for (std::size_t d = 0; d < pairing_.read.size(); ++d) {
+      const Expr& written = pairing_.written[d];
+      const Expr read = cast(written.dtype(), substitute(pairing_.read[d], pairing_.axes));
+      const Expr is_read = read == written;
+      if (!is_under(there.conditions, is_read, inside)) pairing_.guards.push_back(is_read);
+    }
     return {};
   }
 

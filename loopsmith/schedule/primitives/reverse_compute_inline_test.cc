@@ -46,6 +46,25 @@ for j, i in T.grid(6, 7):
   expect_result(sch, before);
 }
 
+TEST(reverse_compute_inline, guards_elements_that_other_instances_read) {
+  const auto before =
+      program(R"(A: T.Buffer((4, 10), "float32"), C: T.Buffer((10,), "float32"))", R"(
+B = T.alloc_buffer((4, 10))
+for i, j in T.grid(4, 10):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj] + T.float32(1)
+for j in range(10):
+    with T.block("C"):
+        vj = T.axis.spatial(10, j)
+        C[vj] = B[vj // 3, vj] * T.float32(2)
+)");
+  Schedule sch(before);
+  reverse_compute_inline(sch, get_block(sch, "C"));
+  EXPECT_NE(body_of(sch).find("T.where(j // 3 == i)"), std::string::npos) << body_of(sch);
+  expect_result(sch, before);
+}
+
 TEST(reverse_compute_inline, follows_what_was_split) {
   const auto before = two_stages(10, 6);
   Schedule sch(before);

@@ -417,3 +417,25 @@ def main(a: T.handle, c: T.handle):
             c = np.full(4, 7, "float32")
             run(np.ones((4, m), "float32"), c)
             np.testing.assert_array_equal(c, max(m, 1))
+
+
+@pytest.mark.parametrize("extent", ["1", "m"])
+def test_a_condition_on_who_repeats_a_reduction_starts_it_once(extent: str) -> None:
+    func = ls.from_source(f"""
+@T.prim_func
+def main(a: T.handle, c: T.handle, m: T.int32):
+    A = T.match_buffer(a, (4, 8))
+    C = T.match_buffer(c, (4,))
+    for j, u, k in T.grid(4, 3, 16):
+        with T.block("C"):
+            vj = T.axis.spatial(4, j)
+            vk = T.axis.reduce(8, k % 8)
+            T.where(u * 2 + k // 8 < {extent})
+            with T.init():
+                C[vj] = T.float32(1)
+            C[vj] = C[vj] + A[vj, vk]
+""")
+    for run in (ls.build(func), lambda *given: ls.interp.run(func, *given)):
+        c = np.zeros(4, "float32")
+        run(np.ones((4, 8), "float32"), c, 1)
+        np.testing.assert_array_equal(c, 9)

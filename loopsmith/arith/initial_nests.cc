@@ -106,11 +106,11 @@ Stmt InitialNests::nest_of(const BlockRealize& realize, std::span<const For* con
 
   const auto is_of_results = [&](const Expr& each) {
     return std::ranges::any_of(free_variables(each), [&](const Ptr<Var>& used) {
-      return spatial.contains(used.get()) && is_bound(*used);
+      return !dropped.contains(used.get()) && is_bound(*used);
     });
   };
   // A condition on reduction loops alone says where the reduction ends, not what is initialised; so
-  // does one of these and others that the first iteration passes.
+  // does one of these and others that the first iteration passes. Of others nobody can tell.
   Expr predicate = condition;
   for (const Expr& each : conjuncts(realize.predicate)) {
     if (!uses_any(each, dropped)) {

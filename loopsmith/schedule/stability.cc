@@ -26,6 +26,8 @@ bool is_final(const Schedule& schedule, const BufferUse& use, const ScopeUses& u
          !touches_before(schedule, here, writer, use.buffer, place, uses);
 }
 
+/// Whether iterations of loops that write the same elements again write the same values: where all
+/// that they read is either written outside of the loops, or one value, and made from such.
 class Repetition {
  public:
   Repetition(const Schedule& schedule, NodeId outermost, const ScopeUses& uses)

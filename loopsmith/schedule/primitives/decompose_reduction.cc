@@ -66,7 +66,7 @@ class Decomposition {
       }
     }
     for (const Expr& condition : arith::conjuncts(realize_.predicate)) {
-      if (auto refusal = restate(condition, uses_spatial(condition))) return *std::move(refusal);
+      if (auto refusal = restate(condition, is_of_results(condition))) return *std::move(refusal);
     }
     for (const Expr& condition : conditions_) {
       if (auto refusal = restate(condition, true)) return *std::move(refusal);
@@ -155,11 +155,13 @@ class Decomposition {
     return analyzer.can_prove_equal(first, axis.dom->min);
   }
 
-  /// True when a condition is on the results, not on their reduction alone.
-  bool uses_spatial(const Expr& condition) const {
+  /// True when a condition is on more than the loops of the reduction, as on results.
+  bool is_of_results(const Expr& condition) const {
     const auto variables = free_variables(condition);
     return std::ranges::any_of(variables, [&](const Ptr<Var>& used) {
-      return drives(used, IterType::data_par) && is_bound(used);
+      const bool is_dropped = std::ranges::any_of(
+          dropped_, [&](LoopRV loop) { return schedule_.get(loop).loop_var.same_as(used); });
+      return !is_dropped && is_bound(used);
     });
   }
 

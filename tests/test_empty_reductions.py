@@ -347,6 +347,12 @@ def main(a: T.handle, c: T.handle, d: T.handle):
         ),
         (
             COPIED_AGAIN,
+            lambda sch, loop: sch.write_at(sch.get_loops("C")[0], "C", 0, "local"),
+            "written_box_is_known",
+            "write_at: which elements of buffer C block C writes is not known exactly",
+        ),
+        (
+            COPIED_AGAIN,
             lambda sch, loop: sch.reverse_compute_at("D", loop),
             "loops_run_for_the_block",
             "reverse_compute_at: loop j may have no iteration, and then block D would not run "

@@ -162,9 +162,11 @@ def test_what_is_accepted_computes_the_same(group: int):
             ls.build(program)(*arrays)
             results.append(arrays[:2])
         for expected, actual in zip(*results):
-            # What grows beyond that has been rounded.
-            is_exact = np.abs(expected.astype("float64")) < 1e6
+            # What grows beyond that has been rounded, and differences of such numbers with it.
+            size = np.abs(expected.astype("float64"))
+            is_exact = size < 1e6
+            atol = 1 if is_exact.all() else 1 + 1e-5 * size[np.isfinite(size)].max()
             np.testing.assert_allclose(
-                actual[is_exact], expected[is_exact], rtol=1e-3, atol=1, err_msg=f"seed {seed}"
+                actual[is_exact], expected[is_exact], rtol=1e-3, atol=atol, err_msg=f"seed {seed}"
             )
     assert changed

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -63,10 +64,11 @@ class StoreReader {
       loops_[loop->loop_var.get()] = loop;
       if (const auto range = range_of(*loop)) {
         forms_.add_range(*range);
-      } else if (is_conditional_ || !is_counted(*loop)) {
-        return under(true, [&] { visit(loop->body); });
+        return visit(loop->body);
       }
-      visit(loop->body);
+      unsure_.push_back(loop);
+      under(!is_counted(*loop), [&] { visit(loop->body); });
+      unsure_.pop_back();
     } else if (const auto* realize = stmt.as<BlockRealize>()) {
       for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
         const Ptr<Var>& axis = realize->block->iter_vars[i]->var;
@@ -74,7 +76,9 @@ class StoreReader {
       }
       const std::size_t limits = limits_.size();
       const bool is_known = demand(realize->predicate);
+      blocks_.push_back(realize);
       under(!is_known, [&] { visit(realize->block->body); });
+      blocks_.pop_back();
       limits_.resize(limits);
     } else if (const auto* store = stmt.as<BufferStore>()) {
       if (!store->buffer.same_as(stored_)) return;
@@ -85,7 +89,8 @@ class StoreReader {
         for (const Expr& index : store->indices) known.indices.push_back(forms_.read(index));
       }
       known.limits = limits_;
-      known.is_conditional = is_conditional_ || store->predicate.defined();
+      known.is_conditional =
+          is_conditional_ || store->predicate.defined() || is_left_to_others(known);
     } else if (const auto* let = stmt.as<LetStmt>()) {
       forms_.bind(let->var, let->value);
       visit(let->body);
@@ -114,6 +119,24 @@ class StoreReader {
     is_conditional_ = is_conditional_ || condition;
     inside();
     is_conditional_ = outer;
+  }
+
+  /// True when a loop that may have no iteration does not tell what is stored: then there may be
+  /// something to store to, and nobody who does it. Where that loop is of a reduction, its init
+  /// does.
+  bool is_left_to_others(const Store& store) const {
+    return std::ranges::any_of(unsure_, [&](const For* loop) {
+      const bool tells = std::ranges::any_of(store.indices, [&](const auto& index) {
+        return index && std::ranges::any_of(index->terms, [&](const IndexTerm& term) {
+                 return uses_variable(term.kind == Kind::variable ? term.atom : term.inner,
+                                      loop->loop_var);
+               });
+      });
+      const bool has_init = std::ranges::any_of(blocks_, [&](const BlockRealize* realize) {
+        return realize->block->init && arith::is_reduction_loop(*realize, loop->loop_var);
+      });
+      return !tells && !has_init;
+    });
   }
 
   /// A loop 0, 1, ..., n - 1 of unknown n.
@@ -279,6 +302,8 @@ class StoreReader {
   IndexForms forms_;
   InnerVariables inner_;
   std::unordered_map<const Object*, const For*> loops_;
+  std::vector<const For*> unsure_;  ///< Loops around that may have no iteration.
+  std::vector<const BlockRealize*> blocks_;
   std::vector<Limit> limits_;
   std::vector<Store> stores_;
   bool is_conditional_ = false;

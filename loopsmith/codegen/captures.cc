@@ -7,7 +7,8 @@
 
 namespace loopsmith::detail {
 
-std::vector<Ref> captured_by(const For& loop, const std::function<bool(const Object*)>& is_known) {
+std::vector<Ref> captured_by(std::initializer_list<Ref> parts,
+                             const std::function<bool(const Object*)>& is_known) {
   std::vector<Ref> captured;
   std::unordered_set<const Object*> seen;
   const auto capture = [&](const Ref& var) {
@@ -19,8 +20,8 @@ std::vector<Ref> captured_by(const For& loop, const std::function<bool(const Obj
       for (const Ptr<Var>& variable : free_variables(buffer.shape[i])) capture(variable);
     }
   };
-  for (const Ref& root : {Ref(loop.min), Ref(loop.step), Ref(loop.body)}) {
-    pre_order_visit(root, [&](const Ref& node) {
+  for (const Ref& part : parts) {
+    pre_order_visit(part, [&](const Ref& node) {
       if (node.is<Var>()) capture(node);
       if (const auto* load = node.as<BufferLoad>()) capture_place(*load->buffer);
       if (const auto* store = node.as<BufferStore>()) capture_place(*store->buffer);

@@ -125,7 +125,8 @@ void Emitter::loop_while(const While& loop) {
 /// context->parallel_for(data, 0, extent, body, &closure), whose code is this function's.
 void Emitter::parallel_loop(const For& loop) {
   const std::vector<Ref> captured =
-      captured_by(loop, [&](const Object* var) { return variables_.contains(var); });
+      captured_by({loop.min, loop.step, loop.body},
+                  [&](const Object* var) { return variables_.contains(var); });
   std::vector<llvm::Type*> types = {context_->getType()};
   for (const Ref& var : captured) types.push_back(type(var.as<Var>()->dtype));
   auto* layout = llvm::StructType::get(module_.context, types);

@@ -313,7 +313,8 @@ void CWriter::loop_while(const While& loop) {
 /// context->parallel_for(data, 0, extent, body, &closure), whose code is this function's.
 void CWriter::parallel_loop(const For& loop) {
   const std::vector<Ref> used =
-      captured_by(loop, [&](const Object* var) { return variables_.contains(var); });
+      captured_by({loop.min, loop.extent, loop.step, loop.body},
+                  [&](const Object* var) { return variables_.contains(var); });
   const std::string name = new_name(function_name_ + "_" + loop.loop_var->name);
   module_.function_names.insert(name);
   CWriter inner(module_, name, names_);

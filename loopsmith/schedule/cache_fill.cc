@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/ir/operators.h"
@@ -125,16 +126,40 @@ bool varies_outside(const Schedule& schedule, NodeId scope, NodeId node, const E
   return std::ranges::any_of(free_variables(value), varies);
 }
 
+/// What loops and axes around a node are when they start.
+Substitution starts_around(const Schedule& schedule, NodeId node) {
+  std::vector<NodeId> around;
+  for (NodeId at = schedule.at(node).parent; at != no_node; at = schedule.at(at).parent) {
+    around.push_back(at);
+  }
+  Substitution starts;
+  for (std::size_t i = around.size(); i-- > 0;) {
+    if (const auto* loop = schedule.as<For>(around[i])) {
+      starts[loop->loop_var] = substitute(loop->min, starts);
+    } else if (const auto* realize = schedule.as<BlockRealize>(around[i])) {
+      for (std::size_t a = 0; a < realize->iter_values.size(); ++a) {
+        starts[realize->block->iter_vars[a]->var] = substitute(realize->iter_values[a], starts);
+      }
+    }
+  }
+  return starts;
+}
+
 }  // namespace
 
 bool continues_reduction(const Schedule& schedule, BlockRV scope, BlockRV handle) {
   const BlockRealize& realize = schedule.realize(handle);
-  for (std::size_t i = 0; realize.block->init && i < realize.iter_values.size(); ++i) {
-    const bool is_reduction = realize.block->iter_vars[i]->iter_type == IterType::comm_reduce;
-    const NodeId around = schedule.node(scope);
-    if (is_reduction &&
-        varies_outside(schedule, around, schedule.node(handle), realize.iter_values[i])) {
-      return true;
+  const NodeId around = schedule.node(scope), node = schedule.node(handle);
+  if (realize.block->init) {
+    const Substitution starts = starts_around(schedule, node);
+    Analyzer analyzer;
+    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+      const IterVar& axis = *realize.block->iter_vars[i];
+      const Expr& value = realize.iter_values[i];
+      if (axis.iter_type != IterType::comm_reduce) continue;
+      if (varies_outside(schedule, around, node, value)) return true;
+      // A part of it starts where another part ended.
+      if (!analyzer.can_prove_equal(substitute(value, starts), axis.dom->min)) return true;
     }
   }
   return std::ranges::any_of(child_blocks(schedule, schedule.node(handle)), [&](BlockRV inner) {

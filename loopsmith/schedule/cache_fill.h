@@ -13,8 +13,8 @@ std::variant<Box, Refusal> box_written(const Schedule& schedule, const CacheSubj
 /// True when a writer before `reader` fills what that reads, each time that it comes to it.
 bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader);
 
-/// True when a reduction in the block starts outside of the scope: each run of the scope goes on
-/// with what the runs before it left.
+/// True when a reduction in the block starts outside of the scope, or in another part of a loop:
+/// then it goes on with what was left there.
 bool continues_reduction(const Schedule& schedule, BlockRV scope, BlockRV block);
 
 /// True when each element of `box` has a value at `place`: it is an input, or writers of the

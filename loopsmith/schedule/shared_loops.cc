@@ -20,13 +20,16 @@ void bind_loops(Analyzer& analyzer, const Schedule& schedule, const Handles<Loop
   }
 }
 
-}  // namespace
+/// The values of an axis in an iteration of shared loops, before a block moves and after; null ends
+/// where they are not known.
+struct AxisValues {
+  arith::Interval before, now;
+};
 
-Handles<LoopRV> shared_loops(const Schedule& schedule, NodeId a, NodeId b) {
-  return loops_around(schedule, common_ancestor(schedule, a, b));
-}
-
-bool keeps_iterations(const Schedule& schedule, BlockRV block, LoopRV loop, const NewPlace& place) {
+/// True when `holds` does for the values of each axis, or there are no shared loops.
+template <class Holds>
+bool each_axis(const Schedule& schedule, BlockRV block, LoopRV loop, const NewPlace& place,
+               const Holds& holds) {
   const auto shared = shared_loops(schedule, schedule.node(block), schedule.node(loop));
   if (shared.empty()) return true;
   Analyzer analyzer;
@@ -50,12 +53,32 @@ bool keeps_iterations(const Schedule& schedule, BlockRV block, LoopRV loop, cons
     const auto before = arith::relax(schedule.realize(block).iter_values[i], old);
     const auto first = arith::relax(run.min, now);
     const auto last = arith::relax(run.min + run.extent - 1, now);
-    const bool is_inside = before && first && last &&
-                           analyzer.can_prove(before->min <= first->min) &&
-                           analyzer.can_prove(last->max <= before->max);
-    if (!is_inside) return false;
+    if (!before || !first || !last) return false;
+    if (!holds(analyzer, AxisValues{*before, {first->min, last->max}})) return false;
   }
   return true;
+}
+
+bool is_within(Analyzer& analyzer, const arith::Interval& inner, const arith::Interval& outer) {
+  return analyzer.can_prove(outer.min <= inner.min) && analyzer.can_prove(inner.max <= outer.max);
+}
+
+}  // namespace
+
+Handles<LoopRV> shared_loops(const Schedule& schedule, NodeId a, NodeId b) {
+  return loops_around(schedule, common_ancestor(schedule, a, b));
+}
+
+bool keeps_iterations(const Schedule& schedule, BlockRV block, LoopRV loop, const NewPlace& place) {
+  return each_axis(schedule, block, loop, place, [](Analyzer& analyzer, const AxisValues& axis) {
+    return is_within(analyzer, axis.now, axis.before);
+  });
+}
+
+bool keeps_instances(const Schedule& schedule, BlockRV block, LoopRV loop, const NewPlace& place) {
+  return each_axis(schedule, block, loop, place, [](Analyzer& analyzer, const AxisValues& axis) {
+    return is_within(analyzer, axis.before, axis.now);
+  });
 }
 
 bool reads_of_its_iteration(const Schedule& schedule, const BufferUse& read,

@@ -12,6 +12,9 @@ Handles<LoopRV> shared_loops(const Schedule& schedule, NodeId a, NodeId b);
 /// instances of it there that it did not run before.
 bool keeps_iterations(const Schedule& schedule, BlockRV block, LoopRV loop, const NewPlace& place);
 
+/// True when an iteration of these loops runs all instances of the block there that it ran before.
+bool keeps_instances(const Schedule& schedule, BlockRV block, LoopRV loop, const NewPlace& place);
+
 /// True when a read touches, in an iteration of the loops that it shares with a write, only what
 /// that writes in the same iteration.
 bool reads_of_its_iteration(const Schedule& schedule, const BufferUse& read,

@@ -115,6 +115,37 @@ TEST(shared_loops, a_reader_of_what_was_there_does_not_lag) {
       "that block second reads there");
 }
 
+TEST(shared_loops, what_all_of_an_iteration_reads_is_not_left_to_later_ones) {
+  const auto copied_again = [](std::string_view reader) {
+    return program(parameters, fmt::format(R"(
+D = T.alloc_buffer((12, 12), "int32")
+for i in range(8):
+    for j in range(8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + V[vi]
+    for i1, j1 in T.grid(8, 8):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i1, j1])
+            D[vi, vj] = B[vi, vj]
+    for j in range(8):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = D[{}, vj]
+)",
+                                           reader));
+  };
+  const auto to_producer = [](Schedule& sch) {
+    reverse_compute_at(sch, get_block(sch, "D"), get_loops(sch, get_block(sch, "B"))[1]);
+  };
+  for (const std::string_view reader : {"7 - vi", "vi"}) {
+    EXPECT_EQ(
+        error_after(copied_again(reader), to_producer),
+        "inputs_are_complete: reverse_compute_at: an iteration of loop j does not compute all "
+        "of B that block D reads there");
+  }
+}
+
 TEST(shared_loops, a_producer_keeps_its_iteration_where_its_inputs_change) {
   const auto first_to_second = [](Schedule& sch) {
     compute_at(sch, get_block(sch, "first"), get_loops(sch, get_block(sch, "second"))[1]);

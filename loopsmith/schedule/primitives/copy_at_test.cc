@@ -118,6 +118,25 @@ TEST(write_at, lets_readers_in_the_loop_read_the_cache) {
   expect_sound(sch, func);
 }
 
+TEST(write_at, leaves_a_reduction_that_another_loop_started_where_it_is) {
+  const auto func = program(R"((A: T.Buffer((6, 12)), C: T.Buffer((6,))):
+    for i, k in T.grid(6, 12):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+)");
+  Schedule sch(func);
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  loop_partition(sch, fuse(sch, {loops[0], loops[1]}), {4, infer});
+  const BlockRV second = get_block(sch, "C_i_k_fused1");
+  EXPECT_EQ(error_of([&] { write_at(sch, get_loops(sch, second)[0], second, 0, "local"); }),
+            "writer_does_not_read_first: write_at: block C_i_k_fused1 reads what was in buffer C "
+            "before");
+  expect_sound(sch, func);
+}
+
 TEST(copy_at, follows_loops_around_blocks_without_axes) {
   const auto func = two_stages(10, 6);
   Schedule sch(func);

@@ -67,6 +67,15 @@ std::optional<BlockRV> neighbour(const Schedule& schedule, const ReindexPlan& pl
   return reader == readers.end() ? std::nullopt : std::optional(*reader);
 }
 
+/// True when what the block around says that it reads has all of the box.
+bool may_read(const Schedule& schedule, const CacheSubject& subject, const Box& box) {
+  for (const auto& region : schedule.get(subject.scope).reads) {
+    if (!region->buffer.same_as(subject.selected.buffer)) continue;
+    if (!covers(box_in(schedule, subject.scope, *region), box)) return false;
+  }
+  return true;
+}
+
 /// All but the indices in the copy.
 Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
                                  const BufferSelector& selector, BufferSelector::Side side,
@@ -110,7 +119,8 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
   if (!is_write && !is_read) {
     const NodeId scope = schedule.node(plan.subject.scope);
     const Box box = box_over_axes(block, *point_region(buffer, plan.indices));
-    if (!is_written_before(schedule, plan.subject, box, {.at = plan.nest, .around = scope})) {
+    if (!may_read(schedule, plan.subject, box) ||
+        !is_written_before(schedule, plan.subject, box, {.at = plan.nest, .around = scope})) {
       return Refusal{&copied_elements_are_written, {Argument(Ref(buffer)), Argument(handle)}};
     }
   }

@@ -212,6 +212,22 @@ TEST(reindex, asks_of_all_that_it_copies_whether_it_was_written) {
   expect_sound(filled, func);
 }
 
+TEST(reindex, copies_no_more_than_the_block_around_says_that_it_reads) {
+  const auto func = program(R"((A: T.Buffer((8, 12)), C: T.Buffer((8,))):
+    for i, k in T.grid(8, 12):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+)");
+  Schedule sch(func);
+  loop_partition(sch, get_loops(sch, get_block(sch, "C"))[1], {3, infer});
+  EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "C_k0"), first_read); }),
+            "copied_elements_are_written: reindex: whether all elements of buffer A that the copy "
+            "for block C_k0 takes were written before is not known");
+}
+
 TEST(reindex, copies_no_elements_that_a_loop_steps_over) {
   const auto rows = [](std::string_view inner) {
     return program(fmt::format(R"((A: T.Buffer((8,)), C: T.Buffer((8,))):

@@ -154,7 +154,10 @@ class ReversePlanner {
   /// Refuses where the block changes to another iteration of a loop that it shares with others who
   /// wait for its results or overwrite what it reads.
   std::optional<Refusal> refuse_other_iterations(const NewPlace& place) const {
-    if (keeps_iterations(schedule_, handle_, loop_, place)) return {};
+    if (keeps_iterations(schedule_, handle_, loop_, place) &&
+        keeps_instances(schedule_, handle_, loop_, place)) {
+      return {};
+    }
     const NodeId outermost = schedule_.node(shared_loops(schedule_, here_.node, target_)[0]);
     for (const BufferUse& use : uses_.all) {
       if (use.place.node == here_.node || !is_inside(schedule_, use.place, outermost)) continue;

@@ -45,8 +45,10 @@ target_compile_definitions(
 target_compile_options(loopsmith_isl PRIVATE -O2 -w)
 set_target_properties(loopsmith_isl PROPERTIES C_VISIBILITY_PRESET hidden C_STANDARD 99)
 
-# Only the file that speaks to isl sees its headers, and only the linker knows the library.
+# Only the files that speak to isl see its headers, and only the linker knows the library.
 set_source_files_properties(
+  ${PROJECT_SOURCE_DIR}/loopsmith/arith/dependence/affine_sets.cc
   ${PROJECT_SOURCE_DIR}/loopsmith/arith/dependence/polyhedra.cc
+  ${PROJECT_SOURCE_DIR}/loopsmith/arith/dependence/preservation.cc
   PROPERTIES INCLUDE_DIRECTORIES "${isl_folder}/isl-supplementary;${isl_folder}/isl/include")
 target_link_libraries(loopsmith_arith PRIVATE loopsmith_isl)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/result_preservation.h"
 
 namespace loopsmith {
 
@@ -26,6 +27,17 @@ const Argument* reordered_by(const Plan& plan) {
 template <class... Plans>
 const Argument* reordered_by(const std::variant<Plans...>& plan) {
   return std::visit([](const auto& one) { return reordered_by(one); }, plan);
+}
+
+/// The scope of which a plan leaves to the law whether it computes the same after the step.
+template <class Plan>
+std::optional<NodeId> unproved_scope_of(const Plan& plan) {
+  if constexpr (requires { plan.unproved_scope; }) return plan.unproved_scope;
+  return {};
+}
+template <class... Plans>
+std::optional<NodeId> unproved_scope_of(const std::variant<Plans...>& plan) {
+  return std::visit([](const auto& one) { return unproved_scope_of(one); }, plan);
 }
 
 /// What it would do, or why it would not. Changes nothing.
@@ -60,10 +72,17 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& sched
         reduction && !schedule.allows_reassociation()) {
       return Refusal{&reductions_keep_their_order, {*reduction}};
     }
-    if (moves_accesses && schedule.has_loops_at_once()) {
+    const auto scope = unproved_scope_of(*plan);
+    const bool runs_at_once = moves_accesses && schedule.has_loops_at_once();
+    if (scope || runs_at_once) {
       Schedule after = schedule.snapshot();
       commit(after, arguments, Plan(*plan));
-      if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
+      if (scope) {
+        if (auto change = refuse_changed_results(schedule, after, *scope)) return *std::move(change);
+      }
+      if (runs_at_once) {
+        if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
+      }
     }
   }
   return planned;

@@ -106,7 +106,7 @@ class Extractor {
   // Statements and their accesses.
 
   Statement& begin(const Stmt& stmt) {
-    Statement statement{stmt, loops_, guards_, surroundings_, choices_};
+    Statement statement{stmt, block_, loops_, guards_, surroundings_, choices_};
     statement.is_exact = inexact_ == 0;
     statement.first_access = static_cast<int>(program_.accesses.size());
     program_.statements.push_back(std::move(statement));
@@ -348,6 +348,8 @@ class Extractor {
   void allocate(const Ref& memory) { allocated_[memory.get()] = static_cast<int>(loops_.size()); }
 
   void visit_block(const Stmt& stmt, const BlockRealize& realize) {
+    const bool is_outermost = block_ < 0;
+    if (is_outermost) enter_block(stmt, realize);
     std::vector<Expr> values = realize.iter_values;
     values.push_back(realize.predicate);
     read_all(stmt, values);
@@ -362,6 +364,7 @@ class Extractor {
     }
     for (const auto& match : block.match_buffers) views_.add(*match);
     under(realize.predicate, true, [&] {
+      if (is_outermost) program_.blocks.back().is_exact = inexact_ == 0;
       const std::optional<Reduction> outer = reduction_;
       if (!is_nothing(block.init)) {
         reduction_ = Reduction{reductions_++, {}};
@@ -378,6 +381,14 @@ class Extractor {
       reduction_ = outer;
     });
     surroundings_.resize(surroundings);
+    if (is_outermost) block_ = -1;
+  }
+
+  void enter_block(const Stmt& stmt, const BlockRealize& realize) {
+    block_ = static_cast<int>(program_.blocks.size());
+    PlacedBlock placed{stmt, static_cast<int>(loops_.size()), {}};
+    for (const Expr& value : realize.iter_values) placed.axes.push_back(forms_.linear(value));
+    program_.blocks.push_back(std::move(placed));
   }
 
   void visit_init(const Block& block) {
@@ -436,6 +447,7 @@ class Extractor {
   Linearizer forms_;
   const std::vector<Ptr<Buffer>>& shared_;
   std::vector<int> loops_;
+  int block_ = -1;  ///< The outermost block around what is read.
   std::vector<Clause> guards_;
   std::vector<Surrounding> surroundings_;
   std::vector<Choice> choices_;
@@ -462,6 +474,18 @@ Program extract(const Stmt& root, const std::vector<Ptr<Buffer>>& local,
   Program program;
   Extractor extractor(program, local, shared, known);
   extractor.visit(root);
+  extractor.finish();
+  return program;
+}
+
+Program extract_both(const Stmt& first, const Stmt& second, const std::vector<Ptr<Buffer>>& local,
+                     int& border) {
+  Program program;
+  const std::vector<Ptr<Buffer>> no_shared;
+  Extractor extractor(program, local, no_shared, {});
+  extractor.visit(first);
+  border = static_cast<int>(program.statements.size());
+  extractor.visit(second);
   extractor.finish();
   return program;
 }

@@ -108,8 +108,19 @@ struct Choice {
   int depth;   ///< How many loops are around the `if`.
 };
 
+/// An outermost block of the tree: its instances are named by the values of its axes.
+struct PlacedBlock {
+  Ref realize;                              ///< The BlockRealize.
+  int depth = 0;                            ///< How many loops are around it.
+  std::vector<std::optional<Linear>> axes;  ///< Their values; nothing where one is not linear.
+  bool is_exact = true;                     ///< Loops and guards say exactly which instances run.
+
+  const BlockRealize& node() const { return *realize.as<BlockRealize>(); }
+};
+
 struct Statement {
   Stmt node;
+  int block = -1;          ///< The outermost block around it, by number.
   std::vector<int> loops;  ///< From the outside in.
   std::vector<Clause> guards;
   std::vector<Surrounding> surroundings;
@@ -133,6 +144,7 @@ struct Program {
   std::vector<Statement> statements;  ///< In the order of the text.
   std::vector<Access> accesses;       ///< Statement by statement.
   std::vector<SequencePart> parts;
+  std::vector<PlacedBlock> blocks;
 
   /// The loop of that variable, or -1.
   int find_loop(const Ptr<Var>& variable) const;
@@ -154,5 +166,9 @@ using KnownValues = std::vector<std::pair<Ptr<Var>, std::int64_t>>;
 /// which there is one for all iterations.
 Program extract(const Stmt& root, const std::vector<Ptr<Buffer>>& local = {},
                 const std::vector<Ptr<Buffer>>& shared = {}, const KnownValues& known = {});
+/// Reads two statements as if one followed the other; statements from number `border` on are of the
+/// second.
+Program extract_both(const Stmt& first, const Stmt& second, const std::vector<Ptr<Buffer>>& local,
+                     int& border);
 
 }  // namespace loopsmith::dependence

@@ -119,7 +119,9 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
                   *place,
                   std::move(made),
                   arguments.preserve_unit_loops,
-                  reduction_out_of_order(schedule, handle)};
+                  reduction_out_of_order(schedule, handle),
+                  {},
+                  scope_of(schedule, node)};
 }
 
 }  // namespace

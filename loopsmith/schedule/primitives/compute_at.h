@@ -32,6 +32,8 @@ struct MovePlan {
   bool preserve_unit_loops;
   std::optional<Argument> reordered_reduction = {};
   std::vector<LoopExtension> extensions = {};
+  /// Where the program has to be asked, before and after, whether the move keeps results.
+  std::optional<NodeId> unproved_scope = {};
 };
 
 inline constexpr const Condition* compute_at_conditions[] = {&block_is_not_root,

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/arith/dependence/preservation.h"
+
+#include <fmt/format.h>
+#include <isl/map.h>
+#include <isl/point.h>
+#include <isl/set.h>
+#include <isl/val.h>
+
+#include <algorithm>
+#include <map>
+
+#include "loopsmith/arith/dependence/affine_sets.h"
+#include "loopsmith/arith/dependence/distances.h"
+#include "loopsmith/arith/dependence/versions.h"
+#include "loopsmith/ir/script_printer.h"
+
+namespace loopsmith {
+namespace dependence {
+namespace {
+
+/// Whether instances of one statement run before those of another, as the text alone says it.
+enum class TextOrder : std::uint8_t { always, never, sometimes };
+
+TextOrder text_order(const Program& program, int a, int b) {
+  if (program.common_depth(a, b) > 0) return TextOrder::sometimes;
+  return a < b ? TextOrder::always : TextOrder::never;
+}
+
+Map composed(Map first, Map second) {
+  return Map(isl_map_apply_range(first.take(), second.take()));
+}
+Map reversed(Map map) {
+  return Map(isl_map_reverse(map.take()));
+}
+Map intersected(Map a, Map b) {
+  return Map(isl_map_intersect(a.take(), b.take()));
+}
+Map copied(const Map& map) {
+  return Map(map.copy());
+}
+
+/// What two checks of a step have in common: the sets of both versions, and how they fail.
+class Checker {
+ public:
+  Checker(const Versions& versions, unsigned operations)
+      : versions_(versions), program_(versions.program()), sets_(program_, operations) {}
+
+ protected:
+  const Access& access(int i) const { return program_.accesses[static_cast<std::size_t>(i)]; }
+  const Statement& statement(int i) const {
+    return program_.statements[static_cast<std::size_t>(i)];
+  }
+
+  bool is_over() const { return answer_.verdict != Verdict::proved; }
+
+  void give_up(std::string reason) {
+    if (is_over()) return;
+    answer_.verdict = Verdict::unknown;
+    answer_.question = LegalityQuestion::understood;
+    answer_.reason = std::move(reason);
+  }
+
+  /// Fails unless the set is empty. `a` and `b` are accesses of the version before.
+  void require_empty(LegalityQuestion question, const Map& map, int a, int b, bool is_exact) {
+    if (is_over()) return;
+    const isl_bool is_empty = map.get() ? isl_map_is_empty(map.get()) : isl_bool_error;
+    if (is_empty == isl_bool_true) return;
+    refuse(question, map, a, b, is_empty == isl_bool_false && is_exact);
+  }
+
+  /// Fails unless `part` is in `whole`, which is nothing where it is null.
+  void require_subset(LegalityQuestion question, Map part, Map whole, int a, int b, bool is_exact) {
+    if (is_over()) return;
+    if (!whole.get()) return require_empty(question, part, a, b, is_exact);
+    const isl_bool is_subset = isl_map_is_subset(part.get(), whole.get());
+    if (is_subset == isl_bool_true) return;
+    Map rest;
+    if (is_subset == isl_bool_false) rest = Map(isl_map_subtract(part.take(), whole.take()));
+    refuse(question, rest, a, b, is_subset == isl_bool_false && is_exact);
+  }
+
+  /// True when the access and what is around it are as they stand, not widened.
+  bool is_exact(int which) const {
+    const Access& one = access(which);
+    return statement(one.statement).is_exact && one.memory.defined() && !one.whole &&
+           std::ranges::all_of(one.index, [](const auto& index) { return index.has_value(); });
+  }
+
+  static bool may_conflict(const Access& a, const Access& b) {
+    if (!a.writes && !b.writes) return false;
+    return !a.memory.defined() || !b.memory.defined() || a.memory.same_as(b.memory);
+  }
+
+  /// Pairs of instances that touch one element, in the iteration that has memory of its own.
+  Map conflicts(int a, int b) {
+    Map map = copied(sets_.conflicts(a, b));
+    const int depth = std::min(std::max(access(a).private_depth, access(b).private_depth),
+                               program_.common_depth(access(a).statement, access(b).statement));
+    for (int level = 0; level < depth; ++level) {
+      map = AffineSets::related(std::move(map), isl_dim_in, level, level, Order::equal);
+    }
+    return map;
+  }
+
+  Map precedes(int a, int b) const { return sets_.precedes(a, b); }
+
+  const Versions& versions_;
+  const Program& program_;
+  AffineSets sets_;
+  PreservationAnswer answer_;
+
+ private:
+  void refuse(LegalityQuestion question, const Map& map, int a, int b, bool is_violated) {
+    answer_.verdict = is_violated ? Verdict::violated : Verdict::unknown;
+    answer_.question = question;
+    answer_.first = {statement(access(a).statement).node, {}, access(a).writes};
+    answer_.second = {statement(access(b).statement).node, {}, access(b).writes};
+    answer_.buffer = access(a).buffer ? access(a).buffer : access(b).buffer;
+    if (is_violated) {
+      fill(map, a, b);
+    } else {
+      answer_.reason = reason_for(a, b);
+    }
+  }
+
+  std::string reason_for(int a, int b) const {
+    for (const int i : {a, b}) {
+      const Access& one = access(i);
+      if (!one.memory.defined())
+        return fmt::format("what `{}` touches is not known", answer_.first.statement);
+      if (!statement(one.statement).is_exact || !is_exact(i)) {
+        return fmt::format("whether and where `{}` touches {} depends on values in memory",
+                           statement(one.statement).node,
+                           one.buffer ? one.buffer->name : std::string("memory"));
+      }
+    }
+    return "it is too complex to decide within its budget";
+  }
+
+  /// Takes values of both sides' names from an element of a map between such names.
+  void fill(const Map& map, int a, int b) {
+    if (!map.get()) return;
+    const auto first = versions_.name_words(access(a).statement);
+    const auto second = versions_.name_words(access(b).statement);
+    Set set(isl_map_wrap(map.copy()));
+    set = Set(isl_set_flatten(set.take()));
+    const int dims = isl_set_dim(set.get(), isl_dim_set);
+    if (dims != static_cast<int>(first.size() + second.size())) return;
+    isl_point* point = isl_set_sample_point(set.take());
+    if (point && isl_point_is_void(point) == isl_bool_false) {
+      for (int i = 0; i < dims; ++i) {
+        isl_val* number = isl_point_get_coordinate_val(point, isl_dim_set, i);
+        const auto k = static_cast<std::size_t>(i);
+        const bool is_first = k < first.size();
+        auto& side = is_first ? answer_.first : answer_.second;
+        side.values.emplace_back(is_first ? first[k] : second[k - first.size()],
+                                 number ? isl_val_get_num_si(number) : 0);
+        isl_val_free(number);
+      }
+    }
+    isl_point_free(point);
+  }
+};
+
+/// Statements that run at other times.
+class MotionChecker : Checker {
+ public:
+  MotionChecker(const Versions& versions, const TwoVersions& given)
+      : Checker(versions, given.operations), may_add_(given.may_add) {}
+
+  PreservationAnswer answer() && {
+    find_moved();
+    if (!is_over()) check_instances();
+    const int count = versions_.first_access_after();
+    for (int a = 0; a < count && !is_over(); ++a) {
+      for (int b = 0; b < count && !is_over(); ++b) check_pair(a, b);
+    }
+    for (int a = 0; a < count && !is_over(); ++a) check_own_reads(a);
+    return std::move(answer_);
+  }
+
+ private:
+  bool is_moved(int which) const { return moved_[static_cast<std::size_t>(which)]; }
+
+  void find_moved() {
+    for (int s = 0; s < versions_.border(); ++s) {
+      const std::vector<int>& copies = versions_.copies(s);
+      const bool is_same = copies.size() == 1 && versions_.is_in_place(s, copies[0]);
+      moved_.push_back(!is_same);
+      is_injective_.push_back(true);
+      if (is_same && !is_stable(s)) continue;
+      if (!versions_.are_named(s)) {
+        return give_up(fmt::format("the instances of `{}` are not known", statement(s).node));
+      }
+      sets_.start();
+      if (isl_map_is_injective(names_of(s).get()) != isl_bool_true) {
+        is_injective_.back() = false;
+        if (!is_stable(s)) {
+          return give_up(
+              fmt::format("instances of `{}` run more than once already", statement(s).node));
+        }
+      }
+      if (is_same) continue;
+      for (const int loop : statement(s).loops) refuse_control(loop);
+      Set all;
+      for (const int copy : copies) {
+        for (const int loop : statement(copy).loops) refuse_control(loop);
+        Map names = names_of(copy);
+        if (isl_map_is_injective(names.get()) != isl_bool_true) is_injective_.back() = false;
+        Set values(isl_map_range(names.take()));
+        if (all.get() && isl_set_is_disjoint(all.get(), values.get()) != isl_bool_true) {
+          is_injective_.back() = false;
+        }
+        all = all.get() ? Set(isl_set_union(all.take(), values.take())) : std::move(values);
+      }
+    }
+    // The statements of a block run together.
+    for (int s = 0; s < versions_.border(); ++s) {
+      for (int t = 0; t < versions_.border(); ++t) {
+        const bool is_together =
+            statement(s).block >= 0 && statement(s).block == statement(t).block;
+        if (is_together && !is_injective(t)) is_injective_[static_cast<std::size_t>(s)] = false;
+      }
+    }
+  }
+
+  /// Stable, and each element is written by one instance (of a reduction, for one result).
+  bool is_stable(int s) {
+    if (!versions_.is_stable(s)) return false;
+    const auto [known, is_new] = has_own_elements_.try_emplace(statement(s).block, false);
+    if (is_new) known->second = find_own_elements(statement(s).block);
+    return known->second;
+  }
+
+  bool find_own_elements(int block) {
+    sets_.start();
+    for (int s = 0; s < versions_.border(); ++s) {
+      if (statement(s).block != block) continue;
+      for (int i = statement(s).first_access;
+           i < statement(s).first_access + statement(s).access_count; ++i) {
+        if (!access(i).writes) continue;
+        for (int k = 0; k < versions_.first_access_after(); ++k) {
+          const int t = access(k).statement;
+          if (statement(t).block != block || !access(k).writes ||
+              !may_conflict(access(i), access(k)))
+            continue;
+          if (!versions_.are_named(s) || !versions_.are_named(t)) return false;
+          Map both = composed(reversed(names_of(s)), composed(conflicts(i, k), names_of(t)));
+          both = Map(isl_map_subtract(both.take(), same_run(s, t).take()));
+          if (isl_map_is_empty(both.get()) != isl_bool_true) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  void refuse_control(int loop) {
+    const std::string& control = program_.loops[static_cast<std::size_t>(loop)].control;
+    if (!control.empty()) give_up(fmt::format("how often a loop runs is up to its `{}`", control));
+  }
+
+  bool is_injective(int s) const { return is_injective_[static_cast<std::size_t>(s)]; }
+
+  Map names_of(int s) { return sets_.form_map(statement(s), versions_.names(s)); }
+
+  /// The names of all copies of a statement.
+  Set named(const std::vector<int>& statements) {
+    Set all;
+    for (const int s : statements) {
+      Set names(isl_map_range(names_of(s).take()));
+      all = all.get() ? Set(isl_set_union(all.take(), names.take())) : std::move(names);
+    }
+    return all;
+  }
+
+  static Map as_map(Set set) { return Map(isl_map_from_range(set.take())); }
+
+  void check_instances() {
+    for (int s = 0; s < versions_.border() && !is_over(); ++s) {
+      if (!is_moved(s)) continue;
+      sets_.start();
+      const std::vector<int>& copies = versions_.copies(s);
+      const int any = statement(s).first_access;
+      const bool is_placed = versions_.is_placed_exactly(s);
+      if (!may_add_ && !copies.empty()) {
+        // What is not exact before may be more than what runs.
+        if (!is_placed) {
+          return give_up(
+              fmt::format("which instances of `{}` run is not known", statement(s).node));
+        }
+        require_subset(LegalityQuestion::add, as_map(named(copies)), as_map(named({s})), any, any,
+                       true);
+      }
+      if (!is_visible(s)) continue;
+      const bool is_all_placed =
+          std::ranges::all_of(copies, [&](int copy) { return versions_.is_placed_exactly(copy); });
+      if (!is_all_placed)
+        return give_up(fmt::format("which instances of `{}` run is not known", statement(s).node));
+      Map whole = copies.empty() ? Map() : as_map(named(copies));
+      require_subset(LegalityQuestion::leave_out, as_map(named({s})), std::move(whole), any, any,
+                     true);
+    }
+  }
+
+  bool is_visible(int s) const {
+    const Statement& one = statement(s);
+    for (int i = one.first_access; i < one.first_access + one.access_count; ++i) {
+      if (access(i).writes && !access(i).is_local) return true;
+    }
+    return false;
+  }
+
+  /// a before b, in the version before.
+  void check_pair(int a, int b) {
+    const int s = access(a).statement, t = access(b).statement;
+    if (!may_conflict(access(a), access(b))) return;
+    if (is_reduction_pair(access(a), access(b)) && !access(a).is_init && !access(b).is_init) return;
+    if (text_order(program_, s, t) == TextOrder::never) return;
+    if (!is_moved(s) && !is_moved(t) && keep_their_order(s, t)) return;
+    const bool has_one_value = access(a).writes && is_stable(s);
+    if (access(a).writes && !access(b).writes && (is_moved(s) || has_one_value)) {
+      return check_cover(a, b);
+    }
+    // Nothing was there before, and each write of an element stores the same.
+    if (access(b).writes && is_stable(t)) return;
+    for (const int first : versions_.copies(s)) {
+      for (const int second : versions_.copies(t)) {
+        if (is_over()) return;
+        if (!is_moved(s) && !is_moved(t) && versions_.have_same_order(s, t, first, second))
+          continue;
+        if (text_order(program_, second, first) == TextOrder::never) continue;
+        sets_.start();
+        Map turned = composed(reversed(names_of(first)), reversed(precedes(second, first)));
+        turned = composed(std::move(turned), names_of(second));
+        Map conflict = named_conflicts(a, b);
+        require_empty(LegalityQuestion::order, intersected(std::move(conflict), std::move(turned)),
+                      a, b, is_exact(a) && is_exact(b));
+      }
+    }
+  }
+
+  /// True when two statements that are in place have the loops in common that they had.
+  bool keep_their_order(int s, int t) const {
+    return versions_.have_same_order(s, t, versions_.copies(s)[0], versions_.copies(t)[0]);
+  }
+
+  /// From names to names: of instances of which the first runs before the second, and touches what
+  /// it touches. Those of one macro instance that runs more than once are left out.
+  Map named_conflicts(int a, int b) {
+    const int s = access(a).statement, t = access(b).statement;
+    Map map = intersected(conflicts(a, b), precedes(s, t));
+    map = composed(reversed(names_of(s)), composed(std::move(map), names_of(t)));
+    if (is_within(s, t)) {
+      map = Map(isl_map_subtract(map.take(), same_run(s, t).take()));
+    }
+    return map;
+  }
+
+  /// True when both statements are of one block that runs its instances more than once.
+  bool is_within(int s, int t) const {
+    return statement(s).block >= 0 && statement(s).block == statement(t).block && !is_injective(s);
+  }
+
+  /// Names of two statements of a block that are of the same instance; of a reduction, of the same
+  /// result.
+  Map same_run(int s, int t) const {
+    Map map(
+        isl_map_universe(sets_.map_space(versions_.names(s).size(), versions_.names(t).size())));
+    for (const int axis : versions_.result_axes(s)) {
+      map = AffineSets::related(std::move(map), isl_dim_in, axis, axis, Order::equal);
+    }
+    return map;
+  }
+
+  /// Each copy of the reader finds a copy of the writer before it.
+  void check_cover(int a, int b) {
+    const int s = access(a).statement, t = access(b).statement;
+    for (const int reader : versions_.copies(t)) {
+      if (is_over()) return;
+      sets_.start();
+      // From names of writers to instances that read: several of these may have one name.
+      Map wanted = composed(named_conflicts(a, b), reversed(names_of(reader)));
+      for (const int writer : versions_.copies(s)) {
+        if (!versions_.is_placed_exactly(writer)) continue;
+        Map found = composed(reversed(names_of(writer)), precedes(writer, reader));
+        wanted = Map(isl_map_subtract(wanted.take(), found.take()));
+      }
+      require_empty(LegalityQuestion::cover, composed(std::move(wanted), names_of(reader)), a, b,
+                    is_exact(a) && is_exact(b));
+    }
+  }
+
+  // ---- Blocks that run their instances more than once ----
+
+  /// What an instance reads of its own element, its run wrote before.
+  void check_own_reads(int a) {
+    const int s = access(a).statement;
+    if (!is_moved(s) || is_injective(s) || statement(s).block < 0) return;
+    bool has_own = false;
+    const int count = versions_.first_access_after();
+    for (int b = 0; b < count; ++b) {
+      const int t = access(b).statement;
+      if (statement(t).block != statement(s).block || !may_conflict(access(a), access(b))) continue;
+      has_own = has_own || access(b).writes;
+    }
+    if (!has_own) return;
+    for (const int copy : versions_.copies(s)) {
+      if (is_over()) return;
+      if (access(a).writes) {
+        check_runs(s, copy);
+      } else {
+        check_own_read(a, copy);
+      }
+    }
+  }
+
+  void check_own_read(int a, int copy) {
+    const int s = access(a).statement;
+    sets_.start();
+    const int read = statement(copy).first_access + (a - statement(s).first_access);
+    std::vector<int> writes;
+    for (std::size_t i = 0; i < program_.accesses.size(); ++i) {
+      const Access& other = program_.accesses[i];
+      if (other.writes && statement(other.statement).block == statement(copy).block &&
+          statement(other.statement).is_exact && are_comparable(other, access(read))) {
+        writes.push_back(static_cast<int>(i));
+      }
+    }
+    if (versions_.is_written_before(read, writes, versions_.run_depth(copy))) return;
+    require_empty(LegalityQuestion::repeat, Map(), a, a, false);
+    answer_.reason =
+        fmt::format("`{}` runs more than once, and reads what it wrote itself", statement(s).node);
+  }
+
+  /// A run of a reduction that has one of its updates has all of them.
+  void check_runs(int s, int copy) {
+    const std::vector<int> results = versions_.result_axes(s);
+    if (results.size() == versions_.names(s).size()) return;
+    sets_.start();
+    if (!versions_.is_placed_exactly(copy) || !versions_.is_placed_exactly(s)) {
+      return give_up(fmt::format("which instances of `{}` run is not known", statement(copy).node));
+    }
+    // (run, name) for each instance.
+    std::vector<Linear> forms;
+    const int depth = versions_.run_depth(copy);
+    for (int level = 0; level < depth; ++level) {
+      const int loop = statement(copy).loops[static_cast<std::size_t>(level)];
+      forms.push_back(linear_of(program_.loops[static_cast<std::size_t>(loop)].iterator));
+    }
+    const Map runs = sets_.form_map(statement(copy), forms);
+    Map done = composed(reversed(copied(runs)), names_of(copy));
+    Map wanted = composed(copied(done), same_run(s, s));
+    wanted = Map(isl_map_intersect_range(wanted.take(), named({s}).take()));
+    const int any = statement(s).first_access;
+    require_subset(LegalityQuestion::repeat, std::move(wanted), std::move(done), any, any, true);
+  }
+
+  const bool may_add_;
+  std::vector<bool> moved_;
+  std::vector<bool> is_injective_;
+  std::map<int, bool> has_own_elements_;  ///< By block.
+};
+
+}  // namespace
+}  // namespace dependence
+
+PreservationAnswer keeps_results(const TwoVersions& versions) {
+  const dependence::Versions both(versions, false);
+  if (!both.problem().empty()) {
+    PreservationAnswer answer;
+    answer.verdict = Verdict::unknown;
+    answer.reason = both.problem();
+    return answer;
+  }
+  return dependence::MotionChecker(both, versions).answer();
+}
+
+}  // namespace loopsmith

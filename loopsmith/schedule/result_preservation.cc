@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/result_preservation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "loopsmith/arith/dependence/preservation.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
+
+namespace loopsmith {
+namespace {
+
+/// What a scope runs, and the buffers that nothing else sees.
+struct ScopeBody {
+  Stmt body;
+  std::vector<Ptr<Buffer>> own;
+  bool has_views = false;
+};
+
+ScopeBody body_of(const Schedule& schedule, NodeId scope) {
+  if (const auto* realize = schedule.as<BlockRealize>(scope)) {
+    const Block& block = *realize->block;
+    return {block.body, block.alloc_buffers, !block.match_buffers.empty()};
+  }
+  return {schedule.as<PrimFunc>(scope)->body, {}};
+}
+
+/// The name of the block in which a statement stands, or the statement as it prints.
+std::string name_of(const Stmt& scope, const Stmt& statement) {
+  std::string found;
+  pre_order_visit(scope, [&](const Ref& ref) {
+    const auto* block = ref.as<Block>();
+    if (!block) return found.empty() && !is_expr(*ref.get());
+    bool is_inside = false;
+    pre_order_visit(Ref(block), [&](const Ref& inner) {
+      is_inside = is_inside || inner.same_as(statement);
+      return !is_inside && !is_expr(*inner.get());
+    });
+    if (is_inside) found = block->name_hint;
+    return false;
+  });
+  return found.empty() ? fmt::format("`{}`", statement) : found;
+}
+
+/// `sum (vi=1, vj=0)`
+std::string text_of(const Stmt& scope, const InstanceSide& side) {
+  std::string text = name_of(scope, side.statement);
+  std::vector<std::string> values;
+  for (const auto& [name, value] : side.values) values.push_back(fmt::format("{}={}", name, value));
+  if (!values.empty()) text += fmt::format(" ({})", fmt::join(values, ", "));
+  return text;
+}
+
+std::string text_of(const Stmt& scope, const PreservationAnswer& answer) {
+  const std::string first = text_of(scope, answer.first), second = text_of(scope, answer.second);
+  const std::string buffer = answer.buffer ? answer.buffer->name : "memory";
+  const auto verb = [](const InstanceSide& side) { return side.writes ? "writes" : "reads"; };
+  switch (answer.question) {
+    case LegalityQuestion::order:
+      return fmt::format("{} {} {} before {} {} it, and would come after that", first,
+                         verb(answer.first), buffer, second, verb(answer.second));
+    case LegalityQuestion::cover:
+      return fmt::format("{} reads what {} writes to {}, which would not be there yet", second,
+                         first, buffer);
+    case LegalityQuestion::repeat:
+      return fmt::format("{} would run more than once, and not do the same each time", first);
+    case LegalityQuestion::leave_out:
+      return fmt::format("{} would not run any more, and {} is used outside", first, buffer);
+    case LegalityQuestion::add: return fmt::format("{} would run, and did not before", first);
+    case LegalityQuestion::coherence:
+      return fmt::format("{} reads what {} writes to {}, and would find another value", second,
+                         first, buffer);
+    case LegalityQuestion::understood: break;
+  }
+  return answer.reason;
+}
+
+Refusal refusal_of(const Stmt& scope, const PreservationAnswer& answer) {
+  if (answer.verdict == Verdict::violated) {
+    return {&step_keeps_results, {Argument(text_of(scope, answer))}};
+  }
+  return {&results_are_known_to_stay, {Argument(answer.reason)}};
+}
+
+}  // namespace
+
+std::optional<Refusal> refuse_changed_results(const Schedule& before, const Schedule& after,
+                                              NodeId scope, bool may_add) {
+  const ScopeBody old = body_of(before, scope), now = body_of(after, scope);
+  if (old.has_views) {
+    return Refusal{&results_are_known_to_stay, {Argument("the block around has views of buffers")}};
+  }
+  TwoVersions versions{old.body, now.body, old.own, may_add};
+  const PreservationAnswer answer = keeps_results(versions);
+  if (answer) return {};
+  return refusal_of(old.body, answer);
+}
+
+}  // namespace loopsmith

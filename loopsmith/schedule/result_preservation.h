@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The law of every step: what a program computes after it is what it computed before.
+#pragma once
+#include <optional>
+
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+inline constexpr Condition step_keeps_results{
+    "step_keeps_results", "results would change: {}",
+    "move what it conflicts with first, or keep a copy of the buffer with cache_read"};
+inline constexpr Condition results_are_known_to_stay{
+    "results_are_known_to_stay", "it is not known whether results would change: {}",
+    "take a simpler step, or take it before others"};
+
+/// Refuses a step that lets the blocks of a scope run elsewhere unless each of their instances finds
+/// what it found. `scope` is a node of both. `may_add`: see TwoVersions.
+std::optional<Refusal> refuse_changed_results(const Schedule& before, const Schedule& after,
+                                              NodeId scope, bool may_add = false);
+
+}  // namespace loopsmith

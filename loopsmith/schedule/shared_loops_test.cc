@@ -66,8 +66,8 @@ TEST(shared_loops, a_result_is_not_early_for_who_reads_what_was_there) {
     reverse_compute_at(sch, get_block(sch, "V"), get_loops(sch, get_block(sch, "A"))[0]);
   };
   EXPECT_EQ(error_after(sums_and("B[vi, vj] = V[vi] + V[vj]"), to_producer),
-            "outputs_are_awaited: reverse_compute_at: V is used between where block V would write "
-            "it and where it does now");
+            "step_keeps_results: reverse_compute_at: results would change: user (i=6, j=7) "
+            "reads V before V (vi=7, vk=0) writes it, and would come after that");
   EXPECT_EQ(error_after(sums_and("B[vi, vj] = V[vi] + 1"), to_producer), "");
 }
 
@@ -102,17 +102,16 @@ TEST(shared_loops, who_waits_in_an_iteration_keeps_a_reader_from_lagging) {
                 three_in_a_loop("B[vi + 2, vj] = A[vi, vj]",
                                 "T0[vi, vj] = B[vi + 4, vj] - B[vi + 2, vj]", "V[vi] = T0[vi, vj]"),
                 second_to_first),
-            "inputs_are_complete: reverse_compute_at: an iteration of loop j does not compute all "
-            "of B that block second reads there");
+            "step_keeps_results: reverse_compute_at: results would change: second (vi=5, "
+            "vj=7) reads B before first (vi=7, vj=7) writes it, and would come after that");
 }
 
 TEST(shared_loops, a_reader_of_what_was_there_does_not_lag) {
-  EXPECT_EQ(
-      error_after(
-          three_in_a_loop("A[vi, vj] = B[vi, vj] + 1", "T0[vi, vj] = A[vi + 1, vj]", "V[vj] = 3"),
-          second_to_first),
-      "inputs_are_complete: reverse_compute_at: an iteration of loop j does not compute all of A "
-      "that block second reads there");
+  EXPECT_EQ(error_after(three_in_a_loop("A[vi, vj] = B[vi, vj] + 1", "T0[vi, vj] = A[vi + 1, vj]",
+                                        "V[vj] = 3"),
+                        second_to_first),
+            "step_keeps_results: reverse_compute_at: results would change: second (vi=6, "
+            "vj=7) reads A before first (vi=7, vj=7) writes it, and would come after that");
 }
 
 TEST(shared_loops, what_all_of_an_iteration_reads_is_not_left_to_later_ones) {
@@ -139,10 +138,9 @@ for i in range(8):
     reverse_compute_at(sch, get_block(sch, "D"), get_loops(sch, get_block(sch, "B"))[1]);
   };
   for (const std::string_view reader : {"7 - vi", "vi"}) {
-    EXPECT_EQ(
-        error_after(copied_again(reader), to_producer),
-        "inputs_are_complete: reverse_compute_at: an iteration of loop j does not compute all "
-        "of B that block D reads there");
+    EXPECT_EQ(error_after(copied_again(reader), to_producer),
+              "results_are_known_to_stay: reverse_compute_at: it is not known whether results "
+              "would change: instances of `D[vi, vj] = B[vi, vj]` run more than once already");
   }
 }
 
@@ -154,8 +152,8 @@ TEST(shared_loops, a_producer_keeps_its_iteration_where_its_inputs_change) {
                          earlier = "T1[vi, vj] = T0[T.max(vi - 1, 0), vj]",
                          same = "T1[vi, vj] = T0[vi, vj]";
   EXPECT_EQ(error_after(three_in_a_loop(first, earlier, "V[vj] = V[vj] + vi"), first_to_second),
-            "inputs_stay_as_they_are: compute_at: V is written between where block first reads it "
-            "and where it would read it then");
+            "step_keeps_results: compute_at: results would change: first (vi=0, vj=7) reads "
+            "V before third (i=0, j=7) writes it, and would come after that");
   EXPECT_EQ(error_after(three_in_a_loop(first, same, "V[vj] = V[vj] + vi"), first_to_second), "");
   EXPECT_EQ(error_after(three_in_a_loop(first, earlier, "B[vi, vj] = V[vj] + vi"), first_to_second),
             "");
@@ -236,8 +234,8 @@ for i, j in T.grid(8, 8):
   EXPECT_EQ(error_after(ahead(1), to_last), "");
   EXPECT_EQ(error_after(ahead(0), to_last), "");
   EXPECT_EQ(error_after(ahead(2), to_last),
-            "inputs_stay_as_they_are: compute_at: V is written between where block T0 reads it and "
-            "where it would read it then");
+            "step_keeps_results: compute_at: results would change: T0 (vi=6) reads V before "
+            "V (i=7) writes it, and would come after that");
 }
 
 TEST(shared_loops, a_copy_that_is_made_anew_does_not_roll) {

@@ -118,8 +118,8 @@ TEST(skewed_place, reads_coarser_and_finer_grids) {
 
   Schedule odd(halved);
   EXPECT_EQ(error_of([&] { reverse_compute_at(odd, get_block(odd, "C"), loop_of(odd, "B", 0)); }),
-            "inputs_are_complete: reverse_compute_at: an iteration of loop i does not compute all "
-            "of B that block C reads there");
+            "step_keeps_results: reverse_compute_at: results would change: C (vi=1) reads "
+            "what B (vi=2) writes to B, which would not be there yet");
 }
 
 TEST(skewed_place, follows_one_stage_after_another) {
@@ -273,7 +273,7 @@ TEST(skewed_place, is_refused_for_iterations_at_once) {
               Schedule other(line(10, 10, "B[vi] + B[9 - vi]"));
               reverse_compute_at(other, get_block(other, "C"), loop_of(other, "B", 0));
             }).substr(0, 19),
-            "inputs_are_complete");
+            "step_keeps_results:");
 }
 
 TEST(skewed_place, refuses_inputs_that_are_computed_otherwise_again) {
@@ -297,8 +297,8 @@ for i, j in T.grid(8, 4):
   Schedule sch(before);
   const auto [i, j] = get_loops(sch, get_block(sch, "D")).take<2>();
   EXPECT_EQ(error_of([&] { reverse_compute_at(sch, get_block(sch, "C"), j); }),
-            "inputs_are_final: reverse_compute_at: B may be computed again, and otherwise, in loop "
-            "j after block C has read it there");
+            "step_keeps_results: reverse_compute_at: results would change: B (i=7, j=3) "
+            "writes B before C (vi=7, vj=2) reads it, and would come after that");
   reverse_compute_at(sch, get_block(sch, "C"), i);
   expect_result(sch, before);
 }

@@ -8,8 +8,8 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/quick_answers.h"
 #include "loopsmith/schedule/reassociation.h"
-#include "loopsmith/schedule/shared_loops.h"
 
 namespace loopsmith {
 
@@ -49,7 +49,6 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
   if (auto refusal = refuse_place(schedule, handle, loop)) return *std::move(refusal);
   if (is_output_block(schedule, handle)) return Refusal{&block_is_no_output, {Argument(handle)}};
   const ScopeUses uses = uses_in_scope(schedule, scope_of(schedule, node));
-  if (auto refusal = refuse_other_kinds(schedule, handle, uses)) return *std::move(refusal);
 
   // What is read inside the loop, of each buffer that the block writes.
   std::vector<std::optional<ElementBox>> needed(block.writes.size());
@@ -89,10 +88,6 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
                    {Argument(arguments.index), Argument(loop), Argument(std::int64_t{0}),
                     Argument(std::int64_t{first})}};
   }
-  if (auto refusal = refuse_unless_inputs_stay(schedule, handle,
-                                               place_in_loop(schedule, loop, *place), uses)) {
-    return *std::move(refusal);
-  }
   const Instances instances = instances_of(schedule, handle);
   if (!instances.unknown.empty()) {
     return Refusal{&instances_are_known, {Argument(handle), Argument(instances.unknown)}};
@@ -109,11 +104,7 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
     // What nobody reads here may need what a later iteration computes.
     made.conditions.insert(made.conditions.end(), conditions->begin(), conditions->end());
   }
-  if (!keeps_iterations(schedule, handle, loop, made)) {
-    auto refusal = refuse_unless_inputs_are_alike(
-        schedule, handle, shared_loops(schedule, node, schedule.node(loop))[0], uses);
-    if (refusal) return *std::move(refusal);
-  }
+  const bool is_proved = moves_past_nothing(schedule, handle, loop, uses);
   return MovePlan{handle,
                   loop,
                   *place,
@@ -121,7 +112,7 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
                   arguments.preserve_unit_loops,
                   reduction_out_of_order(schedule, handle),
                   {},
-                  scope_of(schedule, node)};
+                  is_proved ? std::nullopt : std::optional(scope_of(schedule, node))};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "loopsmith/schedule/moves.h"
 #include "loopsmith/schedule/new_place.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
+#include "loopsmith/schedule/result_preservation.h"
 #include "loopsmith/schedule/skewed_place.h"
 #include "loopsmith/schedule/stability.h"
 
@@ -42,11 +43,10 @@ inline constexpr const Condition* compute_at_conditions[] = {&block_is_not_root,
                                                              &block_uses_axes_alone,
                                                              &block_is_no_output,
                                                              &block_has_consumers,
-                                                             &block_is_complete_or_reduction,
                                                              &consumers_are_in_the_loop,
                                                              &index_is_possible,
-                                                             &inputs_stay_as_they_are,
-                                                             &statements_are_understood,
+                                                             &step_keeps_results,
+                                                             &results_are_known_to_stay,
                                                              &instances_are_known,
                                                              &loops_at_once_stay_right,
                                                              &thread_memory_stays_inside};

@@ -270,8 +270,8 @@ for i in range(8):
   EXPECT_EQ(error_of([&] {
               compute_at(scan, get_block(scan, "B"), get_loops(scan, get_block(scan, "C"))[0]);
             }),
-            "block_is_complete_or_reduction: compute_at: block B is neither a complete block - it "
-            "violates condition #4 - nor a reduction block - it violates condition #1");
+            "step_keeps_results: compute_at: results would change: B (vi=6) writes B before "
+            "B (vi=7) writes it, and would come after that");
 
   Schedule overwritten(program(R"(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"))", R"(
 B = T.alloc_buffer((8,))
@@ -289,8 +289,8 @@ for i in range(8):
               compute_at(overwritten, get_block(overwritten, "B"),
                          get_loops(overwritten, get_block(overwritten, "C"))[0]);
             }),
-            "inputs_stay_as_they_are: compute_at: A is written between where block B reads it and "
-            "where it would read it then");
+            "step_keeps_results: compute_at: results would change: B (vi=4) reads A before C "
+            "(i=3) writes it, and would come after that");
 }
 
 TEST(compute_at, refuses_to_take_a_block_from_a_loop_that_it_uses) {

@@ -9,11 +9,10 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/early_touches.h"
 #include "loopsmith/schedule/finished_box.h"
+#include "loopsmith/schedule/quick_answers.h"
 #include "loopsmith/schedule/reassociation.h"
 #include "loopsmith/schedule/rebind.h"
-#include "loopsmith/schedule/shared_loops.h"
 
 namespace loopsmith {
 namespace {
@@ -33,10 +32,10 @@ class ReversePlanner {
         uses_(uses_in_scope(schedule, scope_of(schedule, here_.node))) {}
 
   Planned<MovePlan> find() {
-    if (auto refusal = refuse_other_kinds(schedule_, handle_, uses_)) return *std::move(refusal);
-    if (uses_.has_foreign_calls) return Refusal{&statements_are_understood, {Argument(handle_)}};
-    if (auto refusal = collect_inputs()) return *std::move(refusal);
-    if (auto refusal = refuse_uses_of_outputs()) return *std::move(refusal);
+    collect_inputs();
+    if (inputs_.empty()) {
+      return Refusal{&producers_are_in_the_loop, {Argument(handle_), Argument(loop_)}};
+    }
     const std::uint32_t end = slots_in_loop(schedule_, loop_);
     const auto place = place_between(after_, end, arguments_.index, end);
     if (!place) {
@@ -54,19 +53,18 @@ class ReversePlanner {
                   instances_within(schedule_, handle_, loop_, solve(), instances),
                   arguments_.preserve_unit_loops,
                   reduction_out_of_order(schedule_, handle_)};
-    auto refusal = refuse_incomplete(plan.instances);
-    if (!refusal && !serves_all(plan.instances) && !serves_digits(plan.instances)) {
-      refusal = Refusal{&loop_serves_all_instances, {Argument(loop_), Argument(handle_)}};
+    bool is_served = computes_inputs(plan.instances) &&
+                     (serves_all(plan.instances) || serves_digits(plan.instances));
+    if (!is_served && is_finished_) {
+      if (auto skewed = skewed_place(schedule_, handle_, loop_, inputs_, instances)) {
+        plan.instances = std::move(skewed->instances);
+        plan.extensions = std::move(skewed->extensions);
+        is_served = true;
+      }
     }
-    if (refusal) {
-      auto skewed = skewed_place(schedule_, handle_, loop_, inputs_, instances);
-      if (!skewed) return *std::move(refusal);
-      plan.instances = std::move(skewed->instances);
-      plan.extensions = std::move(skewed->extensions);
-    }
-    if (auto unsure = refuse_unsure_loops()) return *std::move(unsure);
-    if (auto other = refuse_other_iterations(plan.instances)) return *std::move(other);
-    if (auto changing = refuse_changing_inputs(plan.instances)) return *std::move(changing);
+    const bool is_proved = is_served && !has_unsure_loops() && keeps_inputs(plan.instances) &&
+                           lags_behind_nothing(schedule_, handle_, loop_, uses_);
+    if (!is_proved) plan.unproved_scope = scope_of(schedule_, here_.node);
     return plan;
   }
 
@@ -77,14 +75,6 @@ class ReversePlanner {
     ElementBox box;
   };
 
-  Refusal incomplete(const Buffer* buffer) const {
-    return {&inputs_are_complete, {Argument(loop_), Argument(Ref(buffer)), Argument(handle_)}};
-  }
-
-  Refusal awaited(const Buffer* buffer) const {
-    return {&outputs_are_awaited, {Argument(Ref(buffer)), Argument(handle_)}};
-  }
-
   const BufferRegion* region_of(const std::vector<Ptr<BufferRegion>>& regions,
                                 const Buffer* buffer) const {
     for (const auto& region : regions) {
@@ -93,100 +83,32 @@ class ReversePlanner {
     return nullptr;
   }
 
-  /// Who writes what the block reads: in an iteration of the loop, before it, or after the block.
-  std::optional<Refusal> collect_inputs() {
+  /// Finds what an iteration of the loop computes of what the block reads.
+  void collect_inputs() {
     const Place target{target_};
     for (const BufferUse& use : uses_.all) {
       if (!use.is_write || use.place.node == here_.node) continue;
       if (!region_of(block_.reads, use.buffer)) continue;
-      if (is_inside(schedule_, use.place, target_) && is_before(schedule_, target, here_)) {
-        if (!finishes_in_an_iteration(schedule_, use, loop_, uses_)) return incomplete(use.buffer);
-        producers_.push_back({use, box_of(schedule_, use, loop_, "local")});
-        for (const auto& read : block_.reads) {
-          if (read->buffer.get() == use.buffer)
-            inputs_.push_back({read.get(), producers_.back().box});
-        }
-        after_ = std::max(after_, slot_in_loop(schedule_, use.place, loop_) + 1);
-      } else if (is_before(schedule_, use.place, target)) {
-        if (!shares_loops_with(schedule_, use.place, target, here_)) return incomplete(use.buffer);
-      } else if (!is_before(schedule_, here_, use.place) ||
-                 !shares_loops_with(schedule_, use.place, here_, target)) {
-        return incomplete(use.buffer);
+      if (!is_inside(schedule_, use.place, target_) || !is_before(schedule_, target, here_)) continue;
+      is_finished_ = is_finished_ && finishes_in_an_iteration(schedule_, use, loop_, uses_);
+      producers_.push_back({use, box_of(schedule_, use, loop_, "local")});
+      for (const auto& read : block_.reads) {
+        if (read->buffer.get() == use.buffer) inputs_.push_back({read.get(), producers_.back().box});
       }
+      after_ = std::max(after_, slot_in_loop(schedule_, use.place, loop_) + 1);
     }
-    if (!inputs_.empty()) return {};
-    return Refusal{&producers_are_in_the_loop, {Argument(handle_), Argument(loop_)}};
   }
 
-  /// Whoever uses what the block writes must not see it too early.
-  std::optional<Refusal> refuse_uses_of_outputs() const {
-    const Place target{target_};
-    for (const BufferUse& use : uses_.all) {
-      if (use.place.node == here_.node || !region_of(block_.writes, use.buffer)) continue;
-      const bool is_after =
-          is_before(schedule_, here_, use.place) &&
-          !touches_before(schedule_, use.place, handle_, use.buffer, target, uses_);
-      const bool is_first = is_before(schedule_, use.place, target) &&
-                            shares_loops_with(schedule_, use.place, target, here_);
-      if (is_first || (is_after && !sees_parts(use))) continue;
-      return awaited(use.buffer);
-    }
-    return {};
-  }
-
-  /// Refuses where a loop may have no iteration although the block has instances.
-  std::optional<Refusal> refuse_unsure_loops() const {
+  /// True when a loop may have no iteration although the block has instances.
+  bool has_unsure_loops() const {
     std::vector<Expr> known;
     for (const auto& axis : block_.iter_vars) known.push_back(axis->dom->extent);
-    const auto shared = shared_loops(schedule_, here_.node, target_);
     for (const LoopRV own : loops_around(schedule_, here_.node)) {
       known.push_back(schedule_.get(own).extent);
     }
-    for (const LoopRV each : loops_around(schedule_, schedule_.at(target_).first_child)) {
-      if (std::ranges::find(shared, each) != shared.end()) continue;
-      if (!arith::runs_with(schedule_.get(each).extent, known)) {
-        return Refusal{&loops_run_for_the_block, {Argument(each), Argument(handle_)}};
-      }
-    }
-    return {};
-  }
-
-  /// Refuses where the block changes to another iteration of a loop that it shares with others who
-  /// wait for its results or overwrite what it reads.
-  std::optional<Refusal> refuse_other_iterations(const NewPlace& place) const {
-    if (keeps_iterations(schedule_, handle_, loop_, place) &&
-        keeps_instances(schedule_, handle_, loop_, place)) {
-      return {};
-    }
-    const NodeId outermost = schedule_.node(shared_loops(schedule_, here_.node, target_)[0]);
-    for (const BufferUse& use : uses_.all) {
-      if (use.place.node == here_.node || !is_inside(schedule_, use.place, outermost)) continue;
-      if (use.is_write && region_of(block_.reads, use.buffer)) {
-        const bool is_one_value = is_inside(schedule_, use.place, target_) &&
-                                  is_born(schedule_, use, uses_) &&
-                                  repeats_alike(schedule_, use, outermost, uses_);
-        if (!is_one_value) return incomplete(use.buffer);
-      }
-      if (region_of(block_.writes, use.buffer)) return awaited(use.buffer);
-    }
-    return {};
-  }
-
-  /// True when a use runs while the block's reduction is not done.
-  bool sees_parts(const BufferUse& use) const {
-    const BlockRealize& realize = schedule_.realize(handle_);
-    const NodeId common = common_ancestor(schedule_, use.place.node, here_.node);
-    for (NodeId node = common; node != no_node; node = schedule_.at(node).parent) {
-      const auto* around = schedule_.as<For>(node);
-      if (!around) continue;
-      for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-        if (realize.block->iter_vars[i]->iter_type == IterType::comm_reduce &&
-            uses_variable(realize.iter_values[i], around->loop_var)) {
-          return true;
-        }
-      }
-    }
-    return false;
+    return std::ranges::any_of(
+        loops_around(schedule_, schedule_.at(target_).first_child),
+        [&](LoopRV each) { return !arith::runs_with(schedule_.get(each).extent, known); });
   }
 
   std::vector<Interval> solve() const {
@@ -200,8 +122,9 @@ class ReversePlanner {
     return axes;
   }
 
-  /// Refuses where instances read what their iteration has not computed.
-  std::optional<Refusal> refuse_incomplete(const NewPlace& place) const {
+  /// True when an iteration computes what its instances read.
+  bool computes_inputs(const NewPlace& place) const {
+    if (!is_finished_) return false;
     const IndexForms forms(ranges_around(schedule_, target_));
     arith::Intervals values;
     for (std::size_t i = 0; i < place.axes.size(); ++i) {
@@ -232,16 +155,16 @@ class ReversePlanner {
         const Interval& computed = input.box[d];
         if (!first || !last || !computed.min.defined() || !computed.max.defined() ||
             !is_less_equal(computed.min, first->min) || !is_less_equal(last->max, computed.max)) {
-          return incomplete(input.read->buffer.get());
+          return false;
         }
       }
     }
-    return {};
+    return true;
   }
 
-  /// Refuses where a loop tells instances apart, but runs producers again that may then compute
+  /// True unless a loop tells instances apart, but runs producers again that may then compute
   /// something else: all instances were to see what they compute last.
-  std::optional<Refusal> refuse_changing_inputs(const NewPlace& place) const {
+  bool keeps_inputs(const NewPlace& place) const {
     const auto around = loops_around(schedule_, target_);
     const NodeId outermost = around.empty() ? target_ : schedule_.node(around[0]);
     for (const auto& [producer, box] : producers_) {
@@ -253,13 +176,10 @@ class ReversePlanner {
             place.axes, [&](const AxisRun& run) { return uses(run.min) || uses(run.extent); });
         const bool repeats = std::ranges::none_of(
             box, [&](const Interval& side) { return uses(side.min) || uses(side.max); });
-        if (tells && repeats && !repeats_alike(schedule_, producer, outermost, uses_)) {
-          return Refusal{&inputs_are_final,
-                         {Argument(Ref(producer.buffer)), Argument(loop_), Argument(handle_)}};
-        }
+        if (tells && repeats && !repeats_alike(schedule_, producer, outermost, uses_)) return false;
       }
     }
-    return {};
+    return true;
   }
 
   std::vector<const For*> loops_above() const {
@@ -391,6 +311,7 @@ class ReversePlanner {
   std::vector<ComputedInput> inputs_;
   std::vector<Producer> producers_;
   std::uint32_t after_ = 0;
+  bool is_finished_ = true;  ///< An iteration of the loop finishes what it computes of the inputs.
 };
 
 }  // namespace

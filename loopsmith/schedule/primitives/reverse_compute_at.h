@@ -26,38 +26,15 @@ inline constexpr Condition producers_are_in_the_loop{
     "Not all required blocks are under the loop scope: nothing that block {} reads is written "
     "inside loop {}",
     "choose a loop around a block that it reads from"};
-inline constexpr Condition inputs_are_complete{
-    "inputs_are_complete",
-    "an iteration of loop {} does not compute all of {} that block {} reads there",
-    "choose a loop of which each iteration finishes what it writes"};
-inline constexpr Condition loop_serves_all_instances{
-    "loop_serves_all_instances", "the iterations of loop {} do not tell all instances of block {}",
-    "choose another loop, or move the producer with compute_at"};
-inline constexpr Condition loops_run_for_the_block{
-    "loops_run_for_the_block",
-    "loop {} may have no iteration, and then block {} would not run although it has instances",
-    "choose a loop around it, or give it a constant extent"};
-inline constexpr Condition inputs_are_final{
-    "inputs_are_final",
-    "{} may be computed again, and otherwise, in loop {} after block {} has read it there",
-    "choose a loop that does not repeat its producer"};
-inline constexpr Condition outputs_are_awaited{
-    "outputs_are_awaited", "{} is used between where block {} would write it and where it does now",
-    "move what uses it first"};
 inline constexpr const Condition* reverse_compute_at_conditions[] = {
     &block_is_not_root,
     &loop_is_in_scope,
     &loop_is_not_around,
     &block_uses_axes_alone,
-    &block_is_complete_or_reduction,
     &producers_are_in_the_loop,
-    &inputs_are_complete,
-    &loop_serves_all_instances,
-    &loops_run_for_the_block,
-    &inputs_are_final,
-    &outputs_are_awaited,
     &index_is_possible,
-    &statements_are_understood,
+    &step_keeps_results,
+    &results_are_known_to_stay,
     &instances_are_known,
     &loops_at_once_stay_right,
     &thread_memory_stays_inside};

@@ -62,10 +62,9 @@ for i in range(n):
   Schedule sch(before);
   const auto loops = get_loops(sch, get_block(sch, "B"));
   Schedule inner = sch.copy();
-  EXPECT_EQ(
-      error_of([&] { reverse_compute_at(inner, get_block(inner, "C"), loops[1]); }),
-      "inputs_are_complete: reverse_compute_at: an iteration of loop k does not compute all of "
-      "B that block C reads there");
+  EXPECT_EQ(error_of([&] { reverse_compute_at(inner, get_block(inner, "C"), loops[1]); }),
+            "step_keeps_results: reverse_compute_at: results would change: C (vi=0) reads "
+            "what B (vi=0, vk=1) writes to B, which would not be there yet");
   reverse_compute_at(sch, get_block(sch, "C"), loops[0]);
   expect_result(sch, before);
   Schedule tiled(before);
@@ -110,10 +109,9 @@ for i in range(8):
 )");
   Schedule sch(stencil);
   const auto c = get_block(sch, "C");
-  EXPECT_EQ(
-      error_of([&] { reverse_compute_at(sch, c, get_loops(sch, get_block(sch, "B"))[0]); }),
-      "inputs_are_complete: reverse_compute_at: an iteration of loop i does not compute all of "
-      "B that block C reads there");
+  EXPECT_EQ(error_of([&] { reverse_compute_at(sch, c, get_loops(sch, get_block(sch, "B"))[0]); }),
+            "step_keeps_results: reverse_compute_at: results would change: C (vi=1) reads "
+            "what B (vi=1) writes to B, which would not be there yet");
 
   Schedule other(program(R"(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"),
          D: T.Buffer((8,), "float32"))",
@@ -133,10 +131,9 @@ for i in range(8):
         C[vi] = B[vi]
 )"));
   const auto b = get_loops(other, get_block(other, "B"))[0];
-  EXPECT_EQ(
-      error_of([&] { reverse_compute_at(other, get_block(other, "C"), b); }),
-      "outputs_are_awaited: reverse_compute_at: C is used between where block C would write it "
-      "and where it does now");
+  EXPECT_EQ(error_of([&] { reverse_compute_at(other, get_block(other, "C"), b); }),
+            "step_keeps_results: reverse_compute_at: results would change: B (i=4) reads C "
+            "before C (vi=3) writes it, and would come after that");
   EXPECT_EQ(error_of([&] {
               reverse_compute_at(other, get_block(other, "C"),
                                  get_loops(other, get_block(other, "D"))[0]);

@@ -133,6 +133,10 @@ Repairs loops_instead_of_inlining(const RefusedCall& call) {
   return repairs;
 }
 
+Repairs other_places(const RefusedCall& call) {
+  return moves_backwards(call) ? producers_at_loops(call) : loops_of_users(call);
+}
+
 Repairs into_the_producer(const RefusedCall& call) {
   Repairs repairs;
   const auto block = block_of(call);

@@ -38,6 +38,7 @@ Repairs no_names(const RefusedCall& call);
 
 Repairs loops_of_users(const RefusedCall& call);
 Repairs producers_at_loops(const RefusedCall& call);
+Repairs other_places(const RefusedCall& call);
 Repairs readers_first(const RefusedCall& call);
 Repairs loops_instead_of_inlining(const RefusedCall& call);
 Repairs into_the_producer(const RefusedCall& call);

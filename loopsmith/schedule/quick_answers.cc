@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/quick_answers.h"
+
+#include <algorithm>
+
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/block_kinds.h"
+
+namespace loopsmith {
+namespace {
+
+/// True when no loop of the scope is around both.
+bool have_no_loop_in_common(const Schedule& schedule, const Place& a, const Place& b) {
+  for (NodeId node = common_ancestor(schedule, a.node, b.node); node != no_node;
+       node = schedule.at(node).parent) {
+    if (schedule.as<For>(node) || schedule.as<While>(node)) return false;
+    if (schedule.as<BlockRealize>(node)) break;
+  }
+  return true;
+}
+
+bool run_in_turn(const Schedule& schedule, const Place& first, const Place& second) {
+  return is_before(schedule, first, second) && have_no_loop_in_common(schedule, first, second);
+}
+
+bool has_memory_of(const std::vector<Ptr<BufferRegion>>& regions, const Buffer& buffer) {
+  return std::ranges::any_of(
+      regions, [&](const auto& region) { return region->buffer->data.same_as(buffer.data); });
+}
+
+/// A block and a loop in one scope, one after the other.
+class TwoPlaces {
+ public:
+  TwoPlaces(const Schedule& schedule, BlockRV block, LoopRV loop)
+      : schedule_(schedule), here_{schedule.node(block)}, there_{schedule.node(loop)} {}
+
+  /// True when the block is of a plain kind, and has no loop in common with the other place.
+  bool are_apart(BlockRV block, const ScopeUses& uses) const {
+    if (uses.has_foreign_calls || !have_no_loop_in_common(schedule_, here_, there_)) return false;
+    const BlockKinds kinds = kinds_of(schedule_, block, uses);
+    return kinds.is_complete() || kinds.is_reduction();
+  }
+  bool is_here(const BufferUse& use) const { return use.place.node == here_.node; }
+  bool is_there(const BufferUse& use) const {
+    return is_inside(schedule_, use.place, there_.node);
+  }
+  /// True when the use runs before all of both places, or after.
+  bool is_before_or_after_both(const BufferUse& use) const {
+    return (run_in_turn(schedule_, use.place, here_) && run_in_turn(schedule_, use.place, there_)) ||
+           (run_in_turn(schedule_, here_, use.place) && run_in_turn(schedule_, there_, use.place));
+  }
+
+ private:
+  const Schedule& schedule_;
+  const Place here_, there_;
+};
+
+}  // namespace
+
+bool moves_past_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
+                        const ScopeUses& uses) {
+  const TwoPlaces places(schedule, handle, loop);
+  if (!places.are_apart(handle, uses)) return false;
+  const Block& block = schedule.get(handle);
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    if (places.is_here(use)) return true;
+    if (has_memory_of(block.writes, *use.buffer)) return !use.is_write && places.is_there(use);
+    if (!use.is_write || !has_memory_of(block.reads, *use.buffer)) return true;
+    return places.is_before_or_after_both(use);
+  });
+}
+
+bool lags_behind_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
+                         const ScopeUses& uses) {
+  const TwoPlaces places(schedule, handle, loop);
+  if (!places.are_apart(handle, uses)) return false;
+  const Block& block = schedule.get(handle);
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    if (places.is_here(use)) return true;
+    const bool is_of_output = has_memory_of(block.writes, *use.buffer);
+    const bool changes_input = use.is_write && has_memory_of(block.reads, *use.buffer);
+    if (places.is_there(use)) return !is_of_output;
+    return (!is_of_output && !changes_input) || places.is_before_or_after_both(use);
+  });
+}
+
+}  // namespace loopsmith

@@ -18,7 +18,7 @@ KINDS = {
     "factor_is_positive",
     "factors_cover_the_loop",
     "function_is_known",
-    "inputs_are_complete",
+    "step_keeps_results",
     "loop_has_the_name",
     "loop_is_alive",
     "loop_is_of_reduction",

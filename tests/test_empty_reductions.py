@@ -354,9 +354,9 @@ def main(a: T.handle, c: T.handle, d: T.handle):
         (
             COPIED_AGAIN,
             lambda sch, loop: sch.reverse_compute_at("D", loop),
-            "loops_run_for_the_block",
-            "reverse_compute_at: loop j may have no iteration, and then block D would not run "
-            "although it has instances",
+            "step_keeps_results",
+            "reverse_compute_at: results would change: D (vi=0) would not run any more, and D is "
+            "used outside",
         ),
     ],
 )

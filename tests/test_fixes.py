@@ -158,7 +158,7 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
     "a reader of windows moves into larger steps": (
         pooled,
         lambda sch: sch.reverse_compute_at("C", sch.get_loops("B")[0]),
-        "inputs_are_complete",
+        "step_keeps_results",
         [
             'l0, l1 = sch.split(sch.get_loops(sch.get_block("B"))[0], [None, 2])\n'
             'sch.reverse_compute_at(sch.get_block("C"), l0)',

@@ -352,10 +352,10 @@ for y in range(8):
         "compute_inline: B is reached through its pointer or a view in block C",
     ),
     (
-        "statements_are_understood",
+        "results_are_known_to_stay",
         CALLED,
         lambda sch: sch.compute_at("B", "y"),
-        "compute_at: what a call outside of blocks in the scope of block B does is not known",
+        "compute_at: it is not known whether results would change: whether and where ",
     ),
     (
         "instances_are_known",
@@ -388,10 +388,11 @@ for y in range(8):
         "transform_layout: buffer A has strides or an offset of its own",
     ),
     (
-        "loop_serves_all_instances",
+        "step_keeps_results",
         OUTER_PRODUCT,
         lambda sch: sch.reverse_compute_at("C", "i"),
-        "reverse_compute_at: the iterations of loop i do not tell all instances of block C",
+        "reverse_compute_at: results would change: C (vy=1, vx=0) would not run any more, and C is "
+        "used outside",
     ),
 ]
 

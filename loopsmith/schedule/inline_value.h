@@ -4,6 +4,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/block_kinds.h"
 #include "loopsmith/schedule/index_form.h"
+#include "loopsmith/schedule/result_preservation.h"
 
 namespace loopsmith {
 

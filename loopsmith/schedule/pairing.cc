@@ -8,11 +8,12 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/early_touches.h"
 #include "loopsmith/schedule/edits.h"
+#include "loopsmith/schedule/inlined_versions.h"
 #include "loopsmith/schedule/moves.h"
+#include "loopsmith/schedule/quick_answers.h"
 #include "loopsmith/schedule/reducers.h"
-#include "loopsmith/schedule/shared_loops.h"
+#include "loopsmith/schedule/result_preservation.h"
 
 namespace loopsmith {
 namespace {
@@ -44,7 +45,6 @@ class Pairer {
     const BlockRV consumer = pairing_.consumer;
     if (auto refusal = refuse_root(schedule_, consumer)) return *std::move(refusal);
     uses_ = uses_in_scope(schedule_, scope_of(schedule_, here_.node));
-    if (uses_.has_foreign_calls) return Refusal{&statements_are_understood, {Argument(consumer)}};
     const BlockKinds kinds = kinds_of(schedule_, consumer, uses_);
     if (!kinds.is_complete()) {
       return Refusal{&block_is_complete,
@@ -56,7 +56,7 @@ class Pairer {
     if (auto refusal = find_producer()) return *std::move(refusal);
     if (auto refusal = find_reads()) return *std::move(refusal);
     if (auto refusal = match_instances()) return *std::move(refusal);
-    if (auto refusal = refuse_uses_between()) return *std::move(refusal);
+    if (auto refusal = refuse_changes()) return *std::move(refusal);
     return std::move(pairing_);
   }
 
@@ -191,46 +191,20 @@ class Pairer {
     return holds;
   }
 
-  /// The outermost loop around both of which the consumer comes to run in other iterations.
-  std::optional<LoopRV> loop_between() const {
-    const auto use_by = [&](const Place& place) {
-      return *std::ranges::find_if(uses_.all, [&](const BufferUse& use) {
-        return use.buffer == pairing_.buffer.get() && use.place.node == place.node;
-      });
-    };
-    const Place producer{schedule_.node(pairing_.producer)};
-    const auto shared = shared_loops(schedule_, here_.node, producer.node);
-    if (shared.empty()) return {};
-    const bool is_apart = !reads_of_its_iteration(schedule_, use_by(here_), use_by(producer));
-    return is_apart ? std::optional(shared[0]) : std::nullopt;
-  }
-
-  /// What the consumer reads and writes must be the same at the producer's place.
-  std::optional<Refusal> refuse_uses_between() const {
+  /// The consumer must find and do at the producer's place what it found and did.
+  std::optional<Refusal> refuse_changes() const {
     const Place place{schedule_.node(pairing_.producer)};
-    const auto apart = loop_between();
-    for (const BufferUse& use : uses_.all) {
-      if (use.place.node == here_.node || use.buffer == pairing_.buffer.get()) continue;
-      const bool is_input = use.is_write && has(block_.reads, use.buffer);
-      const bool is_output = has(block_.writes, use.buffer);
-      if (!is_input && !is_output) continue;
-      const bool is_moving = apart && is_inside(schedule_, use.place, schedule_.node(*apart));
-      const bool is_first = is_before(schedule_, use.place, place) &&
-                            shares_loops_with(schedule_, use.place, place, here_);
-      const bool is_last = is_before(schedule_, here_, use.place) &&
-                           (is_input ? shares_loops_with(schedule_, use.place, here_, place)
-                                     : !touches_before(schedule_, use.place, pairing_.consumer,
-                                                       use.buffer, place, uses_));
-      if (!is_moving && (is_first || is_last)) continue;
-      if (is_input) {
-        return Refusal{&inputs_stay_as_they_are,
-                       {Argument(Ref(use.buffer)), Argument(pairing_.consumer)}};
-      }
-      return Refusal{
-          &outputs_can_be_early,
-          {Argument(Ref(use.buffer)), Argument(pairing_.producer), Argument(pairing_.consumer)}};
+    if (does_the_same_at(schedule_, pairing_.consumer, place, pairing_.buffer.get(), uses_)) {
+      return {};
     }
-    return {};
+    const NodeId scope = scope_of(schedule_, here_.node);
+    if (is_reduction_) {
+      return Refusal{&results_are_known_to_stay,
+                     {Argument("the blocks share loops with others, or others come between them")}};
+    }
+    const Stmt after = with_block_after(schedule_, scope, pairing_.consumer, pairing_.producer,
+                                        pairing_.axes, pairing_.guards);
+    return refuse_changed_results(schedule_, scope, after, false);
   }
 
   const Schedule& schedule_;

@@ -2,7 +2,6 @@
 // A block that can be done by its producer: each instance of the one follows from one of the other.
 #pragma once
 #include "loopsmith/schedule/inline_value.h"
-#include "loopsmith/schedule/stability.h"
 
 namespace loopsmith {
 
@@ -31,10 +30,6 @@ inline constexpr Condition reads_one_element{
 inline constexpr Condition producer_serves_all{
     "producer_serves_all", "block {} does not compute each element of {} that block {} reads",
     "let it compute all of them"};
-inline constexpr Condition outputs_can_be_early{
-    "outputs_can_be_early", "{} is used between block {} and block {}, which writes it",
-    "move what uses it first"};
-
 /// Pairs a block with its producer: `complete`, or a reduction whose results are stored under
 /// `indices`.
 Planned<Pairing> pair_with_producer(const Schedule& schedule, BlockRV consumer, bool is_reduction);

@@ -28,15 +28,18 @@ bool has_memory_of(const std::vector<Ptr<BufferRegion>>& regions, const Buffer& 
       regions, [&](const auto& region) { return region->buffer->data.same_as(buffer.data); });
 }
 
-/// A block and a loop in one scope, one after the other.
+/// A block and another place in its scope, one after the other.
 class TwoPlaces {
  public:
-  TwoPlaces(const Schedule& schedule, BlockRV block, LoopRV loop)
-      : schedule_(schedule), here_{schedule.node(block)}, there_{schedule.node(loop)} {}
+  TwoPlaces(const Schedule& schedule, BlockRV block, const Place& there)
+      : schedule_(schedule), here_{schedule.node(block)}, there_(there) {}
 
+  bool are_apart(const ScopeUses& uses) const {
+    return !uses.has_foreign_calls && have_no_loop_in_common(schedule_, here_, there_);
+  }
   /// True when the block is of a plain kind, and has no loop in common with the other place.
   bool are_apart(BlockRV block, const ScopeUses& uses) const {
-    if (uses.has_foreign_calls || !have_no_loop_in_common(schedule_, here_, there_)) return false;
+    if (!are_apart(uses)) return false;
     const BlockKinds kinds = kinds_of(schedule_, block, uses);
     return kinds.is_complete() || kinds.is_reduction();
   }
@@ -59,7 +62,7 @@ class TwoPlaces {
 
 bool moves_past_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
                         const ScopeUses& uses) {
-  const TwoPlaces places(schedule, handle, loop);
+  const TwoPlaces places(schedule, handle, Place{schedule.node(loop)});
   if (!places.are_apart(handle, uses)) return false;
   const Block& block = schedule.get(handle);
   return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
@@ -72,7 +75,7 @@ bool moves_past_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
 
 bool lags_behind_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
                          const ScopeUses& uses) {
-  const TwoPlaces places(schedule, handle, loop);
+  const TwoPlaces places(schedule, handle, Place{schedule.node(loop)});
   if (!places.are_apart(handle, uses)) return false;
   const Block& block = schedule.get(handle);
   return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
@@ -80,6 +83,30 @@ bool lags_behind_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
     const bool is_of_output = has_memory_of(block.writes, *use.buffer);
     const bool changes_input = use.is_write && has_memory_of(block.reads, *use.buffer);
     if (places.is_there(use)) return !is_of_output;
+    return (!is_of_output && !changes_input) || places.is_before_or_after_both(use);
+  });
+}
+
+bool reads_the_same_at(const Schedule& schedule, BlockRV handle, const Place& place,
+                       const ScopeUses& uses) {
+  const TwoPlaces places(schedule, handle, place);
+  if (!places.are_apart(uses)) return false;
+  const Block& block = schedule.get(handle);
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    return !use.is_write || places.is_here(use) || !has_memory_of(block.reads, *use.buffer) ||
+           places.is_before_or_after_both(use);
+  });
+}
+
+bool does_the_same_at(const Schedule& schedule, BlockRV handle, const Place& place,
+                      const Buffer* between, const ScopeUses& uses) {
+  const TwoPlaces places(schedule, handle, place);
+  if (!places.are_apart(uses)) return false;
+  const Block& block = schedule.get(handle);
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    if (places.is_here(use) || use.buffer == between) return true;
+    const bool is_of_output = has_memory_of(block.writes, *use.buffer);
+    const bool changes_input = use.is_write && has_memory_of(block.reads, *use.buffer);
     return (!is_of_output && !changes_input) || places.is_before_or_after_both(use);
   });
 }

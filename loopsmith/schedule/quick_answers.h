@@ -30,4 +30,16 @@ bool moves_past_nothing(const Schedule& schedule, BlockRV block, LoopRV loop, co
 bool lags_behind_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
                          const ScopeUses& uses);
 
+/// Does a block that is inlined at a place behind it read there what it read?
+///
+/// Lemma. Let the block and the place have no loop of the scope in common, and let each statement
+/// that writes what the block reads stand before both or behind both, and have no loop in common
+/// with either. Then (order) holds as above.
+bool reads_the_same_at(const Schedule& schedule, BlockRV block, const Place& place,
+                       const ScopeUses& uses);
+
+/// The same of a place in front of the block, at which it also writes.
+bool does_the_same_at(const Schedule& schedule, BlockRV block, const Place& place,
+                      const Buffer* between, const ScopeUses& uses);
+
 }  // namespace loopsmith

@@ -87,13 +87,20 @@ Refusal refusal_of(const Stmt& scope, const PreservationAnswer& answer) {
 }  // namespace
 
 std::optional<Refusal> refuse_changed_results(const Schedule& before, const Schedule& after,
-                                              NodeId scope, bool may_add) {
-  const ScopeBody old = body_of(before, scope), now = body_of(after, scope);
+                                              NodeId scope) {
+  return refuse_changed_results(before, scope, body_of(after, scope).body, false);
+}
+
+std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId scope,
+                                              const Stmt& after, bool may_add) {
+  const ScopeBody old = body_of(before, scope);
   if (old.has_views) {
     return Refusal{&results_are_known_to_stay, {Argument("the block around has views of buffers")}};
   }
-  TwoVersions versions{old.body, now.body, old.own, may_add};
-  const PreservationAnswer answer = keeps_results(versions);
+  if (!after.defined()) {
+    return Refusal{&results_are_known_to_stay, {Argument("a block has loops of its own")}};
+  }
+  const PreservationAnswer answer = keeps_results({old.body, after, old.own, may_add});
   if (answer) return {};
   return refusal_of(old.body, answer);
 }

@@ -15,8 +15,12 @@ inline constexpr Condition results_are_known_to_stay{
     "take a simpler step, or take it before others"};
 
 /// Refuses a step that lets the blocks of a scope run elsewhere unless each of their instances finds
-/// what it found. `scope` is a node of both. `may_add`: see TwoVersions.
+/// what it found. `scope` is a node of both.
 std::optional<Refusal> refuse_changed_results(const Schedule& before, const Schedule& after,
-                                              NodeId scope, bool may_add = false);
+                                              NodeId scope);
+/// The same of a step after which the scope runs `after`; null: that is not known. `may_add`: see
+/// TwoVersions.
+std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId scope,
+                                              const Stmt& after, bool may_add);
 
 }  // namespace loopsmith

@@ -162,11 +162,10 @@ TEST(shared_loops, a_producer_keeps_its_iteration_where_its_inputs_change) {
 TEST(shared_loops, an_instance_is_inlined_in_its_iteration_alone_where_its_inputs_change) {
   const auto inline_first = [](Schedule& sch) { compute_inline(sch, get_block(sch, "first")); };
   const std::string_view first = "T0[vi, vj] = V[vj] + 1", change = "V[vj] = V[vj] + vi";
-  EXPECT_EQ(
-      error_after(three_in_a_loop(first, "B[vi, vj] = T0[T.max(vi - 1, 0), vj]", change),
-                  inline_first),
-      "inputs_stay_as_they_are: compute_inline: V is written between where block first reads it "
-      "and where it would read it then");
+  EXPECT_EQ(error_after(three_in_a_loop(first, "B[vi, vj] = T0[T.max(vi - 1, 0), vj]", change),
+                        inline_first),
+            "step_keeps_results: compute_inline: results would change: first (vi=0, vj=7) "
+            "reads V before third (i=0, j=7) writes it, and would come after that");
   EXPECT_EQ(error_after(three_in_a_loop(first, "B[vi, vj] = T0[vi, 7 - vj]", change), inline_first),
             "");
 }
@@ -179,8 +178,8 @@ TEST(shared_loops, a_reader_is_inlined_in_its_iteration_alone_where_others_see_i
         [](Schedule& sch) { reverse_compute_inline(sch, get_block(sch, "second")); });
   };
   EXPECT_EQ(of_second("T0[vi - 1, vj]", "T1[vi, vj] = B[vi + 1, vj]"),
-            "outputs_can_be_early: reverse_compute_inline: B is used between block first and block "
-            "second, which writes it");
+            "step_keeps_results: reverse_compute_inline: results would change: third (i=6, "
+            "j=7) reads B before second (vi=7, vj=7) writes it, and would come after that");
   EXPECT_EQ(of_second("T0[vi, vj]", "T1[vi, vj] = B[vi + 1, vj]"), "");
   EXPECT_EQ(of_second("T0[vi - 1, vj]", "T1[vi, vj] = V[vj]"), "");
 }

@@ -146,7 +146,8 @@ class Checker {
     Set set(isl_map_wrap(map.copy()));
     set = Set(isl_set_flatten(set.take()));
     const int dims = isl_set_dim(set.get(), isl_dim_set);
-    if (dims != static_cast<int>(first.size() + second.size())) return;
+    const bool is_of_one = dims == static_cast<int>(first.size());
+    if (!is_of_one && dims != static_cast<int>(first.size() + second.size())) return;
     isl_point* point = isl_set_sample_point(set.take());
     if (point && isl_point_is_void(point) == isl_bool_false) {
       for (int i = 0; i < dims; ++i) {
@@ -292,23 +293,25 @@ class MotionChecker : Checker {
         require_subset(LegalityQuestion::add, as_map(named(copies)), as_map(named({s})), any, any,
                        true);
       }
-      if (!is_visible(s)) continue;
+      const int seen = visible_write(s);
+      if (seen < 0) continue;
       const bool is_all_placed =
           std::ranges::all_of(copies, [&](int copy) { return versions_.is_placed_exactly(copy); });
       if (!is_all_placed)
         return give_up(fmt::format("which instances of `{}` run is not known", statement(s).node));
       Map whole = copies.empty() ? Map() : as_map(named(copies));
-      require_subset(LegalityQuestion::leave_out, as_map(named({s})), std::move(whole), any, any,
+      require_subset(LegalityQuestion::leave_out, as_map(named({s})), std::move(whole), seen, seen,
                      true);
     }
   }
 
-  bool is_visible(int s) const {
+  /// The access by which the statement writes what is visible outside, or -1.
+  int visible_write(int s) const {
     const Statement& one = statement(s);
     for (int i = one.first_access; i < one.first_access + one.access_count; ++i) {
-      if (access(i).writes && !access(i).is_local) return true;
+      if (access(i).writes && !access(i).is_local) return i;
     }
-    return false;
+    return -1;
   }
 
   /// a before b, in the version before.

@@ -8,8 +8,10 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/edits.h"
+#include "loopsmith/schedule/inlined_versions.h"
+#include "loopsmith/schedule/quick_answers.h"
 #include "loopsmith/schedule/rebind.h"
-#include "loopsmith/schedule/shared_loops.h"
+#include "loopsmith/schedule/result_preservation.h"
 
 namespace loopsmith {
 namespace {
@@ -104,9 +106,7 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
     return Refusal{&instances_are_known, {Argument(handle), Argument(instances.unknown)}};
   }
   const bool is_whole = writes_all(block, plan.element, instances);
-  const auto written = std::ranges::find_if(uses.all, [&](const BufferUse& use) {
-    return use.is_write && use.place.node == node && use.buffer == buffer;
-  });
+  bool is_proved = true;
   for (const BufferUse& use : uses.all) {
     if (use.buffer != buffer || use.place.node == node) continue;
     if (use.is_block) {
@@ -119,20 +119,20 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
         (!is_whole && !is_written(schedule, use, block, plan.element, instances))) {
       return Refusal{&what_is_read_is_written, {Argument(handle), Argument(Ref(buffer))}};
     }
-    if (auto refusal = refuse_unless_inputs_stay(schedule, handle, use.place, uses)) {
-      return *std::move(refusal);
-    }
-    if (!reads_of_its_iteration(schedule, use, *written)) {
-      auto refusal = refuse_unless_inputs_are_alike(
-          schedule, handle, shared_loops(schedule, node, use.place.node)[0], uses);
-      if (refusal) return *std::move(refusal);
-    }
+    is_proved = is_proved && reads_the_same_at(schedule, handle, use.place, uses);
     const bool is_known = std::ranges::any_of(plan.readers, [&](const Place& place) {
       return place.node == use.place.node && place.slot == use.place.slot;
     });
     if (!is_known) plan.readers.push_back(use.place);
   }
   if (plan.readers.empty()) return Refusal{&block_has_consumers, {Argument(handle)}};
+  if (is_proved) return plan;
+  const NodeId scope = scope_of(schedule, node);
+  const Stmt after =
+      with_block_before_readers(schedule, scope, handle, plan.element, plan.readers);
+  if (auto refusal = refuse_changed_results(schedule, scope, after, true)) {
+    return *std::move(refusal);
+  }
   return plan;
 }
 

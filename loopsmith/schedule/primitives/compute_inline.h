@@ -26,8 +26,8 @@ inline constexpr const Condition* compute_inline_conditions[] = {
     &block_is_not_root,         &block_is_no_output,       &block_is_complete,
     &block_has_no_init,         &body_is_one_store,        &value_has_no_effect,
     &indices_tell_axes,         &block_has_consumers,      &readers_read_elements,
-    &instances_are_known,       &what_is_read_is_written,  &inputs_stay_as_they_are,
-    &statements_are_understood, &loops_at_once_stay_right, &thread_memory_stays_inside};
+    &instances_are_known,       &what_is_read_is_written,  &step_keeps_results,
+    &results_are_known_to_stay, &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
                                                const ComputeInlineArguments& arguments);

@@ -140,8 +140,8 @@ for i, j in T.grid(8, 6):
         C[vi, vj] = B[vi, vj]
 )"));
   EXPECT_EQ(error_of([&] { compute_inline(overwritten, get_block(overwritten, "B")); }),
-            "inputs_stay_as_they_are: compute_inline: A is written between where block B reads it "
-            "and where it would read it then");
+            "step_keeps_results: compute_inline: results would change: B (vi=7, vj=5) reads "
+            "A before W (i=7, j=5) writes it, and would come after that");
 
   Schedule part(program(a_and_c, R"(
 B = T.alloc_buffer((8, 6))

@@ -33,8 +33,8 @@ inline constexpr const Condition* fuse_reduction_epilogue_conditions[] = {
     &body_is_one_store,         &value_has_no_effect,      &one_input_is_computed,
     &producer_is_alone,         &epilogue_is_of_reduction, &reads_one_element,
     &indices_tell_axes,         &epilogue_combines,        &instances_are_known,
-    &producer_serves_all,       &inputs_stay_as_they_are,  &outputs_can_be_early,
-    &statements_are_understood, &loops_at_once_stay_right, &thread_memory_stays_inside};
+    &producer_serves_all,       &step_keeps_results,  
+    &results_are_known_to_stay, &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<FuseReductionEpiloguePlan> plan_fuse_reduction_epilogue(
     const Schedule& schedule, const FuseReductionEpilogueArguments& arguments);

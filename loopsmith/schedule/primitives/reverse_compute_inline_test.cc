@@ -163,8 +163,8 @@ for i in range(8):
         C[vi] = B[vi]
 )");
   EXPECT_EQ(error_of([&] { reverse_compute_inline(*between, get_block(*between, "C")); }),
-            "outputs_can_be_early: reverse_compute_inline: C is used between block B and block C, "
-            "which writes it");
+            "step_keeps_results: reverse_compute_inline: results would change: D (i=0) reads "
+            "C before C (vi=7) writes it, and would come after that");
 }
 
 }  // namespace reverse_compute_inline_test

@@ -49,6 +49,8 @@ set_target_properties(loopsmith_isl PROPERTIES C_VISIBILITY_PRESET hidden C_STAN
 set_source_files_properties(
   ${PROJECT_SOURCE_DIR}/loopsmith/arith/dependence/affine_sets.cc
   ${PROJECT_SOURCE_DIR}/loopsmith/arith/dependence/polyhedra.cc
+  ${PROJECT_SOURCE_DIR}/loopsmith/arith/dependence/coherence.cc
   ${PROJECT_SOURCE_DIR}/loopsmith/arith/dependence/preservation.cc
+  ${PROJECT_SOURCE_DIR}/loopsmith/arith/dependence/version_checker.cc
   PROPERTIES INCLUDE_DIRECTORIES "${isl_folder}/isl-supplementary;${isl_folder}/isl/include")
 target_link_libraries(loopsmith_arith PRIVATE loopsmith_isl)

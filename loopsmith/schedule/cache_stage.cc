@@ -233,6 +233,7 @@ Ptr<Buffer> allocate_cache(Schedule& schedule, BlockRV scope, const Box& box,
     cache = make(std::move(tile));
   }
   schedule.edit(scope).alloc_buffers.push_back(cache);
+  schedule.report_mirror(box.buffer, cache);
   return cache;
 }
 

@@ -88,7 +88,15 @@ Refusal refusal_of(const Stmt& scope, const PreservationAnswer& answer) {
 
 std::optional<Refusal> refuse_changed_results(const Schedule& before, const Schedule& after,
                                               NodeId scope) {
-  return refuse_changed_results(before, scope, body_of(after, scope).body, false);
+  const ScopeBody now = body_of(after, scope);
+  if (after.mirrors().empty()) return refuse_changed_results(before, scope, now.body, false);
+  const ScopeBody old = body_of(before, scope);
+  for (const auto& [buffer, copy] : after.mirrors()) {
+    const PreservationAnswer answer =
+        keeps_values({old.body, now.body, now.own}, {buffer, copy});
+    if (!answer) return refusal_of(now.body, answer);
+  }
+  return {};
 }
 
 std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId scope,

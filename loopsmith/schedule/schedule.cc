@@ -350,6 +350,7 @@ Span Schedule::span_from(const Span& old) const {
 void Schedule::begin_step(const PrimitiveBase& primitive, std::vector<Argument> arguments,
                           bool reorders_reduction) {
   steps_.push_back({&primitive, std::move(arguments), {}, reorders_reduction});
+  mirrors_.clear();
 }
 
 void Schedule::end_step(Argument result) {

@@ -211,6 +211,12 @@ class Schedule {
   /// The span of a new node that comes from `old`, at this step.
   Span span_from(const Span& old) const;
 
+  /// Says of the step that is being done that `copy` has copies of elements of `buffer`.
+  void report_mirror(const Ptr<Buffer>& buffer, const Ptr<Buffer>& copy) {
+    mirrors_.emplace_back(buffer, copy);
+  }
+  /// What the last step reported: buffers and their copies.
+  const std::vector<std::pair<Ptr<Buffer>, Ptr<Buffer>>>& mirrors() const { return mirrors_; }
   /// Keeps what `sample_*` decided in the step that is being done.
   void record_decision(Argument decision);
 
@@ -322,6 +328,7 @@ class Schedule {
   SharedVector<Entity> entities_;
   std::vector<std::int64_t> holes_;
   SharedVector<Step> steps_;
+  std::vector<std::pair<Ptr<Buffer>, Ptr<Buffer>>> mirrors_;
   std::int64_t random_ = 1;
   bool allows_reassociation_ = true;
 };

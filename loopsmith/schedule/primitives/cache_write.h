@@ -2,6 +2,7 @@
 #pragma once
 #include "loopsmith/schedule/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/result_preservation.h"
 
 namespace loopsmith {
 
@@ -27,6 +28,8 @@ struct CacheWritePlan {
   Handles<BlockRV> consumers;
   CopyPlace place;
   Box box;
+  /// Where the program has to be asked, after the step, whether copies hold what they should.
+  std::optional<NodeId> unproved_scope = {};
 };
 
 inline constexpr Condition consumer_reads_what_is_cached{
@@ -36,12 +39,21 @@ inline constexpr Condition consumer_reads_what_is_cached{
 inline constexpr Condition writer_does_not_read_first{
     "writer_does_not_read_first", "block {} reads what was in buffer {} before",
     "use cache_inplace, which copies it there and back"};
-inline constexpr const Condition* cache_write_conditions[] = {
-    &block_has_the_buffer,          &storage_scope_is_known,     &block_stands_in_a_block,
-    &buffer_is_used_by_index,       &uses_are_declared,          &consumer_reads_the_buffer,
-    &consumer_reads_what_is_cached, &writer_does_not_read_first, &buffer_is_not_written_between,
-    &written_box_is_known,          &inits_are_copied_back,      &loops_at_once_stay_right,
-    &thread_memory_stays_inside};
+inline constexpr const Condition* cache_write_conditions[] = {&block_has_the_buffer,
+                                                              &storage_scope_is_known,
+                                                              &block_stands_in_a_block,
+                                                              &buffer_is_used_by_index,
+                                                              &uses_are_declared,
+                                                              &consumer_reads_the_buffer,
+                                                              &consumer_reads_what_is_cached,
+                                                              &writer_does_not_read_first,
+                                                              &buffer_is_not_written_between,
+                                                              &written_box_is_known,
+                                                              &inits_are_copied_back,
+                                                              &loops_at_once_stay_right,
+                                                              &step_keeps_results,
+                                                              &results_are_known_to_stay,
+                                                              &thread_memory_stays_inside};
 
 Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
                                          const CacheWriteArguments& arguments);

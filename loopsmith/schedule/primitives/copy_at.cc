@@ -131,6 +131,7 @@ Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments
         {Argument(plan.subject.writers[0]), Argument(Ref(buffer)), Argument(arguments.loop)}};
   }
   plan.at = statement_of(schedule, plan.subject.readers[0], arguments.loop);
+  plan.unproved_scope = schedule.node(plan.subject.scope);
   plan.box = box_read(schedule, buffer, plan.subject.readers,
                       schedule.at(schedule.node(arguments.loop)).first_child);
   CacheSubject subject = plan.subject;
@@ -166,6 +167,7 @@ Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArgumen
   }
   if (auto refusal = refuse_odd_loops(schedule, plan)) return *std::move(refusal);
   plan.at = statement_of(schedule, plan.subject.writers.back(), arguments.loop);
+  plan.unproved_scope = schedule.node(plan.subject.scope);
   return plan;
 }
 

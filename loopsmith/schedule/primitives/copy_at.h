@@ -3,6 +3,7 @@
 #pragma once
 #include "loopsmith/schedule/moves.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
+#include "loopsmith/schedule/result_preservation.h"
 
 namespace loopsmith {
 
@@ -43,6 +44,8 @@ struct CopyAtPlan {
   bool is_back = false;
   NodeId at = no_node;  ///< Before or after which statement the copy stands.
   Box box;
+  /// Where the program has to be asked, after the step, whether copies hold what they should.
+  std::optional<NodeId> unproved_scope = {};
 };
 
 inline constexpr Condition block_is_in_the_loop{
@@ -68,6 +71,8 @@ inline constexpr const Condition* read_at_conditions[] = {&block_has_the_buffer,
                                                           &copied_box_is_of_plain_loops,
                                                           &copied_elements_are_written,
                                                           &loops_at_once_stay_right,
+                                                          &step_keeps_results,
+                                                          &results_are_known_to_stay,
                                                           &thread_memory_stays_inside};
 inline constexpr const Condition* write_at_conditions[] = {&block_has_the_buffer,
                                                            &storage_scope_is_known,
@@ -83,6 +88,8 @@ inline constexpr const Condition* write_at_conditions[] = {&block_has_the_buffer
                                                            &inits_are_copied_back,
                                                            &copied_box_is_of_plain_loops,
                                                            &loops_at_once_stay_right,
+                                                           &step_keeps_results,
+                                                           &results_are_known_to_stay,
                                                            &thread_memory_stays_inside};
 
 Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments& arguments);

@@ -99,6 +99,7 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
     if (is_used(plan.indices, axis->var)) plan.axes.push_back(axis);
   }
   plan.nest = nest_of(schedule, plan.subject.scope, handle);
+  plan.unproved_scope = schedule.node(plan.subject.scope);
   const bool is_write = plan.subject.selected.is_write;
   if (reads_buffer(block, buffer) && writes_buffer(block, buffer)) {
     return Refusal{&consumer_does_not_write, {Argument(handle), Argument(Ref(buffer))}};
@@ -210,6 +211,7 @@ BlockRV commit_reindex(Schedule& schedule, ReindexPlan&& plan) {
       schedule.fresh_buffer_name(function, fmt::format("{}_{}", buffer->name, plan.suffix)),
       plan.storage_scope);
   schedule.edit(plan.subject.scope).alloc_buffers.push_back(copy);
+  schedule.report_mirror(buffer, copy);
   const AccessChange change{
       .from = buffer,
       .to = copy,

@@ -3,6 +3,7 @@
 #pragma once
 #include "loopsmith/schedule/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/result_preservation.h"
 
 namespace loopsmith {
 
@@ -42,6 +43,8 @@ struct ReindexPlan {
   std::vector<Expr> shape;         ///< Of the copy.
   std::vector<Ptr<IterVar>> axes;  ///< Those of the block that the indices use.
   NodeId nest = no_node;           ///< The statement of the scope that holds the block.
+  /// Where the program has to be asked, after the step, whether copies hold what they should.
+  std::optional<NodeId> unproved_scope = {};
 };
 
 inline constexpr Condition block_is_leaf{"block_is_leaf", "block {} has other blocks inside",
@@ -80,6 +83,8 @@ inline constexpr const Condition* reindex_conditions[] = {&block_has_the_buffer,
                                                           &nest_stands_alone,
                                                           &copied_elements_are_written,
                                                           &loops_at_once_stay_right,
+                                                          &step_keeps_results,
+                                                          &results_are_known_to_stay,
                                                           &thread_memory_stays_inside};
 inline constexpr const Condition* reindex_cache_conditions[] = {
     &block_has_the_buffer,      &storage_scope_is_known,
@@ -90,6 +95,7 @@ inline constexpr const Condition* reindex_cache_conditions[] = {
     &nest_stands_alone,         &copied_elements_are_written,
     &index_map_fits_the_block,  &index_map_uses_the_same_axes,
     &index_map_tells_apart,     &loops_at_once_stay_right,
+    &step_keeps_results,        &results_are_known_to_stay,
     &thread_memory_stays_inside};
 
 Planned<ReindexPlan> plan_reindex(const Schedule& schedule, const ReindexArguments& arguments);

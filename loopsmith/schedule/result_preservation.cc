@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "loopsmith/arith/dependence/preservation.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
@@ -18,6 +21,30 @@ struct ScopeBody {
   std::vector<Ptr<Buffer>> own;
   bool has_views = false;
 };
+
+/// What holds around a scope: the ranges of the loops and axes that its body uses.
+Expr known_around(const Schedule& schedule, NodeId scope, const Stmt& body) {
+  Expr known = true;
+  const auto used = free_variables(body);
+  const auto limit = [&](const Expr& variable, const Range& domain) {
+    const bool is_used =
+        std::ranges::any_of(used, [&](const auto& one) { return one.same_as(variable); });
+    if (is_used) known = known && domain.min <= variable && variable < domain.min + domain.extent;
+  };
+  for (NodeId node = scope; node != no_node; node = schedule.at(node).parent) {
+    if (const auto* realize = schedule.as<BlockRealize>(node)) {
+      for (const auto& axis : realize->block->iter_vars) limit(axis->var, *axis->dom);
+    } else if (const auto* loop = schedule.as<For>(node); loop && is_const_int(loop->step, 1)) {
+      limit(loop->loop_var, *range(loop->min, loop->extent));
+    }
+  }
+  return known;
+}
+
+Stmt under(const Expr& known, const Stmt& body) {
+  if (is_const_int(known, 1)) return body;
+  return make(IfThenElse{.condition = known, .then_case = body});
+}
 
 ScopeBody body_of(const Schedule& schedule, NodeId scope) {
   if (const auto* realize = schedule.as<BlockRealize>(scope)) {
@@ -70,8 +97,11 @@ std::string text_of(const Stmt& scope, const PreservationAnswer& answer) {
       return fmt::format("{} would not run any more, and {} is used outside", first, buffer);
     case LegalityQuestion::add: return fmt::format("{} would run, and did not before", first);
     case LegalityQuestion::coherence:
-      return fmt::format("{} reads what {} writes to {}, and would find another value", second,
-                         first, buffer);
+      if (first == second) {
+        return fmt::format("{} {} {}, and the value is not copied there", first, verb(answer.first),
+                           buffer);
+      }
+      return fmt::format("{} reads {} after {} changes what it stands for", second, buffer, first);
     case LegalityQuestion::understood: break;
   }
   return answer.reason;
@@ -92,8 +122,9 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, const Sche
   if (after.mirrors().empty()) return refuse_changed_results(before, scope, now.body, false);
   const ScopeBody old = body_of(before, scope);
   for (const auto& [buffer, copy] : after.mirrors()) {
+    const Expr known = known_around(before, scope, old.body);
     const PreservationAnswer answer =
-        keeps_values({old.body, now.body, now.own}, {buffer, copy});
+        keeps_values({under(known, old.body), under(known, now.body), now.own}, {buffer, copy});
     if (!answer) return refusal_of(now.body, answer);
   }
   return {};
@@ -108,7 +139,9 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId sco
   if (!after.defined()) {
     return Refusal{&results_are_known_to_stay, {Argument("a block has loops of its own")}};
   }
-  const PreservationAnswer answer = keeps_results({old.body, after, old.own, may_add});
+  const Expr known = known_around(before, scope, old.body);
+  const PreservationAnswer answer =
+      keeps_results({under(known, old.body), under(known, after), old.own, may_add});
   if (answer) return {};
   return refusal_of(old.body, answer);
 }

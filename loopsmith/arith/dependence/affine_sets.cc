@@ -16,6 +16,7 @@
 #include <string>
 
 #include "loopsmith/arith/dependence/distances.h"
+#include "loopsmith/ir/operators.h"
 
 namespace loopsmith::dependence {
 namespace {
@@ -243,6 +244,20 @@ Map AffineSets::element_map(const Access& access) {
   std::iota(positions.begin(), positions.end(), std::size_t{0});
   const auto is_affine = [&](std::size_t i) { return access.index[i].has_value(); };
   return std::ranges::all_of(positions, is_affine) ? element_map(access, positions) : Map();
+}
+
+Map AffineSets::any_element(const Access& access) {
+  const std::size_t rank = access.buffer->shape.size();
+  Map result = map_of(access, {});
+  result = Map(isl_map_add_dims(result.take(), isl_dim_out, count_of(rank)));
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t* extent = as_int(access.buffer->shape[i]);
+    if (!extent) return {};
+    result = Map(isl_map_lower_bound_si(result.take(), isl_dim_out, count_of(i), 0));
+    result = Map(isl_map_upper_bound_si(result.take(), isl_dim_out, count_of(i),
+                                        static_cast<int>(*extent - 1)));
+  }
+  return result;
 }
 
 Map AffineSets::form_map(const Statement& statement, const std::vector<Linear>& forms) {

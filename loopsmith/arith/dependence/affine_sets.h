@@ -47,6 +47,9 @@ class AffineSets {
   Map element_map(const Access& access, const std::vector<std::size_t>& positions);
   /// The same of all positions; null where one of them is not affine.
   Map element_map(const Access& access);
+  /// From the iterators of the access to all elements of its buffer; null where the shape is not
+  /// affine.
+  Map any_element(const Access& access);
   /// From instances of access `a` to instances of `b` that touch the same element, in any order.
   const Map& conflicts(int a, int b);
   /// From the instances of a statement to the values of forms over its iterators.

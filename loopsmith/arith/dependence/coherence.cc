@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "loopsmith/arith/dependence/version_checker.h"
+#include "loopsmith/ir/structural.h"
 
 namespace loopsmith {
 namespace dependence {
@@ -38,6 +39,7 @@ class CoherenceChecker : VersionChecker {
     bool is_certain;   ///< It happens exactly where the maps say.
     Map place;         ///< From iterators to the indices in its buffer.
     Map element;       ///< From iterators to the indices in the original buffer.
+    Map both;          ///< From iterators to both.
   };
 
   bool is_of(const Access& one, const Ptr<Buffer>& buffer) const {
@@ -58,13 +60,45 @@ class CoherenceChecker : VersionChecker {
               versions_.original(one.statement) < 0,
               is_exact(i),
               sets_.element_map(one),
-              element_of(i)};
-      if (!use.place.get() || !use.element.get() || !is_plain(one, is_mirrored)) {
+              element_of(i),
+              {}};
+      if (!is_plain(one, is_mirrored) || (!use.place.get() && !widen(use))) {
         return give_up(
             fmt::format("which elements of {} are used is not known", mirror_.buffer->name));
       }
+      if (!use.element.get()) {
+        return give_up(
+            fmt::format("which elements {} stands for is not known", mirror_.copy->name));
+      }
+      if (!use.both.get()) {
+        use.both = Map(isl_map_flat_range_product(use.place.copy(), use.element.copy()));
+      }
       uses_.push_back(std::move(use));
     }
+  }
+
+  /// Takes an access that reads somewhere in its buffer as one that reads all of it, where the
+  /// mirror has the place of each element.
+  bool widen(Use& use) {
+    const Access& one = access(use.access);
+    const int original = versions_.original(one.statement);
+    if (one.writes || one.whole || original < 0) return false;
+    const Access& before = access(statement(original).first_access +
+                                  (use.access - statement(one.statement).first_access));
+    const auto is_same = [](const Expr& a, const Expr& b) {
+      return a.defined() && b.defined() && structural_equal(a, b);
+    };
+    if (!std::ranges::equal(one.expressions, before.expressions, is_same)) return false;
+    use.place = sets_.any_element(one);
+    use.element = Map(use.place.copy());
+    const unsigned rank = static_cast<unsigned>(one.index.size());
+    Map both(isl_map_flat_range_product(use.place.copy(), use.place.copy()));
+    for (unsigned i = 0; i < rank; ++i) {
+      both = Map(isl_map_equate(both.take(), isl_dim_out, static_cast<int>(i), isl_dim_out,
+                                static_cast<int>(rank + i)));
+    }
+    use.both = std::move(both);
+    return use.place.get() != nullptr;
   }
 
   bool is_plain(const Access& one, bool is_mirrored) const {
@@ -92,27 +126,28 @@ class CoherenceChecker : VersionChecker {
 
   int statement_of(const Use& use) const { return access(use.access).statement; }
 
-  /// From instances of the one to instances of the other with the same element, and place where
-  /// both are of one buffer.
-  Map same(const Use& a, const Use& b, bool in_place) const {
-    Map map = composed(Map(a.element.copy()), reversed(Map(b.element.copy())));
-    if (!in_place) return map;
-    return intersected(std::move(map),
-                       composed(Map(a.place.copy()), reversed(Map(b.place.copy()))));
-  }
-
-  /// Writes that put the element of `read` where it reads it, before it.
-  Map filled_before(const Use& fill, const Use& read) const {
-    return intersected(same(fill, read, true), precedes(statement_of(fill), statement_of(read)));
-  }
-
   bool is_fill_for(const Use& fill, const Use& read) const {
     return access(fill.access).writes && fill.is_certain && fill.is_mirrored == read.is_mirrored &&
            text_order(program_, statement_of(fill), statement_of(read)) != TextOrder::never;
   }
 
+  /// From instances of a write to instances of a read after them, with the place and the element
+  /// that these ask for, where `values` has them for the write.
+  Map asked_after(const Use& write, const Map& values, const Use& read) const {
+    Map pairs(isl_map_flat_range_product(precedes(statement_of(write), statement_of(read)).take(),
+                                         values.copy()));
+    Set asked(isl_set_flatten(isl_map_wrap(read.both.copy())));
+    return Map(isl_map_intersect_range(pairs.take(), asked.take()));
+  }
+
+  /// A map from the same inputs to any value of as many dimensions as the other map has.
+  Map anything_like(const Map& map) const {
+    const auto inputs = static_cast<std::size_t>(isl_map_dim(map.get(), isl_dim_in));
+    const auto outputs = static_cast<std::size_t>(isl_map_dim(map.get(), isl_dim_out));
+    return Map(isl_map_universe(sets_.map_space(inputs, outputs)));
+  }
+
   void check_read(const Use& read) {
-    sets_.start();
     if (read.is_mirrored) check_filled(read);
     for (const Use& write : uses_) {
       if (is_over()) return;
@@ -120,20 +155,35 @@ class CoherenceChecker : VersionChecker {
       if (text_order(program_, statement_of(write), statement_of(read)) == TextOrder::never)
         continue;
       const bool is_elsewhere = write.is_mirrored != read.is_mirrored;
-      if (is_elsewhere && write.is_copying) continue;
+      // What the buffer itself holds at a place is of that place.
+      if (is_elsewhere ? write.is_copying : !read.is_mirrored) continue;
       sets_.start();
-      Map spoils = is_elsewhere ? same(write, read, false) : overwrites(write, read);
-      spoils = intersected(std::move(spoils), precedes(statement_of(write), statement_of(read)));
-      check_renewed(std::move(spoils), write, read);
+      check_renewed(is_elsewhere ? outdates(write, read) : overwrites(write, read), write, read);
     }
   }
 
-  /// Pairs of a write and a read of one place that stand for different elements.
+  /// Writes of the other buffer, and reads after them that ask for the same element.
+  Map outdates(const Use& write, const Use& read) const {
+    const Map values(isl_map_flat_range_product(
+        Map(isl_map_intersect_domain(place_of_other(write, read).take(),
+                                     isl_map_domain(write.element.copy())))
+            .take(),
+        write.element.copy()));
+    return asked_after(write, values, read);
+  }
+  /// Any place in the buffer of the read.
+  Map place_of_other(const Use& write, const Use& read) const {
+    const auto inputs = static_cast<std::size_t>(isl_map_dim(write.element.get(), isl_dim_in));
+    const auto rank = static_cast<std::size_t>(isl_map_dim(read.place.get(), isl_dim_out));
+    return Map(isl_map_universe(sets_.map_space(inputs, rank)));
+  }
+
+  /// Writes of a place, and reads of it after them that ask for another element.
   Map overwrites(const Use& write, const Use& read) const {
-    if (!read.is_mirrored)
-      return Map(isl_map_empty(isl_map_get_space(same(write, read, false).get())));
-    Map place = composed(Map(write.place.copy()), reversed(Map(read.place.copy())));
-    return Map(isl_map_subtract(place.take(), same(write, read, false).take()));
+    const Map values(
+        isl_map_flat_range_product(write.place.copy(), anything_like(write.element).take()));
+    return Map(isl_map_subtract(asked_after(write, values, read).take(),
+                                asked_after(write, write.both, read).take()));
   }
 
   /// After each of these writes the place is filled again before it is read.
@@ -141,24 +191,44 @@ class CoherenceChecker : VersionChecker {
     if (isl_map_is_empty(spoils.get()) == isl_bool_true) return;
     for (const Use& fill : uses_) {
       if (!is_fill_for(fill, read)) continue;
-      Map renewed =
-          composed(precedes(statement_of(write), statement_of(fill)), filled_before(fill, read));
+      Map renewed = composed(precedes(statement_of(write), statement_of(fill)),
+                             asked_after(fill, fill.both, read));
       spoils = Map(isl_map_subtract(spoils.take(), renewed.take()));
     }
+    // By the names of both instances, without what is asked for.
+    const int depth = static_cast<int>(statement(statement_of(read)).loops.size());
+    const int all = static_cast<int>(isl_map_dim(spoils.get(), isl_dim_out));
+    if (all >= depth) {
+      spoils = Map(isl_map_project_out(spoils.take(), isl_dim_out, static_cast<unsigned>(depth),
+                                       static_cast<unsigned>(all - depth)));
+    }
+    spoils = composed(reversed(names_of(write)), composed(std::move(spoils), names_of(read)));
     require_empty(LegalityQuestion::coherence, spoils, write.access, read.access,
                   is_exact(write.access) && is_exact(read.access));
   }
 
+  Map names_of(const Use& use) {
+    return sets_.form_map(statement(statement_of(use)), versions_.names(statement_of(use)));
+  }
+
   /// The mirror has the element when it is read.
   void check_filled(const Use& read) {
-    Set missing(isl_map_domain(read.place.copy()));
+    sets_.start();
+    Set missing(isl_set_flatten(isl_map_wrap(read.both.copy())));
     for (const Use& fill : uses_) {
       if (!is_fill_for(fill, read)) continue;
-      Set filled(isl_map_range(filled_before(fill, read).take()));
+      Set filled(isl_map_range(asked_after(fill, fill.both, read).take()));
       missing = Set(isl_set_subtract(missing.take(), filled.take()));
     }
-    require_empty(LegalityQuestion::cover, Map(isl_map_from_range(missing.take())), read.access,
-                  read.access, is_exact(read.access));
+    const auto depth = static_cast<unsigned>(statement(statement_of(read)).loops.size());
+    const int all = isl_set_dim(missing.get(), isl_dim_set);
+    if (all >= static_cast<int>(depth)) {
+      missing = Set(isl_set_project_out(missing.take(), isl_dim_set, depth,
+                                        static_cast<unsigned>(all) - depth));
+    }
+    Map names(isl_map_intersect_domain(names_of(read).take(), missing.take()));
+    require_empty(LegalityQuestion::coherence, Map(isl_map_from_range(isl_map_range(names.take()))),
+                  read.access, read.access, is_exact(read.access));
   }
 
   /// What the mirror got is copied back.
@@ -171,8 +241,9 @@ class CoherenceChecker : VersionChecker {
           composed(precedes(statement_of(write), statement_of(fill)), Map(fill.element.copy()));
       left = Map(isl_map_subtract(left.take(), copied.take()));
     }
-    require_empty(LegalityQuestion::coherence, left, write.access, write.access,
-                  is_exact(write.access));
+    left = composed(reversed(Map(isl_map_copy(left.get()))), names_of(write));
+    require_empty(LegalityQuestion::coherence, Map(isl_map_from_range(isl_map_range(left.take()))),
+                  write.access, write.access, is_exact(write.access));
   }
 
   const Mirror& mirror_;

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random steps on random programs, for as long as one likes: see --help.
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/schedule/testing/random_program.h"
+#include "loopsmith/schedule/testing/trial.h"
+
+namespace loopsmith::schedule_testing {
+namespace {
+
+constexpr const char* help = R"(schedule_fuzz: random steps on random programs.
+
+  --programs N   stop after so many programs
+  --seconds T    stop after so long; 60 unless a number of programs is given
+  --seed S       of the first program, which is the same for the same seed; else a new one
+  --findings D   a folder that takes a file for each finding, and SUMMARY
+  --limit N      shrink and keep so many findings of a kind for each primitive; 20
+  --shrink T     shrink each for so many seconds; 10
+  --show         print each program instead
+)";
+
+struct Settings {
+  std::int64_t programs = -1;
+  double seconds = -1;
+  std::uint64_t seed = 0;
+  std::string findings;
+  int limit = 20;
+  double shrink_seconds = 10;
+  bool shows = false;
+};
+
+/// What became of the draws of one primitive.
+struct Tally {
+  std::int64_t drawn = 0, refused = 0, same = 0, doubtful = 0;
+  std::map<Wrong, std::int64_t> wrong;
+};
+
+/// The program that is being worked on, for who reads of a crash.
+std::uint64_t current_seed = 0;
+void tell_crash(int number) {
+  char text[96];
+  const int size = std::snprintf(text, sizeof text, "\nsignal %d at --seed %llu --programs 1\n",
+                                 number, static_cast<unsigned long long>(current_seed));
+  [[maybe_unused]] const auto written = write(2, text, static_cast<std::size_t>(size));
+  _exit(3);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+class Fuzzer {
+ public:
+  explicit Fuzzer(const Settings& settings) : settings_(settings) {}
+
+  int run() {
+    const auto start = std::chrono::steady_clock::now();
+    std::uint64_t seed = settings_.seed;
+    for (; programs_ != settings_.programs; ++programs_) {
+      if (settings_.seconds >= 0 && seconds_since(start) > settings_.seconds) break;
+      current_seed = seed++;
+      alarm(60);
+      one(current_seed);
+    }
+    alarm(0);
+    const double seconds = seconds_since(start) - shrinking_;
+    fmt::print("{} programs ({} valid), {} steps accepted, {} findings in {:.1f} s: {:.0f} programs/s\n",
+               programs_, valid_, accepted_, findings_, seconds,
+               static_cast<double>(programs_) / seconds);
+    write_summary();
+    return findings_ == 0 ? 0 : 1;
+  }
+
+ private:
+  void one(std::uint64_t seed) {
+    Ptr<PrimFunc> program;
+    try {
+      program = random_program(seed);
+    } catch (const std::exception& error) {
+      ++unreadable_;
+      if (unreadable_ <= 3) {
+        fmt::print("seed {}: {}\n{}\n", seed, error.what(), random_script(seed));
+      }
+      return;
+    }
+    if (settings_.shows) fmt::print("# seed {}\n{}\n", seed, random_script(seed));
+    if (!is_valid(program)) return;
+    ++valid_;
+    Draw draw(seed ^ 0x5bd1e995);
+    Trial trial(program);
+    const int steps = draw.between(1, 6);
+    for (int attempts = 0; attempts < 5 * steps; ++attempts) {
+      const DrawnStep step = draw_step(draw, trial.schedule());
+      Tally& tally = tallies_[std::string(step.primitive->name)];
+      ++tally.drawn;
+      const auto start = std::chrono::steady_clock::now();
+      const Taken taken = trial.step(step);
+      if (seconds_since(start) > 1) {
+        fmt::print("seed {}: {} took {:.1f} s\n", seed, step.primitive->name, seconds_since(start));
+      }
+      if (taken == Taken::refused) {
+        ++tally.refused;
+        continue;
+      }
+      ++accepted_;
+      if (taken == Taken::same) ++tally.same;
+      if (taken == Taken::cannot_say) {
+        ++tally.doubtful;
+        ++doubts_[trial.doubt()];
+        return;
+      }
+      if (taken == Taken::wrong) return keep(*trial.finding(), tally, seed);
+      if (static_cast<int>(trial.accepted().size()) == steps) break;
+    }
+    if (seed % 4 == 0 && !trial.accepted().empty() && trial.replay() == Taken::wrong) {
+      keep(*trial.finding(), tallies_["replay"], seed);
+    }
+  }
+
+  void keep(Finding finding, Tally& tally, std::uint64_t seed) {
+    ++findings_;
+    const std::int64_t known = tally.wrong[finding.wrong]++;
+    if (known >= settings_.limit) return;
+    alarm(0);
+    const auto start = std::chrono::steady_clock::now();
+    finding = shrunk(std::move(finding), settings_.shrink_seconds);
+    shrinking_ += seconds_since(start);
+    const std::string shown = fmt::format("{}# --seed {} --programs 1\n", text(finding), seed);
+    if (settings_.findings.empty()) {
+      fmt::print("{}\n", shown);
+      return;
+    }
+    const std::string name = fmt::format("{}.{}.{}", finding.steps.back().primitive->name,
+                                         to_string(finding.wrong), seed);
+    std::ofstream(std::filesystem::path(settings_.findings) / name) << shown;
+    write_summary();
+  }
+
+  void write_summary() const {
+    std::string summary =
+        fmt::format("from seed {}: {} programs, {} valid, {} unreadable, {} steps accepted\n\n",
+                    settings_.seed, programs_, valid_, unreadable_, accepted_);
+    summary += fmt::format("{:26}{:>8}{:>9}{:>8}{:>9}  {}\n", "primitive", "drawn", "refused",
+                           "same", "unclear", "wrong");
+    for (const auto& [name, tally] : tallies_) {
+      std::string wrong;
+      for (const auto& [kind, count] : tally.wrong) {
+        wrong += fmt::format(" {} {}", count, to_string(kind));
+      }
+      summary += fmt::format("{:26}{:>8}{:>9}{:>8}{:>9} {}\n", name, tally.drawn, tally.refused,
+                             tally.same, tally.doubtful, wrong);
+    }
+    for (const auto& [reason, count] : doubts_) {
+      summary += fmt::format("unclear {:>5} {}\n", count, reason);
+    }
+    if (settings_.findings.empty()) {
+      fmt::print("{}", summary);
+    } else {
+      std::ofstream(std::filesystem::path(settings_.findings) / "SUMMARY") << summary;
+    }
+  }
+
+  Settings settings_;
+  std::int64_t programs_ = 0, valid_ = 0, unreadable_ = 0, accepted_ = 0, findings_ = 0;
+  double shrinking_ = 0;
+  std::map<std::string, Tally> tallies_;
+  std::map<std::string, std::int64_t> doubts_;
+};
+
+int main_of(int count, char** words) {
+  Settings settings{.seed = std::random_device()() % 1'000'000'000};
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = words[i];
+    if (word == "--show") {
+      settings.shows = true;
+      continue;
+    }
+    if (i + 1 == count) {
+      fmt::print("{}", help);
+      return 2;
+    }
+    const char* value = words[++i];
+    if (word == "--programs") {
+      settings.programs = std::atoll(value);
+    } else if (word == "--seconds") {
+      settings.seconds = std::atof(value);
+    } else if (word == "--seed") {
+      settings.seed = std::strtoull(value, nullptr, 10);
+    } else if (word == "--findings") {
+      settings.findings = value;
+    } else if (word == "--limit") {
+      settings.limit = std::atoi(value);
+    } else if (word == "--shrink") {
+      settings.shrink_seconds = std::atof(value);
+    } else {
+      fmt::print("{}", help);
+      return 2;
+    }
+  }
+  if (settings.programs < 0 && settings.seconds < 0) settings.seconds = 60;
+  if (!settings.findings.empty()) std::filesystem::create_directories(settings.findings);
+  for (const int number : {SIGSEGV, SIGABRT, SIGFPE, SIGALRM, SIGBUS}) signal(number, tell_crash);
+  fmt::print("seed {}\n", settings.seed);
+  std::fflush(stdout);
+  return Fuzzer(settings).run();
+}
+
+}  // namespace
+}  // namespace loopsmith::schedule_testing
+
+int main(int count, char** words) {
+  return loopsmith::schedule_testing::main_of(count, words);
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/testing/random_step.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/primitives.h"
+
+namespace loopsmith::schedule_testing {
+namespace {
+
+constexpr LeftOut reasons[] = {
+    {"unsafe_set_dtype", "rounds to another type"},
+    {"unsafe_hide_buffer_access", "says of a block what is not true"},
+    {"annotate_buffer_access", "says of a block what need not be true"},
+};
+
+/// Seldom possible, so often drawn.
+constexpr std::string_view rare[] = {
+    "cache_inplace",      "decompose_padding",  "fuse_reduction_epilogue", "reverse_compute_at",
+    "compute_at",         "rfactor",            "rolling_buffer",          "compute_inline",
+    "loop_partition",     "pad_einsum",         "reverse_compute_inline",  "decompose_reduction",
+    "reindex_cache_read", "reindex_cache_write"};
+
+std::vector<const PrimitiveBase*> drawn_primitives() {
+  std::vector<const PrimitiveBase*> found;
+  for (const PrimitiveBase* primitive : all_primitives()) {
+    const auto is_it = [&](std::string_view name) { return name == primitive->name; };
+    const bool is_left_out = std::ranges::any_of(
+        reasons, [&](const LeftOut& one) { return one.primitive == primitive->name; });
+    if (is_left_out || primitive->pure) continue;
+    found.insert(found.end(), std::ranges::any_of(rare, is_it) ? 3 : 1, primitive);
+  }
+  return found;
+}
+
+class StepDrawer {
+ public:
+  StepDrawer(Draw& draw, const Schedule& schedule) : draw_(draw), schedule_(schedule) {
+    for (const std::string& name : schedule.loop_names(0)) {
+      for (const LoopRV loop : schedule.loops_named(0, name)) loops_.push_back(loop);
+    }
+    for (const std::string& name : schedule.block_names(0)) {
+      for (const BlockRV block : schedule.blocks_named(0, name)) {
+        (name == "root" ? root_ : blocks_).push_back(block);
+      }
+    }
+    std::ranges::sort(loops_);
+    std::ranges::sort(blocks_);
+    if (blocks_.empty()) blocks_ = root_;
+  }
+
+  DrawnStep draw() {
+    static const std::vector<const PrimitiveBase*> primitives = drawn_primitives();
+    primitive_ = draw_.of(primitives);
+    choose_subject();
+    DrawnStep step{primitive_};
+    for (const ParameterInfo& parameter : infos_of(*primitive_)) {
+      const bool is_default = parameter.is_promise || parameter.name == "decision" ||
+                              (!parameter.required && draw_.chance(55));
+      step.arguments.push_back(is_default ? std::nullopt : value_of(parameter));
+    }
+    return step;
+  }
+
+ private:
+  static const std::vector<ParameterInfo>& infos_of(const PrimitiveBase& primitive) {
+    static auto* known = new std::unordered_map<const PrimitiveBase*, std::vector<ParameterInfo>>;
+    const auto [entry, is_new] = known->try_emplace(&primitive);
+    if (is_new) entry->second = primitive.parameters();
+    return entry->second;
+  }
+
+  // ---- What the step is about: a block, loops that go with it ----
+
+  bool is(std::string_view name) const { return primitive_->name == name; }
+  Argument name_of(LoopRV loop) const { return Argument(schedule_.name(loop)); }
+  Argument name_of(BlockRV block) const { return Argument(schedule_.name(block)); }
+  Handles<LoopRV> around(BlockRV block) const {
+    return loops_around(schedule_, schedule_.node(block));
+  }
+
+  template <class Fits>
+  void prefer(Fits&& fits) {
+    std::vector<BlockRV> found;
+    for (const BlockRV block : blocks_) {
+      if (fits(block)) found.push_back(block);
+    }
+    if (!found.empty() && draw_.chance(90)) block_ = draw_.of(found);
+  }
+
+  void choose_subject() {
+    block_.reset();
+    loop_.reset();
+    if (!blocks_.empty()) block_ = draw_.of(blocks_);
+    if (!loops_.empty()) loop_ = draw_.of(loops_);
+    if (!block_) return;
+    const auto consumers = [&](BlockRV block) { return consumers_of(schedule_, block); };
+    const auto producers = [&](BlockRV block) { return producers_of(schedule_, block); };
+    const auto has_init = [&](BlockRV block) { return schedule_.get(block).init.defined(); };
+    if (is("compute_at")) {
+      prefer([&](BlockRV block) { return !consumers(block).empty(); });
+      loop_around_one_of(consumers(*block_));
+    } else if (is("reverse_compute_at")) {
+      prefer([&](BlockRV block) { return !producers(block).empty(); });
+      loop_around_one_of(producers(*block_));
+    } else if (is("compute_inline")) {
+      prefer([&](BlockRV block) { return !has_init(block) && !consumers(block).empty(); });
+    } else if (is("reverse_compute_inline") || is("fuse_reduction_epilogue")) {
+      prefer([&](BlockRV block) { return !has_init(block) && !producers(block).empty(); });
+    } else if (is("decompose_reduction") || is("rfactor") || is("pad_einsum")) {
+      prefer(has_init);
+      loop_around_one_of({*block_});
+    } else if (is("read_at") || is("write_at") || is("decompose_padding")) {
+      loop_around_one_of({*block_});
+    } else if (is("set_scope") || is("storage_align") || is("transform_layout")) {
+      prefer([&](BlockRV block) { return !is_output_block(schedule_, block); });
+    } else if (is("cache_inplace")) {
+      prefer([&](BlockRV block) {
+        return std::ranges::any_of(schedule_.get(block).writes, [&](const auto& region) {
+          return reads_buffer(schedule_.get(block), region->buffer);
+        });
+      });
+    }
+  }
+  void loop_around_one_of(const Handles<BlockRV>& blocks) {
+    std::vector<LoopRV> found;
+    for (const BlockRV block : blocks) {
+      for (const LoopRV loop : around(block)) found.push_back(loop);
+    }
+    if (!found.empty() && draw_.chance(90)) loop_ = draw_.of(found);
+  }
+
+  // ---- Values ----
+
+  std::optional<Argument> value_of(const ParameterInfo& parameter) {
+    const std::string_view name = parameter.name, type = parameter.type;
+    if (name == "storage_scope") return draw_.of<const char*>({"global", "local", "shared"});
+    if (name == "tensor_intrin") return "no_such_intrinsic";
+    if (name == "thread_axis") {
+      return draw_.of<const char*>({"blockIdx.x", "threadIdx.x", "threadIdx.y", "vthread.x"});
+    }
+    if (name == "ann_key") return "note";
+    if (name == "ann_val") return Argument(Ref(int_imm(i32, draw_.between(0, 2))));
+    if (name == "pad_value") return Argument(Ref(pad_value()));
+    if (name == "name" || name == "names") return std::nullopt;
+    if (name == "axis_separators") return Argument::List{Argument(draw_.between(0, 2))};
+    if (name == "new_order") return new_order();
+    if (name == "padding") return padding();
+    if (name == "candidates") return Argument::List{Argument(2), Argument(4)};
+    if (name == "probs") return Argument::List{Argument(0.5), Argument(0.5)};
+    if (name == "n") return draw_.between(1, 3);
+    if (name == "factor") return draw_.of<int>({2, 4, 8});
+    if (name == "factor_axis") return draw_.between(-1, 2);
+    if (name == "reduction_block") return a_producer();
+    if (name == "index") return draw_.between(-2, 2);
+    if (name == "axis") return draw_.between(-1, 2);
+    if (type.starts_with("typing.Sequence[ExprRV")) return factors();
+    if (type.starts_with("typing.Sequence[LoopRV")) return some_loops();
+    if (type.starts_with("typing.Sequence[BlockRV")) return some_blocks();
+    if (type.find("LoopRV") != std::string_view::npos && type.find("BlockRV") == std::string_view::npos)
+      return loop_ ? name_of(*loop_) : Argument("none");
+    if (type.find("LoopRV") != std::string_view::npos && loop_ && draw_.chance(60)) {
+      return name_of(*loop_);
+    }
+    if (type.find("BlockRV") != std::string_view::npos) {
+      if (is("blockize") && type.find("Sequence") != std::string_view::npos && draw_.chance(50)) {
+        return some_blocks();
+      }
+      return block_ ? name_of(*block_) : Argument("none");
+    }
+    if (type.find("Buffer") != std::string_view::npos) return buffer(name);
+    if (type.find("IndexMap") != std::string_view::npos) return Argument(Ref(index_map()));
+    if (type == "bool") return draw_.chance(50);
+    if (type == "int" || type == "int | None") return draw_.between(-1, 2);
+    if (type == "float") return 0.5;
+    return "something";
+  }
+
+  Argument a_producer() {
+    if (!block_) return "none";
+    const Handles<BlockRV> found = producers_of(schedule_, *block_);
+    return name_of(found.empty() ? draw_.of(blocks_) : draw_.of<BlockRV>(found));
+  }
+
+  Argument factors() {
+    Argument::List list;
+    const std::int64_t* extent = loop_ ? as_int(schedule_.get(*loop_).extent) : nullptr;
+    const int largest = extent ? std::clamp<int>(static_cast<int>(*extent), 1, 5) : 4;
+    const int count = draw_.weighted<int>({{1, 2}, {2, 6}, {3, 2}});
+    for (int i = 0; i < count; ++i) list.emplace_back(draw_.between(1, largest));
+    if (draw_.chance(75)) list[draw_.any() % list.size()] = Argument();
+    return list;
+  }
+
+  Argument some_loops() {
+    std::vector<LoopRV> chain;
+    if (is("merge")) {
+      for (const BlockRV block : blocks_) {
+        const Handles<LoopRV> loops = around(block);
+        if (loops.empty()) continue;
+        const LoopRV one = draw_.chance(50) ? loops[0] : draw_.of<LoopRV>(loops);
+        if (std::ranges::find(chain, one) == chain.end()) chain.push_back(one);
+      }
+      while (chain.size() > 2) chain.erase(chain.begin() + static_cast<int>(draw_.any() % chain.size()));
+    } else if (loop_) {
+      chain = loops_around(schedule_, schedule_.node(*loop_));
+      chain.push_back(*loop_);
+      const std::size_t first = draw_.any() % chain.size();
+      chain.erase(chain.begin(), chain.begin() + static_cast<int>(first));
+      if (is("reorder")) {
+        draw_.shuffle(chain);
+      } else if (chain.size() > 2 && draw_.chance(50)) {
+        chain.resize(2);
+      }
+    }
+    Argument::List list;
+    for (const LoopRV loop : chain) list.push_back(name_of(loop));
+    return list;
+  }
+
+  Argument some_blocks() {
+    Argument::List list;
+    std::vector<BlockRV> from = blocks_;
+    if (is("cache_read") && block_) {
+      const Handles<BlockRV> near = child_blocks(schedule_, scope_of(schedule_, schedule_.node(*block_)));
+      from.assign(near.begin(), near.end());
+    }
+    if (from.empty()) return list;
+    const std::size_t first = draw_.any() % from.size();
+    for (std::size_t i = first; i < from.size() && list.size() < 2; ++i) list.push_back(name_of(from[i]));
+    return list;
+  }
+
+  Argument buffer(std::string_view parameter) {
+    const bool is_write = parameter.starts_with("write") || is("set_scope") ||
+                          is("storage_align") || is("set_axis_separator");
+    if (!block_) return 0;
+    const Block& block = schedule_.get(*block_);
+    const auto& regions = is_write || draw_.chance(30) ? block.writes : block.reads;
+    if (regions.empty()) return 0;
+    const std::size_t index = draw_.any() % regions.size();
+    if (draw_.chance(30)) return Argument(regions[index]->buffer->name);
+    if (is("transform_layout") || is("reindex")) {
+      return Argument::List{Argument(&regions == &block.writes ? "write" : "read"),
+                            Argument(static_cast<int>(index))};
+    }
+    return static_cast<int>(index);
+  }
+
+  Argument new_order() {
+    const std::size_t axes = block_ ? schedule_.get(*block_).iter_vars.size() : 2;
+    std::vector<Argument> order;
+    for (std::size_t i = 0; i < axes; ++i) order.emplace_back(static_cast<int>(i));
+    draw_.shuffle(order);
+    return order;
+  }
+
+  Argument padding() {
+    const std::size_t axes = block_ ? schedule_.get(*block_).iter_vars.size() : 2;
+    Argument::List list;
+    for (std::size_t i = 0; i < axes; ++i) list.emplace_back(draw_.between(1, 5));
+    return list;
+  }
+
+  Expr pad_value() {
+    DataType type = f32;
+    if (block_ && !schedule_.get(*block_).writes.empty()) {
+      type = schedule_.get(*block_).writes[0]->buffer->dtype;
+    }
+    return const_of(type, draw_.between(0, 1));
+  }
+
+  /// A map of as many indices as the block has axes, or a buffer of it dimensions.
+  Ptr<IndexMap> index_map() {
+    std::vector<std::int64_t> extents;
+    const auto add = [&](const Expr& extent) {
+      const std::int64_t* number = as_int(extent);
+      extents.push_back(number ? *number : 4);
+    };
+    if (block_) {
+      const Block& block = schedule_.get(*block_);
+      if (is("transform_layout")) {
+        const auto& regions = draw_.chance(60) || block.reads.empty() ? block.writes : block.reads;
+        if (!regions.empty()) std::ranges::for_each(draw_.of(regions)->buffer->shape, add);
+      } else {
+        for (const auto& axis : block.iter_vars) add(axis->dom->extent);
+      }
+    }
+    IndexMap map;
+    std::vector<Expr> indices;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      map.initial_indices.push_back(var("xyzuvw"[i % 6] + std::string()));
+      indices.push_back(map.initial_indices.back());
+    }
+    map.final_indices = changed(indices, extents);
+    return make(std::move(map));
+  }
+
+  std::vector<Expr> changed(std::vector<Expr> indices, const std::vector<std::int64_t>& extents) {
+    if (indices.empty()) return indices;
+    const std::size_t at = draw_.any() % indices.size();
+    const int factor = draw_.between(1, 4);
+    const Expr one = indices[at];
+    const auto place = indices.begin() + static_cast<int>(at);
+    switch (draw_.between(0, 7)) {
+      case 0: draw_.shuffle(indices); break;
+      case 1:
+        *place = floordiv(one, factor);
+        indices.insert(place + 1, floormod(one, factor));
+        break;
+      case 2:
+        *place = floordiv(one, factor);
+        indices.push_back(floormod(one, factor));
+        break;
+      case 3: {
+        Expr flat = indices[0];
+        for (std::size_t i = 1; i < indices.size(); ++i) {
+          flat = flat * static_cast<int>(extents[i]) + indices[i];
+        }
+        return {flat};
+      }
+      case 4: *place = static_cast<int>(extents[at]) - 1 - one; break;
+      case 5: *place = one + draw_.between(1, 2); break;
+      case 6:
+        if (is("reindex_cache_read") || is("reindex_cache_write")) indices.erase(place);
+        break;
+      default: break;
+    }
+    return indices;
+  }
+
+  Draw& draw_;
+  const Schedule& schedule_;
+  const PrimitiveBase* primitive_ = nullptr;
+  std::vector<LoopRV> loops_;
+  std::vector<BlockRV> blocks_, root_;
+  std::optional<BlockRV> block_;
+  std::optional<LoopRV> loop_;
+};
+
+}  // namespace
+
+std::span<const LeftOut> left_out() {
+  return reasons;
+}
+
+void DrawnStep::apply(Schedule& schedule) const {
+  std::vector<const Argument*> given;
+  for (const auto& argument : arguments) given.push_back(argument ? &*argument : nullptr);
+  primitive->call(schedule, given);
+}
+
+DrawnStep draw_step(Draw& draw, const Schedule& schedule) {
+  return StepDrawer(draw, schedule).draw();
+}
+
+}  // namespace loopsmith::schedule_testing

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/testing/trial.h"
+
+#include <fmt/ranges.h>
+
+#include "loopsmith/interp/assert_same.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/well_formed.h"
+#include "loopsmith/judge/judge.h"
+
+namespace loopsmith::schedule_testing {
+namespace {
+
+constexpr std::uint64_t seeds[] = {1, 2};
+
+judge::Judgement judged(const PrimFunc& before, const PrimFunc& after) {
+  judge::Judgement result;
+  for (const std::int64_t size : {5, 2, 1}) {
+    judge::Judgement judgement = judge::same(before, after, {&size, 1}, seeds);
+    if (judgement.sameness == judge::Sameness::different) {
+      judgement.reason += fmt::format(" (sizes that are open: {})", size);
+      return judgement;
+    }
+    if (judgement.sameness == judge::Sameness::cannot_say) result = std::move(judgement);
+    const bool has_open_size = std::ranges::any_of(before.params, [](const Ptr<Var>& parameter) {
+      return parameter->dtype.is_integer();
+    });
+    if (!has_open_size) break;
+  }
+  return result;
+}
+
+bool has_other_parameters(const PrimFunc& before, const PrimFunc& after) {
+  for (std::size_t i = 0; i < before.params.size(); ++i) {
+    if (!before.buffer_map[i]) continue;
+    const std::vector<Expr>& old = before.buffer_map[i]->shape;
+    const std::vector<Expr>& fresh = after.buffer_map[i]->shape;
+    const bool is_same = std::ranges::equal(old, fresh, [](const Expr& a, const Expr& b) {
+      return structural_equal(a, b);
+    });
+    if (!is_same) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view to_string(Wrong wrong) {
+  constexpr std::string_view names[] = {"result",    "interp",  "program",
+                                        "exception", "refusal", "replay"};
+  return names[static_cast<std::size_t>(wrong)];
+}
+
+std::string text(const Finding& finding) {
+  Schedule schedule(finding.program, 1);
+  std::string calls, last;
+  for (const DrawnStep& step : finding.steps) {
+    try {
+      step.apply(schedule);
+    } catch (const std::exception& error) {
+      Step call{.primitive = step.primitive};
+      for (const auto& argument : step.arguments) call.arguments.push_back(argument.value_or(Argument()));
+      Trace trace;
+      trace.append(std::move(call));
+      last = fmt::format("{}\n", fmt::join(trace.as_python(), "\n"));
+    }
+  }
+  const Trace trace = schedule.trace();
+  calls = fmt::format("{}\n{}", fmt::join(trace.as_python(), "\n"), last);
+  const std::string_view primitive =
+      finding.steps.empty() ? "nothing" : finding.steps.back().primitive->name;
+  return fmt::format("# {}: {}: {}\n\n{}\n\n# The trace:\n{}\n# After it:\n{}\n", primitive,
+                     to_string(finding.wrong), finding.reason, script(finding.program), calls,
+                     script(schedule.func()));
+}
+
+bool is_valid(const Ptr<PrimFunc>& program) {
+  return judged(*program, *program).sameness == judge::Sameness::same;
+}
+
+Trial::Trial(Ptr<PrimFunc> program) : program_(std::move(program)), schedule_(program_, 1) {}
+
+Taken Trial::found(Wrong wrong, std::string reason) {
+  for (char& letter : reason) {
+    if (letter == '\n') letter = ' ';
+  }
+  finding_ = {wrong, std::move(reason), program_, accepted_};
+  return Taken::wrong;
+}
+
+Taken Trial::step(const DrawnStep& step) {
+  const Ptr<PrimFunc> before = schedule_.func();
+  const std::size_t steps = schedule_.steps().size();
+  try {
+    step.apply(schedule_);
+  } catch (const UserError& error) {
+    const bool is_kept = schedule_.func().same_as(before) && schedule_.steps().size() == steps;
+    if (is_kept) return Taken::refused;
+    accepted_.push_back(step);
+    return found(Wrong::refusal, error.problem());
+  } catch (const std::exception& error) {
+    accepted_.push_back(step);
+    return found(Wrong::exception, error.what());
+  }
+  // Who calls the function with other arguments gets other results.
+  if (has_other_parameters(*before, *schedule_.func())) {
+    schedule_.undo(schedule_.steps().size() - steps);
+    return Taken::refused;
+  }
+  accepted_.push_back(step);
+  try {
+    schedule_.check_tree();
+    verify_well_formed(schedule_.func());
+  } catch (const std::exception& error) {
+    return found(Wrong::program, error.what());
+  }
+  return schedule_.func().same_as(before) ? Taken::same : compare();
+}
+
+Taken Trial::compare() {
+  const Ptr<PrimFunc> after = schedule_.func();
+  const judge::Judgement judgement = judged(*program_, *after);
+  interp::Verdict verdict;
+  try {
+    verdict = interp::compare(program_, after);
+  } catch (const std::exception& error) {
+    verdict.reason = error.what();
+  }
+  if (judgement.sameness == judge::Sameness::different) {
+    if (verdict.answer == interp::Answer::same) {
+      return found(Wrong::result, judgement.reason + "; the interpreter: the same");
+    }
+    return found(Wrong::result, judgement.reason);
+  }
+  if (verdict.answer == interp::Answer::different) return found(Wrong::interp, verdict.reason);
+  if (judgement.sameness == judge::Sameness::same) return Taken::same;
+  doubt_ = judgement.reason;
+  return Taken::cannot_say;
+}
+
+Taken Trial::replay() {
+  try {
+    Schedule again(program_, 1);
+    schedule_.trace().apply_to(again);
+    if (structural_equal(again.func(), schedule_.func(), true)) return Taken::same;
+    return found(Wrong::replay, "the trace gives another program");
+  } catch (const std::exception& error) {
+    return found(Wrong::replay, error.what());
+  }
+}
+
+std::optional<Finding> finding_of(const Ptr<PrimFunc>& program,
+                                  const std::vector<DrawnStep>& steps) {
+  if (!is_valid(program)) return {};
+  Trial trial(program);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Taken taken = trial.step(steps[i]);
+    if (taken == Taken::refused) return {};
+    if (taken == Taken::wrong) {
+      return i + 1 == steps.size() ? trial.finding() : std::nullopt;
+    }
+  }
+  return trial.replay() == Taken::wrong ? trial.finding() : std::nullopt;
+}
+
+}  // namespace loopsmith::schedule_testing

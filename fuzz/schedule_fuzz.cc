@@ -15,6 +15,7 @@
 #include <string>
 
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/schedule/testing/agreement.h"
 #include "loopsmith/schedule/testing/random_program.h"
 #include "loopsmith/schedule/testing/trial.h"
 
@@ -77,9 +78,9 @@ class Fuzzer {
     }
     alarm(0);
     const double seconds = seconds_since(start) - shrinking_;
-    fmt::print("{} programs ({} valid), {} steps accepted, {} findings in {:.1f} s: {:.0f} programs/s\n",
-               programs_, valid_, accepted_, findings_, seconds,
-               static_cast<double>(programs_) / seconds);
+    fmt::print(
+        "{} programs ({} valid), {} steps accepted, {} findings in {:.1f} s: {:.0f} programs/s\n",
+        programs_, valid_, accepted_, findings_, seconds, static_cast<double>(programs_) / seconds);
     write_summary();
     return findings_ == 0 ? 0 : 1;
   }
@@ -97,7 +98,18 @@ class Fuzzer {
       return;
     }
     if (settings_.shows) fmt::print("# seed {}\n{}\n", seed, random_script(seed));
-    if (!is_valid(program)) return;
+    if (!is_valid(program)) {
+      const std::optional<std::string> difference = disagreement(program);
+      if (!difference) return;
+      // What a program may not do, the judge lets pass as long as no result depends on it.
+      if (difference->find("never written") != std::string::npos) return;
+      const std::string reason = difference->substr(0, difference->find('\n'));
+      if (disagreements_++ < 5) {
+        fmt::print("seed {}: the judge and the interpreter differ: {}\n{}\n", seed, reason,
+                   random_script(seed));
+      }
+      return;
+    }
     ++valid_;
     Draw draw(seed ^ 0x5bd1e995);
     Trial trial(program);
@@ -143,16 +155,18 @@ class Fuzzer {
       fmt::print("{}\n", shown);
       return;
     }
-    const std::string name = fmt::format("{}.{}.{}", finding.steps.back().primitive->name,
-                                         to_string(finding.wrong), seed);
+    const bool has_view = shown.find("decl_buffer(") != std::string::npos;
+    const std::string name = fmt::format("{}.{}.{}{}", finding.steps.back().primitive->name,
+                                         to_string(finding.wrong), has_view ? "view." : "", seed);
     std::ofstream(std::filesystem::path(settings_.findings) / name) << shown;
     write_summary();
   }
 
   void write_summary() const {
-    std::string summary =
-        fmt::format("from seed {}: {} programs, {} valid, {} unreadable, {} steps accepted\n\n",
-                    settings_.seed, programs_, valid_, unreadable_, accepted_);
+    std::string summary = fmt::format(
+        "from seed {}: {} programs, {} valid, {} unreadable, {} on which judge and "
+        "interpreter differ, {} steps accepted\n\n",
+        settings_.seed, programs_, valid_, unreadable_, disagreements_, accepted_);
     summary += fmt::format("{:26}{:>8}{:>9}{:>8}{:>9}  {}\n", "primitive", "drawn", "refused",
                            "same", "unclear", "wrong");
     for (const auto& [name, tally] : tallies_) {
@@ -174,7 +188,8 @@ class Fuzzer {
   }
 
   Settings settings_;
-  std::int64_t programs_ = 0, valid_ = 0, unreadable_ = 0, accepted_ = 0, findings_ = 0;
+  std::int64_t programs_ = 0, valid_ = 0, unreadable_ = 0, disagreements_ = 0, accepted_ = 0,
+               findings_ = 0;
   double shrinking_ = 0;
   std::map<std::string, Tally> tallies_;
   std::map<std::string, std::int64_t> doubts_;

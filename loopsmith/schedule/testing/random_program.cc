@@ -22,7 +22,7 @@ struct Size {
   std::string text() const { return symbol.empty() ? std::to_string(value) : symbol; }
 };
 
-struct Tensor {
+struct DrawnTensor {
   std::string name;
   std::string type;
   std::vector<Size> shape;
@@ -36,6 +36,7 @@ struct Index {
   int low = 0;
   int high = 0;
   std::string symbol = {};  ///< Not empty: it runs to this size, and `high` is unknown.
+  bool may_be_empty = false;
 
   bool fits(const Size& size) const {
     if (!symbol.empty() || !size.symbol.empty()) return symbol == size.symbol && low >= 0;
@@ -103,7 +104,7 @@ class ProgramWriter {
 
   /// Another name for the memory of a tensor, which starts later in it.
   void write_view() {
-    const Tensor& base = tensors_[0];
+    const DrawnTensor& base = tensors_[0];
     int count = 1;
     for (const Size& size : base.shape) {
       if (!size.symbol.empty()) return;
@@ -111,7 +112,7 @@ class ProgramWriter {
     }
     if (count < 2) return;
     const int offset = draw_.between(0, std::min(2, count - 1));
-    Tensor view{"V", base.type, {{count - offset}}, true, true};
+    DrawnTensor view{"V", base.type, {{count - offset}}, true, true};
     if (view.shape[0].value % 2 == 0 && draw_.chance(50)) {
       view.shape = {{view.shape[0].value / 2}, {2}};
     }
@@ -130,7 +131,7 @@ class ProgramWriter {
   std::string finished() const {
     std::vector<std::string> parameters, matches, allocations;
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
-      const Tensor& tensor = tensors_[t];
+      const DrawnTensor& tensor = tensors_[t];
       if (t == view_) continue;
       const bool is_open =
           std::ranges::any_of(tensor.shape, [](const Size& one) { return !one.symbol.empty(); });
@@ -196,6 +197,7 @@ class ProgramWriter {
     Index index{name, 0, size.value - 1, size.symbol};
     std::string range = size.text();
     if (size.symbol.empty()) {
+      int least = 0;  // So that the loop has an iteration.
       // Others, whose bounds the variable of this one may be read in.
       const bool has_outer = !loops_.empty() && loops_.back().symbol.empty();
       switch (draw_.weighted<int>({{0, 60}, {1, 5}, {2, 4}, {3, 3}, {4, 3}, {5, 3}, {6, 3}})) {
@@ -203,7 +205,10 @@ class ProgramWriter {
           index.low = draw_.between(1, 2);
           range = fmt::format("{}, {}", index.low, size.value);
           break;
-        case 2: range = fmt::format("{}, {}, 2", draw_.between(0, 1), size.value); break;
+        case 2:
+          least = draw_.between(0, 1);
+          range = fmt::format("{}, {}, 2", least, size.value);
+          break;
         case 3: range = fmt::format("{}, -1, -1", size.value - 1); break;
         case 4:
           if (!has_outer) break;
@@ -214,7 +219,7 @@ class ProgramWriter {
           if (!has_outer) break;
           range = fmt::format("{}, {}", loops_.back().text, size.value);
           index.low = loops_.back().low;
-          index.high = std::max(index.high, index.low);
+          least = loops_.back().high;
           break;
         case 6:
           range = "1";
@@ -222,6 +227,7 @@ class ProgramWriter {
           break;
         default: break;
       }
+      index.may_be_empty = index.high < std::max(index.low, least) || size.value == 0;
       index.high = std::max(index.high, index.low);
     }
     line(fmt::format("for {} in range({}):", name, range));
@@ -324,7 +330,8 @@ class ProgramWriter {
     }
   }
 
-  std::optional<std::string> indices_for(const Tensor& tensor, const std::vector<Index>& from) {
+  std::optional<std::string> indices_for(const DrawnTensor& tensor,
+                                         const std::vector<Index>& from) {
     if (tensor.shape.empty()) return "()";
     std::vector<std::string> indices;
     for (const Size& size : tensor.shape) {
@@ -350,10 +357,11 @@ class ProgramWriter {
     }
     for (int attempt = 0; attempt < 4; ++attempt) {
       const bool is_last = last_written_ && draw_.chance(45);
-      const Tensor& tensor = tensors_[is_last ? *last_written_ : draw_.of(readable)];
+      const DrawnTensor& tensor = tensors_[is_last ? *last_written_ : draw_.of(readable)];
       const auto indices = indices_for(tensor, from);
       if (!indices) continue;
-      std::string value = converted(tensor.type, type, fmt::format("{}[{}]", tensor.name, *indices));
+      std::string value =
+          converted(tensor.type, type, fmt::format("{}[{}]", tensor.name, *indices));
       if (draw_.chance(6) && !from.empty()) {
         value = fmt::format("T.if_then_else({}, {}, {})", condition(from, false), value,
                             literal(type, draw_.between(0, 1)));
@@ -383,6 +391,11 @@ class ProgramWriter {
   }
 
   // ---- Statements ----
+
+  /// Of reductions that may be without elements, it is not agreed what their inits give.
+  bool may_init() const {
+    return std::ranges::none_of(loops_, [](const Index& loop) { return loop.may_be_empty; });
+  }
 
   /// A store, mostly in a block.
   void leaf() {
@@ -418,7 +431,7 @@ class ProgramWriter {
     const bool reduces = spatial.size() < axes.size();
     const bool has_condition = draw_.chance(12);
     bool has_init = false;
-    if (reduces && draw_.chance(75)) {
+    if (reduces && may_init() && draw_.chance(75)) {
       has_init = true;
       reduction(spatial, values);
     } else if (reduces) {
@@ -472,23 +485,24 @@ class ProgramWriter {
     std::size_t tensor;
     std::string access;
   };
-  Target target(const std::vector<Index>& by, bool uses_all) {
-    if (tensors_.size() < 7 && draw_.chance(55)) return new_target(by, uses_all);
+  Target target(const std::vector<Index>& by, bool uses_all, bool is_read = false) {
+    if (tensors_.size() < 7 && draw_.chance(55)) return new_target(by, uses_all, is_read);
     for (int attempt = 0; attempt < 4; ++attempt) {
-      const std::size_t tensor = static_cast<std::size_t>(
-          draw_.between(0, static_cast<int>(tensors_.size()) - 1));
+      const std::size_t tensor = draw_.any() % tensors_.size();
+      if (is_read && tensors_[tensor].is_local && !tensors_[tensor].is_written) continue;
       const auto indices = indices_for(tensors_[tensor], by);
       if (indices) return {tensor, fmt::format("{}[{}]", tensors_[tensor].name, *indices)};
     }
-    return new_target(by, uses_all);
+    return new_target(by, uses_all, is_read);
   }
-  Target new_target(std::vector<Index> by, bool uses_all) {
+  Target new_target(std::vector<Index> by, bool uses_all, bool is_read) {
     draw_.shuffle_sometimes(by, 25);
     if (!uses_all && draw_.chance(15) && !by.empty()) by.pop_back();
     if (by.size() > 3) by.resize(3);
     std::vector<Size> shape;
     std::vector<std::string> indices;
-    const bool is_open = std::ranges::any_of(by, [](const Index& one) { return !one.symbol.empty(); });
+    const bool is_open =
+        std::ranges::any_of(by, [](const Index& one) { return !one.symbol.empty(); });
     for (const Index& one : by) {
       shape.push_back({one.high + 1, one.symbol});
       indices.push_back(one.text);
@@ -497,11 +511,12 @@ class ProgramWriter {
       shape.push_back(shape[0]);
       indices.push_back(indices[0]);
     }
-    const bool is_local = draw_.chance(60);
+    const bool is_local = !is_read && draw_.chance(60);
     if (shape.empty() && !is_local) shape.push_back({1}), indices.push_back("0");
     const std::size_t tensor = new_tensor(std::move(shape), is_local, false);
-    return {tensor, fmt::format("{}[{}]", tensors_[tensor].name,
-                                indices.empty() ? "()" : fmt::format("{}", fmt::join(indices, ", ")))};
+    return {tensor,
+            fmt::format("{}[{}]", tensors_[tensor].name,
+                        indices.empty() ? "()" : fmt::format("{}", fmt::join(indices, ", ")))};
   }
   void was_written(const Target& target) {
     tensors_[target.tensor].is_written = true;
@@ -530,15 +545,15 @@ class ProgramWriter {
     const std::string type = tensors_[target.tensor].type;
     line("with T.init():");
     const bool is_plain = draw_.chance(80);
-    line(fmt::format("    {} = {}", target.access,
-                     is_plain ? literal(type, draw_.weighted<int>({{0, 8}, {1, 2}}))
-                              : load(spatial, type)));
+    line(fmt::format(
+        "    {} = {}", target.access,
+        is_plain ? literal(type, draw_.weighted<int>({{0, 8}, {1, 2}})) : load(spatial, type)));
     line(fmt::format("{} = {}", target.access, combined(type, target.access, value(from, type))));
     was_written(target);
   }
 
   void accumulation(const std::vector<Index>& spatial, const std::vector<Index>& from) {
-    const Target target = this->target(spatial, true);
+    const Target target = this->target(spatial, true, true);
     const std::string type = tensors_[target.tensor].type;
     line(fmt::format("{} = {}", target.access, combined(type, target.access, value(from, type))));
     was_written(target);
@@ -548,7 +563,7 @@ class ProgramWriter {
   std::vector<Size> sizes_;
   bool has_symbol_ = false;
   std::string type_;
-  std::vector<Tensor> tensors_;
+  std::vector<DrawnTensor> tensors_;
   std::size_t view_ = ~std::size_t{0};
   std::optional<std::size_t> last_written_;
   std::vector<Index> loops_;

@@ -17,11 +17,20 @@ constexpr LeftOut reasons[] = {
 };
 
 /// Seldom possible, so often drawn.
-constexpr std::string_view rare[] = {
-    "cache_inplace",      "decompose_padding",  "fuse_reduction_epilogue", "reverse_compute_at",
-    "compute_at",         "rfactor",            "rolling_buffer",          "compute_inline",
-    "loop_partition",     "pad_einsum",         "reverse_compute_inline",  "decompose_reduction",
-    "reindex_cache_read", "reindex_cache_write"};
+constexpr std::string_view rare[] = {"cache_inplace",
+                                     "decompose_padding",
+                                     "fuse_reduction_epilogue",
+                                     "reverse_compute_at",
+                                     "compute_at",
+                                     "rfactor",
+                                     "rolling_buffer",
+                                     "compute_inline",
+                                     "loop_partition",
+                                     "pad_einsum",
+                                     "reverse_compute_inline",
+                                     "decompose_reduction",
+                                     "reindex_cache_read",
+                                     "reindex_cache_write"};
 
 std::vector<const PrimitiveBase*> drawn_primitives() {
   std::vector<const PrimitiveBase*> found;
@@ -159,7 +168,8 @@ class StepDrawer {
     if (type.starts_with("typing.Sequence[ExprRV")) return factors();
     if (type.starts_with("typing.Sequence[LoopRV")) return some_loops();
     if (type.starts_with("typing.Sequence[BlockRV")) return some_blocks();
-    if (type.find("LoopRV") != std::string_view::npos && type.find("BlockRV") == std::string_view::npos)
+    if (type.find("LoopRV") != std::string_view::npos &&
+        type.find("BlockRV") == std::string_view::npos)
       return loop_ ? name_of(*loop_) : Argument("none");
     if (type.find("LoopRV") != std::string_view::npos && loop_ && draw_.chance(60)) {
       return name_of(*loop_);
@@ -203,7 +213,8 @@ class StepDrawer {
         const LoopRV one = draw_.chance(50) ? loops[0] : draw_.of<LoopRV>(loops);
         if (std::ranges::find(chain, one) == chain.end()) chain.push_back(one);
       }
-      while (chain.size() > 2) chain.erase(chain.begin() + static_cast<int>(draw_.any() % chain.size()));
+      while (chain.size() > 2)
+        chain.erase(chain.begin() + static_cast<int>(draw_.any() % chain.size()));
     } else if (loop_) {
       chain = loops_around(schedule_, schedule_.node(*loop_));
       chain.push_back(*loop_);
@@ -224,12 +235,14 @@ class StepDrawer {
     Argument::List list;
     std::vector<BlockRV> from = blocks_;
     if (is("cache_read") && block_) {
-      const Handles<BlockRV> near = child_blocks(schedule_, scope_of(schedule_, schedule_.node(*block_)));
+      const Handles<BlockRV> near =
+          child_blocks(schedule_, scope_of(schedule_, schedule_.node(*block_)));
       from.assign(near.begin(), near.end());
     }
     if (from.empty()) return list;
     const std::size_t first = draw_.any() % from.size();
-    for (std::size_t i = first; i < from.size() && list.size() < 2; ++i) list.push_back(name_of(from[i]));
+    for (std::size_t i = first; i < from.size() && list.size() < 2; ++i)
+      list.push_back(name_of(from[i]));
     return list;
   }
 

@@ -8,6 +8,7 @@
 #include "loopsmith/arith/complete_blocks.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/testing/trial.h"
 #include "loopsmith/script/parse.h"
@@ -56,7 +57,8 @@ class Changes {
     } else if (const auto* store = ref.as<BufferStore>()) {
       BufferStore copy = *store;
       copy.value = const_of(store->value.dtype(), 1);
-      add(ref, make(std::move(copy)));
+      if (!store->value.is<IntImm>() && !store->value.is<FloatImm>())
+        add(ref, make(std::move(copy)));
     } else if (const Expr expr = Expr::from(ref); expr.defined()) {
       add_of_value(expr);
     }
@@ -174,8 +176,10 @@ void add_rules(Rewriter& rewrite, const Change& change) {
   (rewrite.on<Nodes>([&rewrite, &change](const Nodes& node) {
     using Result = std::conditional_t<IsExprNode<Nodes>, Expr, Stmt>;
     if (&node == change.node) {
-      if constexpr (IsExprNode<Nodes>) return Result(Expr::from(change.by));
-      else return Result(Stmt::from(change.by));
+      if constexpr (IsExprNode<Nodes>)
+        return Result(Expr::from(change.by));
+      else
+        return Result(Stmt::from(change.by));
     }
     return Result(rewrite.children(node));
   }),
@@ -211,9 +215,21 @@ std::set<std::int64_t> numbers_of(const Ptr<PrimFunc>& func) {
   return found;
 }
 
+template <class... Nodes>
+void add_folding(Rewriter& rewrite) {
+  (rewrite.on<Nodes>([&rewrite](const Nodes& node) {
+    const Expr simpler = rewrite.children(node);
+    const Expr folded = fold(simpler);
+    return folded.defined() ? folded : simpler;
+  }),
+   ...);
+}
+
 /// As if it had been written anew: with the regions that its blocks have now.
 Ptr<PrimFunc> written_anew(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
+  add_folding<Add, Sub, Mul, FloorDiv, FloorMod, Min, Max, And, Or, LT, LE, GT, GE, EQ, NE>(
+      rewrite);
   rewrite.on<Block>([&](const Block& block) -> Stmt {
     Block copy = *rewrite.children(block);
     copy.reads.clear();
@@ -232,8 +248,9 @@ class Shrinker {
              std::chrono::microseconds(static_cast<std::int64_t>(most_seconds * 1e6))) {}
 
   Finding run() {
-    while (shrink_steps() || shrink_numbers() || shrink_parameters() || shrink_body()) {
+    while (shrink_steps() || shrink_body() || shrink_numbers() || shrink_parameters()) {
     }
+    if (auto whole = finding_of(finding_.program, finding_.steps)) return *std::move(whole);
     return std::move(finding_);
   }
 
@@ -242,7 +259,7 @@ class Shrinker {
 
   bool try_this(const Ptr<PrimFunc>& program, const std::vector<DrawnStep>& steps) {
     if (is_late()) return false;
-    std::optional<Finding> found = finding_of(program, steps);
+    std::optional<Finding> found = finding_of(program, steps, finding_.wrong == Wrong::interp);
     if (!found || found->wrong != finding_.wrong) return false;
     finding_ = *std::move(found);
     return true;
@@ -255,6 +272,7 @@ class Shrinker {
     } catch (const std::exception&) {
       return false;
     }
+    if (structural_equal(program, finding_.program)) return false;
     return try_this(program, finding_.steps);
   }
 
@@ -310,12 +328,19 @@ class Shrinker {
   }
 
   bool shrink_body() {
-    const Ptr<PrimFunc> program = finding_.program;
-    for (const Change& change : Changes(program).take()) {
-      if (is_late()) return false;
-      if (try_program([&] { return changed(program, change); })) return true;
+    // After a success, it goes on where it was: what stands before was in vain already.
+    bool is_smaller = false;
+    std::vector<Change> changes = Changes(finding_.program).take();
+    for (std::size_t i = 0; i < changes.size() && !is_late();) {
+      const Ptr<PrimFunc> program = finding_.program;
+      if (try_program([&] { return changed(program, changes[i]); })) {
+        is_smaller = true;
+        changes = Changes(finding_.program).take();
+      } else {
+        ++i;
+      }
     }
-    return false;
+    return is_smaller;
   }
 
   Finding finding_;

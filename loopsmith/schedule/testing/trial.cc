@@ -8,6 +8,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/judge/judge.h"
+#include "loopsmith/schedule/testing/agreement.h"
 
 namespace loopsmith::schedule_testing {
 namespace {
@@ -23,25 +24,24 @@ judge::Judgement judged(const PrimFunc& before, const PrimFunc& after) {
       return judgement;
     }
     if (judgement.sameness == judge::Sameness::cannot_say) result = std::move(judgement);
-    const bool has_open_size = std::ranges::any_of(before.params, [](const Ptr<Var>& parameter) {
-      return parameter->dtype.is_integer();
-    });
+    const bool has_open_size = std::ranges::any_of(
+        before.params, [](const Ptr<Var>& parameter) { return parameter->dtype.is_integer(); });
     if (!has_open_size) break;
   }
   return result;
 }
 
 bool has_other_parameters(const PrimFunc& before, const PrimFunc& after) {
-  for (std::size_t i = 0; i < before.params.size(); ++i) {
-    if (!before.buffer_map[i]) continue;
-    const std::vector<Expr>& old = before.buffer_map[i]->shape;
-    const std::vector<Expr>& fresh = after.buffer_map[i]->shape;
-    const bool is_same = std::ranges::equal(old, fresh, [](const Expr& a, const Expr& b) {
-      return structural_equal(a, b);
-    });
-    if (!is_same) return true;
-  }
-  return false;
+  return !std::ranges::equal(before.buffer_map, after.buffer_map, RefEqual());
+}
+
+/// An index map as a person would write it.
+std::string map_text(const IndexMap& map) {
+  std::vector<std::string> from, to;
+  for (const auto& index : map.initial_indices) from.push_back(index->name);
+  for (const Expr& index : map.final_indices) to.push_back(to_string(index));
+  return fmt::format("lambda {}: ({}{})", fmt::join(from, ", "), fmt::join(to, ", "),
+                     to.size() == 1 ? "," : "");
 }
 
 }  // namespace
@@ -60,26 +60,37 @@ std::string text(const Finding& finding) {
       step.apply(schedule);
     } catch (const std::exception& error) {
       Step call{.primitive = step.primitive};
-      for (const auto& argument : step.arguments) call.arguments.push_back(argument.value_or(Argument()));
+      for (const auto& argument : step.arguments)
+        call.arguments.push_back(argument.value_or(Argument()));
       Trace trace;
       trace.append(std::move(call));
       last = fmt::format("{}\n", fmt::join(trace.as_python(), "\n"));
+    }
+  }
+  std::string maps;
+  for (const DrawnStep& step : finding.steps) {
+    for (const auto& argument : step.arguments) {
+      const Ref* node = argument ? argument->as<Ref>() : nullptr;
+      if (const auto* map = node ? node->as<IndexMap>() : nullptr) {
+        maps += fmt::format("# {} by {}\n", step.primitive->name, map_text(*map));
+      }
     }
   }
   const Trace trace = schedule.trace();
   calls = fmt::format("{}\n{}", fmt::join(trace.as_python(), "\n"), last);
   const std::string_view primitive =
       finding.steps.empty() ? "nothing" : finding.steps.back().primitive->name;
-  return fmt::format("# {}: {}: {}\n\n{}\n\n# The trace:\n{}\n# After it:\n{}\n", primitive,
-                     to_string(finding.wrong), finding.reason, script(finding.program), calls,
+  return fmt::format("# {}: {}: {}\n\n{}\n\n# The trace:\n{}{}\n# After it:\n{}\n", primitive,
+                     to_string(finding.wrong), finding.reason, script(finding.program), maps, calls,
                      script(schedule.func()));
 }
 
 bool is_valid(const Ptr<PrimFunc>& program) {
-  return judged(*program, *program).sameness == judge::Sameness::same;
+  return judged(*program, *program).sameness == judge::Sameness::same && !disagreement(program);
 }
 
-Trial::Trial(Ptr<PrimFunc> program) : program_(std::move(program)), schedule_(program_, 1) {}
+Trial::Trial(Ptr<PrimFunc> program, bool asks_interp)
+    : program_(std::move(program)), schedule_(program_, 1), asks_interp_(asks_interp) {}
 
 Taken Trial::found(Wrong wrong, std::string reason) {
   for (char& letter : reason) {
@@ -104,7 +115,8 @@ Taken Trial::step(const DrawnStep& step) {
     return found(Wrong::exception, error.what());
   }
   // Who calls the function with other arguments gets other results.
-  if (has_other_parameters(*before, *schedule_.func())) {
+  const bool is_layout = step.primitive->name == "transform_layout";
+  if (is_layout && has_other_parameters(*before, *schedule_.func())) {
     schedule_.undo(schedule_.steps().size() - steps);
     return Taken::refused;
   }
@@ -123,7 +135,7 @@ Taken Trial::compare() {
   const judge::Judgement judgement = judged(*program_, *after);
   interp::Verdict verdict;
   try {
-    verdict = interp::compare(program_, after);
+    if (asks_interp_) verdict = interp::compare(program_, after);
   } catch (const std::exception& error) {
     verdict.reason = error.what();
   }
@@ -150,10 +162,10 @@ Taken Trial::replay() {
   }
 }
 
-std::optional<Finding> finding_of(const Ptr<PrimFunc>& program,
-                                  const std::vector<DrawnStep>& steps) {
+std::optional<Finding> finding_of(const Ptr<PrimFunc>& program, const std::vector<DrawnStep>& steps,
+                                  bool asks_interp) {
   if (!is_valid(program)) return {};
-  Trial trial(program);
+  Trial trial(program, asks_interp);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Taken taken = trial.step(steps[i]);
     if (taken == Taken::refused) return {};

@@ -35,13 +35,14 @@ std::string text(const Finding& finding);
 
 enum class Taken : std::uint8_t { refused, same, cannot_say, wrong };
 
-/// True when the judge runs the program to its end and all that it leaves is defined.
+/// True when the judge runs the program to its end, all that it leaves is defined, and the
+/// interpreter agrees.
 bool is_valid(const Ptr<PrimFunc>& program);
 
 /// A schedule of a valid program, each step of which is looked at by the judge and the interpreter.
 class Trial {
  public:
-  explicit Trial(Ptr<PrimFunc> program);
+  explicit Trial(Ptr<PrimFunc> program, bool asks_interp = true);
 
   /// Makes a call; `wrong`: the finding is there.
   Taken step(const DrawnStep& step);
@@ -60,13 +61,15 @@ class Trial {
 
   Ptr<PrimFunc> program_;
   Schedule schedule_;
+  bool asks_interp_;
   std::vector<DrawnStep> accepted_;
   std::optional<Finding> finding_;
   std::string doubt_;
 };
 
 /// The finding that these steps make of a program, if the last of them makes one, and only that.
-std::optional<Finding> finding_of(const Ptr<PrimFunc>& program, const std::vector<DrawnStep>& steps);
+std::optional<Finding> finding_of(const Ptr<PrimFunc>& program, const std::vector<DrawnStep>& steps,
+                                  bool asks_interp = true);
 
 /// A smaller program, and fewer steps, with the same kind of finding by the same primitive.
 Finding shrunk(Finding finding, double most_seconds);

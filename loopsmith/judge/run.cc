@@ -448,18 +448,22 @@ class Machine {
     return do_stmt(block.body);
   }
 
-  /// True when a block inside has an init and a reduction axis that is bound to the loop.
+  /// True when a block inside has an init and a reduction axis that the loop drives, if only
+  /// through the axes of blocks around it.
   bool drives_reduction(const For& loop) {
     const auto [entry, is_new] = reductions_.try_emplace(&loop, false);
     if (!is_new) return entry->second;
+    std::vector<Ptr<Var>> driven = {loop.loop_var};
     pre_order_visit(loop.body, [&](const Ref& ref) {
       const auto* realize = ref.as<BlockRealize>();
-      if (!realize || !realize->block->init) return true;
+      if (!realize) return true;
       for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
-        const bool is_reduction = realize->block->iter_vars[i]->iter_type == IterType::comm_reduce;
-        if (is_reduction && uses_variable(realize->iter_values[i], loop.loop_var)) {
-          entry->second = true;
-        }
+        const Expr& value = realize->iter_values[i];
+        const auto is_used = [&](const Ptr<Var>& var) { return uses_variable(value, var); };
+        if (!std::ranges::any_of(driven, is_used)) continue;
+        const IterVar& axis = *realize->block->iter_vars[i];
+        driven.push_back(axis.var);
+        if (realize->block->init && axis.iter_type == IterType::comm_reduce) entry->second = true;
       }
       return true;
     });

@@ -59,11 +59,14 @@ class ProgramWriter {
     draw_sizes();
     type_ = draw_.weighted<const char*>(
         {{"float32", 9}, {"int32", 6}, {"uint32", 2}, {"int64", 1}, {"float64", 1}, {"int8", 1}});
+    is_tame_ = draw_.chance(45);
     const int inputs = draw_.between(1, 2);
     for (int i = 0; i < inputs; ++i) new_tensor(draw_shape(), false, true);
     statements_left_ = draw_.weighted<int>({{1, 3}, {2, 4}, {3, 3}, {4, 2}});
     if (draw_.chance(7)) write_view();
-    while (statements_left_ > 0) nest(draw_.weighted<int>({{0, 1}, {1, 6}, {2, 8}, {3, 4}}));
+    while (statements_left_ > 0) {
+      is_tame_ ? stage() : nest(draw_.weighted<int>({{0, 1}, {1, 6}, {2, 8}, {3, 4}}));
+    }
     return finished();
   }
 
@@ -154,6 +157,37 @@ class ProgramWriter {
   }
 
   // ---- Loops ----
+
+  /// Plain loops over all of the tensor that was written last, and sometimes one more, around one
+  /// block: how most people write.
+  void stage() {
+    std::vector<Size> extents;
+    const std::size_t from =
+        last_written_ && draw_.chance(80) ? *last_written_ : draw_.any() % tensors_.size();
+    for (const Size& size : tensors_[from].shape) extents.push_back(size);
+    if (extents.empty() || (extents.size() < 3 && draw_.chance(35))) extents.push_back(draw_size());
+    draw_.shuffle_sometimes(extents, 15);
+    const int outside = indent_;
+    const bool has_other_start = draw_.chance(6);
+    for (const Size& size : extents) {
+      const std::string name = fmt::format("i{}", names_++);
+      Index index{name, 0, size.value - 1, size.symbol};
+      if (has_other_start && size.symbol.empty() && size.value > 1) {
+        index.low = 1;
+        line(fmt::format("for {} in range(1, {}):", name, size.text()));
+      } else {
+        line(fmt::format("for {} in range({}):", name, size.text()));
+      }
+      index.may_be_empty = size.value == 0;
+      index.high = std::max(index.high, 0);
+      ++indent_;
+      loops_.push_back(index);
+    }
+    leaf();
+    if (statements_left_ > 0 && draw_.chance(12)) leaf();
+    indent_ = outside;
+    loops_.clear();
+  }
 
   /// Loops around what `leaf` writes, with more beside it here and there.
   void nest(int levels) {
@@ -285,6 +319,15 @@ class ProgramWriter {
       if (size.symbol.empty() && size.value > 0) return constant_index(size);
       return {};
     }
+    if (draw_.chance(is_tame_ ? 85 : 25)) {
+      std::vector<Index> whole;
+      for (const Index& one : from) {
+        if (one.fits(size) && (!one.symbol.empty() || one.high + 1 == size.value)) {
+          whole.push_back(one);
+        }
+      }
+      if (!whole.empty()) return draw_.of(whole);
+    }
     for (int attempt = 0; attempt < 8; ++attempt) {
       const Index& a = draw_.of(from);
       if (!a.symbol.empty()) {
@@ -356,7 +399,7 @@ class ProgramWriter {
       if (tensors_[t].is_written || !tensors_[t].is_local) readable.push_back(t);
     }
     for (int attempt = 0; attempt < 4; ++attempt) {
-      const bool is_last = last_written_ && draw_.chance(45);
+      const bool is_last = last_written_ && draw_.chance(is_tame_ ? 60 : 45);
       const DrawnTensor& tensor = tensors_[is_last ? *last_written_ : draw_.of(readable)];
       const auto indices = indices_for(tensor, from);
       if (!indices) continue;
@@ -374,8 +417,17 @@ class ProgramWriter {
   std::string value(const std::vector<Index>& from, const std::string& type) {
     const std::string a = load(from, type);
     const bool is_float = type.starts_with("float");
-    switch (draw_.weighted<int>(
-        {{0, 6}, {1, 6}, {2, 5}, {3, 4}, {4, 2}, {5, 1}, {6, 2}, {7, 1}, {8, 1}})) {
+    switch (draw_.weighted<int>({{0, 6},
+                                 {1, 6},
+                                 {2, 5},
+                                 {3, 4},
+                                 {4, 2},
+                                 {5, 1},
+                                 {6, 2},
+                                 {7, 1},
+                                 {8, 1},
+                                 {9, 1},
+                                 {10, 2}})) {
       case 1: return fmt::format("{} + {}", a, literal(type, draw_.between(1, 3)));
       case 2: return fmt::format("{} + {}", a, load(from, type));
       case 3: return fmt::format("{} * {}", a, literal(type, draw_.between(2, 3)));
@@ -386,6 +438,11 @@ class ProgramWriter {
         if (from.empty()) return a;
         return fmt::format("{} + T.Cast(\"{}\", {})", a, type, draw_.of(from).text);
       case 8: return is_float ? fmt::format("T.exp({})", a) : a;
+      case 9: return fmt::format("{} * {} + {}", a, literal(type, 2), literal(type, 1));
+      case 10:
+        if (from.empty()) return a;
+        return fmt::format("T.if_then_else({}, {}, {})", condition(from, false), a,
+                           literal(type, 0));
       default: return a;
     }
   }
@@ -401,7 +458,7 @@ class ProgramWriter {
   void leaf() {
     --statements_left_;
     const int indent = indent_;
-    if (loops_.empty() || draw_.chance(18)) {
+    if (loops_.empty() || draw_.chance(is_tame_ ? 4 : 18)) {
       opaque_store();
     } else {
       block();
@@ -429,7 +486,7 @@ class ProgramWriter {
       if (axis.kind == AxisKind::spatial) spatial.push_back(axis.value);
     }
     const bool reduces = spatial.size() < axes.size();
-    const bool has_condition = draw_.chance(12);
+    const bool has_condition = draw_.chance(is_tame_ ? 4 : 12);
     bool has_init = false;
     if (reduces && may_init() && draw_.chance(75)) {
       has_init = true;
@@ -437,7 +494,7 @@ class ProgramWriter {
     } else if (reduces) {
       accumulation(spatial, values);
     } else {
-      if (draw_.chance(12)) {
+      if (draw_.chance(is_tame_ ? 3 : 12)) {
         line("if " + condition(values, false) + ":");
         ++indent_;
       }
@@ -486,7 +543,8 @@ class ProgramWriter {
     std::string access;
   };
   Target target(const std::vector<Index>& by, bool uses_all, bool is_read = false) {
-    if (tensors_.size() < 7 && draw_.chance(55)) return new_target(by, uses_all, is_read);
+    if (tensors_.size() < 7 && draw_.chance(is_tame_ ? 85 : 55))
+      return new_target(by, uses_all, is_read);
     for (int attempt = 0; attempt < 4; ++attempt) {
       const std::size_t tensor = draw_.any() % tensors_.size();
       if (is_read && tensors_[tensor].is_local && !tensors_[tensor].is_written) continue;
@@ -511,7 +569,7 @@ class ProgramWriter {
       shape.push_back(shape[0]);
       indices.push_back(indices[0]);
     }
-    const bool is_local = !is_read && draw_.chance(60);
+    const bool is_local = !is_read && draw_.chance(is_tame_ ? 75 : 60);
     if (shape.empty() && !is_local) shape.push_back({1}), indices.push_back("0");
     const std::size_t tensor = new_tensor(std::move(shape), is_local, false);
     return {tensor,
@@ -563,6 +621,7 @@ class ProgramWriter {
   std::vector<Size> sizes_;
   bool has_symbol_ = false;
   std::string type_;
+  bool is_tame_ = false;
   std::vector<DrawnTensor> tensors_;
   std::size_t view_ = ~std::size_t{0};
   std::optional<std::size_t> last_written_;

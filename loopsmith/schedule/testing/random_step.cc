@@ -6,6 +6,8 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/tensor_intrin.h"
+#include "loopsmith/script/parse.h"
 
 namespace loopsmith::schedule_testing {
 namespace {
@@ -42,6 +44,22 @@ std::vector<const PrimitiveBase*> drawn_primitives() {
     found.insert(found.end(), std::ranges::any_of(rare, is_it) ? 3 : 1, primitive);
   }
   return found;
+}
+
+/// An intrinsic of four elements that some programs have.
+Argument scaled_intrin() {
+  constexpr std::string_view text = R"(@T.prim_func
+def main(A: T.Buffer((4,), "float32", offset_factor=1), B: T.Buffer((4,), "float32", offset_factor=1)):
+    with T.block("root"):
+        T.reads(A[0:4])
+        T.writes(B[0:4])
+        for i in range(4):
+            with T.block("scale"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v] * T.float32(2) + T.float32(1))";
+  static const auto* intrin =
+      new Ptr<TensorIntrin>(tensor_intrin("scaled", parse_function(text), parse_function(text)));
+  return to_argument(TensorIntrinSelector("scaled", *intrin));
 }
 
 class StepDrawer {
@@ -121,6 +139,12 @@ class StepDrawer {
     } else if (is("decompose_reduction") || is("rfactor") || is("pad_einsum")) {
       prefer(has_init);
       loop_around_one_of({*block_});
+    } else if (is("tensorize")) {
+      std::vector<LoopRV> fours;
+      for (const LoopRV loop : loops_) {
+        if (is_const_int(schedule_.get(loop).extent, 4)) fours.push_back(loop);
+      }
+      if (!fours.empty()) loop_ = draw_.of(fours);
     } else if (is("read_at") || is("write_at") || is("decompose_padding")) {
       loop_around_one_of({*block_});
     } else if (is("set_scope") || is("storage_align") || is("transform_layout")) {
@@ -146,7 +170,7 @@ class StepDrawer {
   std::optional<Argument> value_of(const ParameterInfo& parameter) {
     const std::string_view name = parameter.name, type = parameter.type;
     if (name == "storage_scope") return draw_.of<const char*>({"global", "local", "shared"});
-    if (name == "tensor_intrin") return "no_such_intrinsic";
+    if (name == "tensor_intrin") return scaled_intrin();
     if (name == "thread_axis") {
       return draw_.of<const char*>({"blockIdx.x", "threadIdx.x", "threadIdx.y", "vthread.x"});
     }

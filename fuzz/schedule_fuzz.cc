@@ -47,6 +47,7 @@ struct Settings {
 struct Tally {
   std::int64_t drawn = 0, refused = 0, same = 0, doubtful = 0;
   std::map<Wrong, std::int64_t> wrong;
+  std::map<std::string, std::int64_t> conditions;  ///< By which it was refused.
 };
 
 /// The program that is being worked on, for who reads of a crash.
@@ -125,6 +126,7 @@ class Fuzzer {
       }
       if (taken == Taken::refused) {
         ++tally.refused;
+        ++tally.conditions[trial.doubt()];
         continue;
       }
       ++accepted_;
@@ -176,6 +178,14 @@ class Fuzzer {
       }
       summary += fmt::format("{:26}{:>8}{:>9}{:>8}{:>9} {}\n", name, tally.drawn, tally.refused,
                              tally.same, tally.doubtful, wrong);
+    }
+    summary += "\nrefused by\n";
+    for (const auto& [name, tally] : tallies_) {
+      summary += fmt::format("{:26}", name);
+      for (const auto& [condition, count] : tally.conditions) {
+        summary += fmt::format(" {} {}", condition, count);
+      }
+      summary += "\n";
     }
     for (const auto& [reason, count] : doubts_) {
       summary += fmt::format("unclear {:>5} {}\n", count, reason);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/tensor_intrin.h"
@@ -80,8 +81,11 @@ class StepDrawer {
 
   DrawnStep draw() {
     static const std::vector<const PrimitiveBase*> primitives = drawn_primitives();
-    primitive_ = draw_.of(primitives);
-    choose_subject();
+    // One for which there is nothing in the program is not drawn often.
+    do {
+      primitive_ = draw_.of(primitives);
+      choose_subject();
+    } while (!is_fit_ && draw_.chance(90));
     DrawnStep step{primitive_};
     for (const ParameterInfo& parameter : infos_of(*primitive_)) {
       const bool is_default = parameter.is_promise || parameter.name == "decision" ||
@@ -114,10 +118,12 @@ class StepDrawer {
     for (const BlockRV block : blocks_) {
       if (fits(block)) found.push_back(block);
     }
-    if (!found.empty() && draw_.chance(90)) block_ = draw_.of(found);
+    is_fit_ = !found.empty();
+    if (is_fit_ && draw_.chance(90)) block_ = draw_.of(found);
   }
 
   void choose_subject() {
+    is_fit_ = true;
     block_.reset();
     loop_.reset();
     if (!blocks_.empty()) block_ = draw_.of(blocks_);
@@ -126,29 +132,60 @@ class StepDrawer {
     const auto consumers = [&](BlockRV block) { return consumers_of(schedule_, block); };
     const auto producers = [&](BlockRV block) { return producers_of(schedule_, block); };
     const auto has_init = [&](BlockRV block) { return schedule_.get(block).init.defined(); };
+    const auto is_inner = [&](BlockRV block) { return !is_output_block(schedule_, block); };
     if (is("compute_at")) {
-      prefer([&](BlockRV block) { return !consumers(block).empty(); });
+      prefer([&](BlockRV block) { return is_inner(block) && !consumers(block).empty(); });
       loop_around_one_of(consumers(*block_));
     } else if (is("reverse_compute_at")) {
       prefer([&](BlockRV block) { return !producers(block).empty(); });
       loop_around_one_of(producers(*block_));
-    } else if (is("compute_inline")) {
-      prefer([&](BlockRV block) { return !has_init(block) && !consumers(block).empty(); });
-    } else if (is("reverse_compute_inline") || is("fuse_reduction_epilogue")) {
+    } else if (is("compute_inline") || is("rolling_buffer")) {
+      prefer([&](BlockRV block) {
+        return is_inner(block) && !has_init(block) && !consumers(block).empty();
+      });
+    } else if (is("reverse_compute_inline")) {
       prefer([&](BlockRV block) { return !has_init(block) && !producers(block).empty(); });
-    } else if (is("decompose_reduction") || is("rfactor") || is("pad_einsum")) {
+    } else if (is("fuse_reduction_epilogue")) {
+      prefer([&](BlockRV block) {
+        return !has_init(block) && std::ranges::any_of(producers(block), has_init);
+      });
+    } else if (is("decompose_reduction")) {
       prefer(has_init);
       loop_around_one_of({*block_});
+    } else if (is("rfactor")) {
+      prefer(has_init);
+      loop_of_reduction(*block_);
+    } else if (is("pad_einsum")) {
+      prefer([&](BlockRV block) { return !schedule_.get(block).iter_vars.empty(); });
+    } else if (is("decompose_padding")) {
+      prefer([&](BlockRV block) {
+        const auto* store = schedule_.get(block).body.as<BufferStore>();
+        const auto* call = store ? store->value.as<Call>() : nullptr;
+        return call && call->op == op("if_then_else");
+      });
+      loop_around_one_of({*block_});
+    } else if (is("read_at") || is("write_at")) {
+      prefer([&](BlockRV block) { return !around(block).empty(); });
+      loop_around_one_of({*block_});
+    } else if (is("set_scope") || is("storage_align") || is("set_axis_separator")) {
+      prefer(is_inner);
+    } else if (is("transform_layout")) {
+      prefer([&](BlockRV block) {
+        const Block& node = schedule_.get(block);
+        return is_inner(block) ||
+               (std::ranges::any_of(producers(block), is_inner) && !node.reads.empty());
+      });
+    } else if (is("unannotate")) {
+      prefer([&](BlockRV block) { return schedule_.get(block).annotations.contains("note"); });
+    } else if (is("merge")) {
+      is_fit_ = blocks_.size() > 1;
     } else if (is("tensorize")) {
       std::vector<LoopRV> fours;
       for (const LoopRV loop : loops_) {
         if (is_const_int(schedule_.get(loop).extent, 4)) fours.push_back(loop);
       }
-      if (!fours.empty()) loop_ = draw_.of(fours);
-    } else if (is("read_at") || is("write_at") || is("decompose_padding")) {
-      loop_around_one_of({*block_});
-    } else if (is("set_scope") || is("storage_align") || is("transform_layout")) {
-      prefer([&](BlockRV block) { return !is_output_block(schedule_, block); });
+      is_fit_ = !fours.empty();
+      if (is_fit_) loop_ = draw_.of(fours);
     } else if (is("cache_inplace")) {
       prefer([&](BlockRV block) {
         return std::ranges::any_of(schedule_.get(block).writes, [&](const auto& region) {
@@ -157,12 +194,30 @@ class StepDrawer {
       });
     }
   }
+  void loop_of_reduction(BlockRV block) {
+    const BlockRealize& realize = schedule_.realize(block);
+    std::vector<LoopRV> found;
+    for (const LoopRV loop : around(block)) {
+      for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+        const bool reduces = realize.block->iter_vars[i]->iter_type == IterType::comm_reduce;
+        const Ptr<Var>& var = schedule_.get(loop).loop_var;
+        if (reduces && uses_variable(realize.iter_values[i], var)) found.push_back(loop);
+      }
+    }
+    is_fit_ = is_fit_ && !found.empty();
+    if (!found.empty() && draw_.chance(95)) loop_ = draw_.of(found);
+  }
   void loop_around_one_of(const Handles<BlockRV>& blocks) {
     std::vector<LoopRV> found;
     for (const BlockRV block : blocks) {
-      for (const LoopRV loop : around(block)) found.push_back(loop);
+      for (const LoopRV loop : around(block)) {
+        const bool moves = is("compute_at") || is("reverse_compute_at");
+        if (moves && is_inside(schedule_, schedule_.node(*block_), schedule_.node(loop))) continue;
+        found.push_back(loop);
+      }
     }
-    if (!found.empty() && draw_.chance(90)) loop_ = draw_.of(found);
+    is_fit_ = is_fit_ && !found.empty();
+    if (!found.empty() && draw_.chance(95)) loop_ = draw_.of(found);
   }
 
   // ---- Values ----
@@ -188,7 +243,8 @@ class StepDrawer {
     if (name == "factor_axis") return draw_.between(-1, 2);
     if (name == "reduction_block") return a_producer();
     if (name == "index") return draw_.between(-2, 2);
-    if (name == "axis") return draw_.between(-1, 2);
+    if (name == "axis") return draw_.between(-1, 1);
+    if (name == "write_buffer_index" && type == "int") return draw_.chance(90) ? 0 : 1;
     if (type.starts_with("typing.Sequence[ExprRV")) return factors();
     if (type.starts_with("typing.Sequence[LoopRV")) return some_loops();
     if (type.starts_with("typing.Sequence[BlockRV")) return some_blocks();
@@ -223,7 +279,12 @@ class StepDrawer {
     const std::int64_t* extent = loop_ ? as_int(schedule_.get(*loop_).extent) : nullptr;
     const int largest = extent ? std::clamp<int>(static_cast<int>(*extent), 1, 5) : 4;
     const int count = draw_.weighted<int>({{1, 2}, {2, 6}, {3, 2}});
-    for (int i = 0; i < count; ++i) list.emplace_back(draw_.between(1, largest));
+    int left = largest;
+    for (int i = 0; i < count; ++i) {
+      const int factor = draw_.between(1, std::max(1, is("loop_partition") ? left - 1 : largest));
+      left -= factor;
+      list.emplace_back(factor);
+    }
     if (draw_.chance(75)) list[draw_.any() % list.size()] = Argument();
     return list;
   }
@@ -231,14 +292,7 @@ class StepDrawer {
   Argument some_loops() {
     std::vector<LoopRV> chain;
     if (is("merge")) {
-      for (const BlockRV block : blocks_) {
-        const Handles<LoopRV> loops = around(block);
-        if (loops.empty()) continue;
-        const LoopRV one = draw_.chance(50) ? loops[0] : draw_.of<LoopRV>(loops);
-        if (std::ranges::find(chain, one) == chain.end()) chain.push_back(one);
-      }
-      while (chain.size() > 2)
-        chain.erase(chain.begin() + static_cast<int>(draw_.any() % chain.size()));
+      chain = neighbours();
     } else if (loop_) {
       chain = loops_around(schedule_, schedule_.node(*loop_));
       chain.push_back(*loop_);
@@ -253,6 +307,26 @@ class StepDrawer {
     Argument::List list;
     for (const LoopRV loop : chain) list.push_back(name_of(loop));
     return list;
+  }
+
+  /// Two loops that stand beside each other, or in nests that do, as deep.
+  std::vector<LoopRV> neighbours() {
+    std::vector<std::vector<LoopRV>> found;
+    for (const LoopRV first : loops_) {
+      const TreeNode& node = schedule_.at(schedule_.node(first));
+      if (node.next == no_node || !schedule_.as<For>(node.next)) continue;
+      LoopRV a = first, b = schedule_.loop_at(node.next);
+      found.push_back({a, b});
+      while (true) {
+        const NodeId in_a = only_child(schedule_, schedule_.node(a));
+        const NodeId in_b = only_child(schedule_, schedule_.node(b));
+        if (in_a == no_node || in_b == no_node) break;
+        if (!schedule_.as<For>(in_a) || !schedule_.as<For>(in_b)) break;
+        a = schedule_.loop_at(in_a), b = schedule_.loop_at(in_b);
+        found.push_back({a, b});
+      }
+    }
+    return found.empty() ? std::vector<LoopRV>{} : draw_.of(found);
   }
 
   Argument some_blocks() {
@@ -371,6 +445,7 @@ class StepDrawer {
   Draw& draw_;
   const Schedule& schedule_;
   const PrimitiveBase* primitive_ = nullptr;
+  bool is_fit_ = true;  ///< There is something in the program that the primitive may be for.
   std::vector<LoopRV> loops_;
   std::vector<BlockRV> blocks_, root_;
   std::optional<BlockRV> block_;

@@ -107,6 +107,7 @@ Taken Trial::step(const DrawnStep& step) {
     step.apply(schedule_);
   } catch (const UserError& error) {
     const bool is_kept = schedule_.func().same_as(before) && schedule_.steps().size() == steps;
+    doubt_ = error.code();
     if (is_kept) return Taken::refused;
     accepted_.push_back(step);
     return found(Wrong::refusal, error.problem());
@@ -118,6 +119,7 @@ Taken Trial::step(const DrawnStep& step) {
   const bool is_layout = step.primitive->name == "transform_layout";
   if (is_layout && has_other_parameters(*before, *schedule_.func())) {
     schedule_.undo(schedule_.steps().size() - steps);
+    doubt_ = "parameters_stay";
     return Taken::refused;
   }
   accepted_.push_back(step);

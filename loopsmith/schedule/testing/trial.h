@@ -52,7 +52,7 @@ class Trial {
   const Schedule& schedule() const { return schedule_; }
   const std::vector<DrawnStep>& accepted() const { return accepted_; }
   const std::optional<Finding>& finding() const { return finding_; }
-  /// Why nothing could be said of the last step.
+  /// Why nothing could be said of the last step, or the condition by which it was refused.
   const std::string& doubt() const { return doubt_; }
 
  private:

@@ -112,36 +112,24 @@ class Fuzzer {
       return;
     }
     ++valid_;
-    Draw draw(seed ^ 0x5bd1e995);
     Trial trial(program);
-    const int steps = draw.between(1, 6);
-    for (int attempts = 0; attempts < 5 * steps; ++attempts) {
-      const DrawnStep step = draw_step(draw, trial.schedule());
-      Tally& tally = tallies_[std::string(step.primitive->name)];
-      ++tally.drawn;
-      const auto start = std::chrono::steady_clock::now();
-      const Taken taken = trial.step(step);
+    auto start = std::chrono::steady_clock::now();
+    play(trial, seed, [&](const DrawnStep& step, Taken taken) {
+      const std::string name(step.primitive->name);
       if (seconds_since(start) > 1) {
-        fmt::print("seed {}: {} took {:.1f} s\n", seed, step.primitive->name, seconds_since(start));
+        fmt::print("seed {}: {} took {:.1f} s\n", seed, name, seconds_since(start));
       }
-      if (taken == Taken::refused) {
-        ++tally.refused;
-        ++tally.conditions[trial.doubt()];
-        continue;
+      start = std::chrono::steady_clock::now();
+      Tally& tally = tallies_[name];
+      ++tally.drawn;
+      accepted_ += taken != Taken::refused;
+      switch (taken) {
+        case Taken::refused: ++tally.refused, ++tally.conditions[trial.doubt()]; return;
+        case Taken::same: ++tally.same; return;
+        case Taken::cannot_say: ++tally.doubtful, ++doubts_[trial.doubt()]; return;
+        case Taken::wrong: return keep(*trial.finding(), tally, seed);
       }
-      ++accepted_;
-      if (taken == Taken::same) ++tally.same;
-      if (taken == Taken::cannot_say) {
-        ++tally.doubtful;
-        ++doubts_[trial.doubt()];
-        return;
-      }
-      if (taken == Taken::wrong) return keep(*trial.finding(), tally, seed);
-      if (static_cast<int>(trial.accepted().size()) == steps) break;
-    }
-    if (seed % 4 == 0 && !trial.accepted().empty() && trial.replay() == Taken::wrong) {
-      keep(*trial.finding(), tallies_["replay"], seed);
-    }
+    });
   }
 
   void keep(Finding finding, Tally& tally, std::uint64_t seed) {

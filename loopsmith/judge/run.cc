@@ -5,6 +5,7 @@
 #include <random>
 #include <unordered_map>
 
+#include "loopsmith/ir/atomics.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/judge/judge.h"
@@ -304,25 +305,12 @@ class Machine {
 
   Scalar atomic(const Call& call) {
     const auto* address = call.args[0].as<Call>();
-    const auto* load = address ? address->args[0].as<BufferLoad>() : nullptr;
+    const Expr target = address ? address->args[0] : Expr();
+    const auto* load = target.as<BufferLoad>();
     if (!load) cannot_say("an atomic update of a pointer");
-    const Scalar operand = evaluate(call.args[1]);
-    Scalar& at = element(*load->buffer, load->indices, load->predicate);
-    const Scalar before = at;
-    const DataType type = load->dtype;
-    if (call.op == op("atomic_add")) {
-      at = binary(kind_of<Add>, type, at, operand);
-    } else if (call.op == op("atomic_min")) {
-      at = binary(kind_of<Min>, type, at, operand);
-    } else if (call.op == op("atomic_max")) {
-      at = binary(kind_of<Max>, type, at, operand);
-    } else {
-      const Scalar operands[] = {at, operand};
-      const Op bits = call.op == op("atomic_and")  ? op("bitwise_and")
-                      : call.op == op("atomic_or") ? op("bitwise_or")
-                                                   : op("bitwise_xor");
-      at = intrinsic(bits, type, type, operands, 2);
-    }
+    const Scalar before = evaluate(target);
+    const Scalar after = evaluate(stored_atomically(call.op, target, call.args[1]));
+    element(*load->buffer, load->indices, load->predicate) = after;
     return before;
   }
 

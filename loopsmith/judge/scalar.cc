@@ -72,8 +72,9 @@ Division divided(Wide a, Wide b, bool rounds_down) {
   return result;
 }
 
+Signed of_integers(std::uint16_t kind, DataType type, Wide a, Wide b);
+
 Signed of_field(std::uint16_t kind, Unsigned a, Unsigned b) {
-  const Signed x = ordered(a), y = ordered(b);
   switch (kind) {
     case kind_of<Add>: return static_cast<Signed>((a + b) % prime);
     case kind_of<Sub>: return static_cast<Signed>((a + negated(b)) % prime);
@@ -81,15 +82,13 @@ Signed of_field(std::uint16_t kind, Unsigned a, Unsigned b) {
     case kind_of<Div>:
       return static_cast<Signed>(b == 0 ? reduced(hash_of("division by zero", {a}))
                                         : product(a, inverse(b)));
-    case kind_of<Min>: return static_cast<Signed>(x < y ? a : b);
-    case kind_of<Max>: return static_cast<Signed>(x > y ? a : b);
-    case kind_of<EQ>: return x == y;
-    case kind_of<NE>: return x != y;
-    case kind_of<LT>: return x < y;
-    case kind_of<LE>: return x <= y;
-    case kind_of<GT>: return x > y;
-    case kind_of<GE>: return x >= y;
-    default: return static_cast<Signed>(reduced(hash_of(node_info(kind).name, {a, b})));
+    case kind_of<Min>: return static_cast<Signed>(ordered(a) < ordered(b) ? a : b);
+    case kind_of<Max>: return static_cast<Signed>(ordered(a) > ordered(b) ? a : b);
+    case kind_of<Mod>:
+    case kind_of<FloorDiv>:
+    case kind_of<FloorMod>:
+      return static_cast<Signed>(reduced(hash_of(node_info(kind).name, {a, b})));
+    default: return of_integers(kind, i64, ordered(a), ordered(b));
   }
 }
 

@@ -164,6 +164,21 @@ Taken Trial::replay() {
   }
 }
 
+void play(Trial& trial, std::uint64_t seed,
+          const std::function<void(const DrawnStep&, Taken)>& tell) {
+  Draw draw(seed ^ 0x5bd1e995);
+  const int steps = draw.between(1, 6);
+  for (int attempts = 0; attempts < 5 * steps; ++attempts) {
+    const DrawnStep step = draw_step(draw, trial.schedule());
+    const Taken taken = trial.step(step);
+    tell(step, taken);
+    if (taken == Taken::wrong || taken == Taken::cannot_say) return;
+    if (static_cast<int>(trial.accepted().size()) == steps) break;
+  }
+  const bool is_replayed = seed % 4 == 0 && !trial.accepted().empty();
+  if (is_replayed && trial.replay() == Taken::wrong) tell(trial.accepted().back(), Taken::wrong);
+}
+
 std::optional<Finding> finding_of(const Ptr<PrimFunc>& program, const std::vector<DrawnStep>& steps,
                                   bool asks_interp) {
   if (!is_valid(program)) return {};

@@ -2,6 +2,7 @@
 // For tests only: one program, some steps, and whether it still computes what it did.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,6 +67,11 @@ class Trial {
   std::optional<Finding> finding_;
   std::string doubt_;
 };
+
+/// Takes one to six steps, those that `seed` draws, until one goes wrong or nothing can be said of
+/// it; `tell` is called for each, refused ones too. The trace of one trial in four is replayed.
+void play(Trial& trial, std::uint64_t seed,
+          const std::function<void(const DrawnStep&, Taken)>& tell);
 
 /// The finding that these steps make of a program, if the last of them makes one, and only that.
 std::optional<Finding> finding_of(const Ptr<PrimFunc>& program, const std::vector<DrawnStep>& steps,

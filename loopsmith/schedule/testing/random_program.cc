@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -65,6 +66,10 @@ class ProgramWriter {
     statements_left_ = draw_.weighted<int>({{1, 3}, {2, 4}, {3, 3}, {4, 2}});
     if (draw_.chance(7)) write_view();
     while (statements_left_ > 0) {
+      if (is_tame_ && last_written_ && draw_.chance(25)) {
+        draw_.chance(50) ? epilogue() : window();
+        continue;
+      }
       is_tame_ ? stage() : nest(draw_.weighted<int>({{0, 1}, {1, 6}, {2, 8}, {3, 4}}));
     }
     return finished();
@@ -187,6 +192,82 @@ class ProgramWriter {
     if (statements_left_ > 0 && draw_.chance(12)) leaf();
     indent_ = outside;
     loops_.clear();
+  }
+
+  /// What combines each element of the tensor that was written last with another one.
+  void epilogue() {
+    const DrawnTensor read = tensors_[*last_written_];
+    pointwise(read.shape, [&](const std::vector<Index>& axes) {
+      std::vector<std::string> indices;
+      for (const Index& axis : axes) indices.push_back(axis.text);
+      const std::string first = indices.empty()
+                                    ? read.name + "[()]"
+                                    : fmt::format("{}[{}]", read.name, fmt::join(indices, ", "));
+      const std::string second = load(axes, read.type);
+      return draw_.chance(75) ? fmt::format("{} + {}", first, second)
+                              : fmt::format("T.max({}, {})", first, second);
+    });
+  }
+
+  /// What reads neighbours in the tensor that was written last.
+  void window() {
+    const DrawnTensor read = tensors_[*last_written_];
+    std::vector<Size> shape = read.shape;
+    std::vector<std::size_t> wide;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d].symbol.empty() && shape[d].value >= 2) wide.push_back(d);
+    }
+    if (wide.empty()) return epilogue();
+    const std::size_t dimension = draw_.of(wide);
+    const int width = draw_.between(1, std::min(2, shape[dimension].value - 1));
+    shape[dimension].value -= width;
+    pointwise(shape, [&](const std::vector<Index>& axes) {
+      std::string sum;
+      for (int shift = 0; shift <= width; ++shift) {
+        std::vector<std::string> indices;
+        for (std::size_t d = 0; d < axes.size(); ++d) {
+          const bool moves = d == dimension && shift > 0;
+          indices.push_back(moves ? fmt::format("{} + {}", axes[d].text, shift) : axes[d].text);
+        }
+        sum +=
+            fmt::format("{}{}[{}]", shift == 0 ? "" : " + ", read.name, fmt::join(indices, ", "));
+      }
+      return sum;
+    });
+  }
+
+  /// A block that stores what `value` gives for its axes into a new tensor of that shape.
+  void pointwise(const std::vector<Size>& shape,
+                 const std::function<std::string(const std::vector<Index>&)>& value) {
+    --statements_left_;
+    const int outside = indent_;
+    std::vector<Index> loops, axes;
+    for (const Size& size : shape) {
+      const std::string name = fmt::format("i{}", names_++);
+      loops.push_back({name, 0, std::max(size.value - 1, 0), size.symbol});
+      axes.push_back({"v" + name, 0, std::max(size.value - 1, 0), size.symbol});
+      line(fmt::format("for {} in range({}):", name, size.text()));
+      ++indent_;
+    }
+    line(fmt::format("with T.block(\"b{}\"):", blocks_++));
+    ++indent_;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      line(
+          fmt::format("{} = T.axis.spatial({}, {})", axes[i].text, shape[i].text(), loops[i].text));
+    }
+    const std::string& type = tensors_[*last_written_].type;
+    const std::string stored = value(axes);
+    std::vector<Size> same_shape = shape;
+    if (shape.empty()) same_shape.push_back({1});
+    const std::size_t tensor = tensors_.size();
+    tensors_.push_back({std::string(1, static_cast<char>('A' + tensor)), type, same_shape,
+                        draw_.chance(50), true});
+    std::vector<std::string> indices;
+    for (const Index& axis : axes) indices.push_back(axis.text);
+    if (indices.empty()) indices.push_back("0");
+    line(fmt::format("{}[{}] = {}", tensors_[tensor].name, fmt::join(indices, ", "), stored));
+    last_written_ = tensor;
+    indent_ = outside;
   }
 
   /// Loops around what `leaf` writes, with more beside it here and there.

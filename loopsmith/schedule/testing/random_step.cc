@@ -63,6 +63,15 @@ def main(A: T.Buffer((4,), "float32", offset_factor=1), B: T.Buffer((4,), "float
   return to_argument(TensorIntrinSelector("scaled", *intrin));
 }
 
+/// True when a block does for an element what that intrinsic does for four.
+bool is_scaling(const Block& block) {
+  const auto* store = block.body.as<BufferStore>();
+  const auto* sum = store ? store->value.as<Add>() : nullptr;
+  const auto* product = sum ? sum->a.as<Mul>() : nullptr;
+  const double* factor = product ? as_float(product->b) : nullptr;
+  return factor && *factor == 2 && product->a.is<BufferLoad>();
+}
+
 class StepDrawer {
  public:
   StepDrawer(Draw& draw, const Schedule& schedule) : draw_(draw), schedule_(schedule) {
@@ -86,6 +95,14 @@ class StepDrawer {
       primitive_ = draw_.of(primitives);
       choose_subject();
     } while (!is_fit_ && draw_.chance(90));
+    // Only what was moved into the loop of its reader may roll.
+    const auto& steps = schedule_.steps();
+    const bool was_moved = !steps.empty() && steps.back().primitive == &compute_at;
+    const auto* moved = was_moved ? steps.back().arguments[0].as<BlockRV>() : nullptr;
+    if (moved && draw_.chance(25)) {
+      primitive_ = &rolling_buffer;
+      block_ = *moved;
+    }
     DrawnStep step{primitive_};
     for (const ParameterInfo& parameter : infos_of(*primitive_)) {
       const bool is_default = parameter.is_promise || parameter.name == "decision" ||
@@ -180,12 +197,12 @@ class StepDrawer {
     } else if (is("merge")) {
       is_fit_ = blocks_.size() > 1;
     } else if (is("tensorize")) {
-      std::vector<LoopRV> fours;
-      for (const LoopRV loop : loops_) {
-        if (is_const_int(schedule_.get(loop).extent, 4)) fours.push_back(loop);
-      }
-      is_fit_ = !fours.empty();
-      if (is_fit_) loop_ = draw_.of(fours);
+      prefer([&](BlockRV block) {
+        const Handles<LoopRV> loops = around(block);
+        return is_scaling(schedule_.get(block)) && !loops.empty() &&
+               is_const_int(schedule_.get(loops.back()).extent, 4);
+      });
+      if (is_fit_ && !around(*block_).empty()) loop_ = around(*block_).back();
     } else if (is("cache_inplace")) {
       prefer([&](BlockRV block) {
         return std::ranges::any_of(schedule_.get(block).writes, [&](const auto& region) {
@@ -251,7 +268,8 @@ class StepDrawer {
     if (type.find("LoopRV") != std::string_view::npos &&
         type.find("BlockRV") == std::string_view::npos)
       return loop_ ? name_of(*loop_) : Argument("none");
-    if (type.find("LoopRV") != std::string_view::npos && loop_ && draw_.chance(60)) {
+    const int loops = is("tensorize") ? 90 : 60;
+    if (type.find("LoopRV") != std::string_view::npos && loop_ && draw_.chance(loops)) {
       return name_of(*loop_);
     }
     if (type.find("BlockRV") != std::string_view::npos) {
@@ -270,7 +288,10 @@ class StepDrawer {
 
   Argument a_producer() {
     if (!block_) return "none";
-    const Handles<BlockRV> found = producers_of(schedule_, *block_);
+    Handles<BlockRV> found = producers_of(schedule_, *block_);
+    if (draw_.chance(90)) {
+      std::erase_if(found, [&](BlockRV block) { return !schedule_.get(block).init; });
+    }
     return name_of(found.empty() ? draw_.of(blocks_) : draw_.of<BlockRV>(found));
   }
 

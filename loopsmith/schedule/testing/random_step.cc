@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/testing/random_step.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/tensor_intrin.h"
+#include "loopsmith/script/parse.h"
+
+namespace loopsmith::schedule_testing {
+namespace {
+
+constexpr LeftOut reasons[] = {
+    {"unsafe_set_dtype", "rounds to another type"},
+    {"unsafe_hide_buffer_access", "says of a block what is not true"},
+    {"annotate_buffer_access", "says of a block what need not be true"},
+};
+
+/// Seldom possible, so often drawn.
+constexpr std::string_view rare[] = {"cache_inplace",
+                                     "decompose_padding",
+                                     "fuse_reduction_epilogue",
+                                     "reverse_compute_at",
+                                     "compute_at",
+                                     "rfactor",
+                                     "rolling_buffer",
+                                     "compute_inline",
+                                     "loop_partition",
+                                     "pad_einsum",
+                                     "reverse_compute_inline",
+                                     "decompose_reduction",
+                                     "reindex_cache_read",
+                                     "reindex_cache_write"};
+
+std::vector<const PrimitiveBase*> drawn_primitives() {
+  std::vector<const PrimitiveBase*> found;
+  for (const PrimitiveBase* primitive : all_primitives()) {
+    const auto is_it = [&](std::string_view name) { return name == primitive->name; };
+    const bool is_left_out = std::ranges::any_of(
+        reasons, [&](const LeftOut& one) { return one.primitive == primitive->name; });
+    if (is_left_out || primitive->pure) continue;
+    found.insert(found.end(), std::ranges::any_of(rare, is_it) ? 3 : 1, primitive);
+  }
+  return found;
+}
+
+/// An intrinsic of four elements that some programs have.
+Argument scaled_intrin() {
+  constexpr std::string_view text = R"(@T.prim_func
+def main(A: T.Buffer((4,), "float32", offset_factor=1), B: T.Buffer((4,), "float32", offset_factor=1)):
+    with T.block("root"):
+        T.reads(A[0:4])
+        T.writes(B[0:4])
+        for i in range(4):
+            with T.block("scale"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v] * T.float32(2) + T.float32(1))";
+  static const auto* intrin =
+      new Ptr<TensorIntrin>(tensor_intrin("scaled", parse_function(text), parse_function(text)));
+  return to_argument(TensorIntrinSelector("scaled", *intrin));
+}
+
+/// True when a block does for an element what that intrinsic does for four.
+bool is_scaling(const Block& block) {
+  const auto* store = block.body.as<BufferStore>();
+  const auto* sum = store ? store->value.as<Add>() : nullptr;
+  const auto* product = sum ? sum->a.as<Mul>() : nullptr;
+  const double* factor = product ? as_float(product->b) : nullptr;
+  return factor && *factor == 2 && product->a.is<BufferLoad>();
+}
+
+class StepDrawer {
+ public:
+  StepDrawer(Draw& draw, const Schedule& schedule) : draw_(draw), schedule_(schedule) {
+    for (const std::string& name : schedule.loop_names(0)) {
+      for (const LoopRV loop : schedule.loops_named(0, name)) loops_.push_back(loop);
+    }
+    for (const std::string& name : schedule.block_names(0)) {
+      for (const BlockRV block : schedule.blocks_named(0, name)) {
+        (name == "root" ? root_ : blocks_).push_back(block);
+      }
+    }
+    std::ranges::sort(loops_);
+    std::ranges::sort(blocks_);
+    if (blocks_.empty()) blocks_ = root_;
+  }
+
+  DrawnStep draw() {
+    static const std::vector<const PrimitiveBase*> primitives = drawn_primitives();
+    // One for which there is nothing in the program is not drawn often.
+    do {
+      primitive_ = draw_.of(primitives);
+      choose_subject();
+    } while (!is_fit_ && draw_.chance(90));
+    // Only what was moved into the loop of its reader may roll.
+    const auto& steps = schedule_.steps();
+    const bool was_moved = !steps.empty() && steps.back().primitive == &compute_at;
+    const auto* moved = was_moved ? steps.back().arguments[0].as<BlockRV>() : nullptr;
+    if (moved && draw_.chance(25)) {
+      primitive_ = &rolling_buffer;
+      block_ = *moved;
+    }
+    DrawnStep step{primitive_};
+    for (const ParameterInfo& parameter : infos_of(*primitive_)) {
+      const bool is_default = parameter.is_promise || parameter.name == "decision" ||
+                              (!parameter.required && draw_.chance(55));
+      step.arguments.push_back(is_default ? std::nullopt : value_of(parameter));
+    }
+    return step;
+  }
+
+ private:
+  static const std::vector<ParameterInfo>& infos_of(const PrimitiveBase& primitive) {
+    static auto* known = new std::unordered_map<const PrimitiveBase*, std::vector<ParameterInfo>>;
+    const auto [entry, is_new] = known->try_emplace(&primitive);
+    if (is_new) entry->second = primitive.parameters();
+    return entry->second;
+  }
+
+  // ---- What the step is about: a block, loops that go with it ----
+
+  bool is(std::string_view name) const { return primitive_->name == name; }
+  Argument name_of(LoopRV loop) const { return Argument(schedule_.name(loop)); }
+  Argument name_of(BlockRV block) const { return Argument(schedule_.name(block)); }
+  Handles<LoopRV> around(BlockRV block) const {
+    return loops_around(schedule_, schedule_.node(block));
+  }
+
+  template <class Fits>
+  void prefer(Fits&& fits) {
+    std::vector<BlockRV> found;
+    for (const BlockRV block : blocks_) {
+      if (fits(block)) found.push_back(block);
+    }
+    is_fit_ = !found.empty();
+    if (is_fit_ && draw_.chance(90)) block_ = draw_.of(found);
+  }
+
+  void choose_subject() {
+    is_fit_ = true;
+    block_.reset();
+    loop_.reset();
+    if (!blocks_.empty()) block_ = draw_.of(blocks_);
+    if (!loops_.empty()) loop_ = draw_.of(loops_);
+    if (!block_) return;
+    const auto consumers = [&](BlockRV block) { return consumers_of(schedule_, block); };
+    const auto producers = [&](BlockRV block) { return producers_of(schedule_, block); };
+    const auto has_init = [&](BlockRV block) { return schedule_.get(block).init.defined(); };
+    const auto is_inner = [&](BlockRV block) { return !is_output_block(schedule_, block); };
+    if (is("compute_at")) {
+      prefer([&](BlockRV block) { return is_inner(block) && !consumers(block).empty(); });
+      loop_around_one_of(consumers(*block_));
+    } else if (is("reverse_compute_at")) {
+      prefer([&](BlockRV block) { return !producers(block).empty(); });
+      loop_around_one_of(producers(*block_));
+    } else if (is("compute_inline") || is("rolling_buffer")) {
+      prefer([&](BlockRV block) {
+        return is_inner(block) && !has_init(block) && !consumers(block).empty();
+      });
+    } else if (is("reverse_compute_inline")) {
+      prefer([&](BlockRV block) { return !has_init(block) && !producers(block).empty(); });
+    } else if (is("fuse_reduction_epilogue")) {
+      prefer([&](BlockRV block) {
+        return !has_init(block) && std::ranges::any_of(producers(block), has_init);
+      });
+    } else if (is("decompose_reduction")) {
+      prefer(has_init);
+      loop_around_one_of({*block_});
+    } else if (is("rfactor")) {
+      prefer(has_init);
+      loop_of_reduction(*block_);
+    } else if (is("pad_einsum")) {
+      prefer([&](BlockRV block) { return !schedule_.get(block).iter_vars.empty(); });
+    } else if (is("decompose_padding")) {
+      prefer([&](BlockRV block) {
+        const auto* store = schedule_.get(block).body.as<BufferStore>();
+        const auto* call = store ? store->value.as<Call>() : nullptr;
+        return call && call->op == op("if_then_else");
+      });
+      loop_around_one_of({*block_});
+    } else if (is("read_at") || is("write_at")) {
+      prefer([&](BlockRV block) { return !around(block).empty(); });
+      loop_around_one_of({*block_});
+    } else if (is("set_scope") || is("storage_align") || is("set_axis_separator")) {
+      prefer(is_inner);
+    } else if (is("transform_layout")) {
+      prefer([&](BlockRV block) {
+        const Block& node = schedule_.get(block);
+        return is_inner(block) ||
+               (std::ranges::any_of(producers(block), is_inner) && !node.reads.empty());
+      });
+    } else if (is("unannotate")) {
+      prefer([&](BlockRV block) { return schedule_.get(block).annotations.contains("note"); });
+    } else if (is("merge")) {
+      is_fit_ = blocks_.size() > 1;
+    } else if (is("tensorize")) {
+      prefer([&](BlockRV block) {
+        const Handles<LoopRV> loops = around(block);
+        return is_scaling(schedule_.get(block)) && !loops.empty() &&
+               is_const_int(schedule_.get(loops.back()).extent, 4);
+      });
+      if (is_fit_ && !around(*block_).empty()) loop_ = around(*block_).back();
+    } else if (is("cache_inplace")) {
+      prefer([&](BlockRV block) {
+        return std::ranges::any_of(schedule_.get(block).writes, [&](const auto& region) {
+          return reads_buffer(schedule_.get(block), region->buffer);
+        });
+      });
+    }
+  }
+  void loop_of_reduction(BlockRV block) {
+    const BlockRealize& realize = schedule_.realize(block);
+    std::vector<LoopRV> found;
+    for (const LoopRV loop : around(block)) {
+      for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+        const bool reduces = realize.block->iter_vars[i]->iter_type == IterType::comm_reduce;
+        const Ptr<Var>& var = schedule_.get(loop).loop_var;
+        if (reduces && uses_variable(realize.iter_values[i], var)) found.push_back(loop);
+      }
+    }
+    is_fit_ = is_fit_ && !found.empty();
+    if (!found.empty() && draw_.chance(95)) loop_ = draw_.of(found);
+  }
+  void loop_around_one_of(const Handles<BlockRV>& blocks) {
+    std::vector<LoopRV> found;
+    for (const BlockRV block : blocks) {
+      for (const LoopRV loop : around(block)) {
+        const bool moves = is("compute_at") || is("reverse_compute_at");
+        if (moves && is_inside(schedule_, schedule_.node(*block_), schedule_.node(loop))) continue;
+        found.push_back(loop);
+      }
+    }
+    is_fit_ = is_fit_ && !found.empty();
+    if (!found.empty() && draw_.chance(95)) loop_ = draw_.of(found);
+  }
+
+  // ---- Values ----
+
+  std::optional<Argument> value_of(const ParameterInfo& parameter) {
+    const std::string_view name = parameter.name, type = parameter.type;
+    if (name == "storage_scope") return draw_.of<const char*>({"global", "local", "shared"});
+    if (name == "tensor_intrin") return scaled_intrin();
+    if (name == "thread_axis") {
+      return draw_.of<const char*>({"blockIdx.x", "threadIdx.x", "threadIdx.y", "vthread.x"});
+    }
+    if (name == "ann_key") return "note";
+    if (name == "ann_val") return Argument(Ref(int_imm(i32, draw_.between(0, 2))));
+    if (name == "pad_value") return Argument(Ref(pad_value()));
+    if (name == "name" || name == "names") return std::nullopt;
+    if (name == "axis_separators") return Argument::List{Argument(draw_.between(0, 2))};
+    if (name == "new_order") return new_order();
+    if (name == "padding") return padding();
+    if (name == "candidates") return Argument::List{Argument(2), Argument(4)};
+    if (name == "probs") return Argument::List{Argument(0.5), Argument(0.5)};
+    if (name == "n") return draw_.between(1, 3);
+    if (name == "factor") return draw_.of<int>({2, 4, 8});
+    if (name == "factor_axis") return draw_.between(-1, 2);
+    if (name == "reduction_block") return a_producer();
+    if (name == "index") return draw_.between(-2, 2);
+    if (name == "axis") return draw_.between(-1, 1);
+    if (name == "write_buffer_index" && type == "int") return draw_.chance(90) ? 0 : 1;
+    if (type.starts_with("typing.Sequence[ExprRV")) return factors();
+    if (type.starts_with("typing.Sequence[LoopRV")) return some_loops();
+    if (type.starts_with("typing.Sequence[BlockRV")) return some_blocks();
+    if (type.find("LoopRV") != std::string_view::npos &&
+        type.find("BlockRV") == std::string_view::npos)
+      return loop_ ? name_of(*loop_) : Argument("none");
+    const int loops = is("tensorize") ? 90 : 60;
+    if (type.find("LoopRV") != std::string_view::npos && loop_ && draw_.chance(loops)) {
+      return name_of(*loop_);
+    }
+    if (type.find("BlockRV") != std::string_view::npos) {
+      if (is("blockize") && type.find("Sequence") != std::string_view::npos && draw_.chance(50)) {
+        return some_blocks();
+      }
+      return block_ ? name_of(*block_) : Argument("none");
+    }
+    if (type.find("Buffer") != std::string_view::npos) return buffer(name);
+    if (type.find("IndexMap") != std::string_view::npos) return Argument(Ref(index_map()));
+    if (type == "bool") return draw_.chance(50);
+    if (type == "int" || type == "int | None") return draw_.between(-1, 2);
+    if (type == "float") return 0.5;
+    return "something";
+  }
+
+  Argument a_producer() {
+    if (!block_) return "none";
+    Handles<BlockRV> found = producers_of(schedule_, *block_);
+    if (draw_.chance(90)) {
+      std::erase_if(found, [&](BlockRV block) { return !schedule_.get(block).init; });
+    }
+    return name_of(found.empty() ? draw_.of(blocks_) : draw_.of<BlockRV>(found));
+  }
+
+  Argument factors() {
+    Argument::List list;
+    const std::int64_t* extent = loop_ ? as_int(schedule_.get(*loop_).extent) : nullptr;
+    const int largest = extent ? std::clamp<int>(static_cast<int>(*extent), 1, 5) : 4;
+    const int count = draw_.weighted<int>({{1, 2}, {2, 6}, {3, 2}});
+    int left = largest;
+    for (int i = 0; i < count; ++i) {
+      const int factor = draw_.between(1, std::max(1, is("loop_partition") ? left - 1 : largest));
+      left -= factor;
+      list.emplace_back(factor);
+    }
+    if (draw_.chance(75)) list[draw_.any() % list.size()] = Argument();
+    return list;
+  }
+
+  Argument some_loops() {
+    std::vector<LoopRV> chain;
+    if (is("merge")) {
+      chain = neighbours();
+    } else if (loop_) {
+      chain = loops_around(schedule_, schedule_.node(*loop_));
+      chain.push_back(*loop_);
+      const std::size_t first = draw_.any() % chain.size();
+      chain.erase(chain.begin(), chain.begin() + static_cast<int>(first));
+      if (is("reorder")) {
+        draw_.shuffle(chain);
+      } else if (chain.size() > 2 && draw_.chance(50)) {
+        chain.resize(2);
+      }
+    }
+    Argument::List list;
+    for (const LoopRV loop : chain) list.push_back(name_of(loop));
+    return list;
+  }
+
+  /// Two loops that stand beside each other, or in nests that do, as deep.
+  std::vector<LoopRV> neighbours() {
+    std::vector<std::vector<LoopRV>> found;
+    for (const LoopRV first : loops_) {
+      const TreeNode& node = schedule_.at(schedule_.node(first));
+      if (node.next == no_node || !schedule_.as<For>(node.next)) continue;
+      LoopRV a = first, b = schedule_.loop_at(node.next);
+      found.push_back({a, b});
+      while (true) {
+        const NodeId in_a = only_child(schedule_, schedule_.node(a));
+        const NodeId in_b = only_child(schedule_, schedule_.node(b));
+        if (in_a == no_node || in_b == no_node) break;
+        if (!schedule_.as<For>(in_a) || !schedule_.as<For>(in_b)) break;
+        a = schedule_.loop_at(in_a), b = schedule_.loop_at(in_b);
+        found.push_back({a, b});
+      }
+    }
+    return found.empty() ? std::vector<LoopRV>{} : draw_.of(found);
+  }
+
+  Argument some_blocks() {
+    Argument::List list;
+    std::vector<BlockRV> from = blocks_;
+    if (is("cache_read") && block_) {
+      const Handles<BlockRV> near =
+          child_blocks(schedule_, scope_of(schedule_, schedule_.node(*block_)));
+      from.assign(near.begin(), near.end());
+    }
+    if (from.empty()) return list;
+    const std::size_t first = draw_.any() % from.size();
+    for (std::size_t i = first; i < from.size() && list.size() < 2; ++i)
+      list.push_back(name_of(from[i]));
+    return list;
+  }
+
+  Argument buffer(std::string_view parameter) {
+    const bool is_write = parameter.starts_with("write") || is("set_scope") ||
+                          is("storage_align") || is("set_axis_separator");
+    if (!block_) return 0;
+    const Block& block = schedule_.get(*block_);
+    const auto& regions = is_write || draw_.chance(30) ? block.writes : block.reads;
+    if (regions.empty()) return 0;
+    const std::size_t index = draw_.any() % regions.size();
+    if (draw_.chance(30)) return Argument(regions[index]->buffer->name);
+    if (is("transform_layout") || is("reindex")) {
+      return Argument::List{Argument(&regions == &block.writes ? "write" : "read"),
+                            Argument(static_cast<int>(index))};
+    }
+    return static_cast<int>(index);
+  }
+
+  Argument new_order() {
+    const std::size_t axes = block_ ? schedule_.get(*block_).iter_vars.size() : 2;
+    std::vector<Argument> order;
+    for (std::size_t i = 0; i < axes; ++i) order.emplace_back(static_cast<int>(i));
+    draw_.shuffle(order);
+    return order;
+  }
+
+  Argument padding() {
+    const std::size_t axes = block_ ? schedule_.get(*block_).iter_vars.size() : 2;
+    Argument::List list;
+    for (std::size_t i = 0; i < axes; ++i) list.emplace_back(draw_.between(1, 5));
+    return list;
+  }
+
+  Expr pad_value() {
+    DataType type = f32;
+    if (block_ && !schedule_.get(*block_).writes.empty()) {
+      type = schedule_.get(*block_).writes[0]->buffer->dtype;
+    }
+    return const_of(type, draw_.between(0, 1));
+  }
+
+  /// A map of as many indices as the block has axes, or a buffer of it dimensions.
+  Ptr<IndexMap> index_map() {
+    std::vector<std::int64_t> extents;
+    const auto add = [&](const Expr& extent) {
+      const std::int64_t* number = as_int(extent);
+      extents.push_back(number ? *number : 4);
+    };
+    if (block_) {
+      const Block& block = schedule_.get(*block_);
+      if (is("transform_layout")) {
+        const auto& regions = draw_.chance(60) || block.reads.empty() ? block.writes : block.reads;
+        if (!regions.empty()) std::ranges::for_each(draw_.of(regions)->buffer->shape, add);
+      } else {
+        for (const auto& axis : block.iter_vars) add(axis->dom->extent);
+      }
+    }
+    IndexMap map;
+    std::vector<Expr> indices;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      map.initial_indices.push_back(var("xyzuvw"[i % 6] + std::string()));
+      indices.push_back(map.initial_indices.back());
+    }
+    map.final_indices = changed(indices, extents);
+    return make(std::move(map));
+  }
+
+  std::vector<Expr> changed(std::vector<Expr> indices, const std::vector<std::int64_t>& extents) {
+    if (indices.empty()) return indices;
+    const std::size_t at = draw_.any() % indices.size();
+    const int factor = draw_.between(1, 4);
+    const Expr one = indices[at];
+    const auto place = indices.begin() + static_cast<int>(at);
+    switch (draw_.between(0, 7)) {
+      case 0: draw_.shuffle(indices); break;
+      case 1:
+        *place = floordiv(one, factor);
+        indices.insert(place + 1, floormod(one, factor));
+        break;
+      case 2:
+        *place = floordiv(one, factor);
+        indices.push_back(floormod(one, factor));
+        break;
+      case 3: {
+        Expr flat = indices[0];
+        for (std::size_t i = 1; i < indices.size(); ++i) {
+          flat = flat * static_cast<int>(extents[i]) + indices[i];
+        }
+        return {flat};
+      }
+      case 4: *place = static_cast<int>(extents[at]) - 1 - one; break;
+      case 5: *place = one + draw_.between(1, 2); break;
+      case 6:
+        if (is("reindex_cache_read") || is("reindex_cache_write")) indices.erase(place);
+        break;
+      default: break;
+    }
+    return indices;
+  }
+
+  Draw& draw_;
+  const Schedule& schedule_;
+  const PrimitiveBase* primitive_ = nullptr;
+  bool is_fit_ = true;  ///< There is something in the program that the primitive may be for.
+  std::vector<LoopRV> loops_;
+  std::vector<BlockRV> blocks_, root_;
+  std::optional<BlockRV> block_;
+  std::optional<LoopRV> loop_;
+};
+
+std::vector<const Argument*> given(const std::vector<std::optional<Argument>>& arguments) {
+  std::vector<const Argument*> found;
+  for (const auto& argument : arguments) found.push_back(argument ? &*argument : nullptr);
+  return found;
+}
+
+}  // namespace
+
+std::span<const LeftOut> left_out() {
+  return reasons;
+}
+
+void DrawnStep::apply(Schedule& schedule) const {
+  primitive->call(schedule, given(arguments));
+}
+
+bool DrawnStep::may_apply(const Schedule& schedule) const {
+  try {
+    return !primitive->refuse(schedule, given(arguments));
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+DrawnStep draw_step(Draw& draw, const Schedule& schedule) {
+  return StepDrawer(draw, schedule).draw();
+}
+
+}  // namespace loopsmith::schedule_testing

@@ -26,6 +26,18 @@ bool reads_what_it_writes(const Block& block) {
       block.reads, [&](const auto& region) { return writes(block, region->buffer.get()); });
 }
 
+/// True when the block has an init, which reads nothing that the block writes.
+bool starts_anew(const Block& block) {
+  bool is_new = block.init.defined();
+  if (!is_new) return false;
+  pre_order_visit(block.init, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    is_new = is_new && !(load && writes(block, load->buffer.get()));
+    return is_new && !ref.is<Buffer>();
+  });
+  return is_new;
+}
+
 bool is_only_writer(const Schedule& schedule, BlockRV block, const ScopeUses& uses) {
   const NodeId place = schedule.node(block);
   return std::ranges::none_of(uses.all, [&](const BufferUse& use) {
@@ -341,7 +353,7 @@ BlockKinds kinds_of(const Schedule& schedule, BlockRV handle, const ScopeUses& u
                           : reads_what_it_writes(block) ? 3
                           : !is_true                    ? 4
                                                         : 0;
-  kinds.breaks_reduction = !block.init                                            ? 1
+  kinds.breaks_reduction = !starts_anew(block)                                    ? 1
                            : !all_axes(IterType::data_par, IterType::comm_reduce) ? 2
                            : !is_only                                             ? 3
                            : is_true                                              ? 0

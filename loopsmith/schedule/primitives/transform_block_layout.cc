@@ -81,10 +81,15 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
                    {Argument(static_cast<std::int64_t>(count)), Argument(arguments.block),
                     Argument(static_cast<std::int64_t>(block.iter_vars.size()))}};
   }
-  const Ptr<IndexMap> map = with_index_type(*arguments.index_map, block.iter_vars[0]->var->dtype);
+  std::vector<Expr> axes;
+  for (const auto& axis : block.iter_vars) axes.push_back(axis->var);
+  const DataType type = widest_index(axes);
+  const Ptr<IndexMap> map = with_index_type(*arguments.index_map, type);
   TransformBlockLayoutPlan plan{.block = arguments.block, .nest = schedule.node(loops[0])};
   std::vector<Ptr<Range>> domains;
-  for (const auto& axis : block.iter_vars) domains.push_back(axis->dom);
+  for (const auto& axis : block.iter_vars) {
+    domains.push_back(range(cast(type, axis->dom->min), cast(type, axis->dom->extent)));
+  }
   Analyzer analyzer;
   try {
     plan.inverse = inverse(*map, domains, analyzer);
@@ -128,7 +133,8 @@ Nothing commit_transform_block_layout(Schedule& schedule, TransformBlockLayoutPl
     if (extent && *extent > 0) forms.add_range({nest.axes[i]->var.get(), 0, *extent - 1});
   }
   for (std::size_t i = 0; i < old->iter_vars.size(); ++i) {
-    forms.bind(old->iter_vars[i]->var, substitute(plan.inverse->final_indices[i], axes));
+    const Ptr<Var>& axis = old->iter_vars[i]->var;
+    forms.bind(axis, cast(axis->dtype, substitute(plan.inverse->final_indices[i], axes)));
   }
 
   Block block = with_axes_as(*old, forms);

@@ -124,6 +124,25 @@ TEST(transform_layout, fills_the_padding_after_other_producers) {
   expect_sound(sch, func);
 }
 
+TEST(transform_layout, pads_an_input_that_the_block_around_declares) {
+  const auto func = program(R"(A: T.Buffer((16, 8)), Y: T.Buffer((16, 8)))", R"(
+with T.block("root"):
+    S = T.alloc_buffer((16, 8), "float32")
+    for i, j in T.grid(16, 8):
+        with T.block("S"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            S[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(16, 8):
+        with T.block("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = S[vi, vj] + T.float32(2)
+)");
+  Schedule sch(func);
+  transform_layout(sch, get_block(sch, "S"), BufferSelector(0, Side::read), tiles(5, 8),
+                   Annotation(0));
+  EXPECT_TRUE(has(sch, "with T.block(\"buffer_A_assumptions\"):")) << body_of(sch);
+}
+
 TEST(transform_layout, assumes_the_padding_of_an_input) {
   Schedule sch(program(padded));
   transform_layout(sch, get_block(sch, "B"), BufferSelector(0, Side::read), halves(4),

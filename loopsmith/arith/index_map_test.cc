@@ -78,6 +78,19 @@ TEST_F(IndexMaps, are_inverted) {
   EXPECT_EQ(text(inverse(map({i, j}, {i}), box({8, 1}), analyzer)->final_indices), "axis0, 0");
 }
 
+TEST_F(IndexMaps, that_count_from_the_end_are_inverted) {
+  const auto back = [&](const IndexMap& given, const std::vector<int>& extents) {
+    return text(inverse(given, box(extents), analyzer)->final_indices);
+  };
+  EXPECT_EQ(back(map({i}, {7 - i}), {8}), "(7 - axis0)");
+  EXPECT_EQ(back(map({i, j}, {j, 7 - i}), {8, 3}), "(7 - axis1), axis0");
+  EXPECT_EQ(back(map({i, j}, {23 - (i * 3 + j)}), {8, 3}), "(7 - (axis0 // 3)), (2 - (axis0 % 3))");
+  const auto [padded, where] = non_surjective_inverse(
+      map({i}, {floordiv(6 - i, 4), floormod(6 - i, 4)}), box({7}), analyzer);
+  EXPECT_EQ(text(padded->final_indices), "((6 - (axis0 * 4)) - axis1)");
+  EXPECT_FALSE(is_const_int(where, 0));
+}
+
 TEST_F(IndexMaps, that_have_no_inverse_are_refused) {
   const IndexMap tiles = map({i}, {floordiv(i, 4), floormod(i, 4)});
   EXPECT_EQ(refusal([&] { inverse(tiles, box({14}), analyzer); }),

@@ -45,6 +45,20 @@ TEST(transform_layout, rewrites_every_access) {
   expect_sound(sch, func);
 }
 
+TEST(transform_layout, turns_dimensions_round) {
+  const auto func = two_stages(8, 4);
+  const auto i = var("i"), j = var("j");
+  for (const auto& indices : {std::vector<Expr>{7 - i, j},
+                              {j, 7 - i},
+                              {31 - (i * 4 + j)},
+                              {floordiv(7 - i, 2), 3 - j, floormod(7 - i, 2)}}) {
+    Schedule sch(func);
+    transform_layout(sch, get_block(sch, "B"), 0,
+                     make(IndexMap{.initial_indices = {i, j}, .final_indices = indices}));
+    expect_sound(sch, func);
+  }
+}
+
 TEST(transform_layout, puts_digits_together) {
   const auto func = two_stages(32, 8);
   Schedule sch(func);

@@ -125,3 +125,17 @@ def test_a_block_over_views_keeps_the_order_of_its_axes():
     with pytest.raises(ls.ScheduleError):
         sch.transform_block_layout(sch.get_block("A"), lambda i, j: (j, i))
     assert sch.verify()
+
+
+def test_iterations_that_meet_in_a_view_are_refused():
+    @T.prim_func
+    def shared(A: T.Buffer((64,)), B: T.Buffer((64,))):
+        S = T.decl_buffer((8,))
+        V = T.decl_buffer((8,), data=S.data)
+        for i in T.parallel(64):
+            for j in range(8):
+                V[j] = A[i] + j
+            B[i] = S[0] * S[7]
+
+    with pytest.raises(ls.LowerError, match="race on V: iteration i=0, j=0 writes V"):
+        ls.build(shared)

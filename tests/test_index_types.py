@@ -179,3 +179,15 @@ def test_steps_do_the_same_in_64_bits(kind: str, sizes: int, loops: int, table: 
     steps = STEPS[kind].items()
     expected = {name: outcome(narrow, each) for name, each in steps}
     assert {name: outcome(wide, each) for name, each in steps} == expected
+
+
+def test_an_index_map_names_its_indices():
+    sch = tir.Schedule(ls.from_source(STAGES.format(s="", l="")))
+    with pytest.raises(ls.TypeMismatch) as error:
+        sch.transform_layout("S", ("write", 0), lambda *a: a[::-1])
+    assert str(error.value) == (
+        "an index map takes *a: how many indices there are is not known\n"
+        "  hint: name them, or pass arith.index_map(function, ndim)"
+    )
+    sch.transform_layout("S", ("write", 0), ls.arith.index_map(lambda *a: a[::-1], 2))
+    assert sch.verify()

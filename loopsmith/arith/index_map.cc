@@ -4,6 +4,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 
 namespace loopsmith {
@@ -151,15 +152,22 @@ std::vector<Ptr<Range>> map_ranges(const IndexMap& map, std::span<const Ptr<Rang
   return result;
 }
 
+std::vector<Expr> shape_around(std::span<const Ptr<Range>> box, Analyzer& analyzer) {
+  std::vector<Expr> result;
+  for (const Ptr<Range>& side : box) {
+    require(analyzer.can_prove(side->min >= zero_of(side->min.dtype())), "index_map_begins_at_0",
+            hint("add what makes all indices of the image 0 or more"),
+            "index map: index {} of the image begins at {}, which may be below 0", result.size(),
+            brief(side->min));
+    result.push_back(analyzer.simplify(side->min + side->extent));
+  }
+  return result;
+}
+
 std::vector<Expr> map_shape(const IndexMap& map, std::span<const Expr> shape, Analyzer& analyzer) {
   std::vector<Ptr<Range>> ranges;
   for (const Expr& extent : shape) ranges.push_back(range(zero_of(extent.dtype()), extent));
-  std::vector<Expr> result;
-  for (const Ptr<Range>& image : map_ranges(map, ranges, analyzer)) {
-    // The image starts at 0, too, so that a shape says it all.
-    result.push_back(analyzer.simplify(image->min + image->extent));
-  }
-  return result;
+  return shape_around(map_ranges(map, ranges, analyzer), analyzer);
 }
 
 std::pair<Ptr<IndexMap>, Expr> non_surjective_inverse(const IndexMap& map,

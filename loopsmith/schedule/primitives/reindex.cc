@@ -166,9 +166,7 @@ Planned<ReindexPlan> plan_mapped(const Schedule& schedule, const ReindexCacheArg
   Analyzer analyzer;
   try {
     non_surjective_inverse(used, domains, analyzer);
-    for (const auto& side : map_ranges(used, domains, analyzer)) {
-      plan.shape.push_back(analyzer.simplify(side->min + side->extent));
-    }
+    plan.shape = shape_around(map_ranges(used, domains, analyzer), analyzer);
   } catch (const UserError& error) {
     return Refusal{&index_map_tells_apart, {Argument(error.problem())}};
   }

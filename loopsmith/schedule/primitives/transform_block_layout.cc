@@ -93,9 +93,7 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
   Analyzer analyzer;
   try {
     plan.inverse = inverse(*map, domains, analyzer);
-    for (const auto& side : map_ranges(*map, domains, analyzer)) {
-      plan.extents.push_back(side->extent);
-    }
+    plan.domains = map_ranges(*map, domains, analyzer);
   } catch (const UserError& error) {
     return Refusal{&map_is_bijective, {Argument(error.problem())}};
   }
@@ -119,9 +117,7 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
 Nothing commit_transform_block_layout(Schedule& schedule, TransformBlockLayoutPlan&& plan) {
   const Ptr<Block> old = schedule.realize(plan.block).block;
   const SpanScope span(schedule.span_from(schedule.at(plan.nest).object->span));
-  std::vector<Ptr<Range>> domains;
-  for (const Expr& extent : plan.extents) domains.push_back(range(zero_of(extent.dtype()), extent));
-  AxesNest nest = axes_nest(schedule, schedule.function_of(plan.nest), domains);
+  AxesNest nest = axes_nest(schedule, schedule.function_of(plan.nest), plan.domains);
   Substitution axes;
   IndexForms forms;
   for (std::size_t i = 0; i < nest.axes.size(); ++i) {
@@ -129,8 +125,11 @@ Nothing commit_transform_block_layout(Schedule& schedule, TransformBlockLayoutPl
     axis.iter_type = plan.types[i];
     nest.axes[i] = make(std::move(axis));
     axes[plan.inverse->initial_indices[i]] = nest.axes[i]->var;
-    const std::int64_t* extent = as_int(plan.extents[i]);
-    if (extent && *extent > 0) forms.add_range({nest.axes[i]->var.get(), 0, *extent - 1});
+    const std::int64_t* min = as_int(plan.domains[i]->min);
+    const std::int64_t* extent = as_int(plan.domains[i]->extent);
+    if (min && extent && *extent > 0) {
+      forms.add_range({nest.axes[i]->var.get(), *min, *min + *extent - 1});
+    }
   }
   for (std::size_t i = 0; i < old->iter_vars.size(); ++i) {
     const Ptr<Var>& axis = old->iter_vars[i]->var;

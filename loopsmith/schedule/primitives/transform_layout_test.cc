@@ -59,6 +59,20 @@ TEST(transform_layout, turns_dimensions_round) {
   }
 }
 
+TEST(transform_layout, refuses_indices_below_0) {
+  const auto i = var("i"), j = var("j");
+  for (const auto& indices : {std::vector<Expr>{i - 1, j}, {6 - i, j}}) {
+    Schedule sch(two_stages(8, 4));
+    const auto map = make(IndexMap{.initial_indices = {i, j}, .final_indices = indices});
+    EXPECT_EQ(error_of([&] { transform_layout(sch, get_block(sch, "B"), 0, map); }),
+              "index_map_is_injective: transform_layout: the index map may take two elements of "
+              "buffer B to one: index "
+              "map: index 0 of the image begins at -1, which may be below 0");
+    EXPECT_NE(error_of([&] { reindex_cache_read(sch, get_block(sch, "B"), 0, "global", map); }),
+              "");
+  }
+}
+
 TEST(transform_layout, puts_digits_together) {
   const auto func = two_stages(32, 8);
   Schedule sch(func);

@@ -93,9 +93,14 @@ def test_what_a_schedule_rests_on_is_asked_of_the_arguments():
     sch = tir.Schedule(recurrence)
     sch.vectorize(sch.get_loop("i"))
     memory = np.arange(64, dtype=np.float32)
-    with pytest.raises(ls.CallError) as error:
-        ls.build(sch)(memory[:63], memory)
-    assert "B is written and overlaps A in memory" in str(error.value)
+    for program in (sch, sch.func, sch.mod):
+        with pytest.raises(ls.CallError) as error:
+            ls.build(program)(memory[:63], memory)
+        assert "B is written and overlaps A in memory" in str(error.value)
+    looked_up = tir.Schedule(recurrence)
+    looked_up.get_loop("i")
+    ls.build(looked_up)(memory[:63], memory)
+    memory = np.arange(64, dtype=np.float32)
     apart = np.zeros(64, np.float32)
     ls.build(sch)(memory[:63], apart)
     np.testing.assert_array_equal(apart[1:], memory[:63] * 0.5 + 1)

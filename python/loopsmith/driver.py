@@ -276,11 +276,7 @@ def _scheduled(sch: Schedule, keeps_trace: bool) -> PrimFunc | IRModule:
     module = sch.mod
     functions = list(module.functions)
     if len(sch.trace) > 0:
-        # Steps rest on arguments that are apart: a call with others is refused.
-        functions = [
-            func.with_attr("tir.is_scheduled", 1).with_attr("tir.noalias", True)
-            for func in functions
-        ]
+        functions = [func.with_attr("tir.is_scheduled", 1) for func in functions]
         if keeps_trace:
             import json
 

@@ -4,6 +4,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 
 namespace loopsmith {
@@ -31,6 +32,42 @@ IterMapResult detected(const IndexMap& map, std::span<const Ptr<Range>> ranges, 
                          {.level = level, .simplify_trivial_iterators = false}, analyzer);
 }
 
+/// The last value of an index, and the first: what an index and its mirror image add up to.
+Expr sum_of_ends(const Range& range) {
+  return range.min + range.min + range.extent - const_of(range.extent.dtype(), 1);
+}
+
+/// What is detected of a map, some of whose indices are counted from their ends.
+struct Turned {
+  IndexMap map;
+  std::vector<bool> is_turned;
+  IterMapResult forms;
+};
+
+/// The map as it is, or where nothing is detected of that, with the fewest indices turned round.
+Turned turned(const IndexMap& map, std::span<const Ptr<Range>> ranges, IterMapLevel level,
+              Analyzer& analyzer) {
+  constexpr std::size_t most = 6;
+  const std::size_t count = ranges.size();
+  Turned given{map, std::vector<bool>(count), detected(map, ranges, level, analyzer)};
+  if (given.forms.ok() || count > most) return given;
+  for (unsigned which = 1; which < 1U << count; ++which) {
+    Turned made = given;
+    Substitution values;
+    for (std::size_t i = 0; i < count; ++i) {
+      made.is_turned[i] = (which >> i & 1U) != 0;
+      const Ptr<Var>& index = map.initial_indices[i];
+      if (made.is_turned[i]) values[index] = sum_of_ends(*ranges[i]) - index;
+    }
+    for (Expr& index : made.map.final_indices) {
+      index = analyzer.simplify(substitute(index, values));
+    }
+    made.forms = detected(made.map, ranges, level, analyzer);
+    if (made.forms.ok()) return made;
+  }
+  return given;
+}
+
 /// The values that a detected index takes, and those between them.
 Ptr<Range> range_of(const IterSumExpr& index, DataType type, Analyzer& analyzer) {
   Expr extent = int_imm(type, 1);
@@ -41,8 +78,8 @@ Ptr<Range> range_of(const IterSumExpr& index, DataType type, Analyzer& analyzer)
 }
 
 /// The inverse, and where it has none, in terms of its own variables.
-std::pair<Ptr<IndexMap>, Expr> inverted(const IndexMap& map, std::span<const Ptr<Range>> ranges,
-                                        const IterMapResult& forms) {
+std::pair<Ptr<IndexMap>, Expr> inverted(const Turned& given, std::span<const Ptr<Range>> ranges) {
+  const auto& [map, is_turned, forms] = given;
   IndexMap result;
   std::vector<Expr> outputs;
   Analyzer inside;
@@ -65,8 +102,9 @@ std::pair<Ptr<IndexMap>, Expr> inverted(const IndexMap& map, std::span<const Ptr
     const Ptr<Var>& index = map.initial_indices[i];
     const auto found = values.find(index);
     // Only an index of a single value is told by none.
-    result.final_indices.push_back(found == values.end() ? cast(index->dtype, ranges[i]->min)
-                                                         : found->second);
+    const Expr value = found == values.end() ? cast(index->dtype, ranges[i]->min) : found->second;
+    result.final_indices.push_back(is_turned[i] ? inside.simplify(sum_of_ends(*ranges[i]) - value)
+                                                : value);
   }
   padding = padding || substitute(forms.padding_predicate, values);
   return {make(std::move(result)), inside.simplify(padding)};
@@ -114,15 +152,22 @@ std::vector<Ptr<Range>> map_ranges(const IndexMap& map, std::span<const Ptr<Rang
   return result;
 }
 
+std::vector<Expr> shape_around(std::span<const Ptr<Range>> box, Analyzer& analyzer) {
+  std::vector<Expr> result;
+  for (const Ptr<Range>& side : box) {
+    require(analyzer.can_prove(side->min >= zero_of(side->min.dtype())), "index_map_begins_at_0",
+            hint("add what makes all indices of the image 0 or more"),
+            "index map: index {} of the image begins at {}, which may be below 0", result.size(),
+            brief(side->min));
+    result.push_back(analyzer.simplify(side->min + side->extent));
+  }
+  return result;
+}
+
 std::vector<Expr> map_shape(const IndexMap& map, std::span<const Expr> shape, Analyzer& analyzer) {
   std::vector<Ptr<Range>> ranges;
   for (const Expr& extent : shape) ranges.push_back(range(zero_of(extent.dtype()), extent));
-  std::vector<Expr> result;
-  for (const Ptr<Range>& image : map_ranges(map, ranges, analyzer)) {
-    // The image starts at 0, too, so that a shape says it all.
-    result.push_back(analyzer.simplify(image->min + image->extent));
-  }
-  return result;
+  return shape_around(map_ranges(map, ranges, analyzer), analyzer);
 }
 
 std::pair<Ptr<IndexMap>, Expr> non_surjective_inverse(const IndexMap& map,
@@ -130,25 +175,27 @@ std::pair<Ptr<IndexMap>, Expr> non_surjective_inverse(const IndexMap& map,
                                                       Analyzer& analyzer) {
   require_rank(map, ranges.size());
   if (map.inverse_index_map) return {map.inverse_index_map, false};
-  const IterMapResult forms = detected(map, ranges, IterMapLevel::surjective, analyzer);
+  const Turned found = turned(map, ranges, IterMapLevel::surjective, analyzer);
+  const IterMapResult& forms = found.forms;
   require(forms.ok(), "index_map_is_affine", hint("use + - * // % of the indices"),
           "index map: Could not parse mapping as sum of iterators. {}",
           forms.ok() ? "" : forms.errors[0]);
   require(forms.is_injective, "index_map_is_injective",
           hint("keep every part of each index in one index of the image"),
           "index map: different indices are mapped to the same");
-  return inverted(map, ranges, forms);
+  return inverted(found, ranges);
 }
 
 Ptr<IndexMap> inverse(const IndexMap& map, std::span<const Ptr<Range>> ranges, Analyzer& analyzer) {
   require_rank(map, ranges.size());
   if (map.inverse_index_map) return map.inverse_index_map;
-  const IterMapResult forms = detected(map, ranges, IterMapLevel::bijective, analyzer);
+  const Turned found = turned(map, ranges, IterMapLevel::bijective, analyzer);
+  const IterMapResult& forms = found.forms;
   require(forms.ok(), "index_map_is_bijective",
           hint("let each index of the image be a part of its own, and leave none out"),
           "index map: Could not parse mapping as sum of iterators. {}",
           forms.ok() ? "" : forms.errors[0]);
-  const auto [result, padding] = inverted(map, ranges, forms);
+  const auto [result, padding] = inverted(found, ranges);
   require(is_const_int(padding, 0), "index_map_is_bijective",
           hint("use non_surjective_inverse for a map that pads"),
           "index map: the image has points that no index is mapped to");

@@ -18,7 +18,10 @@ std::vector<Expr> map_indices(const IndexMap& map, std::span<const Expr> indices
 /// The smallest box that holds the image of a box; where the map pads, with the padding.
 std::vector<Ptr<Range>> map_ranges(const IndexMap& map, std::span<const Ptr<Range>> ranges,
                                    Analyzer& analyzer);
-/// The same for boxes that start at 0, by their extents.
+/// The extents of the smallest box from 0 on that holds a box. Throws a UserError where that may
+/// begin below 0.
+std::vector<Expr> shape_around(std::span<const Ptr<Range>> box, Analyzer& analyzer);
+/// That of the image of a box that starts at 0, by its extents.
 std::vector<Expr> map_shape(const IndexMap& map, std::span<const Expr> shape, Analyzer& analyzer);
 
 /// The map back from the image of a box. Throws a UserError unless the map takes each point of the

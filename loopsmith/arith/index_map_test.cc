@@ -56,6 +56,10 @@ TEST_F(IndexMaps, take_indices_and_shapes) {
   EXPECT_EQ(refusal([&] { map_indices(tiles, std::vector<Expr>{i}, analyzer); }),
             "index_map_arity: index map: number of parameters mismatch: the map takes 2 indices, "
             "1 were given");
+  EXPECT_EQ(
+      refusal([&] { map_shape(map({i}, {6 - i}), std::vector<Expr>{8}, analyzer); }),
+      "index_map_begins_at_0: index map: index 0 of the image begins at -1, which may be below "
+      "0");
   const Expr odd = call(op("bitwise_xor"), {Expr(i), Expr(j)});
   EXPECT_EQ(refusal([&] { map_ranges(map({i, j}, {odd}), box({4, 4}), analyzer); }),
             "index_map_is_bounded: index map: an index of the image has no bounds");
@@ -76,6 +80,19 @@ TEST_F(IndexMaps, are_inverted) {
   EXPECT_EQ(text(unshifted->final_indices), "(((axis0 * 4) + axis1) - 1)");
   EXPECT_EQ(show(ends), "((axis0 == 0) and (axis1 < 1))");
   EXPECT_EQ(text(inverse(map({i, j}, {i}), box({8, 1}), analyzer)->final_indices), "axis0, 0");
+}
+
+TEST_F(IndexMaps, that_count_from_the_end_are_inverted) {
+  const auto back = [&](const IndexMap& given, const std::vector<int>& extents) {
+    return text(inverse(given, box(extents), analyzer)->final_indices);
+  };
+  EXPECT_EQ(back(map({i}, {7 - i}), {8}), "(7 - axis0)");
+  EXPECT_EQ(back(map({i, j}, {j, 7 - i}), {8, 3}), "(7 - axis1), axis0");
+  EXPECT_EQ(back(map({i, j}, {23 - (i * 3 + j)}), {8, 3}), "(7 - (axis0 // 3)), (2 - (axis0 % 3))");
+  const auto [padded, where] = non_surjective_inverse(
+      map({i}, {floordiv(6 - i, 4), floormod(6 - i, 4)}), box({7}), analyzer);
+  EXPECT_EQ(text(padded->final_indices), "((6 - (axis0 * 4)) - axis1)");
+  EXPECT_FALSE(is_const_int(where, 0));
 }
 
 TEST_F(IndexMaps, that_have_no_inverse_are_refused) {

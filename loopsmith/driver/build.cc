@@ -8,6 +8,7 @@
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
@@ -70,6 +71,19 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
                          .on_pass = options.on_pass});
 }
 
+/// The function with the promise of `tir.noalias` where a step of a schedule has changed it, which
+/// rests on arguments that are apart, and its attributes say nothing else.
+Ptr<PrimFunc> with_promise_of_steps(const Ptr<PrimFunc>& func) {
+  constexpr std::int64_t unsaid = -1;
+  if (func->attrs.get_int("tir.noalias", unsaid) != unsaid) return func;
+  bool has_steps = false;
+  pre_order_visit(func->body, [&](const Ref& ref) {
+    has_steps = has_steps || ref.get()->span.step > 0;
+    return !has_steps;
+  });
+  return has_steps ? with_attr(func, "tir.noalias", Expr(true)) : func;
+}
+
 Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target& target,
                        const BuildOptions& options) {
   const BackEnd& back_end = back_end_of(target);
@@ -78,8 +92,8 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
   for (const Ptr<PrimFunc>& func : functions) verify_well_formed(func);
   const LinkedFunctions linked = link_calls(functions);
   for (const Ptr<PrimFunc>& func : linked.entries) {
-    request.functions.push_back(
-        lower_known(schedule_by_rule(func, target, options), target, options));
+    const Ptr<PrimFunc> scheduled = schedule_by_rule(with_promise_of_steps(func), target, options);
+    request.functions.push_back(lower_known(scheduled, target, options));
   }
   for (const Ptr<PrimFunc>& func : linked.helpers) {
     request.helpers.push_back(lower_known(func, target, options));

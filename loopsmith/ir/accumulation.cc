@@ -40,10 +40,16 @@ std::optional<Sides> operands_of(Combiner combiner, const Expr& expr) {
   return {};
 }
 
-bool names(const Expr& expr, const Ptr<Buffer>& buffer) {
+/// True for the buffer and its views.
+bool is_in_memory_of(const Ref& ref, const Buffer& buffer) {
+  const auto* other = ref.as<Buffer>();
+  return other && other->data.same_as(buffer.data);
+}
+
+bool names(const Expr& expr, const Buffer& buffer) {
   bool found = false;
   pre_order_visit(expr, [&](const Ref& ref) {
-    found = found || ref.same_as(buffer);
+    found = found || is_in_memory_of(ref, buffer);
     return !found;
   });
   return found;
@@ -59,8 +65,8 @@ bool reads_old(const Expr& expr, const BufferStore& store) {
       return false;
     }
     const auto* call = ref.as<Call>();
-    found = found || ref.same_as(store.buffer) ||
-            (call && call->op == op("address_of") && names(Expr::from(ref), store.buffer));
+    found = found || is_in_memory_of(ref, *store.buffer) ||
+            (call && call->op == op("address_of") && names(Expr::from(ref), *store.buffer));
     return !found;
   });
   return found;

@@ -11,6 +11,7 @@
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/when_apart.h"
 
 namespace loopsmith {
 namespace {
@@ -245,7 +246,8 @@ Ptr<PrimFunc> default_schedule(const Ptr<PrimFunc>& func, const Machine& machine
   const Program program = program_of(*func, *realize->block);
   const bool any =
       std::ranges::any_of(program.parts, [](const Part& part) { return part.nest.has_value(); });
-  return any ? with_body(func, schedule_program(program, *realize->block, machine)) : func;
+  if (!any) return func;
+  return with_body(func, when_apart(*func, schedule_program(program, *realize->block, machine)));
 }
 
 }  // namespace loopsmith

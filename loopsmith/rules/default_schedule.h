@@ -11,6 +11,7 @@ namespace loopsmith {
 ///
 /// Only what is shown to be independent is reordered; everything else stays as it is written, and
 /// a function marked `tir.is_scheduled` stays whole. Reductions may be combined in another order.
+/// Where arguments may overlap, what is written runs when they do.
 Ptr<PrimFunc> default_schedule(const Ptr<PrimFunc>& func, const Machine& machine);
 
 }  // namespace loopsmith

@@ -450,5 +450,59 @@ TEST(default_schedule, leaves_a_scheduled_function_alone) {
   EXPECT_TRUE(default_schedule(func, machine).same_as(func));
 }
 
+/// Products in 32 bits that these may not hold: of sizes, and of large numbers.
+std::string narrow_products(const Ptr<PrimFunc>& func) {
+  std::string found;
+  pre_order_visit(func->body, [&](const Ref& ref) {
+    const auto* product = ref.as<Mul>();
+    if (!product || product->dtype != i32) return true;
+    const auto* a = as_int(product->a);
+    const auto* b = as_int(product->b);
+    const bool is_large = a && b && *a * *b > INT32_MAX;
+    const bool has_sizes = product->a.is<Var>() && product->b.is<Var>() &&
+                           product->a.as<Var>()->is_size && product->b.as<Var>()->is_size;
+    if (is_large || has_sizes) found += fmt::format("{}", Expr::from(ref)) + "\n";
+    return true;
+  });
+  return found;
+}
+
+TEST(default_schedule, counts_more_points_than_32_bits_hold_in_64) {
+  const Ptr<Var> n = size_var("n"), m = size_var("m");
+  const std::vector<std::vector<Expr>> shapes = {
+      {46341, 46341}, {n, m}, {3, n, m}, {1 << 30, 4}, {n, 3}, {2, 1 << 30, 3}, {n, m, n}};
+  for (const auto& shape : shapes) {
+    const auto func = [&](const std::function<Expr(const Tensor&, const std::vector<Expr>&)>& f) {
+      const Tensor a = placeholder(shape, i8, "A");
+      return te::create_prim_func(
+          {a, compute(shape, [&](const std::vector<Expr>& at) -> Expr { return f(a, at); }, "B")});
+    };
+    const auto copied = func([](const Tensor& a, const auto& at) { return a(at) + 1; });
+    const auto numbered =
+        func([](const Tensor& a, const auto& at) { return a(at) + cast(i8, at[0]); });
+    for (const auto& each : {copied, numbered}) {
+      EXPECT_EQ(narrow_products(default_schedule(each, machine)), "");
+    }
+  }
+}
+
+TEST(default_schedule, keeps_results_of_sizes_in_64_bits) {
+  const Ptr<Var> n = size_var("n"), m = size_var("m");
+  for (const std::vector<Expr>& shape : {std::vector<Expr>{n, m}, {m, n, 3}, {n, m, 2, 1}}) {
+    const Tensor a = placeholder(shape, f32, "A");
+    const auto func = te::create_prim_func({a, compute(
+                                                   shape,
+                                                   [&](const std::vector<Expr>& at) -> Expr {
+                                                     return Expr(a(at)) * 2 + cast(f32, at[0]);
+                                                   },
+                                                   "B")});
+    const std::vector<std::int64_t> sizes = shape.size() == 2 ? std::vector<std::int64_t>{37, 129}
+                                            : shape.size() == 3
+                                                ? std::vector<std::int64_t>{17, 33, 3}
+                                                : std::vector<std::int64_t>{31, 65, 2, 1};
+    checked(func, {numbers(sizes), numbers(sizes)});
+  }
+}
+
 }  // namespace
 }  // namespace loopsmith

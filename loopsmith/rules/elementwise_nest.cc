@@ -102,12 +102,9 @@ std::optional<Nest> flattened(const Nest& nest, std::vector<Ptr<Buffer>>& views)
   });
   if (!only_as_index) return std::nullopt;
 
-  Expr total = nest.axes[0].extent;
+  const Expr total = number_of_points(nest.axes);
   std::string name = nest.axes[0].var->name;
-  for (const Axis& axis : nest.axes | std::views::drop(1)) {
-    total = total * axis.extent;
-    name += "_" + axis.var->name;
-  }
+  for (const Axis& axis : nest.axes | std::views::drop(1)) name += "_" + axis.var->name;
   Nest flat{.name = nest.name,
             .axes = {{var(name, total.dtype()), zero_of(total.dtype()), total, false}},
             .init = nullptr,

@@ -36,26 +36,45 @@ Stmt loops_over(const std::vector<Axis>& axes, Substitution values,
   });
 }
 
+Expr number_of_points(std::span<const Expr> extents) {
+  DataType type = extents[0].dtype();
+  bool is_known = true, is_one_type = true;
+  std::int64_t count = 1;
+  for (const Expr& extent : extents) {
+    const std::int64_t* constant = as_int(extent);
+    is_known = is_known && constant && !__builtin_mul_overflow(count, *constant, &count);
+    is_one_type = is_one_type && extent.dtype() == type;
+  }
+  const bool fits = is_known && is_one_type && count <= max_int(type);
+  if (extents.size() > 1 && !fits) type = i64;
+  Expr total = cast(type, extents[0]);
+  for (const Expr& extent : extents.subspan(1)) total = total * cast(type, extent);
+  return total;
+}
+
+Expr number_of_points(const std::vector<Axis>& axes) {
+  std::vector<Expr> extents;
+  for (const Axis& axis : axes) extents.push_back(axis.extent);
+  return number_of_points(extents);
+}
+
 Stmt fused_loop(const std::vector<Axis>& axes, ForKind kind, Substitution values,
                 const std::function<Stmt(const Substitution&)>& body) {
   if (axes.empty()) return body(values);
-  Expr total = axes[0].extent;
   std::string name = axes[0].var->name;
-  for (const Axis& axis : axes | std::views::drop(1)) {
-    total = total * axis.extent;
-    name += "_" + axis.var->name;
-  }
-  return loop(name, total, kind,
+  for (const Axis& axis : axes | std::views::drop(1)) name += "_" + axis.var->name;
+  return loop(name, number_of_points(axes), kind,
               [&](const Expr& number) { return body(values_of(axes, number, values)); });
 }
 
 Substitution values_of(const std::vector<Axis>& axes, const Expr& number, Substitution values) {
   Expr rest = number;
   for (const Axis& axis : axes | std::views::drop(1) | std::views::reverse) {
-    values[axis.var] = axis.min + floormod(rest, axis.extent);
-    rest = floordiv(rest, axis.extent);
+    const Expr extent = cast(number.dtype(), axis.extent);
+    values[axis.var] = axis.min + cast(axis.extent.dtype(), floormod(rest, extent));
+    rest = floordiv(rest, extent);
   }
-  values[axes[0].var] = axes[0].min + rest;
+  values[axes[0].var] = axes[0].min + cast(axes[0].extent.dtype(), rest);
   return values;
 }
 

@@ -2,6 +2,7 @@
 // How the rules write loops.
 #pragma once
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ Stmt loop_over(const Axis& axis, ForKind kind, const BodyOf& body);
 /// Serial loops over `axes`, outermost first, that put their values into `values`.
 Stmt loops_over(const std::vector<Axis>& axes, Substitution values,
                 const std::function<Stmt(const Substitution&)>& body);
+
+/// How many points there are of axes with these extents: in 64 bits, unless that is known to fit
+/// the type of all.
+Expr number_of_points(std::span<const Expr> extents);
+Expr number_of_points(const std::vector<Axis>& axes);
 
 /// One loop over all points of `axes`; each axis' value comes from the loop variable by division.
 Stmt fused_loop(const std::vector<Axis>& axes, ForKind kind, Substitution values,

@@ -6,6 +6,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/rules/loops.h"
 
 namespace loopsmith {
 namespace {
@@ -69,9 +70,11 @@ std::optional<Nest> with_merged_columns(const Nest& nest, std::vector<Axis>& axe
   const std::optional<std::int64_t> cells = constant_extent(pair->cell);
   if (cells && (*cells >= 2 * lanes || *cells == 1)) return std::nullopt;
 
-  const Expr& width = pair->cell.extent;
-  const Ptr<Var> merged =
-      var(pair->column.var->name + "_" + pair->cell.var->name, pair->column.var->dtype);
+  const Expr extents[] = {pair->column.extent, pair->cell.extent};
+  const Expr total = number_of_points(extents);
+  const DataType type = total.dtype();
+  const Expr width = cast(type, pair->cell.extent);
+  const Ptr<Var> merged = var(pair->column.var->name + "_" + pair->cell.var->name, type);
   std::vector<Ptr<Buffer>> made;
   std::unordered_map<Ref, Ptr<Buffer>, RefHash, RefEqual> view_of;
   bool moves_alike = true;
@@ -88,13 +91,14 @@ std::optional<Nest> with_merged_columns(const Nest& nest, std::vector<Axis>& axe
     if (!view) {
       Buffer flat = *access.buffer;
       flat.shape.pop_back();
-      flat.shape.back() = flat.shape.back() * width;
+      const Expr sides[] = {flat.shape.back(), pair->cell.extent};
+      flat.shape.back() = number_of_points(sides);
       view = make(std::move(flat));
       made.push_back(view);
     }
     access.buffer = view;
     access.indices.pop_back();
-    access.indices.back() = merged + ahead * width;
+    access.indices.back() = merged + cast(type, ahead) * width;
     return access;
   };
   Rewriter rewrite;
@@ -113,7 +117,7 @@ std::optional<Nest> with_merged_columns(const Nest& nest, std::vector<Axis>& axe
     std::erase_if(list, [&](const Axis& axis) { return axis.var.same_as(pair->cell.var); });
     for (Axis& axis : list) {
       if (axis.var.same_as(pair->column.var)) {
-        axis = {merged, pair->column.min * width, pair->column.extent * width, false};
+        axis = {merged, cast(type, pair->column.min) * width, total, false};
       }
     }
   };

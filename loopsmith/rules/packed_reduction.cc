@@ -118,11 +118,7 @@ class Packing {
     });
   }
   std::int64_t tiles_together() const { return rows_together / form_.tile.rows; }
-  Expr item_count() const {
-    Expr count = items_[0].extent;
-    for (std::size_t i = 1; i < items_.size(); ++i) count = count * items_[i].extent;
-    return count;
-  }
+  Expr item_count() const { return number_of_points(items_); }
   void choose_grid(const Machine& machine);
   void allocate_copies();
   std::vector<Axis> block_at(const Expr& number) const;

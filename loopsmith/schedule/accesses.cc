@@ -34,10 +34,24 @@ class Collector {
     deep_call([&] { enter(stmt); });
   }
 
+  /// What is accessed through a pointer with a name may be anything.
+  void add_pointer(const LetStmt& let) {
+    if (let.var->dtype.is_handle()) pointers_.insert(let.var.get());
+  }
+
+  void add_pointers_around(const Schedule& schedule, NodeId node) {
+    for (; node != no_node; node = schedule.at(node).parent) {
+      if (const auto* let = schedule.as<LetStmt>(node)) add_pointer(*let);
+    }
+  }
+
   /// The body and init of a block whose axes have been bound.
   void enter_block(const Block& block) {
     const Group outer = group_;
-    for (const auto& buffer : block.alloc_buffers) found_.owned.insert(buffer.get());
+    for (const auto& buffer : block.alloc_buffers) {
+      found_.owned.insert(buffer.get());
+      allocated_.insert(buffer->data.get());
+    }
     for (const auto& match : block.match_buffers) add_view(block, *match);
     group_ = is_reduction(block) ? Group{&block, stores_of(block.init)} : Group{};
     if (block.init) visit(block.init);
@@ -142,6 +156,7 @@ class Collector {
     } else if (const auto* let = stmt.as<LetStmt>()) {
       read(let->value);
       found_.inside.insert(let->var.get());
+      add_pointer(*let);
       visit(let->body);
     } else if (const auto* branch = stmt.as<IfThenElse>()) {
       read(branch->condition);
@@ -155,12 +170,10 @@ class Collector {
       read(stmt.as<Evaluate>()->value);
     } else {
       if (const auto* allocate = stmt.as<Allocate>()) allocated_.insert(allocate->buffer_var.get());
+      // A view of memory from outside is no memory of its own.
       const auto* declared = stmt.as<DeclBuffer>();
-      if (declared && !views_.contains(declared->buffer->data.get())) {
+      if (declared && allocated_.contains(declared->buffer->data.get())) {
         found_.owned.insert(declared->buffer.get());
-        if (!allocated_.contains(declared->buffer->data.get())) {
-          found_.opaque = "a buffer declared inside may share memory with others";
-        }
       }
       for_each_child(*stmt.get(), [&](const Ref& child, Role) {
         if (const Stmt part = Stmt::from(child)) visit(part);
@@ -187,6 +200,7 @@ class Collector {
 
   void add(const Buffer& buffer, const std::vector<Expr>& indices, bool is_write) {
     if (views_.contains(buffer.data.get())) return;
+    if (!pointers_.empty() && pointers_.contains(buffer.data.get())) found_.by_pointer = true;
     ElementAccess& access = found_.all.emplace_back();
     access.buffer = &buffer;
     access.is_write = is_write;
@@ -199,6 +213,7 @@ class Collector {
   Group group_;
   std::unordered_set<const Object*> views_;      ///< Pointers of views.
   std::unordered_set<const Object*> allocated_;  ///< Pointers of memory that is allocated inside.
+  std::unordered_set<const Object*> pointers_;   ///< Those with a name.
 };
 
 /// True when the atom moves with variables that are defined inside.
@@ -330,12 +345,15 @@ class Determined {
 ElementAccesses accesses_inside(const Schedule& schedule, NodeId node) {
   ElementAccesses found;
   found.forms = IndexForms(ranges_around(schedule, schedule.at(node).parent));
-  Collector(found).visit(schedule.statement(node));
+  Collector collector(found);
+  collector.add_pointers_around(schedule, schedule.at(node).parent);
+  collector.visit(schedule.statement(node));
   return found;
 }
 
-ElementAccesses accesses_of_block(const Block& block) {
-  ElementAccesses found;
+namespace {
+
+void collect(const Block& block, ElementAccesses& found, Collector& collector) {
   for (const auto& axis : block.iter_vars) {
     found.inside.insert(axis->var.get());
     const auto* min = axis->dom->min.as<IntImm>();
@@ -344,7 +362,23 @@ ElementAccesses accesses_of_block(const Block& block) {
       found.forms.add_range({axis->var.get(), min->value, min->value + extent->value - 1});
     }
   }
-  Collector(found).enter_block(block);
+  collector.enter_block(block);
+}
+
+}  // namespace
+
+ElementAccesses accesses_of_block(const Block& block) {
+  ElementAccesses found;
+  Collector collector(found);
+  collect(block, found, collector);
+  return found;
+}
+
+ElementAccesses accesses_of_block(const Schedule& schedule, BlockRV handle) {
+  ElementAccesses found;
+  Collector collector(found);
+  collector.add_pointers_around(schedule, schedule.node(handle));
+  collect(schedule.get(handle), found, collector);
   return found;
 }
 

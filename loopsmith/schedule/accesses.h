@@ -24,12 +24,15 @@ struct ElementAccesses {
   std::unordered_set<const Object*> inside;  ///< Variables that are defined inside.
   std::unordered_set<const Object*> owned;   ///< Buffers that are allocated inside.
   std::vector<Ptr<Var>> offsets;             ///< Of elements in the regions of views.
+  bool by_pointer = false;                   ///< Some go through pointers to who knows what.
   std::string opaque;                        ///< What may touch anything, if there is such a thing.
 };
 
 /// Reads what is inside a node of a schedule.
 ElementAccesses accesses_inside(const Schedule& schedule, NodeId node);
 /// The same of a block's body and init, in terms of its axes.
+ElementAccesses accesses_of_block(const Schedule& schedule, BlockRV block);
+/// That of a block that is in no schedule yet, apart from what pointers around it are.
 ElementAccesses accesses_of_block(const Block& block);
 
 /// True when accesses to one element by `a` and `b` have the same value of `var`, which moves in

@@ -22,8 +22,11 @@ bool writes(const Block& block, const Buffer* buffer) {
 }
 
 bool reads_what_it_writes(const Block& block) {
-  return std::ranges::any_of(
-      block.reads, [&](const auto& region) { return writes(block, region->buffer.get()); });
+  return std::ranges::any_of(block.reads, [&](const auto& read) {
+    return std::ranges::any_of(block.writes, [&](const auto& written) {
+      return written->buffer->data.same_as(read->buffer->data);
+    });
+  });
 }
 
 /// True when the block has an init, which reads nothing that the block writes.

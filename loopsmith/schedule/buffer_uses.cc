@@ -39,6 +39,7 @@ class Finder {
  private:
   /// What belongs to the node itself.
   void look_at(const Object& object) {
+    if (object.kind == kind_of<LetStmt>) look_at_pointer(static_cast<const LetStmt&>(object));
     if (object.kind == kind_of<SeqStmt> || object.kind == kind_of<PrimFunc>) return;
     if (object.kind == kind_of<BlockRealize>) {
       const auto& realize = static_cast<const BlockRealize&>(object);
@@ -73,12 +74,17 @@ class Finder {
       const auto* store = ref.as<BufferStore>();
       if (load && load->buffer.get() == &buffer_) look_at_indices(load->indices);
       if (store && store->buffer.get() == &buffer_) look_at_indices(store->indices);
-      // Another buffer in the same memory.
-      const auto* other = ref.as<Buffer>();
-      if (other && other != &buffer_ && other->data.same_as(buffer_.data)) {
-        found_ = uses.by_view = true;
-      }
+      if (is_view_of(ref, buffer_)) found_ = uses.by_view = true;
       if (ref.same_as(buffer_.data)) found_ = uses.by_pointer = true;
+      return true;
+    });
+  }
+
+  /// The address of an element, kept, leads to others.
+  void look_at_pointer(const LetStmt& let) {
+    if (!let.var->dtype.is_handle()) return;
+    pre_order_visit(let.value, [&](const Ref& ref) {
+      if (ref.get() == &buffer_) uses.by_pointer = true;
       return true;
     });
   }
@@ -219,6 +225,11 @@ class Changer {
 };
 
 }  // namespace
+
+bool is_view_of(const Ref& ref, const Buffer& buffer) {
+  const auto* other = ref.as<Buffer>();
+  return other && other != &buffer && other->data.same_as(buffer.data);
+}
 
 BufferUses uses_of(const Schedule& schedule, NodeId node, const Ptr<Buffer>& buffer) {
   Finder finder(schedule, *buffer);

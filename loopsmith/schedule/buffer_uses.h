@@ -23,6 +23,9 @@ struct BufferUses {
 /// The uses inside a node.
 BufferUses uses_of(const Schedule& schedule, NodeId node, const Ptr<Buffer>& buffer);
 
+/// True for another buffer in the same memory.
+bool is_view_of(const Ref& ref, const Buffer& buffer);
+
 /// What accesses to a buffer become. Where a function is not given, that part stays as it is.
 struct AccessChange {
   Ptr<Buffer> from;

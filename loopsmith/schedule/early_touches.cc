@@ -36,7 +36,7 @@ bool is_born(const Schedule& schedule, const BufferUse& write, const ScopeUses& 
   const auto is_other = [&](const BufferUse& use) {
     return use.place.node != write.place.node || use.place.slot != write.place.slot;
   };
-  return owner_of(schedule, scope, Ptr<Buffer>(write.buffer)) == scope &&
+  return !write.by_view && owner_of(schedule, scope, Ptr<Buffer>(write.buffer)) == scope &&
          std::ranges::none_of(uses.all, [&](const BufferUse& use) {
            return use.is_write && use.buffer == write.buffer && is_other(use);
          });
@@ -53,7 +53,7 @@ bool touches_before(const Schedule& schedule, const Place& place, BlockRV writer
   return std::ranges::any_of(loops, [&](LoopRV loop) {
     const auto carried = dependences.carried(schedule.get(loop).loop_var);
     return std::ranges::any_of(carried, [&](const CarriedDependence& each) {
-      return (!each.buffer || each.buffer.get() == buffer) && each.sink_writes &&
+      return (!each.buffer || each.buffer->data.same_as(buffer->data)) && each.sink_writes &&
              touching.contains(each.source.get()) && writing.contains(each.sink.get());
     });
   });

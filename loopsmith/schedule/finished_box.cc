@@ -23,7 +23,7 @@ std::optional<std::int64_t> reach_of(std::vector<Digit> digits, std::int64_t wid
 
 bool finishes_in_an_iteration(const Schedule& schedule, const BufferUse& use, LoopRV loop,
                               const ScopeUses& uses) {
-  if (!use.is_block) return false;
+  if (!use.is_block || use.by_view) return false;
   const BlockRV producer = schedule.block_at(use.place.node);
   const BlockKinds kinds = kinds_of(schedule, producer, uses);
   if (!kinds.is_complete() && !kinds.is_reduction()) return false;

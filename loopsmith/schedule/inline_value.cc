@@ -88,7 +88,7 @@ bool accesses_elements(const Block& block, const Buffer& buffer) {
     if (const auto* load = ref.as<BufferLoad>()) {
       is_so = is_so && (load->buffer.get() != &buffer || load->dtype.is_scalar());
     }
-    is_so = is_so && !ref.same_as(buffer.data);
+    is_so = is_so && !ref.same_as(buffer.data) && !is_view_of(ref, buffer);
     return is_so && !ref.is<Buffer>();
   });
   return is_so;

@@ -71,6 +71,7 @@ Stmt under_known_conditions(const Schedule& schedule, NodeId nest) {
   const auto* loop = stmt.as<For>();
   if (!loop) return stmt;
   Expr known = memory_is_there(*loop);
+  std::vector<const LetStmt*> pointers;
   for (NodeId below = nest, node = schedule.at(nest).parent; node != no_node;
        below = node, node = schedule.at(node).parent) {
     Expr condition;
@@ -78,11 +79,19 @@ Stmt under_known_conditions(const Schedule& schedule, NodeId nest) {
       condition = schedule.at(below).slot == 0 ? branch->condition : !branch->condition;
     } else if (const auto* assertion = schedule.as<AssertStmt>(node)) {
       condition = assertion->condition;
+    } else if (const auto* let = schedule.as<LetStmt>(node); let && let->var->dtype.is_handle()) {
+      pointers.push_back(let);
     }
     if (condition.defined() && !reads_memory(condition)) known = known && condition;
   }
-  if (is_const_int(known, 1)) return stmt;
-  return make(IfThenElse{.condition = std::move(known), .then_case = stmt});
+  Stmt result = stmt;
+  if (!is_const_int(known, 1)) {
+    result = make(IfThenElse{.condition = std::move(known), .then_case = std::move(result)});
+  }
+  for (const LetStmt* let : pointers) {
+    result = make(LetStmt{.value = let->value, .var = let->var, .body = std::move(result)});
+  }
+  return result;
 }
 
 }  // namespace loopsmith

@@ -5,7 +5,8 @@
 namespace loopsmith {
 
 /// The outermost loop `nest` under the conditions that hold whenever it does something: those of
-/// the `if`s and assertions around it, and that memory which it always stores to is not empty.
+/// the `if`s and assertions around it, and that memory which it always stores to is not empty. And
+/// where pointers lead that are let around it.
 Stmt under_known_conditions(const Schedule& schedule, NodeId nest);
 
 }  // namespace loopsmith

@@ -9,21 +9,34 @@
 namespace loopsmith {
 namespace {
 
-std::vector<Expr> mapped(const IndexMap& map, const std::vector<Expr>& indices, IndexForms known) {
-  for (std::size_t i = 0; i < indices.size(); ++i) known.bind(map.initial_indices[i], indices[i]);
+/// The map in the type of the indices that it is given, which get one.
+Ptr<IndexMap> fitted(const Ptr<IndexMap>& map, std::vector<Expr>& indices) {
+  if (indices.empty()) return map;
+  const DataType type = widest_index(indices);
+  for (Expr& index : indices) index = cast(type, index);
+  return map->initial_indices[0]->dtype == type ? map : with_index_type(*map, type);
+}
+
+std::vector<Expr> mapped(const Ptr<IndexMap>& given, std::vector<Expr> indices, IndexForms known) {
+  const Ptr<IndexMap> map = fitted(given, indices);
+  for (std::size_t i = 0; i < indices.size(); ++i) known.bind(map->initial_indices[i], indices[i]);
   std::vector<Expr> made;
-  for (const Expr& index : map.final_indices) made.push_back(known(index));
+  for (const Expr& index : map->final_indices) made.push_back(known(index));
   return made;
 }
 
 /// The smallest box in terms of what is known outside that holds the image of a region; a whole
 /// dimension where that is not clear.
-std::vector<Ptr<Range>> mapped_region(const IndexMap& map, const Buffer& to,
+std::vector<Ptr<Range>> mapped_region(const Ptr<IndexMap>& given, const Buffer& to,
                                       const std::vector<Ptr<Range>>& region, IndexForms known) {
+  std::vector<Expr> first;
+  for (const auto& side : region) first.push_back(side->min);
+  const Ptr<IndexMap> fit = fitted(given, first);
+  const IndexMap& map = *fit;
   std::vector<const Object*> steps;
   bool is_constant = true;
   for (std::size_t i = 0; i < region.size(); ++i) {
-    Expr index = region[i]->min;
+    Expr index = first[i];
     const std::int64_t* extent = as_int(region[i]->extent);
     is_constant = is_constant && extent && *extent > 0;
     if (!is_const_int(region[i]->extent, 1) && is_constant) {
@@ -57,7 +70,7 @@ std::vector<Ptr<Range>> mapped_region(const IndexMap& map, const Buffer& to,
     }
     const auto values = inner.range();
     if (!is_known || !values) {
-      made.push_back(range(zero_of(type), to.shape[i]));
+      made.push_back(range(zero_of(type), cast(type, to.shape[i])));
       continue;
     }
     base.constant = form->constant + values->first;
@@ -68,6 +81,14 @@ std::vector<Ptr<Range>> mapped_region(const IndexMap& map, const Buffer& to,
 }
 
 }  // namespace
+
+DataType widest_index(std::span<const Expr> exprs) {
+  DataType widest = i32;
+  for (const Expr& each : exprs) {
+    if (each.dtype().bits > widest.bits) widest = i64;
+  }
+  return widest;
+}
 
 Ptr<IndexMap> with_index_type(const IndexMap& map, DataType type) {
   IndexMap made;
@@ -96,10 +117,10 @@ AccessChange layout_change(const Ptr<Buffer>& from, const Ptr<Buffer>& to,
   return {.from = from,
           .to = to,
           .indices = [map](const std::vector<Expr>& indices,
-                           const IndexForms& known) { return mapped(*map, indices, known); },
+                           const IndexForms& known) { return mapped(map, indices, known); },
           .region =
               [map, to](const std::vector<Ptr<Range>>& region, const IndexForms& known) {
-                return mapped_region(*map, *to, region, known);
+                return mapped_region(map, *to, region, known);
               }};
 }
 

@@ -17,15 +17,21 @@
 namespace loopsmith {
 namespace {
 
-/// Calls `visit` for each pair of accesses to one buffer of which one writes; stops at false.
+/// True when `visit` is true of each pair of accesses to one buffer of which one writes, and two
+/// buffers never share memory: which of their elements are the same is not told here.
 template <class Visit>
 bool each_pair(const ElementAccesses& accesses, Visit&& visit) {
+  if (accesses.by_pointer) return false;
   for (std::size_t i = 0; i < accesses.all.size(); ++i) {
     const ElementAccess& a = accesses.all[i];
     if (!a.is_write || accesses.owned.contains(a.buffer)) continue;
     for (std::size_t k = 0; k < accesses.all.size(); ++k) {
       const ElementAccess& b = accesses.all[k];
-      if (a.buffer != b.buffer || (b.is_write && k < i)) continue;
+      if (a.buffer != b.buffer) {
+        if (a.buffer->data.same_as(b.buffer->data)) return false;
+        continue;
+      }
+      if (b.is_write && k < i) continue;
       if (!visit(a, b)) return false;
     }
   }
@@ -84,8 +90,9 @@ bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopR
 /// Whether it matters that a block reads other elements of what it reduces into.
 enum class OwnReads : std::uint8_t { count, pass };
 
-bool have_true_axes(const Block& block, OwnReads own_reads) {
-  const ElementAccesses accesses = accesses_of_block(block);
+bool have_true_axes(const Schedule& schedule, BlockRV handle, OwnReads own_reads) {
+  const Block& block = schedule.get(handle);
+  const ElementAccesses accesses = accesses_of_block(schedule, handle);
   if (!accesses.opaque.empty()) return false;
   return std::ranges::all_of(block.iter_vars, [&](const auto& axis) {
     if (is_const_int(axis->dom->extent, 1)) return true;
@@ -105,19 +112,18 @@ bool axes_are_true(const Schedule& schedule, BlockRV handle) {
   const Schedule::Known known = schedule.axes_are_true(handle);
   if (known != Schedule::Known::not_yet) return known == Schedule::Known::yes;
   schedule.set_axes_are_true(handle, Schedule::Known::no);
-  const Block& block = schedule.get(handle);
   if (schedule.at(schedule.node(handle)).first_child != no_node &&
       !child_blocks(schedule, schedule.node(handle)).empty()) {
     return false;
   }
-  if (!have_true_axes(block, OwnReads::count)) return false;
+  if (!have_true_axes(schedule, handle, OwnReads::count)) return false;
   schedule.set_axes_are_true(handle, Schedule::Known::yes);
   return true;
 }
 
 bool axes_tell_results_apart(const Schedule& schedule, BlockRV handle) {
   return child_blocks(schedule, schedule.node(handle)).empty() &&
-         have_true_axes(schedule.get(handle), OwnReads::pass);
+         have_true_axes(schedule, handle, OwnReads::pass);
 }
 
 namespace {
@@ -126,7 +132,7 @@ namespace {
 /// spatial axes may write one element.
 bool shares_results(const Schedule& schedule, BlockRV handle, LoopRV outermost) {
   const BlockRealize& realize = schedule.realize(handle);
-  const ElementAccesses accesses = accesses_of_block(*realize.block);
+  const ElementAccesses accesses = accesses_of_block(schedule, handle);
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const IterVar& axis = *realize.block->iter_vars[i];
     if (axis.iter_type == IterType::comm_reduce || is_const_int(axis.dom->extent, 1)) continue;

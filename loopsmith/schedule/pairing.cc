@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/buffer_uses.h"
 #include "loopsmith/schedule/edits.h"
 #include "loopsmith/schedule/inlined_versions.h"
 #include "loopsmith/schedule/moves.h"
@@ -103,7 +104,7 @@ class Pairer {
   std::optional<Refusal> find_reads() {
     bool is_one = true;
     pre_order_visit(block_.body, [&](const Ref& ref) {
-      is_one = is_one && !ref.same_as(pairing_.buffer->data);
+      is_one = is_one && !ref.same_as(pairing_.buffer->data) && !is_view_of(ref, *pairing_.buffer);
       const auto* load = ref.as<BufferLoad>();
       if (load && load->buffer.same_as(pairing_.buffer)) {
         if (pairing_.read.empty()) pairing_.read = load->indices;

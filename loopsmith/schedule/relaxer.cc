@@ -157,9 +157,9 @@ ElementBox box_of(const Schedule& schedule, const BufferUse& use, LoopRV loop,
     for (const Expr& index : *use.indices) box.push_back(relax(index));
     return box;
   }
-  const auto& realize = *schedule.as<BlockRealize>(use.place.node);
-  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    relax.bind(realize.block->iter_vars[i]->var, realize.iter_values[i]);
+  const auto* realize = schedule.as<BlockRealize>(use.place.node);
+  for (std::size_t i = 0; realize && i < realize->iter_values.size(); ++i) {
+    relax.bind(realize->block->iter_vars[i]->var, realize->iter_values[i]);
   }
   for (const auto& part : use.region->region) {
     Interval first = relax(part->min);

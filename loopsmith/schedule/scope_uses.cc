@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/scope_uses.h"
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 
@@ -37,6 +40,9 @@ class Collector {
       for (const auto& region : realize.block->writes) declare(*region, true, node);
       return;
     }
+    // A pointer with a name leads to memory of another one, or of nobody knows whom.
+    const auto* let = schedule_.as<LetStmt>(node);
+    found_.has_foreign_calls |= let && let->var->dtype.is_handle();
     if (object.kind != kind_of<SeqStmt>) {
       for_each_child(object, [&](const Ref& child, Role) {
         if (const Expr part = Expr::from(child); part.defined()) read(part, {node});
@@ -77,6 +83,34 @@ class Collector {
   ScopeUses& found_;
 };
 
+void add_uses_by_views(ScopeUses& found) {
+  std::unordered_map<const Object*, std::vector<Ptr<BufferRegion>>> by_memory;
+  bool has_views = false;
+  const Buffer* last = nullptr;
+  for (const BufferUse& use : found.all) {
+    if (std::exchange(last, use.buffer) == use.buffer) continue;
+    std::vector<Ptr<BufferRegion>>& views = by_memory[use.buffer->data.get()];
+    const auto is_it = [&](const auto& each) { return each->buffer.get() == use.buffer; };
+    if (std::ranges::any_of(views, is_it)) continue;
+    views.push_back(whole_region(Ptr<Buffer>(use.buffer)));
+    has_views = has_views || views.size() > 1;
+  }
+  if (!has_views) return;
+  const std::vector<BufferUse> direct = found.all;
+  for (const BufferUse& use : direct) {
+    for (const Ptr<BufferRegion>& view : by_memory[use.buffer->data.get()]) {
+      if (view->buffer.get() == use.buffer) continue;
+      BufferUse other = use;
+      other.buffer = view->buffer.get();
+      other.by_view = true;
+      other.region = view.get();
+      other.indices = nullptr;
+      found.all.push_back(other);
+      found.whole.push_back(view);
+    }
+  }
+}
+
 /// Where a place is among what is directly inside `ancestor`.
 std::uint32_t slot_in(const Schedule& schedule, const Place& place, NodeId ancestor) {
   if (place.node == ancestor) return place.slot;
@@ -88,6 +122,11 @@ std::uint32_t slot_in(const Schedule& schedule, const Place& place, NodeId ances
 ScopeUses uses_in_scope(const Schedule& schedule, NodeId scope) {
   ScopeUses found;
   Collector(schedule, found).inside(scope);
+  for (NodeId node = scope; node != no_node; node = schedule.at(node).parent) {
+    const auto* let = schedule.as<LetStmt>(node);
+    found.has_foreign_calls |= let && let->var->dtype.is_handle();
+  }
+  add_uses_by_views(found);
   return found;
 }
 

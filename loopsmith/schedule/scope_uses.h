@@ -18,15 +18,18 @@ struct BufferUse {
   const Buffer* buffer = nullptr;
   bool is_write = false;
   bool is_block = false;
+  bool by_view = false;  ///< What is accessed is another buffer in the same memory.
   Place place;
-  const BufferRegion* region = nullptr;        ///< Of a block, in terms of its axes.
+  const BufferRegion* region = nullptr;  ///< Of a block, in terms of its axes; all of it by a view.
   const std::vector<Expr>* indices = nullptr;  ///< Of a statement, in terms of loops.
 };
 
 /// What happens in a scope, a block or the top of a function, in the order of the text. Blocks
-/// inside blocks count by what the outer ones declare.
+/// inside blocks count by what the outer ones declare. Who uses one of several buffers that share
+/// memory may use any element of the others: these uses come last.
 struct ScopeUses {
   std::vector<BufferUse> all;
+  std::vector<Ptr<BufferRegion>> whole;  ///< Regions of uses by views.
   bool has_foreign_calls = false;  ///< A statement outside of blocks calls what may touch anything.
 };
 

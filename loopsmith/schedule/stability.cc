@@ -19,7 +19,7 @@ bool is_read(const Block& block, const Buffer* buffer) {
 /// what moves from `here` to `place` before it has that.
 bool is_final(const Schedule& schedule, const BufferUse& use, const ScopeUses& uses,
               const Place& here, const Place& place) {
-  if (!use.is_block) return false;
+  if (!use.is_block || use.by_view) return false;
   const BlockRV writer = schedule.block_at(use.place.node);
   const auto kinds = kinds_of(schedule, writer, uses);
   return (kinds.is_complete() || kinds.is_reduction()) &&
@@ -34,7 +34,7 @@ class Repetition {
       : schedule_(schedule), outermost_(outermost), uses_(uses) {}
 
   bool is_alike(const BufferUse& write) {
-    if (!write.is_block) return false;
+    if (!write.is_block || write.by_view) return false;
     const NodeId producer = write.place.node;
     if (std::ranges::find(asked_, producer) != asked_.end()) return true;
     asked_.push_back(producer);
@@ -49,7 +49,7 @@ class Repetition {
 
  private:
   bool is_one_value(const BufferUse& use) const {
-    if (!use.is_block) return false;
+    if (!use.is_block || use.by_view) return false;
     const BlockRV writer = schedule_.block_at(use.place.node);
     return kinds_of(schedule_, writer, uses_).is_complete() && !is_output_block(schedule_, writer);
   }

@@ -214,7 +214,8 @@ void refuse_race(const PrimFunc& func, const For& loop, const Ptr<Buffer>& buffe
   Dependences dependences(without_calls(func.body, buffer));
   const DependenceAnswer answer = independence(dependences, loop);
   const auto& witness = answer.witness;
-  const bool is_certain = witness && witness->sizes.empty() && witness->buffer.same_as(buffer);
+  const bool is_certain =
+      witness && witness->sizes.empty() && witness->buffer->data.same_as(buffer->data);
   if (!is_certain) return;
   fail(ErrorKind::lower, "iterations_are_independent",
        hint("make the loop serial, or give each iteration elements of its own"), loop.span,
@@ -231,9 +232,17 @@ struct Privatization {
 /// The first loop that needs memory for each iteration; none when all is well.
 Privatization find_shared(const PrimFunc& func, AccessTable& table) {
   for (const Allocation& allocation : table.allocations()) {
-    if (!allocation.buffer || allocation.is_opaque) continue;
+    if (!allocation.buffer) continue;
     for (const LoopOfUses& uses : loops_of(allocation)) {
       const For& loop = uses.loop();
+      // Who else has its pointer, or views it, would not see a copy.
+      if (allocation.is_opaque) {
+        const bool is_parallel = loop.kind == ForKind::parallel;
+        if (is_parallel && may_have_own(loop, allocation.buffer)) {
+          refuse_race(func, loop, allocation.buffer);
+        }
+        continue;
+      }
       if (!may_have_own(loop, allocation.buffer) || has_own_elements(allocation, uses)) continue;
       const Meeting meeting = meeting_in(table, allocation, uses);
       if (!meeting.may_happen) continue;

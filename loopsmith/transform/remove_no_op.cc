@@ -49,6 +49,8 @@ class Liveness {
     }
     if (const auto* store = stmt.as<BufferStore>(); store && is_private(*store)) {
       users = &needs_[store->buffer->data.get()];
+    } else if (store) {
+      users->push_back(store->buffer->data.get());  // Its pointer may have a name.
     }
     for_each_child(*stmt.get(), [&](const Ref& child, Role role) {
       if (role == Role::binds || child.is<Buffer>()) return;

@@ -32,6 +32,16 @@ TEST_F(RemoveNoOp, drops_stores_that_nobody_reads) {
   EXPECT_TRUE(same(removed(used), used));
 }
 
+TEST_F(RemoveNoOp, keeps_the_names_of_pointers_that_are_stored_through) {
+  const Ptr<Var> p = var("p", handle_type);
+  Buffer view = *a;
+  view.data = p;
+  const Ptr<Buffer> b = make(std::move(view));
+  const Expr address = call(handle_type, op("address_of"), {load(a, {1})});
+  const Stmt used = let(p, address, make(DeclBuffer{.buffer = b, .body = store(b, f(1), {0})}));
+  EXPECT_TRUE(same(removed(used), used));
+}
+
 TEST_F(RemoveNoOp, drops_stores_of_an_element_to_its_own_place) {
   EXPECT_TRUE(same(removed(for_loop(i, 0, 9, store(a, load(a, {i}), {i}))), no_op()));
   const Stmt moved = for_loop(i, 0, 9, store(a, load(a, {i + 1}), {i}));

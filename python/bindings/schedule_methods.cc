@@ -41,7 +41,15 @@ Ref map_of(nb::handle function) {
   const nb::object code = nb::getattr(function, "__code__", nb::none());
   if (code.is_none()) return nullptr;
   const auto count = nb::cast<std::size_t>(code.attr("co_argcount"));
+  constexpr long takes_list = 4;  // Of inspect.CO_VARARGS.
   const nb::object names = code.attr("co_varnames");
+  if ((nb::cast<long>(code.attr("co_flags")) & takes_list) != 0) {
+    const std::size_t last = count + nb::cast<std::size_t>(code.attr("co_kwonlyargcount"));
+    fail(ErrorKind::type_mismatch, "index_map_names_indices",
+         hint("name them, or pass arith.index_map(function, ndim)"), {},
+         "an index map takes *{}: how many indices there are is not known",
+         nb::cast<std::string>(names[last]));
+  }
   IndexMap map;
   nb::list indices;
   for (std::size_t i = 0; i < count; ++i) {

@@ -111,8 +111,9 @@ std::vector<CarriedDependence> Dependences::carried(const Ptr<Var>& variable) {
     if (found.verdict == Verdict::proved) continue;
     const Access& source = analysis_->access(dependence.source);
     const Access& sink = analysis_->access(dependence.sink);
-    result.push_back({found.source, found.sink, source.buffer, source.writes, sink.writes,
-                      dependence.is_reduction,
+    const bool is_known = source.buffer && source.memory.same_as(source.buffer->data);
+    result.push_back({found.source, found.sink, is_known ? source.buffer : nullptr, source.writes,
+                      sink.writes, dependence.is_reduction,
                       dependence.distances[static_cast<std::size_t>(dependence.level)],
                       found.verdict == Verdict::violated});
   }

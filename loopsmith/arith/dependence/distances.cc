@@ -416,7 +416,7 @@ class Finder {
 }  // namespace
 
 bool is_reduction_pair(const Access& a, const Access& b) {
-  if (a.update == Update::none || a.update != b.update) return false;
+  if (a.update == Update::none || a.update != b.update || !a.buffer.same_as(b.buffer)) return false;
   return a.update != Update::declared || a.reduction == b.reduction;
 }
 

@@ -165,7 +165,7 @@ class Extractor {
     result.buffer = std::move(element.buffer);
     result.expressions = std::move(element.indices);
     result.whole = element.is_any;
-    result.memory = result.buffer->data;
+    result.memory = memory_of(result.buffer->data);
     for (const Expr& index : result.expressions) {
       result.index.push_back(index.defined() ? forms_.index(index, result.locals) : std::nullopt);
     }
@@ -243,7 +243,7 @@ class Extractor {
           for (const bool as_write : {false, true}) {
             if (as_write && !writes) continue;
             Access& touched = add_access(as_write);
-            touched.memory = Ref(pointer);
+            touched.memory = memory_of(Ref(pointer));
             touched.whole = true;
             if (buffer) touched.buffer = Ptr<Buffer>(buffer);
           }
@@ -273,7 +273,24 @@ class Extractor {
     guards_.resize(guards);
   }
 
+  /// What a pointer leads to: it, where it is no name for another. Null: any memory.
+  Ref memory_of(const Ref& pointer) const {
+    const auto known = named_.find(pointer.get());
+    return known == named_.end() ? pointer : known->second;
+  }
+
+  /// The same of the value of a pointer.
+  Ref memory_at(const Expr& value) const {
+    if (value.is<Var>()) return memory_of(value);
+    const auto* call = value.as<Call>();
+    const auto* element =
+        call && call->op == op("address_of") ? call->args[0].as<BufferLoad>() : nullptr;
+    if (element) return memory_of(views_.element(element->buffer, {}).buffer->data);
+    return call && call->op == op("tvm_access_ptr") ? memory_at(call->args[1]) : Ref();
+  }
+
   void bind(const Ptr<Var>& variable, const Expr& value) {
+    if (variable->dtype.is_handle()) named_.emplace(variable.get(), memory_at(value));
     forms_.bind(variable, forms_.linear(value));
     surroundings_.push_back({Kind::binding, nullptr, value, variable});
   }
@@ -462,6 +479,7 @@ class Extractor {
   std::vector<int> ordered_;  ///< Those that do not combine their elements in any order.
   Views views_;
   std::unordered_map<const Object*, int> allocated_;
+  std::unordered_map<const Object*, Ref> named_;  ///< What pointers lead to that are let.
   std::vector<int> left_out_;
   bool everything_left_out_ = false;
   int inexact_ = 0;  ///< How many of the loops and guards around are wider than they are.

@@ -214,10 +214,16 @@ bool Versions::has_axes_for_names(int statement) const {
   return copies(original).size() != 1 || !is_in_place(original, copies(original)[0]);
 }
 
+bool Versions::has_known_axes(int statement) const {
+  const PlacedBlock* block = block_of(statement);
+  return block &&
+         std::ranges::all_of(block->axes, [](const auto& axis) { return axis.has_value(); });
+}
+
 std::vector<Linear> Versions::names(int statement) const {
   std::vector<Linear> forms;
   std::size_t inside = 0;
-  if (has_axes_for_names(statement)) {
+  if (has_axes_for_names(statement) && has_known_axes(statement)) {
     const PlacedBlock* block = block_of(statement);
     for (const auto& axis : block->axes) forms.push_back(*axis);
     inside = static_cast<std::size_t>(block->depth);
@@ -232,7 +238,7 @@ std::vector<Linear> Versions::names(int statement) const {
 std::vector<std::string> Versions::name_words(int statement) const {
   std::vector<std::string> words;
   std::size_t inside = 0;
-  if (has_axes_for_names(statement)) {
+  if (has_axes_for_names(statement) && has_known_axes(statement)) {
     const PlacedBlock* block = block_of(statement);
     for (const auto& axis : block->node().block->iter_vars) words.push_back(axis->var->name);
     inside = static_cast<std::size_t>(block->depth);
@@ -246,17 +252,13 @@ std::vector<std::string> Versions::name_words(int statement) const {
 }
 
 bool Versions::are_named(int statement) const {
-  const auto is_named = [&](int one) {
-    const PlacedBlock* block = block_of(one);
-    return !block ||
-           std::ranges::all_of(block->axes, [](const auto& axis) { return axis.has_value(); });
-  };
+  const auto is_named = [&](int one) { return !has_axes_for_names(one) || has_known_axes(one); };
   return is_named(statement) && std::ranges::all_of(copies(statement), is_named);
 }
 
 std::vector<int> Versions::result_axes(int statement) const {
   std::vector<int> found;
-  if (!has_axes_for_names(statement)) return found;
+  if (!has_axes_for_names(statement) || !has_known_axes(statement)) return found;
   const PlacedBlock* block = block_of(statement);
   const Block& node = *block->node().block;
   const bool is_reduction = node.init.defined() && !is_no_op(node.init);

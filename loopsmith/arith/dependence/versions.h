@@ -68,6 +68,7 @@ class Versions {
   const PlacedBlock* block_of(int statement) const;
   /// True when the instances of a statement are named by the axes of its block.
   bool has_axes_for_names(int statement) const;
+  bool has_known_axes(int statement) const;
   void find_stable();
   bool find_stable_block(int block, std::vector<int>& asked);
   bool is_stable_input(const Access& read, int block, std::vector<int>& asked);

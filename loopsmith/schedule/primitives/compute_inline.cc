@@ -111,11 +111,11 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
     if (use.buffer != buffer || use.place.node == node) continue;
     if (use.is_block) {
       const BlockRV reader = schedule.block_at(use.place.node);
-      if (!accesses_elements(schedule.get(reader), *buffer)) {
+      if (use.by_view || !accesses_elements(schedule.get(reader), *buffer)) {
         return Refusal{&readers_read_elements, {Argument(Ref(buffer)), Argument(reader)}};
       }
     }
-    if (!is_before(schedule, Place{node}, use.place) ||
+    if (use.by_view || !is_before(schedule, Place{node}, use.place) ||
         (!is_whole && !is_written(schedule, use, block, plan.element, instances))) {
       return Refusal{&what_is_read_is_written, {Argument(handle), Argument(Ref(buffer))}};
     }

@@ -135,7 +135,10 @@ Planned<ReindexPlan> plan_mapped(const Schedule& schedule, const ReindexCacheArg
   if (std::holds_alternative<Refusal>(planned)) return planned;
   auto& plan = std::get<ReindexPlan>(planned);
   const Block& block = schedule.get(arguments.block);
-  const IndexMap& map = *arguments.index_map;
+  std::vector<Expr> variables;
+  for (const auto& axis : block.iter_vars) variables.push_back(axis->var);
+  const DataType type = widest_index(variables);
+  const IndexMap map = *with_index_type(*arguments.index_map, type);
   if (map.initial_indices.size() != block.iter_vars.size()) {
     return Refusal{
         &index_map_fits_the_block,
@@ -144,12 +147,13 @@ Planned<ReindexPlan> plan_mapped(const Schedule& schedule, const ReindexCacheArg
   }
   Substitution axes;
   for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-    axes[map.initial_indices[i]] = block.iter_vars[i]->var;
+    axes[map.initial_indices[i]] = cast(type, variables[i]);
   }
   for (const Expr& index : map.final_indices) plan.copied.push_back(substitute(index, axes));
-  IndexMap used{.final_indices = plan.copied};
+  IndexMap used{.final_indices = map.final_indices};
   std::vector<Ptr<Range>> domains;
-  for (const auto& axis : block.iter_vars) {
+  for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
+    const Ptr<IterVar>& axis = block.iter_vars[i];
     const bool is_old = is_used(plan.indices, axis->var);
     if (is_old != is_used(plan.copied, axis->var)) {
       return Refusal{&index_map_uses_the_same_axes,
@@ -157,15 +161,13 @@ Planned<ReindexPlan> plan_mapped(const Schedule& schedule, const ReindexCacheArg
                       Argument(is_old ? "new" : "old")}};
     }
     if (!is_old) continue;
-    used.initial_indices.push_back(axis->var);
-    domains.push_back(axis->dom);
+    used.initial_indices.push_back(map.initial_indices[i]);
+    domains.push_back(range(cast(type, axis->dom->min), cast(type, axis->dom->extent)));
   }
   Analyzer analyzer;
   try {
     non_surjective_inverse(used, domains, analyzer);
-    for (const auto& side : map_ranges(used, domains, analyzer)) {
-      plan.shape.push_back(analyzer.simplify(side->min + side->extent));
-    }
+    plan.shape = shape_around(map_ranges(used, domains, analyzer), analyzer);
   } catch (const UserError& error) {
     return Refusal{&index_map_tells_apart, {Argument(error.problem())}};
   }

@@ -81,16 +81,19 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
                    {Argument(static_cast<std::int64_t>(count)), Argument(arguments.block),
                     Argument(static_cast<std::int64_t>(block.iter_vars.size()))}};
   }
-  const Ptr<IndexMap> map = with_index_type(*arguments.index_map, block.iter_vars[0]->var->dtype);
+  std::vector<Expr> axes;
+  for (const auto& axis : block.iter_vars) axes.push_back(axis->var);
+  const DataType type = widest_index(axes);
+  const Ptr<IndexMap> map = with_index_type(*arguments.index_map, type);
   TransformBlockLayoutPlan plan{.block = arguments.block, .nest = schedule.node(loops[0])};
   std::vector<Ptr<Range>> domains;
-  for (const auto& axis : block.iter_vars) domains.push_back(axis->dom);
+  for (const auto& axis : block.iter_vars) {
+    domains.push_back(range(cast(type, axis->dom->min), cast(type, axis->dom->extent)));
+  }
   Analyzer analyzer;
   try {
     plan.inverse = inverse(*map, domains, analyzer);
-    for (const auto& side : map_ranges(*map, domains, analyzer)) {
-      plan.extents.push_back(side->extent);
-    }
+    plan.domains = map_ranges(*map, domains, analyzer);
   } catch (const UserError& error) {
     return Refusal{&map_is_bijective, {Argument(error.problem())}};
   }
@@ -114,9 +117,7 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
 Nothing commit_transform_block_layout(Schedule& schedule, TransformBlockLayoutPlan&& plan) {
   const Ptr<Block> old = schedule.realize(plan.block).block;
   const SpanScope span(schedule.span_from(schedule.at(plan.nest).object->span));
-  std::vector<Ptr<Range>> domains;
-  for (const Expr& extent : plan.extents) domains.push_back(range(zero_of(extent.dtype()), extent));
-  AxesNest nest = axes_nest(schedule, schedule.function_of(plan.nest), domains);
+  AxesNest nest = axes_nest(schedule, schedule.function_of(plan.nest), plan.domains);
   Substitution axes;
   IndexForms forms;
   for (std::size_t i = 0; i < nest.axes.size(); ++i) {
@@ -124,11 +125,15 @@ Nothing commit_transform_block_layout(Schedule& schedule, TransformBlockLayoutPl
     axis.iter_type = plan.types[i];
     nest.axes[i] = make(std::move(axis));
     axes[plan.inverse->initial_indices[i]] = nest.axes[i]->var;
-    const std::int64_t* extent = as_int(plan.extents[i]);
-    if (extent && *extent > 0) forms.add_range({nest.axes[i]->var.get(), 0, *extent - 1});
+    const std::int64_t* min = as_int(plan.domains[i]->min);
+    const std::int64_t* extent = as_int(plan.domains[i]->extent);
+    if (min && extent && *extent > 0) {
+      forms.add_range({nest.axes[i]->var.get(), *min, *min + *extent - 1});
+    }
   }
   for (std::size_t i = 0; i < old->iter_vars.size(); ++i) {
-    forms.bind(old->iter_vars[i]->var, substitute(plan.inverse->final_indices[i], axes));
+    const Ptr<Var>& axis = old->iter_vars[i]->var;
+    forms.bind(axis, cast(axis->dtype, substitute(plan.inverse->final_indices[i], axes)));
   }
 
   Block block = with_axes_as(*old, forms);

@@ -16,9 +16,9 @@ struct TransformBlockLayoutArguments {
 
 struct TransformBlockLayoutPlan {
   BlockRV block;
-  NodeId nest = no_node;  ///< The outermost loop.
-  Ptr<IndexMap> inverse;  ///< From the new axes to the old ones.
-  std::vector<Expr> extents;
+  NodeId nest = no_node;            ///< The outermost loop.
+  Ptr<IndexMap> inverse;            ///< From the new axes to the old ones.
+  std::vector<Ptr<Range>> domains;  ///< Of the new axes.
   std::vector<IterType> types;
   std::optional<Argument> reordered_reduction = {};
 };

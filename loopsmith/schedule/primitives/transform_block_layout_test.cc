@@ -37,6 +37,17 @@ TEST(transform_block_layout, joins_axes_and_keeps_the_block) {
   expect_sound(sch, func);
 }
 
+TEST(transform_block_layout, takes_axes_that_begin_anywhere) {
+  const auto func = two_stages(8, 4);
+  const auto i = var("i"), j = var("j");
+  for (const auto& indices : {std::vector<Expr>{i + 2, j - 3}, {9 - i, j}, {6 - i, 3 - j}}) {
+    Schedule sch(func);
+    transform_block_layout(sch, get_block(sch, "B"),
+                           make(IndexMap{.initial_indices = {i, j}, .final_indices = indices}));
+    expect_sound(sch, func);
+  }
+}
+
 TEST(transform_block_layout, takes_reductions) {
   const auto func = matmul(4, 6, 8);
   Schedule sch(func);

@@ -89,8 +89,9 @@ NodeId writing_nest(const Schedule& schedule, const TransformLayoutPlan& plan, N
   const NodeId scope = schedule.node(plan.scope);
   const NodeId body = schedule.at(scope).first_child;
   const NodeId around = schedule.as<SeqStmt>(body) ? body : scope;
-  const NodeId nest = child_towards(schedule, node, around);
-  return writes && nest != around ? nest : no_node;
+  // What the scope itself declares is no statement in it.
+  if (!writes || node == around || !is_inside(schedule, node, around)) return no_node;
+  return child_towards(schedule, node, around);
 }
 
 /// Who writes the elements that are new.
@@ -141,7 +142,8 @@ void rebuild_producer(Schedule& schedule, const TransformLayoutPlan& plan) {
   const Substitution axes = indices_as(*plan.inverse, variables);
   Substitution values;
   for (std::size_t i = 0; i < old->iter_vars.size(); ++i) {
-    values[old->iter_vars[i]->var] = substitute(plan.inverse->final_indices[i], axes);
+    const Ptr<Var>& axis = old->iter_vars[i]->var;
+    values[axis] = cast(axis->dtype, substitute(plan.inverse->final_indices[i], axes));
   }
   const std::vector<Expr> indices(variables.begin(), variables.end());
   Block block = *old;
@@ -235,14 +237,16 @@ Planned<TransformLayoutPlan> plan_transform_layout(const Schedule& schedule,
     return Refusal{&index_map_fits_the_buffer,
                    {rank_of(given.initial_indices), buffer, rank_of(from->shape)}};
   }
-  const DataType type = from->shape.empty() ? i32 : from->shape[0].dtype();
+  const DataType type = widest_index(from->shape);
+  std::vector<Expr> shape;
+  for (const Expr& extent : from->shape) shape.push_back(cast(type, extent));
   plan.index_map = with_index_type(given, type);
   Analyzer analyzer;
   Buffer to = *from;
   try {
-    to.shape = map_shape(*plan.index_map, from->shape, analyzer);
+    to.shape = map_shape(*plan.index_map, shape, analyzer);
     std::vector<Ptr<Range>> domain;
-    for (const Expr& extent : from->shape) domain.push_back(range(zero_of(type), extent));
+    for (const Expr& extent : shape) domain.push_back(range(zero_of(type), extent));
     if (!arguments.assume_injective_transform) {
       auto [inverse, padding] = non_surjective_inverse(*plan.index_map, domain, analyzer);
       if (!is_const_int(padding, 0)) {

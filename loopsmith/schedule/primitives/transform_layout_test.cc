@@ -45,6 +45,34 @@ TEST(transform_layout, rewrites_every_access) {
   expect_sound(sch, func);
 }
 
+TEST(transform_layout, turns_dimensions_round) {
+  const auto func = two_stages(8, 4);
+  const auto i = var("i"), j = var("j");
+  for (const auto& indices : {std::vector<Expr>{7 - i, j},
+                              {j, 7 - i},
+                              {31 - (i * 4 + j)},
+                              {floordiv(7 - i, 2), 3 - j, floormod(7 - i, 2)}}) {
+    Schedule sch(func);
+    transform_layout(sch, get_block(sch, "B"), 0,
+                     make(IndexMap{.initial_indices = {i, j}, .final_indices = indices}));
+    expect_sound(sch, func);
+  }
+}
+
+TEST(transform_layout, refuses_indices_below_0) {
+  const auto i = var("i"), j = var("j");
+  for (const auto& indices : {std::vector<Expr>{i - 1, j}, {6 - i, j}}) {
+    Schedule sch(two_stages(8, 4));
+    const auto map = make(IndexMap{.initial_indices = {i, j}, .final_indices = indices});
+    EXPECT_EQ(error_of([&] { transform_layout(sch, get_block(sch, "B"), 0, map); }),
+              "index_map_is_injective: transform_layout: the index map may take two elements of "
+              "buffer B to one: index "
+              "map: index 0 of the image begins at -1, which may be below 0");
+    EXPECT_NE(error_of([&] { reindex_cache_read(sch, get_block(sch, "B"), 0, "global", map); }),
+              "");
+  }
+}
+
 TEST(transform_layout, puts_digits_together) {
   const auto func = two_stages(32, 8);
   Schedule sch(func);
@@ -122,6 +150,25 @@ TEST(transform_layout, fills_the_padding_after_other_producers) {
   EXPECT_TRUE(has(sch, "with T.block(\"buffer_B_padding\"):")) << body_of(sch);
   EXPECT_TRUE(has(sch, "T.where(axis0 == 3 and 1 < axis1)")) << body_of(sch);
   expect_sound(sch, func);
+}
+
+TEST(transform_layout, pads_an_input_that_the_block_around_declares) {
+  const auto func = program(R"(A: T.Buffer((16, 8)), Y: T.Buffer((16, 8)))", R"(
+with T.block("root"):
+    S = T.alloc_buffer((16, 8), "float32")
+    for i, j in T.grid(16, 8):
+        with T.block("S"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            S[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(16, 8):
+        with T.block("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = S[vi, vj] + T.float32(2)
+)");
+  Schedule sch(func);
+  transform_layout(sch, get_block(sch, "S"), BufferSelector(0, Side::read), tiles(5, 8),
+                   Annotation(0));
+  EXPECT_TRUE(has(sch, "with T.block(\"buffer_A_assumptions\"):")) << body_of(sch);
 }
 
 TEST(transform_layout, assumes_the_padding_of_an_input) {

@@ -67,7 +67,9 @@ def fuzz_reader(reader: str, seconds: int, jobs: int) -> bool:
 def main() -> int:
     """Build and run all fuzzers."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=600, help="for each of libFuzzer's")
+    parser.add_argument(
+        "--seconds", type=int, default=600, help="of libFuzzer's each, of schedule_fuzz"
+    )
     parser.add_argument("--schedules", type=int, default=SCHEDULES, help="random schedules")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
@@ -90,6 +92,9 @@ def main() -> int:
             waiting.append(
                 pool.submit(succeeds_quietly, program, f"--gtest_filter={name}", **cases)
             )
+        program, found = ROOT / "build" / "release" / "schedule_fuzz", BUILD / "found" / "schedules"
+        limits = ("--seconds", str(arguments.seconds), "--findings", found)
+        waiting.append(pool.submit(succeeds_quietly, program, *limits))
         passed += [part.result() for part in waiting]
     print(f"\n{passed.count(True)} fuzzers found nothing, {passed.count(False)} found something")
     return 0 if all(passed) else 1

@@ -36,13 +36,18 @@ enum class Ending : std::uint8_t {
   cannot_say,  ///< It has something that the judge does not know, or takes too long.
 };
 
+/// What an argument was left as.
+struct JudgedTensor {
+  std::string name;
+  std::vector<std::int64_t> shape = {};
+  std::vector<std::int64_t> elements = {};
+  std::vector<bool> is_undefined = {};  ///< It was computed from memory that was never written.
+};
+
 struct JudgeResult {
   Ending ending = Ending::ran;
   std::string message = {};  ///< What it did, or what is not known.
-  /// The tensors among the arguments as they were left.
-  std::vector<std::vector<std::int64_t>> tensors = {};
-  /// Where they hold what was computed from memory that was never written.
-  std::vector<std::vector<bool>> is_undefined = {};
+  std::vector<JudgedTensor> tensors = {};
   std::int64_t steps = 0;
   bool runs_at_once = false;  ///< It has a loop of which the order may matter.
 };

@@ -43,7 +43,7 @@ TEST(judge, runs_a_reduction_from_its_init_and_gives_the_sum) {
   const std::vector<JudgeArgument> arguments = {{{2, 3}, {1, 2, 3, 40, 50, 60}}, {{2}, {7, 7}}};
   const JudgeResult result = run(*func, arguments);
   ASSERT_EQ(result.ending, Ending::ran) << result.message;
-  EXPECT_EQ(result.tensors[1], (std::vector<std::int64_t>{6, 150}));
+  EXPECT_EQ(result.tensors[1].elements, (std::vector<std::int64_t>{6, 150}));
 }
 
 TEST(judge, gives_an_init_where_each_reduction_axis_has_its_least_value) {
@@ -121,7 +121,7 @@ TEST(judge, wraps_integers_as_their_types_do) {
   const auto func = make(PrimFunc{
       .params = {var("b", handle_type), n, m}, .buffer_map = {B, nullptr, nullptr}, .body = body});
   const std::vector<JudgeArgument> arguments = {{{3}, {0, 0, 0}}, {{}, {250}}, {{}, {-7}}};
-  EXPECT_EQ(run(*func, arguments).tensors[0], (std::vector<std::int64_t>{4, -3, 0}));
+  EXPECT_EQ(run(*func, arguments).tensors[0].elements, (std::vector<std::int64_t>{4, -3, 0}));
 }
 
 TEST(judge, says_what_it_does_not_know) {

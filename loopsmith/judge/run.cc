@@ -73,15 +73,15 @@ class Machine {
     if (do_stmt(func.body) == Flow::broken) fail("break outside of a loop");
   }
 
-  JudgeResult result(const PrimFunc& func) {
+  JudgeResult result(const PrimFunc& func, std::span<const JudgeArgument> arguments) {
     JudgeResult result{.steps = steps_, .runs_at_once = runs_at_once_};
-    for (const Ptr<Buffer>& buffer : func.buffer_map) {
-      if (!buffer || !memories_.contains(buffer->data.get())) continue;
-      auto& values = result.tensors.emplace_back();
-      auto& undefined = result.is_undefined.emplace_back();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const Ptr<Buffer>& buffer = func.buffer_map[i];
+      if (!buffer) continue;
+      JudgedTensor& tensor = result.tensors.emplace_back(buffer->name, arguments[i].shape);
       for (const Scalar& element : memories_.at(buffer->data.get()).elements) {
-        values.push_back(element.bits);
-        undefined.push_back(element.is_poison);
+        tensor.elements.push_back(element.bits);
+        tensor.is_undefined.push_back(element.is_poison);
       }
     }
     return result;
@@ -480,7 +480,7 @@ JudgeResult run(const PrimFunc& func, std::span<const JudgeArgument> arguments,
   } catch (const Stop& stop) {
     return {.ending = stop.ending, .message = stop.message};
   }
-  return machine.result(func);
+  return machine.result(func, arguments);
 }
 
 }  // namespace loopsmith::judge

@@ -8,44 +8,28 @@
 namespace loopsmith::judge {
 namespace {
 
-std::string place_of(std::int64_t element, const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    text = fmt::format("{}{}{}", element % shape[d], text.empty() ? "" : ", ", text);
-    element /= shape[d];
+std::string element_of(const JudgedTensor& tensor, std::size_t element) {
+  auto left = static_cast<std::int64_t>(element);
+  std::string indices;
+  for (std::size_t d = tensor.shape.size(); d-- > 0; left /= tensor.shape[d]) {
+    indices = fmt::format("{}{}{}", left % tensor.shape[d], indices.empty() ? "" : ", ", indices);
   }
-  return text;
+  return fmt::format("{}[{}]", tensor.name, indices);
 }
 
-/// The buffers of tensors among the parameters, and their arguments.
-struct Named {
-  const Buffer* buffer;
-  const JudgeArgument* argument;
-};
-std::vector<Named> tensors_of(const PrimFunc& func, const std::vector<JudgeArgument>& arguments) {
-  std::vector<Named> found;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (func.buffer_map[i]) found.push_back({func.buffer_map[i].get(), &arguments[i]});
-  }
-  return found;
-}
-
-Judgement compared(const JudgeResult& expected, const JudgeResult& actual,
-                   const std::vector<Named>& tensors) {
+Judgement compared(const JudgeResult& before, const JudgeResult& after) {
   Judgement judgement;
-  for (std::size_t t = 0; t < tensors.size(); ++t) {
-    for (std::size_t i = 0; i < expected.tensors[t].size(); ++i) {
-      const auto at = [&] {
-        return fmt::format("{}[{}]", tensors[t].buffer->name,
-                           place_of(static_cast<std::int64_t>(i), tensors[t].argument->shape));
-      };
-      if (expected.is_undefined[t][i]) {
-        judgement = {Sameness::cannot_say, at() + " is not defined before"};
-      } else if (actual.is_undefined[t][i]) {
-        return {Sameness::different, at() + " is not defined after"};
-      } else if (expected.tensors[t][i] != actual.tensors[t][i]) {
-        return {Sameness::different, fmt::format("{} is {} before and {} after", at(),
-                                                 expected.tensors[t][i], actual.tensors[t][i])};
+  for (std::size_t t = 0; t < before.tensors.size(); ++t) {
+    const JudgedTensor &expected = before.tensors[t], &actual = after.tensors[t];
+    for (std::size_t i = 0; i < expected.elements.size(); ++i) {
+      const auto name = [&] { return element_of(expected, i); };
+      if (expected.is_undefined[i]) {
+        judgement = {Sameness::cannot_say, name() + " is not defined before"};
+      } else if (actual.is_undefined[i]) {
+        return {Sameness::different, name() + " is not defined after"};
+      } else if (expected.elements[i] != actual.elements[i]) {
+        return {Sameness::different, fmt::format("{} is {} before and {} after", name(),
+                                                 expected.elements[i], actual.elements[i])};
       }
     }
   }
@@ -116,7 +100,7 @@ Judgement same(const PrimFunc& before, const PrimFunc& after, std::span<const st
       if (actual.ending == Ending::cannot_say) {
         return {Sameness::cannot_say, "after: " + actual.message};
       }
-      Judgement judgement = compared(expected, actual, tensors_of(before, arguments));
+      Judgement judgement = compared(expected, actual);
       if (judgement.sameness == Sameness::different) return judgement;
       if (judgement.sameness == Sameness::cannot_say) result = std::move(judgement);
       if (!actual.runs_at_once) break;

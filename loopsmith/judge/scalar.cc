@@ -58,18 +58,14 @@ Signed wrapped(DataType type, Wide value) {
   return static_cast<Signed>(is_negative ? kept - (Unsigned{1} << type.bits) : kept);
 }
 
-/// Quotient and remainder; by zero, 0.
-struct Division {
-  Wide quotient = 0, remainder = 0;
-};
-Division divided(Wide a, Wide b, bool rounds_down) {
-  if (b == 0) return {};
-  Division result{a / b, a % b};
-  if (rounds_down && result.remainder != 0 && (result.remainder < 0) != (b < 0)) {
-    --result.quotient;
-    result.remainder += b;
-  }
-  return result;
+/// By zero, 0.
+Wide quotient(Wide a, Wide b, bool rounds_down) {
+  if (b == 0) return 0;
+  const bool is_above = rounds_down && a % b != 0 && (a < 0) != (b < 0);
+  return a / b - (is_above ? 1 : 0);
+}
+Wide remainder(Wide a, Wide b, bool rounds_down) {
+  return b == 0 ? 0 : a - b * quotient(a, b, rounds_down);
 }
 
 Signed of_integers(std::uint16_t kind, DataType type, Wide a, Wide b);
@@ -99,10 +95,10 @@ Signed of_integers(std::uint16_t kind, DataType type, Wide a, Wide b) {
     // The product of two's complements is right in its low bits.
     case kind_of<Mul>:
       return wrapped(type, static_cast<Wide>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b)));
-    case kind_of<Div>: return wrapped(type, divided(a, b, false).quotient);
-    case kind_of<Mod>: return wrapped(type, divided(a, b, false).remainder);
-    case kind_of<FloorDiv>: return wrapped(type, divided(a, b, true).quotient);
-    case kind_of<FloorMod>: return wrapped(type, divided(a, b, true).remainder);
+    case kind_of<Div>: return wrapped(type, quotient(a, b, false));
+    case kind_of<Mod>: return wrapped(type, remainder(a, b, false));
+    case kind_of<FloorDiv>: return wrapped(type, quotient(a, b, true));
+    case kind_of<FloorMod>: return wrapped(type, remainder(a, b, true));
     case kind_of<Min>: return wrapped(type, a < b ? a : b);
     case kind_of<Max>: return wrapped(type, a > b ? a : b);
     case kind_of<EQ>: return a == b;

@@ -81,10 +81,10 @@ std::optional<std::string> disagreement(const Ptr<PrimFunc>& func) {
   }
   if (has_hashes(func)) return {};
   for (std::size_t t = 0; t < tensors.size(); ++t) {
-    for (std::size_t i = 0; i < expected.tensors[t].size(); ++i) {
-      const bool is_defined = !expected.is_undefined[t][i];
-      if (is_defined && !tensors[t].holds(i, expected.tensors[t][i])) {
-        return fmt::format("element {} of tensor {} is another", i, t);
+    const judge::JudgedTensor& judged = expected.tensors[t];
+    for (std::size_t i = 0; i < judged.elements.size(); ++i) {
+      if (!judged.is_undefined[i] && !tensors[t].holds(i, judged.elements[i])) {
+        return fmt::format("element {} of {} is another", i, judged.name);
       }
     }
   }

@@ -591,7 +591,12 @@ class ProgramWriter {
                        axis.kind == AxisKind::spatial ? "spatial" : "reduce", domain(axis.value),
                        axis.name));
     }
-    if (has_condition) line(fmt::format("T.where({})", condition(loops_, has_init)));
+    // An init needs the least value of each reduction axis, which is not always where loops start.
+    const bool is_backward = std::ranges::any_of(
+        axes, [](const Axis& axis) { return axis.name.find(" - ") != std::string::npos; });
+    if (has_condition && !(has_init && is_backward)) {
+      line(fmt::format("T.where({})", condition(loops_, has_init)));
+    }
     body_ += rest;
   }
   /// Axes for the loops around, each spatial or of a reduction.

@@ -473,6 +473,12 @@ class StepDrawer {
   std::optional<LoopRV> loop_;
 };
 
+std::vector<const Argument*> given(const std::vector<std::optional<Argument>>& arguments) {
+  std::vector<const Argument*> found;
+  for (const auto& argument : arguments) found.push_back(argument ? &*argument : nullptr);
+  return found;
+}
+
 }  // namespace
 
 std::span<const LeftOut> left_out() {
@@ -480,9 +486,15 @@ std::span<const LeftOut> left_out() {
 }
 
 void DrawnStep::apply(Schedule& schedule) const {
-  std::vector<const Argument*> given;
-  for (const auto& argument : arguments) given.push_back(argument ? &*argument : nullptr);
-  primitive->call(schedule, given);
+  primitive->call(schedule, given(arguments));
+}
+
+bool DrawnStep::may_apply(const Schedule& schedule) const {
+  try {
+    return !primitive->refuse(schedule, given(arguments));
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
 DrawnStep draw_step(Draw& draw, const Schedule& schedule) {

@@ -20,6 +20,8 @@ struct DrawnStep {
 
   /// Makes the call; throws what the primitive throws.
   void apply(Schedule& schedule) const;
+  /// Whether the primitive says before that it can be made.
+  bool may_apply(const Schedule& schedule) const;
 };
 
 /// A primitive that is not drawn, as it changes what a program computes by what it is.

@@ -293,7 +293,27 @@ class Shrinker {
         is_smaller = try_this(finding_.program, simpler) || is_smaller;
       }
     }
-    return is_smaller;
+    return is_smaller || shrink_factors();
+  }
+
+  /// The numbers in lists among the arguments: factors, paddings.
+  bool shrink_factors() {
+    for (std::size_t i = 0; i < finding_.steps.size(); ++i) {
+      for (std::size_t a = 0; a < finding_.steps[i].arguments.size(); ++a) {
+        const auto& argument = finding_.steps[i].arguments[a];
+        const auto* list = argument ? argument->as<Argument::List>() : nullptr;
+        for (std::size_t n = 0; list && n < list->size(); ++n) {
+          const auto* number = (*list)[n].as<std::int64_t>();
+          if (!number || *number < 2) continue;
+          std::vector<DrawnStep> simpler = finding_.steps;
+          Argument::List fewer = *list;
+          fewer[n] = Argument(*number - 1);
+          simpler[i].arguments[a] = Argument(std::move(fewer));
+          if (try_this(finding_.program, simpler)) return true;
+        }
+      }
+    }
+    return false;
   }
 
   bool shrink_numbers() {

@@ -103,14 +103,17 @@ Taken Trial::found(Wrong wrong, std::string reason) {
 Taken Trial::step(const DrawnStep& step) {
   const Ptr<PrimFunc> before = schedule_.func();
   const std::size_t steps = schedule_.steps().size();
+  // What is asked first answers as the call does; this costs a plan, so not each time.
+  const bool is_asked = ++calls_ % 4 == 0;
+  const bool may_apply = is_asked && step.may_apply(schedule_);
   try {
     step.apply(schedule_);
   } catch (const UserError& error) {
     const bool is_kept = schedule_.func().same_as(before) && schedule_.steps().size() == steps;
     doubt_ = error.code();
-    if (is_kept) return Taken::refused;
+    if (is_kept && !(is_asked && may_apply)) return Taken::refused;
     accepted_.push_back(step);
-    return found(Wrong::refusal, error.problem());
+    return found(Wrong::refusal, is_kept ? "it was said to apply" : error.problem());
   } catch (const std::exception& error) {
     accepted_.push_back(step);
     return found(Wrong::exception, error.what());
@@ -123,6 +126,7 @@ Taken Trial::step(const DrawnStep& step) {
     return Taken::refused;
   }
   accepted_.push_back(step);
+  if (is_asked && !may_apply) return found(Wrong::refusal, "it was said not to apply");
   try {
     schedule_.check_tree();
     verify_well_formed(schedule_.func());
@@ -157,8 +161,13 @@ Taken Trial::replay() {
   try {
     Schedule again(program_, 1);
     schedule_.trace().apply_to(again);
-    if (structural_equal(again.func(), schedule_.func(), true)) return Taken::same;
-    return found(Wrong::replay, "the trace gives another program");
+    if (!structural_equal(again.func(), schedule_.func(), true)) {
+      return found(Wrong::replay, "the trace gives another program");
+    }
+    again.undo(again.steps().size());
+    again.check_tree();
+    if (structural_equal(again.func(), program_, true)) return Taken::same;
+    return found(Wrong::replay, "without its steps it is another program");
   } catch (const std::exception& error) {
     return found(Wrong::replay, error.what());
   }

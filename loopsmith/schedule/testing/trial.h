@@ -19,8 +19,8 @@ enum class Wrong : std::uint8_t {
   interp,     ///< The same, says the interpreter, and the judge does not.
   program,    ///< It is no program any more, or the schedule is not consistent.
   exception,  ///< The primitive threw what is no refusal.
-  refusal,    ///< A refused primitive left a trace.
-  replay,     ///< The trace gives another program.
+  refusal,    ///< A refused primitive left a trace, or `refuse` and the call do not agree.
+  replay,     ///< The trace gives another program, or undoing it does not give the old one.
 };
 std::string_view to_string(Wrong wrong);
 
@@ -47,7 +47,7 @@ class Trial {
 
   /// Makes a call; `wrong`: the finding is there.
   Taken step(const DrawnStep& step);
-  /// Whether the trace gives the same program again.
+  /// Whether the trace gives the same program again, and without it is what it was.
   Taken replay();
 
   const Schedule& schedule() const { return schedule_; }
@@ -63,6 +63,7 @@ class Trial {
   Ptr<PrimFunc> program_;
   Schedule schedule_;
   bool asks_interp_;
+  int calls_ = 0;
   std::vector<DrawnStep> accepted_;
   std::optional<Finding> finding_;
   std::string doubt_;

@@ -425,6 +425,18 @@ class ProgramWriter {
     }
     return constant_index(size);
   }
+  /// An index that is read from a parameter.
+  std::optional<Index> gathered_index(const Size& size, const std::vector<Index>& from) {
+    const auto is_source = [](const DrawnTensor& one) {
+      return one.type == "int32" && !one.is_local && one.shape.size() == 1;
+    };
+    const auto source = std::ranges::find_if(tensors_, is_source);
+    if (source == tensors_.end() || size.value == 0) return index_for(size, from);
+    const auto place = index_for(source->shape[0], from);
+    if (!place) return {};
+    return Index{fmt::format("{}[{}] % {}", source->name, place->text, size.value), 0,
+                 size.value - 1};
+  }
   std::optional<Index> constant_index(const Size& size) {
     if (size.value <= 0) return {};
     const int value = draw_.between(0, size.value - 1);
@@ -459,7 +471,8 @@ class ProgramWriter {
     if (tensor.shape.empty()) return "()";
     std::vector<std::string> indices;
     for (const Size& size : tensor.shape) {
-      const auto index = index_for(size, from);
+      const bool is_gathered = !is_tame_ && size.symbol.empty() && draw_.chance(3);
+      const auto index = is_gathered ? gathered_index(size, from) : index_for(size, from);
       if (!index) return {};
       indices.push_back(index->text);
     }
@@ -548,7 +561,11 @@ class ProgramWriter {
   }
 
   void opaque_store() {
-    if (draw_.chance(12) && !loops_.empty()) {
+    if (draw_.chance(6) && !loops_.empty()) {
+      // What is known only when it runs.
+      line(fmt::format("if {} < {}:", load(loops_, type_), literal(type_, 2)));
+      ++indent_;
+    } else if (draw_.chance(12) && !loops_.empty()) {
       line("if " + condition(loops_, false) + ":");
       ++indent_;
     }

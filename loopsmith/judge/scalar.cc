@@ -92,9 +92,11 @@ Signed of_integers(std::uint16_t kind, DataType type, Wide a, Wide b) {
   switch (kind) {
     case kind_of<Add>: return wrapped(type, a + b);
     case kind_of<Sub>: return wrapped(type, a - b);
-    // The product of two's complements is right in its low bits.
-    case kind_of<Mul>:
-      return wrapped(type, static_cast<Wide>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b)));
+    case kind_of<Mul>: {
+      // The product of two's complements is right in its low bits.
+      const Unsigned low = static_cast<Unsigned>(a) * static_cast<Unsigned>(b);
+      return wrapped(type, low);
+    }
     case kind_of<Div>: return wrapped(type, quotient(a, b, false));
     case kind_of<Mod>: return wrapped(type, remainder(a, b, false));
     case kind_of<FloorDiv>: return wrapped(type, quotient(a, b, true));

@@ -60,14 +60,21 @@ class ProgramWriter {
     draw_sizes();
     type_ = draw_.weighted<const char*>(
         {{"float32", 9}, {"int32", 6}, {"uint32", 2}, {"int64", 1}, {"float64", 1}, {"int8", 1}});
-    is_tame_ = draw_.chance(45);
+    is_tame_ = draw_.chance(50);
+    is_plain_ = is_tame_ && draw_.chance(50);
     const int inputs = draw_.between(1, 2);
     for (int i = 0; i < inputs; ++i) new_tensor(draw_shape(), false, true);
-    statements_left_ = draw_.weighted<int>({{1, 3}, {2, 4}, {3, 3}, {4, 2}});
+    statements_left_ = draw_.weighted<int>({{1, is_tame_ ? 1 : 3}, {2, 4}, {3, 3}, {4, 2}});
     if (draw_.chance(7)) write_view();
     while (statements_left_ > 0) {
-      if (is_tame_ && last_written_ && draw_.chance(25)) {
-        draw_.chance(50) ? epilogue() : window();
+      if (is_tame_ && last_written_ && draw_.chance(last_is_reduction_ ? 60 : 25)) {
+        switch (draw_.between(0, 5)) {
+          case 0:
+          case 1: epilogue(); break;
+          case 2:
+          case 3: window(); break;
+          default: scaling(); break;
+        }
         continue;
       }
       is_tame_ ? stage() : nest(draw_.weighted<int>({{0, 1}, {1, 6}, {2, 8}, {3, 4}}));
@@ -173,7 +180,7 @@ class ProgramWriter {
     if (extents.empty() || (extents.size() < 3 && draw_.chance(35))) extents.push_back(draw_size());
     draw_.shuffle_sometimes(extents, 15);
     const int outside = indent_;
-    const bool has_other_start = draw_.chance(6);
+    const bool has_other_start = !is_plain_ && draw_.chance(6);
     for (const Size& size : extents) {
       const std::string name = fmt::format("i{}", names_++);
       Index index{name, 0, size.value - 1, size.symbol};
@@ -189,7 +196,7 @@ class ProgramWriter {
       loops_.push_back(index);
     }
     leaf();
-    if (statements_left_ > 0 && draw_.chance(12)) leaf();
+    if (statements_left_ > 0 && !is_plain_ && draw_.chance(12)) leaf();
     indent_ = outside;
     loops_.clear();
   }
@@ -206,6 +213,18 @@ class ProgramWriter {
       const std::string second = load(axes, read.type);
       return draw_.chance(75) ? fmt::format("{} + {}", first, second)
                               : fmt::format("T.max({}, {})", first, second);
+    });
+  }
+
+  /// What the intrinsic does for which steps tensorize.
+  void scaling() {
+    const DrawnTensor read = tensors_[*last_written_];
+    if (read.shape.empty()) return epilogue();
+    pointwise(read.shape, [&](const std::vector<Index>& axes) {
+      std::vector<std::string> indices;
+      for (const Index& axis : axes) indices.push_back(axis.text);
+      return fmt::format("{}[{}] * {} + {}", read.name, fmt::join(indices, ", "),
+                         literal(read.type, 2), literal(read.type, 1));
     });
   }
 
@@ -267,6 +286,7 @@ class ProgramWriter {
     if (indices.empty()) indices.push_back("0");
     line(fmt::format("{}[{}] = {}", tensors_[tensor].name, fmt::join(indices, ", "), stored));
     last_written_ = tensor;
+    last_is_reduction_ = false;
     indent_ = outside;
   }
 
@@ -400,7 +420,7 @@ class ProgramWriter {
       if (size.symbol.empty() && size.value > 0) return constant_index(size);
       return {};
     }
-    if (draw_.chance(is_tame_ ? 85 : 25)) {
+    if (draw_.chance(is_plain_ ? 98 : is_tame_ ? 85 : 25)) {
       std::vector<Index> whole;
       for (const Index& one : from) {
         if (one.fits(size) && (!one.symbol.empty() || one.high + 1 == size.value)) {
@@ -493,7 +513,7 @@ class ProgramWriter {
       if (tensors_[t].is_written || !tensors_[t].is_local) readable.push_back(t);
     }
     for (int attempt = 0; attempt < 4; ++attempt) {
-      const bool is_last = last_written_ && draw_.chance(is_tame_ ? 60 : 45);
+      const bool is_last = last_written_ && draw_.chance(is_plain_ ? 75 : is_tame_ ? 60 : 45);
       const DrawnTensor& tensor = tensors_[is_last ? *last_written_ : draw_.of(readable)];
       const auto indices = indices_for(tensor, from);
       if (!indices) continue;
@@ -552,7 +572,7 @@ class ProgramWriter {
   void leaf() {
     --statements_left_;
     const int indent = indent_;
-    if (loops_.empty() || draw_.chance(is_tame_ ? 4 : 18)) {
+    if (loops_.empty() || (!is_plain_ && draw_.chance(is_tame_ ? 4 : 18))) {
       opaque_store();
     } else {
       block();
@@ -584,7 +604,7 @@ class ProgramWriter {
       if (axis.kind == AxisKind::spatial) spatial.push_back(axis.value);
     }
     const bool reduces = spatial.size() < axes.size();
-    const bool has_condition = draw_.chance(is_tame_ ? 4 : 12);
+    const bool has_condition = !is_plain_ && draw_.chance(is_tame_ ? 4 : 12);
     bool has_init = false;
     if (reduces && may_init() && draw_.chance(75)) {
       has_init = true;
@@ -646,7 +666,7 @@ class ProgramWriter {
     std::string access;
   };
   Target target(const std::vector<Index>& by, bool uses_all, bool is_read = false) {
-    if (tensors_.size() < 7 && draw_.chance(is_tame_ ? 85 : 55))
+    if (tensors_.size() < 7 && draw_.chance(is_plain_ ? 100 : is_tame_ ? 85 : 55))
       return new_target(by, uses_all, is_read);
     for (int attempt = 0; attempt < 4; ++attempt) {
       const std::size_t tensor = draw_.any() % tensors_.size();
@@ -672,7 +692,7 @@ class ProgramWriter {
       shape.push_back(shape[0]);
       indices.push_back(indices[0]);
     }
-    const bool is_local = !is_read && draw_.chance(is_tame_ ? 75 : 60);
+    const bool is_local = !is_read && draw_.chance(is_plain_ ? 85 : is_tame_ ? 75 : 60);
     if (shape.empty() && !is_local) shape.push_back({1}), indices.push_back("0");
     const std::size_t tensor = new_tensor(std::move(shape), is_local, false);
     return {tensor,
@@ -682,6 +702,7 @@ class ProgramWriter {
   void was_written(const Target& target) {
     tensors_[target.tensor].is_written = true;
     last_written_ = target.tensor;
+    last_is_reduction_ = false;
   }
 
   void store(const std::vector<Index>& by, const std::vector<Index>& from) {
@@ -711,6 +732,7 @@ class ProgramWriter {
         is_plain ? literal(type, draw_.weighted<int>({{0, 8}, {1, 2}})) : load(spatial, type)));
     line(fmt::format("{} = {}", target.access, combined(type, target.access, value(from, type))));
     was_written(target);
+    last_is_reduction_ = tensors_[target.tensor].is_local;
   }
 
   void accumulation(const std::vector<Index>& spatial, const std::vector<Index>& from) {
@@ -724,10 +746,12 @@ class ProgramWriter {
   std::vector<Size> sizes_;
   bool has_symbol_ = false;
   std::string type_;
-  bool is_tame_ = false;
+  bool is_tame_ = false;   ///< Stages after each other, mostly over whole tensors.
+  bool is_plain_ = false;  ///< And each makes a tensor of its own.
   std::vector<DrawnTensor> tensors_;
   std::size_t view_ = ~std::size_t{0};
   std::optional<std::size_t> last_written_;
+  bool last_is_reduction_ = false;
   std::vector<Index> loops_;
   int statements_left_ = 0;
   int names_ = 0;

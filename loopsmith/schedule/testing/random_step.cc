@@ -69,7 +69,7 @@ bool is_scaling(const Block& block) {
   const auto* sum = store ? store->value.as<Add>() : nullptr;
   const auto* product = sum ? sum->a.as<Mul>() : nullptr;
   const double* factor = product ? as_float(product->b) : nullptr;
-  return factor && *factor == 2 && product->a.is<BufferLoad>();
+  return factor && *factor == 2 && store->value.dtype() == f32 && product->a.is<BufferLoad>();
 }
 
 class StepDrawer {
@@ -145,7 +145,10 @@ class StepDrawer {
     loop_.reset();
     if (!blocks_.empty()) block_ = draw_.of(blocks_);
     if (!loops_.empty()) loop_ = draw_.of(loops_);
-    if (!block_) return;
+    if (!block_) {
+      is_fit_ = loop_ && !infos_of(*primitive_).empty() && infos_of(*primitive_)[0].name == "loop";
+      return;
+    }
     const auto consumers = [&](BlockRV block) { return consumers_of(schedule_, block); };
     const auto producers = [&](BlockRV block) { return producers_of(schedule_, block); };
     const auto has_init = [&](BlockRV block) { return schedule_.get(block).init.defined(); };
@@ -164,7 +167,9 @@ class StepDrawer {
       prefer([&](BlockRV block) { return !has_init(block) && !producers(block).empty(); });
     } else if (is("fuse_reduction_epilogue")) {
       prefer([&](BlockRV block) {
-        return !has_init(block) && std::ranges::any_of(producers(block), has_init);
+        const auto* store = schedule_.get(block).body.as<BufferStore>();
+        return store && store->value.is<Add>() && !has_init(block) &&
+               std::ranges::any_of(producers(block), has_init);
       });
     } else if (is("decompose_reduction")) {
       prefer(has_init);

@@ -241,6 +241,14 @@ bool may_skip(const BlockRealize& realize, const Ptr<Buffer>& buffer) {
   return skips;
 }
 
+bool may_read(const Schedule& schedule, const CacheSubject& subject, const Box& box) {
+  for (const auto& region : schedule.get(subject.scope).reads) {
+    if (!region->buffer.same_as(subject.selected.buffer)) continue;
+    if (!covers(box_in(schedule, subject.scope, *region), box)) return false;
+  }
+  return true;
+}
+
 bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader) {
   const Ptr<Buffer>& buffer = subject.selected.buffer;
   const NodeId place = schedule.node(reader);

@@ -10,6 +10,9 @@ namespace loopsmith {
 std::variant<Box, Refusal> box_written(const Schedule& schedule, const CacheSubject& subject,
                                        NodeId around);
 
+/// True when what the block around says that it reads has all of the box.
+bool may_read(const Schedule& schedule, const CacheSubject& subject, const Box& box);
+
 /// True when a writer before `reader` fills what that reads, each time that it comes to it.
 bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader);
 

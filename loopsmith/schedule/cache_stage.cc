@@ -40,8 +40,13 @@ NodeId child_in_slot(const Schedule& schedule, NodeId around, std::uint32_t slot
 
 /// What runs the statements of a block's body one after another.
 NodeId body_of(const Schedule& schedule, BlockRV scope) {
-  const NodeId node = schedule.node(scope);
-  const NodeId body = schedule.at(node).first_child;
+  NodeId node = schedule.node(scope);
+  NodeId body = schedule.at(node).first_child;
+  // What is declared for the whole body is seen in all of it.
+  while (body != no_node && (schedule.as<DeclBuffer>(body) || schedule.as<LetStmt>(body))) {
+    node = body;
+    body = schedule.at(node).first_child;
+  }
   return body != no_node && schedule.as<SeqStmt>(body) ? body : node;
 }
 
@@ -233,7 +238,7 @@ Ptr<Buffer> allocate_cache(Schedule& schedule, BlockRV scope, const Box& box,
     cache = make(std::move(tile));
   }
   schedule.edit(scope).alloc_buffers.push_back(cache);
-  schedule.report_mirror(box.buffer, cache);
+  schedule.report_mirror({box.buffer, cache});
   return cache;
 }
 

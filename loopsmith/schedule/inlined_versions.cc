@@ -90,6 +90,23 @@ bool is_known_before(const Expr& expr, const Ref& statement) {
   return is_known;
 }
 
+/// True when the statement, of several, writes what the block reads: maybe before it comes to load
+/// what the block computes.
+bool writes_inputs_first(const Stmt& statement, const Block& block) {
+  int stores = 0;
+  bool is_input = false;
+  pre_order_visit(statement, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) {
+      ++stores;
+      is_input = is_input || std::ranges::any_of(block.reads, [&](const auto& region) {
+                   return region->buffer->data.same_as(store->buffer->data);
+                 });
+    }
+    return !is_expr(*ref.get());
+  });
+  return is_input && stores > 1;
+}
+
 }  // namespace
 
 Stmt with_block_before_readers(const Schedule& schedule, NodeId scope, BlockRV handle,
@@ -98,9 +115,10 @@ Stmt with_block_before_readers(const Schedule& schedule, NodeId scope, BlockRV h
   Replacements by{{&schedule.realize(handle), nothing()}};
   for (const Place& place : readers) {
     const Object& node = *schedule.at(place.node).object;
-    const Stmt reader = place.slot == no_node ? schedule.statement(place.node)
-                                              : *statement_in(node, place.slot);
+    const Stmt reader =
+        place.slot == no_node ? schedule.statement(place.node) : *statement_in(node, place.slot);
     const auto* realize = reader.as<BlockRealize>();
+    if (writes_inputs_first(reader, *block)) return {};
     const Substitution bindings = realize ? bindings_of(*realize) : Substitution{};
     std::vector<Stmt> parts;
     for (const std::vector<Expr>& indices : loads_of(reader, element.buffer)) {
@@ -130,8 +148,8 @@ Stmt with_block_after(const Schedule& schedule, NodeId scope, BlockRV handle, Bl
     if (value == axes.end()) return {};
     moved.iter_values[i] = substitute(value->second, bindings);
   }
-  const Stmt both = make(SeqStmt{.seq = {schedule.statement(schedule.node(other)),
-                                         make(std::move(moved))}});
+  const Stmt both =
+      make(SeqStmt{.seq = {schedule.statement(schedule.node(other)), make(std::move(moved))}});
   const Replacements by{{&schedule.realize(handle), nothing()}, {&first, both}};
   return replaced(body_of(schedule, scope), by);
 }

@@ -9,9 +9,9 @@
 
 namespace loopsmith {
 
-/// The body of the scope with an instance of the block before each of `readers`, for each element of
-/// `element.buffer` that it loads there, and none where the block was. Null where a reader says only
-/// inside of its own loops which element it loads.
+/// The body of the scope with an instance of the block before each of `readers`, for each element
+/// of `element.buffer` that it loads there, and none where the block was. Null where a reader says
+/// only inside of its own loops which element it loads.
 Stmt with_block_before_readers(const Schedule& schedule, NodeId scope, BlockRV block,
                                const ElementValue& element, const std::vector<Place>& readers);
 

@@ -68,8 +68,32 @@ bool has_reduction(const Block& block) {
       block.iter_vars, [](const auto& axis) { return axis->iter_type == IterType::comm_reduce; });
 }
 
-/// True when different iterations of the loops in which a block stands alone are different
-/// instances of it.
+/// Whether it matters that a block reads other elements of what it reduces into.
+enum class OwnReads : std::uint8_t { count, pass };
+
+bool have_true_axes(const Schedule& schedule, BlockRV handle, OwnReads own_reads) {
+  const Block& block = schedule.get(handle);
+  const ElementAccesses accesses = accesses_of_block(schedule, handle);
+  if (!accesses.opaque.empty()) return false;
+  // Axes of one value say nothing of other elements that an instance reads.
+  const bool reads_apart = each_pair(accesses, [](const ElementAccess& a, const ElementAccess& b) {
+    return b.is_write || !a.group || b.group;
+  });
+  if (own_reads == OwnReads::count && block.init && !reads_apart) return false;
+  return std::ranges::all_of(block.iter_vars, [&](const auto& axis) {
+    if (is_const_int(axis->dom->extent, 1)) return true;
+    const bool is_reduction = axis->iter_type == IterType::comm_reduce;
+    if (!is_reduction && axis->iter_type != IterType::data_par) return false;
+    return each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
+      return (own_reads == OwnReads::pass && a.group && !b.is_write && !b.group) ||
+             (is_reduction && is_of_one_reduction(a, b)) ||
+             is_pinned(accesses, a, b, *axis->var.get());
+    });
+  });
+}
+
+}  // namespace
+
 bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band) {
   ElementAccesses space;
   const NodeId place = schedule.node(block);
@@ -86,27 +110,6 @@ bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopR
            is_pinned(space, instance, instance, *loop.loop_var, step_of(loop));
   });
 }
-
-/// Whether it matters that a block reads other elements of what it reduces into.
-enum class OwnReads : std::uint8_t { count, pass };
-
-bool have_true_axes(const Schedule& schedule, BlockRV handle, OwnReads own_reads) {
-  const Block& block = schedule.get(handle);
-  const ElementAccesses accesses = accesses_of_block(schedule, handle);
-  if (!accesses.opaque.empty()) return false;
-  return std::ranges::all_of(block.iter_vars, [&](const auto& axis) {
-    if (is_const_int(axis->dom->extent, 1)) return true;
-    const bool is_reduction = axis->iter_type == IterType::comm_reduce;
-    if (!is_reduction && axis->iter_type != IterType::data_par) return false;
-    return each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-      return (own_reads == OwnReads::pass && a.group && !b.is_write && !b.group) ||
-             (is_reduction && is_of_one_reduction(a, b)) ||
-             is_pinned(accesses, a, b, *axis->var.get());
-    });
-  });
-}
-
-}  // namespace
 
 bool axes_are_true(const Schedule& schedule, BlockRV handle) {
   const Schedule::Known known = schedule.axes_are_true(handle);

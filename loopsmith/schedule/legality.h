@@ -51,6 +51,10 @@ OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
 OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
                       std::span<const LoopRV> second);
 
+/// True when different iterations of the loops are different instances of the block, which is alone
+/// in them.
+bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band);
+
 /// True when each of the block's spatial axes tells apart the elements that it writes, and only
 /// reductions connect iterations of the others: the declared axes say the truth.
 bool axes_are_true(const Schedule& schedule, BlockRV block);

@@ -145,7 +145,17 @@ class Pairer {
     // Each instance here has one there,
     Analyzer analyzer;
     for (const auto& axis : block_.iter_vars) analyzer.bind(axis->var, axis->dom);
-    for (const Expr& condition : running(producer, back, there.conditions)) {
+    std::vector<Expr> served = running(producer, back, there.conditions);
+    Substitution values;
+    for (std::size_t i = 0; i < back.size(); ++i) {
+      const Ptr<Var>& axis = producer.iter_vars[i]->var;
+      values[axis] = cast(axis->dtype, back[i]);
+    }
+    for (std::size_t d = 0; d < pairing_.read.size(); ++d) {
+      const Expr written = substitute(pairing_.written[d], values);
+      served.push_back(pairing_.read[d] == cast(pairing_.read[d].dtype(), written));
+    }
+    for (const Expr& condition : served) {
       if (is_under(here.conditions, condition, analyzer)) continue;
       return unserved;
     }

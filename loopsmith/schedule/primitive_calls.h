@@ -29,15 +29,15 @@ const Argument* reordered_by(const std::variant<Plans...>& plan) {
   return std::visit([](const auto& one) { return reordered_by(one); }, plan);
 }
 
-/// The scope of which a plan leaves to the law whether it computes the same after the step.
+/// What a plan leaves to the law.
 template <class Plan>
-std::optional<NodeId> unproved_scope_of(const Plan& plan) {
-  if constexpr (requires { plan.unproved_scope; }) return plan.unproved_scope;
+std::optional<Preservation> preservation_of(const Plan& plan) {
+  if constexpr (requires { plan.preservation; }) return plan.preservation;
   return {};
 }
 template <class... Plans>
-std::optional<NodeId> unproved_scope_of(const std::variant<Plans...>& plan) {
-  return std::visit([](const auto& one) { return unproved_scope_of(one); }, plan);
+std::optional<Preservation> preservation_of(const std::variant<Plans...>& plan) {
+  return std::visit([](const auto& one) { return preservation_of(one); }, plan);
 }
 
 /// What it would do, or why it would not. Changes nothing.
@@ -72,13 +72,15 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& sched
         reduction && !schedule.allows_reassociation()) {
       return Refusal{&reductions_keep_their_order, {*reduction}};
     }
-    const auto scope = unproved_scope_of(*plan);
+    const auto asked = preservation_of(*plan);
+    const bool asks_law = asked && (!asked->is_settled || schedule.doubts_quick_answers());
     const bool runs_at_once = moves_accesses && schedule.has_loops_at_once();
-    if (scope || runs_at_once) {
+    if (asks_law || runs_at_once) {
       Schedule after = schedule.snapshot();
       commit(after, arguments, Plan(*plan));
-      if (scope) {
-        if (auto change = refuse_changed_results(schedule, after, *scope)) return *std::move(change);
+      if (asks_law) {
+        if (auto change = refuse_changed_results(schedule, after, *asked))
+          return *std::move(change);
       }
       if (runs_at_once) {
         if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);

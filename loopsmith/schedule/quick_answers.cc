@@ -5,6 +5,7 @@
 
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/block_kinds.h"
+#include "loopsmith/schedule/legality.h"
 
 namespace loopsmith {
 namespace {
@@ -35,21 +36,24 @@ class TwoPlaces {
       : schedule_(schedule), here_{schedule.node(block)}, there_(there) {}
 
   bool are_apart(const ScopeUses& uses) const {
-    return !uses.has_foreign_calls && have_no_loop_in_common(schedule_, here_, there_);
+    return !uses.has_foreign_calls && !uses.has_jumps &&
+           have_no_loop_in_common(schedule_, here_, there_);
   }
   /// True when the block is of a plain kind, and has no loop in common with the other place.
   bool are_apart(BlockRV block, const ScopeUses& uses) const {
     if (!are_apart(uses)) return false;
     const BlockKinds kinds = kinds_of(schedule_, block, uses);
-    return kinds.is_complete() || kinds.is_reduction();
+    if (kinds.is_complete()) return true;
+    // What adds up must not do so twice.
+    return kinds.is_reduction() &&
+           is_injective(schedule_, block, loops_around(schedule_, here_.node));
   }
   bool is_here(const BufferUse& use) const { return use.place.node == here_.node; }
-  bool is_there(const BufferUse& use) const {
-    return is_inside(schedule_, use.place, there_.node);
-  }
+  bool is_there(const BufferUse& use) const { return is_inside(schedule_, use.place, there_.node); }
   /// True when the use runs before all of both places, or after.
   bool is_before_or_after_both(const BufferUse& use) const {
-    return (run_in_turn(schedule_, use.place, here_) && run_in_turn(schedule_, use.place, there_)) ||
+    return (run_in_turn(schedule_, use.place, here_) &&
+            run_in_turn(schedule_, use.place, there_)) ||
            (run_in_turn(schedule_, here_, use.place) && run_in_turn(schedule_, there_, use.place));
   }
 

@@ -207,4 +207,14 @@ bool is_left_by_break(const Schedule& schedule, LoopRV loop) {
   return has_break(schedule.get(loop).body);
 }
 
+bool has_continue(const Schedule& schedule, LoopRV loop) {
+  bool found = false;
+  pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {
+    found = found || ref.is<Continue>();
+    // Those further in end iterations of other loops.
+    return !found && !ref.is<For>() && !ref.is<While>() && !is_expr(*ref.get());
+  });
+  return found;
+}
+
 }  // namespace loopsmith

@@ -14,10 +14,10 @@ inline constexpr Condition results_are_known_to_stay{
     "results_are_known_to_stay", "it is not known whether results would change: {}",
     "take a simpler step, or take it before others"};
 
-/// Refuses a step that lets the blocks of a scope run elsewhere unless each of their instances finds
-/// what it found. `scope` is a node of both.
+/// Refuses a step that lets the blocks of a scope run elsewhere unless each of their instances
+/// finds what it found. Throws an InternalError where a quick answer that settles it is wrong.
 std::optional<Refusal> refuse_changed_results(const Schedule& before, const Schedule& after,
-                                              NodeId scope);
+                                              const Preservation& asked);
 /// The same of a step after which the scope runs `after`; null: that is not known. `may_add`: see
 /// TwoVersions.
 std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId scope,

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "loopsmith/arith/dependence/preservation.h"
 #include "loopsmith/ir/function.h"
 #include "loopsmith/schedule/bearer_table.h"
 #include "loopsmith/schedule/refusal.h"
@@ -36,6 +37,13 @@ struct Handles : std::vector<T> {
 };
 
 struct NestFacts;
+
+/// A step whose results are those of before by the law: asked of this scope, unless a quick answer
+/// settles it.
+struct Preservation {
+  std::uint32_t scope = ~0U;  ///< The node of the scope.
+  bool is_settled = false;
+};
 
 /// The number of a statement in a schedule's tree.
 using NodeId = std::uint32_t;
@@ -96,6 +104,11 @@ class Schedule {
   /// point numbers otherwise. They may unless told.
   bool allows_reassociation() const { return allows_reassociation_; }
   void allow_reassociation(bool allowed) { allows_reassociation_ = allowed; }
+
+  /// Whether each step is decided by the exact check, also where a quick answer would do; that they
+  /// agree is then checked, and an InternalError where they do not.
+  bool doubts_quick_answers() const { return doubts_quick_answers_; }
+  void doubt_quick_answers(bool doubted) { doubts_quick_answers_ = doubted; }
 
   /// The program as it was given.
   const Ptr<IRModule>& original() const { return original_; }
@@ -212,11 +225,9 @@ class Schedule {
   Span span_from(const Span& old) const;
 
   /// Says of the step that is being done that `copy` has copies of elements of `buffer`.
-  void report_mirror(const Ptr<Buffer>& buffer, const Ptr<Buffer>& copy) {
-    mirrors_.emplace_back(buffer, copy);
-  }
-  /// What the last step reported: buffers and their copies.
-  const std::vector<std::pair<Ptr<Buffer>, Ptr<Buffer>>>& mirrors() const { return mirrors_; }
+  void report_mirror(Mirror mirror) { mirrors_.push_back(std::move(mirror)); }
+  /// What the last step reported.
+  const std::vector<Mirror>& mirrors() const { return mirrors_; }
   /// Keeps what `sample_*` decided in the step that is being done.
   void record_decision(Argument decision);
 
@@ -328,7 +339,8 @@ class Schedule {
   SharedVector<Entity> entities_;
   std::vector<std::int64_t> holes_;
   SharedVector<Step> steps_;
-  std::vector<std::pair<Ptr<Buffer>, Ptr<Buffer>>> mirrors_;
+  std::vector<Mirror> mirrors_;
+  bool doubts_quick_answers_ = false;
   std::int64_t random_ = 1;
   bool allows_reassociation_ = true;
 };

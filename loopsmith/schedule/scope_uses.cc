@@ -68,6 +68,7 @@ class Collector {
                             .indices = &access.indices});
     };
     pre_order_visit(ref, [&](const Ref& node) {
+      if (node.is<Break>() || node.is<Continue>() || node.is<Return>()) found_.has_jumps = true;
       if (const auto* store = node.as<BufferStore>())
         add(*store, true);
       else if (const auto* load = node.as<BufferLoad>())

@@ -30,6 +30,7 @@ struct BufferUse {
 struct ScopeUses {
   std::vector<BufferUse> all;
   std::vector<Ptr<BufferRegion>> whole;  ///< Regions of uses by views.
+  bool has_jumps = false;                ///< A statement outside of blocks leaves an iteration.
   bool has_foreign_calls = false;  ///< A statement outside of blocks calls what may touch anything.
 };
 

@@ -109,6 +109,7 @@ class CoherenceChecker : VersionChecker {
   Map element_of(int which) {
     const Access& one = access(which);
     if (is_of(one, mirror_.buffer)) return sets_.element_map(one);
+    if (mirror_.keeps_indices) return sets_.element_map(one);
     const int original = versions_.original(one.statement);
     if (original >= 0) {
       if (!versions_.is_in_place(original, one.statement)) return {};
@@ -155,21 +156,22 @@ class CoherenceChecker : VersionChecker {
       if (text_order(program_, statement_of(write), statement_of(read)) == TextOrder::never)
         continue;
       const bool is_elsewhere = write.is_mirrored != read.is_mirrored;
-      // What the buffer itself holds at a place is of that place.
-      if (is_elsewhere ? write.is_copying : !read.is_mirrored) continue;
       sets_.start();
-      check_renewed(is_elsewhere ? outdates(write, read) : overwrites(write, read), write, read);
+      if (!write.is_copying) check_renewed(outdates(write, read), write, read);
+      if (!is_elsewhere) check_renewed(overwrites(write, read), write, read);
     }
   }
 
-  /// Writes of the other buffer, and reads after them that ask for the same element.
+  /// Writes, and reads after them that ask for the same element elsewhere.
   Map outdates(const Use& write, const Use& read) const {
     const Map values(isl_map_flat_range_product(
         Map(isl_map_intersect_domain(place_of_other(write, read).take(),
                                      isl_map_domain(write.element.copy())))
             .take(),
         write.element.copy()));
-    return asked_after(write, values, read);
+    Map all = asked_after(write, values, read);
+    if (write.is_mirrored != read.is_mirrored) return all;
+    return Map(isl_map_subtract(all.take(), asked_after(write, write.both, read).take()));
   }
   /// Any place in the buffer of the read.
   Map place_of_other(const Use& write, const Use& read) const {
@@ -231,10 +233,25 @@ class CoherenceChecker : VersionChecker {
                   read.access, read.access, is_exact(read.access));
   }
 
+  /// The elements that the original of a write wrote; null where the write is new or not known.
+  std::optional<Set> elements_before(const Use& write) {
+    const int original = versions_.original(statement_of(write));
+    if (original < 0) return {};
+    const int before = statement(original).first_access +
+                       (write.access - statement(statement_of(write)).first_access);
+    if (!is_of(access(before), mirror_.buffer)) return {};
+    Map elements = sets_.element_map(access(before));
+    if (!elements.get()) return {};
+    return Set(isl_map_range(elements.take()));
+  }
+
   /// What the mirror got is copied back.
   void check_end(const Use& write) {
     sets_.start();
     Map left(write.element.copy());
+    if (const auto needed = elements_before(write)) {
+      left = Map(isl_map_intersect_range(left.take(), needed->copy()));
+    }
     for (const Use& fill : uses_) {
       if (fill.is_mirrored || !access(fill.access).writes || !fill.is_certain) continue;
       Map copied =

@@ -427,6 +427,9 @@ class Extractor {
       if (unsure || everything_left_out_) {
         statement.is_exact = false;
         statement.surroundings.push_back({Kind::opaque});
+        if (statement.block >= 0) {
+          program_.blocks[static_cast<std::size_t>(statement.block)].is_exact = false;
+        }
       }
     }
     std::vector<Access*> others;

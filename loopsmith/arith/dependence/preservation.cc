@@ -53,7 +53,7 @@ class MotionChecker : VersionChecker {
       sets_.start();
       if (isl_map_is_injective(names_of(s).get()) != isl_bool_true) {
         is_injective_.back() = false;
-        if (!is_stable(s)) {
+        if (!is_stable(s) || !runs_once(s)) {
           return give_up(
               fmt::format("instances of `{}` run more than once already", statement(s).node));
         }
@@ -115,6 +115,16 @@ class MotionChecker : VersionChecker {
   void refuse_control(int loop) {
     const std::string& control = program_.loops[static_cast<std::size_t>(loop)].control;
     if (!control.empty()) give_up(fmt::format("how often a loop runs is up to its `{}`", control));
+  }
+
+  /// True when no instance happens twice in an iteration of the loops that the block shares.
+  bool runs_once(int s) {
+    std::vector<Linear> forms = versions_.names(s);
+    for (int level = 0; level < versions_.run_depth(s); ++level) {
+      const int loop = statement(s).loops[static_cast<std::size_t>(level)];
+      forms.push_back(linear_of(program_.loops[static_cast<std::size_t>(loop)].iterator));
+    }
+    return isl_map_is_injective(sets_.form_map(statement(s), forms).get()) == isl_bool_true;
   }
 
   bool is_injective(int s) const { return is_injective_[static_cast<std::size_t>(s)]; }
@@ -299,6 +309,9 @@ class MotionChecker : VersionChecker {
     sets_.start();
     if (!versions_.is_placed_exactly(copy) || !versions_.is_placed_exactly(s)) {
       return give_up(fmt::format("which instances of `{}` run is not known", statement(copy).node));
+    }
+    if (!runs_once(copy)) {
+      return give_up(fmt::format("`{}` would run more than once", statement(copy).node));
     }
     // (run, name) for each instance.
     std::vector<Linear> forms;

@@ -77,6 +77,7 @@ PreservationAnswer keeps_results(const TwoVersions& versions);
 struct Mirror {
   Ptr<Buffer> buffer;
   Ptr<Buffer> copy;
+  bool keeps_indices = false;  ///< An element has the same indices in both.
 };
 
 /// Does each access to a buffer or its mirror in `after`, where some accesses of `before` go to the

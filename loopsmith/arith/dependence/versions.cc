@@ -276,9 +276,11 @@ bool Versions::is_placed_exactly(int statement) const {
 }
 
 int Versions::run_depth(int statement) const {
-  const int end = static_cast<int>(program_.statements.size());
+  const bool is_before = statement < border_;
+  const int first = is_before ? 0 : border_;
+  const int end = is_before ? border_ : static_cast<int>(program_.statements.size());
   int depth = 0;
-  for (int other = border_; other < end; ++other) {
+  for (int other = first; other < end; ++other) {
     if (at(other).block >= 0 && at(other).block == at(statement).block) continue;
     depth = std::max(depth, program_.common_depth(statement, other));
   }

@@ -56,7 +56,7 @@ class Versions {
   std::vector<int> result_axes(int statement) const;
   /// True when it is known exactly which instances of its block run.
   bool is_placed_exactly(int statement) const;
-  /// How many loops are around the statement and what is not of its block.
+  /// How many loops are around the statement and what is not of its block, in the same version.
   int run_depth(int statement) const;
 
   /// True when each element that `read` touches was written by one of `writes` before, within an

@@ -36,7 +36,7 @@ Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
     return Refusal{&copied_elements_are_written,
                    {Argument(Ref(buffer)), Argument(arguments.block)}};
   }
-  plan.unproved_scope = schedule.node(plan.scope);
+  plan.preservation = {schedule.node(plan.scope)};
   return plan;
 }
 

@@ -25,8 +25,7 @@ struct CacheInplacePlan {
   std::string storage_scope;
   CopyPlace place;
   Box box;
-  /// Where the program has to be asked, after the step, whether copies hold what they should.
-  std::optional<NodeId> unproved_scope = {};
+  std::optional<Preservation> preservation = {};
 };
 
 inline constexpr Condition block_updates_the_buffer{

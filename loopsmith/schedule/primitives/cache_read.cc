@@ -61,7 +61,7 @@ Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
       return Refusal{&copied_elements_are_written, {buffer, Argument(plan.consumers[0])}};
     }
   }
-  plan.unproved_scope = schedule.node(plan.subject.scope);
+  plan.preservation = {schedule.node(plan.subject.scope)};
   return plan;
 }
 

@@ -28,8 +28,7 @@ struct CacheReadPlan {
   Handles<BlockRV> consumers;
   CopyPlace place;
   Box box;
-  /// Where the program has to be asked, after the step, whether copies hold what they should.
-  std::optional<NodeId> unproved_scope = {};
+  std::optional<Preservation> preservation = {};
 };
 
 inline constexpr const Condition* cache_read_conditions[] = {

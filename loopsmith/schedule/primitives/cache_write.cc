@@ -53,7 +53,7 @@ Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
       return Refusal{&consumer_reads_what_is_cached, {Argument(consumer), Argument(Ref(buffer))}};
     }
   }
-  plan.unproved_scope = schedule.node(plan.subject.scope);
+  plan.preservation = {schedule.node(plan.subject.scope)};
   return plan;
 }
 

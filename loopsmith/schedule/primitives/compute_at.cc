@@ -112,7 +112,7 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
                   arguments.preserve_unit_loops,
                   reduction_out_of_order(schedule, handle),
                   {},
-                  is_proved ? std::nullopt : std::optional(scope_of(schedule, node))};
+                  Preservation{scope_of(schedule, node), is_proved}};
 }
 
 }  // namespace

@@ -33,23 +33,15 @@ struct MovePlan {
   bool preserve_unit_loops;
   std::optional<Argument> reordered_reduction = {};
   std::vector<LoopExtension> extensions = {};
-  /// Where the program has to be asked, before and after, whether the move keeps results.
-  std::optional<NodeId> unproved_scope = {};
+  std::optional<Preservation> preservation = {};
 };
 
-inline constexpr const Condition* compute_at_conditions[] = {&block_is_not_root,
-                                                             &loop_is_in_scope,
-                                                             &loop_is_not_around,
-                                                             &block_uses_axes_alone,
-                                                             &block_is_no_output,
-                                                             &block_has_consumers,
-                                                             &consumers_are_in_the_loop,
-                                                             &index_is_possible,
-                                                             &step_keeps_results,
-                                                             &results_are_known_to_stay,
-                                                             &instances_are_known,
-                                                             &loops_at_once_stay_right,
-                                                             &thread_memory_stays_inside};
+inline constexpr const Condition* compute_at_conditions[] = {
+    &block_is_not_root,         &loop_is_in_scope,    &loop_is_not_around,
+    &block_uses_axes_alone,     &block_is_no_output,  &block_has_consumers,
+    &consumers_are_in_the_loop, &index_is_possible,   &step_keeps_results,
+    &results_are_known_to_stay, &instances_are_known, &loops_at_once_stay_right,
+    &thread_memory_stays_inside};
 
 /// What computing at a loop, or at a mark of sample_compute_location, means.
 using ComputeAtPlan = std::variant<MovePlan, ComputeInlinePlan, Nothing>;

@@ -128,8 +128,7 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
   if (plan.readers.empty()) return Refusal{&block_has_consumers, {Argument(handle)}};
   if (is_proved) return plan;
   const NodeId scope = scope_of(schedule, node);
-  const Stmt after =
-      with_block_before_readers(schedule, scope, handle, plan.element, plan.readers);
+  const Stmt after = with_block_before_readers(schedule, scope, handle, plan.element, plan.readers);
   if (auto refusal = refuse_changed_results(schedule, scope, after, true)) {
     return *std::move(refusal);
   }

@@ -117,6 +117,16 @@ CopyAxes axes_of(const Schedule& schedule, LoopRV at, const std::vector<Ptr<Rang
   return made;
 }
 
+/// Lets a block, and those around it, say that they read all of a buffer.
+void declare_all_read(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer) {
+  for (std::optional<BlockRV> each = block; each;
+       each = block_around(schedule, schedule.node(*each))) {
+    for (auto& region : schedule.edit(*each).reads) {
+      if (region->buffer.same_as(buffer)) region = whole_region(buffer);
+    }
+  }
+}
+
 }  // namespace
 
 Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments& arguments) {
@@ -131,11 +141,12 @@ Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments
         {Argument(plan.subject.writers[0]), Argument(Ref(buffer)), Argument(arguments.loop)}};
   }
   plan.at = statement_of(schedule, plan.subject.readers[0], arguments.loop);
-  plan.unproved_scope = schedule.node(plan.subject.scope);
+  plan.preservation = {schedule.node(plan.subject.scope)};
   plan.box = box_read(schedule, buffer, plan.subject.readers,
                       schedule.at(schedule.node(arguments.loop)).first_child);
   CacheSubject subject = plan.subject;
   subject.writers = writers_of(schedule, schedule.node(subject.scope), buffer);
+  plan.widens_reads = !may_read(schedule, subject, plan.box);
   if (!is_written_before(schedule, subject, plan.box, {plan.at})) {
     return Refusal{&copied_elements_are_written,
                    {Argument(Ref(buffer)), Argument(arguments.block)}};
@@ -167,7 +178,7 @@ Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArgumen
   }
   if (auto refusal = refuse_odd_loops(schedule, plan)) return *std::move(refusal);
   plan.at = statement_of(schedule, plan.subject.writers.back(), arguments.loop);
-  plan.unproved_scope = schedule.node(plan.subject.scope);
+  plan.preservation = {schedule.node(plan.subject.scope)};
   return plan;
 }
 
@@ -183,6 +194,7 @@ BlockRV commit_copy_at(Schedule& schedule, CopyAtPlan&& plan) {
       allocate_cache(schedule, plan.subject.scope, plan.box, plan.storage_scope, false);
   AccessChange change = change_to_cache(plan.box, cache, false);
   change.writes = plan.is_back;
+  if (plan.widens_reads) declare_all_read(schedule, plan.subject.scope, buffer);
   for (const auto* users : {&plan.subject.readers, &plan.subject.writers}) {
     for (const BlockRV user : *users) {
       change_accesses(schedule, uses_of(schedule, schedule.node(user), buffer), change);

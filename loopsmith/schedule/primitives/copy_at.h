@@ -44,8 +44,8 @@ struct CopyAtPlan {
   bool is_back = false;
   NodeId at = no_node;  ///< Before or after which statement the copy stands.
   Box box;
-  /// Where the program has to be asked, after the step, whether copies hold what they should.
-  std::optional<NodeId> unproved_scope = {};
+  bool widens_reads = false;  ///< The copy reads more than the block around says.
+  std::optional<Preservation> preservation = {};
 };
 
 inline constexpr Condition block_is_in_the_loop{

@@ -58,6 +58,9 @@ Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& ar
       if (is_left_by_break(schedule, loop)) {
         return Refusal{&loop_runs_to_its_end, {Argument(loop)}};
       }
+      if (has_continue(schedule, loop)) {
+        return Refusal{&iterations_run_to_their_end, {Argument(loop)}};
+      }
     }
     if (!are_alike(schedule, plan.nests[0], plan.nests[i])) {
       return Refusal{&nests_are_alike, {Argument(loops[0]), Argument(loops[i])}};

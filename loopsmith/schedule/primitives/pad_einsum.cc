@@ -37,6 +37,7 @@ class EinsumPlanner {
     if (auto refusal = refuse_kinds()) return *std::move(refusal);
     find_extents();
     if (auto refusal = find_loops()) return *std::move(refusal);
+    if (!block_.body.is<BufferStore>()) return fail("its body is not one store");
     for (const auto& region : block_.reads) {
       if (auto refusal = add_operand(*region, false)) return *std::move(refusal);
     }
@@ -56,6 +57,7 @@ class EinsumPlanner {
     if (auto refusal = refuse_unwritten()) return *std::move(refusal);
     if (divides()) return fail("it divides integers, by zero in what is padded");
     if (auto refusal = refuse_zeros()) return *std::move(refusal);
+    plan_.preservation = {schedule_.node(plan_.scope)};
     return std::move(plan_);
   }
 
@@ -148,8 +150,26 @@ class EinsumPlanner {
       operand.extents.push_back(axis ? copied_extent(*axis, buffer->shape[d]) : one);
       operand.shape.push_back(is_padded ? plan_.extents[*axis] : axis ? buffer->shape[d] : one);
     }
+    if (is_write && !tells_axes(region)) {
+      return fail(fmt::format("{} does not have an element for each value of its axes, from 0 on",
+                              buffer->name));
+    }
     if (is_changed) plan_.operands.push_back(std::move(operand));
     return {};
+  }
+
+  /// True when each spatial axis is one index of what is written, and starts at 0: values that are
+  /// added to it write elements that are added.
+  bool tells_axes(const BufferRegion& region) const {
+    for (std::size_t k = 0; k < block_.iter_vars.size(); ++k) {
+      const IterVar& axis = *block_.iter_vars[k];
+      const auto uses = std::ranges::count_if(
+          region.region, [&](const auto& side) { return side->min.same_as(axis.var); });
+      const bool is_padded = plan_.extents[k].defined() && axis.iter_type == IterType::data_par;
+      if (uses > 1 || (uses == 0 && is_padded)) return false;
+      if (uses == 1 && !is_const_int(axis.dom->min, 0)) return false;
+    }
+    return true;
   }
 
   /// How far an axis goes in a dimension. What a condition in the block keeps it from is not there.
@@ -307,6 +327,7 @@ Nothing commit_pad_einsum(Schedule& schedule, PadEinsumPlan&& plan) {
       schedule.insert_before(around, std::move(nest));
     }
     schedule.edit(plan.scope).alloc_buffers.push_back(copy);
+    schedule.report_mirror({operand.buffer, copy, true});
   }
   Block& block = schedule.edit(plan.block);
   for (std::size_t k = 0; k < plan.extents.size(); ++k) {

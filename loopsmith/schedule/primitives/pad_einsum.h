@@ -31,6 +31,7 @@ struct PadEinsumPlan {
   std::vector<Expr> extents;                   ///< Of the axes; null where one stays.
   std::vector<std::pair<LoopRV, Expr>> loops;  ///< With their new extents.
   std::vector<PaddedOperand> operands;
+  std::optional<Preservation> preservation = {};
 };
 
 inline constexpr Condition padding_is_positive{

@@ -67,15 +67,6 @@ std::optional<BlockRV> neighbour(const Schedule& schedule, const ReindexPlan& pl
   return reader == readers.end() ? std::nullopt : std::optional(*reader);
 }
 
-/// True when what the block around says that it reads has all of the box.
-bool may_read(const Schedule& schedule, const CacheSubject& subject, const Box& box) {
-  for (const auto& region : schedule.get(subject.scope).reads) {
-    if (!region->buffer.same_as(subject.selected.buffer)) continue;
-    if (!covers(box_in(schedule, subject.scope, *region), box)) return false;
-  }
-  return true;
-}
-
 /// All but the indices in the copy.
 Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
                                  const BufferSelector& selector, BufferSelector::Side side,
@@ -99,7 +90,7 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
     if (is_used(plan.indices, axis->var)) plan.axes.push_back(axis);
   }
   plan.nest = nest_of(schedule, plan.subject.scope, handle);
-  plan.unproved_scope = schedule.node(plan.subject.scope);
+  plan.preservation = {schedule.node(plan.subject.scope)};
   const bool is_write = plan.subject.selected.is_write;
   if (reads_buffer(block, buffer) && writes_buffer(block, buffer)) {
     return Refusal{&consumer_does_not_write, {Argument(handle), Argument(Ref(buffer))}};
@@ -213,7 +204,7 @@ BlockRV commit_reindex(Schedule& schedule, ReindexPlan&& plan) {
       schedule.fresh_buffer_name(function, fmt::format("{}_{}", buffer->name, plan.suffix)),
       plan.storage_scope);
   schedule.edit(plan.subject.scope).alloc_buffers.push_back(copy);
-  schedule.report_mirror(buffer, copy);
+  schedule.report_mirror({buffer, copy});
   const AccessChange change{
       .from = buffer,
       .to = copy,

@@ -43,8 +43,7 @@ struct ReindexPlan {
   std::vector<Expr> shape;         ///< Of the copy.
   std::vector<Ptr<IterVar>> axes;  ///< Those of the block that the indices use.
   NodeId nest = no_node;           ///< The statement of the scope that holds the block.
-  /// Where the program has to be asked, after the step, whether copies hold what they should.
-  std::optional<NodeId> unproved_scope = {};
+  std::optional<Preservation> preservation = {};
 };
 
 inline constexpr Condition block_is_leaf{"block_is_leaf", "block {} has other blocks inside",

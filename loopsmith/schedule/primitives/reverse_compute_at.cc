@@ -64,7 +64,7 @@ class ReversePlanner {
     }
     const bool is_proved = is_served && !has_unsure_loops() && keeps_inputs(plan.instances) &&
                            lags_behind_nothing(schedule_, handle_, loop_, uses_);
-    if (!is_proved) plan.unproved_scope = scope_of(schedule_, here_.node);
+    plan.preservation = {scope_of(schedule_, here_.node), is_proved};
     return plan;
   }
 
@@ -89,11 +89,13 @@ class ReversePlanner {
     for (const BufferUse& use : uses_.all) {
       if (!use.is_write || use.place.node == here_.node) continue;
       if (!region_of(block_.reads, use.buffer)) continue;
-      if (!is_inside(schedule_, use.place, target_) || !is_before(schedule_, target, here_)) continue;
+      if (!is_inside(schedule_, use.place, target_) || !is_before(schedule_, target, here_))
+        continue;
       is_finished_ = is_finished_ && finishes_in_an_iteration(schedule_, use, loop_, uses_);
       producers_.push_back({use, box_of(schedule_, use, loop_, "local")});
       for (const auto& read : block_.reads) {
-        if (read->buffer.get() == use.buffer) inputs_.push_back({read.get(), producers_.back().box});
+        if (read->buffer.get() == use.buffer)
+          inputs_.push_back({read.get(), producers_.back().box});
       }
       after_ = std::max(after_, slot_in_loop(schedule_, use.place, loop_) + 1);
     }

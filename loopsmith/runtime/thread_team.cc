@@ -139,9 +139,9 @@ void Team::start() {
 }
 
 void Team::stop() {
-  stopped_.store(true);
+  stopped_.store(true);  // before the count: who loads the count as it is now sees this, too
   wakes_.fetch_add(1);
-  unpark(wakes_, INT_MAX);
+  sleepers_.fetch_sub(unpark(wakes_, INT_MAX));
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
@@ -401,10 +401,12 @@ void Team::work_until_stopped(int worker) {
     if (help_any(worker)) {
       spin.restart();
     } else if (spin.over()) {
+      // In this order: load the count, be counted, ask for all that is a reason to stay awake, and
+      // sleep on the count. What comes later raises the count first, so that `park` returns; what
+      // came earlier is seen here: the end, and a loop whose caller could not see this sleeper.
       const std::uint32_t wakes = wakes_.load();
       sleepers_.fetch_add(1);
-      // A loop that was opened before its caller could see this sleeper is seen now.
-      const bool woken = !help_any(worker) && park(wakes_, wakes);
+      const bool woken = !stopped_.load() && !help_any(worker) && park(wakes_, wakes);
       if (!woken) sleepers_.fetch_sub(1);
       spin.restart();
     } else if (!may_work(worker)) {

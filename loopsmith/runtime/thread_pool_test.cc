@@ -291,12 +291,14 @@ TEST_F(thread_pool, an_exception_under_a_kernel_becomes_a_status) {
 
 TEST_F(thread_pool, ends_at_any_moment_of_workers_that_fall_asleep) {
   std::mt19937 random(1);
-  for (int i = 0; i < 20000; ++i) {
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto deadline = now() + std::chrono::seconds(5);
+  for (int i = 0; i < 20000 && now() < deadline; ++i) {
     ThreadPool pool({.num_threads = 4, .spin = microseconds(0)});
     pool.parallel_for(0, 2, [](std::int64_t, std::int64_t) {});
     // Workers take 30 us and more to start, and fall asleep within 5.
-    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(random() % 100000);
-    while (std::chrono::steady_clock::now() < end) {
+    const auto end = now() + std::chrono::nanoseconds(random() % 100000);
+    while (now() < end) {
     }
   }
 }

@@ -173,6 +173,39 @@ TEST_F(thread_pool, a_worker_leaves_when_a_second_host_needs_its_processor) {
   EXPECT_EQ(chunks_of_worker, 0);
 }
 
+TEST_F(thread_pool, a_worker_comes_when_a_second_host_has_left) {
+  ThreadPool pool({.num_threads = 2, .spin = microseconds(0)});
+  MeetingPoint second_is_inside(2);
+  MeetingPoint second_may_leave(2);
+  std::thread second([&] {
+    const auto self = std::this_thread::get_id();
+    bool called = false;
+    pool.parallel_for(0, 1000, [&](std::int64_t, std::int64_t) {
+      if (std::this_thread::get_id() != self || std::exchange(called, true)) return;
+      EXPECT_TRUE(second_is_inside.meet());
+      EXPECT_TRUE(second_may_leave.meet());
+    });
+  });
+  EXPECT_TRUE(second_is_inside.meet());
+  std::this_thread::sleep_for(microseconds(5000));  // the worker falls asleep meanwhile
+  const auto self = std::this_thread::get_id();
+  MeetingPoint worker_is_here(2);
+  std::atomic<bool> worker_came{false};
+  int chunk = 0;
+  pool.parallel_for(0, 1000, [&](std::int64_t, std::int64_t) {
+    if (std::this_thread::get_id() != self) {
+      if (!worker_came.exchange(true)) {
+        EXPECT_TRUE(worker_is_here.meet());
+      }
+    } else if (++chunk == 1) {
+      EXPECT_TRUE(second_may_leave.meet());
+      second.join();
+    } else if (chunk == 3) {
+      EXPECT_TRUE(worker_is_here.meet());
+    }
+  });
+}
+
 TEST_F(thread_pool, an_idle_worker_helps_with_an_inner_loop) {
   ThreadPool pool({.num_threads = 2});
   pool.parallel_for(0, 1, [&](std::int64_t, std::int64_t) {

@@ -58,6 +58,7 @@ function(loopsmith_floor name)
   set(shared_by_tests ${tests})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER shared_by_tests INCLUDE REGEX "/testing/")
+  list(FILTER shared_by_tests EXCLUDE REGEX "_test\\.cc$")
   file(GLOB_RECURSE c_tests CONFIGURE_DEPENDS ${folder}/*_test.c)
 
   set(links ${floor_LIBRARIES})

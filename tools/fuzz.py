@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run every fuzzer for a time: libFuzzer's, random schedules and programs, Hypothesis.
 
+The model of the threads is checked first, which takes a few minutes.
+
 What a fuzzer finds is left under ``build/fuzz/found``; put it into ``fuzz/corpus`` with its cure.
 The exit status is 1 if one found something.
 """
@@ -79,7 +81,8 @@ def main() -> int:
         return 1
     if not succeeds("cmake", "--build", "--preset", "fuzz", "--parallel", jobs):
         return 1
-    passed = [fuzz_reader(reader, arguments.seconds, arguments.jobs) for reader in READERS]
+    passed = [succeeds(sys.executable, "tools/check_model.py")]
+    passed += [fuzz_reader(reader, arguments.seconds, arguments.jobs) for reader in READERS]
     cases = {"LOOPSMITH_FUZZ_CASES": str(arguments.schedules)}
     pytest = (sys.executable, "-m", "pytest", "-q", "--hypothesis-profile=fuzz")
     with ThreadPoolExecutor(arguments.jobs) as pool:

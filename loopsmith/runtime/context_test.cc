@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "loopsmith/runtime/testing/time_limit.h"
+
 namespace loopsmith {
 namespace {
 
@@ -46,6 +48,7 @@ TEST(workspace, says_null_when_there_is_no_memory) {
 }
 
 TEST(workspace, serves_many_threads) {
+  const TimeLimit limit;
   Workspace workspace;
   ThreadPool pool({.num_threads = 3});
   pool.parallel_for(0, 300, [&](std::int64_t from, std::int64_t to) {
@@ -76,6 +79,7 @@ std::int32_t use(ls_context* context) {
 }
 
 TEST(context, gives_kernels_threads_memory_and_a_place_for_errors) {
+  const TimeLimit limit;
   ls_context plain;
   ls_context_init(&plain);
   Context owned(std::make_shared<ThreadPool>(ThreadConfig{.num_threads = 2}));

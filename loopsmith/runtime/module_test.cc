@@ -10,6 +10,7 @@
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/runtime/ndarray.h"
 #include "loopsmith/runtime/testing/error_of.h"
+#include "loopsmith/runtime/testing/time_limit.h"
 
 namespace loopsmith {
 namespace {
@@ -157,6 +158,7 @@ TEST(module, each_thread_has_its_own_context_and_keeps_it) {
 }
 
 TEST(module, many_threads_call_at_once) {
+  const TimeLimit limit;
   const Module module = Module({axpy()}).with_threads({.num_threads = 3});
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

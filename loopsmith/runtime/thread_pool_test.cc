@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "loopsmith/runtime/cpus.h"
+#include "loopsmith/runtime/testing/time_limit.h"
 
 namespace loopsmith {
 namespace {
@@ -40,7 +41,11 @@ class MeetingPoint {
   std::atomic<int> missing_;
 };
 
-TEST(thread_pool, runs_each_iteration_once) {
+struct thread_pool : testing::Test {
+  const TimeLimit limit;
+};
+
+TEST_F(thread_pool, runs_each_iteration_once) {
   for (const int num_threads : {1, 2, 3, 5}) {
     ThreadPool pool({.num_threads = num_threads});
     EXPECT_EQ(pool.num_threads(), num_threads);
@@ -59,7 +64,7 @@ TEST(thread_pool, runs_each_iteration_once) {
   }
 }
 
-TEST(thread_pool, splits_extents_near_2_to_the_64_without_overflow) {
+TEST_F(thread_pool, splits_extents_near_2_to_the_64_without_overflow) {
   ThreadPool pool({.num_threads = 3});
   std::mutex mutex;
   std::set<std::pair<std::int64_t, std::int64_t>> chunks;
@@ -77,13 +82,13 @@ TEST(thread_pool, splits_extents_near_2_to_the_64_without_overflow) {
   EXPECT_EQ(at, most);
 }
 
-TEST(thread_pool, an_empty_or_reversed_range_runs_nothing) {
+TEST_F(thread_pool, an_empty_or_reversed_range_runs_nothing) {
   ThreadPool pool({.num_threads = 2});
   pool.parallel_for(3, 3, [](std::int64_t, std::int64_t) { FAIL(); });
   pool.parallel_for(3, -3, [](std::int64_t, std::int64_t) { FAIL(); });
 }
 
-TEST(thread_pool, a_worker_takes_part_awake_and_asleep) {
+TEST_F(thread_pool, a_worker_takes_part_awake_and_asleep) {
   for (const microseconds spin : {microseconds(0), microseconds(260)}) {
     ThreadPool pool({.num_threads = 2, .spin = spin});
     for (int i = 0; i < 20; ++i) {
@@ -94,7 +99,7 @@ TEST(thread_pool, a_worker_takes_part_awake_and_asleep) {
   }
 }
 
-TEST(thread_pool, a_worker_runs_the_same_part_each_time) {
+TEST_F(thread_pool, a_worker_runs_the_same_part_each_time) {
   ThreadPool pool({.num_threads = 2});
   for (int i = 0; i < 20; ++i) {
     MeetingPoint both(2);
@@ -106,7 +111,7 @@ TEST(thread_pool, a_worker_runs_the_same_part_each_time) {
   }
 }
 
-TEST(thread_pool, two_hosts_share_the_workers) {
+TEST_F(thread_pool, two_hosts_share_the_workers) {
   ThreadPool pool({.num_threads = 3});
   MeetingPoint all(3);
   std::atomic<int> hosts_at_work{0};
@@ -130,7 +135,7 @@ TEST(thread_pool, two_hosts_share_the_workers) {
   other.join();
 }
 
-TEST(thread_pool, a_worker_leaves_when_a_second_host_needs_its_processor) {
+TEST_F(thread_pool, a_worker_leaves_when_a_second_host_needs_its_processor) {
   ThreadPool pool({.num_threads = 2});
   MeetingPoint worker_is_here(2);
   MeetingPoint second_host_is_here(2);
@@ -168,7 +173,40 @@ TEST(thread_pool, a_worker_leaves_when_a_second_host_needs_its_processor) {
   EXPECT_EQ(chunks_of_worker, 0);
 }
 
-TEST(thread_pool, an_idle_worker_helps_with_an_inner_loop) {
+TEST_F(thread_pool, a_worker_comes_when_a_second_host_has_left) {
+  ThreadPool pool({.num_threads = 2, .spin = microseconds(0)});
+  MeetingPoint second_is_inside(2);
+  MeetingPoint second_may_leave(2);
+  std::thread second([&] {
+    const auto self = std::this_thread::get_id();
+    bool called = false;
+    pool.parallel_for(0, 1000, [&](std::int64_t, std::int64_t) {
+      if (std::this_thread::get_id() != self || std::exchange(called, true)) return;
+      EXPECT_TRUE(second_is_inside.meet());
+      EXPECT_TRUE(second_may_leave.meet());
+    });
+  });
+  EXPECT_TRUE(second_is_inside.meet());
+  std::this_thread::sleep_for(microseconds(5000));  // the worker falls asleep meanwhile
+  const auto self = std::this_thread::get_id();
+  MeetingPoint worker_is_here(2);
+  std::atomic<bool> worker_came{false};
+  int chunk = 0;
+  pool.parallel_for(0, 1000, [&](std::int64_t, std::int64_t) {
+    if (std::this_thread::get_id() != self) {
+      if (!worker_came.exchange(true)) {
+        EXPECT_TRUE(worker_is_here.meet());
+      }
+    } else if (++chunk == 1) {
+      EXPECT_TRUE(second_may_leave.meet());
+      second.join();
+    } else if (chunk == 3) {
+      EXPECT_TRUE(worker_is_here.meet());
+    }
+  });
+}
+
+TEST_F(thread_pool, an_idle_worker_helps_with_an_inner_loop) {
   ThreadPool pool({.num_threads = 2});
   pool.parallel_for(0, 1, [&](std::int64_t, std::int64_t) {
     MeetingPoint both(2);
@@ -176,7 +214,7 @@ TEST(thread_pool, an_idle_worker_helps_with_an_inner_loop) {
   });
 }
 
-TEST(thread_pool, a_caller_that_waits_helps_with_the_inner_loops_of_its_helpers) {
+TEST_F(thread_pool, a_caller_that_waits_helps_with_the_inner_loops_of_its_helpers) {
   for (const microseconds spin : {microseconds(0), microseconds(260), microseconds(1000000)}) {
     ThreadPool pool({.num_threads = 2, .spin = spin});
     const auto self = std::this_thread::get_id();
@@ -198,7 +236,7 @@ TEST(thread_pool, a_caller_that_waits_helps_with_the_inner_loops_of_its_helpers)
   }
 }
 
-TEST(thread_pool, loops_three_deep_from_many_hosts_run_each_iteration_once) {
+TEST_F(thread_pool, loops_three_deep_from_many_hosts_run_each_iteration_once) {
   ThreadPool pool({.num_threads = 3, .spin = microseconds(20)});
   std::vector<std::thread> hosts;
   for (unsigned host = 0; host < 4; ++host) {
@@ -224,7 +262,7 @@ TEST(thread_pool, loops_three_deep_from_many_hosts_run_each_iteration_once) {
   for (std::thread& host : hosts) host.join();
 }
 
-TEST(thread_pool, pools_nest_in_each_other) {
+TEST_F(thread_pool, pools_nest_in_each_other) {
   ThreadPool outer({.num_threads = 2});
   ThreadPool inner({.num_threads = 3});
   std::atomic<int> count{0};
@@ -241,7 +279,7 @@ TEST(thread_pool, pools_nest_in_each_other) {
   EXPECT_EQ(count, 300);
 }
 
-TEST(thread_pool, a_status_ends_the_loop_and_is_returned) {
+TEST_F(thread_pool, a_status_ends_the_loop_and_is_returned) {
   ThreadPool pool({.num_threads = 2});
   std::atomic<int> chunks{0};
   const auto body = [](void* closure, std::int64_t, std::int64_t) -> std::int32_t {
@@ -255,7 +293,7 @@ TEST(thread_pool, a_status_ends_the_loop_and_is_returned) {
   });
 }
 
-TEST(thread_pool, an_exception_arrives_at_the_caller) {
+TEST_F(thread_pool, an_exception_arrives_at_the_caller) {
   ThreadPool pool({.num_threads = 2});
   const auto self = std::this_thread::get_id();
   for (const bool in_worker : {false, true}) {
@@ -276,7 +314,7 @@ TEST(thread_pool, an_exception_arrives_at_the_caller) {
   EXPECT_EQ(count, 10);
 }
 
-TEST(thread_pool, an_exception_under_a_kernel_becomes_a_status) {
+TEST_F(thread_pool, an_exception_under_a_kernel_becomes_a_status) {
   ThreadPool pool({.num_threads = 2});
   const ls_body body = [](void*, std::int64_t, std::int64_t) -> std::int32_t {
     throw std::runtime_error("from a body");
@@ -284,7 +322,21 @@ TEST(thread_pool, an_exception_under_a_kernel_becomes_a_status) {
   EXPECT_EQ(ThreadPool::run_for_kernel(&pool, 0, 8, body, nullptr), LS_EXCEPTION);
 }
 
-TEST(thread_pool, workers_run_where_affinity_says) {
+TEST_F(thread_pool, ends_at_any_moment_of_workers_that_fall_asleep) {
+  std::mt19937 random(1);
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto deadline = now() + std::chrono::seconds(5);
+  for (int i = 0; i < 20000 && now() < deadline; ++i) {
+    ThreadPool pool({.num_threads = 4, .spin = microseconds(0)});
+    pool.parallel_for(0, 2, [](std::int64_t, std::int64_t) {});
+    // Workers take 30 us and more to start, and fall asleep within 5.
+    const auto end = now() + std::chrono::nanoseconds(random() % 100000);
+    while (now() < end) {
+    }
+  }
+}
+
+TEST_F(thread_pool, workers_run_where_affinity_says) {
   const int cpu = allowed_cpus().back();
   ThreadPool pool({.num_threads = 3, .affinity = {cpu}});
   const auto self = std::this_thread::get_id();
@@ -298,13 +350,13 @@ TEST(thread_pool, workers_run_where_affinity_says) {
   EXPECT_EQ(ThreadPool({.affinity = {0, 0, 0}}).num_threads(), 3);
 }
 
-TEST(thread_pool, the_shared_pool_has_a_thread_for_each_processor) {
+TEST_F(thread_pool, the_shared_pool_has_a_thread_for_each_processor) {
   EXPECT_EQ(ThreadPool::shared()->num_threads(), default_num_threads());
   EXPECT_EQ(ThreadPool::shared(), ThreadPool::shared());
 }
 
 #ifndef __SANITIZE_THREAD__  // it supports no threads after a fork
-TEST(thread_pool, a_forked_child_starts_its_own_workers) {
+TEST_F(thread_pool, a_forked_child_starts_its_own_workers) {
   ThreadPool pool({.num_threads = 2});
   const auto works = [&] {
     MeetingPoint both(2);
@@ -315,7 +367,7 @@ TEST(thread_pool, a_forked_child_starts_its_own_workers) {
   ASSERT_TRUE(works());
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(30);  // a child that hangs is killed
+    ::alarm(15);  // a child that hangs is killed, before its parent is out of time
     const bool good = works() && works();
     const pid_t grandchild = ::fork();
     if (grandchild == 0) ::_exit(works() ? 0 : 1);

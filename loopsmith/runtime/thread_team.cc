@@ -6,7 +6,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstdio>
 #include <system_error>
 #include <utility>
@@ -139,9 +138,9 @@ void Team::start() {
 }
 
 void Team::stop() {
-  stopped_.store(true);
+  stopped_.store(true);  // before the count: who loads the count as it is now sees this, too
   wakes_.fetch_add(1);
-  unpark(wakes_, INT_MAX);
+  sleepers_.fetch_sub(unpark(wakes_, INT_MAX));
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
@@ -174,9 +173,9 @@ int Team::root_of(const Slot& slot) const {
 
 int Team::num_hosts() const {
   int count = 0;
-  const int slots = num_host_slots_.load(std::memory_order_relaxed);
+  const int slots = num_host_slots_.load();
   for (int i = 0; i < slots; ++i) {
-    count += (slots_[i].state.load(std::memory_order_relaxed) & open_bit) != 0;
+    count += (slots_[i].state.load() & open_bit) != 0;
   }
   return count;
 }
@@ -207,7 +206,7 @@ Team::Slot* Team::acquire(bool nested) {
     if (slot.taken.exchange(true, std::memory_order_acquire)) continue;
     if (!slot.more_parts) slot.more_parts.reset(new std::atomic<std::uint64_t>[num_threads_]());
     if (nested) slot.nested_in.store(here.root, std::memory_order_relaxed);
-    int seen = num_slots.load(std::memory_order_relaxed);
+    int seen = num_slots.load();
     while (seen < i + 1 && !num_slots.compare_exchange_weak(seen, i + 1)) {
     }
     return &slot;
@@ -234,10 +233,13 @@ std::int32_t Team::share(Slot& slot, const Loop& loop) {
   // With one chunk left there is nothing to share: closing the slot first saves a transfer of its
   // line.
   const bool one_is_left = parts == 2 && slot.chunks_per_part == 1;
-  run_first_chunk(slot);
+  const HereScope scope({this, root_of(slot)});
+  run_chunk(slot, 0, 0);
   if (!one_is_left) work(slot, caller);
   const std::uint32_t helpers = slot.state.fetch_and(~open_bit) & helpers_mask;
-  if (one_is_left) work(slot, caller);
+  if (one_is_left && !slot.exhausted.load(std::memory_order_relaxed) && slot.claim(1) == 0) {
+    run_chunk(slot, 1, 0);
+  }
   if (helpers != 0) wait_for_helpers(slot);
 
   const std::int32_t status = slot.status.load(std::memory_order_relaxed);
@@ -248,16 +250,9 @@ std::int32_t Team::share(Slot& slot, const Loop& loop) {
   return status;
 }
 
-void Team::run_first_chunk(Slot& slot) {
-  const HereScope scope({this, root_of(slot)});
-  run_chunk(slot, 0, 0);
-}
-
 /// Runs chunks until none is left, or until this worker's processor is needed by a host.
 void Team::work(Slot& slot, int worker) {
-  const HereScope scope({this, root_of(slot)});
   if (worker != caller && slot.num_parts > 2) wake_workers(2);
-  int hosts = num_hosts();
   int part = worker % slot.num_parts;
   for (int i = 0; i < slot.num_parts; ++i) {
     while (!slot.exhausted.load(std::memory_order_relaxed)) {
@@ -266,9 +261,10 @@ void Team::work(Slot& slot, int worker) {
       run_chunk(slot, part, chunk);
       if (worker != caller) {
         if (!may_work(worker)) return;
-      } else if (const int hosts_now = num_hosts(); hosts_now != hosts) {
-        if (hosts_now < hosts) wake_workers(INT_MAX);  // the processor of one that left is free
-        hosts = hosts_now;
+      } else if (const int refused = refused_.load();
+                 refused != none_refused && may_work(refused)) {
+        refused_.store(none_refused);
+        wake_workers(INT_MAX);  // the processor of a host that left is free
       }
     }
     part = part + 1 == slot.num_parts ? 0 : part + 1;
@@ -311,9 +307,8 @@ void Team::run_chunk(Slot& slot, int part, int chunk) {
 }
 
 bool Team::help_any(int worker) {
-  const bool helped = help(0, num_host_slots_.load(std::memory_order_relaxed), worker, no_root);
-  const int nested = num_nested_slots_.load(std::memory_order_relaxed);
-  return help(first_nested_slot, nested, worker, no_root) || helped;
+  const bool helped = help(0, num_host_slots_.load(), worker, no_root);
+  return help(first_nested_slot, num_nested_slots_.load(), worker, no_root) || helped;
 }
 
 /// Joins open loops in some slots, only those under host slot `root` unless that is `no_root`.
@@ -323,9 +318,15 @@ bool Team::help(int first_slot, int num_slots, int worker, int root) {
     Slot& slot = slots_[i];
     if ((slot.state.load() & open_bit) == 0) continue;
     if (slot.exhausted.load(std::memory_order_relaxed)) continue;
-    if (root != no_root && root_of(slot) != root) continue;
-    if (worker != caller && !may_work(worker)) return helped;
-    if ((slot.state.fetch_add(1) & open_bit) != 0) {
+    const auto is_wanted = [&] { return root == no_root || root_of(slot) == root; };
+    if (!is_wanted()) continue;
+    if (worker != caller && !may_work(worker)) {
+      note_refused(worker);
+      if (!may_work(worker)) return helped;  // a host that left before could not be told
+    }
+    // From here on the slot keeps its loop, which may be a later one under another root.
+    if ((slot.state.fetch_add(1) & open_bit) != 0 && is_wanted()) {
+      const HereScope scope({this, root_of(slot)});
       if (worker != caller) workers_[worker].busy.store(true, std::memory_order_relaxed);
       work(slot, worker);
       if (worker != caller) workers_[worker].busy.store(false, std::memory_order_relaxed);
@@ -359,12 +360,21 @@ void Team::wait_for_helpers(Slot& slot) {
     } else if (spin.over()) {
       const std::uint32_t state = slot.state.fetch_or(sleep_bit) | sleep_bit;
       // A loop that was opened before its caller could see the bit is seen now.
-      if (!help_inside() && (state & helpers_mask) != 0) park(slot.state, state);
+      if (!help_inside() && (state & helpers_mask) != 0) {
+        park(slot.state, state);  // model: park_caller
+      }
       slot.state.fetch_and(~sleep_bit);
       spin.restart();
     }
   }
   slot.caller_waits.store(false, std::memory_order_relaxed);
+}
+
+/// Tells callers, who ask after each chunk, to wake workers as soon as this one may work.
+void Team::note_refused(int worker) {
+  int seen = refused_.load();
+  while (worker < seen && !refused_.compare_exchange_weak(seen, worker)) {
+  }
 }
 
 /// Wakes up to `count` sleeping workers, if workers may work at all now; and the host that waits
@@ -377,8 +387,13 @@ void Team::wake_workers(int count) {
       unpark(root.state, 1);
     }
   }
-  if (sleepers_.load() <= 0 || !may_work(1)) return;
-  if (num_hosts() > 1) count = INT_MAX;  // some of them may not work
+  if (sleepers_.load() <= 0) return;
+  const int hosts = num_hosts();
+  if (hosts >= num_threads_) {
+    note_refused(1);
+    return;
+  }
+  if (hosts > 1) count = INT_MAX;  // some of them may not work
   wakes_.fetch_add(1);
   sleepers_.fetch_sub(unpark(wakes_, count));
 }
@@ -397,14 +412,17 @@ void Team::work_until_stopped(int worker) {
   }
 
   Spin spin(spin_);
-  while (!stopped_.load(std::memory_order_relaxed)) {
+  while (!stopped_.load()) {
     if (help_any(worker)) {
       spin.restart();
     } else if (spin.over()) {
+      // In this order: load the count, be counted, ask for all that is a reason to stay awake, and
+      // sleep on the count. What comes later raises the count first, so that `park` returns; what
+      // came earlier is seen here: the end, and a loop whose caller could not see this sleeper.
       const std::uint32_t wakes = wakes_.load();
       sleepers_.fetch_add(1);
-      // A loop that was opened before its caller could see this sleeper is seen now.
-      const bool woken = !help_any(worker) && park(wakes_, wakes);
+      const bool woken =
+          !stopped_.load() && !help_any(worker) && park(wakes_, wakes);  // model: park_worker
       if (!woken) sleepers_.fetch_sub(1);
       spin.restart();
     } else if (!may_work(worker)) {

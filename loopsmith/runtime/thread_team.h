@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -42,6 +43,8 @@ class Team {
   const std::uint64_t process;
 
  private:
+  static constexpr int none_refused = INT_MAX;
+
   struct Slot;
   struct alignas(64) Worker;
   struct Loop {
@@ -56,13 +59,13 @@ class Team {
   bool is_worth_sharing(bool nested) const;
   Slot* acquire(bool nested);
   std::int32_t share(Slot& slot, const Loop& loop);
-  void run_first_chunk(Slot& slot);
   void work(Slot& slot, int worker);
   void run_chunk(Slot& slot, int part, int chunk);
   bool help_any(int worker);
   bool help(int first_slot, int num_slots, int worker, int root);
   void leave(Slot& slot);
   void wait_for_helpers(Slot& slot);
+  void note_refused(int worker);
   void wake_workers(int count);
   void work_until_stopped(int worker);
 
@@ -75,8 +78,10 @@ class Team {
 
   // Read often, written seldom.
   alignas(64) std::atomic<bool> stopped_{false};
-  std::atomic<int> num_host_slots_{0};     ///< How many were ever in use at once.
-  std::atomic<int> num_nested_slots_{0};   ///< The same, for loops inside loops.
+  std::atomic<int> num_host_slots_{0};    ///< How many were ever in use at once.
+  std::atomic<int> num_nested_slots_{0};  ///< The same, for loops inside loops.
+  /// The lowest worker that sleeps, or was not woken, because hosts needed all processors.
+  std::atomic<int> refused_{none_refused};
   std::atomic<std::int32_t> sleepers_{0};  ///< How many workers sleep and were not woken yet.
   std::atomic<std::uint32_t> wakes_{0};  ///< What they sleep on; counts the times they were woken.
 };

@@ -153,21 +153,72 @@ bool shares_results(const Schedule& schedule, BlockRV handle, LoopRV outermost) 
   return false;
 }
 
+/// True when a block inside of another may start one result for several values of its axes.
+bool restarts_results(const Schedule& schedule, BlockRV outer) {
+  return std::ranges::any_of(child_blocks(schedule, schedule.node(outer)), [&](BlockRV inner) {
+    if (restarts_results(schedule, inner)) return true;
+    const Block& block = schedule.get(inner);
+    if (!block.init) return false;
+    const ElementAccesses accesses = accesses_of_block(schedule, inner);
+    return std::ranges::any_of(block.iter_vars, [&](const auto& axis) {
+      if (axis->iter_type == IterType::comm_reduce || is_const_int(axis->dom->extent, 1)) return false;
+      return !each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
+        return !b.is_write || is_pinned(accesses, a, b, *axis->var);
+      });
+    });
+  });
+}
+
 /// True when different iterations of `band` may run one instance of a reduction twice, or several
 /// that write one element: then an init may come between updates.
 bool repeats_reductions(const Schedule& schedule, std::span<const LoopRV> band) {
+  const auto blocks = child_blocks(schedule, schedule.node(band[0]));
+  if (std::ranges::any_of(blocks, [&](BlockRV block) { return restarts_results(schedule, block); })) {
+    return true;
+  }
   return std::ranges::any_of(child_blocks(schedule, schedule.node(band[0])), [&](BlockRV block) {
     return schedule.get(block).init &&
            (!is_injective(schedule, block, band) || shares_results(schedule, block, band[0]));
   });
 }
 
+/// True when an expression may fall where a loop in it goes up.
+bool may_fall(const Expr& value) {
+  bool found = false;
+  pre_order_visit(value, [&](const Ref& ref) {
+    const auto* number = ref.as<IntImm>();
+    found = found || ref.is<Sub>() || ref.is<FloorMod>() || (number && number->value < 0);
+    return !found;
+  });
+  return found;
+}
+
+/// True when a reduction may start in another instance than the first: it goes through an axis in
+/// another direction than its loops.
+bool starts_late(const Schedule& schedule, BlockRV block) {
+  const BlockRealize& realize = schedule.realize(block);
+  std::optional<IndexForms> forms;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const Expr& value = realize.iter_values[i];
+    const bool is_reduction = realize.block->iter_vars[i]->iter_type == IterType::comm_reduce;
+    if (!is_reduction || value.is<Var>() || !may_fall(value)) continue;
+    if (!forms) forms.emplace(ranges_around(schedule, schedule.node(block)));
+    const auto form = forms->read(value);
+    if (form && std::ranges::any_of(form->terms,
+                                    [](const IndexTerm& term) { return term.coefficient < 0; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// True when the instance that starts a reduction may no longer be the first of its instances:
-/// loops that change their order drive axes of both kinds at once.
+/// loops that change their order drive axes of both kinds at once, or it was not the first.
 bool delays_init(const Schedule& schedule, std::span<const LoopRV> band,
                  std::span<const std::size_t> order) {
   return std::ranges::any_of(child_blocks(schedule, schedule.node(band[0])), [&](BlockRV block) {
     if (!schedule.get(block).init) return false;
+    if (starts_late(schedule, block)) return true;
     const BlockRealize& realize = schedule.realize(block);
     const auto drives = [&](std::size_t place, std::size_t axis) {
       const For& loop = schedule.get(band[place]);

@@ -273,7 +273,7 @@ Ptr<Block> init_block(const Block& block, const Substitution& values, std::strin
   Block init{.name_hint = std::move(name), .annotations = block.annotations};
   for (const auto& axis : block.iter_vars) {
     const auto renamed = values.find(axis->var);
-    if (renamed == values.end()) continue;
+    if (renamed == values.end() || axis->iter_type != IterType::data_par) continue;
     IterVar copy = *axis;
     copy.var = Ptr<Var>::from(renamed->second);
     init.iter_vars.push_back(make(std::move(copy)));
@@ -323,7 +323,11 @@ BlockRV commit_decompose_reduction(Schedule& schedule, DecomposeReductionPlan&& 
   Substitution axes;
   for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
     const IterVar& axis = *block.iter_vars[i];
-    if (axis.iter_type != IterType::data_par) continue;
+    if (axis.iter_type != IterType::data_par) {
+      // It runs where the reduction starts.
+      axes[axis.var] = axis.dom->min;
+      continue;
+    }
     axes[axis.var] = var(axis.var->name + "_init", axis.var->dtype);
     start.iter_values.push_back(substitute(realize.iter_values[i], loops));
   }

@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/buffer_uses.h"
@@ -131,7 +132,7 @@ class EinsumPlanner {
     for (const auto* regions : {&block_.reads, &block_.writes}) {
       for (const auto& other : *regions) uses += other->buffer.same_as(buffer) ? 1 : 0;
     }
-    if (uses != 1 || !uses_of(schedule_, schedule_.node(plan_.block), buffer).by_indices_alone()) {
+    if (uses != 1 || !is_used_once(region) || !uses_of(schedule_, schedule_.node(plan_.block), buffer).by_indices_alone()) {
       return fail(fmt::format("buffer {} is used in more than one way", buffer->name));
     }
     PaddedOperand operand{.buffer = buffer, .is_write = is_write};
@@ -156,6 +157,26 @@ class EinsumPlanner {
     }
     if (is_changed) plan_.operands.push_back(std::move(operand));
     return {};
+  }
+
+  /// True when each access to the buffer of a region is by the indices that the region has.
+  bool is_used_once(const BufferRegion& region) const {
+    const auto is_it = [&](const std::vector<Expr>& indices) {
+      return std::ranges::equal(indices, region.region, [](const Expr& index, const auto& side) {
+        return structural_equal(index, side->min);
+      });
+    };
+    bool is_once = true;
+    const auto look = [&](const Ref& ref) {
+      const auto* load = ref.as<BufferLoad>();
+      const auto* store = ref.as<BufferStore>();
+      if (load && load->buffer.same_as(region.buffer)) is_once = is_once && is_it(load->indices);
+      if (store && store->buffer.same_as(region.buffer)) is_once = is_once && is_it(store->indices);
+      return is_once && !ref.is<Buffer>();
+    };
+    pre_order_visit(block_.body, look);
+    if (block_.init) pre_order_visit(block_.init, look);
+    return is_once;
   }
 
   /// True when each spatial axis is one index of what is written, and starts at 0: values that are

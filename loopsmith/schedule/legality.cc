@@ -161,7 +161,8 @@ bool restarts_results(const Schedule& schedule, BlockRV outer) {
     if (!block.init) return false;
     const ElementAccesses accesses = accesses_of_block(schedule, inner);
     return std::ranges::any_of(block.iter_vars, [&](const auto& axis) {
-      if (axis->iter_type == IterType::comm_reduce || is_const_int(axis->dom->extent, 1)) return false;
+      if (axis->iter_type == IterType::comm_reduce || is_const_int(axis->dom->extent, 1))
+        return false;
       return !each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
         return !b.is_write || is_pinned(accesses, a, b, *axis->var);
       });
@@ -173,7 +174,8 @@ bool restarts_results(const Schedule& schedule, BlockRV outer) {
 /// that write one element: then an init may come between updates.
 bool repeats_reductions(const Schedule& schedule, std::span<const LoopRV> band) {
   const auto blocks = child_blocks(schedule, schedule.node(band[0]));
-  if (std::ranges::any_of(blocks, [&](BlockRV block) { return restarts_results(schedule, block); })) {
+  if (std::ranges::any_of(blocks,
+                          [&](BlockRV block) { return restarts_results(schedule, block); })) {
     return true;
   }
   return std::ranges::any_of(child_blocks(schedule, schedule.node(band[0])), [&](BlockRV block) {

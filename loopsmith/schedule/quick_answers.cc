@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/block_kinds.h"
 #include "loopsmith/schedule/legality.h"
@@ -41,12 +42,7 @@ class TwoPlaces {
   }
   /// True when the block is of a plain kind, and has no loop in common with the other place.
   bool are_apart(BlockRV block, const ScopeUses& uses) const {
-    if (!are_apart(uses)) return false;
-    const BlockKinds kinds = kinds_of(schedule_, block, uses);
-    if (kinds.is_complete()) return true;
-    // What adds up must not do so twice.
-    return kinds.is_reduction() &&
-           is_injective(schedule_, block, loops_around(schedule_, here_.node));
+    return are_apart(uses) && writes_each_once(schedule_, block, uses);
   }
   bool is_here(const BufferUse& use) const { return use.place.node == here_.node; }
   bool is_there(const BufferUse& use) const { return is_inside(schedule_, use.place, there_.node); }
@@ -113,6 +109,58 @@ bool does_the_same_at(const Schedule& schedule, BlockRV handle, const Place& pla
     const bool changes_input = use.is_write && has_memory_of(block.reads, *use.buffer);
     return (!is_of_output && !changes_input) || places.is_before_or_after_both(use);
   });
+}
+
+bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
+                      std::span<const BlockRV> readers, NodeId around, const ScopeUses& uses) {
+  if (uses.has_foreign_calls || uses.has_jumps) return false;
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    if (!use.is_write || !use.buffer->data.same_as(buffer.data)) return true;
+    return have_no_loop_in_common(schedule, use.place, Place{around}) &&
+           std::ranges::all_of(readers, [&](BlockRV reader) {
+             return have_no_loop_in_common(schedule, use.place, Place{schedule.node(reader)});
+           });
+  });
+}
+
+bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId nest,
+                        const ScopeUses& uses) {
+  if (uses.has_foreign_calls || uses.has_jumps) return false;
+  if (!have_no_loop_in_common(schedule, Place{schedule.at(nest).parent}, Place{nest})) return false;
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    return !use.buffer->data.same_as(buffer.data) || is_inside(schedule, use.place, nest) ||
+           have_no_loop_in_common(schedule, use.place, Place{nest});
+  });
+}
+
+bool is_finished_in(const Schedule& schedule, BlockRV handle, const Buffer& buffer, LoopRV loop,
+                    const ScopeUses& uses) {
+  if (uses.has_foreign_calls || uses.has_jumps) return false;
+  if (!writes_each_once(schedule, handle, uses)) return false;
+  const NodeId nest = schedule.node(loop);
+  const bool is_apart = std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    return !use.buffer->data.same_as(buffer.data) || is_inside(schedule, use.place, nest) ||
+           have_no_loop_in_common(schedule, use.place, Place{nest});
+  });
+  if (!is_apart) return false;
+  const BlockRealize& realize = schedule.realize(handle);
+  Handles<LoopRV> around = loops_around(schedule, nest);
+  around.push_back(loop);
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    if (realize.block->iter_vars[i]->iter_type != IterType::comm_reduce) continue;
+    const bool is_driven = std::ranges::any_of(around, [&](LoopRV each) {
+      return uses_variable(realize.iter_values[i], schedule.get(each).loop_var);
+    });
+    if (is_driven) return false;
+  }
+  return true;
+}
+
+bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeUses& uses) {
+  const BlockKinds kinds = kinds_of(schedule, block, uses);
+  if (kinds.is_complete()) return true;
+  return kinds.is_reduction() &&
+         is_injective(schedule, block, loops_around(schedule, schedule.node(block)));
 }
 
 }  // namespace loopsmith

@@ -3,6 +3,8 @@
 // arith/dependence/preservation.h: it may say no where that says yes, and never the other way
 // round.
 #pragma once
+#include <span>
+
 #include "loopsmith/schedule/scope_uses.h"
 
 namespace loopsmith {
@@ -44,5 +46,33 @@ bool reads_the_same_at(const Schedule& schedule, BlockRV block, const Place& pla
 /// The same of a place in front of the block, at which it also writes.
 bool does_the_same_at(const Schedule& schedule, BlockRV block, const Place& place,
                       const Buffer* between, const ScopeUses& uses);
+
+/// Does a buffer keep its values from a copy of it until the last of `readers` reads the copy?
+///
+/// Lemma. Let no statement that writes the buffer have a loop of the scope in common with a reader
+/// or with `around`, which runs the copy and its readers. If the copy stands before the readers, no
+/// writer stands between the two, and it takes all that they read, it is coherent: all instances of
+/// a writer run before the first copy, or after the last reader.
+bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
+                      std::span<const BlockRV> readers, NodeId around, const ScopeUses& uses);
+
+/// Is all that happens to a buffer outside of `nest` before all of it, or after all of it?
+///
+/// Lemma. If so, and a copy of all elements that the nest may write is made right before the nest
+/// and right after it, or each of them is certain to be written in it and copied after it, nobody
+/// outside sees the difference.
+bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId nest,
+                        const ScopeUses& uses);
+
+/// Is what an iteration of a loop writes of a buffer written for good, and seen by nobody else?
+///
+/// Lemma. Let the block be the only writer, a complete one or a reduction whose axes no loop around
+/// an iteration drives, and let what else uses the buffer have no loop in common with this one.
+/// Then an element is written in one iteration alone, and copied back from there once it is done.
+bool is_finished_in(const Schedule& schedule, BlockRV block, const Buffer& buffer, LoopRV loop,
+                    const ScopeUses& uses);
+
+/// True when the block writes each of its elements in one instance, or in one whole reduction.
+bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeUses& uses);
 
 }  // namespace loopsmith

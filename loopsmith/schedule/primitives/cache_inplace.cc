@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/schedule/cache_fill.h"
+#include "loopsmith/schedule/quick_answers.h"
 
 namespace loopsmith {
 
@@ -36,7 +37,9 @@ Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
     return Refusal{&copied_elements_are_written,
                    {Argument(Ref(buffer)), Argument(arguments.block)}};
   }
-  plan.preservation = {schedule.node(plan.scope)};
+  const NodeId scope = schedule.node(plan.scope);
+  plan.preservation = {
+      scope, is_used_apart_from(schedule, *buffer, plan.place.at, uses_in_scope(schedule, scope))};
   return plan;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/schedule/cache_fill.h"
+#include "loopsmith/schedule/quick_answers.h"
 
 namespace loopsmith {
 namespace {
@@ -61,7 +62,10 @@ Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
       return Refusal{&copied_elements_are_written, {buffer, Argument(plan.consumers[0])}};
     }
   }
-  plan.preservation = {schedule.node(plan.subject.scope)};
+  const NodeId scope = schedule.node(plan.subject.scope);
+  plan.preservation = {scope,
+                       is_unchanged_for(schedule, *plan.subject.selected.buffer, plan.consumers,
+                                        plan.place.around, uses_in_scope(schedule, scope))};
   return plan;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/schedule/cache_fill.h"
+#include "loopsmith/schedule/quick_answers.h"
 
 namespace loopsmith {
 namespace {
@@ -53,7 +54,12 @@ Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
       return Refusal{&consumer_reads_what_is_cached, {Argument(consumer), Argument(Ref(buffer))}};
     }
   }
-  plan.preservation = {schedule.node(plan.subject.scope)};
+  const NodeId scope = schedule.node(subject.scope);
+  const ScopeUses uses = uses_in_scope(schedule, scope);
+  const bool is_settled = subject.writers.size() == 1 && plan.consumers.empty() &&
+                          writes_each_once(schedule, subject.writers[0], uses) &&
+                          is_used_apart_from(schedule, *buffer, plan.place.at, uses);
+  plan.preservation = {scope, is_settled};
   return plan;
 }
 

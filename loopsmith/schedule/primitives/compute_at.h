@@ -5,7 +5,6 @@
 #include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/result_preservation.h"
 #include "loopsmith/schedule/skewed_place.h"
-#include "loopsmith/schedule/stability.h"
 
 namespace loopsmith {
 

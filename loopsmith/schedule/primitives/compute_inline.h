@@ -3,7 +3,6 @@
 #include "loopsmith/schedule/inline_value.h"
 #include "loopsmith/schedule/moves.h"
 #include "loopsmith/schedule/primitive.h"
-#include "loopsmith/schedule/stability.h"
 
 namespace loopsmith {
 

@@ -6,6 +6,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/cache_fill.h"
+#include "loopsmith/schedule/quick_answers.h"
 #include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
@@ -141,7 +142,10 @@ Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments
         {Argument(plan.subject.writers[0]), Argument(Ref(buffer)), Argument(arguments.loop)}};
   }
   plan.at = statement_of(schedule, plan.subject.readers[0], arguments.loop);
-  plan.preservation = {schedule.node(plan.subject.scope)};
+  const NodeId scope = schedule.node(plan.subject.scope);
+  plan.preservation = {
+      scope, is_unchanged_for(schedule, *buffer, plan.subject.readers,
+                              schedule.node(arguments.loop), uses_in_scope(schedule, scope))};
   plan.box = box_read(schedule, buffer, plan.subject.readers,
                       schedule.at(schedule.node(arguments.loop)).first_child);
   CacheSubject subject = plan.subject;
@@ -178,7 +182,11 @@ Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArgumen
   }
   if (auto refusal = refuse_odd_loops(schedule, plan)) return *std::move(refusal);
   plan.at = statement_of(schedule, plan.subject.writers.back(), arguments.loop);
-  plan.preservation = {schedule.node(plan.subject.scope)};
+  const NodeId scope = schedule.node(plan.subject.scope);
+  plan.preservation = {
+      scope, plan.subject.writers.size() == 1 &&
+                 is_finished_in(schedule, plan.subject.writers[0], *plan.subject.selected.buffer,
+                                arguments.loop, uses_in_scope(schedule, scope))};
   return plan;
 }
 

@@ -229,8 +229,8 @@ class Decomposition {
       if (use.place.node == own || !is_inside(schedule_, use.place, schedule_.node(loop_)))
         continue;
       if (use.is_write && std::ranges::find(loaded, use.buffer) != loaded.end()) {
-        return Refusal{&inputs_stay_as_they_are,
-                       {Argument(Ref(use.buffer)), Argument(plan_.block)}};
+        return Refusal{&init_inputs_stay,
+                       {Argument(Ref(use.buffer)), Argument(loop_), Argument(plan_.block)}};
       }
       const bool is_own = std::ranges::any_of(
           block.writes, [&](const auto& region) { return region->buffer.get() == use.buffer; });

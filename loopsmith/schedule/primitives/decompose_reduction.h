@@ -3,7 +3,6 @@
 #include "loopsmith/schedule/block_kinds.h"
 #include "loopsmith/schedule/legality.h"
 #include "loopsmith/schedule/primitive.h"
-#include "loopsmith/schedule/stability.h"
 
 namespace loopsmith {
 
@@ -29,12 +28,15 @@ inline constexpr Condition loop_is_above_reduction{
     "loop_is_above_reduction",
     "loop {} is inside loop {}, which drives a reduction axis of block {}",
     "choose the outermost loop of the reduction, or one around it"};
+inline constexpr Condition init_inputs_stay{
+    "init_inputs_stay", "{} is written inside loop {}, and read by the init of block {}",
+    "choose a loop inside which it is not written, or keep a copy of it with cache_read"};
 inline constexpr Condition init_can_go_first{
     "init_can_go_first", "the init of block {} cannot go before loop {}, as {}",
     "reorder loops so that those of the reduction are plain and innermost"};
 inline constexpr const Condition* decompose_reduction_conditions[] = {
     &loop_is_around_block,     &block_is_reduction,        &loop_is_above_reduction,
-    &init_can_go_first,        &inputs_stay_as_they_are,   &own_reads_are_apart,
+    &init_can_go_first,        &init_inputs_stay,          &own_reads_are_apart,
     &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<DecomposeReductionPlan> plan_decompose_reduction(

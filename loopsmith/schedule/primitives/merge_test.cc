@@ -80,5 +80,17 @@ def main(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
             "iteration i=1 writes A[1], iteration j=0 reads it");
 }
 
+TEST(merge, refuses_iterations_that_end_early) {
+  Schedule sch(parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        A[i] = T.float32(1)
+        continue
+    for j in range(8):
+        B[j] = T.float32(2))"));
+  EXPECT_EQ(error_of([&] { merge(sch, {get_loop(sch, "i"), get_loop(sch, "j")}); }),
+            "iterations_run_to_their_end: merge: a continue ends iterations of loop i early");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -132,7 +132,8 @@ class EinsumPlanner {
     for (const auto* regions : {&block_.reads, &block_.writes}) {
       for (const auto& other : *regions) uses += other->buffer.same_as(buffer) ? 1 : 0;
     }
-    if (uses != 1 || !is_used_once(region) || !uses_of(schedule_, schedule_.node(plan_.block), buffer).by_indices_alone()) {
+    if (uses != 1 || !is_used_once(region) ||
+        !uses_of(schedule_, schedule_.node(plan_.block), buffer).by_indices_alone()) {
       return fail(fmt::format("buffer {} is used in more than one way", buffer->name));
     }
     PaddedOperand operand{.buffer = buffer, .is_write = is_write};

@@ -11,6 +11,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/cache_fill.h"
 #include "loopsmith/schedule/layout.h"
+#include "loopsmith/schedule/quick_answers.h"
 #include "loopsmith/schedule/stored_box.h"
 
 namespace loopsmith {
@@ -90,7 +91,14 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
     if (is_used(plan.indices, axis->var)) plan.axes.push_back(axis);
   }
   plan.nest = nest_of(schedule, plan.subject.scope, handle);
-  plan.preservation = {schedule.node(plan.subject.scope)};
+  const NodeId scope = schedule.node(plan.subject.scope);
+  const ScopeUses uses = uses_in_scope(schedule, scope);
+  const bool is_settled =
+      plan.subject.selected.is_write
+          ? writes_each_once(schedule, handle, uses) &&
+                is_used_apart_from(schedule, *buffer, plan.nest, uses)
+          : is_unchanged_for(schedule, *buffer, std::span(&handle, 1), plan.nest, uses);
+  plan.preservation = {scope, is_settled};
   const bool is_write = plan.subject.selected.is_write;
   if (reads_buffer(block, buffer) && writes_buffer(block, buffer)) {
     return Refusal{&consumer_does_not_write, {Argument(handle), Argument(Ref(buffer))}};

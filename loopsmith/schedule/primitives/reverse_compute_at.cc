@@ -164,11 +164,9 @@ class ReversePlanner {
     return true;
   }
 
-  /// True unless a loop tells instances apart, but runs producers again that may then compute
-  /// something else: all instances were to see what they compute last.
+  /// True unless a loop tells instances apart, but runs producers again: all instances were to see
+  /// what these compute last.
   bool keeps_inputs(const NewPlace& place) const {
-    const auto around = loops_around(schedule_, target_);
-    const NodeId outermost = around.empty() ? target_ : schedule_.node(around[0]);
     for (const auto& [producer, box] : producers_) {
       for (const For* around : loops_above()) {
         const auto uses = [&](const Expr& expr) {
@@ -178,7 +176,7 @@ class ReversePlanner {
             place.axes, [&](const AxisRun& run) { return uses(run.min) || uses(run.extent); });
         const bool repeats = std::ranges::none_of(
             box, [&](const Interval& side) { return uses(side.min) || uses(side.max); });
-        if (tells && repeats && !repeats_alike(schedule_, producer, outermost, uses_)) return false;
+        if (tells && repeats) return false;
       }
     }
     return true;

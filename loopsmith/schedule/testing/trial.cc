@@ -90,7 +90,10 @@ bool is_valid(const Ptr<PrimFunc>& program) {
 }
 
 Trial::Trial(Ptr<PrimFunc> program, bool asks_interp)
-    : program_(std::move(program)), schedule_(program_, 1), asks_interp_(asks_interp) {}
+    : program_(std::move(program)), schedule_(program_, 1), asks_interp_(asks_interp) {
+  // Quick answers are held against the exact ones.
+  schedule_.doubt_quick_answers(asks_interp);
+}
 
 Taken Trial::found(Wrong wrong, std::string reason) {
   for (char& letter : reason) {

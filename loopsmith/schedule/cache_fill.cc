@@ -249,6 +249,15 @@ bool may_read(const Schedule& schedule, const CacheSubject& subject, const Box& 
   return true;
 }
 
+void declare_all_read(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer) {
+  for (std::optional<BlockRV> each = block; each;
+       each = block_around(schedule, schedule.node(*each))) {
+    for (auto& region : schedule.edit(*each).reads) {
+      if (region->buffer.same_as(buffer)) region = whole_region(buffer);
+    }
+  }
+}
+
 bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader) {
   const Ptr<Buffer>& buffer = subject.selected.buffer;
   const NodeId place = schedule.node(reader);

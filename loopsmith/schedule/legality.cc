@@ -153,6 +153,13 @@ bool shares_results(const Schedule& schedule, BlockRV handle, LoopRV outermost) 
   return false;
 }
 
+/// True when a block inside of another has an init.
+bool starts_reductions(const Schedule& schedule, BlockRV outer) {
+  return std::ranges::any_of(child_blocks(schedule, schedule.node(outer)), [&](BlockRV inner) {
+    return schedule.get(inner).init || starts_reductions(schedule, inner);
+  });
+}
+
 /// True when a block inside of another may start one result for several values of its axes.
 bool restarts_results(const Schedule& schedule, BlockRV outer) {
   return std::ranges::any_of(child_blocks(schedule, schedule.node(outer)), [&](BlockRV inner) {
@@ -174,11 +181,12 @@ bool restarts_results(const Schedule& schedule, BlockRV outer) {
 /// that write one element: then an init may come between updates.
 bool repeats_reductions(const Schedule& schedule, std::span<const LoopRV> band) {
   const auto blocks = child_blocks(schedule, schedule.node(band[0]));
-  if (std::ranges::any_of(blocks,
-                          [&](BlockRV block) { return restarts_results(schedule, block); })) {
-    return true;
-  }
-  return std::ranges::any_of(child_blocks(schedule, schedule.node(band[0])), [&](BlockRV block) {
+  const auto repeats = [&](BlockRV block) {
+    return restarts_results(schedule, block) ||
+           (starts_reductions(schedule, block) && !is_injective(schedule, block, band));
+  };
+  if (std::ranges::any_of(blocks, repeats)) return true;
+  return std::ranges::any_of(blocks, [&](BlockRV block) {
     return schedule.get(block).init &&
            (!is_injective(schedule, block, band) || shares_results(schedule, block, band[0]));
   });

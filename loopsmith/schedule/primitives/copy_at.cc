@@ -118,16 +118,6 @@ CopyAxes axes_of(const Schedule& schedule, LoopRV at, const std::vector<Ptr<Rang
   return made;
 }
 
-/// Lets a block, and those around it, say that they read all of a buffer.
-void declare_all_read(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer) {
-  for (std::optional<BlockRV> each = block; each;
-       each = block_around(schedule, schedule.node(*each))) {
-    for (auto& region : schedule.edit(*each).reads) {
-      if (region->buffer.same_as(buffer)) region = whole_region(buffer);
-    }
-  }
-}
-
 }  // namespace
 
 Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments& arguments) {

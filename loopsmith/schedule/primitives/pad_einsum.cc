@@ -207,7 +207,15 @@ class EinsumPlanner {
   std::optional<Refusal> refuse_unwritten() const {
     const NodeId scope = schedule_.node(plan_.scope);
     for (const PaddedOperand& operand : plan_.operands) {
-      if (operand.is_write || !may_skip(realize_, operand.buffer)) continue;
+      if (operand.is_write) continue;
+      const auto is_used_twice = [&](const Expr& index) {
+        return !index.is<IntImm>() &&
+               std::ranges::count_if(operand.indices,
+                                     [&](const Expr& other) { return other.same_as(index); }) > 1;
+      };
+      const bool reads_all = !may_skip(realize_, operand.buffer) &&
+                             std::ranges::none_of(operand.indices, is_used_twice);
+      if (reads_all) continue;
       const auto found = cache_subject(schedule_, plan_.block, operand.buffer,
                                        BufferSelector::Side::read, "global");
       if (const auto* refusal = std::get_if<Refusal>(&found)) return *refusal;

@@ -62,7 +62,7 @@ class ReversePlanner {
         is_served = true;
       }
     }
-    const bool is_proved = is_served && !has_unsure_loops() && keeps_inputs(plan.instances) &&
+    const bool is_proved = is_served && !has_unsure_loops() && keeps_inputs() &&
                            lags_behind_nothing(schedule_, handle_, loop_, uses_);
     plan.preservation = {scope_of(schedule_, here_.node), is_proved};
     return plan;
@@ -164,22 +164,19 @@ class ReversePlanner {
     return true;
   }
 
-  /// True unless a loop tells instances apart, but runs producers again: all instances were to see
-  /// what these compute last.
-  bool keeps_inputs(const NewPlace& place) const {
-    for (const auto& [producer, box] : producers_) {
-      for (const For* around : loops_above()) {
+  /// True when no loop runs the producers again: what they compute is then what they compute last.
+  bool keeps_inputs() const {
+    return std::ranges::all_of(producers_, [&](const Producer& producer) {
+      return std::ranges::all_of(loops_above(), [&](const For* around) {
         const auto uses = [&](const Expr& expr) {
           return expr.defined() && uses_variable(expr, around->loop_var);
         };
-        const bool tells = std::ranges::any_of(
-            place.axes, [&](const AxisRun& run) { return uses(run.min) || uses(run.extent); });
-        const bool repeats = std::ranges::none_of(
-            box, [&](const Interval& side) { return uses(side.min) || uses(side.max); });
-        if (tells && repeats) return false;
-      }
-    }
-    return true;
+        return is_const_int(around->extent, 1) ||
+               std::ranges::any_of(producer.box, [&](const Interval& side) {
+                 return uses(side.min) || uses(side.max);
+               });
+      });
+    });
   }
 
   std::vector<const For*> loops_above() const {

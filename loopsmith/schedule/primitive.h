@@ -108,7 +108,7 @@ struct PrimitiveDefinition {
   /// schedule's own. A plan with a member `reordered_reduction`, an optional Argument, says there
   /// which reduction it combines in another order.
   Planned<Plan> (*plan)(const Schedule&, const Arguments&);
-  /// Does it. Cannot fail.
+  /// Does it. Cannot fail; where it throws all the same, the step is taken back.
   Made (*commit)(Schedule&, Plan&&);
 };
 

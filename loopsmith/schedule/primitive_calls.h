@@ -103,9 +103,15 @@ template <class Arguments, class Plan, class Made>
 Made Primitive<Arguments, Plan, Made>::commit(Schedule& schedule, const Arguments& arguments,
                                               Plan&& plan) const {
   schedule.begin_step(*this, written(arguments), reordered_by(plan) != nullptr);
-  Made made = commit_(schedule, std::move(plan));
-  schedule.end_step(to_argument(made));
-  return made;
+  try {
+    Made made = commit_(schedule, std::move(plan));
+    schedule.end_step(to_argument(made));
+    return made;
+  } catch (...) {
+    // A commit cannot fail; where one does, nothing has happened.
+    schedule.abandon_step();
+    throw;
+  }
 }
 
 /// Does it, or throws; `reader`: what found handles by their names, which come before it.

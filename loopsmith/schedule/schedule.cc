@@ -357,6 +357,15 @@ void Schedule::end_step(Argument result) {
   steps_.edit_back().result = std::move(result);
 }
 
+void Schedule::abandon_step() {
+  SharedVector<Step> kept;
+  for (std::size_t i = 0; i + 1 < steps_.size(); ++i) kept.push_back(steps_[i]);
+  const auto random = random_;
+  load();
+  Trace(std::move(kept)).apply_to(*this);
+  random_ = random;
+}
+
 void Schedule::record_decision(Argument decision) {
   // It is the last parameter of each primitive that has one.
   steps_.edit_back().arguments.back() = std::move(decision);

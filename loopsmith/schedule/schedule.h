@@ -236,6 +236,8 @@ class Schedule {
   void begin_step(const PrimitiveBase& primitive, std::vector<Argument> arguments,
                   bool reorders_reduction = false);
   void end_step(Argument result);
+  /// Takes back the step that is being done, of which a part may have happened.
+  void abandon_step();
   /// Records that a block or a loop was looked up by its name.
   void record_lookup(std::string_view name, const BlockOrLoop& handle);
 

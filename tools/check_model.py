@@ -33,7 +33,7 @@ ORDERED = (
 
 SCENARIOS = {
     "meet": "-DMEET",
-    "two_workers_meet": "-DMEET -DWORKERS=2 -DCHUNKS=3 -DLOOPS=1",
+    "two_workers_meet": "-DMEET -DWORKERS=2 -DCHUNKS=3",
     "inner_loops": "-DMEET -DNESTED",
     "end_at_any_time": "-DEXIT -DNESTED",
     "hosts_come_and_go": "-DALONE -DHOSTS=2 -DTHREADS=2 -DCHUNKS=4 -DLOOPS=1",
@@ -90,9 +90,10 @@ def search(options: str) -> tuple[bool, str]:
         )
     errors = re.search(r"errors: (\d+)", pan.stdout)
     states = re.search(r"(\S+) states, stored", pan.stdout)
-    if not errors or not states or re.search("out of memory|too small|truncated", pan.stdout):
+    found = errors is not None and errors.group(1) != "0"
+    if not errors or not states or ("Search not completed" in pan.stdout and not found):
         raise RuntimeError(f"the search was not finished:\n{pan.stdout}{pan.stderr}")
-    return errors.group(1) == "0", f"{float(states.group(1)):,.0f} states"
+    return not found, f"{float(states.group(1)):,.0f} states"
 
 
 def main() -> int:

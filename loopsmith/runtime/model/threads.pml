@@ -40,6 +40,7 @@ typedef Slot {
   byte helpers;
 
   byte left; // chunks to claim
+  bool exhausted; // that none is left has been told
   byte root; // of a nested loop
   bool taken;
   bool parked;  // its caller sleeps in the system
@@ -61,7 +62,7 @@ typedef Team {
 Team team[TEAMS];
 byte hosts_done = 0;
 bool is_child = false; // after the fork that the scenario looks at, all but one thread are gone
-bool done = false;
+bool is_over = false;
 
 #define SLOT(s) team[t].slot[s]
 #ifdef WITHOUT_ASKING_FOR_THE_ROOT_AGAIN
@@ -205,8 +206,8 @@ inline help_nested(worker, wanted) {
   :: else ->
     if
     :: !SLOT(NESTED_SLOT).open
-    :: SLOT(NESTED_SLOT).left == 0 // `exhausted` may be told by now
-    :: SLOT(NESTED_SLOT).open ->
+    :: SLOT(NESTED_SLOT).exhausted
+    :: SLOT(NESTED_SLOT).open && !SLOT(NESTED_SLOT).exhausted ->
       if
       :: wanted != NO_ROOT && SLOT(NESTED_SLOT).root != wanted
       :: else ->
@@ -233,9 +234,11 @@ inline help_nested(worker, wanted) {
             do
             :: claim(NESTED_SLOT);
               if
-              :: !claimed -> break
-              :: else ->
-                SLOT(NESTED_SLOT).joined = 1
+              :: !claimed ->
+                SLOT(NESTED_SLOT).exhausted =
+                  SLOT(NESTED_SLOT).exhausted || (worker != CALLER && MORE_THAN_TWO_PARTS);
+                break
+              :: else -> SLOT(NESTED_SLOT).joined = 1
               fi;
               if
               :: worker != CALLER ->
@@ -264,6 +267,7 @@ inline help_nested(worker, wanted) {
 inline open_loop(s, outer, most) {
   atomic {
     SLOT(s).left = (s == 0 -> CHUNKS - 1 : 1);
+    SLOT(s).exhausted = false;
     SLOT(s).joined = 0;
     SLOT(s).open = true
   }
@@ -463,8 +467,8 @@ inline help_host(worker, s) {
   :: else ->
     if
     :: !SLOT(s).open
-    :: SLOT(s).left == 0 // `exhausted` may be told by now
-    :: SLOT(s).open ->
+    :: SLOT(s).exhausted
+    :: SLOT(s).open && !SLOT(s).exhausted ->
       may_join(worker, allowed);
       if
       :: !allowed
@@ -482,7 +486,9 @@ inline help_host(worker, s) {
           do
           :: claim(s);
             if
-            :: !claimed -> break
+            :: !claimed ->
+              SLOT(s).exhausted = MORE_THAN_TWO_PARTS;
+              break
             :: else -> SLOT(s).joined++
             fi;
 #ifdef NESTED
@@ -616,13 +622,13 @@ proctype Owner() {
   unpark_workers(ALL);
   team[t].sleepers = team[t].sleepers - woken;
   team[t].ended == WORKERS;
-  done = true
+  is_over = true
 }
 
 // Nobody can take a step any more: all must be over.
 active proctype Watch() {
   timeout;
-  assert(done && hosts_done == HOSTS)
+  assert(is_over && hosts_done == HOSTS)
 }
 
 init {

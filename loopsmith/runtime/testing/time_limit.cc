@@ -18,7 +18,7 @@
 #include <vector>
 
 // Where this program's own code starts and ends, by the linker.
-extern "C" const char __executable_start, etext;
+extern "C" const char __executable_start, etext;  // NOLINT(bugprone-reserved-identifier)
 
 namespace loopsmith {
 namespace {
@@ -52,7 +52,8 @@ std::string functions_named_by(std::uintptr_t stack) {
     command << ' ' << word - start - 1;  // the call, not what is after it
     if (++count == 64) break;
   }
-  std::FILE* pipe = count == 0 ? nullptr : popen(command.str().c_str(), "r");
+  std::FILE* pipe =
+      count == 0 ? nullptr : popen(command.str().c_str(), "r");  // NOLINT(*-command-processor)
   if (!pipe) return "";
   std::string functions, last;
   char line[1000];

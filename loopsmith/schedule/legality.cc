@@ -160,20 +160,26 @@ bool starts_reductions(const Schedule& schedule, BlockRV outer) {
   });
 }
 
-/// True when a block inside of another may start one result for several values of its axes.
-bool restarts_results(const Schedule& schedule, BlockRV outer) {
-  return std::ranges::any_of(child_blocks(schedule, schedule.node(outer)), [&](BlockRV inner) {
-    if (restarts_results(schedule, inner)) return true;
-    const Block& block = schedule.get(inner);
-    if (!block.init) return false;
-    const ElementAccesses accesses = accesses_of_block(schedule, inner);
-    return std::ranges::any_of(block.iter_vars, [&](const auto& axis) {
-      if (axis->iter_type == IterType::comm_reduce || is_const_int(axis->dom->extent, 1))
-        return false;
-      return !each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-        return !b.is_write || is_pinned(accesses, a, b, *axis->var);
-      });
+/// True when several values of a spatial axis may write one element.
+bool axes_share_elements(const Schedule& schedule, BlockRV handle) {
+  const ElementAccesses accesses = accesses_of_block(schedule, handle);
+  return std::ranges::any_of(schedule.get(handle).iter_vars, [&](const auto& axis) {
+    if (axis->iter_type == IterType::comm_reduce || is_const_int(axis->dom->extent, 1)) {
+      return false;
+    }
+    return !each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
+      return !b.is_write || is_pinned(accesses, a, b, *axis->var);
     });
+  });
+}
+
+/// True when blocks inside of one may start one result for several values of its axes, or theirs.
+bool restarts_results(const Schedule& schedule, BlockRV outer) {
+  if (!starts_reductions(schedule, outer)) return false;
+  if (axes_share_elements(schedule, outer)) return true;
+  return std::ranges::any_of(child_blocks(schedule, schedule.node(outer)), [&](BlockRV inner) {
+    return restarts_results(schedule, inner) ||
+           (schedule.get(inner).init && axes_share_elements(schedule, inner));
   });
 }
 

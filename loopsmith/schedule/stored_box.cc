@@ -152,6 +152,10 @@ class StoreReader {
     if (!less) return false;
     auto value = forms_.read(less->a);
     if (!value) return false;
+    if (value->terms.empty()) {
+      const std::int64_t* bound = as_int(less->b);
+      return bound && value->constant < *bound;
+    }
     limits_.push_back({*std::move(value), less->b});
     return true;
   }

@@ -168,6 +168,9 @@ void Versions::find_stable() {
 }
 
 bool Versions::find_stable_block(int block, std::vector<int>& asked) {
+  const PlacedBlock& placed = program_.blocks[static_cast<std::size_t>(block)];
+  // Without axes, the loops around tell its instances.
+  if (placed.axes.empty() && placed.depth > 0) return false;
   if (std::ranges::find(asked, block) != asked.end()) return false;
   asked.push_back(block);
   for (const int s : statements_of(block)) {

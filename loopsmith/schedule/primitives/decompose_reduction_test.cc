@@ -166,5 +166,26 @@ for i in range(6):
   expect_result(sch, before);
 }
 
+TEST(decompose_reduction, refuses_an_init_that_reads_what_changes) {
+  Schedule sch(program(R"(A: T.Buffer((8,), "float32"), C: T.Buffer((4,), "float32"))", R"(
+B = T.alloc_buffer((4,))
+for i in range(4):
+    for k in range(2):
+        with T.block("first"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi] = A[vi * 2 + vk]
+    for k in range(2):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = B[vi]
+            C[vi] = C[vi] + A[vi + vk]
+)"));
+  const BlockRV sum = get_block(sch, "sum");
+  EXPECT_EQ(error_of([&] { decompose_reduction(sch, sum, get_loops(sch, sum)[0]); }),
+            "init_inputs_stay: decompose_reduction: B is written inside loop i, and read by the "
+            "init of block sum");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/preservation.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
@@ -22,20 +23,22 @@ struct ScopeBody {
   bool has_views = false;
 };
 
-/// What holds around a scope: the ranges of the loops and axes that its body uses.
-Expr known_around(const Schedule& schedule, NodeId scope, const Stmt& body) {
+/// What holds around a scope: where its loops and axes range, and why its blocks run.
+Expr known_around(const Schedule& schedule, NodeId scope) {
   Expr known = true;
-  const auto used = free_variables(body);
-  const auto limit = [&](const Expr& variable, const Range& domain) {
-    const bool is_used =
-        std::ranges::any_of(used, [&](const auto& one) { return one.same_as(variable); });
-    if (is_used) known = known && domain.min <= variable && variable < domain.min + domain.extent;
+  const auto add = [&](const Expr& condition) {
+    if (!reads_memory(condition)) known = known && condition;
   };
   for (NodeId node = scope; node != no_node; node = schedule.at(node).parent) {
     if (const auto* realize = schedule.as<BlockRealize>(node)) {
-      for (const auto& axis : realize->block->iter_vars) limit(axis->var, *axis->dom);
+      for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
+        const IterVar& axis = *realize->block->iter_vars[i];
+        add(axis.dom->min <= axis.var && axis.var < axis.dom->min + axis.dom->extent);
+        add(axis.var == realize->iter_values[i]);
+      }
+      add(realize->predicate);
     } else if (const auto* loop = schedule.as<For>(node); loop && is_const_int(loop->step, 1)) {
-      limit(loop->loop_var, *range(loop->min, loop->extent));
+      add(loop->min <= loop->loop_var && loop->loop_var < loop->min + loop->extent);
     }
   }
   return known;
@@ -97,7 +100,7 @@ std::string text_of(const Stmt& scope, const PreservationAnswer& answer) {
       return fmt::format("{} would not run any more, and {} is used outside", first, buffer);
     case LegalityQuestion::add: return fmt::format("{} would run, and did not before", first);
     case LegalityQuestion::coherence:
-      if (first == second) {
+      if (answer.second.values.empty()) {
         return fmt::format("{} {} {}, and the value is not copied there", first, verb(answer.first),
                            buffer);
       }
@@ -118,7 +121,7 @@ std::optional<Refusal> refuse_incoherent_copies(const Schedule& before, NodeId s
                                                 const ScopeBody& now,
                                                 const std::vector<Mirror>& mirrors) {
   const ScopeBody old = body_of(before, scope);
-  const Expr known = known_around(before, scope, old.body);
+  const Expr known = known_around(before, scope);
   for (const Mirror& mirror : mirrors) {
     const PreservationAnswer answer =
         keeps_values({under(known, old.body), under(known, now.body), now.own}, mirror);
@@ -154,7 +157,7 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId sco
   if (!after.defined()) {
     return Refusal{&results_are_known_to_stay, {Argument("a block has loops of its own")}};
   }
-  const Expr known = known_around(before, scope, old.body);
+  const Expr known = known_around(before, scope);
   const PreservationAnswer answer =
       keeps_results({under(known, old.body), under(known, after), old.own, may_add});
   if (answer) return {};

@@ -104,7 +104,12 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
     // What nobody reads here may need what a later iteration computes.
     made.conditions.insert(made.conditions.end(), conditions->begin(), conditions->end());
   }
-  const bool is_proved = moves_past_nothing(schedule, handle, loop, uses);
+  // Loops that memory bounds are statements of their own.
+  const bool is_plain = std::ranges::none_of(made.axes, [](const AxisRun& run) {
+    return (run.min.defined() && reads_memory(run.min)) ||
+           (run.extent.defined() && reads_memory(run.extent));
+  });
+  const bool is_proved = is_plain && moves_past_nothing(schedule, handle, loop, uses);
   return MovePlan{handle,
                   loop,
                   *place,

@@ -249,11 +249,14 @@ bool may_read(const Schedule& schedule, const CacheSubject& subject, const Box& 
   return true;
 }
 
-void declare_all_read(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer) {
+void declare_all_used(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer) {
   for (std::optional<BlockRV> each = block; each;
        each = block_around(schedule, schedule.node(*each))) {
-    for (auto& region : schedule.edit(*each).reads) {
-      if (region->buffer.same_as(buffer)) region = whole_region(buffer);
+    Block& around = schedule.edit(*each);
+    for (auto* regions : {&around.reads, &around.writes}) {
+      for (auto& region : *regions) {
+        if (region->buffer.same_as(buffer)) region = whole_region(buffer);
+      }
     }
   }
 }

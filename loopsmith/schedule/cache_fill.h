@@ -13,8 +13,9 @@ std::variant<Box, Refusal> box_written(const Schedule& schedule, const CacheSubj
 /// True when what the block around says that it reads has all of the box.
 bool may_read(const Schedule& schedule, const CacheSubject& subject, const Box& box);
 
-/// Lets a block, and those around it, say that they read all of a buffer.
-void declare_all_read(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer);
+/// Lets a block, and those around it, say that they read all of a buffer of which they read a part,
+/// and write all of one of which they write a part.
+void declare_all_used(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer);
 
 /// True when a writer before `reader` fills what that reads, each time that it comes to it.
 bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader);

@@ -37,8 +37,12 @@ Expr known_around(const Schedule& schedule, NodeId scope) {
         add(axis.var == realize->iter_values[i]);
       }
       add(realize->predicate);
-    } else if (const auto* loop = schedule.as<For>(node); loop && is_const_int(loop->step, 1)) {
-      add(loop->min <= loop->loop_var && loop->loop_var < loop->min + loop->extent);
+    } else if (const auto* loop = schedule.as<For>(node)) {
+      const std::int64_t* step = as_int(loop->step);
+      if (!step) continue;
+      const Expr last = loop->min + (loop->extent - 1) * loop->step;
+      add(*step > 0 ? loop->min <= loop->loop_var && loop->loop_var <= last
+                    : last <= loop->loop_var && loop->loop_var <= loop->min);
     }
   }
   return known;

@@ -195,7 +195,8 @@ class StoreReader {
       const Limit* limit = limit_of(store, *store.indices[i]);
       if (!limit) continue;
       // Elsewhere the hull is not cut off where the stores are.
-      const bool is_cut = as_int(limit->limit) && side(store, i).base.empty();
+      const Side cut = side(store, i);
+      const bool is_cut = as_int(limit->limit) && cut.base.empty() && !cut.is_whole;
       if (!is_cut && !structural_equal(limit->limit, buffer_->shape[i])) return false;
       ++limits;
     }

@@ -37,6 +37,12 @@ Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
     return Refusal{&copied_elements_are_written,
                    {Argument(Ref(buffer)), Argument(arguments.block)}};
   }
+  plan.widens_regions = !may_read(schedule, subject, plan.box);
+  for (const auto& region : schedule.get(plan.scope).writes) {
+    const bool is_it = region->buffer.same_as(buffer);
+    plan.widens_regions =
+        plan.widens_regions || (is_it && !covers(box_in(schedule, plan.scope, *region), plan.box));
+  }
   const NodeId scope = schedule.node(plan.scope);
   plan.preservation = {
       scope, is_used_apart_from(schedule, *buffer, plan.place.at, uses_in_scope(schedule, scope))};
@@ -44,6 +50,7 @@ Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
 }
 
 Handles<BlockRV> commit_cache_inplace(Schedule& schedule, CacheInplacePlan&& plan) {
+  if (plan.widens_regions) declare_all_used(schedule, plan.scope, plan.box.buffer);
   const bool tile = is_tile(schedule, plan.scope, plan.place, plan.box);
   const Ptr<Buffer> cache =
       allocate_cache(schedule, plan.scope, plan.box, plan.storage_scope, tile);

@@ -25,6 +25,7 @@ struct CacheInplacePlan {
   std::string storage_scope;
   CopyPlace place;
   Box box;
+  bool widens_regions = false;  ///< The copies take more than the block around says.
   std::optional<Preservation> preservation = {};
 };
 

@@ -76,7 +76,7 @@ BlockRV commit_cache_read(Schedule& schedule, CacheReadPlan&& plan) {
   AccessChange change = change_to_cache(plan.box, cache, tile);
   change.writes = false;
   if (!may_read(schedule, plan.subject, plan.box)) {
-    declare_all_read(schedule, plan.subject.scope, plan.box.buffer);
+    declare_all_used(schedule, plan.subject.scope, plan.box.buffer);
   }
   for (const BlockRV consumer : plan.consumers) {
     change_accesses(schedule, uses_of(schedule, schedule.node(consumer), plan.box.buffer), change);

@@ -192,7 +192,7 @@ BlockRV commit_copy_at(Schedule& schedule, CopyAtPlan&& plan) {
       allocate_cache(schedule, plan.subject.scope, plan.box, plan.storage_scope, false);
   AccessChange change = change_to_cache(plan.box, cache, false);
   change.writes = plan.is_back;
-  if (plan.widens_reads) declare_all_read(schedule, plan.subject.scope, buffer);
+  if (plan.widens_reads) declare_all_used(schedule, plan.subject.scope, buffer);
   for (const auto* users : {&plan.subject.readers, &plan.subject.writers}) {
     for (const BlockRV user : *users) {
       change_accesses(schedule, uses_of(schedule, schedule.node(user), buffer), change);

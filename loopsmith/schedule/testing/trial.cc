@@ -108,8 +108,9 @@ Taken Trial::step(const DrawnStep& step) {
   const std::size_t steps = schedule_.steps().size();
   // What is asked first answers as the call does; this costs a plan, so not each time.
   const bool is_asked = ++calls_ % 4 == 0;
-  const bool may_apply = is_asked && step.may_apply(schedule_);
+  bool may_apply = false;
   try {
+    may_apply = is_asked && step.may_apply(schedule_);
     step.apply(schedule_);
   } catch (const UserError& error) {
     const bool is_kept = schedule_.func().same_as(before) && schedule_.steps().size() == steps;

@@ -83,6 +83,7 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
     return Refusal{&loop_runs_to_its_end, {Argument(loops.back())}};
   }
   if (auto refusal = refuse_lost_inits(schedule, loops)) return *std::move(refusal);
+  if (auto refusal = refuse_hidden_init(schedule, loops[0])) return *std::move(refusal);
   return FusePlan{loops, arguments.name};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/schedule/block_kinds.h"
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 
@@ -51,6 +52,7 @@ inline constexpr const Condition* fuse_conditions[] = {&loops_are_given,
                                                        &loops_have_one_kind,
                                                        &loop_runs_to_its_end,
                                                        &empty_reductions_start,
+                                                       &init_is_not_hidden,
                                                        &loops_at_once_stay_right,
                                                        &thread_memory_stays_inside};
 

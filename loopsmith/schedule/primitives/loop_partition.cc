@@ -129,6 +129,7 @@ Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
   if (is_left_by_break(schedule, arguments.loop)) {
     return Refusal{&loop_runs_to_its_end, {Argument(arguments.loop)}};
   }
+  if (auto refusal = refuse_hidden_init(schedule, arguments.loop)) return *std::move(refusal);
   LoopPartitionPlan plan{.loop = arguments.loop, .drops_units = !arguments.preserve_unit_iters};
   std::int64_t first = 0;
   for (const std::int64_t length : std::get<std::vector<std::int64_t>>(lengths)) {

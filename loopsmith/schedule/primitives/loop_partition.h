@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/schedule/block_kinds.h"
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/primitives/split.h"
@@ -42,14 +43,10 @@ inline constexpr Condition loop_bounds_are_constant{
 inline constexpr Condition parts_fit_the_loop{"parts_fit_the_loop",
                                               "the parts have {} iterations, loop {} has {}",
                                               "let each part have one iteration or more"};
-inline constexpr const Condition* loop_partition_conditions[] = {&loop_is_plain,
-                                                                 &loop_bounds_are_constant,
-                                                                 &factor_is_positive,
-                                                                 &one_factor_is_inferred,
-                                                                 &parts_fit_the_loop,
-                                                                 &loop_runs_to_its_end,
-                                                                 &loops_at_once_stay_right,
-                                                                 &thread_memory_stays_inside};
+inline constexpr const Condition* loop_partition_conditions[] = {
+    &loop_is_plain,          &loop_bounds_are_constant, &factor_is_positive,
+    &one_factor_is_inferred, &parts_fit_the_loop,       &loop_runs_to_its_end,
+    &init_is_not_hidden,     &loops_at_once_stay_right, &thread_memory_stays_inside};
 
 Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
                                                const LoopPartitionArguments& arguments);

@@ -150,6 +150,8 @@ class MotionChecker : VersionChecker {
       const std::vector<int>& copies = versions_.copies(s);
       const int any = statement(s).first_access;
       const bool is_placed = versions_.is_placed_exactly(s);
+      const bool is_all_placed =
+          std::ranges::all_of(copies, [&](int copy) { return versions_.is_placed_exactly(copy); });
       if (!may_add_ && !copies.empty()) {
         // What is not exact before may be more than what runs.
         if (!is_placed) {
@@ -157,14 +159,13 @@ class MotionChecker : VersionChecker {
               fmt::format("which instances of `{}` run is not known", statement(s).node));
         }
         require_subset(LegalityQuestion::add, as_map(named(copies)), as_map(named({s})), any, any,
-                       true);
+                       is_all_placed);
       }
       const int seen = visible_write(s);
       if (seen < 0) continue;
-      const bool is_all_placed =
-          std::ranges::all_of(copies, [&](int copy) { return versions_.is_placed_exactly(copy); });
-      if (!is_all_placed)
+      if (!is_all_placed) {
         return give_up(fmt::format("which instances of `{}` run is not known", statement(s).node));
+      }
       Map whole = copies.empty() ? Map() : as_map(named(copies));
       require_subset(LegalityQuestion::leave_out, as_map(named({s})), std::move(whole), seen, seen,
                      true);

@@ -104,9 +104,13 @@ Nothing commit_half(Schedule& schedule, WrongPlan&& plan) {
 using Commit = Nothing (*)(Schedule&, WrongPlan&&);
 using Wrong = Primitive<WrongArguments, WrongPlan, Nothing>;
 
+inline constexpr const Condition* wrong_conditions[] = {&step_keeps_results,
+                                                        &results_are_known_to_stay};
+
 Wrong wrong(Commit commit) {
   return Wrong(PrimitiveDefinition{.name = std::string_view("wrong"),
                                    .doc = std::string_view("Is wrong."),
+                                   .conditions = wrong_conditions,
                                    .plan = plan_wrong,
                                    .commit = commit});
 }

@@ -3,6 +3,7 @@
 #include "loopsmith/schedule/block_kinds.h"
 #include "loopsmith/schedule/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/result_preservation.h"
 
 namespace loopsmith {
 
@@ -46,7 +47,9 @@ inline constexpr Condition nest_is_of_block_alone{
 inline constexpr Condition zeros_are_neutral{
     "zeros_are_neutral", "zeros beyond axis {} of block {} would change its result",
     "pad reductions that sum products of which a factor is padded"};
-inline constexpr const Condition* pad_einsum_conditions[] = {&padding_is_positive,
+inline constexpr const Condition* pad_einsum_conditions[] = {&step_keeps_results,
+                                                             &results_are_known_to_stay,
+                                                             &padding_is_positive,
                                                              &block_is_not_root,
                                                              &block_is_complete_or_reduction,
                                                              &block_is_einsum,

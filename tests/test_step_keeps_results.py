@@ -173,3 +173,28 @@ def test_a_block_that_is_neither_complete_nor_a_reduction_moves():
     assert sch.verify()
     sch.compute_at("start", row, index=0)
     assert sch.verify()
+
+
+def test_sums_that_say_nothing_of_it_are_not_added_up_in_another_order_unseen():
+    @T.prim_func
+    def total(A: T.Buffer((8, 8), "float32"), C: T.Buffer((1,), "float32")) -> None:
+        B = T.alloc_buffer((1,))
+        with T.block("start"):
+            B[0] = T.float32(0)
+        for j, i in T.grid(8, 8):
+            with T.block("add"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[0] = B[0] + A[vi, vj]
+        for i in range(1):
+            with T.block("out"):
+                vi = T.axis.spatial(1, i)
+                C[vi] = B[0]
+
+    sch = tir.Schedule(total)
+    sch.compute_at("add", sch.get_loops("out")[0])
+    assert "reorders a reduction" in str(sch.trace)
+    assert sch.verify()
+    strict = tir.Schedule(total, allow_reassociation=False)
+    with pytest.raises(ls.ScheduleError) as caught:
+        strict.compute_at("add", strict.get_loops("out")[0])
+    assert caught.value.code == "reductions_keep_their_order"

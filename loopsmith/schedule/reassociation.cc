@@ -7,6 +7,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/legality.h"
 #include "loopsmith/schedule/rebind.h"
 
 namespace loopsmith {
@@ -31,6 +32,18 @@ Ref accumulates_rounding(const ElementAccesses& accesses) {
     }
   }
   return nullptr;
+}
+
+/// True when instances of a block that is no reduction, or it and others, add up rounded numbers in
+/// one element.
+bool shares_accumulator(const Schedule& schedule, BlockRV handle, const ScopeUses& uses) {
+  const Ref buffer = accumulates_rounding(accesses_of_block(schedule, handle));
+  if (!buffer.defined()) return false;
+  const NodeId node = schedule.node(handle);
+  const bool is_shared = std::ranges::any_of(uses.all, [&](const BufferUse& use) {
+    return use.is_write && use.place.node != node && buffer.same_as(Ref(use.buffer));
+  });
+  return is_shared || !axes_are_true(schedule, handle);
 }
 
 /// True when the loop has several iterations and moves a reduction axis of the block.
@@ -86,9 +99,13 @@ std::optional<Argument> reordered_reduction(const Schedule& schedule, std::span<
   return {};
 }
 
-std::optional<Argument> reduction_out_of_order(const Schedule& schedule, BlockRV block) {
+std::optional<Argument> reduction_out_of_order(const Schedule& schedule, BlockRV block,
+                                               const ScopeUses& uses) {
   auto reduction = rounding_reduction(schedule, block);
-  if (!reduction) return {};
+  if (!reduction) {
+    return shares_accumulator(schedule, block, uses) ? std::optional(Argument(block))
+                                                     : std::nullopt;
+  }
   const BlockRealize& realize = schedule.realize(block);
   const IndexForms forms(ranges_around(schedule, schedule.node(block)));
   std::vector<const For*> driving;

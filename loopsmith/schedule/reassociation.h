@@ -5,6 +5,7 @@
 #include <span>
 
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/schedule/scope_uses.h"
 
 namespace loopsmith {
 
@@ -23,7 +24,9 @@ bool reduces_rounding_inside(const Block& block);
 std::optional<Argument> reordered_reduction(const Schedule& schedule, std::span<const LoopRV> band,
                                             std::span<const std::size_t> order);
 
-/// The block, if it is a reduction that the loops around do not run in the order of its axes.
-std::optional<Argument> reduction_out_of_order(const Schedule& schedule, BlockRV block);
+/// The block, if it is a reduction that the loops around do not run in the order of its axes; or if
+/// it accumulates otherwise, several instances, or others of `uses`, in one element.
+std::optional<Argument> reduction_out_of_order(const Schedule& schedule, BlockRV block,
+                                               const ScopeUses& uses);
 
 }  // namespace loopsmith

@@ -115,7 +115,7 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
                   *place,
                   std::move(made),
                   arguments.preserve_unit_loops,
-                  reduction_out_of_order(schedule, handle),
+                  reduction_out_of_order(schedule, handle, uses),
                   {},
                   Preservation{scope_of(schedule, node), is_proved}};
 }

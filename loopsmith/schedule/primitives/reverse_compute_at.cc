@@ -52,7 +52,7 @@ class ReversePlanner {
                   *place,
                   instances_within(schedule_, handle_, loop_, solve(), instances),
                   arguments_.preserve_unit_loops,
-                  reduction_out_of_order(schedule_, handle_)};
+                  reduction_out_of_order(schedule_, handle_, uses_)};
     bool is_served = computes_inputs(plan.instances) &&
                      (serves_all(plan.instances) || serves_digits(plan.instances));
     if (!is_served && is_finished_) {

@@ -126,12 +126,10 @@ std::optional<Refusal> refuse_incoherent_copies(const Schedule& before, NodeId s
                                                 const std::vector<Mirror>& mirrors) {
   const ScopeBody old = body_of(before, scope);
   const Expr known = known_around(before, scope);
-  for (const Mirror& mirror : mirrors) {
-    const PreservationAnswer answer =
-        keeps_values({under(known, old.body), under(known, now.body), now.own}, mirror);
-    if (!answer) return refusal_of(now.body, answer);
-  }
-  return {};
+  const PreservationAnswer answer =
+      keeps_values({under(known, old.body), under(known, now.body), now.own}, mirrors);
+  if (answer) return {};
+  return refusal_of(now.body, answer);
 }
 
 }  // namespace

@@ -299,7 +299,8 @@ class Determined {
   /// Mixed radix: a sum tells its terms apart where each weighs more than all lighter ones.
   bool settle(IndexForm form) {
     std::erase_if(form.terms, [&](const IndexTerm& term) {
-      return !is_inner(accesses_, term) || is_known(term);
+      const bool is_one_value = term.is_bounded && term.min == term.max;
+      return is_one_value || !is_inner(accesses_, term) || is_known(term);
     });
     if (form.terms.empty()) return false;
     std::ranges::sort(form.terms, {}, [](const auto& t) { return std::abs(t.coefficient); });

@@ -10,6 +10,7 @@
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/buffer_uses.h"
+#include "loopsmith/schedule/joined_digits.h"
 #include "loopsmith/schedule/known_around.h"
 #include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/rebind.h"
@@ -94,21 +95,32 @@ bool have_true_axes(const Schedule& schedule, BlockRV handle, OwnReads own_reads
 
 }  // namespace
 
-bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band) {
+namespace {
+
+/// True when equal values of a block's axes mean equal values of the loops in `band`, while those
+/// in `moving` have any.
+bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
+               std::span<const LoopRV> moving, std::span<const LoopRV> band) {
   ElementAccesses space;
-  const NodeId place = schedule.node(block);
-  space.forms = IndexForms(ranges_around(schedule, place));
-  const auto loops = loops_around(schedule, place);
-  for (const LoopRV loop : loops) space.inside.insert(schedule.get(loop).loop_var.get());
+  space.forms = IndexForms(ranges_around(schedule, schedule.node(block)));
+  for (const LoopRV loop : moving) space.inside.insert(schedule.get(loop).loop_var.get());
   ElementAccess instance;
-  for (const Expr& value : schedule.realize(block).iter_values) {
+  for (const Expr& value : join_digits(std::move(axes))) {
     instance.indices.push_back(space.forms.read(value));
   }
+  std::erase(instance.indices, std::nullopt);
   return std::ranges::all_of(band, [&](LoopRV handle) {
     const For& loop = schedule.get(handle);
     return is_const_int(loop.extent, 1) ||
            is_pinned(space, instance, instance, *loop.loop_var, step_of(loop));
   });
+}
+
+}  // namespace
+
+bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band) {
+  const auto loops = loops_around(schedule, schedule.node(block));
+  return axes_tell(schedule, block, schedule.realize(block).iter_values, loops, band);
 }
 
 bool axes_are_true(const Schedule& schedule, BlockRV handle) {
@@ -130,6 +142,22 @@ bool axes_tell_results_apart(const Schedule& schedule, BlockRV handle) {
 }
 
 namespace {
+
+/// True when the iterations of a loop give different results of one block, which is all there is
+/// inside: spatial axes of the block tell the loop, and the block is what its axes say.
+bool has_results_apart(const Schedule& schedule, LoopRV loop) {
+  const auto block = only_block(schedule, loop);
+  if (!block || !axes_are_true(schedule, *block)) return false;
+  const BlockRealize& realize = schedule.realize(*block);
+  std::vector<Expr> spatial;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const bool is_spatial = realize.block->iter_vars[i]->iter_type == IterType::data_par;
+    if (is_spatial) spatial.push_back(realize.iter_values[i]);
+  }
+  const auto loops = loops_around(schedule, schedule.node(*block));
+  const std::span inner(std::ranges::find(loops, loop), loops.end());
+  return axes_tell(schedule, *block, std::move(spatial), inner, {&loop, 1});
+}
 
 /// True when instances of the block that loops from `outermost` inward drive by different values of
 /// spatial axes may write one element.
@@ -377,7 +405,9 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
       each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
         return is_pinned(accesses, a, b, *loop.loop_var, step_of(loop));
       });
-  if (is_pinned_everywhere) return {proved()};
+  if (is_pinned_everywhere || (shared.empty() && has_results_apart(schedule, handle))) {
+    return {proved()};
+  }
 
   const NodeId nest = whole_nest(schedule, schedule.node(handle));
   NestAnswer answer{question_of(how), {loop.loop_var}, {}};

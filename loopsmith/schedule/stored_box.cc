@@ -287,18 +287,39 @@ class StoreReader {
     return true;
   }
 
-  /// x // c and x % c, x a variable with a multiple of c values from 0.
+  /// Digits of a number x with a mixed radix: (x % high) // low.
+  struct Digit {
+    const Object* number = nullptr;
+    std::int64_t low = 1;
+    std::int64_t high = 0;  ///< 0: up to the end.
+  };
+
+  std::optional<Digit> digit_of(const Expr& atom) const {
+    if (atom.is<Var>()) return Digit{.number = atom.get()};
+    const auto* quotient = atom.as<FloorDiv>();
+    const auto* remainder = atom.as<FloorMod>();
+    if (!quotient && !remainder) return {};
+    const std::int64_t* by = as_int(quotient ? quotient->b : remainder->b);
+    auto digit = digit_of(quotient ? quotient->a : remainder->a);
+    if (!by || *by < 1 || !digit) return {};
+    std::int64_t scaled = 0;
+    if (__builtin_mul_overflow(digit->low, *by, &scaled)) return {};
+    if (digit->high != 0 && digit->high % scaled != 0) return {};
+    (quotient ? digit->low : digit->high) = scaled;
+    return digit;
+  }
+
+  /// True for different digits of one variable, which has values enough for each with each: from 0,
+  /// as many as a multiple of their weights.
   bool are_digits(const IndexTerm& a, const IndexTerm& b) const {
-    const bool in_order = a.kind == Kind::quotient;
-    const IndexTerm& high = in_order ? a : b;
-    const IndexTerm& low = in_order ? b : a;
-    if (high.kind != Kind::quotient || low.kind != Kind::remainder || high.by != low.by)
-      return false;
-    return high.inner.same_as(low.inner) &&
-           std::ranges::any_of(forms_.ranges(), [&](const VarRange& range) {
-             return range.var == high.inner.get() && range.min == 0 &&
-                    (range.max + 1) % high.by == 0;
-           });
+    auto first = digit_of(a.atom), second = digit_of(b.atom);
+    if (!first || !second || first->number != second->number) return false;
+    if (first->low > second->low) std::swap(first, second);
+    if (first->high == 0 || second->low % first->high != 0) return false;
+    return std::ranges::any_of(forms_.ranges(), [&](const VarRange& range) {
+      const std::int64_t weight = second->high != 0 ? second->high : second->low;
+      return range.var == first->number && range.min == 0 && (range.max + 1) % weight == 0;
+    });
   }
 
   Ptr<Buffer> stored_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/nest_shape.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {
@@ -18,6 +19,7 @@ struct ReorderArguments {
 struct ReorderPlan {
   std::vector<LoopRV> band;        ///< All loops from the outermost that moves to the innermost.
   std::vector<std::size_t> order;  ///< Which of them comes where.
+  NestShape shape = {};            ///< That they take before.
   std::optional<Argument> reordered_reduction = {};
   bool is_assumed = false;  ///< That dependences are kept.
 };
@@ -55,11 +57,16 @@ Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArgumen
 /// for i in n:               for j in m:
 ///   for j in m:       =>      for i in n:
 ///     body(i, j)                body(i, j)
+///
+/// for i in n:               for j in n:
+///   for j in i..n:     =>     for i in j + 1:
+///     body(i, j)                body(i, j)
 Nothing commit_reorder(Schedule& schedule, ReorderPlan&& plan);
 
 inline constexpr Primitive reorder(PrimitiveDefinition{
     .name = "reorder",
-    .doc = "Changes the order of nested loops.",
+    .doc = "Changes the order of nested loops. Guards among them, as `split` makes them, go into "
+           "the innermost; bounds that read a loop which comes inside are solved for that loop.",
     .conditions = reorder_conditions,
     .moves_accesses = true,
     .plan = plan_reorder,

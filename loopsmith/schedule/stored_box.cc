@@ -266,10 +266,11 @@ class StoreReader {
     const Expr& shape = buffer_->shape[dimension];
     if (term.coefficient == 1 && structural_equal(extent, shape)) return true;
     const Limit* limit = limit_of(store, *store.indices[dimension]);
-    if (!limit || !structural_equal(limit->limit, shape)) return false;
     Analyzer analyzer;
-    return analyzer.can_prove(extent * int_imm(extent.dtype(), term.coefficient) >= shape,
-                              ProofStrength::symbolic_bound);
+    const Expr reached = extent * int_imm(extent.dtype(), term.coefficient);
+    if (!limit) return analyzer.can_prove_equal(reached, shape);
+    return structural_equal(limit->limit, shape) &&
+           analyzer.can_prove(reached >= shape, ProofStrength::symbolic_bound);
   }
 
   /// True when the atoms of two terms take their values independently of each other.

@@ -13,7 +13,9 @@
 #include "loopsmith/schedule/joined_digits.h"
 #include "loopsmith/schedule/known_around.h"
 #include "loopsmith/schedule/nest_facts.h"
+#include "loopsmith/schedule/own_memory.h"
 #include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/shared_tiles.h"
 
 namespace loopsmith {
 namespace {
@@ -295,10 +297,15 @@ bool delays_init(const Schedule& schedule, std::span<const LoopRV> band,
   });
 }
 
+bool contains(const std::vector<Ptr<Buffer>>& buffers, const Ptr<Buffer>& buffer) {
+  return std::ranges::any_of(buffers, [&](const auto& each) { return each.same_as(buffer); });
+}
+
 /// Buffers that are allocated around a nest, and that nothing outside of it uses: iterations that
-/// run so may have them each for itself.
+/// run so may have them each for itself, or fill them `alike`.
 std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
-                                        const ElementAccesses& accesses, AtOnce how) {
+                                        const ElementAccesses& accesses, AtOnce how,
+                                        const std::vector<Ptr<Buffer>>& alike = {}) {
   std::vector<Ptr<Buffer>> found;
   const auto is_written = [&](const Ptr<Buffer>& buffer) {
     return std::ranges::any_of(accesses.all, [&](const ElementAccess& access) {
@@ -309,7 +316,8 @@ std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
     const auto* realize = schedule.as<BlockRealize>(node);
     if (!realize) continue;
     for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
-      if (!is_of_one(how, buffer->scope()) || !is_written(buffer)) continue;
+      const bool is_own = is_of_one(how, buffer->scope()) || contains(alike, buffer);
+      if (!is_own || !is_written(buffer)) continue;
       const BufferUses uses = uses_of(schedule, node, buffer);
       const bool is_alone = std::ranges::all_of(
           uses.nodes, [&](NodeId use) { return is_inside(schedule, use, nest); });
@@ -317,6 +325,18 @@ std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
     }
   }
   return found;
+}
+
+/// True when the iterations of a loop may have the buffer, one of `memory`, each for itself; adds
+/// it to `own` then.
+bool is_known_as_own(const Schedule& schedule, LoopRV loop, const Buffer* buffer,
+                     const std::vector<Ptr<Buffer>>& memory, std::vector<Ptr<Buffer>>& own) {
+  const auto is_this = [&](const Ptr<Buffer>& each) { return each.get() == buffer; };
+  if (std::ranges::any_of(own, is_this)) return true;
+  const auto found = std::ranges::find_if(memory, is_this);
+  if (found == memory.end() || !writes_what_it_reads(schedule, loop, *found)) return false;
+  own.push_back(*found);
+  return true;
 }
 
 Witness::Iteration iteration_of(const ConflictSide& side) {
@@ -401,28 +421,47 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
   if (!accesses.opaque.empty()) return {unknown(accesses.opaque)};
   std::vector<Ptr<Buffer>> shared = take_shared(how, accesses);
+  const bool owns_shared = !shared.empty();
+  const NodeId nest = whole_nest(schedule, schedule.node(handle));
+  add_shared_around(schedule, schedule.node(handle), how, shared);
+  std::vector<Ptr<Buffer>> alike;
+  if (how == AtOnce::in_block_threads) alike = filled_alike(schedule, handle, shared);
+  const std::vector<Ptr<Buffer>> memory = memory_of_nest(schedule, nest, accesses, how, alike);
+  std::vector<Ptr<Buffer>> own;
   const bool is_pinned_everywhere =
       each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-        return is_pinned(accesses, a, b, *loop.loop_var, step_of(loop));
+        return is_pinned(accesses, a, b, *loop.loop_var, step_of(loop)) ||
+               is_known_as_own(schedule, handle, a.buffer, memory, own);
       });
-  if (is_pinned_everywhere || (shared.empty() && has_results_apart(schedule, handle))) {
-    return {proved()};
+  const bool is_proved =
+      is_pinned_everywhere || (!owns_shared && has_results_apart(schedule, handle));
+  const auto leave_alike = [&](std::vector<Ptr<Buffer>>& buffers) {
+    std::erase_if(buffers, [&](const Ptr<Buffer>& buffer) { return contains(alike, buffer); });
+  };
+  if (is_proved && !schedule.doubts_quick_answers()) {
+    leave_alike(own);
+    return {.verdict = proved(), .own = std::move(own)};
   }
 
-  const NodeId nest = whole_nest(schedule, schedule.node(handle));
   NestAnswer answer{question_of(how), {loop.loop_var}, {}};
   if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
     return *std::move(known);
   }
-  add_shared_around(schedule, schedule.node(handle), how, shared);
+  leave_alike(shared);
   Dependences dependences(under_known_conditions(schedule, nest),
-                          {.local_buffers = memory_of_nest(schedule, nest, accesses, how),
-                           .shared_buffers = std::move(shared)});
+                          {.local_buffers = memory, .shared_buffers = std::move(shared)});
   const DependenceAnswer found = how == AtOnce::in_lanes
                                      ? dependences.vectorizable(loop.loop_var)
                                      : dependences.parallelizable(loop.loop_var);
+  if (is_proved) {
+    check(found.verdict != Verdict::violated && !found.reductions, "quick_answers",
+          "iterations of loop {} are not apart", loop.loop_var->name);
+    leave_alike(own);
+    return {.verdict = proved(), .own = std::move(own)};
+  }
   answer.answer.verdict = answer_of(found);
   answer.answer.own = found.private_buffers;
+  leave_alike(answer.answer.own);
   if (found.verdict == Verdict::proved && found.reductions) {
     const LoopRV band[] = {handle};
     if (repeats_reductions(schedule, band)) {

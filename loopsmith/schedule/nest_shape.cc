@@ -117,8 +117,8 @@ std::optional<NestShape> shape_for(const Schedule& schedule, std::span<const Loo
     for (std::size_t k = i + 1; k < order.size(); ++k) {
       if (order[k] < order[i]) inner.push_back(&loop_at(order[k]));
     }
-    const auto read = std::ranges::find_if(
-        inner, [&](const For* other) { return uses(loop, other->loop_var); });
+    const auto read =
+        std::ranges::find_if(inner, [&](const For* other) { return uses(loop, other->loop_var); });
     if (read == inner.end()) continue;
     for (std::size_t k = i + 1; k < order.size(); ++k) {
       if (&loop_at(order[k]) == *read) why = {order[i], order[k]};

@@ -37,8 +37,8 @@ struct NestObstacle {
   std::size_t inner;  ///< The loop that it would have inside; `loop` itself for the former.
 };
 
-/// How the loops of `band`, of which each is in the next one but for guards, take the order `order`;
-/// `why` where they cannot.
+/// How the loops of `band`, of which each is in the next one but for guards, take the order
+/// `order`; `why` where they cannot.
 std::optional<NestShape> shape_for(const Schedule& schedule, std::span<const LoopRV> band,
                                    std::span<const std::size_t> order, NestObstacle& why);
 

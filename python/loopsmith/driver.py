@@ -209,6 +209,7 @@ def _program(
 
         x = te.create_prim_func(x)
     if isinstance(x, Schedule):
+        x.require_no_obligations(who)
         x = _scheduled(x, keeps_trace)
     if not isinstance(x, (PrimFunc, IRModule)):
         _core.fail(

@@ -76,17 +76,18 @@ bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffe
   if (!uses.by_indices_alone() || !std::ranges::all_of(uses.nodes, is_in_block_inside)) {
     return false;
   }
+  Handles<BlockRV> users = readers;
   // What a reduction reads of its own results, it need not declare.
-  const bool are_started = std::ranges::all_of(writers, [&](BlockRV writer) {
-    return !loads(schedule.get(writer), buffer) ||
-           reads_what_it_started(schedule, loop, writer, buffer);
+  for (const BlockRV writer : writers) {
+    if (!contains(users, writer) && loads(schedule.get(writer), buffer)) users.push_back(writer);
+  }
+  return std::ranges::all_of(users, [&](BlockRV user) {
+    const auto fills = [&](BlockRV writer) {
+      return writer != user && is_filled_by(schedule, buffer, writer, user);
+    };
+    return std::ranges::any_of(writers, fills) ||
+           (contains(writers, user) && reads_what_it_started(schedule, loop, user, buffer));
   });
-  return are_started && std::ranges::all_of(readers, [&](BlockRV reader) {
-           if (contains(writers, reader)) return true;
-           return std::ranges::any_of(writers, [&](BlockRV writer) {
-             return is_filled_by(schedule, buffer, writer, reader);
-           });
-         });
 }
 
 }  // namespace loopsmith

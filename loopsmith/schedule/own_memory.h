@@ -6,8 +6,8 @@ namespace loopsmith {
 
 /// Does each iteration of a loop read of a buffer only what it wrote itself?
 ///
-/// Lemma. Let all that uses the buffer be blocks inside the loop that declare it. Let each of them
-/// either update results of its own, which it starts in the same iteration, or come in a sequence
+/// Lemma. Let all that uses the buffer be blocks inside the loop that declare it. Let each that reads
+/// it either update results of its own, which it starts in the same iteration, or come in a sequence
 /// after a statement that, whenever it runs, stores to a box that holds all that the block reads
 /// while what is inside the sequence runs. Then no value goes from one iteration to another, and
 /// iterations may have the buffer each for itself.

@@ -290,16 +290,15 @@ class StoreReader {
 
   /// Digits of a number x with a mixed radix: (x % high) // low.
   struct Digit {
-    const Object* number = nullptr;
+    Expr number;
     std::int64_t low = 1;
     std::int64_t high = 0;  ///< 0: up to the end.
   };
 
-  std::optional<Digit> digit_of(const Expr& atom) const {
-    if (atom.is<Var>()) return Digit{.number = atom.get()};
+  static std::optional<Digit> digit_of(const Expr& atom) {
     const auto* quotient = atom.as<FloorDiv>();
     const auto* remainder = atom.as<FloorMod>();
-    if (!quotient && !remainder) return {};
+    if (!quotient && !remainder) return Digit{.number = atom};
     const std::int64_t* by = as_int(quotient ? quotient->b : remainder->b);
     auto digit = digit_of(quotient ? quotient->a : remainder->a);
     if (!by || *by < 1 || !digit) return {};
@@ -310,17 +309,35 @@ class StoreReader {
     return digit;
   }
 
-  /// True for different digits of one variable, which has values enough for each with each: from 0,
-  /// as many as a multiple of their weights.
+  /// How many values a number has that takes each from 0 on once: a variable, or a sum of variables
+  /// each of which weighs what the lighter ones count; 0 for others.
+  std::int64_t values_of(const Expr& number) const {
+    const auto form = forms_.read(number);
+    if (!form || form->constant != 0) return 0;
+    std::vector<IndexTerm> terms = form->terms;
+    std::ranges::sort(terms, {}, [](const IndexTerm& term) { return term.coefficient; });
+    std::int64_t count = 1;
+    for (const IndexTerm& term : terms) {
+      const auto counted = counted_term(term);  // Of loops that leave out values, another one.
+      const bool is_counter = term.kind == Kind::variable && term.is_bounded && term.min == 0 &&
+                              is_inner(term, inner_) && counted &&
+                              counted->coefficient == term.coefficient;
+      if (!is_counter || term.coefficient != count) return 0;
+      if (__builtin_mul_overflow(count, term.max + 1, &count)) return 0;
+    }
+    return count;
+  }
+
+  /// True for different digits of one number, which has values enough for each with each: as many as
+  /// a multiple of their weights.
   bool are_digits(const IndexTerm& a, const IndexTerm& b) const {
     auto first = digit_of(a.atom), second = digit_of(b.atom);
-    if (!first || !second || first->number != second->number) return false;
+    if (!first || !second || !structural_equal(first->number, second->number)) return false;
     if (first->low > second->low) std::swap(first, second);
     if (first->high == 0 || second->low % first->high != 0) return false;
-    return std::ranges::any_of(forms_.ranges(), [&](const VarRange& range) {
-      const std::int64_t weight = second->high != 0 ? second->high : second->low;
-      return range.var == first->number && range.min == 0 && (range.max + 1) % weight == 0;
-    });
+    const std::int64_t weight = second->high != 0 ? second->high : second->low;
+    const std::int64_t values = values_of(first->number);
+    return values > 0 && values % weight == 0;
   }
 
   Ptr<Buffer> stored_;

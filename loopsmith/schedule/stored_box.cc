@@ -233,7 +233,7 @@ class StoreReader {
   }
 
   /// The term by how many steps the loops inside have taken; nothing where these leave out values
-  /// of a quotient or remainder.
+  /// of a quotient or remainder, or go through others for each value of what is outside.
   std::optional<IndexTerm> counted_term(IndexTerm term) const {
     const auto step_of = [&](const Ref& variable) -> std::int64_t {
       const auto loop = loops_.find(variable.get());
@@ -242,10 +242,9 @@ class StoreReader {
       return step ? std::abs(*step) : 0;
     };
     if (term.kind != Kind::variable) {
-      const auto variables = free_variables(term.inner);
-      const auto is_dense = [&](const auto& variable) { return step_of(variable) == 1; };
-      return std::ranges::all_of(variables, is_dense) ? std::optional(std::move(term))
-                                                      : std::nullopt;
+      const auto digit = digit_of(term.atom);
+      const std::int64_t values = digit ? values_of(digit->number) : 0;
+      return values > 0 && values >= digit->high ? std::optional(std::move(term)) : std::nullopt;
     }
     const std::int64_t step = step_of(term.atom);
     if (step == 1) return term;

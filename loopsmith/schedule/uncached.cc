@@ -11,9 +11,8 @@ namespace loopsmith {
 namespace {
 
 bool are_equal(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::ranges::equal(a, b, [](const Expr& x, const Expr& y) {
-    return x.same_as(y) || structural_equal(x, y);
-  });
+  return std::ranges::equal(
+      a, b, [](const Expr& x, const Expr& y) { return x.same_as(y) || structural_equal(x, y); });
 }
 
 /// A block that copies each element to the same place of another buffer: the two, from and to.
@@ -84,10 +83,10 @@ std::vector<Uncached> without_caches(const Stmt& body, const std::vector<Ptr<Buf
     const auto copied = block ? copied_by(*block) : std::nullopt;
     if (!copied) return !is_expr(*ref.get());
     for (const auto& [buffer, cache] : {*copied, std::pair{copied->second, copied->first}}) {
-      const bool is_own = std::ranges::any_of(
-          own, [&](const Ptr<Buffer>& each) { return each.same_as(cache); });
-      const bool is_known = std::ranges::any_of(
-          caches, [&](const Mirror& each) { return each.copy.same_as(cache); });
+      const bool is_own =
+          std::ranges::any_of(own, [&](const Ptr<Buffer>& each) { return each.same_as(cache); });
+      const bool is_known =
+          std::ranges::any_of(caches, [&](const Mirror& each) { return each.copy.same_as(cache); });
       if (is_own && !is_known) caches.push_back({buffer, cache, true});
     }
     return false;

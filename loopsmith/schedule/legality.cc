@@ -448,8 +448,9 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
     return *std::move(known);
   }
   leave_alike(shared);
-  Dependences dependences(under_known_conditions(schedule, nest),
-                          {.local_buffers = memory, .shared_buffers = std::move(shared)});
+  DependenceOptions options{.local_buffers = memory, .shared_buffers = std::move(shared)};
+  if (is_proved) options.operations *= 100;  // A doubt is worth it.
+  Dependences dependences(under_known_conditions(schedule, nest), std::move(options));
   const DependenceAnswer found = how == AtOnce::in_lanes
                                      ? dependences.vectorizable(loop.loop_var)
                                      : dependences.parallelizable(loop.loop_var);

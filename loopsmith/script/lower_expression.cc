@@ -22,6 +22,9 @@ int digit_of(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
+/// Who asked Python for a value, and waits for it.
+thread_local Lowering* waiting_lowering = nullptr;
+
 }  // namespace
 
 ScriptValue Lowering::eval(const Expression& e) {
@@ -96,8 +99,9 @@ std::vector<ScriptValue> Lowering::eval_items(const std::vector<const Expression
 ScriptValue Lowering::eval_name(const Expression& e) {
   if (std::optional<ScriptValue> value = resolve(e.text)) {
     const auto* scalar = value->as<ScriptValue::Scalar>();
-    return scalar ? ScriptValue::node(loopsmith::load(scalar->buffer, {})) : *std::move(value);
+    return scalar ? ScriptValue::node(read_variable(e.text, scalar->buffer)) : *std::move(value);
   }
+  require_assigned_before(e.text);
   const auto ended = ended_.find(e.text);
   require_here(ended == ended_.end(), "use_outside_scope",
                hint("move the use into the scope of its definition, or define it before"),
@@ -273,7 +277,7 @@ ScriptValue Lowering::eval_foreign(const Expression& e) {
     if (value) {
       const auto* scalar = value->as<ScriptValue::Scalar>();
       locals.emplace_back(std::string(word),
-                          scalar ? ScriptValue::node(loopsmith::load(scalar->buffer, {})) : *value);
+                          scalar ? ScriptValue::node(read_variable(word, scalar->buffer)) : *value);
     }
     i = std::max(end, i + 1);
   }
@@ -286,7 +290,30 @@ ScriptValue Lowering::ask(std::string_view source, Resolver::Locals locals,
                hint("write it in the language, or give the parser a resolver"),
                "{} is not of the script language", shown);
   for (auto& [name, value] : locals) value = plain(value);
-  return resolver_->evaluate(source, locals);
+  Lowering* const outer = std::exchange(waiting_lowering, func_ ? this : nullptr);
+  try {
+    ScriptValue value = resolver_->evaluate(source, locals);
+    waiting_lowering = outer;
+    return value;
+  } catch (...) {
+    waiting_lowering = outer;
+    throw;
+  }
+}
+
+Lowering* Lowering::waiting() {
+  return waiting_lowering;
+}
+
+ScriptValue Lowering::call_from_python(const ScriptValue& function,
+                                       std::vector<ScriptValue> positional,
+                                       std::vector<std::pair<std::string, ScriptValue>> named) {
+  const ScriptValue value = call(function, std::move(positional), std::move(named));
+  const auto* definition = value.as_shared<ScriptValue::Definition>();
+  if (!definition) return this->named(value);
+  auto opened = definition->open(naming_.empty() ? definition->default_name : naming_);
+  if (opened.wrap) emit_around(std::move(opened.wrap));
+  return opened.value[0];
 }
 
 /// A value as Python knows it: elements and regions become nodes, lambdas functions.

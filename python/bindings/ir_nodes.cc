@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What single node classes have beside their fields, and how annotations look in Python.
 #include "bindings/ir_detail.h"
+#include "loopsmith/ir/buffer_address.h"
 #include "loopsmith/ir/extent.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/specialize.h"
 
 namespace nb = nanobind;
 
@@ -105,6 +107,23 @@ void extend(nb::class_<Handle<PrimFunc>>& type) {
         return with_body(Ptr<PrimFunc>::from(self.ref), body);
       },
       nb::arg("body"), "The function with another body.");
+  type.def(
+      "specialize",
+      [](const NodeHandle& self, const nb::dict& values) {
+        std::vector<ParameterValue> given;
+        for (const auto& [key, value] : values) {
+          const auto param = Ptr<Var>::from(node_of(key));
+          require(param.defined(), ErrorKind::type_mismatch, "parameter_exists",
+                  hint("take one of its `params`"), {}, "specialize: a {} is no parameter",
+                  type_name_of(key));
+          const Ref node = node_of(value);
+          given.emplace_back(param, node.defined() ? node : Ref(to_expr(value)));
+        }
+        return specialize(Ptr<PrimFunc>::from(self.ref), given);
+      },
+      nb::arg("values"),
+      nb::sig("def specialize(self, values: dict[Var, ExprLike | Buffer]) -> PrimFunc"),
+      "The function for some values of its parameters: a number, or a buffer with the sizes.");
   type.def_prop_ro(
       "name", [](const NodeHandle& self) { return self.ref.as<PrimFunc>()->name(); },
       "Its `global_symbol`, or `main`.");
@@ -135,11 +154,47 @@ void extend(nb::class_<Handle<IRModule>>& type) {
   type.def("__len__", [](const NodeHandle& self) { return module_of(self).functions.size(); });
 }
 
+void extend(nb::class_<Handle<IntImm>>& type) {
+  type.def_prop_ro(
+      "value",
+      [](const NodeHandle& self) -> nb::object {
+        const auto* constant = self.ref.as<IntImm>();
+        if (constant->dtype != u64) return nb::int_(constant->value);
+        return nb::int_(static_cast<std::uint64_t>(constant->value));
+      },
+      nb::for_getter(nb::sig("def value(self) -> int")), "The number; of uint64, up to 2**64 - 1.");
+}
+
 void extend(nb::class_<Handle<Buffer>>& type) {
   type.def(
       "__getitem__", element, nb::arg("indices"),
       nb::sig("def __getitem__(self, indices: typing.Any, /) -> typing.Any"),
       "An element; with slices, a region; with slices that have a step, a vector of elements.");
+  type.def(
+      "offset_of",
+      [](const NodeHandle& self, const std::vector<Expr>& indices) {
+        return offset_of(*self.ref.as<Buffer>(), indices);
+      },
+      nb::arg("indices"), "How far from its pointer an element lies, in elements.");
+  type.def(
+      "access_ptr",
+      [](const NodeHandle& self, nb::handle mask, const std::string&, int lanes, nb::handle offset,
+         nb::handle extent) {
+        PointerUse use{.mask = nb::isinstance<nb::str>(mask)
+                                   ? pointer_mask(nb::cast<std::string>(mask))
+                                   : nb::cast<int>(mask),
+                       .lanes = lanes};
+        if (!offset.is_none()) use.offset = to_expr(offset);
+        if (!extent.is_none()) use.extent = to_expr(extent);
+        return access_ptr(Ptr<Buffer>::from(self.ref), use);
+      },
+      nb::arg("access_mask"), nb::arg("ptr_type") = "handle", nb::arg("content_lanes") = 1,
+      nb::arg("offset") = nb::none(), nb::arg("extent") = nb::none(),
+      nb::sig("def access_ptr(self, access_mask: int | str, ptr_type: str = 'handle', "
+              "content_lanes: int = 1, offset: ExprLike | None = None, extent: ExprLike | None = "
+              "None) -> Expr"),
+      "A pointer to its elements, for calls. `access_mask`: \"r\", \"w\" or \"rw\", what the call "
+      "does with them; `offset` and `extent`: which, in elements.");
   type.def(
       "scope", [](const NodeHandle& self) { return std::string(self.ref.as<Buffer>()->scope()); },
       "Where it lives: `global`, `shared`, `local`, ...");

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Union, cast
 
 from .. import _core
 from .._core import (
@@ -146,7 +146,7 @@ class IRBuilder:
 
     def likely(self, expr: ExprLike) -> Expr:
         """Return a condition that mostly holds."""
-        return _core.likely(expr)
+        return cast("Expr", _core.likely(expr))
 
     # ---- Memory ----
 

@@ -63,6 +63,12 @@ void Lowering::for_loop(const Statement& s) {
   });
   Stmt body = loop_suite(s.body, define, runs);
   open_loops_.resize(outer_loops);
+  emit(nest(loops, variables, std::move(body)));
+}
+
+/// The loops around a body, outermost first.
+Stmt Lowering::nest(const std::vector<LoopHeader>& loops, const std::vector<Ptr<Var>>& variables,
+                    Stmt body) {
   for (std::size_t i = loops.size(); i-- > 0;) {
     const LoopHeader& loop = loops[i];
     For node{.loop_var = variables[i],
@@ -79,7 +85,7 @@ void Lowering::for_loop(const Statement& s) {
     }
     body = make(std::move(node));
   }
-  emit(std::move(body));
+  return body;
 }
 
 void Lowering::while_loop(const Statement& s) {

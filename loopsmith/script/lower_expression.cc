@@ -305,13 +305,39 @@ Lowering* Lowering::waiting() {
   return waiting_lowering;
 }
 
+Lowering* Lowering::set_waiting(Lowering* reader) {
+  return std::exchange(waiting_lowering, reader);
+}
+
 ScriptValue Lowering::call_from_python(const ScriptValue& function,
                                        std::vector<ScriptValue> positional,
                                        std::vector<std::pair<std::string, ScriptValue>> named) {
   const ScriptValue value = call(function, std::move(positional), std::move(named));
   const auto* definition = value.as_shared<ScriptValue::Definition>();
-  if (!definition) return this->named(value);
+  if (!definition) {
+    // What a line of a script would do with it.
+    const auto* word = function.as<const Word*>();
+    const bool is_statement = value.as<Ref>() && Stmt::from(*value.as<Ref>()).defined();
+    if (is_building_ && (is_statement || (word && (*word)->name == "evaluate"))) {
+      use(value);
+      return {};
+    }
+    const auto* list = value.as_shared<ScriptValue::List>();
+    if (!list) return this->named(value);
+    std::vector<ScriptValue> items;
+    for (const ScriptValue& item : list->items) items.push_back(this->named(item));
+    return ScriptValue::list(std::move(items), list->is_tuple);
+  }
   auto opened = definition->open(naming_.empty() ? definition->default_name : naming_);
+  // A builder enters what lasts to the end of a suite, but for views, which are declared at once.
+  const bool is_view = opened.value[0].node_as<Buffer>() && function.as<const Word*>() &&
+                       (*function.as<const Word*>())->name != "decl_buffer";
+  if (opened.wrap && is_building_ && !is_view) {
+    Frame frame{.kind = Frame::Kind::definition};
+    frame.value = std::move(opened.value);
+    frame.wrap = std::move(opened.wrap);
+    return ScriptValue::Data(std::make_shared<Frame>(std::move(frame)));
+  }
   if (opened.wrap) emit_around(std::move(opened.wrap));
   return opened.value[0];
 }

@@ -335,20 +335,7 @@ Ptr<PrimFunc> Lowering::prim_func_once(const Statement& s, const Decoration& dec
         assign_parameter(s.parameters[i].name, func.params[i]);
       }
     });
-    if (!func.is_private && !func.attrs.contains("global_symbol")) {
-      func.attrs = func.attrs.with("global_symbol", string_imm(func.name));
-    }
-    Stmt whole = body;
-    const bool allocates = !root.alloc_buffers.empty();
-    const bool adds_root = allocates || (decoration.adds_root && needs_root_block(body, false));
-    if (adds_root) whole = finished(root, body);
-    result = make(PrimFunc{.params = func.params,
-                           .buffer_map = func.buffer_map,
-                           .ret_type = func.ret_type,
-                           .attrs = func.attrs,
-                           .body = std::move(whole)});
-    if (detects_) result = complete_blocks(result);
-    if (options_.check_well_formed) verify_well_formed(result);
+    result = finished(func, root, body, decoration.adds_root);
   } catch (const UserError& error) {
     if (error.kind() == ErrorKind::script && error.span().known()) throw;
     throw UserError(ErrorKind::script, error.code(), error.problem(), error.hint(),
@@ -357,6 +344,23 @@ Ptr<PrimFunc> Lowering::prim_func_once(const Statement& s, const Decoration& dec
   blocks_.pop_back();
   plan_ = nullptr;
   func_ = nullptr;
+  return result;
+}
+
+/// The function, with its name, a root block where it needs one, and the regions of its blocks.
+Ptr<PrimFunc> Lowering::finished(Function& func, BlockState& root, const Stmt& body,
+                                 bool adds_root) {
+  if (!func.is_private && !func.name.empty() && !func.attrs.contains("global_symbol")) {
+    func.attrs = func.attrs.with("global_symbol", string_imm(func.name));
+  }
+  const bool has_root = !root.alloc_buffers.empty() || (adds_root && needs_root_block(body, false));
+  Ptr<PrimFunc> result = make(PrimFunc{.params = func.params,
+                                       .buffer_map = func.buffer_map,
+                                       .ret_type = func.ret_type,
+                                       .attrs = func.attrs,
+                                       .body = has_root ? finished(root, body) : body});
+  if (detects_) result = complete_blocks(result);
+  if (options_.check_well_formed) verify_well_formed(result);
   return result;
 }
 

@@ -48,11 +48,25 @@ struct BlockState {
 
 /// What stands after `for ... in` or `with`.
 struct Frame {
-  enum class Kind { loops, block, init, branch, then, otherwise, loop_while };
+  enum class Kind {
+    loops,
+    block,
+    init,
+    branch,
+    then,
+    otherwise,
+    loop_while,
+    definition,  ///< Of a builder, as are those below: what lasts to the end of its suite.
+    function,
+    module,
+  };
   Kind kind = Kind::loops;
   std::vector<LoopHeader> loops;
   BlockState block;
   Expr condition;
+  std::vector<ScriptValue> value;  ///< What a definition defines: one.
+  std::function<Stmt(Stmt)> wrap;  ///< What a definition puts around its suite.
+  bool is_private = false;         ///< Of a function.
 };
 
 /// A macro: its syntax, and where it was written.
@@ -104,6 +118,8 @@ class Lowering {
                                std::vector<std::pair<std::string, ScriptValue>> named);
   /// Who reads a function and waits for Python to evaluate a piece of it; null where nobody does.
   static Lowering* waiting();
+  /// Makes another one that; gives the one before.
+  static Lowering* set_waiting(Lowering* reader);
 
   /// Adds a statement where reading is.
   void emit(Stmt stmt);
@@ -273,6 +289,9 @@ class Lowering {
   Decoration decoration_of(const Statement& s);
   Ptr<PrimFunc> prim_func(const Statement& s, const Decoration& decoration);
   Ptr<PrimFunc> prim_func_once(const Statement& s, const Decoration& decoration);
+  Ptr<PrimFunc> finished(Function& func, BlockState& root, const Stmt& body, bool adds_root);
+  Stmt nest(const std::vector<LoopHeader>& loops, const std::vector<Ptr<Var>>& variables,
+            Stmt body);
   void declare_numbers(const std::vector<Parameter>& parameters);
   void parameter(const Parameter& p);
   void assign_parameter(std::string_view name, const Ptr<Var>& param);
@@ -331,7 +350,10 @@ class Lowering {
   std::vector<Ptr<Var>> open_loops_;  ///< Around this place, in the same block.
   bool detects_ = false;              ///< Some block leaves its regions to be found.
 
+  bool is_building_ = false;  ///< By calls, with frames as context managers.
+
   friend class Scope;
+  friend class ScriptBuilder;
 };
 
 }  // namespace loopsmith::parsing

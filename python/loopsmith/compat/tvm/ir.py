@@ -11,16 +11,19 @@ import loopsmith.ir
 from loopsmith.tir import PointerType
 
 from ..missing import other_names
+from .object_path import ObjectPath, get_first_structural_mismatch
 from .tir.nodes import Alias, Range
 from .transform import PassContext
 
 __all__ = [
     "IRModule",
+    "ObjectPath",
     "PassContext",
     "PointerType",
     "PrimType",
     "Range",
     "assert_structural_equal",
+    "get_first_structural_mismatch",
     "load_json",
     "save_json",
     "structural_equal",
@@ -64,8 +67,12 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
     left, right = _node(lhs), _node(rhs)
     if ls.structural_equal(left, right, map_free_vars):
         return
+    mismatch = get_first_structural_mismatch(left, right, map_free_vars)
+    path = mismatch[0] if mismatch else ObjectPath.root()
     difference = ls.ir.first_difference(left, right, map_free_vars)
-    raise ValueError(f"StructuralEqual check failed, caused by lhs and rhs:\n{difference}")
+    raise ValueError(
+        f"StructuralEqual check failed, caused by lhs at {path} and rhs at {path}:\n{difference}"
+    )
 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:

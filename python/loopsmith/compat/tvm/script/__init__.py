@@ -11,10 +11,20 @@ import loopsmith.script
 from loopsmith.script.decorators import is_class_body, parse_definition
 
 from ...missing import other_names
-from . import ir, tir
+from . import ir, ir_builder, tir
 from .words import words_of_2021
 
-__all__ = ["asscript", "from_source", "ir", "ir_module", "module", "parse", "tir", "ty"]
+__all__ = [
+    "asscript",
+    "from_source",
+    "ir",
+    "ir_builder",
+    "ir_module",
+    "module",
+    "parse",
+    "tir",
+    "ty",
+]
 
 ty = tir
 ir_module = ir.ir_module

@@ -25,6 +25,12 @@ from .nodes import (
 from .schedule import Schedule, ScheduleError, create_schedule
 
 PrimExpr = loopsmith.tir.Expr
+
+# With an axis, they are reductions; without, they choose among their arguments.
+max = loopsmith.te.max
+min = loopsmith.te.min
+sum = loopsmith.te.sum
+
 __all__ = [
     "Allocate",
     "Block",
@@ -45,10 +51,13 @@ __all__ = [
     "create_schedule",
     "decl_buffer",
     "ir_builder",
+    "max",
+    "min",
     "nodes",
     "schedule",
     "stmt",
     "stmt_functor",
+    "sum",
     "transform",
 ]
 

@@ -165,7 +165,7 @@ _axis_kinds = ("data_par", "thread_index", "comm_reduce", "ordered", "opaque")
 class IterVar(Alias, base=tir.IterVar):
     """An axis."""
 
-    DataPar, ThreadIndex, CommReduce, Ordered, DimInfo = range(5)
+    DataPar, ThreadIndex, CommReduce, Ordered, DimInfo = _axis_kinds
 
     @staticmethod
     def make(

@@ -241,3 +241,31 @@ def test_mistakes_in_calls_of_a_builder() -> None:
     with ib.for_range(0, 4) as i, pytest.raises(ls.UserError, match="a scope is still open"):
         out[i] = 1.0
         ib.get()
+
+
+# ---- Simplification ----
+
+
+def test_chains_and_halves_simplify() -> None:
+    x, y, z, w = (tir.var(name) for name in "xyzw")
+    floordiv, floormod = tir.floordiv, tir.floormod
+    rows = [
+        (floordiv(x, 2) + floormod(x, 2), floordiv(x + 1, 2)),
+        (floormod(x, 2) + floormod(x + 1, 2), tir.const(1)),
+        (floormod(x, 2) + floormod(x + 3, 2), tir.const(1)),
+        (tir.min(tir.min(tir.min(tir.min(x, y), z), w), y), tir.min(tir.min(tir.min(x, y), z), w)),
+        (tir.max(tir.max(tir.max(tir.max(x, y), z), w), x), tir.max(tir.max(tir.max(y, x), z), w)),
+        (tir.Not(tir.const(True, "bool")), tir.const(False, "bool")),
+        (tir.Cast("float32", tir.const(3)), tir.const(3.0, "float32")),
+    ]
+    for before, after in rows:
+        assert ls.structural_equal(arith.Analyzer().rewrite_simplify(before), after), before
+
+
+def test_bounds_and_moduli_are_known_through_names() -> None:
+    x, v = tir.var("x"), tir.var("v")
+    analyzer = arith.Analyzer()
+    bound = analyzer.const_int_bound(tir.Let(v, tir.floormod(x, 8), v + 1))
+    assert (bound.min_value, bound.max_value) == (1, 8)
+    modulus = analyzer.modular_set(tir.Let(v, x * 4, v + 1))
+    assert (modulus.coeff, modulus.base) == (4, 1)

@@ -60,6 +60,12 @@ def test_substitutes_and_rewrites() -> None:
         tir.rewrite(scaled, before=lambda n: scaled.body if isinstance(n, tir.Mul) else None)
     with pytest.raises(ls.TypeMismatch, match="substitute: a Buffer has no uses of variables"):
         tir.substitute(tir.decl_buffer((4,)), {factor: 1})
+    with pytest.raises(
+        ls.TypeMismatch, match="substitute: values are given of something else than variables"
+    ):
+        tir.substitute(scaled, {"factor": 1})  # type: ignore[dict-item]
+    with pytest.raises(ls.TypeMismatch, match="a Buffer is none of those"):
+        tir.rewrite(tir.decl_buffer((4,)))
     copy = tir.clone(scaled)
     assert ls.structural_equal(copy, scaled)
     assert not copy.params[0].same_as(scaled.params[0])

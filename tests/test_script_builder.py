@@ -134,6 +134,13 @@ def test_what_is_built_by_mistake_is_refused() -> None:
                 T.arg("x", "float32")
         with pytest.raises(ls.ScriptError, match=r"T\.where is used outside of a block"):
             T.where(True)
+        outer, inner = T.serial(4), T.serial(4)
+        outer.__enter__()
+        inner.__enter__()
+        with pytest.raises(ls.ScriptError, match="a frame is left that is not the innermost"):
+            outer.__exit__(None, None, None)
+        inner.__exit__(ValueError, None, None)
+        outer.__exit__(ValueError, None, None)
         # A failure inside of a frame drops what it had.
         with pytest.raises(ZeroDivisionError), T.serial(4):
             raise ZeroDivisionError

@@ -3,6 +3,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/iter_map.h"
+#include "loopsmith/ir/fold_operators.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
@@ -31,49 +32,6 @@ IterMapResult detected(const IndexMap& map, std::span<const Ptr<Range>> ranges, 
   return detect_iter_map(map.final_indices, iterators_of(map, ranges),
                          {.level = level, .simplify_trivial_iterators = false}, analyzer);
 }
-
-/// Puts values in the place of variables, some of them wider: what is computed of those is wider,
-/// too.
-class WideIndices {
- public:
-  WideIndices() {
-    on_binary<Add>([](const Expr& a, const Expr& b) { return a + b; });
-    on_binary<Sub>([](const Expr& a, const Expr& b) { return a - b; });
-    on_binary<Mul>([](const Expr& a, const Expr& b) { return a * b; });
-    on_binary<FloorDiv>(floordiv);
-    on_binary<FloorMod>(floormod);
-    on_binary<Div>(truncdiv);
-    on_binary<Mod>(truncmod);
-    on_binary<Min>([](const Expr& a, const Expr& b) { return min(a, b); });
-    on_binary<Max>([](const Expr& a, const Expr& b) { return max(a, b); });
-    on_binary<LT>([](const Expr& a, const Expr& b) { return a < b; });
-    on_binary<LE>([](const Expr& a, const Expr& b) { return a <= b; });
-    on_binary<GT>([](const Expr& a, const Expr& b) { return a > b; });
-    on_binary<GE>([](const Expr& a, const Expr& b) { return a >= b; });
-    on_binary<EQ>([](const Expr& a, const Expr& b) { return a == b; });
-    on_binary<NE>([](const Expr& a, const Expr& b) { return a != b; });
-    rewrite_.on<Select>([this](const Select& node) -> Expr {
-      auto [yes, no] = match_types(rewrite_(node.true_value), rewrite_(node.false_value));
-      return select(rewrite_(node.condition), yes, no);
-    });
-  }
-  /// From here on, uses of `variable` mean `value`.
-  void replace(const Ptr<Var>& variable, const Expr& value) {
-    rewrite_.replace_variable(variable, value);
-  }
-  Expr operator()(const Expr& index) { return rewrite_(index); }
-
- private:
-  template <class T, class Operator>
-  void on_binary(Operator apply) {
-    rewrite_.on<T>([this, apply](const T& node) -> Expr {
-      auto [a, b] = match_types(rewrite_(node.a), rewrite_(node.b));
-      return apply(a, b);
-    });
-  }
-
-  Rewriter rewrite_;
-};
 
 /// The last value of an index, and the first: what an index and its mirror image add up to.
 Expr sum_of_ends(const Range& range) {
@@ -158,11 +116,13 @@ std::pair<Ptr<IndexMap>, Expr> inverted(const Turned& given, std::span<const Ptr
 std::vector<Expr> map_indices(const IndexMap& map, std::span<const Expr> indices,
                               Analyzer& analyzer) {
   require_rank(map, indices.size());
-  WideIndices mapped;
+  // What is computed of an index that is wider than the map's own is wider, too.
+  Rewriter mapped;
+  fold_operators(mapped);
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const DataType own = map.initial_indices[i]->dtype;
     const bool is_wider = indices[i].dtype().bits > own.bits;
-    mapped.replace(map.initial_indices[i], is_wider ? indices[i] : cast(own, indices[i]));
+    mapped.replace_variable(map.initial_indices[i], is_wider ? indices[i] : cast(own, indices[i]));
   }
   std::vector<Expr> result;
   for (const Expr& index : map.final_indices) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/fold_operators.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
@@ -94,6 +95,7 @@ Ptr<PrimFunc> specialize(const Ptr<PrimFunc>& func, const std::vector<ParameterV
     kept.buffer_map.push_back(func->buffer_map[i]);
   }
   Rewriter rewrite;
+  fold_operators(rewrite);
   for (const auto& [variable, value] : values.all()) {
     rewrite.replace_variable(Ptr<Var>::from(variable), value);
   }

@@ -32,7 +32,7 @@ TEST(specialize, replaces_sizes_and_numbers) {
   const Ptr<PrimFunc> made = specialize(e.func, {{e.a, decl_buffer({4, 4})}, {e.x, Expr(2)}});
   ASSERT_EQ(made->params.size(), 1U);
   EXPECT_EQ(*as_int(made->buffer_map[0]->shape[1]), 4);
-  EXPECT_EQ(to_string(Ref(made->body)), "A[0, 2] = T.Cast(\"float32\", 4 + 2)");
+  EXPECT_EQ(to_string(Ref(made->body)), "A[0, 2] = T.Cast(\"float32\", 6)");
 }
 
 TEST(specialize, refuses_what_does_not_fit) {

@@ -311,6 +311,21 @@ def test_convolution_agrees_with_numpy(tvm: Any) -> None:
     np.testing.assert_allclose(out, expected, rtol=1e-12)
 
 
+def test_index_maps_say_where_axes_begin(tvm: Any) -> None:
+    from tvm import te
+
+    made, separators = tvm.tir.IndexMap.from_func_with_separators(
+        lambda i, j: [i // 4, te.AXIS_SEPARATOR, j, i % 4]
+    )
+    assert separators == [1]
+    assert [repr(index) for index in made.map_indices([5, 2])] == [
+        "T.int64(1)",
+        "T.int64(2)",
+        "T.int64(1)",
+    ]
+    assert len(tvm.tir.IndexMap.from_func(lambda *i: i, ndim=3).final_indices) == 3
+
+
 def test_words_build_functions(tvm: Any) -> None:
     from tvm.script.ir_builder import IRBuilder
     from tvm.script.ir_builder import tir as T

@@ -141,6 +141,21 @@ def test_addresses_of_elements() -> None:
         buffer.access_ptr("x")
 
 
+def test_flattened_buffers_keep_their_memory() -> None:
+    n = tir.var("n")
+    plain = tir.decl_buffer((n, 8), "float32", "A")
+    flat = plain.get_flattened_buffer()
+    assert [repr(extent) for extent in flat.shape] == ["n * 8"]
+    assert flat.data.same_as(plain.data)
+    grouped = tir.decl_buffer((2, 3, 4, 5), axis_separators=[2])
+    flat = grouped.get_flattened_buffer()
+    assert [int(extent) for extent in flat.shape] == [6, 20]
+    assert list(flat.axis_separators) == [1]
+    strided = tir.decl_buffer((4, 8), strides=[16, 1])
+    assert [int(extent) for extent in strided.get_flattened_buffer().shape] == [64]
+    assert flat.get_flattened_buffer().same_as(flat)
+
+
 # ---- Numbers ----
 
 

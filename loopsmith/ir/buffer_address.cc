@@ -16,6 +16,29 @@ Expr offset_of(const Buffer& buffer, const std::vector<Expr>& indices) {
   return offset;
 }
 
+Ptr<Buffer> flattened_buffer(const Ptr<Buffer>& buffer) {
+  const std::size_t rank = buffer->shape.size();
+  const auto& separators = buffer->axis_separators;
+  if (buffer->strides.empty() && rank == separators.size() + 1) return buffer;
+  Buffer flat = *buffer;
+  flat.shape.clear();
+  flat.strides.clear();
+  flat.axis_separators.clear();
+  for (std::size_t group = 0, d = 0; group <= separators.size(); ++group) {
+    const std::size_t end =
+        group < separators.size() ? static_cast<std::size_t>(separators[group]) : rank;
+    Expr extent = 1;
+    // With strides, the outermost dimension of a group says how far it reaches.
+    if (!buffer->strides.empty() && d < end) extent = buffer->strides[d] * buffer->shape[d];
+    for (; d < end; ++d) {
+      if (buffer->strides.empty()) extent = extent * buffer->shape[d];
+    }
+    if (group > 0) flat.axis_separators.push_back(static_cast<std::int64_t>(group));
+    flat.shape.push_back(extent);
+  }
+  return make(std::move(flat));
+}
+
 Expr access_ptr(const Ptr<Buffer>& buffer, const PointerUse& use) {
   Expr first = buffer->elem_offset.defined() ? buffer->elem_offset : Expr(0);
   if (use.offset.defined()) first = first + use.offset;

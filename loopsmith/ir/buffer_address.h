@@ -11,6 +11,10 @@ namespace loopsmith {
 /// another number of indices.
 Expr offset_of(const Buffer& buffer, const std::vector<Expr>& indices);
 
+/// A buffer over the same memory with one dimension for each group of dimensions that the axis
+/// separators leave together; itself where it has that shape.
+Ptr<Buffer> flattened_buffer(const Ptr<Buffer>& buffer);
+
 /// What of a buffer a pointer to it is for.
 struct PointerUse {
   int mask = 0;      ///< 1: it is read, 2: written, 3: both.

@@ -177,6 +177,11 @@ void extend(nb::class_<Handle<Buffer>>& type) {
       },
       nb::arg("indices"), "How far from its pointer an element lies, in elements.");
   type.def(
+      "get_flattened_buffer",
+      [](const NodeHandle& self) { return flattened_buffer(Ptr<Buffer>::from(self.ref)); },
+      "A buffer over the same memory with one dimension, or one for each group of dimensions that "
+      "its axis separators leave together.");
+  type.def(
       "access_ptr",
       [](const NodeHandle& self, nb::handle mask, const std::string&, int lanes, nb::handle offset,
          nb::handle extent) {

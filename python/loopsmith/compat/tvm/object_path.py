@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 import loopsmith as ls
-from loopsmith import _core
 
 __all__ = ["ObjectPath", "get_first_structural_mismatch"]
 
@@ -75,5 +74,5 @@ def get_first_structural_mismatch(
     """Return the ways to where two nodes differ first; None where they are equal."""
     if ls.structural_equal(lhs, rhs, map_free_vars):
         return None
-    path = path_of(_core.difference_path(lhs, rhs, map_free_vars) or "")
+    path = path_of(ls.ir.difference_path(lhs, rhs, map_free_vars) or "")
     return path, path

@@ -11,10 +11,12 @@ import loopsmith.tir
 from ..missing import other_names
 from . import tag
 from .tir.expr import const
+from .tir.nodes import IndexMap
 
 tag_scope = loopsmith.te.tag_scope
+AXIS_SEPARATOR = IndexMap.AXIS_SEPARATOR
 
-__all__ = ["const", "create_schedule", "tag", "tag_scope"]
+__all__ = ["AXIS_SEPARATOR", "const", "create_schedule", "tag", "tag_scope"]
 
 
 def create_schedule(ops: Any) -> Any:

@@ -410,7 +410,8 @@ void Lowering::assign_again(std::string_view name, const Ptr<Buffer>& buffer, co
   const auto literal = literal_variables_.find(buffer.get());
   const bool is_open = literal != literal_variables_.end() && !literal->second.has_type;
   if (is_open) {
-    const bool decides = given.is_scalar() && given != type && !given.is_bool() &&
+    const bool is_number = (given.is_integer() && !given.is_bool()) || given.is_float();
+    const bool decides = is_number && given.is_scalar() && given != type &&
                          (!is_literal || is_wider(given, type)) &&
                          holds(given, literal->second.first);
     if (decides) throw VariableType{literal->second.key, given};

@@ -311,6 +311,35 @@ def test_convolution_agrees_with_numpy(tvm: Any) -> None:
     np.testing.assert_allclose(out, expected, rtol=1e-12)
 
 
+def test_traces_are_replayed(tvm: Any) -> None:
+    from tvm.script import tir as T
+    from tvm.tir.schedule.testing import (
+        assert_structural_equal_ignore_global_symbol,
+        verify_trace_roundtrip,
+    )
+
+    @T.prim_func
+    def main(A: T.Buffer((16,), "float32")):
+        for i in range(16):
+            with T.block("B"):
+                vi = T.axis.spatial(16, i)
+                A[vi] = A[vi] + T.float32(1)
+
+    sch = tvm.tir.Schedule(main, debug_mask="all")
+    sch.split(sch.get_loops(sch.get_block("B"))[0], factors=[None, 4])
+    again = verify_trace_roundtrip(sch, main)
+    assert len(again.trace) == len(sch.trace)
+    with pytest.raises(ValueError, match="there is no form 'xml' of a trace"):
+        verify_trace_roundtrip(sch, main, text_format="xml")
+    other = main.with_attr({"global_symbol": "other"})
+    assert_structural_equal_ignore_global_symbol(main, other)
+    with pytest.raises(ValueError, match="StructuralEqual check failed"):
+        assert_structural_equal_ignore_global_symbol(sch.mod["main"], main)
+    module = tvm.IRModule({"main": main, "other": other})
+    assert [name.name_hint for name, _ in module.items()] == ["other", "main"]
+    assert module[module.items()[0][0]].same_as(other)
+
+
 def test_index_maps_say_where_axes_begin(tvm: Any) -> None:
     from tvm import te
 

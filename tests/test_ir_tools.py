@@ -174,6 +174,12 @@ def test_a_remainder_by_zero_stays() -> None:
         assert not isinstance(simple, tir.IntImm)
 
 
+def test_attributes_of_functions_are_set_together() -> None:
+    made = scaled.with_attr({"tir.noalias": True, "key": [1, 2]})
+    assert (made.attrs["tir.noalias"], made.attrs["key"]) == (True, [1, 2])
+    assert made.attrs["global_symbol"] == "scaled"
+
+
 def test_large_unsigned_constants_have_their_value() -> None:
     assert tir.const(2**63 + 5, "uint64").value == 2**63 + 5
     assert tir.const(7, "uint64").value == 7

@@ -18,6 +18,20 @@ Ptr<PrimFunc> with_attrs(const NodeHandle& self, const std::string& key, nb::han
   return with_attr(func, key, value.is_none() ? Ref() : to_attribute(value));
 }
 
+/// One attribute with its value, or a dict of them alone.
+Ptr<PrimFunc> with_attribute(const NodeHandle& self, nb::handle key, nb::handle value) {
+  const bool has_value = value.ptr() != Py_Ellipsis;
+  if (nb::isinstance<nb::dict>(key) && !has_value) {
+    auto func = Ptr<PrimFunc>::from(self.ref);
+    for (const auto& [name, given] : to_attributes(key)) func = with_attr(func, name, given);
+    return func;
+  }
+  if (!nb::isinstance<nb::str>(key)) throw nb::next_overload();
+  require(has_value, ErrorKind::type_mismatch, "argument_has_type", hint("it takes (key, value)"),
+          {}, "with_attr: the argument value is missing");
+  return with_attrs(self, nb::cast<std::string>(key), value);
+}
+
 nb::object function_of(const IRModule& module, std::string_view name) {
   const auto func = module.find(name);
   if (!func) throw nb::key_error(std::string(name).c_str());
@@ -92,9 +106,10 @@ nb::object element(const NodeHandle& self, nb::handle key) {
 }  // namespace
 
 void extend(nb::class_<Handle<PrimFunc>>& type) {
-  type.def("with_attr", with_attrs, nb::arg("key"), nb::arg("value").none(),
-           nb::sig("def with_attr(self, key: str, value: typing.Any) -> PrimFunc"),
-           "The function with an attribute more, or another value of it.");
+  type.def("with_attr", with_attribute, nb::arg("key"), nb::arg("value") = nb::ellipsis(),
+           nb::sig("def with_attr(self, key: str | dict[str, typing.Any], value: typing.Any = ...)"
+                   " -> PrimFunc"),
+           "The function with an attribute more, or another value of it; of a dict, with each.");
   type.def(
       "without_attr",
       [](const NodeHandle& self, const std::string& key) {
@@ -148,6 +163,24 @@ void extend(nb::class_<Handle<IRModule>>& type) {
         return function_of(module_of(self), name);
       },
       nb::sig("def __getitem__(self, name: str) -> PrimFunc"));
+  type.def(
+      "__getitem__",
+      [](const NodeHandle& self, const Ptr<GlobalVar>& name) {
+        return function_of(module_of(self), name->name_hint);
+      },
+      nb::sig("def __getitem__(self, name: GlobalVar) -> PrimFunc"));
+  type.def(
+      "items",
+      [](const NodeHandle& self) {
+        nb::list pairs;
+        const IRModule& module = module_of(self);
+        for (std::size_t i = 0; i < module.names.size(); ++i) {
+          pairs.append(nb::make_tuple(to_python(module.names[i]), to_python(module.functions[i])));
+        }
+        return pairs;
+      },
+      nb::sig("def items(self) -> list[tuple[GlobalVar, PrimFunc]]"),
+      "Its functions, each with its name.");
   type.def("__contains__", [](const NodeHandle& self, const std::string& name) {
     return module_of(self).find(name).defined();
   });

@@ -9,9 +9,19 @@ from loopsmith import ScheduleError
 from loopsmith.tir import BlockRV, ExprRV, LoopRV, Trace
 from loopsmith.tir import Schedule as _Schedule
 
-from ...missing import other_names
+from ....missing import other_names
+from . import testing
 
-__all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule", "ScheduleError", "Trace", "create_schedule"]
+__all__ = [
+    "BlockRV",
+    "ExprRV",
+    "LoopRV",
+    "Schedule",
+    "ScheduleError",
+    "Trace",
+    "create_schedule",
+    "testing",
+]
 
 Schedule = _Schedule
 

@@ -198,6 +198,9 @@ def test_errors_have_the_classes_that_programs_catch(tvm: Any) -> None:
         pass
     with pytest.raises(ValueError, match="for_range"), ib.for_range(0, 4, kind="x"):
         pass
+    with pytest.raises(ValueError, match="Cannot find global function"):
+        tvm.get_global_func("no.such.function")
+    assert tvm.get_global_func("no.such.function", allow_missing=True) is None
     with pytest.raises(AttributeError, match="Module has no function 'other'"):
         tvm.build(main, target="llvm")["other"]
 
@@ -353,6 +356,19 @@ def test_index_maps_say_where_axes_begin(tvm: Any) -> None:
         "T.int64(1)",
     ]
     assert len(tvm.tir.IndexMap.from_func(lambda *i: i, ndim=3).final_indices) == 3
+
+
+def test_parts_of_modules_are_imported(tvm: Any) -> None:
+    from tvm._ffi.base import TVMError
+    from tvm.ir.module import IRModule
+    from tvm.runtime.ndarray import NDArray
+    from tvm.te.tensor import Tensor
+    from tvm.tir.function import PrimFunc
+
+    assert (IRModule, NDArray, Tensor) == (tvm.IRModule, tvm.nd.NDArray, ls.te.Tensor)
+    assert (PrimFunc, TVMError) == (tvm.tir.PrimFunc, ls.UserError)
+    with pytest.raises(ImportError, match=r"there is no module tvm\.ir\.instrument here"):
+        import tvm.ir.instrument
 
 
 def test_words_build_functions(tvm: Any) -> None:

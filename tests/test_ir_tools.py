@@ -254,6 +254,18 @@ def test_memory_names_and_loops_built_by_calls() -> None:
     assert y.dtype == "float32"
 
 
+def test_pointers_of_parameters_are_indexed() -> None:
+    ib = tir.ir_builder.create()
+    A = ib.pointer("float32", name="A")
+    with ib.for_range(0, 4) as i:
+        A[i] = A[i] + 1.0
+    func = tir.PrimFunc([A.asobject()], [None], body=ib.get())
+    tir.verify_well_formed(func)
+    assert "A_1[i] = A_1[i] + T.float32(1)" in func.script()
+    view = tir.decl_buffer((4,), data=tir.decl_buffer((8,)).data)
+    assert view.name == "buffer"
+
+
 def test_mistakes_in_calls_of_a_builder() -> None:
     ib = tir.ir_builder.create()
     out = ib.buffer_ptr(tir.decl_buffer((4,), "float32", "A"))

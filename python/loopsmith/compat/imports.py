@@ -18,6 +18,29 @@ ROOTS = {"tvm": f"{__package__}.tvm", "topi": f"{__package__}.tvm.topi"}
 """What is imported, and the module of this package that it is."""
 
 
+# Files of which programs import names that stand in the module above them, too.
+_PARTS = {
+    "_ffi": "error",
+    "_ffi.base": "error",
+    "_ffi.runtime_ctypes": "nd",
+    "ir.base": "ir",
+    "ir.expr": "ir",
+    "ir.module": "ir",
+    "ir.op": "tir",
+    "ir.transform": "transform",
+    "runtime.module": "runtime",
+    "runtime.ndarray": "nd",
+    "te.operation": "te",
+    "te.schedule": "te",
+    "te.tensor": "te",
+    "tir.buffer": "tir",
+    "tir.function": "tir",
+    "tir.generic": "tir",
+    "tir.op": "tir",
+    "tir.stmt": "tir",
+}
+
+
 class _Loader(importlib.abc.Loader):
     """Gives the module of this package under the name that a program asks for."""
 
@@ -32,6 +55,8 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         module.__spec__ = self._spec  # It has been executed, under its own name.
+        # Python imports parts only of what has a path.
+        vars(module).setdefault("__path__", [])
 
 
 def _missing_module(name: str) -> ImportError:
@@ -51,7 +76,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         root, _, rest = fullname.partition(".")
         if root not in ROOTS:
             return None
-        ours = f"{ROOTS[root]}.{rest}" if rest else ROOTS[root]
+        meant = _PARTS.get(rest, rest) if root == "tvm" else rest
+        ours = f"{ROOTS[root]}.{meant}" if meant else ROOTS[root]
         if rest and importlib.util.find_spec(ours) is None:
             raise _missing_module(fullname if root == "tvm" else f"tvm.{fullname}")
         return importlib.machinery.ModuleSpec(fullname, _Loader(ours), is_package=True)

@@ -47,6 +47,7 @@ call_pure_extern = loopsmith.tir.call_pure_extern
 expr = tir
 stmt = tir
 make = tir
+_ffi = error
 schedule = tir
 tensor = te
 api = te

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import loopsmith as ls
-from loopsmith import InternalError, get_global_func, register_func
+from loopsmith import InternalError, register_func
 
 from ..missing import other_names
 from . import nd
@@ -39,6 +39,20 @@ __all__ = [
 
 Object = ls.tir.Node
 ndarray = nd
+
+
+def get_global_func(name: str, allow_missing: bool = False) -> Any:
+    """Return the function that was registered under a name.
+
+    Raises
+    ------
+    ValueError
+        There is none, unless `allow_missing`: then None is returned.
+    """
+    try:
+        return ls.get_global_func(name, allow_missing)
+    except ls.UserError as error:
+        raise ValueError(f"Cannot find global function {name}: {error}") from error
 
 
 class BenchmarkResult(NamedTuple):

@@ -237,6 +237,7 @@ def test_modules_and_targets(tvm: Any, tmp_path: Path) -> None:
     with tvm.target.Target({"kind": "llvm", "mcpu": "native"}) as target:
         assert tvm.target.Target.current() == target
         assert (str(target), target.keys) == ("llvm -mcpu=native", ["cpu"])
+        assert (target.kind.name, target.kind) == ("llvm", "llvm")
         module = tvm.build(tvm.IRModule({"twice": func}))
     assert tvm.target.Target.current() is None
     a, b = tvm.nd.array(np.ones(16, "float32")), tvm.nd.empty((16,))

@@ -16,6 +16,15 @@ __all__ = ["Target", "create", "llvm"]
 _entered = threading.local()
 
 
+class TargetKind(str):
+    """The kind of a target: its name."""
+
+    @property
+    def name(self) -> str:
+        """The name, as a text."""
+        return str(self)
+
+
 class Target(ls.Target):
     """A target, also as a scope: what is built inside is built for it.
 
@@ -44,6 +53,11 @@ class Target(ls.Target):
         if not stack and not allow_none:
             raise ValueError("there is no current target: write `with tvm.target.Target(...):`")
         return stack[-1] if stack else None
+
+    @property
+    def kind(self) -> TargetKind:
+        """What generates its code: ``llvm``, ``c``, ``cuda`` or ``opencl``."""
+        return TargetKind(super().kind)
 
     @property
     def keys(self) -> list[str]:

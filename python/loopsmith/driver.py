@@ -78,7 +78,7 @@ def lower(
         The program cannot be lowered.
     """
     program = _program("lower", x, name)
-    return _core.lower(program, target, _observer("lower", dump, timings))
+    return _core.lower(program, _target("lower", target), _observer("lower", dump, timings))
 
 
 @explained
@@ -151,7 +151,7 @@ def build(
         allowed = _names("build", "fast_math", fast_math)
     return _core.build(
         _program("build", x, name, keeps_trace=True),
-        target,
+        _target("build", target),
         contract,
         allowed,
         _count("num_threads", num_threads or 0),
@@ -228,6 +228,18 @@ def _program(
             hint="leave out `name`",
         )
     return x.with_attr("global_symbol", name)
+
+
+def _target(who: str, target: Target | str) -> Target:
+    """Return a target; a text that is none is refused with those that there are."""
+    if not isinstance(target, (Target, str)):
+        _core.fail(
+            "TypeMismatch",
+            "target_is_text",
+            f"{who}: a {type(target).__name__} is no target",
+            hint='pass a text, as "llvm -mcpu=native", or a Target',
+        )
+    return Target(target) if isinstance(target, str) else target
 
 
 def _count(option: str, value: Any) -> int:

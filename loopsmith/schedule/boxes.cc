@@ -80,8 +80,8 @@ Box unite(const Box& a, const Box& b) {
 namespace {
 
 /// The least and the largest difference of two sums, as far as it is known.
-std::optional<std::pair<std::int64_t, std::int64_t>> difference(
-    const std::vector<IndexTerm>& a, const std::vector<IndexTerm>& b) {
+std::optional<std::pair<std::int64_t, std::int64_t>> difference(const std::vector<IndexTerm>& a,
+                                                                const std::vector<IndexTerm>& b) {
   const auto add_rest = [](IndexForm& sum, const std::vector<IndexTerm>& terms,
                            const std::vector<IndexTerm>& others, std::int64_t sign) {
     for (IndexTerm term : terms) {

@@ -327,8 +327,8 @@ class StoreReader {
     return count;
   }
 
-  /// True for different digits of one number, which has values enough for each with each: as many as
-  /// a multiple of their weights.
+  /// True for different digits of one number, which has values enough for each with each: as many
+  /// as a multiple of their weights.
   bool are_digits(const IndexTerm& a, const IndexTerm& b) const {
     auto first = digit_of(a.atom), second = digit_of(b.atom);
     if (!first || !second || !structural_equal(first->number, second->number)) return false;

@@ -104,7 +104,7 @@ TEST(races, memory_of_a_block_is_private_where_its_scope_lets_it_be) {
       loop.thread_binding =
           make(IterVar{.var = var(how), .iter_type = IterType::thread_index, .thread_tag = how});
     }
-    std::vector<float> x(4);
+    std::vector<float> x = {1, 2, 3, 4};
     return Call(function({a},
                          make(BlockRealize{.block = make(Block{.alloc_buffers = {t},
                                                                .body = make(std::move(loop))})})))
@@ -119,6 +119,27 @@ TEST(races, memory_of_a_block_is_private_where_its_scope_lets_it_be) {
   EXPECT_EQ(error("global", "blockIdx.x").substr(0, race.size()), race);
   EXPECT_EQ(error("shared", "threadIdx.x").substr(0, race.size()), race);
   EXPECT_EQ(error("global", "threadIdx.x").substr(0, race.size()), race);
+}
+
+TEST(races, threads_may_store_one_value_into_shared_memory) {
+  const auto error = [](const char* scope, bool differs) {
+    const auto a = decl_buffer({4}, f32, "A"), t = decl_buffer({1}, f32, "T", scope);
+    const auto i = var("i");
+    const Expr value = differs ? cast(f32, i) : float_imm(f32, 5);
+    For loop{.loop_var = i, .min = 0, .extent = 4, .kind = ForKind::thread_binding};
+    loop.body = seq({store(t, value, {0}), store(a, load(t, {0}), {i})});
+    loop.thread_binding = make(IterVar{.var = var("threadIdx.x"),
+                                       .iter_type = IterType::thread_index,
+                                       .thread_tag = "threadIdx.x"});
+    std::vector<float> x(4);
+    const Stmt body = make(
+        BlockRealize{.block = make(Block{.alloc_buffers = {t}, .body = make(std::move(loop))})});
+    return Call(function({a}, body)).tensor(x).error();
+  };
+  EXPECT_EQ(error("shared", false), "");
+  const std::string race = "InterpError: no_race: race on T[0]: i = 0 writes it";
+  EXPECT_EQ(error("shared", true).substr(0, race.size()), race);
+  EXPECT_EQ(error("global", false).substr(0, race.size()), race);
 }
 
 TEST(races, memory_of_a_thread_may_be_private_to_lanes_inside) {

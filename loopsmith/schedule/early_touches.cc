@@ -31,17 +31,6 @@ Statements statements_at(const Schedule& schedule, const Place& place) {
 
 }  // namespace
 
-bool is_born(const Schedule& schedule, const BufferUse& write, const ScopeUses& uses) {
-  const NodeId scope = scope_of(schedule, write.place.node);
-  const auto is_other = [&](const BufferUse& use) {
-    return use.place.node != write.place.node || use.place.slot != write.place.slot;
-  };
-  return !write.by_view && owner_of(schedule, scope, Ptr<Buffer>(write.buffer)) == scope &&
-         std::ranges::none_of(uses.all, [&](const BufferUse& use) {
-           return use.is_write && use.buffer == write.buffer && is_other(use);
-         });
-}
-
 bool touches_before(const Schedule& schedule, const Place& place, BlockRV writer,
                     const Buffer* buffer, std::span<const LoopRV> loops) {
   if (loops.empty()) return false;
@@ -57,20 +46,6 @@ bool touches_before(const Schedule& schedule, const Place& place, BlockRV writer
              touching.contains(each.source.get()) && writing.contains(each.sink.get());
     });
   });
-}
-
-bool touches_before(const Schedule& schedule, const Place& place, BlockRV writer,
-                    const Buffer* buffer, const Place& apart, const ScopeUses& uses) {
-  const Place here{schedule.node(writer)};
-  if (shares_loops_with(schedule, place, here, apart)) return false;
-  if (is_born(schedule, {.buffer = buffer, .place = here}, uses)) return false;
-  std::vector<LoopRV> left;
-  NodeId common = common_ancestor(schedule, place.node, here.node);
-  for (; !is_inside(schedule, apart, common); common = schedule.at(common).parent) {
-    if (schedule.as<While>(common)) return true;
-    if (schedule.as<For>(common)) left.push_back(schedule.loop_at(common));
-  }
-  return touches_before(schedule, place, writer, buffer, left);
 }
 
 }  // namespace loopsmith

@@ -142,14 +142,4 @@ bool is_inside(const Schedule& schedule, const Place& place, NodeId ancestor) {
   return is_inside(schedule, place.node, ancestor);
 }
 
-bool shares_loops_with(const Schedule& schedule, const Place& a, const Place& b, const Place& c) {
-  NodeId common = common_ancestor(schedule, a.node, b.node);
-  for (; common != no_node; common = schedule.at(common).parent) {
-    const bool repeats = schedule.as<For>(common) || schedule.as<While>(common);
-    if (repeats) return is_inside(schedule, c.node, common);
-    if (schedule.as<BlockRealize>(common)) return true;
-  }
-  return true;
-}
-
 }  // namespace loopsmith

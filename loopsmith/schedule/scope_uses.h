@@ -43,7 +43,4 @@ bool is_before(const Schedule& schedule, const Place& a, const Place& b);
 /// True when the place is `ancestor` or inside it.
 bool is_inside(const Schedule& schedule, const Place& place, NodeId ancestor);
 
-/// True when each loop around both `a` and `b` is around `c`, too.
-bool shares_loops_with(const Schedule& schedule, const Place& a, const Place& b, const Place& c);
-
 }  // namespace loopsmith

@@ -118,11 +118,6 @@ class Dependences {
   /// May the loop be cut in two, the first of which does what stands before `second_part` in its
   /// body, the second the rest? Loops between it and `second_part` are cut, too.
   DependenceAnswer distributable(const Ptr<Var>& loop, const Stmt& second_part);
-  /// May a producer, a statement of a sequence, be computed anew at the start of each iteration of
-  /// a later loop that reads what it writes: those of its instances that write what the iteration
-  /// reads? The loops around `loop` that are not around the producer are the consumer's, too. What
-  /// it writes must not be read outside the tree.
-  DependenceAnswer movable(const Stmt& producer, const Ptr<Var>& loop);
 
   /// Intervals of the distances of all loop-carried dependences, without those of which the
   /// questions so far proved that they never happen.

@@ -263,52 +263,6 @@ TEST(dependence, flattened_indices_are_taken_apart_where_their_digits_are_bounde
   EXPECT_EQ(text_of(cube.parallelizable(p.k)), "proved");
 }
 
-TEST(dependence, a_producer_moves_under_a_loop_unless_its_input_changes_before) {
-  for (const auto& [shift, expected] :
-       {std::pair(1, "proved"),
-        {-1, "with n=3: iteration i=1 reads Y[1], iteration j=1 writes it"}}) {
-    Program p;
-    const Stmt producer = p.loop(p.i, p.n, store(p.x, load(p.y, {p.i}) * 2, {p.i}));
-    const Stmt consumer =
-        p.loop(p.j, p.n - 1, store(p.y, load(p.x, {p.j}) + load(p.x, {p.j + shift}), {p.j}), 1);
-    Dependences d(seq({producer, consumer}));
-    EXPECT_EQ(text_of(d.movable(producer, p.j)), expected);
-  }
-}
-
-TEST(dependence, a_producer_does_not_move_away_from_other_readers) {
-  Program p;
-  const Stmt producer = p.loop(p.i, p.n, store(p.x, load(p.y, {p.i}), {p.i}));
-  const Stmt consumer = p.loop(p.j, p.n, store(p.a, load(p.x, {p.j}), {p.j, 0}));
-  const Stmt other = p.loop(p.k, p.n, store(p.a, load(p.x, {p.k}), {p.k, 1}));
-  Dependences d(seq({producer, consumer, other}));
-  EXPECT_EQ(text_of(d.movable(producer, p.j)), "unknown: X is also read outside the loop");
-}
-
-TEST(dependence, a_scan_is_not_computed_in_parts) {
-  Program p;
-  const Stmt producer =
-      p.loop(p.i, p.n, store(p.x, load(p.x, {p.i}) + load(p.y, {p.i}), {p.i + 1}));
-  const Stmt consumer = p.loop(p.j, p.n, store(p.a, load(p.x, {p.j}), {p.j, 0}));
-  Dependences d(seq({producer, consumer}));
-  EXPECT_EQ(text_of(d.movable(producer, p.j)),
-            "unknown: the producer reads X, which it writes itself");
-}
-
-TEST(dependence, a_reduction_moves_with_its_start) {
-  Program p;
-  const auto r = var("r");
-  const Stmt producer =
-      p.loop(p.i, p.n,
-             seq({store(p.x, float_imm(f32, 0), {p.i}),
-                  p.loop(r, p.m, store(p.x, load(p.x, {p.i}) + load(p.a, {p.i, r}), {p.i}))}));
-  const Stmt consumer =
-      p.loop(p.j, p.n, p.loop(p.k, p.m, store(p.b, load(p.x, {p.j}), {p.j, p.k})));
-  Dependences d(seq({producer, consumer}));
-  EXPECT_EQ(text_of(d.movable(producer, p.j)), "proved");
-  EXPECT_EQ(text_of(d.movable(producer, p.k)), "proved");
-}
-
 TEST(dependence, a_wavefront_starts_and_ends_at_extremes) {
   // Along antidiagonals of a square, in parts of 8: X is B[i, d - i].
   Program p;

@@ -179,23 +179,6 @@ class Polyhedra::Context {
     return sample_of(std::move(map), question.source, question.sink, smallest, sample);
   }
 
-  Outcome decide(const Overtaking& question, bool smallest, Sample& sample) {
-    // From the producer to the other's iterators, then those of the reader.
-    Map touched(sets_.conflicts(question.touch, question.other).copy());
-    Map served(sets_.conflicts(question.write, question.read).copy());
-    for (int i = 0; i < question.shared; ++i) {
-      touched = related(std::move(touched), isl_dim_in, i, i, Order::equal);
-      served = related(std::move(served), isl_dim_in, i, i, Order::equal);
-    }
-    Map map(isl_map_flat_range_product(touched.take(), served.take()));
-    const int others = loop_count(question.other);
-    for (const Relation& relation : question.relations) {
-      map = related(std::move(map), isl_dim_out, relation.source, others + relation.sink,
-                    relation.order);
-    }
-    return sample_of(std::move(map), question.touch, question.other, smallest, sample);
-  }
-
   /// Whether the map is empty; if not, values of the first inputs and outputs of an element.
   Outcome sample_of(Map map, int source, int sink, bool smallest, Sample& sample) {
     const isl_bool is_empty = isl_map_is_empty(map.get());
@@ -274,10 +257,6 @@ bool Polyhedra::covers(int read, const std::vector<int>& writes, int depth) {
 
 Outcome Polyhedra::find(const Conflict& conflict, bool smallest, Sample& sample) {
   return context_->find(conflict, smallest, sample);
-}
-
-Outcome Polyhedra::find(const Overtaking& question, bool smallest, Sample& sample) {
-  return context_->find(question, smallest, sample);
 }
 
 bool Polyhedra::is_never_negative(int access, const Linear& form) {

@@ -28,17 +28,6 @@ struct Conflict {
   std::vector<Relation> relations;
 };
 
-/// Does `other` touch what `touch`, of a producer, touches, in iterations that are so related to
-/// those of `read`, which reads what `write`, of the same instance of the producer, writes?
-struct Overtaking {
-  int touch;  ///< An access.
-  int write;
-  int other;
-  int read;
-  int shared = 0;                   ///< Loops around all of them, in which they are equal.
-  std::vector<Relation> relations;  ///< Of `other` with `read`.
-};
-
 /// Values with which a conflict happens.
 struct Sample {
   std::vector<std::pair<Symbol, std::int64_t>> parameters;
@@ -63,8 +52,6 @@ class Polyhedra {
 
   /// Answers; where the answer is yes, `sample` is filled, with small values if `smallest`.
   Outcome find(const Conflict& conflict, bool smallest, Sample& sample);
-  /// Answers; of a sample, the source is the producer and the sink is `other`.
-  Outcome find(const Overtaking& question, bool smallest, Sample& sample);
   /// True when the form is proved to be at least 0 wherever the access happens.
   bool is_never_negative(int access, const Linear& form);
   /// True when it is proved that, within an iteration of the first `depth` loops, which all of them

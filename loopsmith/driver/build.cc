@@ -68,6 +68,7 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
   return lower_function(back_end.adapted(func, target),
                         {.vector_bits = back_end.vector_bits(target),
                          .fast_math = floats.approximate,
+                         .cut_loops = options.cut_loops,
                          .on_pass = options.on_pass});
 }
 

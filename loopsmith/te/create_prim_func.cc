@@ -88,6 +88,8 @@ class FunctionBuilder {
     require_definitions();
     return complete_blocks(function_of(seq(std::move(body))));
   }
+  void set_scopes(ScopesOfOps scopes) { buffers_.set_scopes(std::move(scopes)); }
+  BlocksOfOps take_blocks() { return std::move(context_.blocks); }
 
  private:
   void make_parameters() {
@@ -237,6 +239,13 @@ class FunctionBuilder {
 Ptr<PrimFunc> create_prim_func(const std::vector<Ref>& args, const PrimFuncOptions& options) {
   const Ptr<PrimFunc> func = FunctionBuilder(args).build();
   return options.index_dtype.is_void() ? func : with_index_dtype(func, options.index_dtype);
+}
+
+NamedPrimFunc create_named_prim_func(const std::vector<Ref>& args, ScopesOfOps scopes) {
+  FunctionBuilder builder(args);
+  builder.set_scopes(std::move(scopes));
+  Ptr<PrimFunc> func = builder.build();
+  return {std::move(func), builder.take_blocks()};
 }
 
 }  // namespace loopsmith::te

@@ -8,13 +8,15 @@
 #include <vector>
 
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/te/tensor.h"
+#include "loopsmith/te/create_prim_func.h"
 
 namespace loopsmith::te {
 
 /// The buffer of each tensor.
 class BufferTable {
  public:
+  /// In which memory the buffers of operations are made that are not in `global` memory.
+  void set_scopes(ScopesOfOps scopes) { scopes_ = std::move(scopes); }
   /// The buffer of `tensor`; a new one at the first time.
   const Ptr<Buffer>& get(const Tensor& tensor);
   void set(const Tensor& tensor, Ptr<Buffer> buffer) { buffers_[key(tensor)] = std::move(buffer); }
@@ -29,6 +31,7 @@ class BufferTable {
   using Key = std::pair<const Object*, std::int64_t>;
   static Key key(const Tensor& tensor) { return {tensor->op.get(), tensor->value_index}; }
 
+  ScopesOfOps scopes_;
   std::map<Key, Ptr<Buffer>> buffers_;
   std::vector<Ptr<Buffer>> made_;
 };
@@ -37,9 +40,10 @@ class BufferTable {
 struct LowerContext {
   BufferTable buffers;
   std::vector<Tensor> layout_free;  ///< Inputs that may be laid out anew.
+  BlocksOfOps blocks;               ///< Which blocks were named for each operation.
 
-  /// `name`, or `name_1`, `name_2`, ... if a block has it.
-  std::string block_name(const std::string& name);
+  /// `name`, or `name_1`, `name_2`, ... if a block has it; for a block that computes `op`.
+  std::string block_name(const std::string& name, const Ref& op = {});
   /// The annotations of the block of an operation with these attributes.
   Attrs annotations(const Attrs& attrs);
 

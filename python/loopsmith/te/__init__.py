@@ -84,6 +84,7 @@ from .axes import reduce_axis, thread_axis
 from .external import extern, extern_primfunc
 from .operations import compute, placeholder, scan
 from .reducers import Reducer, comm_reducer, max, min, prod, sum
+from .schedule import Schedule, Stage, create_schedule
 from .shapes import Shape, size_var, var
 from .tags import tag_scope
 
@@ -98,7 +99,9 @@ __all__ = [
     "Range",
     "Reducer",
     "ScanOp",
+    "Schedule",
     "Shape",
+    "Stage",
     "Tensor",
     "Var",
     "abs",
@@ -120,6 +123,7 @@ __all__ = [
     "cos",
     "cosh",
     "create_prim_func",
+    "create_schedule",
     "div",
     "erf",
     "exp",

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Splits, fuses and orders of one stage, on its loops.
+#include <algorithm>
+
+#include "loopsmith/te_schedule/replay.h"
+
+namespace loopsmith::te {
+
+void Replay::reshape(StageId id, Nest& nest) {
+  for (const AxisStep& step : stage(id).steps) {
+    std::visit([&](const auto& one) { apply(id, nest, one); }, step);
+  }
+  name_loops(id, nest);
+}
+
+/// True when a thread runs the axis, or a part of it.
+bool Replay::is_bound(StageId id, const IterVar& axis) const {
+  const StageData& data = stage(id);
+  for (const AxisMark& mark : data.marks) {
+    if (mark.axis.same_as(axis) && std::holds_alternative<BindMark>(mark.what)) return true;
+  }
+  return std::ranges::any_of(data.steps, [&](const AxisStep& step) {
+    if (const auto* split = std::get_if<SplitStep>(&step)) {
+      return split->parent.same_as(axis) &&
+             (is_bound(id, split->outer) || is_bound(id, split->inner));
+    }
+    const auto* fuse = std::get_if<FuseStep>(&step);
+    return fuse && (fuse->outer.same_as(axis) || fuse->inner.same_as(axis)) &&
+           is_bound(id, fuse->fused);
+  });
+}
+
+void Replay::apply(StageId id, Nest& nest, const SplitStep& step) {
+  const LoopRV loop = nest.loops.at(step.parent);
+  // What is needed of a stage may be less than the factor; threads are as many as was said.
+  std::int64_t fixed = step.factor > 0 ? step.factor : step.nparts;
+  const std::int64_t* extent = as_int(schedule_.get(loop).extent);
+  if (extent && *extent > 0 && *extent < fixed && !is_bound(id, step.parent)) fixed = *extent;
+  const auto factors =
+      step.factor > 0 ? std::vector<Factor>{infer, fixed} : std::vector<Factor>{fixed, infer};
+  const auto made = loopsmith::split.apply(
+      schedule_, {.loop = loop,
+                  .factors = factors,
+                  .names = std::vector<std::string>{step.outer->var->name, step.inner->var->name},
+                  .disable_predication = step.disable_predication});
+  nest.loops[step.outer] = made[0];
+  nest.loops[step.inner] = made[1];
+}
+
+void Replay::apply(StageId, Nest& nest, const FuseStep& step) {
+  nest.loops[step.fused] = loopsmith::fuse.apply(
+      schedule_, {.loops = {nest.loops.at(step.outer), nest.loops.at(step.inner)},
+                  .name = step.fused->var->name});
+}
+
+void Replay::apply(StageId, Nest& nest, const ReorderStep& step) {
+  std::vector<LoopRV> loops;
+  for (const IterVar& axis : step.axes) loops.push_back(nest.loops.at(axis));
+  if (loops.size() > 1) loopsmith::reorder.apply(schedule_, {.loops = loops});
+}
+
+void Replay::apply(StageId, Nest& nest, const SingletonStep& step) {
+  const auto loops = get_loops.apply(schedule_, {.block = nest.blocks[0]});
+  const auto is_own = [&](LoopRV loop) {
+    return std::ranges::any_of(nest.loops, [&](const auto& one) { return one.second == loop; });
+  };
+  const auto first = std::ranges::find_if(loops, is_own);
+  const BlockOrLoop subject =
+      first == loops.end() ? BlockOrLoop(nest.blocks[0]) : BlockOrLoop(*first);
+  nest.loops[step.axis] = add_unit_loop.apply(schedule_, {.block_or_loop = subject});
+}
+
+void Replay::apply(StageId id, Nest& nest, const LayoutStep& step) {
+  transform_layout.apply(schedule_, {.block = nest.blocks[0], .buffer = 0, .index_map = step.map});
+  if (step.after.empty()) return;
+  transform_block_layout.apply(schedule_, {.block = nest.blocks[0], .index_map = step.map});
+  const auto loops = get_loops.apply(schedule_, {.block = nest.blocks[0]});
+  const std::size_t first = loops.size() - schedule_.get(nest.blocks[0]).iter_vars.size();
+  for (std::size_t i = 0; i < step.after.size(); ++i) nest.loops[step.after[i]] = loops[first + i];
+  (void)id;
+}
+
+/// Loops that the engine made have the names of their axes.
+void Replay::name_loops(StageId id, Nest& nest) {
+  for (const IterVar& axis : stage(id).leaf_iter_vars) {
+    const auto found = nest.loops.find(axis);
+    if (found == nest.loops.end() || schedule_.name(found->second) == axis->var->name) continue;
+    found->second =
+        loopsmith::fuse.apply(schedule_, {.loops = {found->second}, .name = axis->var->name});
+  }
+}
+
+}  // namespace loopsmith::te

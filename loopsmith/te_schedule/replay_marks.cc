@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the loops of a stage run, and what else is said of them.
+#include <algorithm>
+
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/te_schedule/replay.h"
+
+namespace loopsmith::te {
+namespace {
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+std::string_view word_of(const AxisMark& mark) {
+  if (const auto* kind = std::get_if<KindMark>(&mark.what)) {
+    if (kind->kind == ForKind::parallel) return "parallel";
+    return kind->kind == ForKind::vectorized ? "vectorize" : "unroll";
+  }
+  if (std::holds_alternative<BindMark>(mark.what)) return "bind";
+  if (std::holds_alternative<PrefetchMark>(mark.what)) return "prefetch";
+  if (std::holds_alternative<TensorizeMark>(mark.what)) return "tensorize";
+  return "pragma";
+}
+
+}  // namespace
+
+LoopRV Replay::leaf_loop(StageId id, const Nest& nest, const AxisMark& mark,
+                         std::string_view call) const {
+  const auto& leaves = stage(id).leaf_iter_vars;
+  const bool is_leaf =
+      std::ranges::any_of(leaves, [&](const IterVar& leaf) { return leaf.same_as(mark.axis); });
+  const auto found = nest.loops.find(mark.axis);
+  require(is_leaf && found != nest.loops.end(), ErrorKind::schedule, "marked_axis_is_loop",
+          hint("say it of what the axis has become"), {},
+          "{}: axis {} of stage {} is no loop any more when all is done", call,
+          mark.axis->var->name, label_of(data_, id));
+  return found->second;
+}
+
+void Replay::mark(StageId id) {
+  for (const Nest& nest : nests_[id]) {
+    for (const AxisMark& mark : stage(id).marks) {
+      const LoopRV loop = leaf_loop(id, nest, mark, word_of(mark));
+      if (const auto* pragma = std::get_if<PragmaMark>(&mark.what)) {
+        annotate.apply(schedule_,
+                       {.block_or_loop = loop, .ann_key = pragma->key, .ann_val = pragma->value});
+      }
+      const auto* kind = std::get_if<KindMark>(&mark.what);
+      if (!kind) continue;
+      const For& node = schedule_.get(loop);
+      require(kind->kind != ForKind::vectorized || as_int(node.extent), ErrorKind::schedule,
+              "vector_has_constant_extent",
+              hint("split it by a constant, and vectorize the inner loop"), {},
+              "vectorize: axis {} of stage {} has {} iterations, which is no constant",
+              mark.axis->var->name, label_of(data_, id), to_string(node.extent));
+      if (kind->kind == ForKind::parallel) {
+        loopsmith::parallel.apply(schedule_, {.loop = loop});
+      } else if (kind->kind == ForKind::vectorized) {
+        loopsmith::vectorize.apply(schedule_, {.loop = loop});
+      } else {
+        loopsmith::unroll.apply(schedule_, {.loop = loop});
+      }
+    }
+  }
+}
+
+void Replay::bind(StageId id, const AxisMark& mark) {
+  const auto& thread = std::get<BindMark>(mark.what).thread;
+  for (const Nest& nest : nests_[id]) {
+    const LoopRV loop = leaf_loop(id, nest, mark, "bind");
+    const For& node = schedule_.get(loop);
+    if (node.kind == ForKind::thread_binding) continue;
+    const std::int64_t* asked = thread->dom ? as_int(thread->dom->extent) : nullptr;
+    const std::int64_t* extent = as_int(node.extent);
+    require(!asked || !extent || *asked == *extent, ErrorKind::schedule, "threads_fit_the_loop",
+            hint("split the axis so that it fits, or leave out the extent of the thread axis"), {},
+            "bind: axis {} of stage {} has {} iterations, {} has {} threads", mark.axis->var->name,
+            label_of(data_, id), extent ? *extent : 0, thread->thread_tag, asked ? *asked : 0);
+    loopsmith::bind.apply(schedule_, {.loop = loop, .thread_axis = thread->thread_tag});
+  }
+}
+
+/// Binds the loops around a place to the threads of a block; not to blocks of threads.
+void Replay::bind_around(const Attachment& at) {
+  for (Attachment place = at; place.type == AttachType::scope; place = attachments_[place.stage]) {
+    for (const IterVar& axis : stage(place.stage).leaf_iter_vars) {
+      for (const AxisMark& mark : stage(place.stage).marks) {
+        const auto* bound = std::get_if<BindMark>(&mark.what);
+        if (!bound || !mark.axis.same_as(axis)) continue;
+        if (!bound->thread->thread_tag.starts_with("blockIdx")) bind(place.stage, mark);
+      }
+      if (axis.same_as(place.axis)) break;
+    }
+  }
+}
+
+void Replay::bind_all(StageId id) {
+  for (const AxisMark& mark : stage(id).marks) {
+    if (std::holds_alternative<BindMark>(mark.what)) bind(id, mark);
+  }
+}
+
+/// Lets the init of a reduction run before its first loop, where nothing runs at once.
+void Replay::start_reduction(StageId id) {
+  const auto* compute = stage(id).op.as<ComputeOp>();
+  if (!compute || !compute->body[0].is<Reduce>()) return;
+  const StageData& data = stage(id);
+  const auto is_of_reduction = [](const IterVar& axis) {
+    return axis->iter_type == IterType::comm_reduce;
+  };
+  const bool runs_at_once = std::ranges::any_of(data.marks, [&](const AxisMark& mark) {
+    const auto* kind = std::get_if<KindMark>(&mark.what);
+    return is_of_reduction(mark.axis) && (std::holds_alternative<BindMark>(mark.what) ||
+                                          (kind && kind->kind != ForKind::unrolled));
+  });
+  const auto first = std::ranges::find_if(data.leaf_iter_vars, is_of_reduction);
+  if (runs_at_once || first == data.leaf_iter_vars.end()) return;
+  for (const Nest& nest : nests_[id]) {
+    const auto loop = nest.loops.find(*first);
+    if (loop == nest.loops.end()) continue;
+    const DecomposeReductionArguments arguments{.block = nest.blocks[0], .loop = loop->second};
+    if (decompose_reduction.can_apply(schedule_, arguments)) {
+      decompose_reduction.apply(schedule_, arguments);
+    }
+  }
+}
+
+}  // namespace loopsmith::te

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/te_schedule/to_tir.h"
+
+#include <algorithm>
+
+#include "loopsmith/te_schedule/fixes.h"
+#include "loopsmith/te_schedule/replay.h"
+
+namespace loopsmith::te {
+namespace {
+
+/// The arguments as the schedule has them now.
+std::vector<Ref> current_arguments(const ScheduleData& schedule, const std::vector<Ref>& args) {
+  std::vector<Ref> current;
+  for (const Ref& arg : args) {
+    const Tensor tensor(Ptr<loopsmith::Tensor>::from(arg));
+    current.push_back(tensor.defined() ? Ref(schedule.current(tensor)) : arg);
+  }
+  return current;
+}
+
+void require_outputs(const ScheduleData& schedule, const std::vector<Ref>& args) {
+  for (const Ref& op : schedule.outputs) {
+    const bool is_argument = std::ranges::any_of(args, [&](const Ref& arg) {
+      const auto* tensor = arg.as<loopsmith::Tensor>();
+      return tensor && tensor->op.same_as(op);
+    });
+    require(is_argument || op.is<PlaceholderOp>(), ErrorKind::schedule, "output_is_argument",
+            hint(fmt::format("add {} to the arguments", name_of(op))), op.span(),
+            "lower: tensor {}, which the schedule is to compute, is not among the arguments",
+            name_of(op));
+  }
+  for (const Ref& arg : args) {
+    const auto* tensor = arg.as<loopsmith::Tensor>();
+    const bool is_known =
+        !tensor || tensor->op.is<PlaceholderOp>() || schedule.find(tensor->op) != no_stage;
+    require(is_known, ErrorKind::schedule, "argument_is_in_schedule",
+            hint("leave it out, or make the schedule of it, too"), current_span,
+            "lower: tensor {} is an argument, but no stage of the schedule computes it",
+            tensor ? name_of(tensor->op) : "");
+  }
+}
+
+}  // namespace
+
+std::vector<Ref> default_arguments(const ScheduleData& schedule) {
+  std::vector<Ref> inputs;
+  std::vector<Ref> outputs;
+  for (const StageId id : schedule.order) {
+    const StageData& stage = schedule.stages[id];
+    auto& list = stage.op.is<PlaceholderOp>() ? inputs : outputs;
+    if (!stage.op.is<PlaceholderOp>() && !stage.is_output) continue;
+    for (std::size_t i = 0; i < output_count(stage.op); ++i) list.push_back(output(stage.op, i));
+  }
+  inputs.insert(inputs.end(), outputs.begin(), outputs.end());
+  return inputs;
+}
+
+loopsmith::Schedule carried_out(const ScheduleData& data, const std::vector<Ref>& args,
+                                const RefuseReads& refuse) {
+  auto attachments = attachments_of(data);
+  auto readers = readers_of(data, attachments);
+  if (const auto found = read_outside(data, attachments, readers)) refuse(*found);
+  ScopesOfOps scopes;
+  for (const StageId id : data.order) scopes[data.stages[id].op] = scope_of(data, attachments, id);
+  const NamedPrimFunc function = create_named_prim_func(args, std::move(scopes));
+  return Replay(data, function, std::move(attachments), std::move(readers)).run();
+}
+
+loopsmith::Schedule to_tir(const Schedule& schedule, const std::optional<std::vector<Ref>>& args) {
+  const ScheduleData& data = schedule.data();
+  const std::vector<Ref> current = args ? current_arguments(data, *args) : default_arguments(data);
+  require_outputs(data, current);
+  return carried_out(data, current, [&](const ReadOutside& found) {
+    refuse_attachment(schedule, current, found);
+  });
+}
+
+}  // namespace loopsmith::te

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules of tensor expressions and their stages.
+#include <nanobind/operators.h>
+
+#include "bindings/bindings.h"
+#include "bindings/caller.h"
+#include "bindings/ir.h"
+#include "bindings/ir_detail.h"
+#include "bindings/schedule.h"
+#include "bindings/te.h"
+#include "loopsmith/te_schedule/to_tir.h"
+
+namespace nb = nanobind;
+
+namespace loopsmith::python {
+namespace {
+
+using Axis = Ptr<IterVar>;
+
+std::vector<Axis> axis_nodes(const std::vector<te::IterVar>& axes) {
+  return {axes.begin(), axes.end()};
+}
+
+/// Axes one after another, or in lists.
+std::vector<te::IterVar> axes_of(std::string_view call, const nb::args& args) {
+  std::vector<te::IterVar> axes;
+  const auto add = [&](nb::handle value) {
+    const auto axis = Ptr<IterVar>::from(node_of(value));
+    require(axis.defined(), ErrorKind::type_mismatch, "axis_is_given",
+            hint("give axes of the stage"), current_span, "{}: an argument is a {}, not an axis",
+            call, type_name_of(value));
+    axes.emplace_back(axis);
+  };
+  for (nb::handle arg : args) {
+    if (nb::isinstance<nb::list>(arg) || nb::isinstance<nb::tuple>(arg)) {
+      for (nb::handle item : nb::borrow<nb::sequence>(arg)) add(item);
+    } else {
+      add(arg);
+    }
+  }
+  return axes;
+}
+
+/// A number, or a constant expression.
+std::int64_t constant_of(std::string_view what, nb::handle value) {
+  const Expr expr = to_expr(value);
+  const std::int64_t* number = expr.defined() ? as_int(expr) : nullptr;
+  require(number, ErrorKind::type_mismatch, "factor_is_constant",
+          hint("give a whole number; what depends on a size is computed with indices"),
+          current_span, "{} is {}, not a constant integer", what, nb::str(value).c_str());
+  return *number;
+}
+std::optional<std::int64_t> optional_constant(std::string_view what, nb::handle value) {
+  if (value.is_none()) return {};
+  return constant_of(what, value);
+}
+
+/// A method that takes an axis and gives nothing.
+template <te::Stage& (te::Stage::*method)(const te::IterVar&)>
+void on_axis(te::Stage& self, const Axis& axis) {
+  const SpanScope scope(caller_span());
+  (self.*method)(axis);
+}
+
+void bind_loops(nb::class_<te::Stage>& stage) {
+  stage.def(
+      "split",
+      [](te::Stage& self, const Axis& parent, nb::object factor, nb::object nparts,
+         bool disable_predication) {
+        const SpanScope scope(caller_span());
+        const auto made = self.split(parent, {.factor = optional_constant("split: factor", factor),
+                                              .nparts = optional_constant("split: nparts", nparts),
+                                              .disable_predication = disable_predication});
+        return nb::make_tuple(Axis(made[0]), Axis(made[1]));
+      },
+      nb::arg("parent"), nb::arg("factor").none() = nb::none(),
+      nb::arg("nparts").none() = nb::none(), nb::arg("disable_predication") = false,
+      nb::sig("def split(self, parent: IterVar, factor: ExprLike | None = None, nparts: ExprLike | "
+              "None = None, disable_predication: bool = False) -> tuple[IterVar, IterVar]"),
+      R"(Return the axes ``outer`` and ``inner`` in the place of one.
+
+Parameters
+----------
+parent
+    A loop of the stage, of its output or of its reduction.
+factor
+    The extent of the inner axis.
+nparts
+    The extent of the outer axis, instead of ``factor``.
+disable_predication
+    Leaves out the guard where the extent does not divide; what runs beyond it is then your affair.
+
+Raises
+------
+ScheduleError
+    For an axis that is no loop of the stage, and unless exactly one extent of 1 or more is given.)");
+  stage.def(
+      "tile",
+      [](te::Stage& self, const Axis& x, const Axis& y, nb::handle x_factor, nb::handle y_factor) {
+        const SpanScope scope(caller_span());
+        const auto made = self.tile(x, y, constant_of("tile: x_factor", x_factor),
+                                    constant_of("tile: y_factor", y_factor));
+        return nb::make_tuple(Axis(made[0]), Axis(made[1]), Axis(made[2]), Axis(made[3]));
+      },
+      nb::arg("x_parent"), nb::arg("y_parent"), nb::arg("x_factor"), nb::arg("y_factor"),
+      nb::sig("def tile(self, x_parent: IterVar, y_parent: IterVar, x_factor: ExprLike, y_factor: "
+              "ExprLike) -> tuple[IterVar, IterVar, IterVar, IterVar]"),
+      "Split two axes, and put the inner ones inside: x.outer, y.outer, x.inner, y.inner.");
+  stage.def(
+      "fuse",
+      [](te::Stage& self, const nb::args& axes) {
+        const SpanScope scope(caller_span());
+        return Axis(self.fuse(axes_of("fuse", axes)));
+      },
+      nb::sig("def fuse(self, *axes: IterVar | typing.Sequence[IterVar]) -> IterVar"),
+      "Return one axis in the place of neighbours; without any, a new outermost one of extent 1.");
+  stage.def(
+      "reorder",
+      [](te::Stage& self, const nb::args& axes) {
+        const SpanScope scope(caller_span());
+        self.reorder(axes_of("reorder", axes));
+      },
+      nb::sig("def reorder(self, *axes: IterVar | typing.Sequence[IterVar]) -> None"),
+      "Put the axes, in this order, into the places that they have.");
+}
+
+void bind_kinds(nb::class_<te::Stage>& stage) {
+  stage.def("vectorize", on_axis<&te::Stage::vectorize>, nb::arg("var"),
+            "Run the iterations of an axis in the lanes of vectors.");
+  stage.def("unroll", on_axis<&te::Stage::unroll>, nb::arg("var"),
+            "Write out the iterations of an axis one after another.");
+  stage.def("parallel", on_axis<&te::Stage::parallel>, nb::arg("var"),
+            "Run the iterations of an axis on several threads.");
+  stage.def(
+      "bind",
+      [](te::Stage& self, const Axis& axis, const Axis& thread) {
+        const SpanScope scope(caller_span());
+        self.bind(axis, thread);
+      },
+      nb::arg("ivar"), nb::arg("thread_ivar"),
+      "Run the iterations of an axis on the threads of a ``te.thread_axis``.");
+  stage.def(
+      "pragma",
+      [](te::Stage& self, const Axis& axis, const std::string& type, nb::handle value) {
+        const SpanScope scope(caller_span());
+        self.pragma(axis, type, value.is_none() ? Ref() : to_attribute(value));
+      },
+      nb::arg("var"), nb::arg("pragma_type"), nb::arg("pragma_value").none() = nb::none(),
+      nb::sig("def pragma(self, var: IterVar, pragma_type: str, pragma_value: typing.Any = None) "
+              "-> None"),
+      "Leave a note for lowering on an axis, as ``auto_unroll_max_step``; ``unroll`` and "
+      "``vectorize`` are the methods of that name.");
+}
+
+void bind_places(nb::class_<te::Stage>& stage) {
+  stage.def(
+      "compute_at",
+      [](te::Stage& self, const te::Stage& parent, const Axis& scope_axis) {
+        const SpanScope scope(caller_span());
+        self.compute_at(parent, scope_axis);
+      },
+      nb::arg("parent"), nb::arg("scope"),
+      "Compute the stage in each iteration of an axis of another, as far as it is needed there.");
+  stage.def(
+      "compute_inline",
+      [](te::Stage& self) {
+        const SpanScope scope(caller_span());
+        self.compute_inline();
+      },
+      "Compute the elements of the stage where they are read.");
+  stage.def(
+      "compute_root", [](te::Stage& self) { self.compute_root(); },
+      "Compute the stage before all that reads it.");
+}
+
+/// The map that a function of so many indices makes.
+Ptr<IndexMap> map_of(const te::Stage& self, const nb::callable& function) {
+  const std::size_t count = self.data().is_group() ? 0 : te::output(self.op(), 0).ndim();
+  const nb::module_ arith = nb::module_::import_("loopsmith.arith");
+  return Ptr<IndexMap>::from(node_of(arith.attr("index_map")(function, count)));
+}
+
+void bind_memory(nb::class_<te::Stage>& stage) {
+  stage.def(
+      "set_scope",
+      [](te::Stage& self, const std::string& scope) {
+        const SpanScope span(caller_span());
+        self.set_scope(scope);
+      },
+      nb::arg("scope"), "Keep the results in other memory: ``shared``, ``local``, ...");
+  stage.def(
+      "storage_align",
+      [](te::Stage& self, const Axis& axis, std::int64_t factor, std::int64_t offset) {
+        const SpanScope span(caller_span());
+        self.storage_align(axis, factor, offset);
+      },
+      nb::arg("axis"), nb::arg("factor"), nb::arg("offset"),
+      "Let the stride of a dimension be ``offset`` more than a multiple of ``factor``.");
+  stage.def(
+      "double_buffer",
+      [](te::Stage& self) {
+        const SpanScope span(caller_span());
+        self.double_buffer();
+      },
+      "Keep two copies of the results, of which one is filled while the other is read.");
+  stage.def(
+      "rolling_buffer",
+      [](te::Stage& self) {
+        const SpanScope span(caller_span());
+        self.rolling_buffer();
+      },
+      "Keep what the next iteration of the loops around needs again.");
+  stage.def(
+      "set_store_predicate",
+      [](te::Stage& self, const Expr& predicate) {
+        const SpanScope span(caller_span());
+        self.set_store_predicate(predicate);
+      },
+      nb::arg("predicate"), "Store only where a condition holds; results may not change by it.");
+  stage.def(
+      "env_threads",
+      [](te::Stage& self, nb::args threads) {
+        const SpanScope span(caller_span());
+        self.env_threads(axes_of("env_threads", threads));
+      },
+      nb::sig("def env_threads(self, *threads: IterVar | typing.Sequence[IterVar]) -> None"),
+      "Name the threads that all steps of a scan share.");
+  stage.def(
+      "set_layout",
+      [](te::Stage& self, const nb::callable& mapping) {
+        const SpanScope span(caller_span());
+        self.set_layout(map_of(self, mapping));
+      },
+      nb::arg("mapping"),
+      nb::sig("def set_layout(self, mapping: typing.Callable[..., typing.Any]) -> None"),
+      "Keep element (i, j, ...) at the indices that ``mapping(i, j, ...)`` gives; the order of "
+      "computation stays.");
+  stage.def(
+      "transform_layout",
+      [](te::Stage& self, const nb::callable& mapping) -> std::optional<std::vector<Axis>> {
+        const SpanScope span(caller_span());
+        const auto made = self.transform_layout(map_of(self, mapping));
+        if (made.empty()) return {};
+        return axis_nodes(made);
+      },
+      nb::arg("mapping"),
+      nb::sig("def transform_layout(self, mapping: typing.Callable[..., typing.Any]) -> "
+              "list[IterVar] | None"),
+      "Keep element (i, j, ...) at the indices that ``mapping(i, j, ...)`` gives, and compute in "
+      "that order: return the new axes, or None where the operation has none.");
+}
+
+/// The stage of a number; None for none.
+nb::object stage_or_none(const te::Stage& self, te::StageId id) {
+  if (id == te::no_stage) return nb::none();
+  return nb::cast(te::Stage(self.schedule(), id));
+}
+
+void bind_decisions(nb::class_<te::Stage>& stage) {
+  const auto def = [&](const char* name, auto get, const char* doc) {
+    stage.def_prop_ro(name, get, doc);
+  };
+  def("op", [](const te::Stage& self) { return self.data().op; }, "The operation, as it is now.");
+  def(
+      "origin_op", [](const te::Stage& self) { return self.data().origin_op; },
+      "The operation as it was when the stage was made.");
+  def(
+      "all_iter_vars", [](const te::Stage& self) { return axis_nodes(self.data().all_iter_vars); },
+      "The axes that it has or had.");
+  def(
+      "leaf_iter_vars",
+      [](const te::Stage& self) { return axis_nodes(self.data().leaf_iter_vars); },
+      "The axes that are loops now, outermost first.");
+  def(
+      "is_output", [](const te::Stage& self) { return self.data().is_output; },
+      "Whether the schedule was made for its results.");
+  def(
+      "scope", [](const te::Stage& self) { return self.data().scope; },
+      "The memory of its results; empty: it follows from the threads around it.");
+  def(
+      "attach_type",
+      [](const te::Stage& self) { return static_cast<int>(self.data().attach_type); },
+      "Where it is computed: 1 before all else or with its group, 2 inline, 4 in a loop.");
+  stage.def_prop_ro(
+      "attach_ivar",
+      [](const te::Stage& self) -> std::optional<Axis> {
+        if (!self.data().attach_ivar.defined()) return {};
+        return Axis(self.data().attach_ivar);
+      },
+      "The axis in whose iterations it is computed.");
+  stage.def_prop_ro(
+      "attach_stage",
+      [](const te::Stage& self) { return stage_or_none(self, self.data().attach_stage); },
+      nb::sig("def attach_stage(self) -> TeStage | None"), "The stage of that axis.");
+  stage.def_prop_ro(
+      "group", [](const te::Stage& self) { return stage_or_none(self, self.data().group); },
+      nb::sig("def group(self) -> TeStage | None"), "The group to which it belongs.");
+  stage.def("__repr__", [](const te::Stage& self) {
+    return fmt::format("te.Stage({})", te::name_of(self.data()));
+  });
+  stage.def(
+      "__eq__",
+      [](const te::Stage& self, nb::handle other) {
+        if (!nb::isinstance<te::Stage>(other)) return false;
+        const auto* stage = nb::inst_ptr<te::Stage>(other);
+        return self.schedule() == stage->schedule() && self.id() == stage->id();
+      },
+      nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"));
+  stage.def("__hash__", [](const te::Stage& self) {
+    return (reinterpret_cast<std::uintptr_t>(self.schedule().get()) >> 4) + self.id();
+  });
+}
+
+PySchedule scheduled(const te::Schedule& self, const std::optional<std::vector<Ref>>& args) {
+  const SpanScope scope(caller_span());
+  return {te::to_tir(self, args)};
+}
+
+/// A tensor or operations, or a list of them.
+std::vector<Ref> nodes_in(std::string_view call, nb::handle value) {
+  std::vector<Ref> nodes;
+  const auto add = [&](nb::handle item) {
+    nodes.push_back(node_of(item));
+    require(nodes.back().defined(), ErrorKind::type_mismatch, "stage_is_of_operation",
+            hint("give a tensor, or its op"), current_span, "{}: a {} is no tensor", call,
+            type_name_of(item));
+  };
+  if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
+    for (nb::handle item : nb::borrow<nb::sequence>(value)) add(item);
+  } else {
+    add(value);
+  }
+  return nodes;
+}
+
+/// A tensor for one, a list for several.
+nb::object one_or_list(const std::vector<te::Tensor>& tensors, bool is_list) {
+  if (!is_list) return nb::cast(Ptr<Tensor>(tensors[0]));
+  return nb::cast(nodes_of(tensors));
+}
+
+void bind_rewrites(nb::class_<te::Schedule>& schedule) {
+  schedule.def(
+      "cache_read",
+      [](te::Schedule& self, const Ptr<Tensor>& tensor, const std::string& scope,
+         nb::handle readers) {
+        const SpanScope span(caller_span());
+        return Ptr<Tensor>(self.cache_read(tensor, scope, nodes_in("cache_read", readers)));
+      },
+      nb::arg("tensor"), nb::arg("scope"), nb::arg("readers"),
+      nb::sig("def cache_read(self, tensor: Tensor, scope: str, readers: typing.Any) -> Tensor"),
+      "Return a copy of a tensor in other memory, ``A.shared``, which the readers, an operation or "
+      "tensor or a list of them, read instead.");
+  schedule.def(
+      "cache_write",
+      [](te::Schedule& self, nb::handle tensor, const std::string& scope) {
+        const SpanScope span(caller_span());
+        std::vector<te::Tensor> tensors;
+        for (const Ref& node : nodes_in("cache_write", tensor)) {
+          tensors.emplace_back(Ptr<Tensor>::from(node));
+          require(tensors.back().defined(), ErrorKind::type_mismatch, "cached_tensor_is_given",
+                  hint("give a tensor, or all of one operation"), current_span,
+                  "cache_write: an operation is given, not a tensor");
+        }
+        const bool is_list = nb::isinstance<nb::list>(tensor) || nb::isinstance<nb::tuple>(tensor);
+        return one_or_list(self.cache_write(tensors, scope), is_list);
+      },
+      nb::arg("tensor"), nb::arg("scope"),
+      nb::sig("def cache_write(self, tensor: typing.Any, scope: str) -> typing.Any"),
+      R"(Return tensors in other memory, ``C.local``, that are computed instead, and then copied.
+
+Parameters
+----------
+tensor
+    A tensor, or a list of all that one compute makes. Dimensions of the copy are the loops of the
+    stage as they are now, but for those of a reduction: so splits and orders make a layout.
+scope
+    The memory.)");
+  schedule.def(
+      "rfactor",
+      [](te::Schedule& self, const Ptr<Tensor>& tensor, const Axis& axis,
+         std::int64_t factor_axis) {
+        const SpanScope span(caller_span());
+        const auto partials = self.rfactor(tensor, axis, factor_axis);
+        return one_or_list(partials, partials.size() > 1);
+      },
+      nb::arg("tensor"), nb::arg("axis"), nb::arg("factor_axis") = 0,
+      nb::sig("def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> "
+              "typing.Any"),
+      "Return partial results of a reduction, ``C.rf``, one for each value of a loop of it, which "
+      "becomes dimension ``factor_axis``; the stage combines them.");
+}
+
+void bind_groups(nb::class_<te::Schedule>& schedule) {
+  schedule.def(
+      "create_group",
+      [](te::Schedule& self, nb::handle outputs, nb::handle inputs, bool include_inputs) {
+        const SpanScope span(caller_span());
+        return self.create_group(nodes_in("create_group", outputs),
+                                 nodes_in("create_group", inputs), include_inputs);
+      },
+      nb::arg("outputs"), nb::arg("inputs"), nb::arg("include_inputs") = false,
+      nb::sig("def create_group(self, outputs: typing.Any, inputs: typing.Any, include_inputs: "
+              "bool = False) -> TeStage"),
+      "Return a group of all stages between operations: what is said of where it is computed holds "
+      "for them together.");
+  schedule.def(
+      "fuse_into",
+      [](te::Schedule& self, const te::Stage& parent, const Axis& axis, nb::handle stages) {
+        const SpanScope span(caller_span());
+        self.fuse_into(parent, axis,
+                       stages.is_none() ? std::vector<Ref>() : nodes_in("fuse_into", stages));
+      },
+      nb::arg("parent"), nb::arg("scope"), nb::arg("stages").none() = nb::none(),
+      nb::sig("def fuse_into(self, parent: TeStage, scope: IterVar, stages: typing.Any = None) -> "
+              "None"),
+      "Compute stages, or all that a stage needs and that is not computed inline, in each "
+      "iteration "
+      "of one axis of it. What they were split into stays.");
+}
+
+void bind_schedule_class(nb::module_& m) {
+  nb::class_<te::Schedule> schedule(m, "TeSchedule", "Decisions about tensor expressions.");
+  schedule.def(
+      "__getitem__",
+      [](const te::Schedule& self, nb::handle key) {
+        const Ref node = node_of(key);
+        require(node.defined(), ErrorKind::type_mismatch, "stage_is_of_operation",
+                hint("give a tensor, or its op"), caller_span(),
+                "schedule: there is no stage of a {}", type_name_of(key));
+        return self[node];
+      },
+      nb::arg("op"), nb::sig("def __getitem__(self, op: typing.Any, /) -> TeStage"),
+      "The stage of an operation, or of that which made a tensor.");
+  bind_rewrites(schedule);
+  bind_groups(schedule);
+  schedule.def_prop_ro(
+      "stages", [](const te::Schedule& self) { return self.stages(); },
+      "The stages, each after those that it reads.");
+  schedule.def_prop_ro(
+      "outputs", [](const te::Schedule& self) { return self.data().outputs; },
+      "The operations whose results are wanted.");
+  schedule.def(
+      "copy", [](const te::Schedule& self) { return self.copy(); },
+      "Return another schedule of the same decisions.");
+  schedule.def(
+      "to_tir", scheduled, nb::arg("args").none() = nb::none(),
+      nb::sig("def to_tir(self, args: typing.Sequence[Tensor | Var] | None = None) -> Schedule"),
+      R"(Return the schedule of TensorIR in which each decision is a step.
+
+Its trace, printed as Python, starts from the unscheduled function of the tensors.
+
+Parameters
+----------
+args
+    The parameters of the function: tensors and scalar variables; without, the placeholders and
+    then the outputs.
+
+Raises
+------
+ScheduleError
+    For a decision that cannot be carried out with the same results.)");
+}
+
+}  // namespace
+
+void bind_te_schedule(nb::module_& m) {
+  nb::class_<te::Stage> stage(m, "TeStage", "The decisions about one operation.");
+  bind_schedule_class(m);
+  bind_loops(stage);
+  bind_kinds(stage);
+  bind_places(stage);
+  bind_memory(stage);
+  bind_decisions(stage);
+  m.def(
+      "te_create_schedule",
+      [](const std::vector<Ref>& outputs) {
+        const SpanScope scope(caller_span());
+        return te::create_schedule(outputs);
+      },
+      nb::arg("outputs"));
+}
+
+}  // namespace loopsmith::python

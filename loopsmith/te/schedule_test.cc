@@ -12,9 +12,9 @@ struct Product {
   Tensor A = placeholder({16, 8}, f32, "A");
   Tensor B = placeholder({8, 16}, f32, "B");
   IterVar k = reduce_axis(0, 8, "k");
-  Tensor C = compute(
-      {16, 16}, [this](const Expr& i, const Expr& j) { return sum(A(i, k) * B(k, j), {k}); }, "C",
-      {.axes = {"i", "j"}});
+  Tensor C = compute({16, 16},
+                     [this](const Expr& i, const Expr& j) { return sum(A(i, k) * B(k, j), {k}); },
+                     "C", {.axes = {"i", "j"}});
 };
 
 std::string leaves_of(const Stage& stage) {

@@ -42,7 +42,10 @@ loopsmith::Schedule Replay::run() && {
     is_placed_[id] = true;
     std::erase(left, id);
   }
-  for (const StageId id : placed) set_memory(id);
+  for (const StageId id : placed) {
+    check_predicate(id);
+    set_memory(id);
+  }
   for (const StageId id : placed) mark(id);
   for (const StageId id : placed) start_reduction(id);
   for (const StageId id : placed) bind_all(id);
@@ -90,7 +93,7 @@ bool Replay::is_untouched(StageId id) const {
   const auto* compute = data.op.as<ComputeOp>();
   return attachments_[id].type == AttachType::root && data.steps.empty() && data.marks.empty() &&
          data.alignments.empty() && !data.double_buffer && !data.rolling_buffer &&
-         !(compute && compute->body[0].is<Reduce>()) &&
+         !data.store_predicate.defined() && !(compute && compute->body[0].is<Reduce>()) &&
          std::ranges::none_of(attachments_, [&](const Attachment& at) { return at.stage == id; });
 }
 

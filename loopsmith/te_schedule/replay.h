@@ -53,6 +53,7 @@ class Replay {
   void bind_around(const Attachment& at);
   void bind_all(StageId id);
   void start_reduction(StageId id);
+  void check_predicate(StageId id);
   LoopRV leaf_loop(StageId id, const Nest& nest, const AxisMark& mark, std::string_view call) const;
 
   const StageData& stage(StageId id) const { return data_.stages[id]; }

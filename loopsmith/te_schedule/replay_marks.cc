@@ -2,7 +2,9 @@
 // How the loops of a stage run, and what else is said of them.
 #include <algorithm>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/te_schedule/replay.h"
 
 namespace loopsmith::te {
@@ -102,6 +104,52 @@ void Replay::bind_all(StageId id) {
   for (const AxisMark& mark : stage(id).marks) {
     if (std::holds_alternative<BindMark>(mark.what)) bind(id, mark);
   }
+}
+
+/// Stops where a predicate would keep elements from being stored: where it does not, there is
+/// nothing to do.
+void Replay::check_predicate(StageId id) {
+  const StageData& data = stage(id);
+  if (!data.store_predicate.defined()) return;
+  Analyzer analyzer;
+  Substitution first_thread;
+  const auto bind_loop = [&](const IterVar& axis, const Nest& nest) {
+    const auto loop = nest.loops.find(axis);
+    if (loop == nest.loops.end()) return;
+    const For& node = schedule_.get(loop->second);
+    analyzer.bind_range(axis->var, node.min, node.extent);
+  };
+  for (const IterVar& axis : root_axes(data.op)) analyzer.bind(axis->var, axis->dom, true);
+  for (const Nest& nest : nests_[id]) {
+    for (const IterVar& leaf : data.leaf_iter_vars) bind_loop(leaf, nest);
+  }
+  std::vector<Ptr<Var>> known;
+  for (const IterVar& axis : data.all_iter_vars) known.push_back(axis->var);
+  for (const AxisMark& mark : data.marks) {
+    const auto* bound = std::get_if<BindMark>(&mark.what);
+    if (!bound) continue;
+    known.push_back(bound->thread->var);
+    // All threads of a reduction have its result; one of them stores it.
+    const bool reduces = mark.axis->iter_type == IterType::comm_reduce;
+    first_thread[bound->thread->var] =
+        reduces ? zero_of(bound->thread->var->dtype) : Expr(mark.axis->var);
+  }
+  for (const Ptr<Var>& variable : free_variables(data.store_predicate)) {
+    const bool is_known =
+        std::ranges::any_of(known, [&](const Ptr<Var>& other) { return other.same_as(variable); });
+    require(
+        is_known, ErrorKind::schedule, "predicate_is_of_stage",
+        hint("bind an axis of the stage to that thread, or leave the predicate out"), {},
+        "set_store_predicate: {} of stage {} speaks of {}, which is neither one of its axes nor "
+        "a thread that one of them is bound to",
+        to_string(data.store_predicate), label_of(data_, id), variable->name);
+  }
+  const Expr condition = substitute(data.store_predicate, first_thread);
+  require(analyzer.can_prove(condition, ProofStrength::symbolic_bound), ErrorKind::schedule,
+          "predicate_keeps_elements",
+          hint("write it into the compute with te.if_then_else, if that is what is to be computed"),
+          {}, "set_store_predicate: {} of stage {} would keep elements from being stored",
+          to_string(data.store_predicate), label_of(data_, id));
 }
 
 /// Lets the init of a reduction run before its first loop, where nothing runs at once.

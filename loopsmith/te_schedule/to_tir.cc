@@ -32,6 +32,13 @@ void require_outputs(const ScheduleData& schedule, const std::vector<Ref>& args)
   }
   for (const Ref& arg : args) {
     const auto* tensor = arg.as<loopsmith::Tensor>();
+    const StageId id = tensor ? schedule.find(tensor->op) : no_stage;
+    const std::string scope = id == no_stage ? "" : schedule.stages[id].scope;
+    require(scope.empty() || scope.starts_with("global"), ErrorKind::schedule,
+            "argument_is_callers_memory",
+            hint("take it out of the arguments, or call cache_write for a copy"), current_span,
+            "set_scope: tensor {} is an argument, whose memory is the caller's, not {}",
+            tensor ? name_of(tensor->op) : "", scope);
     const bool is_known =
         !tensor || tensor->op.is<PlaceholderOp>() || schedule.find(tensor->op) != no_stage;
     require(is_known, ErrorKind::schedule, "argument_is_in_schedule",

@@ -97,15 +97,18 @@ Ref factored(const ScheduleData& schedule, const StageData& stage, const Compute
   }
   for (const IterVar& leaf : related.leaves) {
     const bool is_factor = leaf.same_as(axis);
-    auto other =
-        axis_like(leaf, domains.at(leaf), is_factor ? IterType::data_par : IterType::comm_reduce);
-    values[leaf] = other->var;
-    analyzer.bind(other->var, other->dom);
-    if (is_factor) {
-      factor = other;
-    } else {
-      kept.push_back(other);
+    const Ptr<Range>& domain = domains.at(leaf);
+    if (!is_factor) {
+      kept.push_back(axis_like(leaf, domain, IterType::comm_reduce));
+      values[leaf] = kept.back()->var;
+      analyzer.bind(kept.back()->var, domain);
+      continue;
     }
+    // A dimension of a tensor starts at 0.
+    const Ptr<Range> counted = range(zero_of(domain->extent.dtype()), domain->extent);
+    factor = axis_like(leaf, counted, IterType::data_par);
+    values[leaf] = factor->var + domain->min;
+    analyzer.bind(factor->var, counted);
   }
   pass_up(stage, domains, values);
   Substitution by_root;
@@ -148,7 +151,7 @@ Ref combined(const ComputeOp& op, const Ref& partial, const IterVar& axis, std::
     whole.axis.push_back(
         make(loopsmith::IterVar{.dom = op.axis[i]->dom, .var = std::move(variable)}));
   }
-  const auto& domain = partial.as<ComputeOp>()->axis[place]->dom;
+  const Ptr<Range>& domain = partial.as<ComputeOp>()->axis[place]->dom;
   const auto factor = make(loopsmith::IterVar{.dom = domain,
                                               .var = var(axis->var->name + ".v", axis->var->dtype),
                                               .iter_type = IterType::comm_reduce});

@@ -123,6 +123,8 @@ std::vector<std::vector<StageId>> readers_of(const ScheduleData& schedule,
       }
     }
   }
+  // In the order in which they are computed.
+  for (auto& all : readers) std::ranges::reverse(all);
   return readers;
 }
 

@@ -19,13 +19,34 @@ std::vector<Ref> current_arguments(const ScheduleData& schedule, const std::vect
   return current;
 }
 
-void require_outputs(const ScheduleData& schedule, const std::vector<Ref>& args) {
-  for (const Ref& op : schedule.outputs) {
-    const bool is_argument = std::ranges::any_of(args, [&](const Ref& arg) {
+bool is_state(const ScheduleData& schedule, const Ref& op) {
+  return std::ranges::any_of(schedule.order, [&](StageId id) {
+    const auto* scan = schedule.stages[id].op.as<ScanOp>();
+    return scan && std::ranges::any_of(scan->state_placeholder,
+                                       [&](const auto& state) { return state->op.same_as(op); });
+  });
+}
+
+/// Stops unless all that the function needs from outside, or is to give, is an argument.
+void require_arguments(const ScheduleData& schedule, const std::vector<Ref>& args) {
+  const auto is_argument = [&](const Ref& op) {
+    return std::ranges::any_of(args, [&](const Ref& arg) {
       const auto* tensor = arg.as<loopsmith::Tensor>();
       return tensor && tensor->op.same_as(op);
     });
-    require(is_argument || op.is<PlaceholderOp>(), ErrorKind::schedule, "output_is_argument",
+  };
+  for (const StageId id : schedule.order) {
+    const Ref& reader = schedule.stages[id].op;
+    for (const Tensor& read : input_tensors(reader)) {
+      const bool is_input = read->op.is<PlaceholderOp>() && !is_state(schedule, read->op);
+      require(!is_input || is_argument(read->op), ErrorKind::schedule, "input_is_argument",
+              hint(fmt::format("add {} to the arguments", name_of(read->op))), read->op.span(),
+              "lower: tensor {}, which stage {} reads, is not among the arguments",
+              name_of(read->op), name_of(reader));
+    }
+  }
+  for (const Ref& op : schedule.outputs) {
+    require(is_argument(op) || op.is<PlaceholderOp>(), ErrorKind::schedule, "output_is_argument",
             hint(fmt::format("add {} to the arguments", name_of(op))), op.span(),
             "lower: tensor {}, which the schedule is to compute, is not among the arguments",
             name_of(op));
@@ -77,7 +98,7 @@ loopsmith::Schedule carried_out(const ScheduleData& data, const std::vector<Ref>
 loopsmith::Schedule to_tir(const Schedule& schedule, const std::optional<std::vector<Ref>>& args) {
   const ScheduleData& data = schedule.data();
   const std::vector<Ref> current = args ? current_arguments(data, *args) : default_arguments(data);
-  require_outputs(data, current);
+  require_arguments(data, current);
   return carried_out(data, current, [&](const ReadOutside& found) {
     refuse_attachment(schedule, current, found);
   });

@@ -3,13 +3,13 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <variant>
 #include <vector>
 
-#include "loopsmith/ir/function.h"
-#include "loopsmith/te/tensor.h"
+#include "loopsmith/te/tensor_intrin.h"
 
 namespace loopsmith::te {
 
@@ -65,7 +65,7 @@ struct PrefetchMark {
   Expr offset;
 };
 struct TensorizeMark {
-  Ptr<TensorIntrin> intrin;
+  std::shared_ptr<const TensorIntrinDecl> intrin;
 };
 
 /// What was said of an axis, beside what became of it.

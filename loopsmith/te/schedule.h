@@ -53,6 +53,9 @@ class Stage {
   /// A note for lowering; `unroll` and `vectorize` are these methods. A null value is 1.
   Stage& pragma(const IterVar& axis, std::string_view key, const Ref& value = {});
 
+  /// Lets an intrinsic compute what is inside an axis.
+  Stage& tensorize(const IterVar& axis, const TensorIntrinDecl& intrin);
+
   /// Computes it in each iteration of an axis of another stage, as far as it is needed there.
   Stage& compute_at(const Stage& parent, const IterVar& axis);
   /// Computes it where it is read.

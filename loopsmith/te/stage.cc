@@ -265,6 +265,16 @@ Stage& Stage::pragma(const IterVar& axis, std::string_view key, const Ref& value
   return *this;
 }
 
+Stage& Stage::tensorize(const IterVar& axis, const TensorIntrinDecl& intrin) {
+  require_op("tensorize");
+  leaf("tensorize", axis);
+  require_kind("tensorize", axis, {IterType::data_par, IterType::comm_reduce},
+               hint("tensorize an axis of the output or of the reduction"));
+  require_intrin(intrin);
+  edit().marks.push_back({axis, TensorizeMark{std::make_shared<TensorIntrinDecl>(intrin)}});
+  return *this;
+}
+
 Stage& Stage::compute_at(const Stage& parent, const IterVar& axis) {
   require(parent.schedule_ == schedule_, ErrorKind::schedule, "stages_share_schedule",
           hint("take both stages from the same schedule"), current_span,

@@ -9,4 +9,5 @@
 #include "loopsmith/te/scan.h"
 #include "loopsmith/te/schedule.h"
 #include "loopsmith/te/tensor.h"
+#include "loopsmith/te/tensor_intrin.h"
 #include "loopsmith/te/tensor_operators.h"

@@ -47,7 +47,13 @@ loopsmith::Schedule Replay::run() && {
     set_memory(id);
   }
   for (const StageId id : placed) mark(id);
-  for (const StageId id : placed) start_reduction(id);
+  for (const StageId id : placed) {
+    if (const AxisMark* mark = tensorized(id)) {
+      tensorize(id, *mark);
+    } else {
+      start_reduction(id);
+    }
+  }
   for (const StageId id : placed) bind_all(id);
   return std::move(schedule_);
 }

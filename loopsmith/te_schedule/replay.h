@@ -56,6 +56,10 @@ class Replay {
   void check_predicate(StageId id);
   LoopRV leaf_loop(StageId id, const Nest& nest, const AxisMark& mark, std::string_view call) const;
 
+  // replay_intrin.cc
+  const AxisMark* tensorized(StageId id) const;
+  void tensorize(StageId id, const AxisMark& mark);
+
   const StageData& stage(StageId id) const { return data_.stages[id]; }
 
   const ScheduleData& data_;

@@ -152,6 +152,62 @@ void bind_kinds(nb::class_<te::Stage>& stage) {
       "``vectorize`` are the methods of that name.");
 }
 
+/// What a function for an intrinsic gave as one statement; null for None.
+Stmt statement_of(std::string_view name, nb::handle value) {
+  if (value.is_none()) return {};
+  const Ref node = node_of(value);
+  if (Stmt stmt = Stmt::from(node)) return stmt;
+  const Expr expr = Expr::from(node);
+  require(expr.defined(), ErrorKind::type_mismatch, "intrin_gives_statements",
+          hint("return a statement, a call, or (body, reduce_init, reduce_update)"), current_span,
+          "decl_tensor_intrin {}: a {} is no statement", name, type_name_of(value));
+  return make(Evaluate{.value = expr});
+}
+
+te::TensorIntrinDecl declared(const Ref& op, const nb::callable& fcompute, const std::string& name,
+                              std::vector<Ptr<Buffer>> ins, std::vector<Ptr<Buffer>> outs) {
+  const SpanScope scope(caller_span());
+  te::TensorIntrinDecl intrin{
+      .name = name, .op = op, .in_buffers = std::move(ins), .out_buffers = std::move(outs)};
+  const nb::object given = fcompute(nb::cast(intrin.in_buffers), nb::cast(intrin.out_buffers));
+  if (nb::isinstance<nb::tuple>(given) || nb::isinstance<nb::list>(given)) {
+    const nb::list parts(given);
+    Stmt* const places[] = {&intrin.body, &intrin.reduce_init, &intrin.reduce_update};
+    require(parts.size() <= std::size(places), ErrorKind::format, "intrin_has_three_parts",
+            hint("return (body, reduce_init, reduce_update)"), current_span,
+            "decl_tensor_intrin {}: {} statements are given", name, parts.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) *places[i] = statement_of(name, parts[i]);
+  } else {
+    intrin.body = statement_of(name, given);
+  }
+  te::require_intrin(intrin);
+  return intrin;
+}
+
+void bind_intrins(nb::module_& m, nb::class_<te::Stage>& stage) {
+  nb::class_<te::TensorIntrinDecl>(m, "TeTensorIntrin", "What computes a tile in one go.")
+      .def_ro("name", &te::TensorIntrinDecl::name, "Its name in traces and errors.")
+      .def_ro("op", &te::TensorIntrinDecl::op, "What it computes.")
+      .def_ro("body", &te::TensorIntrinDecl::body, "The statement that computes all of it.")
+      .def_ro("reduce_init", &te::TensorIntrinDecl::reduce_init,
+              "The statement that stores what a reduction starts from.")
+      .def_ro("reduce_update", &te::TensorIntrinDecl::reduce_update,
+              "The statement that combines with what was stored.");
+  m.def("te_tensor_intrin", declared, nb::arg("op"), nb::arg("fcompute"), nb::arg("name"),
+        nb::arg("ins"), nb::arg("outs"),
+        nb::sig("def te_tensor_intrin(op: Node, fcompute: typing.Callable[..., typing.Any], name: "
+                "str, ins: typing.Sequence[Buffer], outs: typing.Sequence[Buffer]) -> "
+                "TeTensorIntrin"));
+  stage.def(
+      "tensorize",
+      [](te::Stage& self, const Axis& axis, const te::TensorIntrinDecl& intrin) {
+        const SpanScope scope(caller_span());
+        self.tensorize(axis, intrin);
+      },
+      nb::arg("var"), nb::arg("tensor_intrin"),
+      "Let an intrinsic of ``te.decl_tensor_intrin`` compute what is inside an axis.");
+}
+
 void bind_places(nb::class_<te::Stage>& stage) {
   stage.def(
       "compute_at",
@@ -467,6 +523,7 @@ ScheduleError
 void bind_te_schedule(nb::module_& m) {
   nb::class_<te::Stage> stage(m, "TeStage", "The decisions about one operation.");
   bind_schedule_class(m);
+  bind_intrins(m, stage);
   bind_loops(stage);
   bind_kinds(stage);
   bind_places(stage);

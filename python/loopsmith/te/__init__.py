@@ -84,7 +84,7 @@ from .axes import reduce_axis, thread_axis
 from .external import extern, extern_primfunc
 from .operations import compute, placeholder, scan
 from .reducers import Reducer, comm_reducer, max, min, prod, sum
-from .schedule import Schedule, Stage, create_schedule
+from .schedule import Schedule, Stage, TensorIntrin, create_schedule, decl_tensor_intrin
 from .shapes import Shape, size_var, var
 from .tags import tag_scope
 
@@ -103,6 +103,7 @@ __all__ = [
     "Shape",
     "Stage",
     "Tensor",
+    "TensorIntrin",
     "Var",
     "abs",
     "acos",
@@ -124,6 +125,7 @@ __all__ = [
     "cosh",
     "create_prim_func",
     "create_schedule",
+    "decl_tensor_intrin",
     "div",
     "erf",
     "exp",

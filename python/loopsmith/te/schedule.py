@@ -3,16 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Union
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Union
 
 from .. import _core
-from .._core import ComputeOp, ExternOp, PlaceholderOp, ScanOp, Tensor
+from .._core import Buffer, ComputeOp, ExternOp, PlaceholderOp, ScanOp, Tensor
 from .._core import TeSchedule as Schedule
 from .._core import TeStage as Stage
+from .._core import TeTensorIntrin as TensorIntrin
 from ..mistakes import explained
 
-__all__ = ["Operation", "Schedule", "Stage", "create_schedule"]
+__all__ = [
+    "Operation",
+    "Schedule",
+    "Stage",
+    "TensorIntrin",
+    "create_schedule",
+    "decl_tensor_intrin",
+]
 
 Operation = Union[ComputeOp, ExternOp, PlaceholderOp, ScanOp, Tensor]
 """What a stage computes; a tensor stands for the operation that makes it."""
@@ -46,3 +54,49 @@ def create_schedule(ops: Operation | Sequence[Operation]) -> Schedule:
     >>> f = ls.build(s, [A, B, C])
     """
     return _core.te_create_schedule(ops if isinstance(ops, (list, tuple)) else [ops])
+
+
+@explained
+def decl_tensor_intrin(
+    op: ComputeOp,
+    fcompute: Callable[[list[Buffer], list[Buffer]], Any],
+    name: str = "tensor_intrin",
+    binds: Mapping[Tensor, Buffer] | None = None,
+    default_buffer_params: Mapping[str, Any] | None = None,
+) -> TensorIntrin:
+    """Return an intrinsic that computes what an operation describes.
+
+    Parameters
+    ----------
+    op
+        A compute over placeholders, of constant sizes.
+    fcompute
+        Takes the lists of input and of output buffers. Gives the statement, or call, that computes
+        all of it; or ``(body, reduce_init, reduce_update)``: the last two start a reduction, and
+        combine with what was stored. None stands for a part that there is not.
+    name
+        Its name in traces and errors.
+    binds
+        The buffer of a tensor, where it may have strides or an alignment of its own; without,
+        compact ones.
+    default_buffer_params
+        Parameters of ``tir.decl_buffer`` for those that ``binds`` does not name.
+
+    Raises
+    ------
+    ScheduleError
+        The operation is no such compute, or a buffer does not fit its tensor.
+    """
+    from ..tir import decl_buffer
+
+    given = dict(binds or {})
+    rest = dict(default_buffer_params or {})
+
+    def buffer_of(tensor: Tensor) -> Buffer:
+        if tensor in given:
+            return given[tensor]
+        return decl_buffer(tensor.shape, tensor.dtype, tensor.name, **rest)
+
+    ins = [buffer_of(tensor) for tensor in op.input_tensors]
+    outs = [buffer_of(op.output(i)) for i in range(op.num_outputs)]
+    return _core.te_tensor_intrin(op, fcompute, name, ins, outs)

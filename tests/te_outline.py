@@ -60,8 +60,10 @@ def outline(func: tir.PrimFunc) -> str:
             walk(node.body, depth)
         elif kind == "BufferStore":
             add(depth, f"{node.buffer.name} =")
+        elif kind == "Evaluate":
+            add(depth, written(node.value))
         else:
-            add(depth, f"{kind}")
+            add(depth, kind)
 
     walk(func.body, 0)
     return "\n".join(lines)

@@ -379,6 +379,25 @@ def test_pragma_unroll_unrolls() -> None:
     same_results(s, [A, B])
 
 
+def test_prefetch_asks_for_what_later_iterations_read() -> None:
+    A, B = row_sums()
+    s = te.create_schedule(B.op)
+    s[B].prefetch(A, s[B].op.reduce_axis[0], 1)
+    assert "T.prefetch(A[i, k + 1])" in s.to_tir([A, B]).func.script()
+    assert lowered(s, [A, B]) == text("""
+        for i in 64
+          B =
+          for k in 64
+            if k < 63
+              T.prefetch(T.address_of(A[i * 64 + k + 1]), 0, 3, 1)
+            B =
+    """)
+    same_results(s, [A, B])
+    s[B].prefetch(A, B.op.axis[0], 2)
+    assert "T.prefetch(A[i + 2, 0:64])" in s.to_tir([A, B]).func.script()
+    same_results(s, [A, B])
+
+
 def test_rfactor_makes_partial_results_of_an_inner_loop() -> None:
     A, B = total()
     s = te.create_schedule(B.op)

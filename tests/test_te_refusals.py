@@ -296,6 +296,16 @@ FORM: list[tuple[Callable[[Program], Any], str, str]] = [
         "the partial results have one dimension more",
     ),
     (
+        lambda p: p.s[p.C].prefetch(p.A, p.i, 1),
+        "prefetch: stage C does not read tensor A",
+        "name a tensor that it reads",
+    ),
+    (
+        lambda p: p.s[p.B].prefetch(p.A, p.B.op.axis[0], p.n),
+        "prefetch: the offset of axis i of stage B is no constant",
+        "say how many iterations ahead, as a number",
+    ),
+    (
         lambda p: p.s.create_group(outputs=p.B, inputs=p.C),
         "create_group: no stage lies between the inputs and the outputs",
         "name outputs that need the inputs",

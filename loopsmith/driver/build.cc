@@ -12,6 +12,7 @@
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
+#include "loopsmith/te_schedule/to_tir.h"
 #include "loopsmith/transform/link_calls.h"
 
 namespace loopsmith {
@@ -146,6 +147,25 @@ Module build(const Ptr<IRModule>& module, const Target& target, const BuildOptio
         with_attr(module->functions[i], "global_symbol", string_imm(module->names[i]->name_hint)));
   }
   return build_functions(functions, target, options);
+}
+
+namespace {
+
+/// The function of a schedule, which is scheduled as its user said.
+Ptr<PrimFunc> function_of(const te::Schedule& schedule, const std::vector<Ref>& args) {
+  return with_attr(te::to_tir(schedule, args).func(), "tir.is_scheduled", Expr(1));
+}
+
+}  // namespace
+
+Ptr<PrimFunc> lower(const te::Schedule& schedule, const std::vector<Ref>& args,
+                    const Target& target, const BuildOptions& options) {
+  return lower(function_of(schedule, args), target, options);
+}
+
+Module build(const te::Schedule& schedule, const std::vector<Ref>& args, const Target& target,
+             const BuildOptions& options) {
+  return build(function_of(schedule, args), target, options);
 }
 
 }  // namespace loopsmith

@@ -62,7 +62,7 @@ struct PragmaMark {
 };
 struct PrefetchMark {
   Tensor tensor;
-  Expr offset;
+  std::int64_t offset;  ///< In iterations.
 };
 struct TensorizeMark {
   std::shared_ptr<const TensorIntrinDecl> intrin;

@@ -53,6 +53,8 @@ class Stage {
   /// A note for lowering; `unroll` and `vectorize` are these methods. A null value is 1.
   Stage& pragma(const IterVar& axis, std::string_view key, const Ref& value = {});
 
+  /// Asks in each iteration of an axis for the elements of a tensor that are read `offset` later.
+  Stage& prefetch(const Tensor& tensor, const IterVar& axis, const Expr& offset);
   /// Lets an intrinsic compute what is inside an axis.
   Stage& tensorize(const IterVar& axis, const TensorIntrinDecl& intrin);
 

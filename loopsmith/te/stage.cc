@@ -265,6 +265,23 @@ Stage& Stage::pragma(const IterVar& axis, std::string_view key, const Ref& value
   return *this;
 }
 
+Stage& Stage::prefetch(const Tensor& tensor, const IterVar& axis, const Expr& offset) {
+  require_op("prefetch");
+  leaf("prefetch", axis);
+  const Tensor read = schedule_->current(tensor);
+  const auto inputs = input_tensors(op());
+  require(std::ranges::find(inputs, read) != inputs.end(), ErrorKind::schedule,
+          "reader_reads_tensor", hint("name a tensor that it reads"), current_span,
+          "prefetch: stage {} does not read tensor {}", name_of(data()), read.name());
+  const std::int64_t* number = offset.defined() ? as_int(offset) : nullptr;
+  require(number, ErrorKind::schedule, "offset_is_constant",
+          hint("say how many iterations ahead, as a number"), current_span,
+          "prefetch: the offset of axis {} of stage {} is no constant", axis->var->name,
+          name_of(data()));
+  edit().marks.push_back({axis, PrefetchMark{tensor, *number}});
+  return *this;
+}
+
 Stage& Stage::tensorize(const IterVar& axis, const TensorIntrinDecl& intrin) {
   require_op("tensorize");
   leaf("tensorize", axis);

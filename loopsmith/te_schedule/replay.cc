@@ -46,15 +46,16 @@ loopsmith::Schedule Replay::run() && {
     check_predicate(id);
     set_memory(id);
   }
+  // Before any loop runs its iterations at once: it would be looked at again.
+  for (const StageId id : placed) {
+    if (!tensorized(id)) start_reduction(id);
+  }
   for (const StageId id : placed) mark(id);
   for (const StageId id : placed) {
-    if (const AxisMark* mark = tensorized(id)) {
-      tensorize(id, *mark);
-    } else {
-      start_reduction(id);
-    }
+    if (const AxisMark* mark = tensorized(id)) tensorize(id, *mark);
   }
   for (const StageId id : placed) bind_all(id);
+  for (const StageId id : placed) prefetch(id);
   return std::move(schedule_);
 }
 

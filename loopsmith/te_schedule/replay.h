@@ -14,6 +14,7 @@ namespace loopsmith::te {
 struct Nest {
   std::vector<BlockRV> blocks;
   std::unordered_map<Ref, LoopRV, RefHash, RefEqual> loops;  ///< By axis.
+  bool is_init = false;  ///< It starts a reduction, and has only some of the axes.
 };
 
 /// Stages are placed from the outputs to the inputs: each into its loop, then its own loops are
@@ -49,10 +50,12 @@ class Replay {
 
   // replay_marks.cc: how loops run, and what else is said of them.
   void mark(StageId id);
+  void prefetch(StageId id);
   void bind(StageId id, const AxisMark& mark);
   void bind_around(const Attachment& at);
   void bind_all(StageId id);
   void start_reduction(StageId id);
+  bool drives_output(BlockRV block, LoopRV loop) const;
   void check_predicate(StageId id);
   LoopRV leaf_loop(StageId id, const Nest& nest, const AxisMark& mark, std::string_view call) const;
 

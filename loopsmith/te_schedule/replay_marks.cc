@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the loops of a stage run, and what else is said of them.
 #include <algorithm>
+#include <iterator>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/analysis.h"
 #include "loopsmith/te_schedule/replay.h"
 
 namespace loopsmith::te {
@@ -46,6 +48,7 @@ LoopRV Replay::leaf_loop(StageId id, const Nest& nest, const AxisMark& mark,
 void Replay::mark(StageId id) {
   for (const Nest& nest : nests_[id]) {
     for (const AxisMark& mark : stage(id).marks) {
+      if (nest.is_init && !nest.loops.contains(mark.axis)) continue;
       const LoopRV loop = leaf_loop(id, nest, mark, word_of(mark));
       if (const auto* pragma = std::get_if<PragmaMark>(&mark.what)) {
         annotate.apply(schedule_,
@@ -70,9 +73,26 @@ void Replay::mark(StageId id) {
   }
 }
 
+/// Last of all, as a loop that it is put into holds more than another one then.
+void Replay::prefetch(StageId id) {
+  for (const AxisMark& mark : stage(id).marks) {
+    const auto* asked = std::get_if<PrefetchMark>(&mark.what);
+    if (!asked) continue;
+    const std::string name = data_.current(asked->tensor).name();
+    for (const Nest& nest : nests_[id]) {
+      if (nest.is_init) continue;
+      loopsmith::prefetch.apply(schedule_, {.block = nest.blocks[0],
+                                            .read_buffer_index = name,
+                                            .loop = leaf_loop(id, nest, mark, "prefetch"),
+                                            .offset = asked->offset});
+    }
+  }
+}
+
 void Replay::bind(StageId id, const AxisMark& mark) {
   const auto& thread = std::get<BindMark>(mark.what).thread;
   for (const Nest& nest : nests_[id]) {
+    if (nest.is_init && !nest.loops.contains(mark.axis)) continue;
     const LoopRV loop = leaf_loop(id, nest, mark, "bind");
     const For& node = schedule_.get(loop);
     if (node.kind == ForKind::thread_binding) continue;
@@ -152,6 +172,18 @@ void Replay::check_predicate(StageId id) {
           to_string(data.store_predicate), label_of(data_, id));
 }
 
+/// True when a spatial axis of the block is bound to the loop.
+bool Replay::drives_output(BlockRV block, LoopRV loop) const {
+  const BlockRealize& realize = schedule_.realize(block);
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const bool is_spatial = realize.block->iter_vars[i]->iter_type == IterType::data_par;
+    if (is_spatial && uses_variable(realize.iter_values[i], schedule_.get(loop).loop_var)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Lets the init of a reduction run before its first loop, where nothing runs at once.
 void Replay::start_reduction(StageId id) {
   const auto* compute = stage(id).op.as<ComputeOp>();
@@ -167,14 +199,33 @@ void Replay::start_reduction(StageId id) {
   });
   const auto first = std::ranges::find_if(data.leaf_iter_vars, is_of_reduction);
   if (runs_at_once || first == data.leaf_iter_vars.end()) return;
+  std::vector<Nest> starts;
   for (const Nest& nest : nests_[id]) {
     const auto loop = nest.loops.find(*first);
     if (loop == nest.loops.end()) continue;
     const DecomposeReductionArguments arguments{.block = nest.blocks[0], .loop = loop->second};
-    if (decompose_reduction.can_apply(schedule_, arguments)) {
-      decompose_reduction.apply(schedule_, arguments);
+    if (!decompose_reduction.can_apply(schedule_, arguments)) continue;
+    // Loops that drive axes of the output inside of the reduction have a copy in the start.
+    std::vector<IterVar> inner;
+    std::copy_if(first, data.leaf_iter_vars.end(), std::back_inserter(inner),
+                 [&](const IterVar& axis) {
+                   const auto own = nest.loops.find(axis);
+                   return own != nest.loops.end() && drives_output(nest.blocks[0], own->second);
+                 });
+    const BlockRV init = decompose_reduction.apply(schedule_, arguments);
+    if (inner.empty()) continue;
+    const auto loops = get_loops.apply(schedule_, {.block = init});
+    const std::size_t around = loops_around(schedule_, schedule_.node(loop->second)).size();
+    check(loops.size() == around + inner.size(), "te_schedule",
+          "the start of {} has {} loops, not {}", label_of(data_, id), loops.size(),
+          around + inner.size());
+    Nest start{.blocks = {init}, .is_init = true};
+    for (std::size_t i = 0; i < inner.size(); ++i) {
+      start.loops[inner[i]] = loops[around + i];
     }
+    starts.push_back(std::move(start));
   }
+  nests_[id].insert(nests_[id].end(), starts.begin(), starts.end());
 }
 
 }  // namespace loopsmith::te

@@ -125,6 +125,15 @@ ScheduleError
 }
 
 void bind_kinds(nb::class_<te::Stage>& stage) {
+  stage.def(
+      "prefetch",
+      [](te::Stage& self, const Ptr<Tensor>& tensor, const Axis& axis, const Expr& offset) {
+        const SpanScope scope(caller_span());
+        self.prefetch(tensor, axis, offset);
+      },
+      nb::arg("tensor"), nb::arg("var"), nb::arg("offset"),
+      "Ask in each iteration of an axis for the elements of a tensor that are read ``offset`` "
+      "iterations later.");
   stage.def("vectorize", on_axis<&te::Stage::vectorize>, nb::arg("var"),
             "Run the iterations of an axis in the lanes of vectors.");
   stage.def("unroll", on_axis<&te::Stage::unroll>, nb::arg("var"),

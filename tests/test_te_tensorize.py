@@ -154,11 +154,14 @@ def test_declarations_that_do_not_fit_are_refused() -> None:
     a = te.placeholder((16,), name="a")
     b = te.compute((16,), lambda i: a[i] * 2, name="b")
     c = te.compute((16,), lambda i: b[i] + 1, name="c")
+    def called(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> Any:
+        return tir.call_extern("int32", "f")
+
     wrong = tir.decl_buffer((8,), "float32", name="W")
     for op, fcompute, binds, problem in [
-        (a.op, lambda i, o: tir.call_extern("int32", "f"), {}, "the operation is no compute"),
-        (c.op, lambda i, o: tir.call_extern("int32", "f"), {}, "c reads b, which is computed itself"),
-        (b.op, lambda i, o: tir.call_extern("int32", "f"), {a: wrong}, "buffer W is not of the type and shape of tensor a"),
+        (a.op, called, {}, "the operation is no compute"),
+        (c.op, called, {}, "c reads b, which is computed itself"),
+        (b.op, called, {a: wrong}, "buffer W is not of the type and shape of"),
         (b.op, lambda i, o: None, {}, "there is no statement"),
         (b.op, lambda i, o: (None,) * 4, {}, "4 statements are given"),
         (b.op, lambda i, o: "x", {}, "a str is no statement"),

@@ -9,12 +9,13 @@ namespace loopsmith::te {
 namespace {
 
 void require_fits(std::string_view name, const Tensor& tensor, const Ptr<Buffer>& buffer) {
-  const bool fits = buffer->dtype == tensor.dtype() && buffer->shape.size() == tensor.ndim() &&
-                    std::ranges::equal(buffer->shape, tensor.shape(), [](const Expr& a, const Expr& b) {
-                      const auto* x = as_int(a);
-                      const auto* y = as_int(b);
-                      return x && y && *x == *y;
-                    });
+  const bool fits =
+      buffer->dtype == tensor.dtype() && buffer->shape.size() == tensor.ndim() &&
+      std::ranges::equal(buffer->shape, tensor.shape(), [](const Expr& a, const Expr& b) {
+        const auto* x = as_int(a);
+        const auto* y = as_int(b);
+        return x && y && *x == *y;
+      });
   require(fits, ErrorKind::type_mismatch, "intrin_buffer_fits",
           hint("declare it with the tensor's shape and dtype"), current_span,
           "decl_tensor_intrin {}: buffer {} is not of the type and shape of tensor {}", name,

@@ -240,7 +240,9 @@ def _program(
         x = te.create_prim_func(x)
     if isinstance(x, TeSchedule):
         # Also where nothing was decided: it is computed as it stands.
-        x = _scheduled(x.to_tir(args), keeps_trace).with_attr("tir.is_scheduled", 1)
+        scheduled = _scheduled(x.to_tir(args), keeps_trace)
+        assert isinstance(scheduled, PrimFunc)
+        x = scheduled.with_attr("tir.is_scheduled", 1)
     elif args is not None:
         _core.fail(
             "TypeMismatch",

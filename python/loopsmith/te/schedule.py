@@ -53,7 +53,8 @@ def create_schedule(ops: Operation | Sequence[Operation]) -> Schedule:
     >>> s[C].vectorize(ii)
     >>> f = ls.build(s, [A, B, C])
     """
-    return _core.te_create_schedule(ops if isinstance(ops, (list, tuple)) else [ops])
+    given: Sequence[Any] = ops if isinstance(ops, (list, tuple)) else [ops]
+    return _core.te_create_schedule(given)
 
 
 @explained

@@ -152,7 +152,7 @@ def test_storage_align_pads_the_stride_of_a_dimension() -> None:
     s[AA].storage_align(AA.op.axis[0], 100, 8)
     script = ls.lower(s, [A, B], simple_mode=True).script()
     # The last row needs no padding: 1023 * 1108 + 1024.
-    assert "A_shared = T.decl_buffer((1134508,), scope=\"shared\")" in script
+    assert 'A_shared = T.decl_buffer((1134508,), scope="shared")' in script
     assert "A_shared[ax0 * 1108 + ax1] = A_1[ax0 * 1024 + ax1]" in script
     assert "A_shared[i * 1108 + k]" in script
 
@@ -570,12 +570,14 @@ def test_transform_layout_computes_in_the_order_of_the_new_layout() -> None:
     assert [axis.var.name for axis in axes] == ["axis0", "i", "axis2"]
     assert s[B].leaf_iter_vars == axes
     s[B].vectorize(axes[2])
-    assert lowered(s, [A, C]).startswith(text("""
+    assert lowered(s, [A, C]).startswith(
+        text("""
         B[4096] in global
         for axis0 in 16
           for i in 64
             B =
-    """))
+    """)
+    )
     assert "T.alloc_buffer((16, 64, 4))" in s.to_tir([A, C]).func.script()
     same_results(s, [A, C])
 

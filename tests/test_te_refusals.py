@@ -452,11 +452,19 @@ def test_missing_and_superfluous_arguments_are_named() -> None:
 
 
 def test_memory_of_arguments_is_the_callers() -> None:
-    p = Program()
-    p.s[p.B].set_scope("local")
-    p.lower()
-    with pytest.raises(ls.ScheduleError, match="set_scope: tensor B is an argument"):
-        ls.lower(p.s, [p.A, p.B, p.C])
+    for ask, call in [
+        (lambda stage: stage.set_scope("local"), "set_scope"),
+        (lambda stage: stage.storage_align(stage.op.axis[0], 4, 1), "storage_align"),
+        (lambda stage: stage.set_layout(lambda i, j: [j, i]), "set_layout"),
+        (lambda stage: stage.transform_layout(lambda i, j: [j, i]), "transform_layout"),
+    ]:
+        p = Program()
+        ask(p.s[p.B])
+        p.lower()
+        with pytest.raises(ls.ScheduleError) as error:
+            ls.lower(p.s, [p.A, p.B, p.C])
+        assert f"{call}: tensor B is an argument, whose memory is the caller's" in str(error.value)
+        assert "call cache_write for a copy" in str(error.value)
 
 
 def test_a_stage_that_others_read_is_refused_in_the_users_words_with_fixes() -> None:

@@ -73,9 +73,7 @@ def product(n: int, m: int, length: int) -> tuple[te.Tensor, te.Tensor, te.Tenso
 
 def run(s: te.Schedule, args: tuple[te.Tensor, te.Tensor, te.Tensor]) -> None:
     rng = np.random.default_rng(1)
-    a, b, c = (
-        rng.integers(-3, 4, [int(n) for n in arg.shape]).astype("float32") for arg in args
-    )
+    a, b, c = (rng.integers(-3, 4, [int(n) for n in arg.shape]).astype("float32") for arg in args)
     for target in ("llvm", "c"):
         c[:] = 100
         ls.build(s, list(args), target)(a, b, c)
@@ -122,7 +120,9 @@ def test_an_intrinsic_without_a_reduction_takes_the_tile() -> None:
 
     s = te.create_schedule(B.op)
     s[B].tensorize(B.op.axis[1], te.decl_tensor_intrin(b.op, twice, name="twice"))
-    code = "int twice(float *a, float *b) { for (int i = 0; i < 16; ++i) b[i] = 2 * a[i]; return 0; }"
+    code = (
+        "int twice(float *a, float *b) { for (int i = 0; i < 16; ++i) b[i] = 2 * a[i]; return 0; }"
+    )
     s[B].pragma(B.op.axis[0], "import_c", code)
     array = np.arange(128, dtype="float32").reshape(8, 16)
     result = np.zeros_like(array)
@@ -154,6 +154,7 @@ def test_declarations_that_do_not_fit_are_refused() -> None:
     a = te.placeholder((16,), name="a")
     b = te.compute((16,), lambda i: a[i] * 2, name="b")
     c = te.compute((16,), lambda i: b[i] + 1, name="c")
+
     def called(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> Any:
         return tir.call_extern("int32", "f")
 

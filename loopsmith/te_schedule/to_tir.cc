@@ -27,6 +27,17 @@ bool is_state(const ScheduleData& schedule, const Ref& op) {
   });
 }
 
+/// The call by which a stage asked for memory of its own; empty: none.
+std::string_view memory_call(const StageData& stage) {
+  if (!stage.scope.empty() && !stage.scope.starts_with("global")) return "set_scope";
+  if (!stage.alignments.empty()) return "storage_align";
+  for (const AxisStep& step : stage.steps) {
+    const auto* layout = std::get_if<LayoutStep>(&step);
+    if (layout) return layout->after.empty() ? "set_layout" : "transform_layout";
+  }
+  return "";
+}
+
 /// Stops unless all that the function needs from outside, or is to give, is an argument.
 void require_arguments(const ScheduleData& schedule, const std::vector<Ref>& args) {
   const auto is_argument = [&](const Ref& op) {
@@ -54,12 +65,11 @@ void require_arguments(const ScheduleData& schedule, const std::vector<Ref>& arg
   for (const Ref& arg : args) {
     const auto* tensor = arg.as<loopsmith::Tensor>();
     const StageId id = tensor ? schedule.find(tensor->op) : no_stage;
-    const std::string scope = id == no_stage ? "" : schedule.stages[id].scope;
-    require(scope.empty() || scope.starts_with("global"), ErrorKind::schedule,
-            "argument_is_callers_memory",
+    const std::string_view call = id == no_stage ? "" : memory_call(schedule.stages[id]);
+    require(call.empty(), ErrorKind::schedule, "argument_is_callers_memory",
             hint("take it out of the arguments, or call cache_write for a copy"), current_span,
-            "set_scope: tensor {} is an argument, whose memory is the caller's, not {}",
-            tensor ? name_of(tensor->op) : "", scope);
+            "{}: tensor {} is an argument, whose memory is the caller's", call,
+            tensor ? name_of(tensor->op) : "");
     const bool is_known =
         !tensor || tensor->op.is<PlaceholderOp>() || schedule.find(tensor->op) != no_stage;
     require(is_known, ErrorKind::schedule, "argument_is_in_schedule",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import loopsmith as ls
-from loopsmith import te
+from loopsmith import te, tir
 
 
 class Program:
@@ -465,6 +465,21 @@ def test_memory_of_arguments_is_the_callers() -> None:
             ls.lower(p.s, [p.A, p.B, p.C])
         assert f"{call}: tensor B is an argument, whose memory is the caller's" in str(error.value)
         assert "call cache_write for a copy" in str(error.value)
+
+
+def test_binds_are_of_arguments() -> None:
+    p = Program()
+    strided = tir.decl_buffer(p.P.shape, "float32", name="strided", strides=[1, p.n])
+    with pytest.raises(ls.ScheduleError) as error:
+        ls.build(p.s, [p.A, p.C], "llvm", binds={p.P: strided})
+    assert "lower: tensor P is bound to buffer strided, but is computed inside" in str(error.value)
+    assert "call s[P].set_layout" in str(error.value)
+    small = tir.decl_buffer((2, 2), "float32", name="small")
+    with pytest.raises(ls.TypeMismatch) as mismatch:
+        ls.lower(p.s, [p.A, p.C], binds={p.A: small})
+    assert "buffer small is not of the type and shape of tensor A" in str(mismatch.value)
+    with pytest.raises(ls.TypeMismatch, match="lower: binds has a int for a Tensor"):
+        ls.lower(p.s, [p.A, p.C], binds={p.A: 3})
 
 
 def test_a_stage_that_others_read_is_refused_in_the_users_words_with_fixes() -> None:

@@ -392,6 +392,31 @@ def test_lower_and_build_take_arguments_a_name_and_a_target() -> None:
         np.testing.assert_array_equal(c, 4 * a)
 
 
+def test_binds_say_how_the_arrays_of_arguments_lie() -> None:
+    A = te.placeholder((4, 6), name="A")
+    B = te.compute((4, 6), lambda i, j: A[i, j] * 2, name="B")
+    s = te.create_schedule(B.op)
+    column_major = tir.decl_buffer((4, 6), "float32", name="A", strides=[1, 4])
+    f = ls.build(s, [A, B], binds={A: column_major})
+    a = np.asfortranarray(np.arange(24, dtype="float32").reshape(4, 6))
+    b = np.zeros((4, 6), "float32")
+    f(a, b)
+    np.testing.assert_array_equal(b, 2 * a)
+
+
+def test_normalize_says_of_each_stage_where_it_is_computed() -> None:
+    A, B, C = chain()
+    s = te.create_schedule(C.op)
+    g = s.create_group(outputs=B, inputs=A)
+    g.compute_at(s[C], C.op.axis[0])
+    _, inner = s[C].split(C.op.axis[0], factor=4)
+    assert s.groups == [g]
+    normal = s.normalize()
+    assert normal[B].attach_ivar.same_as(inner)
+    assert s[B].attach_type == 1 and normal[B].attach_type == 4
+    assert lowered(normal, [A, C]) == lowered(s, [A, C])
+
+
 def test_an_intermediate_tensor_may_be_an_argument() -> None:
     A, B, C = chain()
     s = te.create_schedule(C.op)
@@ -429,6 +454,49 @@ def test_a_scan_is_a_loop_around_its_scheduled_steps() -> None:
     _, inner = s[update].split(update.op.axis[1], factor=4)
     s[update].vectorize(inner)
     same_results(s, [X, sums])
+
+
+def recurrence() -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
+    """Return X, two steps of a scan over it, and its result."""
+    X = te.placeholder((9, 8), name="X")
+    state = te.placeholder((9, 8), name="state")
+    init = te.compute((1, 8), lambda _, i: X[0, i], name="init")
+    twice = te.compute((9, 8), lambda t, i: state[t - 1, i] * 2, name="twice")
+    update = te.compute((9, 8), lambda t, i: twice[t, i] + X[t, i], name="update")
+    return X, twice, update, te.scan(init, update, state, inputs=[X], name="scan")
+
+
+def test_steps_of_a_scan_are_placed_in_each_other() -> None:
+    X, twice, update, scan = recurrence()
+    for axis in update.op.axis:
+        s = te.create_schedule(scan.op)
+        s[twice].compute_at(s[update], axis)
+        same_results(s, [X, scan])
+    s = te.create_schedule(scan.op)
+    s.cache_read(X, "local", [update])
+    s.cache_write(twice, "local")
+    same_results(s, [X, scan])
+
+
+def test_the_time_of_a_scan_is_no_loop_of_a_step() -> None:
+    X, twice, _, scan = recurrence()
+    s = te.create_schedule(scan.op)
+    s[twice].split(twice.op.axis[0], factor=4)
+    with pytest.raises(ls.ScheduleError) as error:
+        s.to_tir([X, scan])
+    assert "split: axis t of stage twice is the time of a scan" in str(error.value)
+    assert "schedule its other axes" in str(error.value)
+
+
+def test_threads_of_a_scan_are_those_of_its_steps() -> None:
+    X, twice, update, scan = recurrence()
+    s = te.create_schedule(scan.op)
+    tx = te.thread_axis((0, 8), "threadIdx.x")
+    s[scan].env_threads(tx)
+    for step in (twice, update):
+        s[step].bind(step.op.axis[1], tx)
+    same_results(s, [X, scan], compiles=False)
+    assert s.to_tir([X, scan]).func.script().count('thread="threadIdx.x"') == 2
 
 
 @pytest.mark.parametrize("factor", [3, 8])

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "loopsmith/ir/function.h"
@@ -28,11 +29,15 @@ struct NamedPrimFunc {
   BlocksOfOps blocks;
 };
 
-/// The memory of the results of operations.
-using ScopesOfOps = std::unordered_map<Ref, std::string, RefHash, RefEqual>;
+/// What is said of the buffers of tensors, beside their shapes and types.
+struct GraphBuffers {
+  /// The memory of the results of operations that are no arguments; `global` where it is not said.
+  std::unordered_map<Ref, std::string, RefHash, RefEqual> scopes = {};
+  /// The buffers of arguments, where they have strides or an alignment of their own.
+  std::vector<std::pair<Tensor, Ptr<Buffer>>> bound = {};
+};
 
-/// What `create_prim_func` gives, for those who look for its blocks. Results that are no arguments
-/// are kept in the memory that `scopes` says; else in `global` memory.
-NamedPrimFunc create_named_prim_func(const std::vector<Ref>& args, ScopesOfOps scopes = {});
+/// What `create_prim_func` gives, for those who look for its blocks.
+NamedPrimFunc create_named_prim_func(const std::vector<Ref>& args, GraphBuffers buffers = {});
 
 }  // namespace loopsmith::te

@@ -21,9 +21,9 @@ bool is_dropped(std::string_view key) {
 const Ptr<Buffer>& BufferTable::get(const Tensor& tensor) {
   Ptr<Buffer>& buffer = buffers_[key(tensor)];
   if (!buffer) {
-    const auto scope = scopes_.find(tensor->op);
+    const auto scope = given_.scopes.find(tensor->op);
     buffer = decl_buffer(tensor.shape(), tensor.dtype(), tensor.name(),
-                         scope == scopes_.end() ? "global" : scope->second);
+                         scope == given_.scopes.end() ? "global" : scope->second);
     made_.push_back(buffer);
   }
   return buffer;

@@ -15,8 +15,9 @@ namespace loopsmith::te {
 /// The buffer of each tensor.
 class BufferTable {
  public:
-  /// In which memory the buffers of operations are made that are not in `global` memory.
-  void set_scopes(ScopesOfOps scopes) { scopes_ = std::move(scopes); }
+  /// What is said of the buffers that it makes.
+  void set_given(GraphBuffers given) { given_ = std::move(given); }
+  const GraphBuffers& given() const { return given_; }
   /// The buffer of `tensor`; a new one at the first time.
   const Ptr<Buffer>& get(const Tensor& tensor);
   void set(const Tensor& tensor, Ptr<Buffer> buffer) { buffers_[key(tensor)] = std::move(buffer); }
@@ -31,7 +32,7 @@ class BufferTable {
   using Key = std::pair<const Object*, std::int64_t>;
   static Key key(const Tensor& tensor) { return {tensor->op.get(), tensor->value_index}; }
 
-  ScopesOfOps scopes_;
+  GraphBuffers given_;
   std::map<Key, Ptr<Buffer>> buffers_;
   std::vector<Ptr<Buffer>> made_;
 };

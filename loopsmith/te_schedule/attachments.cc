@@ -135,6 +135,18 @@ std::vector<Attachment> attachments_of(const ScheduleData& schedule) {
   return attachments;
 }
 
+Schedule normalized(const Schedule& schedule) {
+  auto data = std::make_shared<ScheduleData>(schedule.data());
+  const auto attachments = attachments_of(*data);
+  for (const StageId id : data->order) {
+    StageData& stage = data->stages[id];
+    stage.attach_type = attachments[id].type;
+    stage.attach_stage = attachments[id].stage;
+    stage.attach_ivar = attachments[id].axis;
+  }
+  return Schedule(std::move(data));
+}
+
 std::optional<ReadOutside> read_outside(const ScheduleData& schedule,
                                         const std::vector<Attachment>& attachments,
                                         const std::vector<std::vector<StageId>>& readers) {

@@ -27,6 +27,10 @@ std::vector<Attachment> attachments_of(const ScheduleData& schedule);
 std::vector<std::vector<StageId>> readers_of(const ScheduleData& schedule,
                                              const std::vector<Attachment>& attachments);
 
+/// The same schedule with the place of each stage said of the stage itself, by an axis that is a
+/// loop: groups and axes that were split or fused are resolved.
+Schedule normalized(const Schedule& schedule);
+
 /// A stage that is read by others outside of the loop in which it is to be computed.
 struct ReadOutside {
   StageId stage = no_stage;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/te/create_prim_func.h"
 #include "loopsmith/te_schedule/attachments.h"
 
 namespace loopsmith::te {
@@ -13,7 +14,7 @@ using RefuseReads = std::function<void(const ReadOutside&)>;
 
 /// The decisions, carried out.
 loopsmith::Schedule carried_out(const ScheduleData& data, const std::vector<Ref>& args,
-                                const RefuseReads& refuse);
+                                const RefuseReads& refuse, GraphBuffers buffers = {});
 
 /// Says who reads the stage, and what to do instead: calls that were tried and are accepted.
 [[noreturn]] void refuse_attachment(const Schedule& schedule, const std::vector<Ref>& args,

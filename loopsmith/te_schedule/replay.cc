@@ -109,13 +109,21 @@ Nest Replay::nest_at_root(StageId id, const std::vector<BlockRV>& blocks) {
   const auto loops = get_loops.apply(schedule_, {.block = blocks[0]});
   std::vector<IterVar> axes = root_axes(stage(id).op);
   // The time of a scan is a loop that its steps share.
-  const bool has_time = attachments_[id].type == AttachType::root && loops.size() == axes.size() &&
-                        !loops.empty() && !axes.empty() &&
+  const bool has_time = loops.size() == axes.size() && !axes.empty() &&
                         schedule_.get(blocks[0]).iter_vars[0]->iter_type == IterType::ordered;
   for (std::size_t i = has_time ? 1 : 0; i < std::min(axes.size(), loops.size()); ++i) {
     nest.loops[axes[i]] = loops[i];
   }
   return nest;
+}
+
+/// True when a step of a scan is attached to the time of another one: there it is already.
+bool Replay::is_at_time(StageId id) const {
+  const Attachment& at = attachments_[id];
+  const std::vector<Nest>& around = nests_[at.stage];
+  const auto* parent = stage(at.stage).op.as<ComputeOp>();
+  return parent && !parent->axis.empty() && parent->axis[0].same_as(at.axis) && !around.empty() &&
+         schedule_.get(around[0].blocks[0]).iter_vars[0]->iter_type == IterType::ordered;
 }
 
 Nest Replay::nest_attached(StageId id, BlockRV block) {
@@ -142,7 +150,7 @@ void Replay::place(StageId id) {
   if (is_untouched(id)) return;
   std::vector<BlockRV> blocks;
   for (const std::string& name : names_.at(stage(id).op)) blocks.push_back(block_named(name));
-  if (attachments_[id].type == AttachType::root) {
+  if (attachments_[id].type == AttachType::root || is_at_time(id)) {
     nests_[id].push_back(nest_at_root(id, blocks));
     reshape(id, nests_[id].back());
     return;

@@ -34,12 +34,14 @@ class Replay {
   void place(StageId id);
   Nest nest_at_root(StageId id, const std::vector<BlockRV>& blocks);
   Nest nest_attached(StageId id, BlockRV block);
+  bool is_at_time(StageId id) const;
   bool is_untouched(StageId id) const;
   void set_memory(StageId id);
   BlockRV block_named(const std::string& name);
 
   // replay_loops.cc: the loops of one stage.
   void reshape(StageId id, Nest& nest);
+  LoopRV own_loop(StageId id, const Nest& nest, const IterVar& axis, std::string_view call) const;
   void apply(StageId id, Nest& nest, const SplitStep& step);
   void apply(StageId id, Nest& nest, const FuseStep& step);
   void apply(StageId id, Nest& nest, const ReorderStep& step);

@@ -6,6 +6,16 @@
 
 namespace loopsmith::te {
 
+LoopRV Replay::own_loop(StageId id, const Nest& nest, const IterVar& axis,
+                        std::string_view call) const {
+  const auto found = nest.loops.find(axis);
+  require(found != nest.loops.end(), ErrorKind::schedule, "axis_has_own_loop",
+          hint("schedule its other axes"), {},
+          "{}: axis {} of stage {} is the time of a scan, whose loop all its steps share", call,
+          axis->var->name, label_of(data_, id));
+  return found->second;
+}
+
 void Replay::reshape(StageId id, Nest& nest) {
   for (const AxisStep& step : stage(id).steps) {
     std::visit([&](const auto& one) { apply(id, nest, one); }, step);
@@ -31,7 +41,7 @@ bool Replay::is_bound(StageId id, const IterVar& axis) const {
 }
 
 void Replay::apply(StageId id, Nest& nest, const SplitStep& step) {
-  const LoopRV loop = nest.loops.at(step.parent);
+  const LoopRV loop = own_loop(id, nest, step.parent, "split");
   // What is needed of a stage may be less than the factor; threads are as many as was said.
   std::int64_t fixed = step.factor > 0 ? step.factor : step.nparts;
   const std::int64_t* extent = as_int(schedule_.get(loop).extent);
@@ -47,15 +57,16 @@ void Replay::apply(StageId id, Nest& nest, const SplitStep& step) {
   nest.loops[step.inner] = made[1];
 }
 
-void Replay::apply(StageId, Nest& nest, const FuseStep& step) {
-  nest.loops[step.fused] = loopsmith::fuse.apply(
-      schedule_, {.loops = {nest.loops.at(step.outer), nest.loops.at(step.inner)},
-                  .name = step.fused->var->name});
+void Replay::apply(StageId id, Nest& nest, const FuseStep& step) {
+  const LoopRV outer = own_loop(id, nest, step.outer, "fuse");
+  const LoopRV inner = own_loop(id, nest, step.inner, "fuse");
+  nest.loops[step.fused] =
+      loopsmith::fuse.apply(schedule_, {.loops = {outer, inner}, .name = step.fused->var->name});
 }
 
-void Replay::apply(StageId, Nest& nest, const ReorderStep& step) {
+void Replay::apply(StageId id, Nest& nest, const ReorderStep& step) {
   std::vector<LoopRV> loops;
-  for (const IterVar& axis : step.axes) loops.push_back(nest.loops.at(axis));
+  for (const IterVar& axis : step.axes) loops.push_back(own_loop(id, nest, axis, "reorder"));
   if (loops.size() > 1) loopsmith::reorder.apply(schedule_, {.loops = loops});
 }
 

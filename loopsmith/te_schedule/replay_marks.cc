@@ -35,14 +35,11 @@ std::string_view word_of(const AxisMark& mark) {
 LoopRV Replay::leaf_loop(StageId id, const Nest& nest, const AxisMark& mark,
                          std::string_view call) const {
   const auto& leaves = stage(id).leaf_iter_vars;
-  const bool is_leaf =
-      std::ranges::any_of(leaves, [&](const IterVar& leaf) { return leaf.same_as(mark.axis); });
-  const auto found = nest.loops.find(mark.axis);
-  require(is_leaf && found != nest.loops.end(), ErrorKind::schedule, "marked_axis_is_loop",
-          hint("say it of what the axis has become"), {},
-          "{}: axis {} of stage {} is no loop any more when all is done", call,
+  require(std::ranges::any_of(leaves, [&](const IterVar& leaf) { return leaf.same_as(mark.axis); }),
+          ErrorKind::schedule, "marked_axis_is_loop", hint("say it of what the axis has become"),
+          {}, "{}: axis {} of stage {} is no loop any more when all is done", call,
           mark.axis->var->name, label_of(data_, id));
-  return found->second;
+  return own_loop(id, nest, mark.axis, call);
 }
 
 void Replay::mark(StageId id) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/te_schedule/fixes.h"
 #include "loopsmith/te_schedule/replay.h"
 
@@ -95,23 +96,62 @@ std::vector<Ref> default_arguments(const ScheduleData& schedule) {
 }
 
 loopsmith::Schedule carried_out(const ScheduleData& data, const std::vector<Ref>& args,
-                                const RefuseReads& refuse) {
+                                const RefuseReads& refuse, GraphBuffers buffers) {
   auto attachments = attachments_of(data);
   auto readers = readers_of(data, attachments);
   if (const auto found = read_outside(data, attachments, readers)) refuse(*found);
-  ScopesOfOps scopes;
-  for (const StageId id : data.order) scopes[data.stages[id].op] = scope_of(data, attachments, id);
-  const NamedPrimFunc function = create_named_prim_func(args, std::move(scopes));
+  for (const StageId id : data.order) {
+    buffers.scopes[data.stages[id].op] = scope_of(data, attachments, id);
+  }
+  const NamedPrimFunc function = create_named_prim_func(args, std::move(buffers));
   return Replay(data, function, std::move(attachments), std::move(readers)).run();
 }
 
-loopsmith::Schedule to_tir(const Schedule& schedule, const std::optional<std::vector<Ref>>& args) {
+namespace {
+
+/// The bound buffers by tensors as the schedule has them now. Each is that of an argument, and
+/// fits.
+GraphBuffers bound_buffers(const ScheduleData& schedule, const std::vector<Ref>& args,
+                           const Binds& binds) {
+  GraphBuffers buffers;
+  for (const auto& [given, buffer] : binds) {
+    const Tensor tensor = schedule.current(given);
+    const bool is_argument = std::ranges::any_of(args, [&](const Ref& arg) {
+      const Tensor other(Ptr<loopsmith::Tensor>::from(arg));
+      return other.defined() && other == tensor;
+    });
+    require(
+        is_argument, ErrorKind::schedule, "bound_is_argument",
+        hint(fmt::format("to keep {0} in another order, call s[{0}].set_layout; if the caller is "
+                         "to give it, add it to the arguments",
+                         tensor.name())),
+        tensor->op.span(),
+        "lower: tensor {} is bound to buffer {}, but is computed inside: binds says how the "
+        "arrays of the arguments lie",
+        tensor.name(), buffer->name);
+    const bool fits =
+        buffer->dtype == tensor.dtype() &&
+        std::ranges::equal(buffer->shape, tensor.shape(),
+                           [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
+    require(fits, ErrorKind::type_mismatch, "bound_buffer_fits",
+            hint("declare it with the tensor's shape and dtype"), tensor->op.span(),
+            "lower: buffer {} is not of the type and shape of tensor {}", buffer->name,
+            tensor.name());
+    buffers.bound.emplace_back(tensor, buffer);
+  }
+  return buffers;
+}
+
+}  // namespace
+
+loopsmith::Schedule to_tir(const Schedule& schedule, const std::optional<std::vector<Ref>>& args,
+                           const Binds& binds) {
   const ScheduleData& data = schedule.data();
   const std::vector<Ref> current = args ? current_arguments(data, *args) : default_arguments(data);
   require_arguments(data, current);
-  return carried_out(data, current, [&](const ReadOutside& found) {
-    refuse_attachment(schedule, current, found);
-  });
+  return carried_out(
+      data, current, [&](const ReadOutside& found) { refuse_attachment(schedule, current, found); },
+      bound_buffers(data, current, binds));
 }
 
 }  // namespace loopsmith::te

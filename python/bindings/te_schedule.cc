@@ -8,6 +8,7 @@
 #include "bindings/ir_detail.h"
 #include "bindings/schedule.h"
 #include "bindings/te.h"
+#include "loopsmith/te_schedule/attachments.h"
 #include "loopsmith/te_schedule/to_tir.h"
 
 namespace nb = nanobind;
@@ -376,9 +377,21 @@ void bind_decisions(nb::class_<te::Stage>& stage) {
   });
 }
 
-PySchedule scheduled(const te::Schedule& self, const std::optional<std::vector<Ref>>& args) {
+PySchedule scheduled(const te::Schedule& self, const std::optional<std::vector<Ref>>& args,
+                     const nb::object& binds) {
   const SpanScope scope(caller_span());
-  return {te::to_tir(self, args)};
+  te::Binds bound;
+  if (!binds.is_none()) {
+    for (const auto& [tensor, buffer] : nb::cast<nb::dict>(binds)) {
+      const auto key = Ptr<Tensor>::from(node_of(tensor));
+      const auto value = Ptr<Buffer>::from(node_of(buffer));
+      require(key && value, ErrorKind::type_mismatch, "binds_has_buffers",
+              hint("give {tensor: buffer}"), current_span, "lower: binds has a {} for a {}",
+              type_name_of(buffer), type_name_of(tensor));
+      bound.emplace_back(key, value);
+    }
+  }
+  return {te::to_tir(self, args, bound)};
 }
 
 /// A tensor or operations, or a list of them.
@@ -505,13 +518,30 @@ void bind_schedule_class(nb::module_& m) {
   schedule.def_prop_ro(
       "outputs", [](const te::Schedule& self) { return self.data().outputs; },
       "The operations whose results are wanted.");
+  schedule.def_prop_ro(
+      "groups",
+      [](const te::Schedule& self) {
+        std::vector<te::Stage> groups;
+        for (const te::StageId id : self.data().groups) groups.emplace_back(self.shared(), id);
+        return groups;
+      },
+      "The groups of stages.");
+  schedule.def(
+      "normalize",
+      [](const te::Schedule& self) {
+        const SpanScope scope(caller_span());
+        return te::normalized(self);
+      },
+      "Return the same schedule with groups, and axes that were split or fused since, resolved in "
+      "the places of stages.");
   schedule.def(
       "copy", [](const te::Schedule& self) { return self.copy(); },
       "Return another schedule of the same decisions.");
-  schedule.def(
-      "to_tir", scheduled, nb::arg("args").none() = nb::none(),
-      nb::sig("def to_tir(self, args: typing.Sequence[Tensor | Var] | None = None) -> Schedule"),
-      R"(Return the schedule of TensorIR in which each decision is a step.
+  schedule.def("to_tir", scheduled, nb::arg("args").none() = nb::none(),
+               nb::arg("binds").none() = nb::none(),
+               nb::sig("def to_tir(self, args: typing.Sequence[Tensor | Var] | None = None, binds: "
+                       "dict[Tensor, Buffer] | None = None) -> Schedule"),
+               R"(Return the schedule of TensorIR in which each decision is a step.
 
 Its trace, printed as Python, starts from the unscheduled function of the tensors.
 
@@ -520,6 +550,8 @@ Parameters
 args
     The parameters of the function: tensors and scalar variables; without, the placeholders and
     then the outputs.
+binds
+    The buffers of arguments, where their arrays have strides or an alignment of their own.
 
 Raises
 ------

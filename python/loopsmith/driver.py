@@ -14,7 +14,7 @@ from ._core import IRModule, Module, PrimFunc, Schedule, Target, TeSchedule
 from .mistakes import explained
 
 if TYPE_CHECKING:
-    from ._core import Tensor, Var
+    from ._core import Buffer, Tensor, Var
 
     Program = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Tensor]]
     Arguments = Sequence[Union[Tensor, Var]]
@@ -47,6 +47,7 @@ def lower(
     x: Program,
     args: Arguments | Target | str | None = None,
     name: str | None = None,
+    binds: Mapping[Tensor, Buffer] | None = None,
     *,
     target: Target | str | None = None,
     simple_mode: bool = False,
@@ -64,6 +65,9 @@ def lower(
         variables. A target in this place is the target.
     name
         What the function is to be called.
+    binds
+        Of a schedule of tensor expressions: the buffers of arguments, where their arrays have
+        strides or an alignment of their own.
     target
         What code is to be generated for; without, this machine.
     simple_mode
@@ -86,7 +90,7 @@ def lower(
         The program cannot be lowered.
     """
     args, target = _arguments_and_target("lower", args, target)
-    program = _program("lower", x, name, args)
+    program = _program("lower", x, name, args, binds)
     return _core.lower(program, target, simple_mode, _observer("lower", dump, timings))
 
 
@@ -97,6 +101,7 @@ def build(
     target: Target | str | None = None,
     *,
     name: str | None = None,
+    binds: Mapping[Tensor, Buffer] | None = None,
     contract: bool = True,
     fast_math: bool | str | Sequence[str] | None = None,
     num_threads: int | None = None,
@@ -119,6 +124,8 @@ def build(
         What code is generated for; without, this machine.
     name
         What the function is to be called; ``main`` where nobody has named it.
+    binds
+        As in `lower`.
     contract
         Whether ``a * b + c`` may be rounded once.
     fast_math
@@ -164,7 +171,7 @@ def build(
         allowed = _names("build", "fast_math", fast_math)
     args, target = _arguments_and_target("build", args, target)
     return _core.build(
-        _program("build", x, name, args, keeps_trace=True),
+        _program("build", x, name, args, binds, keeps_trace=True),
         target,
         contract,
         allowed,
@@ -231,7 +238,12 @@ def _arguments_and_target(
 
 
 def _program(
-    who: str, x: Program, name: str | None, args: Any = None, keeps_trace: bool = False
+    who: str,
+    x: Program,
+    name: str | None,
+    args: Any = None,
+    binds: Mapping[Tensor, Buffer] | None = None,
+    keeps_trace: bool = False,
 ) -> PrimFunc | IRModule:
     """Return a function or a module; of tensors, the function that computes them."""
     if isinstance(x, (list, tuple)):
@@ -240,15 +252,15 @@ def _program(
         x = te.create_prim_func(x)
     if isinstance(x, TeSchedule):
         # Also where nothing was decided: it is computed as it stands.
-        scheduled = _scheduled(x.to_tir(args), keeps_trace)
+        scheduled = _scheduled(x.to_tir(args, dict(binds or {})), keeps_trace)
         assert isinstance(scheduled, PrimFunc)
         x = scheduled.with_attr("tir.is_scheduled", 1)
-    elif args is not None:
+    elif args is not None or binds:
         _core.fail(
             "TypeMismatch",
             "program_has_parameters",
             f"{who}: a {type(x).__name__} has parameters of its own, and arguments are given",
-            hint="leave out `args`",
+            hint="leave out `args` and `binds`",
         )
     if isinstance(x, Schedule):
         x = _scheduled(x, keeps_trace)

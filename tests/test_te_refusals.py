@@ -78,12 +78,20 @@ def layout_after_split(p: Program) -> None:
     p.s[p.P].transform_layout(lambda x, y: [y, x])
 
 
-def threads_twice(p: Program) -> None:
+def scan_stage() -> te.Stage:
     state = te.placeholder((4, 8), name="state")
     init = te.compute((1, 8), lambda _, i: te.const(0.0), name="init")
     update = te.compute((4, 8), lambda t, i: state[t - 1, i] + 1, name="update")
     sums = te.scan(init, update, state, name="sums")
-    stage = te.create_schedule(sums.op)[sums]
+    return te.create_schedule(sums.op)[sums]
+
+
+def threads_without_extent(p: Program) -> None:
+    scan_stage().env_threads(p.tx)
+
+
+def threads_twice(p: Program) -> None:
+    stage = scan_stage()
     stage.env_threads(te.thread_axis((0, 8), "threadIdx.x"))
     stage.env_threads(te.thread_axis((0, 8), "threadIdx.y"))
 
@@ -111,12 +119,14 @@ FORM: list[tuple[Callable[[Program], Any], str, str]] = [
     ),
     (
         lambda p: p.s[p.C].split(p.i),
-        "split: neither is given of factor, the extent of the inner axis, and nparts",
+        "split: neither is given of factor, the extent of the inner axis, and nparts, that of the "
+        "outer one",
         "give the extent of one of them",
     ),
     (
         lambda p: p.s[p.C].split(p.i, factor=2, nparts=4),
-        "split: both are given of factor, the extent of the inner axis, and nparts",
+        "split: both are given of factor, the extent of the inner axis, and nparts, that of the "
+        "outer one",
         "give the extent of one of them",
     ),
     (
@@ -221,6 +231,11 @@ FORM: list[tuple[Callable[[Program], Any], str, str]] = [
         "bind axes of other stages",
     ),
     (
+        threads_without_extent,
+        "env_threads: threadIdx.x of stage sums is no thread axis with an extent",
+        "make it by te.thread_axis((0, n), tag)",
+    ),
+    (
         threads_twice,
         "env_threads: the threads of stage sums are given twice",
         "give all of them in one call",
@@ -257,7 +272,8 @@ FORM: list[tuple[Callable[[Program], Any], str, str]] = [
     ),
     (
         cache_split_reduction,
-        "cache_write: axis k.outer of stage P is no axis of the output",
+        "cache_write: axis k.outer of stage P is no axis of the output, in whose order the cache "
+        "could be kept",
         "call cache_write before the reduction is split",
     ),
     (
@@ -332,12 +348,15 @@ def test_mistakes_of_form_are_refused_by_the_call(
 def test_mistakes_of_type_are_type_mismatches() -> None:
     p = Program()
     for call, problem in [
-        (lambda: te.create_schedule(3), "create_schedule"),
+        (lambda: te.create_schedule(3), "create_schedule: a int is no tensor"),
         (lambda: p.s["C"], "schedule: there is no stage of a str"),
         (lambda: p.s[p.C].split(p.i, factor=p.n), "split: factor is n, not a constant integer"),
         (lambda: p.s[p.C].split(p.i, factor=2.5), "split: factor is 2.5, not a constant integer"),
         (lambda: p.s[p.C].reorder(p.i, 2), "reorder: an argument is a int, not an axis"),
-        (lambda: p.s[p.C].set_store_predicate(p.i + 1), "of stage C is no condition"),
+        (
+            lambda: p.s[p.C].set_store_predicate(p.i + 1),
+            "set_store_predicate: the predicate of stage C is",
+        ),
         (lambda: ls.lower(te.create_prim_func([p.A, p.C]), [p.A, p.C]), "arguments are given"),
         (lambda: ls.build(p.s, "llvm", "c"), "build: the targets llvm and c are given"),
     ]:
@@ -374,7 +393,7 @@ def threads_do_not_fit(p: Program) -> None:
 LOWERED: list[tuple[Callable[[Program], Any], str, str]] = [
     (
         cycle,
-        "is to be computed inside stage",
+        "is to be computed inside stage P, which is to be computed inside it",
         "say compute_root() of one of them",
     ),
     (
@@ -385,7 +404,8 @@ LOWERED: list[tuple[Callable[[Program], Any], str, str]] = [
     ),
     (
         lambda p: p.s[p.P].compute_inline(),
-        "compute_inline: stage P is a reduction, or no compute",
+        "compute_inline: stage P is a reduction, or no compute: its elements cannot be computed "
+        "where they are read",
         "compute it at a loop of what reads it",
     ),
     (
@@ -426,6 +446,11 @@ def test_decisions_that_do_not_fit_together_are_refused_when_lowered(
         p.lower()
     assert problem in str(error.value)
     assert advice in str(error.value)
+
+
+def test_a_schedule_is_of_something() -> None:
+    with pytest.raises(ls.UserError, match="create_schedule: no operation is given"):
+        te.create_schedule([])
 
 
 def test_a_predicate_that_always_holds_is_met() -> None:

@@ -484,7 +484,9 @@ def test_the_time_of_a_scan_is_no_loop_of_a_step() -> None:
     s[twice].split(twice.op.axis[0], factor=4)
     with pytest.raises(ls.ScheduleError) as error:
         s.to_tir([X, scan])
-    assert "split: axis t of stage twice is the time of a scan" in str(error.value)
+    assert (
+        "split: axis t of stage twice is the time of a scan, whose loop all its steps share"
+    ) in str(error.value)
     assert "schedule its other axes" in str(error.value)
 
 

@@ -146,8 +146,34 @@ def test_an_update_is_needed_inside_of_a_reduction() -> None:
     yo, yi = s[C].split(C.op.axis[1], factor=16)
     s[C].reorder(yo, zo, yi, zi)
     s[C].tensorize(yi, gemv(16, 16))
-    with pytest.raises(ls.ScheduleError, match="intrinsic gemv has no reduce_update"):
+    with pytest.raises(ls.ScheduleError) as error:
         s.to_tir([A, B, C])
+    assert (
+        "tensorize: axis j.inner of stage C is inside its reduction, and intrinsic gemv has no "
+        "reduce_update"
+    ) in str(error.value)
+
+
+def test_one_axis_is_tensorized_by_what_computes_all_of_it() -> None:
+    A = te.placeholder((8, 16), name="A")
+    B = te.compute((8, 16), lambda i, j: A[i, j] * 2, name="B")
+    a = te.placeholder((16,), name="a")
+    b = te.compute((16,), lambda i: a[i] * 2, name="b")
+    call = tir.call_extern("int32", "f")
+    whole = te.decl_tensor_intrin(b.op, lambda ins, outs: call, name="whole")
+    s = te.create_schedule(B.op)
+    s[B].tensorize(B.op.axis[0], whole)
+    s[B].tensorize(B.op.axis[1], whole)
+    with pytest.raises(ls.ScheduleError) as error:
+        s.to_tir([A, B])
+    assert "axes i and j of stage B are both to be computed by an intrinsic" in str(error.value)
+    update = te.decl_tensor_intrin(b.op, lambda ins, outs: (None, None, call), name="update")
+    s = te.create_schedule(B.op)
+    s[B].tensorize(B.op.axis[1], update)
+    with pytest.raises(
+        ls.ScheduleError, match="tensorize: intrinsic update of stage B has no body"
+    ):
+        s.to_tir([A, B])
 
 
 def test_declarations_that_do_not_fit_are_refused() -> None:
@@ -160,13 +186,13 @@ def test_declarations_that_do_not_fit_are_refused() -> None:
 
     wrong = tir.decl_buffer((8,), "float32", name="W")
     for op, fcompute, binds, problem in [
-        (a.op, called, {}, "the operation is no compute"),
+        (a.op, called, {}, ": the operation is no compute"),
         (c.op, called, {}, "c reads b, which is computed itself"),
         (b.op, called, {a: wrong}, "buffer W is not of the type and shape of"),
-        (b.op, lambda i, o: None, {}, "there is no statement"),
+        (b.op, lambda i, o: None, {}, ": there is no statement"),
         (b.op, lambda i, o: (None,) * 4, {}, "4 statements are given"),
         (b.op, lambda i, o: "x", {}, "a str is no statement"),
     ]:
         with pytest.raises(ls.UserError) as error:
             te.decl_tensor_intrin(op, fcompute, name="f", binds=binds)
-        assert f"decl_tensor_intrin f: {problem}" in str(error.value)
+        assert f"decl_tensor_intrin f: {problem.removeprefix(': ')}" in str(error.value)

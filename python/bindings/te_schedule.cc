@@ -572,11 +572,11 @@ void bind_te_schedule(nb::module_& m) {
   bind_decisions(stage);
   m.def(
       "te_create_schedule",
-      [](const std::vector<Ref>& outputs) {
+      [](nb::handle outputs) {
         const SpanScope scope(caller_span());
-        return te::create_schedule(outputs);
+        return te::create_schedule(nodes_in("create_schedule", outputs));
       },
-      nb::arg("outputs"));
+      nb::arg("outputs"), nb::sig("def te_create_schedule(outputs: typing.Any) -> TeSchedule"));
 }
 
 }  // namespace loopsmith::python

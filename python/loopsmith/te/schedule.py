@@ -53,8 +53,7 @@ def create_schedule(ops: Operation | Sequence[Operation]) -> Schedule:
     >>> s[C].vectorize(ii)
     >>> f = ls.build(s, [A, B, C])
     """
-    given: Sequence[Any] = ops if isinstance(ops, (list, tuple)) else [ops]
-    return _core.te_create_schedule(given)
+    return _core.te_create_schedule(ops)
 
 
 @explained

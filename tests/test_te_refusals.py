@@ -390,6 +390,12 @@ def threads_do_not_fit(p: Program) -> None:
     p.s[p.C].bind(p.j, te.thread_axis((0, 16), "threadIdx.x"))
 
 
+def threads_differ(p: Program) -> None:
+    p.s[p.C].bind(p.j, p.tx)
+    _, inner = p.s[p.B].split(p.B.op.axis[1], factor=4)
+    p.s[p.B].bind(inner, p.tx)
+
+
 LOWERED: list[tuple[Callable[[Program], Any], str, str]] = [
     (
         cycle,
@@ -422,6 +428,12 @@ LOWERED: list[tuple[Callable[[Program], Any], str, str]] = [
         threads_do_not_fit,
         "bind: axis j of stage C has 8 iterations, threadIdx.x has 16 threads",
         "split the axis so that it fits",
+    ),
+    (
+        threads_differ,
+        "bind: axis j of stage C has 8 iterations, axis j.inner of stage B, which is bound to the "
+        "same thread axis, 4",
+        "make a thread axis for each",
     ),
     (
         lambda p: p.s[p.B].compute_at(p.s[p.P], p.k),

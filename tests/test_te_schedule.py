@@ -205,6 +205,39 @@ def test_a_parallel_reduction_is_a_reduction_with_partial_results() -> None:
     same_results(s, [A, B, C])
 
 
+def test_what_is_computed_in_a_thread_is_kept_in_its_memory() -> None:
+    A = te.placeholder((64,), name="A")
+    B = te.compute((64,), lambda i: A[i] * 2, name="B")
+    C = te.compute((64,), lambda i: B[i] + B[63 - i], name="C")
+    for depth, scope in [(0, "shared"), (1, "local")]:
+        s = te.create_schedule(C.op)
+        axes = s[C].split(C.op.axis[0], factor=16)
+        s[C].bind(axes[0], te.thread_axis("blockIdx.x"))
+        s[C].bind(axes[1], te.thread_axis("threadIdx.x"))
+        s[B].compute_at(s[C], axes[depth])
+        script = s.to_tir([A, C]).func.script()
+        assert f'B = T.alloc_buffer((64,), scope="{scope}")' in script
+        same_results(s, [A, C], compiles=False)
+
+
+def test_a_product_for_threads_adds_up_in_registers() -> None:
+    A, B, C = product(32, 32, 16)
+    s = te.create_schedule(C.op)
+    CL = s.cache_write(C, "local")
+    AL = s.cache_read(A, "local", [CL])
+    i, j = s[C].op.axis
+    io, jo, ii, ji = s[C].tile(i, j, 8, 8)
+    for axis, tag in [(io, "blockIdx.y"), (jo, "blockIdx.x")]:
+        s[C].bind(axis, te.thread_axis(tag))
+    for axis, tag in [(ii, "threadIdx.y"), (ji, "threadIdx.x")]:
+        s[C].bind(axis, te.thread_axis((0, 8), tag))
+    s[CL].compute_at(s[C], ji)
+    s[AL].compute_at(s[CL], s[CL].op.reduce_axis[0])
+    memory = [line.strip() for line in lowered(s, [A, B, C]).splitlines() if " in local" in line]
+    assert memory == ["C.local[1] in local", "A.local[1] in local"]
+    same_results(s, [A, B, C], compiles=False)
+
+
 def test_pragmas_are_annotations_of_the_loop() -> None:
     A, B, C = product()
     s = te.create_schedule(C.op)

@@ -25,8 +25,7 @@ Replay::Replay(const ScheduleData& data, const NamedPrimFunc& function,
       attachments_(std::move(attachments)),
       readers_(std::move(readers)),
       schedule_(function.func),
-      nests_(data.stages.size()),
-      is_placed_(data.stages.size()) {}
+      nests_(data.stages.size()) {}
 
 loopsmith::Schedule Replay::run() && {
   inline_stages();
@@ -39,7 +38,6 @@ loopsmith::Schedule Replay::run() && {
   while (!left.empty()) {
     const StageId id = next_stage(left);
     place(id);
-    is_placed_[id] = true;
     std::erase(left, id);
   }
   for (const StageId id : placed) {

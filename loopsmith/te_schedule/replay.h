@@ -17,6 +17,13 @@ struct Nest {
   bool is_init = false;  ///< It starts a reduction, and has only some of the axes.
 };
 
+/// The first loop that was bound to a thread axis.
+struct BoundThread {
+  StageId stage = no_stage;
+  IterVar axis;
+  std::int64_t extent = 0;
+};
+
 /// Stages are placed from the outputs to the inputs: each into its loop, then its own loops are
 /// split, fused and reordered, and what it reads is placed into them. How loops run is said when
 /// all is in place.
@@ -54,6 +61,7 @@ class Replay {
   void mark(StageId id);
   void prefetch(StageId id);
   void bind(StageId id, const AxisMark& mark);
+  void require_same_threads(StageId id, const AxisMark& mark, const std::int64_t* extent);
   void bind_around(const Attachment& at);
   void bind_all(StageId id);
   void start_reduction(StageId id);
@@ -73,7 +81,7 @@ class Replay {
   const std::vector<std::vector<StageId>> readers_;
   loopsmith::Schedule schedule_;
   std::vector<std::vector<Nest>> nests_;  ///< By stage; more than one where blocks were parted.
-  std::vector<bool> is_placed_;
+  std::unordered_map<Ref, BoundThread, RefHash, RefEqual> threads_;  ///< By thread axis.
 };
 
 }  // namespace loopsmith::te

@@ -81,14 +81,13 @@ void Replay::apply(StageId, Nest& nest, const SingletonStep& step) {
   nest.loops[step.axis] = add_unit_loop.apply(schedule_, {.block_or_loop = subject});
 }
 
-void Replay::apply(StageId id, Nest& nest, const LayoutStep& step) {
+void Replay::apply(StageId, Nest& nest, const LayoutStep& step) {
   transform_layout.apply(schedule_, {.block = nest.blocks[0], .buffer = 0, .index_map = step.map});
   if (step.after.empty()) return;
   transform_block_layout.apply(schedule_, {.block = nest.blocks[0], .index_map = step.map});
   const auto loops = get_loops.apply(schedule_, {.block = nest.blocks[0]});
   const std::size_t first = loops.size() - schedule_.get(nest.blocks[0]).iter_vars.size();
   for (std::size_t i = 0; i < step.after.size(); ++i) nest.loops[step.after[i]] = loops[first + i];
-  (void)id;
 }
 
 /// Loops that the engine made have the names of their axes.

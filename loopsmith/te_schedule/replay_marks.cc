@@ -86,6 +86,20 @@ void Replay::prefetch(StageId id) {
   }
 }
 
+/// Stops where axes of different extents are bound to the same thread axis.
+void Replay::require_same_threads(StageId id, const AxisMark& mark, const std::int64_t* extent) {
+  if (!extent) return;
+  const auto& thread = std::get<BindMark>(mark.what).thread;
+  const auto [known, is_new] = threads_.emplace(thread, BoundThread{id, mark.axis, *extent});
+  const BoundThread& other = known->second;
+  require(is_new || other.extent == *extent, ErrorKind::schedule, "threads_are_as_many",
+          hint("split them to the same extent, or make a thread axis for each"), {},
+          "bind: axis {} of stage {} has {} iterations, axis {} of stage {}, which is bound to the "
+          "same thread axis, {}",
+          mark.axis->var->name, label_of(data_, id), *extent, other.axis->var->name,
+          label_of(data_, other.stage), other.extent);
+}
+
 void Replay::bind(StageId id, const AxisMark& mark) {
   const auto& thread = std::get<BindMark>(mark.what).thread;
   for (const Nest& nest : nests_[id]) {
@@ -99,6 +113,7 @@ void Replay::bind(StageId id, const AxisMark& mark) {
             hint("split the axis so that it fits, or leave out the extent of the thread axis"), {},
             "bind: axis {} of stage {} has {} iterations, {} has {} threads", mark.axis->var->name,
             label_of(data_, id), extent ? *extent : 0, thread->thread_tag, asked ? *asked : 0);
+    require_same_threads(id, mark, extent);
     loopsmith::bind.apply(schedule_, {.loop = loop, .thread_axis = thread->thread_tag});
   }
 }

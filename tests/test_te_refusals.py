@@ -551,3 +551,16 @@ def test_a_stage_that_others_read_is_refused_in_the_users_words_with_fixes() -> 
     ls.assert_same(s.to_tir([inp, oup]).func, unscheduled)
     s[x].compute_root()
     ls.lower(s, [inp, oup])
+
+
+def test_stages_that_nobody_named_are_called_by_their_variables() -> None:
+    inp = te.placeholder((8,), name="inp")
+    x = te.compute((8,), lambda i: inp[i] + 1)
+    y = te.compute((8,), lambda i: x[i] * 2)
+    oup = te.compute((8,), lambda i: y[i] * x[i])
+    s = te.create_schedule(oup.op)
+    s[x].compute_at(s[y], y.op.axis[0])
+    with pytest.raises(ls.ScheduleError) as error:
+        ls.lower(s, [inp, oup])
+    assert "x is needed by oup, which is not inside loop i of y" in str(error.value)
+    assert "say s[x].compute_inline()" in str(error.value)

@@ -2,18 +2,38 @@
 #include "loopsmith/te_schedule/attachments.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace loopsmith::te {
+
+namespace {
+
+/// The variable to which a line of Python assigns: `y` of `y = te.compute(...)`; empty: none.
+std::string assigned_in(std::string_view line) {
+  const auto is_letter = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
+  std::size_t end = start;
+  while (end < line.size() && is_letter(line[end])) ++end;
+  std::size_t sign = end;
+  while (sign < line.size() && line[sign] == ' ') ++sign;
+  const bool assigns = end > start && sign < line.size() && line[sign] == '=' &&
+                       (sign + 1 == line.size() || line[sign + 1] != '=');
+  return assigns ? std::string(line.substr(start, end - start)) : std::string();
+}
+
+}  // namespace
 
 std::string label_of(const ScheduleData& schedule, StageId id) {
   const StageData& stage = schedule.stages[id];
   std::string name = name_of(stage);
   const auto has_name = [&](StageId other) { return name_of(schedule.stages[other]) == name; };
   const Span& span = stage.origin_op.defined() ? stage.origin_op.span() : Span{};
-  if (span.known() && std::ranges::count_if(schedule.order, has_name) > 1) {
-    name += fmt::format(" (of line {})", span.line);
-  }
-  return name;
+  if (!span.known() || std::ranges::count_if(schedule.order, has_name) < 2) return name;
+  // Stages that nobody named: what the user calls them.
+  const std::string variable = assigned_in(source_line(span.source, span.line));
+  return variable.empty() ? fmt::format("{} (of line {})", name, span.line) : variable;
 }
 
 namespace {

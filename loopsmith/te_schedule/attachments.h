@@ -45,7 +45,8 @@ std::optional<ReadOutside> read_outside(const ScheduleData& schedule,
 std::string_view scope_of(const ScheduleData& schedule, const std::vector<Attachment>& attachments,
                           StageId stage);
 
-/// What errors call a stage: its name, and the line that made it where others have that name.
+/// What errors call a stage: its name; where others have that name, the variable to which the line
+/// that made it assigns it, or that line's number.
 std::string label_of(const ScheduleData& schedule, StageId stage);
 
 }  // namespace loopsmith::te

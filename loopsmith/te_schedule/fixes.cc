@@ -35,8 +35,8 @@ std::vector<std::string> bring_readers(Schedule schedule, const std::vector<Ref>
     const StageData& reader = schedule.data().stages[id];
     if (reader.is_output) return {};
     Stage(schedule.shared(), id).compute_at(parent, found.at.axis);
-    calls.push_back(fmt::format("s[{}].compute_at(s[{}], {})", name_of(reader),
-                                name_of(parent.data()), found.at.axis->var->name));
+    calls.push_back(fmt::format("s[{}].compute_at(s[{}], {})", label_of(schedule.data(), id),
+                                label_of(schedule.data(), parent.id()), found.at.axis->var->name));
   }
   return is_accepted(schedule, args) ? calls : std::vector<std::string>();
 }
@@ -50,7 +50,7 @@ void refuse_attachment(const Schedule& schedule, const std::vector<Ref>& args,
   if (const auto calls = bring_readers(schedule.copy(), args, found); !calls.empty()) {
     fixes.push_back(listed(calls));
   }
-  const std::string name = name_of(data.stages[found.stage]);
+  const std::string name = label_of(data, found.stage);
   Schedule inlined = schedule.copy();
   Stage(inlined.shared(), found.stage).compute_inline();
   if (is_accepted(inlined, args)) fixes.push_back(fmt::format("s[{}].compute_inline()", name));

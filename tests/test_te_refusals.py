@@ -460,6 +460,19 @@ def test_decisions_that_do_not_fit_together_are_refused_when_lowered(
     assert advice in str(error.value)
 
 
+def test_scans_run_step_by_step() -> None:
+    scan = scan_stage().op.output(0)
+    result = te.compute((4, 8), lambda i, j: scan[i, j] + 1, name="result")
+    s = te.create_schedule(result.op)
+    with pytest.raises(ls.ScheduleError) as error:
+        s[scan].compute_at(s[result], result.op.axis[0])
+    assert "compute_at: stage sums is a scan, which runs step by step" in str(error.value)
+    assert "say it of the stages that compute its steps" in str(error.value)
+    s[scan].split(scan.op.scan_axis, factor=2)
+    with pytest.raises(ls.ScheduleError, match="lower: the axis of scan sums is scheduled"):
+        s.to_tir()
+
+
 def test_a_schedule_is_of_something() -> None:
     with pytest.raises(ls.UserError, match="create_schedule: no operation is given"):
         te.create_schedule([])

@@ -309,6 +309,11 @@ Stage& Stage::compute_at(const Stage& parent, const IterVar& axis) {
   require(!stage.op.is<PlaceholderOp>(), ErrorKind::schedule, "stage_is_computed",
           hint("cache_read makes a copy of it that can be moved"), current_span,
           "compute_at: stage {} is a placeholder, which is not computed", name_of(stage));
+  const bool is_scan = stage.op.is<ScanOp>() || parent.op().is<ScanOp>();
+  require(!is_scan, ErrorKind::schedule, "scan_is_whole",
+          hint("say it of the stages that compute its steps"), current_span,
+          "compute_at: stage {} is a scan, which runs step by step",
+          name_of(stage.op.is<ScanOp>() ? stage : parent.data()));
   stage.attach_type = AttachType::scope;
   stage.attach_stage = parent.id_;
   stage.attach_ivar = axis;

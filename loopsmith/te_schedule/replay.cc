@@ -31,6 +31,11 @@ loopsmith::Schedule Replay::run() && {
   inline_stages();
   std::vector<StageId> left;
   for (const StageId id : data_.order) {
+    const bool is_scheduled = !stage(id).steps.empty() || !stage(id).marks.empty();
+    require(!stage(id).op.is<ScanOp>() || !is_scheduled, ErrorKind::schedule, "scan_is_whole",
+            hint("say it of the stages that compute its steps"), {},
+            "lower: the axis of scan {} is scheduled, which runs step by step",
+            label_of(data_, id));
     const bool is_computed = names_.contains(stage(id).op);
     if (is_computed && attachments_[id].type != AttachType::inlined) left.push_back(id);
   }

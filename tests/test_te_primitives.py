@@ -605,6 +605,21 @@ def test_set_layout_changes_the_memory_and_not_the_order() -> None:
     np.testing.assert_array_equal(c, (a + 1) * 2)
 
 
+def test_all_outputs_of_a_stage_are_laid_out() -> None:
+    A = te.placeholder((8, 4), name="A")
+    B, C = te.compute((8, 4), lambda i, j: (A[i, j] + 1, A[i, j] * 2), name="B")
+    D = te.compute((8, 4), lambda i, j: B[i, j] + C[i, 3 - j], name="D")
+    s = te.create_schedule(D.op)
+    s[B].set_layout(lambda i, j: [j, i])
+    assert s.to_tir([A, D]).func.script().count("T.alloc_buffer((4, 8))") == 2
+    same_results(s, [A, D])
+    s = te.create_schedule(D.op)
+    s[B].transform_layout(lambda i, j: [j, i])
+    with pytest.raises(ls.ScheduleError) as error:
+        s.to_tir([A, D])
+    assert "the outputs of stage B are computed in the same loops" in str(error.value)
+
+
 def test_fuse_into_moves_a_chain_under_one_loop_and_keeps_splits() -> None:
     A = te.placeholder((16, 16), name="A")
     B = te.compute((16, 16), lambda i, j: A[i, j] + 1, name="B")

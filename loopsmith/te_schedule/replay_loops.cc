@@ -81,8 +81,14 @@ void Replay::apply(StageId, Nest& nest, const SingletonStep& step) {
   nest.loops[step.axis] = add_unit_loop.apply(schedule_, {.block_or_loop = subject});
 }
 
-void Replay::apply(StageId, Nest& nest, const LayoutStep& step) {
-  transform_layout.apply(schedule_, {.block = nest.blocks[0], .buffer = 0, .index_map = step.map});
+void Replay::apply(StageId id, Nest& nest, const LayoutStep& step) {
+  for (const BlockRV block : nest.blocks) {
+    transform_layout.apply(schedule_, {.block = block, .buffer = 0, .index_map = step.map});
+  }
+  require(step.after.empty() || nest.blocks.size() == 1, ErrorKind::schedule,
+          "layout_is_of_one_output", hint("call set_layout, which keeps the loops"), {},
+          "transform_layout: the outputs of stage {} are computed in the same loops",
+          label_of(data_, id));
   if (step.after.empty()) return;
   transform_block_layout.apply(schedule_, {.block = nest.blocks[0], .index_map = step.map});
   const auto loops = get_loops.apply(schedule_, {.block = nest.blocks[0]});

@@ -10,6 +10,15 @@
 namespace loopsmith::te {
 namespace {
 
+/// True for what stands for the earlier rows of a scan, inside of it.
+bool is_state(const ScheduleData& schedule, const Ref& op) {
+  return std::ranges::any_of(schedule.order, [&](StageId id) {
+    const auto* scan = schedule.stages[id].op.as<ScanOp>();
+    return scan && std::ranges::any_of(scan->state_placeholder,
+                                       [&](const auto& state) { return state->op.same_as(op); });
+  });
+}
+
 /// The arguments as the schedule has them now.
 std::vector<Ref> current_arguments(const ScheduleData& schedule, const std::vector<Ref>& args) {
   std::vector<Ref> current;
@@ -18,14 +27,6 @@ std::vector<Ref> current_arguments(const ScheduleData& schedule, const std::vect
     current.push_back(tensor.defined() ? Ref(schedule.current(tensor)) : arg);
   }
   return current;
-}
-
-bool is_state(const ScheduleData& schedule, const Ref& op) {
-  return std::ranges::any_of(schedule.order, [&](StageId id) {
-    const auto* scan = schedule.stages[id].op.as<ScanOp>();
-    return scan && std::ranges::any_of(scan->state_placeholder,
-                                       [&](const auto& state) { return state->op.same_as(op); });
-  });
 }
 
 /// The call by which a stage asked for memory of its own; empty: none.
@@ -89,6 +90,7 @@ std::vector<Ref> default_arguments(const ScheduleData& schedule) {
     const StageData& stage = schedule.stages[id];
     auto& list = stage.op.is<PlaceholderOp>() ? inputs : outputs;
     if (!stage.op.is<PlaceholderOp>() && !stage.is_output) continue;
+    if (is_state(schedule, stage.op)) continue;
     for (std::size_t i = 0; i < output_count(stage.op); ++i) list.push_back(output(stage.op, i));
   }
   inputs.insert(inputs.end(), outputs.begin(), outputs.end());

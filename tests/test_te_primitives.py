@@ -617,7 +617,9 @@ def test_all_outputs_of_a_stage_are_laid_out() -> None:
     s[B].transform_layout(lambda i, j: [j, i])
     with pytest.raises(ls.ScheduleError) as error:
         s.to_tir([A, D])
-    assert "the outputs of stage B are computed in the same loops" in str(error.value)
+    assert "transform_layout: the outputs of stage B are computed in the same loops" in str(
+        error.value
+    )
 
 
 def test_fuse_into_moves_a_chain_under_one_loop_and_keeps_splits() -> None:

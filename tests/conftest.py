@@ -4,6 +4,7 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,17 @@ def installed_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     prefix = tmp_path_factory.mktemp("prefix")
     run("cmake", "--install", ROOT / "build" / "release", "--prefix", prefix)
     return prefix
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Skip what runs code for instructions that this machine's processor does not have."""
+    try:
+        yield
+    except ls.CallError as error:
+        if "instructions that this machine's does not have" not in str(error):
+            raise
+        pytest.skip(f"this processor lacks instructions that {item.name} runs")
 
 
 def pytest_unconfigure() -> None:

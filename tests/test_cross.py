@@ -51,6 +51,17 @@ def test_code_of_another_machine_is_not_run_here(triple: str, tmp_path: Path) ->
         ls.load_module(tmp_path / "scale.o")
 
 
+def test_code_for_other_instructions_is_not_run_here(tmp_path: Path) -> None:
+    features = Path("/proc/cpuinfo").read_text().split()
+    missing = next((name for name in ("sse4a", "avx512bf16") if name not in features), None)
+    if missing is None:
+        pytest.skip("this processor has all instructions that were thought of")
+    module = ls.build(scale(), f"llvm -mattr=+{missing}")
+    with pytest.raises(ls.CallError, match="instructions that this machine's does not have"):
+        module(np.zeros(3, np.float32), np.zeros(3, np.float32))
+    module.export(tmp_path / "scale.o")
+
+
 @pytest.mark.parametrize(
     ("triple", "suffix"),
     # Assemblers of some years ago do not know LLVM's names for parts of RISC-V.

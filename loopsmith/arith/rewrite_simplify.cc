@@ -72,6 +72,9 @@ Term Simplifier::combine(Kind kind, DataType type, Term a, Term b, Term c) {
     const auto value = fold_constants(kind, terms_.type(a), terms_[a].value, terms_[b].value);
     if (value) return terms_.constant(type, *value);
   }
+  if (kind == Kind::not_ && terms_.is_constant(a)) {
+    return terms_.boolean_of(terms_[a].value == 0, type.lanes);
+  }
   if (kind == Kind::sub && terms_.is_constant(b) && type.is_integer()) {
     const auto negative = fold_constants(Kind::sub, type, 0, terms_[b].value);
     if (negative) return combine(Kind::add, type, a, terms_.constant(type, *negative));

@@ -17,6 +17,8 @@ constexpr Rule min_max_rows[] = {
     {max(min(x, y), y), y, wraps},
     {min(min(min(x, y), z), y), min(min(x, y), z), wraps},
     {max(max(max(x, y), z), y), max(max(x, y), z), wraps},
+    {min(min(min(min(x, y), z), w), y), min(min(min(x, y), z), w), wraps},
+    {max(max(max(max(x, y), z), w), y), max(max(max(x, y), z), w), wraps},
     {min(max(x, y), min(x, y)), min(x, y), wraps},
     {max(min(x, y), max(x, y)), max(x, y), wraps},
     {min(min(x, y), min(x, z)), min(min(y, z), x), wraps},

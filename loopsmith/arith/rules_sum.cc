@@ -56,6 +56,8 @@ constexpr Rule sum_rows[] = {
     {x - (x / y) * y, x % y},
     {(x / y) * y - x, 0 - x % y},
     {x - x % y, (x / y) * y},
+    {x / c1 + x % c1, (x + 1) / c1, c1 == 2},
+    {x % c1 + (x + c2) % c1, 1, c1 == 2 && c2 % c1 == 1},
     {x % y - x, 0 - (x / y) * y},
     {truncdiv(x, y) * y + truncmod(x, y), x, wraps},
     {x - truncdiv(x, y) * y, truncmod(x, y), wraps},

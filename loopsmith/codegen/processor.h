@@ -25,6 +25,9 @@ Processor processor_of(const Target& target);
 /// True when the code of a target of kind llvm runs on machines of another architecture than this.
 bool is_foreign(const Target& target);
 
+/// True when this machine's processor has all instructions that the target's may use.
+bool host_has_instructions_of(const Target& target);
+
 /// True when the target's processor has each of `features`: `+avx512f,+fma`.
 bool has_features(const Target& target, const std::string& features);
 

@@ -36,7 +36,8 @@ class BackEnd {
   /// The machine that the system's compiler makes libraries of the code for, if it is another than
   /// this: `aarch64-linux-gnu`; else empty.
   virtual std::string foreign_triple(const Target& target) const = 0;
-  bool runs_here(const Target& target) const { return foreign_triple(target).empty(); }
+  /// True when this machine's processor has all instructions that the target's has.
+  virtual bool has_instructions_of(const Target& target) const = 0;
 
   /// How wide vectors should be.
   virtual int vector_bits(const Target& target) const = 0;

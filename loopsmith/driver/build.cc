@@ -18,14 +18,21 @@
 namespace loopsmith {
 namespace {
 
-/// In place of code for another machine.
-std::int32_t refuse_to_run(ls_context* context, const ls_argument*) {
-  const ls_error error = {
-      .code = LS_ASSERTION,
-      .parameter = -1,
-      .dimension = -1,
-      .message = "the code is for another machine: export it, and run it there"};
+std::int32_t refuse(ls_context* context, const char* why) {
+  const ls_error error = {.code = LS_ASSERTION, .parameter = -1, .dimension = -1, .message = why};
   return context->fail(context, &error);
+}
+
+/// In place of code for another machine.
+std::int32_t refuse_machine(ls_context* context, const ls_argument*) {
+  return refuse(context, "the code is for another machine: export it, and run it there");
+}
+
+/// In place of code for another processor of this architecture.
+std::int32_t refuse_processor(ls_context* context, const ls_argument*) {
+  return refuse(context,
+                "the code is for a processor with instructions that this machine's does not have: "
+                "export it, and run it there, or build it for llvm -mcpu=native");
 }
 
 /// How many bytes the tensors of constant shape have: what a call reads and writes at least.
@@ -101,9 +108,11 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
     request.helpers.push_back(lower_known(func, target, options));
   }
   std::vector<CompiledFunction> compiled;
-  if (!back_end.runs_here(target)) {
+  const bool is_of_machine = back_end.foreign_triple(target).empty();
+  if (!is_of_machine || !back_end.has_instructions_of(target)) {
     for (const Ptr<PrimFunc>& func : request.functions) {
-      compiled.push_back({.signature = signature_of(*func), .address = refuse_to_run});
+      compiled.push_back({.signature = signature_of(*func),
+                          .address = is_of_machine ? refuse_processor : refuse_machine});
     }
     return Module(std::move(compiled), options.runtime, sources_of(request, back_end));
   }

@@ -38,6 +38,7 @@ std::string exported_text(const CodeRequest& request) {
 class CBackEnd final : public BackEnd {
  public:
   std::string foreign_triple(const Target&) const override { return {}; }
+  bool has_instructions_of(const Target&) const override { return true; }
 
   int vector_bits(const Target&) const override { return bits_of_vectors; }
 

@@ -31,6 +31,10 @@ class LlvmBackEnd final : public BackEnd {
     return is_foreign(target) ? processor_of(target).triple : std::string();
   }
 
+  bool has_instructions_of(const Target& target) const override {
+    return host_has_instructions_of(target);
+  }
+
   int vector_bits(const Target& target) const override { return preferred_vector_bits(target); }
 
   Machine machine_of(const Target& target) const override {

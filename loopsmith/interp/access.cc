@@ -132,10 +132,11 @@ inline Place granules_of(Memory*& memory, const Access& access, std::int64_t pla
   return true;
 }
 
+/// `keeps_value`: it stores what is there.
 [[gnu::noinline]] void touch_all(Memory& memory, Place place, const Access& access, const Word* r,
-                                 Machine& machine) {
+                                 Machine& machine, bool keeps_value = false) {
   for (std::int64_t p = 0; p < place.parts; ++p) {
-    machine.touch(memory, place.granule + p, access, r);
+    machine.touch(memory, place.granule + p, access, r, keeps_value);
   }
 }
 
@@ -211,8 +212,14 @@ inline void store_lane(const Access& access, std::int64_t index, Word value, con
                        Machine& machine) {
   Memory* memory = r[access.data].memory;
   const Place place = granules_of(memory, access, index, r, machine);
+  if (machine.searches_races()) {
+    const bool is_there =
+        access.is_shared && !memory->written.empty() && was_written(*memory, place);
+    const bool keeps_value =
+        is_there && Cell::load(memory->bytes, access, cell_of(*memory, place)).u == value.u;
+    touch_all(*memory, place, access, r, machine, keeps_value);
+  }
   if (!memory->written.empty()) mark_written(*memory, place, true);
-  if (machine.searches_races()) touch_all(*memory, place, access, r, machine);
   Cell::store(memory->bytes, access, cell_of(*memory, place), value);
 }
 

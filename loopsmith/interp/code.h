@@ -49,6 +49,7 @@ struct Access {
   Value mask;                   ///< `no_register`: none.
   std::uint8_t mask_group = 1;  ///< 0: one lane of the mask for all.
   bool is_store = false;
+  bool is_shared = false;  ///< By the threads of a block: the memory.
   /// Part of a block's reduction, which may run in parallel along loops that reduce.
   bool is_reduction = false;
   /// Part of x = x + e or the like: what stands for its

@@ -105,6 +105,7 @@ Access& Compiler::new_access(const Ptr<Buffer>& buffer, const std::vector<Expr>&
                 .element_bits = stored_bits(element),
                 .group = buffer->dtype.lanes,
                 .is_store = is_store,
+                .is_shared = is_shared_by_threads(buffer->scope()),
                 .span = node.span.known() ? node.span : span_};
   if (access.element_bits < 8 && 8 % access.element_bits != 0) {
     unsupported(node, fmt::format("elements of {}, which do not fill bytes", to_string(element)));

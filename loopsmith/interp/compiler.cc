@@ -2,6 +2,7 @@
 #include "loopsmith/interp/compiler.h"
 
 #include "loopsmith/interp/control.h"
+#include "loopsmith/ir/solved_sizes.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::interp {
@@ -113,6 +114,11 @@ void Compiler::take_parameters() {
       bound.insert(size.get());
     }
   });
+  for (const SolvedSize& size : solved_sizes(*func_)) {
+    const Register first = code_.parameters[size.parameter].reg + 2;
+    define(size.extent, {first + static_cast<Register>(size.dimension)});
+    define(size.variable, {scalar(size.value)});
+  }
   each_size([&](const Buffer& buffer, const Expr& size, Register actual, std::string_view what) {
     // With auto_broadcast a dimension of one element is read with any stride.
     if (buffer.auto_broadcast && what == "stride") return;

@@ -94,8 +94,10 @@ class Machine {
   }
   /// Stops at a load of what several iterations wrote, unless one of them loads it.
   void check_mixed(Memory& memory, std::int64_t place, const Access& access);
-  /// Records an access to granule `place`; throws when it races with one before.
-  void touch(Memory& memory, std::int64_t place, const Access& access, const Word* r);
+  /// Records an access to granule `place`; throws when it races with one before. `keeps_value`: it
+  /// stores the value that is there.
+  void touch(Memory& memory, std::int64_t place, const Access& access, const Word* r,
+             bool keeps_value);
 
   /// An error of the program at an instruction.
   template <class... Args>

@@ -20,6 +20,9 @@
 // ways, taken apart by iterations and statements (`Turns`), is no race. And the buffers of a block
 // lie where they are used after lowering: iterations may write one element each for itself, as long
 // as each reads what it wrote, and nobody reads it later.
+//
+// Threads of a block may fill their shared memory alike: of two that store one value, neither
+// races.
 #include <algorithm>
 #include <utility>
 
@@ -141,7 +144,8 @@ bool Machine::combines(std::uint64_t earlier, const Access& access) const {
          (level->loop->reduces && other.is_reduction && access.is_reduction);
 }
 
-void Machine::touch(Memory& memory, std::int64_t place, const Access& access, const Word* r) {
+void Machine::touch(Memory& memory, std::int64_t place, const Access& access, const Word* r,
+                    bool keeps_value) {
   // What this iteration allocated, no other one knows.
   if (memory.birth >= levels_.back().iteration) return;
   if (memory.touched.empty()) {
@@ -151,6 +155,7 @@ void Machine::touch(Memory& memory, std::int64_t place, const Access& access, co
   const std::uint64_t now = strand_ << site_bits | access.site;
   if (access.is_store) {
     const Level* by_write = racing_level(touched.write, touched.write_turn, true, access);
+    if (keeps_value && by_write && by_write->is_team()) by_write = nullptr;
     const Level* by_read = racing_level(touched.read, touched.read_turn, false, access);
     const Level* by_other = by_read ? nullptr : racing_level(touched.other_read, {}, false, access);
     const Level* by_any_read = by_read ? by_read : by_other;

@@ -7,6 +7,7 @@
 #include "loopsmith/interp/arguments.h"
 #include "loopsmith/interp/memory.h"
 #include "loopsmith/interp/ring.h"
+#include "loopsmith/ir/solved_sizes.h"
 
 namespace loopsmith::interp {
 namespace {
@@ -119,6 +120,7 @@ std::optional<Inputs> InputDrawer::draw(std::string& reason) {
     }
     for (const Expr& extent : buffer->shape) draw_symbol(extent);
   }
+  for (const SolvedSize& size : solved_sizes(func_)) draw_symbol(size.variable);
 
   // Shapes first: what indices are drawn from depends on all of them.
   std::int64_t smallest = largest_size_, bytes = 0;

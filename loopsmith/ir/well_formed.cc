@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/solved_sizes.h"
 #include "loopsmith/support/deep_call.h"
 
 namespace loopsmith {
@@ -27,7 +28,9 @@ class Checker {
   void function(const PrimFunc& func) {
     func_ = &func;
     const std::size_t scope = open_.size();
-    visit_fields(Ref(&func));
+    for (const Ptr<Var>& param : func.params) define(param, Role::binds);
+    define_sizes(func);
+    visit_fields(Ref(&func), 1);
     close(scope);
   }
 
@@ -198,6 +201,20 @@ class Checker {
     std::ranges::for_each(buffer->strides, part);
     part(buffer->elem_offset);
     add(buffer, {.func = func_});
+  }
+
+  /// Parameters may mention sizes that later ones define.
+  void define_sizes(const PrimFunc& func) {
+    for (const Ptr<Buffer>& buffer : func.buffer_map) {
+      if (!buffer) continue;
+      for (const auto* parts : {&buffer->shape, &buffer->strides}) {
+        for (const Expr& part : *parts) {
+          if (part.is<Var>()) define_unless_known(part);
+        }
+      }
+      if (buffer->elem_offset.is<Var>()) define_unless_known(buffer->elem_offset);
+    }
+    for (const SolvedSize& size : solved_sizes(func)) define_unless_known(size.variable);
   }
 
   void define_unless_known(const Ref& variable) {

@@ -7,6 +7,7 @@
 
 #include "loopsmith/ir/atomics.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/solved_sizes.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/judge/judge.h"
 #include "loopsmith/judge/scalar.h"
@@ -56,6 +57,10 @@ class Machine {
         if (type.is_handle()) cannot_say("a parameter that is a pointer");
         define(func.params[i], {argument.elements.at(0)});
       }
+    }
+    for (const SolvedSize& size : solved_sizes(func)) {
+      define(size.extent, {arguments[size.parameter].shape[size.dimension]});
+      define(size.variable, {number(size.value)});
     }
     // Shapes may be made of sizes that later parameters define.
     for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -299,7 +299,8 @@ class Determined {
   /// Mixed radix: a sum tells its terms apart where each weighs more than all lighter ones.
   bool settle(IndexForm form) {
     std::erase_if(form.terms, [&](const IndexTerm& term) {
-      return !is_inner(accesses_, term) || is_known(term);
+      const bool is_one_value = term.is_bounded && term.min == term.max;
+      return is_one_value || !is_inner(accesses_, term) || is_known(term);
     });
     if (form.terms.empty()) return false;
     std::ranges::sort(form.terms, {}, [](const auto& t) { return std::abs(t.coefficient); });
@@ -315,13 +316,21 @@ class Determined {
     return true;
   }
 
+  /// True when `low`, x % c, is number % c: the number is x, or x % (c * k).
+  static bool has_digit(const Expr& number, const IndexTerm& low) {
+    if (structural_equal(number, low.inner)) return true;
+    const auto* remainder = number.as<FloorMod>();
+    const std::int64_t* by = remainder ? as_int(remainder->b) : nullptr;
+    return by && *by % low.by == 0 && structural_equal(remainder->a, low.inner);
+  }
+
   /// x // c and x % c make x.
   bool join() {
     for (const IndexTerm& high : known_) {
       if (high.kind != IndexTerm::Kind::quotient || joined_.contains(high.atom.get())) continue;
       for (const IndexTerm& low : known_) {
         if (low.kind != IndexTerm::Kind::remainder || low.by != high.by ||
-            !structural_equal(low.inner, high.inner)) {
+            !has_digit(high.inner, low)) {
           continue;
         }
         joined_.insert(high.atom.get());

@@ -94,6 +94,10 @@ Handles<BlockRV> child_blocks(const Schedule& schedule, NodeId node) {
   return found;
 }
 
+bool contains(const Handles<BlockRV>& blocks, BlockRV block) {
+  return std::ranges::any_of(blocks, [&](BlockRV other) { return other.index == block.index; });
+}
+
 bool reads_buffer(const Block& block, const Ptr<Buffer>& buffer) {
   return has_region(block.reads, buffer);
 }

@@ -32,6 +32,8 @@ NodeId only_child(const Schedule& schedule, NodeId node);
 /// The blocks inside a node that have no other block around them there, in order.
 Handles<BlockRV> child_blocks(const Schedule& schedule, NodeId node);
 
+bool contains(const Handles<BlockRV>& blocks, BlockRV block);
+
 /// True when the block reads, or writes, the buffer, by its regions.
 bool reads_buffer(const Block& block, const Ptr<Buffer>& buffer);
 bool writes_buffer(const Block& block, const Ptr<Buffer>& buffer);

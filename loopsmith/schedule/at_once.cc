@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
-#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/atomic_updates.h"
-#include "loopsmith/schedule/buffer_uses.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/shared_tiles.h"
 
 namespace loopsmith {
 namespace {
@@ -50,11 +49,22 @@ std::string_view word_of(const For& loop) {
   return loop.kind == ForKind::parallel ? "parallel" : "vectorized";
 }
 
-/// Why the memory of one iteration does not let a loop run its iterations at once.
-std::optional<Refusal> memory_conflict_of(const Schedule& schedule, LoopRV handle) {
+/// Why a loop over threads may not be inside another one over the same.
+std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV handle) {
   const For& loop = schedule.get(handle);
   if (loop.kind != ForKind::thread_binding) return {};
-  return refuse_shared_thread_memory(schedule, handle, loop.thread_binding->thread_tag);
+  const std::string& axis = loop.thread_binding->thread_tag;
+  const NodeId node = schedule.node(handle);
+  for (NodeId at = schedule.at(node).parent; at != no_node; at = schedule.at(at).parent) {
+    const auto* around = schedule.as<For>(at);
+    if (!around || around->kind != ForKind::thread_binding) continue;
+    if (around->thread_binding->thread_tag != axis) continue;
+    if (may_share_out(schedule, schedule.loop_at(at), handle)) continue;
+    return Refusal{
+        &threads_share_out_fills,
+        {Argument(loop.loop_var->name), Argument(axis), Argument(around->loop_var->name)}};
+  }
+  return {};
 }
 
 /// Why the order of its iterations does not let a loop run them at once.
@@ -111,7 +121,7 @@ bool has_partial_results(const Schedule& schedule, LoopRV loop, AtOnce how) {
 std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after) {
   std::optional<Refusal> refusal;
   each_loop_at_once(after, &before, [&](LoopRV loop) {
-    for (ConflictOf* conflict_of : {memory_conflict_of, order_conflict_of}) {
+    for (ConflictOf* conflict_of : {sharing_conflict_of, order_conflict_of}) {
       auto conflict = conflict_of(after, loop);
       // What the user took on trust, or was so from the beginning, stays so.
       if (conflict && !had_conflict(before, loop, *conflict_of)) refusal = std::move(conflict);
@@ -134,31 +144,6 @@ std::optional<Refusal> refuse_lost_reductions(const Schedule& described,
     return !refusal;
   });
   return refusal;
-}
-
-std::optional<Refusal> refuse_shared_thread_memory(const Schedule& schedule, LoopRV handle,
-                                                   std::string_view thread_axis) {
-  const AtOnce how = how_bound(thread_axis);
-  if (how == AtOnce::in_threads) return {};
-  const NodeId node = schedule.node(handle);
-  std::vector<Ptr<Buffer>> buffers;
-  pre_order_visit(schedule.statement(node), [&](const Ref& ref) {
-    const auto buffer = Ptr<Buffer>::from(ref);
-    if (buffer && is_of_one(how, buffer->scope())) buffers.push_back(buffer);
-    return !buffer;
-  });
-  for (const Ptr<Buffer>& buffer : buffers) {
-    const NodeId owner = owner_of(schedule, node, buffer);
-    if (owner == no_node) continue;
-    const auto uses = uses_of(schedule, owner, buffer).nodes;
-    const bool is_inside_alone = std::ranges::all_of(
-        uses, [&](NodeId use) { return use == owner || is_inside(schedule, use, node); });
-    if (is_inside_alone) continue;
-    return Refusal{&thread_memory_stays_inside,
-                   {Argument(buffer->name), Argument(buffer->scope()),
-                    Argument(schedule.get(handle).loop_var->name)}};
-  }
-  return {};
 }
 
 }  // namespace loopsmith

@@ -13,11 +13,11 @@ inline constexpr Condition loops_at_once_stay_right{
     "iterations of loop {}, which is {}, would depend on each other, or it is not known that they "
     "do not",
     "take this step first, then parallelize, vectorize or bind the loop"};
-inline constexpr Condition thread_memory_stays_inside{
-    "thread_memory_stays_inside",
-    "of buffer {}, which is {} memory, each iteration of loop {} has its own as a thread, and it "
-    "is used outside of the loop, too",
-    "put it into memory that the threads share, or what uses it into the loop"};
+inline constexpr Condition threads_share_out_fills{
+    "threads_share_out_fills",
+    "loop {}, bound to {} inside of loop {}, which is so, too, would not only fill memory that all "
+    "these threads fill alike",
+    "take this step first, then bind the loop"};
 
 /// True when lowering can give a reduction over a loop partial results, so that its iterations may
 /// run so.
@@ -31,10 +31,5 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
 /// iterations at once combines their values, and can no longer do so.
 std::optional<Refusal> refuse_lost_reductions(const Schedule& described,
                                               const Schedule& implemented);
-
-/// Refuses to bind a loop to `thread_axis` around a piece of the use of memory that each thread has
-/// for itself.
-std::optional<Refusal> refuse_shared_thread_memory(const Schedule& schedule, LoopRV loop,
-                                                   std::string_view thread_axis);
 
 }  // namespace loopsmith

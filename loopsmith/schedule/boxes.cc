@@ -77,13 +77,41 @@ Box unite(const Box& a, const Box& b) {
   return box;
 }
 
+namespace {
+
+/// The least and the largest difference of two sums, as far as it is known.
+std::optional<std::pair<std::int64_t, std::int64_t>> difference(
+    const std::vector<IndexTerm>& a, const std::vector<IndexTerm>& b) {
+  const auto add_rest = [](IndexForm& sum, const std::vector<IndexTerm>& terms,
+                           const std::vector<IndexTerm>& others, std::int64_t sign) {
+    for (IndexTerm term : terms) {
+      const auto is_same = [&](const IndexTerm& other) { return same_term(term, other); };
+      if (std::ranges::any_of(others, is_same)) continue;
+      if (term.coefficient == std::numeric_limits<std::int64_t>::min()) return false;
+      term.coefficient *= sign;
+      sum.terms.push_back(std::move(term));
+    }
+    return true;
+  };
+  IndexForm sum;
+  if (!add_rest(sum, a, b, 1) || !add_rest(sum, b, a, -1)) return {};
+  return sum.range();
+}
+
+}  // namespace
+
 bool covers(const Box& a, const Box& b) {
   for (std::size_t i = 0; i < a.sides.size(); ++i) {
     const Side& outer = a.sides[i];
     const Side& inner = b.sides[i];
     if (outer.is_whole) continue;
-    if (inner.is_whole || !same_terms(outer.base, inner.base)) return false;
-    if (outer.low > inner.low || outer.high < inner.high) return false;
+    const auto moved = inner.is_whole ? std::nullopt : difference(inner.base, outer.base);
+    std::int64_t low = 0, high = 0;
+    if (!moved || __builtin_add_overflow(inner.low, moved->first, &low) ||
+        __builtin_add_overflow(inner.high, moved->second, &high)) {
+      return false;
+    }
+    if (outer.low > low || outer.high < high) return false;
   }
   return true;
 }

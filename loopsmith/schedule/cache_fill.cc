@@ -261,15 +261,19 @@ void declare_all_used(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buff
   }
 }
 
+bool is_filled_by(const Schedule& schedule, const Ptr<Buffer>& buffer, BlockRV writer,
+                  BlockRV reader) {
+  const NodeId node = schedule.node(writer), place = schedule.node(reader);
+  if (!is_before(schedule, node, place)) return false;
+  const NodeId shared = common_ancestor(schedule, node, place);
+  if (!schedule.as<SeqStmt>(shared)) return false;
+  const auto filled = box_stored(schedule, child_towards(schedule, node, shared), buffer);
+  return filled && covers(*filled, box_read(schedule, buffer, {reader}, shared));
+}
+
 bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader) {
-  const Ptr<Buffer>& buffer = subject.selected.buffer;
-  const NodeId place = schedule.node(reader);
   return std::ranges::any_of(subject.writers, [&](BlockRV writer) {
-    const NodeId node = schedule.node(writer);
-    if (!is_before(schedule, node, place)) return false;
-    const NodeId shared = common_ancestor(schedule, node, place);
-    const auto filled = box_stored(schedule, child_towards(schedule, node, shared), buffer);
-    return filled && covers(*filled, box_read(schedule, buffer, {reader}, shared));
+    return is_filled_by(schedule, subject.selected.buffer, writer, reader);
   });
 }
 

@@ -17,6 +17,10 @@ bool may_read(const Schedule& schedule, const CacheSubject& subject, const Box& 
 /// and write all of one of which they write a part.
 void declare_all_used(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer);
 
+/// True when what `reader` reads was stored before it by a statement of the same sequence, that
+/// which has `writer`, each time that they run.
+bool is_filled_by(const Schedule& schedule, const Ptr<Buffer>& buffer, BlockRV writer,
+                  BlockRV reader);
 /// True when a writer before `reader` fills what that reads, each time that it comes to it.
 bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockRV reader);
 

@@ -9,10 +9,6 @@
 namespace loopsmith {
 namespace {
 
-bool contains(const Handles<BlockRV>& blocks, BlockRV block) {
-  return std::ranges::any_of(blocks, [&](BlockRV other) { return other.index == block.index; });
-}
-
 /// True when each use in the scope is inside one of the blocks, or is what the scope declares.
 bool are_inside(const Schedule& schedule, const BufferUses& uses, NodeId scope,
                 const CacheSubject& subject) {

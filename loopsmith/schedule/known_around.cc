@@ -94,4 +94,16 @@ Stmt under_known_conditions(const Schedule& schedule, NodeId nest) {
   return result;
 }
 
+void learn_sizes(const Schedule& schedule, std::uint32_t function, Analyzer& analyzer) {
+  const auto* func = schedule.as<PrimFunc>(schedule.root(function));
+  if (!func) return;
+  for (const Ptr<Buffer>& buffer : func->buffer_map) {
+    if (!buffer) continue;
+    for (const Expr& extent : buffer->shape) {
+      const auto size = Ptr<Var>::from(extent);
+      if (size) analyzer.update(size, {.min_value = 0});
+    }
+  }
+}
+
 }  // namespace loopsmith

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
@@ -8,5 +9,8 @@ namespace loopsmith {
 /// the `if`s and assertions around it, and that memory which it always stores to is not empty. And
 /// where pointers lead that are let around it.
 Stmt under_known_conditions(const Schedule& schedule, NodeId nest);
+
+/// Tells the analyzer that sizes of buffers which a function is called with are not negative.
+void learn_sizes(const Schedule& schedule, std::uint32_t function, Analyzer& analyzer);
 
 }  // namespace loopsmith

@@ -10,9 +10,12 @@
 #include "loopsmith/schedule/accesses.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/buffer_uses.h"
+#include "loopsmith/schedule/joined_digits.h"
 #include "loopsmith/schedule/known_around.h"
 #include "loopsmith/schedule/nest_facts.h"
+#include "loopsmith/schedule/own_memory.h"
 #include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/shared_tiles.h"
 
 namespace loopsmith {
 namespace {
@@ -94,21 +97,32 @@ bool have_true_axes(const Schedule& schedule, BlockRV handle, OwnReads own_reads
 
 }  // namespace
 
-bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band) {
+namespace {
+
+/// True when equal values of a block's axes mean equal values of the loops in `band`, while those
+/// in `moving` have any.
+bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
+               std::span<const LoopRV> moving, std::span<const LoopRV> band) {
   ElementAccesses space;
-  const NodeId place = schedule.node(block);
-  space.forms = IndexForms(ranges_around(schedule, place));
-  const auto loops = loops_around(schedule, place);
-  for (const LoopRV loop : loops) space.inside.insert(schedule.get(loop).loop_var.get());
+  space.forms = IndexForms(ranges_around(schedule, schedule.node(block)));
+  for (const LoopRV loop : moving) space.inside.insert(schedule.get(loop).loop_var.get());
   ElementAccess instance;
-  for (const Expr& value : schedule.realize(block).iter_values) {
+  for (const Expr& value : join_digits(std::move(axes))) {
     instance.indices.push_back(space.forms.read(value));
   }
+  std::erase(instance.indices, std::nullopt);
   return std::ranges::all_of(band, [&](LoopRV handle) {
     const For& loop = schedule.get(handle);
     return is_const_int(loop.extent, 1) ||
            is_pinned(space, instance, instance, *loop.loop_var, step_of(loop));
   });
+}
+
+}  // namespace
+
+bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band) {
+  const auto loops = loops_around(schedule, schedule.node(block));
+  return axes_tell(schedule, block, schedule.realize(block).iter_values, loops, band);
 }
 
 bool axes_are_true(const Schedule& schedule, BlockRV handle) {
@@ -130,6 +144,22 @@ bool axes_tell_results_apart(const Schedule& schedule, BlockRV handle) {
 }
 
 namespace {
+
+/// True when the iterations of a loop give different results of one block, which is all there is
+/// inside: spatial axes of the block tell the loop, and the block is what its axes say.
+bool has_results_apart(const Schedule& schedule, LoopRV loop) {
+  const auto block = only_block(schedule, loop);
+  if (!block || !axes_are_true(schedule, *block)) return false;
+  const BlockRealize& realize = schedule.realize(*block);
+  std::vector<Expr> spatial;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const bool is_spatial = realize.block->iter_vars[i]->iter_type == IterType::data_par;
+    if (is_spatial) spatial.push_back(realize.iter_values[i]);
+  }
+  const auto loops = loops_around(schedule, schedule.node(*block));
+  const std::span inner(std::ranges::find(loops, loop), loops.end());
+  return axes_tell(schedule, *block, std::move(spatial), inner, {&loop, 1});
+}
 
 /// True when instances of the block that loops from `outermost` inward drive by different values of
 /// spatial axes may write one element.
@@ -267,10 +297,15 @@ bool delays_init(const Schedule& schedule, std::span<const LoopRV> band,
   });
 }
 
+bool contains(const std::vector<Ptr<Buffer>>& buffers, const Ptr<Buffer>& buffer) {
+  return std::ranges::any_of(buffers, [&](const auto& each) { return each.same_as(buffer); });
+}
+
 /// Buffers that are allocated around a nest, and that nothing outside of it uses: iterations that
-/// run so may have them each for itself.
+/// run so may have them each for itself, or fill them `alike`.
 std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
-                                        const ElementAccesses& accesses, AtOnce how) {
+                                        const ElementAccesses& accesses, AtOnce how,
+                                        const std::vector<Ptr<Buffer>>& alike = {}) {
   std::vector<Ptr<Buffer>> found;
   const auto is_written = [&](const Ptr<Buffer>& buffer) {
     return std::ranges::any_of(accesses.all, [&](const ElementAccess& access) {
@@ -281,7 +316,8 @@ std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
     const auto* realize = schedule.as<BlockRealize>(node);
     if (!realize) continue;
     for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
-      if (!is_of_one(how, buffer->scope()) || !is_written(buffer)) continue;
+      const bool is_own = is_of_one(how, buffer->scope()) || contains(alike, buffer);
+      if (!is_own || !is_written(buffer)) continue;
       const BufferUses uses = uses_of(schedule, node, buffer);
       const bool is_alone = std::ranges::all_of(
           uses.nodes, [&](NodeId use) { return is_inside(schedule, use, nest); });
@@ -289,6 +325,18 @@ std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
     }
   }
   return found;
+}
+
+/// True when the iterations of a loop may have the buffer, one of `memory`, each for itself; adds
+/// it to `own` then.
+bool is_known_as_own(const Schedule& schedule, LoopRV loop, const Buffer* buffer,
+                     const std::vector<Ptr<Buffer>>& memory, std::vector<Ptr<Buffer>>& own) {
+  const auto is_this = [&](const Ptr<Buffer>& each) { return each.get() == buffer; };
+  if (std::ranges::any_of(own, is_this)) return true;
+  const auto found = std::ranges::find_if(memory, is_this);
+  if (found == memory.end() || !writes_what_it_reads(schedule, loop, *found)) return false;
+  own.push_back(*found);
+  return true;
 }
 
 Witness::Iteration iteration_of(const ConflictSide& side) {
@@ -373,26 +421,50 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
   if (!accesses.opaque.empty()) return {unknown(accesses.opaque)};
   std::vector<Ptr<Buffer>> shared = take_shared(how, accesses);
+  const bool owns_shared = !shared.empty();
+  const NodeId nest = whole_nest(schedule, schedule.node(handle));
+  add_shared_around(schedule, schedule.node(handle), how, shared);
+  std::vector<Ptr<Buffer>> alike;
+  if (how == AtOnce::in_block_threads) alike = filled_alike(schedule, handle, shared);
+  const std::vector<Ptr<Buffer>> memory = memory_of_nest(schedule, nest, accesses, how, alike);
+  std::vector<Ptr<Buffer>> own;
   const bool is_pinned_everywhere =
       each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-        return is_pinned(accesses, a, b, *loop.loop_var, step_of(loop));
+        return is_pinned(accesses, a, b, *loop.loop_var, step_of(loop)) ||
+               is_known_as_own(schedule, handle, a.buffer, memory, own);
       });
-  if (is_pinned_everywhere) return {proved()};
+  const bool is_proved =
+      is_pinned_everywhere || (!owns_shared && has_results_apart(schedule, handle));
+  const auto leave_alike = [&](std::vector<Ptr<Buffer>>& buffers) {
+    std::erase_if(buffers, [&](const Ptr<Buffer>& buffer) { return contains(alike, buffer); });
+  };
+  if (is_proved && !schedule.doubts_quick_answers()) {
+    leave_alike(own);
+    return {.verdict = proved(), .own = std::move(own)};
+  }
 
-  const NodeId nest = whole_nest(schedule, schedule.node(handle));
   NestAnswer answer{question_of(how), {loop.loop_var}, {}};
   if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
     return *std::move(known);
   }
-  add_shared_around(schedule, schedule.node(handle), how, shared);
-  Dependences dependences(under_known_conditions(schedule, nest),
-                          {.local_buffers = memory_of_nest(schedule, nest, accesses, how),
-                           .shared_buffers = std::move(shared)});
+  leave_alike(shared);
+  DependenceOptions options{.local_buffers = memory, .shared_buffers = std::move(shared)};
+  if (is_proved) options.operations *= 100;  // A doubt is worth it.
+  Dependences dependences(under_known_conditions(schedule, nest), std::move(options));
   const DependenceAnswer found = how == AtOnce::in_lanes
                                      ? dependences.vectorizable(loop.loop_var)
                                      : dependences.parallelizable(loop.loop_var);
+  if (is_proved) {
+    // In lanes, the exact check takes updates of what each lane has for itself for a reduction.
+    const bool reduces = found.reductions && how != AtOnce::in_lanes;
+    check(found.verdict != Verdict::violated && !reduces, "quick_answers",
+          "iterations of loop {} are not apart", loop.loop_var->name);
+    leave_alike(own);
+    return {.verdict = proved(), .own = std::move(own)};
+  }
   answer.answer.verdict = answer_of(found);
   answer.answer.own = found.private_buffers;
+  leave_alike(answer.answer.own);
   if (found.verdict == Verdict::proved && found.reductions) {
     const LoopRV band[] = {handle};
     if (repeats_reductions(schedule, band)) {

@@ -16,18 +16,11 @@ using arith::Interval;
 
 namespace {
 
-/// 0: shared by all blocks of threads; 1: by the threads of one; 2: by those of a warp; 3: one's.
-int rank_of_scope(std::string_view scope) {
-  if (scope.starts_with("global") || scope.empty()) return 0;
-  if (scope.starts_with("shared")) return 1;
-  if (scope.starts_with("warp")) return 2;
-  return 3;
-}
-
+/// True for memory that the threads over an axis fill together, each a part of it. What all blocks
+/// see, nobody fills together: each iteration computes what it needs.
 bool is_shared_among(std::string_view scope, std::string_view thread) {
-  const int rank = rank_of_scope(scope);
-  if (rank == 2 && thread == "threadIdx.x") return true;
-  return rank <= (thread.starts_with("blockIdx") ? 0 : 1);
+  if (scope == "warp") return thread == "threadIdx.x";
+  return scope.starts_with("shared") && thread.starts_with("threadIdx.");
 }
 
 Interval values_of(const For& loop) {

@@ -10,8 +10,10 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/uncached.h"
 
 namespace loopsmith {
 namespace {
@@ -126,12 +128,28 @@ std::optional<Refusal> refuse_incoherent_copies(const Schedule& before, NodeId s
                                                 const std::vector<Mirror>& mirrors) {
   const ScopeBody old = body_of(before, scope);
   const Expr known = known_around(before, scope);
-  for (const Mirror& mirror : mirrors) {
-    const PreservationAnswer answer =
-        keeps_values({under(known, old.body), under(known, now.body), now.own}, mirror);
-    if (!answer) return refusal_of(now.body, answer);
-  }
-  return {};
+  const PreservationAnswer answer =
+      keeps_values({under(known, old.body), under(known, now.body), now.own}, mirrors);
+  if (answer) return {};
+  return refusal_of(now.body, answer);
+}
+
+/// True when both programs are one program with a cache.
+bool moves_copies_alone(const Schedule& before, NodeId scope, const ScopeBody& now) {
+  const ScopeBody old = body_of(before, scope);
+  const Expr known = known_around(before, scope);
+  const auto have_values_of = [&](const Uncached& plain, const ScopeBody& cached) {
+    return static_cast<bool>(keeps_values(
+        {under(known, plain.body), under(known, cached.body), cached.own}, {&plain.cache, 1}));
+  };
+  return std::ranges::any_of(without_caches(old.body, old.own), [&](const Uncached& plain) {
+    const auto same = without_caches(now.body, now.own);
+    const bool is_one = std::ranges::any_of(same, [&](const Uncached& other) {
+      return other.cache.copy.same_as(plain.cache.copy) &&
+             structural_equal(other.body, plain.body, true);
+    });
+    return is_one && have_values_of(plain, now) && have_values_of(plain, old);
+  });
 }
 
 }  // namespace
@@ -142,6 +160,7 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, const Sche
   std::optional<Refusal> refusal;
   if (after.mirrors().empty()) {
     refusal = refuse_changed_results(before, asked.scope, now.body, false);
+    if (refusal && moves_copies_alone(before, asked.scope, now)) refusal.reset();
   } else {
     refusal = refuse_incoherent_copies(before, asked.scope, now, after.mirrors());
   }

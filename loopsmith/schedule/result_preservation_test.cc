@@ -95,6 +95,30 @@ Nothing commit_copy_early(Schedule& schedule, WrongPlan&& plan) {
   return {};
 }
 
+/// Lets the block store something else.
+Nothing commit_other_value(Schedule& schedule, WrongPlan&& plan) {
+  Block& block = schedule.edit(plan.block);
+  const auto* before = block.body.as<BufferStore>();
+  block.body = store(before->buffer, before->value + float_imm(f32, 1), before->indices);
+  return {};
+}
+
+/// Copies in time, and something else than what is read.
+Nothing commit_copy_wrong(Schedule& schedule, WrongPlan&& plan) {
+  const Ptr<Buffer> buffer = schedule.get(plan.block).reads[0]->buffer;
+  const Ptr<Buffer> copy = buffer_like(*buffer, "wrong", "global");
+  schedule.edit(schedule.block_at(plan.scope)).alloc_buffers.push_back(copy);
+  schedule.report_mirror({buffer, copy});
+  change_accesses(schedule, uses_of(schedule, schedule.node(plan.block), buffer),
+                  {.from = buffer, .to = copy});
+  const Ptr<Var> i = var("i_wrong");
+  const NodeId nest =
+      child_towards(schedule, schedule.node(plan.block), schedule.at(plan.scope).first_child);
+  schedule.insert_before(nest, for_loop(i, 0, buffer->shape[0],
+                                        store(copy, load(buffer, {i}) + load(buffer, {i}), {i})));
+  return {};
+}
+
 /// Changes the program, then finds that it cannot.
 Nothing commit_half(Schedule& schedule, WrongPlan&& plan) {
   commit_exchange(schedule, std::move(plan));
@@ -159,6 +183,15 @@ TEST(result_preservation, refuses_to_repeat_what_adds_up_or_is_overwritten) {
 TEST(result_preservation, refuses_to_read_a_copy_that_is_made_too_early) {
   EXPECT_EQ(refused(commit_copy_early, "C").substr(0, 39),
             "step_keeps_results: wrong: results woul");
+}
+
+TEST(result_preservation, refuses_statements_that_do_something_else) {
+  EXPECT_EQ(refused(commit_other_value, "C"),
+            "results_are_known_to_stay: wrong: it is not known whether results would change: "
+            "`C[vi] = B[7 - vi] + T.float32(1)` is not what it was");
+  EXPECT_EQ(refused(commit_copy_wrong, "C"),
+            "results_are_known_to_stay: wrong: it is not known whether results would change: "
+            "`wrong[i_wrong] = B[i_wrong] + B[i_wrong]` is new, and no copy");
 }
 
 TEST(result_preservation, takes_back_a_step_in_which_something_is_thrown) {

@@ -233,7 +233,7 @@ class StoreReader {
   }
 
   /// The term by how many steps the loops inside have taken; nothing where these leave out values
-  /// of a quotient or remainder.
+  /// of a quotient or remainder, or go through others for each value of what is outside.
   std::optional<IndexTerm> counted_term(IndexTerm term) const {
     const auto step_of = [&](const Ref& variable) -> std::int64_t {
       const auto loop = loops_.find(variable.get());
@@ -242,10 +242,9 @@ class StoreReader {
       return step ? std::abs(*step) : 0;
     };
     if (term.kind != Kind::variable) {
-      const auto variables = free_variables(term.inner);
-      const auto is_dense = [&](const auto& variable) { return step_of(variable) == 1; };
-      return std::ranges::all_of(variables, is_dense) ? std::optional(std::move(term))
-                                                      : std::nullopt;
+      const auto digit = digit_of(term.atom);
+      const std::int64_t values = digit ? values_of(digit->number) : 0;
+      return values > 0 && values >= digit->high ? std::optional(std::move(term)) : std::nullopt;
     }
     const std::int64_t step = step_of(term.atom);
     if (step == 1) return term;
@@ -266,10 +265,11 @@ class StoreReader {
     const Expr& shape = buffer_->shape[dimension];
     if (term.coefficient == 1 && structural_equal(extent, shape)) return true;
     const Limit* limit = limit_of(store, *store.indices[dimension]);
-    if (!limit || !structural_equal(limit->limit, shape)) return false;
     Analyzer analyzer;
-    return analyzer.can_prove(extent * int_imm(extent.dtype(), term.coefficient) >= shape,
-                              ProofStrength::symbolic_bound);
+    const Expr reached = extent * int_imm(extent.dtype(), term.coefficient);
+    if (!limit) return analyzer.can_prove_equal(reached, shape);
+    return structural_equal(limit->limit, shape) &&
+           analyzer.can_prove(reached >= shape, ProofStrength::symbolic_bound);
   }
 
   /// True when the atoms of two terms take their values independently of each other.
@@ -287,18 +287,56 @@ class StoreReader {
     return true;
   }
 
-  /// x // c and x % c, x a variable with a multiple of c values from 0.
+  /// Digits of a number x with a mixed radix: (x % high) // low.
+  struct Digit {
+    Expr number;
+    std::int64_t low = 1;
+    std::int64_t high = 0;  ///< 0: up to the end.
+  };
+
+  static std::optional<Digit> digit_of(const Expr& atom) {
+    const auto* quotient = atom.as<FloorDiv>();
+    const auto* remainder = atom.as<FloorMod>();
+    if (!quotient && !remainder) return Digit{.number = atom};
+    const std::int64_t* by = as_int(quotient ? quotient->b : remainder->b);
+    auto digit = digit_of(quotient ? quotient->a : remainder->a);
+    if (!by || *by < 1 || !digit) return {};
+    std::int64_t scaled = 0;
+    if (__builtin_mul_overflow(digit->low, *by, &scaled)) return {};
+    if (digit->high != 0 && digit->high % scaled != 0) return {};
+    (quotient ? digit->low : digit->high) = scaled;
+    return digit;
+  }
+
+  /// How many values a number has that takes each from 0 on once: a variable, or a sum of variables
+  /// each of which weighs what the lighter ones count; 0 for others.
+  std::int64_t values_of(const Expr& number) const {
+    const auto form = forms_.read(number);
+    if (!form || form->constant != 0) return 0;
+    std::vector<IndexTerm> terms = form->terms;
+    std::ranges::sort(terms, {}, [](const IndexTerm& term) { return term.coefficient; });
+    std::int64_t count = 1;
+    for (const IndexTerm& term : terms) {
+      const auto counted = counted_term(term);  // Of loops that leave out values, another one.
+      const bool is_counter = term.kind == Kind::variable && term.is_bounded && term.min == 0 &&
+                              is_inner(term, inner_) && counted &&
+                              counted->coefficient == term.coefficient;
+      if (!is_counter || term.coefficient != count) return 0;
+      if (__builtin_mul_overflow(count, term.max + 1, &count)) return 0;
+    }
+    return count;
+  }
+
+  /// True for different digits of one number, which has values enough for each with each: as many as
+  /// a multiple of their weights.
   bool are_digits(const IndexTerm& a, const IndexTerm& b) const {
-    const bool in_order = a.kind == Kind::quotient;
-    const IndexTerm& high = in_order ? a : b;
-    const IndexTerm& low = in_order ? b : a;
-    if (high.kind != Kind::quotient || low.kind != Kind::remainder || high.by != low.by)
-      return false;
-    return high.inner.same_as(low.inner) &&
-           std::ranges::any_of(forms_.ranges(), [&](const VarRange& range) {
-             return range.var == high.inner.get() && range.min == 0 &&
-                    (range.max + 1) % high.by == 0;
-           });
+    auto first = digit_of(a.atom), second = digit_of(b.atom);
+    if (!first || !second || !structural_equal(first->number, second->number)) return false;
+    if (first->low > second->low) std::swap(first, second);
+    if (first->high == 0 || second->low % first->high != 0) return false;
+    const std::int64_t weight = second->high != 0 ? second->high : second->low;
+    const std::int64_t values = values_of(first->number);
+    return values > 0 && values % weight == 0;
   }
 
   Ptr<Buffer> stored_;

@@ -165,7 +165,7 @@ TEST(script_error, loops_and_scopes) {
             "with: one name is defined, not 2"},
            {"with T.If(n < 3):\n    pass", 3, "T.If has no T.Then"},
            {"with T.Then():\n    pass", 3, "T.Then or T.Else stands outside of T.If"},
-           {"x = 0\nfor i in range(8):\n    x = x + A[i, i]", 5,
+           {"x = T.int32(0)\nfor i in range(8):\n    x = x + A[i, i]", 5,
             "variable x is int32, because that is how it was first assigned; now it is assigned a "
             "float32"},
            {"x = range(8)", 3, "x: a loop or a scope cannot be assigned"},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "loopsmith/ir/buffer_address.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/script/lowering.h"
@@ -319,37 +320,20 @@ ScriptValue Lowering::method(const ScriptValue::Method& method, std::vector<Scri
     return {};
   }
   if (method.name == "offset_of") {
-    const std::vector<Expr> strides = strides_of(*buffer);
-    const std::vector<Expr> indices = exprs(argument(0, "indices"));
-    require_here(indices.size() == strides.size(), "one_index_a_dimension",
-                 hint("give one index for each dimension"),
-                 "buffer {} has {} dimensions, {} indices were given", buffer->name, strides.size(),
-                 indices.size());
-    Expr offset = buffer->elem_offset.defined() ? buffer->elem_offset : Expr(0);
-    for (std::size_t i = 0; i < indices.size(); ++i) offset = offset + indices[i] * strides[i];
-    return ScriptValue::node(offset);
+    return ScriptValue::node(offset_of(*buffer, exprs(argument(0, "indices"))));
   }
   // access_ptr(access_mask, ptr_type, content_lanes, offset, extent)
   const ScriptValue mask = argument(0, "access_mask");
-  std::int64_t bits = 0;
-  if (const auto* letters = mask.as<std::string>()) {
-    bits = (letters->find('r') != std::string::npos ? 1 : 0) |
-           (letters->find('w') != std::string::npos ? 2 : 0);
-  } else {
-    bits = integer(mask, "access_ptr");
-  }
   const ScriptValue lanes = argument(2, "content_lanes");
   const ScriptValue offset = argument(3, "offset");
   const ScriptValue extent = argument(4, "extent");
-  const int content = lanes.is_none() ? 1 : static_cast<int>(integer(lanes, "access_ptr"));
-  Expr first = buffer->elem_offset.defined() ? buffer->elem_offset : Expr(0);
-  if (!offset.is_none()) first = first + expr(offset);
-  Expr count = extent.is_none() ? element_count(*buffer) : expr(extent);
-  if (extent.is_none() && !offset.is_none()) count = count - expr(offset);
-  const DataType type = buffer->dtype.with_lanes(buffer->dtype.lanes * content);
-  return ScriptValue::node(
-      loopsmith::call(op("tvm_access_ptr"), {loopsmith::call(type, op("type_annotation"), {}),
-                                             buffer->data, first, count, int_imm(i32, bits)}));
+  const auto* letters = mask.as<std::string>();
+  PointerUse use{.mask = letters ? pointer_mask(*letters)
+                                 : static_cast<int>(integer(mask, "access_ptr"))};
+  if (!lanes.is_none()) use.lanes = static_cast<int>(integer(lanes, "access_ptr"));
+  if (!offset.is_none()) use.offset = expr(offset);
+  if (!extent.is_none()) use.extent = expr(extent);
+  return ScriptValue::node(access_ptr(buffer, use));
 }
 
 /// Inlines a macro: its parameters are names for what was given, its lines are read here.
@@ -381,6 +365,14 @@ void Lowering::expand(const MacroDefinition& macro, std::vector<ScriptValue> pos
              ScriptValue::list(
                  {positional.begin() + static_cast<std::ptrdiff_t>(next), positional.end()}, true));
         next = positional.size();
+      } else if (p.is_doubly_starred) {
+        ScriptValue::Dict rest;
+        for (const auto& [key, value] : named) {
+          const bool is_other = std::ranges::none_of(
+              s.parameters, [&](const Parameter& other) { return other.name == key; });
+          if (is_other) rest.items.emplace_back(ScriptValue::text(key), this->named(value));
+        }
+        bind(p.name, ScriptValue::Data(std::make_shared<const ScriptValue::Dict>(std::move(rest))));
       } else if (next < positional.size()) {
         bind(p.name, this->named(positional[next++]));
       } else if (by_name) {
@@ -396,6 +388,13 @@ void Lowering::expand(const MacroDefinition& macro, std::vector<ScriptValue> pos
                  hint("give one argument for each parameter"),
                  "macro {} takes {} arguments, {} were given", s.text, s.parameters.size(),
                  positional.size());
+    for (const auto& [key, value] : named) {
+      const bool is_taken = std::ranges::any_of(s.parameters, [&](const Parameter& p) {
+        return p.is_doubly_starred || (p.name == key && !p.is_starred);
+      });
+      require_here(is_taken, "argument_is_known", hint("see the parameters of the macro"),
+                   "macro {} has no parameter {}", s.text, key);
+    }
     const Stmt inlined = suite(s.body);
     emit(inlined);
   }

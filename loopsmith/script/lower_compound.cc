@@ -33,24 +33,42 @@ void Lowering::for_loop(const Statement& s) {
                "for: {} is no loop of the language", describe(iterated));
   const std::vector<LoopHeader>& loops = (*frame)->loops;
   const auto targets = names_of(s.targets[0]);
-  require_here(targets.size() == loops.size(), "one_name_a_loop",
+  // One name for several loops is a tuple of their variables.
+  const bool is_tuple = s.targets[0]->kind == ExpressionKind::name && loops.size() > 1;
+  require_here(is_tuple || targets.size() == loops.size(), "one_name_a_loop",
                hint("give one name for each loop"), "for: {} names for {} loops", targets.size(),
                loops.size());
   std::vector<Ptr<Var>> variables;
   const auto define = [&] {
+    std::vector<ScriptValue> all;
     for (std::size_t i = 0; i < loops.size(); ++i) {
-      require_here(targets[i]->kind == ExpressionKind::name, "target_is_name",
-                   hint("give the loop a name"), "for: {} is no name", targets[i]->source);
-      const SpanScope span(tree_->span(*targets[i]));
-      variables.push_back(var(std::string(targets[i]->text), loops[i].extent.dtype()));
+      const Expression& target = *targets[is_tuple ? 0 : i];
+      require_here(target.kind == ExpressionKind::name, "target_is_name",
+                   hint("give the loop a name"), "for: {} is no name", target.source);
+      const SpanScope span(tree_->span(target));
+      const std::string name =
+          is_tuple ? fmt::format("{}_{}", target.text, i) : std::string(target.text);
+      variables.push_back(var(name, loops[i].extent.dtype()));
       loops_.insert_or_assign(variables.back().get(), loops[i]);
-      bind(targets[i]->text, ScriptValue::node(variables.back()));
+      all.push_back(ScriptValue::node(variables.back()));
+      if (!is_tuple) bind(target.text, all.back());
       open_loops_.push_back(variables.back());
     }
+    if (is_tuple) bind(targets[0]->text, ScriptValue::list(std::move(all), true));
   };
   const std::size_t outer_loops = open_loops_.size();
-  Stmt body = suite(s.body, define);
+  const bool runs = std::ranges::all_of(loops, [](const LoopHeader& loop) {
+    const std::int64_t* extent = as_int(loop.extent);
+    return extent && *extent > 0;
+  });
+  Stmt body = loop_suite(s.body, define, runs);
   open_loops_.resize(outer_loops);
+  emit(nest(loops, variables, std::move(body)));
+}
+
+/// The loops around a body, outermost first.
+Stmt Lowering::nest(const std::vector<LoopHeader>& loops, const std::vector<Ptr<Var>>& variables,
+                    Stmt body) {
   for (std::size_t i = loops.size(); i-- > 0;) {
     const LoopHeader& loop = loops[i];
     For node{.loop_var = variables[i],
@@ -67,7 +85,7 @@ void Lowering::for_loop(const Statement& s) {
     }
     body = make(std::move(node));
   }
-  emit(std::move(body));
+  return body;
 }
 
 void Lowering::while_loop(const Statement& s) {
@@ -75,7 +93,8 @@ void Lowering::while_loop(const Statement& s) {
   const std::optional<bool> known = known_truth(condition);
   if (known && !*known) return;
   const Expr runs = known ? Expr(true) : expr(condition);
-  emit(make(While{.condition = runs, .body = suite(s.body)}));
+  // What is known is true: the loop ends by a break alone.
+  emit(make(While{.condition = runs, .body = loop_suite(s.body, {}, known.has_value(), !known)}));
 }
 
 void Lowering::if_statement(const Statement& s) {
@@ -85,8 +104,11 @@ void Lowering::if_statement(const Statement& s) {
     return statements(*known ? s.body : s.otherwise);
   }
   const Expr chosen = expr(condition);
+  const AssignedVariables before = assigned_;
   Stmt then_case = suite(s.body);
+  const AssignedVariables after_then = std::exchange(assigned_, before);
   Stmt else_case = s.otherwise.statements.empty() ? Stmt() : suite(s.otherwise);
+  assigned_.meet(after_then);
   emit(make(IfThenElse{
       .condition = chosen, .then_case = std::move(then_case), .else_case = std::move(else_case)}));
 }
@@ -103,7 +125,7 @@ void Lowering::with_statement(const Statement& s) {
                    "T.init is given twice in one block");
       require_here(s.targets.empty(), "scope_defines_names", hint("leave out `as`"),
                    "T.init defines no name");
-      state.init = suite(s.body);
+      state.init = optional_suite(s.body);
       return;
     }
     return with_branch(s, frame);
@@ -128,7 +150,7 @@ void Lowering::with_branch(const Statement& s, Frame& frame) {
   require_here(s.targets.empty(), "scope_defines_names", hint("leave out `as`"),
                "the scope defines no name");
   if (frame.kind == Frame::Kind::loop_while) {
-    return emit(make(While{.condition = frame.condition, .body = suite(s.body)}));
+    return emit(make(While{.condition = frame.condition, .body = loop_suite(s.body, {}, false)}));
   }
   if (frame.kind == Frame::Kind::branch) {
     IfThenElse node{.condition = frame.condition};
@@ -144,7 +166,7 @@ void Lowering::with_branch(const Statement& s, Frame& frame) {
   require_here(branch_ != nullptr, "branch_has_condition", hint("put it into `with T.If(...):`"),
                "T.Then or T.Else stands outside of T.If");
   IfThenElse* const branch = std::exchange(branch_, nullptr);
-  Stmt body = suite(s.body);
+  Stmt body = optional_suite(s.body);
   branch_ = branch;
   (frame.kind == Frame::Kind::then ? branch->then_case : branch->else_case) = std::move(body);
 }
@@ -157,6 +179,7 @@ void Lowering::with_block(const Statement& s, Frame& frame) {
                "T.block: {} names for {} axes in its header", targets.size(), state.axes.size());
   const Span here = current_span;
   blocks_.push_back(&state);
+  const AssignedVariables before = assigned_;
   std::vector<Ptr<Var>> loops_around = std::exchange(open_loops_, {});
   Stmt body = suite(s.body, [&] {
     for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -168,6 +191,7 @@ void Lowering::with_block(const Statement& s, Frame& frame) {
       state.axes[i] = make(std::move(axis));
     }
   });
+  if (state.predicate.defined()) assigned_ = before;
   open_loops_ = std::move(loops_around);
   blocks_.pop_back();
   const SpanScope span(here);

@@ -22,6 +22,9 @@ int digit_of(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
+/// Who asked Python for a value, and waits for it.
+thread_local Lowering* waiting_lowering = nullptr;
+
 }  // namespace
 
 ScriptValue Lowering::eval(const Expression& e) {
@@ -96,8 +99,9 @@ std::vector<ScriptValue> Lowering::eval_items(const std::vector<const Expression
 ScriptValue Lowering::eval_name(const Expression& e) {
   if (std::optional<ScriptValue> value = resolve(e.text)) {
     const auto* scalar = value->as<ScriptValue::Scalar>();
-    return scalar ? ScriptValue::node(loopsmith::load(scalar->buffer, {})) : *std::move(value);
+    return scalar ? ScriptValue::node(read_variable(e.text, scalar->buffer)) : *std::move(value);
   }
+  require_assigned_before(e.text);
   const auto ended = ended_.find(e.text);
   require_here(ended == ended_.end(), "use_outside_scope",
                hint("move the use into the scope of its definition, or define it before"),
@@ -273,7 +277,7 @@ ScriptValue Lowering::eval_foreign(const Expression& e) {
     if (value) {
       const auto* scalar = value->as<ScriptValue::Scalar>();
       locals.emplace_back(std::string(word),
-                          scalar ? ScriptValue::node(loopsmith::load(scalar->buffer, {})) : *value);
+                          scalar ? ScriptValue::node(read_variable(word, scalar->buffer)) : *value);
     }
     i = std::max(end, i + 1);
   }
@@ -286,7 +290,56 @@ ScriptValue Lowering::ask(std::string_view source, Resolver::Locals locals,
                hint("write it in the language, or give the parser a resolver"),
                "{} is not of the script language", shown);
   for (auto& [name, value] : locals) value = plain(value);
-  return resolver_->evaluate(source, locals);
+  Lowering* const outer = std::exchange(waiting_lowering, func_ ? this : nullptr);
+  try {
+    ScriptValue value = resolver_->evaluate(source, locals);
+    waiting_lowering = outer;
+    return value;
+  } catch (...) {
+    waiting_lowering = outer;
+    throw;
+  }
+}
+
+Lowering* Lowering::waiting() {
+  return waiting_lowering;
+}
+
+Lowering* Lowering::set_waiting(Lowering* reader) {
+  return std::exchange(waiting_lowering, reader);
+}
+
+ScriptValue Lowering::call_from_python(const ScriptValue& function,
+                                       std::vector<ScriptValue> positional,
+                                       std::vector<std::pair<std::string, ScriptValue>> named) {
+  const ScriptValue value = call(function, std::move(positional), std::move(named));
+  const auto* definition = value.as_shared<ScriptValue::Definition>();
+  if (!definition) {
+    // What a line of a script would do with it.
+    const auto* word = function.as<const Word*>();
+    const bool is_statement = value.as<Ref>() && Stmt::from(*value.as<Ref>()).defined();
+    if (is_building_ && (is_statement || (word && (*word)->name == "evaluate"))) {
+      use(value);
+      return {};
+    }
+    const auto* list = value.as_shared<ScriptValue::List>();
+    if (!list) return this->named(value);
+    std::vector<ScriptValue> items;
+    for (const ScriptValue& item : list->items) items.push_back(this->named(item));
+    return ScriptValue::list(std::move(items), list->is_tuple);
+  }
+  auto opened = definition->open(naming_.empty() ? definition->default_name : naming_);
+  // A builder enters what lasts to the end of a suite, but for views, which are declared at once.
+  const bool is_view = opened.value[0].node_as<Buffer>() && function.as<const Word*>() &&
+                       (*function.as<const Word*>())->name != "decl_buffer";
+  if (opened.wrap && is_building_ && !is_view) {
+    Frame frame{.kind = Frame::Kind::definition};
+    frame.value = std::move(opened.value);
+    frame.wrap = std::move(opened.wrap);
+    return ScriptValue::Data(std::make_shared<Frame>(std::move(frame)));
+  }
+  if (opened.wrap) emit_around(std::move(opened.wrap));
+  return opened.value[0];
 }
 
 /// A value as Python knows it: elements and regions become nodes, lambdas functions.

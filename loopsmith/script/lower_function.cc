@@ -206,17 +206,42 @@ DataType Lowering::return_type(const Statement& s) {
   return data_type(value, "return type");
 }
 
+/// Declares the parameters that are plain numbers, which the sizes of others may mention.
+void Lowering::declare_numbers(const std::vector<Parameter>& parameters) {
+  numbers_.clear();
+  for (const Parameter& p : parameters) {
+    const bool is_plain = p.annotation && p.annotation->kind == ExpressionKind::attribute &&
+                          !p.is_starred && !p.value && !is_bound_here(p.name);
+    if (!is_plain) continue;
+    const SpanScope span(span_between(tree_->source, p.begin, p.end));
+    const ScriptValue type = eval(*p.annotation);
+    const auto* number = type.as<DataType>();
+    if (!number || number->is_handle()) continue;
+    numbers_.emplace_back(p.name, var(std::string(p.name), *number));
+    bind(p.name, ScriptValue::node(numbers_.back().second));
+  }
+}
+
 /// Adds a parameter: a scalar, a pointer, or a handle with its buffer.
 void Lowering::parameter(const Parameter& p) {
   const SpanScope span(span_between(tree_->source, p.begin, p.end));
   require_here(p.annotation != nullptr, "parameter_has_type",
                hint("write A: T.Buffer((128,), \"float32\"), n: T.int32 or a: T.handle"),
                "parameter {} has no type", p.name);
-  require_here(!p.is_starred && !p.value, "parameter_is_plain",
+  require_here(!p.is_starred && !p.is_doubly_starred && !p.value, "parameter_is_plain",
                hint("give each parameter a name and a type, no default"),
                "parameter {} is a star argument or has a default", p.name);
-  require_here(!is_bound_here(p.name), "defined_once", hint("give it another name"),
+  const auto number =
+      std::ranges::find(numbers_, p.name, [](const auto& pair) { return pair.first; });
+  const bool is_early = number != numbers_.end();
+  require_here(is_early || !is_bound_here(p.name), "defined_once", hint("give it another name"),
                "parameter {} is defined twice", p.name);
+  if (is_early) {
+    func_->params.push_back(number->second);
+    func_->buffer_map.push_back(nullptr);
+    numbers_.erase(number);
+    return;
+  }
   const std::string name(p.name);
   ScriptValue type = eval(*p.annotation);
   if (const auto* word = type.as<const Word*>(); word && (*word)->name == "handle") {
@@ -262,7 +287,33 @@ Expr Lowering::size_named(const std::string& name) {
   return size;
 }
 
+/// Reads a function, and again for each variable whose type shows after its first value.
 Ptr<PrimFunc> Lowering::prim_func(const Statement& s, const Decoration& decoration) {
+  const auto names = names_;
+  const SyntaxTree* const tree = tree_;
+  Resolver* const resolver = resolver_;
+  const int expansions = expansions_;
+  for (;;) {
+    try {
+      return prim_func_once(s, decoration);
+    } catch (const VariableType& variable) {
+      variable_types_.emplace(variable.key, variable.type);
+    }
+    names_ = names;
+    tree_ = tree;
+    resolver_ = resolver;
+    expansions_ = expansions;
+    expansion_depth_ = 0;
+    branch_ = nullptr;
+    bodies_.clear();
+    blocks_.clear();
+    open_loops_.clear();
+    lifted_.clear();
+    loop_exits_.clear();
+  }
+}
+
+Ptr<PrimFunc> Lowering::prim_func_once(const Statement& s, const Decoration& decoration) {
   const Span here = tree_->span(s);
   const SpanScope span(here);
   Function func{.name = decoration.name.value_or(std::string(s.text)),
@@ -273,29 +324,18 @@ Ptr<PrimFunc> Lowering::prim_func(const Statement& s, const Decoration& decorati
   detects_ = false;
   const VariablePlan plan(s);
   plan_ = &plan;
+  assigned_ = {};
   Ptr<PrimFunc> result;
   try {
     func.ret_type = return_type(s);
     const Stmt body = suite(s.body, [&] {
+      declare_numbers(s.parameters);
       for (const Parameter& p : s.parameters) parameter(p);
       for (std::size_t i = 0; i < s.parameters.size(); ++i) {
         assign_parameter(s.parameters[i].name, func.params[i]);
       }
     });
-    if (!func.is_private && !func.attrs.contains("global_symbol")) {
-      func.attrs = func.attrs.with("global_symbol", string_imm(func.name));
-    }
-    Stmt whole = body;
-    const bool allocates = !root.alloc_buffers.empty();
-    const bool adds_root = allocates || (decoration.adds_root && needs_root_block(body, false));
-    if (adds_root) whole = finished(root, body);
-    result = make(PrimFunc{.params = func.params,
-                           .buffer_map = func.buffer_map,
-                           .ret_type = func.ret_type,
-                           .attrs = func.attrs,
-                           .body = std::move(whole)});
-    if (detects_) result = complete_blocks(result);
-    if (options_.check_well_formed) verify_well_formed(result);
+    result = finished(func, root, body, decoration.adds_root);
   } catch (const UserError& error) {
     if (error.kind() == ErrorKind::script && error.span().known()) throw;
     throw UserError(ErrorKind::script, error.code(), error.problem(), error.hint(),
@@ -304,6 +344,23 @@ Ptr<PrimFunc> Lowering::prim_func(const Statement& s, const Decoration& decorati
   blocks_.pop_back();
   plan_ = nullptr;
   func_ = nullptr;
+  return result;
+}
+
+/// The function, with its name, a root block where it needs one, and the regions of its blocks.
+Ptr<PrimFunc> Lowering::finished(Function& func, BlockState& root, const Stmt& body,
+                                 bool adds_root) {
+  if (!func.is_private && !func.name.empty() && !func.attrs.contains("global_symbol")) {
+    func.attrs = func.attrs.with("global_symbol", string_imm(func.name));
+  }
+  const bool has_root = !root.alloc_buffers.empty() || (adds_root && needs_root_block(body, false));
+  Ptr<PrimFunc> result = make(PrimFunc{.params = func.params,
+                                       .buffer_map = func.buffer_map,
+                                       .ret_type = func.ret_type,
+                                       .attrs = func.attrs,
+                                       .body = has_root ? finished(root, body) : body});
+  if (detects_) result = complete_blocks(result);
+  if (options_.check_well_formed) verify_well_formed(result);
   return result;
 }
 

@@ -25,6 +25,19 @@ Stmt sequence(std::vector<Stmt> statements) {
   return make(SeqStmt{.seq = std::move(flat)});
 }
 
+/// True when a variable of `variable` cannot keep a value of `value`.
+bool is_wider(DataType value, DataType variable) {
+  if (value.is_float()) return !variable.is_float() || value.bits > variable.bits;
+  return value.is_integer() && variable.is_integer() && value.bits > variable.bits;
+}
+
+/// True when a constant is a value of `type`.
+bool holds(DataType type, const Expr& constant) {
+  const std::int64_t* integer = as_int(constant);
+  if (type.is_float()) return true;
+  return integer && *integer >= min_int(type) && *integer <= max_int(type);
+}
+
 /// An error of the IR's own checks, as one of the script at this place.
 [[noreturn]] void rethrow_here(const UserError& error, const Span& span) {
   throw UserError(ErrorKind::script, error.code(), error.problem(), error.hint(),
@@ -114,8 +127,8 @@ Stmt Lowering::joined(std::vector<Item> items) {
   return sequence(std::move(rest));
 }
 
-Stmt Lowering::suite(const Suite& suite, const std::function<void()>& before) {
-  bodies_.push_back({&suite, {}});
+Stmt Lowering::suite(const Suite& suite, const std::function<void()>& before, Span loop) {
+  bodies_.push_back({&suite, {}, loop});
   {
     const Scope scope(*this);
     if (before) before();
@@ -128,6 +141,27 @@ Stmt Lowering::suite(const Suite& suite, const std::function<void()>& before) {
   std::vector<Item> items = std::move(bodies_.back().items);
   bodies_.pop_back();
   return joined(std::move(items));
+}
+
+Stmt Lowering::optional_suite(const Suite& suite) {
+  const AssignedVariables before = assigned_;
+  Stmt stmt = this->suite(suite);
+  assigned_ = before;
+  return stmt;
+}
+
+Stmt Lowering::loop_suite(const Suite& suite, const std::function<void()>& before, bool runs,
+                          bool ends) {
+  const AssignedVariables outside = assigned_;
+  loop_exits_.emplace_back();
+  Stmt stmt = this->suite(suite, before, current_span);
+  const LoopExits exits = std::move(loop_exits_.back());
+  loop_exits_.pop_back();
+  assigned_.meet(exits.at_continue);
+  if (!ends) assigned_ = AssignedVariables::unreachable();
+  assigned_.meet(exits.at_break);
+  if (!runs) assigned_.meet(outside);
+  return stmt;
 }
 
 void Lowering::statements(const Suite& suite) {
@@ -156,8 +190,8 @@ void Lowering::statement_inside(const Statement& s) {
     case StatementKind::if_: return if_statement(s);
     case StatementKind::with: return with_statement(s);
     case StatementKind::return_: return return_statement(s);
-    case StatementKind::break_: return emit(make(Break{}));
-    case StatementKind::continue_: return emit(make(Continue{}));
+    case StatementKind::break_:
+    case StatementKind::continue_: return leave_iteration(s);
     case StatementKind::assert_: return assert_statement(s);
     case StatementKind::import: return import(s);
     case StatementKind::pass: return;
@@ -213,15 +247,34 @@ void Lowering::use(const ScriptValue& value) {
   emit(make(Evaluate{.value = result}));
 }
 
+void Lowering::leave_iteration(const Statement& s) {
+  const bool is_break = s.kind == StatementKind::break_;
+  if (!loop_exits_.empty()) {
+    LoopExits& exits = loop_exits_.back();
+    (is_break ? exits.at_break : exits.at_continue).meet(assigned_);
+  }
+  assigned_ = AssignedVariables::unreachable();
+  emit(is_break ? Stmt(make(Break{})) : Stmt(make(Continue{})));
+}
+
 void Lowering::assign(const Statement& s) {
+  const bool has_name = s.targets[0]->kind == ExpressionKind::name;
+  naming_ = has_name ? std::string(s.targets[0]->text) : std::string();
   const ScriptValue value = eval(*s.value);
+  naming_.clear();
   for (const Expression* target : s.targets) assign_value(*target, value);
 }
 
 void Lowering::assign_value(const Expression& target, const ScriptValue& value) {
   const SpanScope span(tree_->span(target));
   if (target.kind == ExpressionKind::tuple || target.kind == ExpressionKind::list) {
-    const std::vector<ScriptValue> values = items(value, "assignment");
+    std::vector<ScriptValue> values = items(value, "assignment");
+    if (value.as_shared<ScriptValue::Meta>()) {
+      for (ScriptValue& item : values) {
+        item = ScriptValue::Data(
+            std::make_shared<const ScriptValue::Meta>(ScriptValue::Meta{{std::move(item)}}));
+      }
+    }
     require_here(values.size() == target.items.size(), "as_many_names_as_values",
                  hint("give one name for each value"), "{} names for {} values",
                  target.items.size(), values.size());
@@ -332,23 +385,11 @@ void Lowering::assign_variable(const Expression& target, Expr value, bool is_lit
   require_here(!loop_variable.defined() || !loop_of(loop_variable), "loop_variable_is_fixed",
                hint("use another name"), "the loop variable {} cannot be assigned", name);
   if (known && known->as<ScriptValue::Scalar>()) {
-    const Ptr<Buffer> buffer = known->as<ScriptValue::Scalar>()->buffer;
-    const auto literal = literal_scalars_.find(buffer.get());
-    const bool loses =
-        literal != literal_scalars_.end() && buffer->dtype.is_integer() && value.dtype().is_float();
-    require_here(!loses, "variable_keeps_type",
-                 hint("write its first value with a type: x = T.float32(0)"),
-                 "variable {} is {}, because that is how it was first assigned; now it is assigned "
-                 "a {}",
-                 name, to_string(buffer->dtype), to_string(value.dtype()));
-    return emit(loopsmith::store(buffer, cast(buffer->dtype, value), {}));
+    return assign_again(name, known->as<ScriptValue::Scalar>()->buffer, value, is_literal);
   }
   const Variable* variable = plan_ ? plan_->find(target) : nullptr;
   if (variable && variable->is_memory && !value.dtype().is_handle()) {
-    define_variable(target, *variable, value);
-    const Ptr<Buffer> buffer = find(name)->as<ScriptValue::Scalar>()->buffer;
-    if (is_literal) literal_scalars_[buffer.get()] = true;
-    return;
+    return define_variable(target, *variable, value, is_literal);
   }
   Ptr<Var> defined = var(std::string(name), value.dtype());
   if (const auto* source = value.as<Var>(); source && source->pointer) {
@@ -362,13 +403,53 @@ void Lowering::assign_variable(const Expression& target, Expr value, bool is_lit
   });
 }
 
+/// A variable that began with a number without a type takes that of the first value that has one.
+void Lowering::assign_again(std::string_view name, const Ptr<Buffer>& buffer, const Expr& value,
+                            bool is_literal) {
+  const DataType type = buffer->dtype, given = value.dtype();
+  const auto literal = literal_variables_.find(buffer.get());
+  const bool is_open = literal != literal_variables_.end() && !literal->second.has_type;
+  if (is_open) {
+    const bool is_number = (given.is_integer() && !given.is_bool()) || given.is_float();
+    const bool decides = is_number && given.is_scalar() && given != type &&
+                         (!is_literal || is_wider(given, type)) &&
+                         holds(given, literal->second.first);
+    if (decides) throw VariableType{literal->second.key, given};
+    literal->second.has_type = !is_literal;
+  }
+  // A literal was converted already where it fits.
+  if (is_wider(given, type) && !type.is_bool()) {
+    const std::string fix =
+        fmt::format("write its first value with a type, {} = T.{}(0), or store T.cast(..., \"{}\")",
+                    name, to_string(given), to_string(type));
+    fail(ErrorKind::script, "variable_keeps_type", hint(fix), current_span,
+         "variable {} is {}, because that is how it was first assigned; now it is assigned a {}",
+         name, to_string(type), to_string(given));
+  }
+  assigned_.add(buffer.get());
+  emit(loopsmith::store(buffer, cast(type, value), {}));
+}
+
 /// Memory for a variable, in the suite that it belongs to.
-void Lowering::define_variable(const Expression& target, const Variable& variable,
-                               const Expr& value) {
+void Lowering::define_variable(const Expression& target, const Variable& variable, Expr value,
+                               bool is_literal) {
   const std::string name(target.text);
+  const VariableKey key{&target, expansions_};
+  const Expr first = value;
+  const auto decided = variable_types_.find(key);
+  if (decided != variable_types_.end()) value = cast(decided->second, value);
   const Ptr<Buffer> buffer = decl_buffer({}, value.dtype(), name, "local");
+  if (is_literal) {
+    literal_variables_[buffer.get()] = {key, first, decided != variable_types_.end()};
+  }
   auto home = std::ranges::find(bodies_, variable.home, &Body::suite);
   if (home == bodies_.end()) home = std::prev(bodies_.end());
+  for (auto body = home + 1; body-- != bodies_.begin();) {
+    if (!body->loop.known()) continue;
+    loops_of_variables_[buffer.get()] = body->loop;
+    break;
+  }
+  assigned_.add(buffer.get());
   home->items.push_back(
       {nullptr,
        [buffer](Stmt body) -> Stmt {
@@ -388,6 +469,39 @@ void Lowering::define_variable(const Expression& target, const Variable& variabl
     lifted_[home->suite].push_back(target.text);
   }
   emit(loopsmith::store(buffer, value, {}));
+}
+
+/// The value of a variable. One that is new in each iteration must have got it in this one.
+Expr Lowering::read_variable(std::string_view name, const Ptr<Buffer>& buffer) {
+  const auto loop = loops_of_variables_.find(buffer.get());
+  if (loop != loops_of_variables_.end() && !assigned_.contains(buffer.get())) {
+    const std::string fix = fmt::format(
+        "write {} = T.{}(0), or what it begins with, before the "
+        "loop of line {}",
+        name, to_string(buffer->dtype), loop->second.line);
+    refuse_carried(name, "may not have assigned it", fix);
+  }
+  return loopsmith::load(buffer, {});
+}
+
+/// Refuses a name that a loop around this place assigns later on, where Python would carry it.
+void Lowering::require_assigned_before(std::string_view name) {
+  if (!plan_) return;
+  Span loop;
+  for (const Body& body : bodies_) {
+    if (body.loop.known()) loop = body.loop;
+    if (!loop.known() || !plan_->assigns(name, *body.suite)) continue;
+    const std::string fix = fmt::format(
+        "write {} = ..., what it begins with, before the loop of line {}", name, loop.line);
+    refuse_carried(name, "has not assigned it yet", fix);
+  }
+}
+
+void Lowering::refuse_carried(std::string_view name, std::string_view why, const std::string& fix) {
+  fail(ErrorKind::script, "variable_is_not_carried", hint(fix), current_span,
+       "{} is read where this iteration {}: a variable that is first assigned in a loop is new in "
+       "each iteration",
+       name, why);
 }
 
 void Lowering::augmented(const Statement& s) {
@@ -418,8 +532,8 @@ void Lowering::annotated(const Statement& s) {
 }
 
 void Lowering::return_statement(const Statement& s) {
-  if (!s.value) return emit(make(Return{}));
-  const ScriptValue value = named(eval(*s.value));
+  const ScriptValue value = s.value ? named(eval(*s.value)) : ScriptValue();
+  assigned_ = AssignedVariables::unreachable();
   if (value.is_none()) return emit(make(Return{}));
   const DataType type = func_ ? func_->ret_type : void_type;
   const Expr result = expr(value, type);

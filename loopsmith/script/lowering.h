@@ -4,6 +4,7 @@
 #pragma once
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "loopsmith/script/assigned.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/script/syntax.h"
 #include "loopsmith/script/variables.h"
@@ -46,11 +48,25 @@ struct BlockState {
 
 /// What stands after `for ... in` or `with`.
 struct Frame {
-  enum class Kind { loops, block, init, branch, then, otherwise, loop_while };
+  enum class Kind {
+    loops,
+    block,
+    init,
+    branch,
+    then,
+    otherwise,
+    loop_while,
+    definition,  ///< Of a builder, as are those below: what lasts to the end of its suite.
+    function,
+    module,
+  };
   Kind kind = Kind::loops;
   std::vector<LoopHeader> loops;
   BlockState block;
   Expr condition;
+  std::vector<ScriptValue> value;  ///< What a definition defines: one.
+  std::function<Stmt(Stmt)> wrap;  ///< What a definition puts around its suite.
+  bool is_private = false;         ///< Of a function.
 };
 
 /// A macro: its syntax, and where it was written.
@@ -96,6 +112,14 @@ class Lowering {
   std::string describe(const ScriptValue& value);
   /// The size of that name: a variable that exists, or a new one of the function.
   Expr size_named(const std::string& name);
+  /// What a word or type gives that a function of Python calls while this one reads a function;
+  /// what it defines is called as the target of the assignment that is read.
+  ScriptValue call_from_python(const ScriptValue& function, std::vector<ScriptValue> positional,
+                               std::vector<std::pair<std::string, ScriptValue>> named);
+  /// Who reads a function and waits for Python to evaluate a piece of it; null where nobody does.
+  static Lowering* waiting();
+  /// Makes another one that; gives the one before.
+  static Lowering* set_waiting(Lowering* reader);
 
   /// Adds a statement where reading is.
   void emit(Stmt stmt);
@@ -202,8 +226,14 @@ class Lowering {
   struct Body {
     const Suite* suite;
     std::vector<Item> items;
+    Span loop;  ///< The header of the loop that runs it; unknown for other suites.
   };
-  Stmt suite(const Suite& suite, const std::function<void()>& before = {});
+  Stmt suite(const Suite& suite, const std::function<void()>& before = {}, Span loop = {});
+  /// Reads a suite that may not run: it leaves no variable certain.
+  Stmt optional_suite(const Suite& suite);
+  /// Reads the body of a loop that runs at least once if `runs`.
+  Stmt loop_suite(const Suite& suite, const std::function<void()>& before, bool runs,
+                  bool ends = true);
   void statements(const Suite& suite);
   void statement(const Statement& s);
   void statement_inside(const Statement& s);
@@ -216,7 +246,15 @@ class Lowering {
   void assign_parallel(const std::vector<const Expression*>& targets,
                        const std::vector<ScriptValue>& values);
   void assign_variable(const Expression& target, Expr value, bool is_literal);
-  void define_variable(const Expression& target, const Variable& variable, const Expr& value);
+  void assign_again(std::string_view name, const Ptr<Buffer>& buffer, const Expr& value,
+                    bool is_literal);
+  void define_variable(const Expression& target, const Variable& variable, Expr value,
+                       bool is_literal);
+  Expr read_variable(std::string_view name, const Ptr<Buffer>& buffer);
+  void require_assigned_before(std::string_view name);
+  [[noreturn]] void refuse_carried(std::string_view name, std::string_view why,
+                                   const std::string& fix);
+  void leave_iteration(const Statement& s);
   void augmented(const Statement& s);
   void annotated(const Statement& s);
   void for_loop(const Statement& s);
@@ -250,6 +288,11 @@ class Lowering {
   };
   Decoration decoration_of(const Statement& s);
   Ptr<PrimFunc> prim_func(const Statement& s, const Decoration& decoration);
+  Ptr<PrimFunc> prim_func_once(const Statement& s, const Decoration& decoration);
+  Ptr<PrimFunc> finished(Function& func, BlockState& root, const Stmt& body, bool adds_root);
+  Stmt nest(const std::vector<LoopHeader>& loops, const std::vector<Ptr<Var>>& variables,
+            Stmt body);
+  void declare_numbers(const std::vector<Parameter>& parameters);
   void parameter(const Parameter& p);
   void assign_parameter(std::string_view name, const Ptr<Var>& param);
   Ptr<IRModule> ir_module(const Statement& s);
@@ -271,7 +314,33 @@ class Lowering {
   std::unordered_map<std::string_view, std::string_view> ended_;  ///< Names of scopes that closed.
   /// Variables that were first assigned further inside, by the suite that they belong to.
   std::unordered_map<const Suite*, std::vector<std::string_view>> lifted_;
-  std::unordered_map<const Object*, bool> literal_scalars_;
+  /// Where a variable was first assigned: the target, and the number of the macro's expansion.
+  using VariableKey = std::pair<const Expression*, int>;
+  /// Thrown where a value decides the type of a variable that began with a number without one: the
+  /// function is then read again.
+  struct VariableType {
+    VariableKey key;
+    DataType type;
+  };
+  /// A variable that began with a number without a type.
+  struct LiteralVariable {
+    VariableKey key;
+    Expr first;
+    bool has_type = false;  ///< A value with a type was stored.
+  };
+  std::unordered_map<const Object*, LiteralVariable> literal_variables_;
+  std::map<VariableKey, DataType> variable_types_;  ///< Known from earlier readings.
+  AssignedVariables assigned_;
+  /// Variables that are new in each iteration, with the header of the loop.
+  std::unordered_map<const Object*, Span> loops_of_variables_;
+  /// What is certain where an open loop is left, and where its next iteration begins.
+  struct LoopExits {
+    AssignedVariables at_break = AssignedVariables::unreachable();
+    AssignedVariables at_continue = AssignedVariables::unreachable();
+  };
+  std::vector<LoopExits> loop_exits_;
+  std::vector<std::pair<std::string_view, Ptr<Var>>> numbers_;  ///< Parameters, declared early.
+  std::string naming_;  ///< The target of the assignment that is read.
   const VariablePlan* plan_ = nullptr;
   Function* func_ = nullptr;
   Module* module_ = nullptr;
@@ -281,7 +350,10 @@ class Lowering {
   std::vector<Ptr<Var>> open_loops_;  ///< Around this place, in the same block.
   bool detects_ = false;              ///< Some block leaves its regions to be found.
 
+  bool is_building_ = false;  ///< By calls, with frames as context managers.
+
   friend class Scope;
+  friend class ScriptBuilder;
 };
 
 }  // namespace loopsmith::parsing

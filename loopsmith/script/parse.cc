@@ -77,6 +77,10 @@ namespace parsing {
 ScriptValue call_outside(const ScriptValue& function, std::vector<ScriptValue> positional,
                          std::vector<std::pair<std::string, ScriptValue>> named,
                          Resolver* resolver) {
+  // A helper that a script calls: what it declares belongs to the function that is read.
+  if (Lowering* reader = Lowering::waiting()) {
+    return reader->call_from_python(function, std::move(positional), std::move(named));
+  }
   const SyntaxTree nothing;
   const ParseOptions options{.resolver = resolver};
   Lowering lowering(nothing, options);

@@ -260,7 +260,8 @@ void Parser::parameters(Statement& s) {
     }
     Parameter parameter;
     parameter.begin = here().begin;
-    parameter.is_starred = take_if("*") || take_if("**");
+    parameter.is_starred = take_if("*");
+    parameter.is_doubly_starred = !parameter.is_starred && take_if("**");
     parameter.name = name("a parameter");
     if (take_if(":")) parameter.annotation = expression();
     if (take_if("=")) parameter.value = expression();

@@ -79,7 +79,8 @@ struct Parameter {
   Place end;
   const Expression* annotation = nullptr;
   const Expression* value = nullptr;  ///< The default.
-  bool is_starred = false;
+  bool is_starred = false;            ///< `*name`
+  bool is_doubly_starred = false;     ///< `**name`
 };
 
 /// A statement; its span is that of its first line, without what is below it.

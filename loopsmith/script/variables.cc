@@ -215,6 +215,12 @@ const Variable* VariablePlan::find(const Expression& target) const {
   return found == targets_.end() ? nullptr : found->second;
 }
 
+bool VariablePlan::assigns(std::string_view name, const Suite& suite) const {
+  return std::ranges::any_of(targets_, [&](const auto& entry) {
+    return entry.first->text == name && entry.second->home == &suite;
+  });
+}
+
 const Variable* VariablePlan::find_parameter(std::string_view name) const {
   const auto found = parameters_.find(name);
   return found == parameters_.end() || !found->second->is_memory ? nullptr : found->second;

@@ -24,6 +24,8 @@ class VariablePlan {
 
   /// The variable that `target`, a name that is assigned, belongs to; null if it is none.
   const Variable* find(const Expression& target) const;
+  /// True when a variable of that name belongs to `suite`.
+  bool assigns(std::string_view name, const Suite& suite) const;
   /// The variable that a parameter becomes because it is assigned; null if it is not.
   const Variable* find_parameter(std::string_view name) const;
 

@@ -57,6 +57,10 @@ ScriptValue call_outside(const ScriptValue& function, std::vector<ScriptValue> p
                          std::vector<std::pair<std::string, ScriptValue>> named,
                          Resolver* resolver);
 
+/// The value of a word, of which the script may have said its type: that must be what it has.
+ScriptValue of_type(Lowering& lowering, const ScriptValue& value, const ScriptValue& dtype,
+                    const Word& word);
+
 /// The names of the parameters of a signature, in order; `*` marks those after it as named only.
 std::vector<std::string_view> parameter_names(std::string_view signature);
 

@@ -32,7 +32,12 @@ template <bool is_size>
 ScriptValue variable_node(Lowering& lowering, const Arguments& args, const Word& word) {
   const std::string name = lowering.text(args[0], word.name);
   const DataType type = args[1].is_none() ? i32 : lowering.data_type(args[1], word.name);
-  return ScriptValue::node(is_size ? size_var(name, type) : var(name, type));
+  // Like T.int32(), it is called as what it is assigned to.
+  const auto open = [type](const std::string& given) {
+    return Opened{{ScriptValue::node(is_size ? size_var(given, type) : var(given, type))}};
+  };
+  return ScriptValue::Data(
+      std::make_shared<const ScriptValue::Definition>(ScriptValue::Definition{open, name}));
 }
 
 ScriptValue load_node(Lowering& lowering, const Arguments& args, const Word&) {

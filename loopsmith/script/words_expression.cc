@@ -26,13 +26,14 @@ ScriptValue absolute(Lowering& lowering, const Arguments& args, const Word&) {
   return ScriptValue::node(abs(lowering.expr(args[0])));
 }
 
-ScriptValue choose(Lowering& lowering, const Arguments& args, const Word&) {
+ScriptValue choose(Lowering& lowering, const Arguments& args, const Word& word) {
   const std::vector<Expr> values = lowering.matched({args[1], args[2]});
-  return ScriptValue::node(if_then_else(lowering.expr(args[0]), values[0], values[1]));
+  const Expr chosen = if_then_else(lowering.expr(args[0]), values[0], values[1]);
+  return of_type(lowering, ScriptValue::node(chosen), args[3], word);
 }
 
-ScriptValue likely_word(Lowering& lowering, const Arguments& args, const Word&) {
-  return ScriptValue::node(likely(lowering.expr(args[0])));
+ScriptValue likely_word(Lowering& lowering, const Arguments& args, const Word& word) {
+  return of_type(lowering, ScriptValue::node(likely(lowering.expr(args[0]))), args[1], word);
 }
 
 ScriptValue cast_word(Lowering& lowering, const Arguments& args, const Word&) {
@@ -146,9 +147,11 @@ std::span<const Word> expression_words() {
       {"T", "ceildiv", two, "Expr", binary<ceildiv>, "Integer division, rounded up."},
       {"T", "div", two, "Expr", binary<div>, "Division; of integers, rounded toward zero."},
       {"T", "abs", "x: ExprLike", "Expr", absolute, "The value without its sign."},
-      {"T", "if_then_else", "condition: ExprLike, true_value: ExprLike, false_value: ExprLike",
+      {"T", "if_then_else",
+       "condition: ExprLike, true_value: ExprLike, false_value: ExprLike, dtype: str | None = None",
        "Expr", choose, "One of two values, of which only it is evaluated."},
-      {"T", "likely", "condition: ExprLike", "Expr", likely_word, "A condition that mostly holds."},
+      {"T", "likely", "condition: ExprLike, dtype: str | None = None", "Expr", likely_word,
+       "A condition that mostly holds."},
       {"T", "cast", "value: ExprLike, dtype: str", "Expr", cast_word,
        "A value converted to another type."},
       {"T", "reinterpret", "dtype: str, value: ExprLike", "Expr", reinterpret_word,
@@ -167,7 +170,9 @@ std::span<const Word> expression_words() {
 
 std::span<const Word> builtin_words() {
   static constexpr Word words[] = {
-      {"builtin", "range", "start: Any, stop: Any = None, step: Any = None", "Any", builtin_range},
+      {"builtin", "range",
+       "start: Any, stop: Any = None, step: Any = None, *, annotations: Any = None", "Any",
+       builtin_range},
       {"builtin", "min", "*values: Any", "Any", extreme<true>},
       {"builtin", "max", "*values: Any", "Any", extreme<false>},
       {"builtin", "abs", "x: Any", "Any", builtin_abs},

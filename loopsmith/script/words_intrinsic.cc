@@ -7,6 +7,22 @@
 #include "loopsmith/script/lowering.h"
 
 namespace loopsmith::parsing {
+
+ScriptValue of_type(Lowering& lowering, const ScriptValue& value, const ScriptValue& dtype,
+                    const Word& word) {
+  if (dtype.is_none()) return value;
+  const DataType type = lowering.data_type(dtype, word.name);
+  const Expr call = lowering.expr(value);
+  // Of a call for its effect nobody uses the value, and programs call its type what they like.
+  const bool is_used = !call.is<Call>() || (call.as<Call>()->op.info().effect != Effect::updates &&
+                                            !call.dtype().is_handle());
+  lowering.require_here(!is_used || call.dtype() == type, "dtype_is_that_of_value",
+                        hint("cast an operand, or the value: T.cast(value, dtype)"),
+                        "T.{}: dtype is {}, the value is {}", word.name, to_string(type),
+                        to_string(call.dtype()));
+  return value;
+}
+
 namespace {
 
 /// Intrinsics that words of their own make.
@@ -59,7 +75,9 @@ ScriptValue intrinsic(Lowering& lowering, const Arguments& args, const Word& wor
   }
   const OpInfo& info = *find_op(name);
   std::vector<ScriptValue> values = args.rest();
-  if (info.result != Result::given) return call_of(lowering, info, values, nullptr);
+  if (info.result != Result::given) {
+    return of_type(lowering, call_of(lowering, info, values, nullptr), args[0], word);
+  }
   DataType type;
   if (!args[0].is_none()) {
     type = lowering.data_type(args[0], word.name);
@@ -102,7 +120,8 @@ constexpr Word word_of(std::string_view name, const OpInfo& info) {
   const bool is_typed = info.result == Result::given;
   return {"T",
           name,
-          is_typed ? "*args: Any, dtype: str | None = None" : "*args: ExprLike",
+          is_typed ? "*args: Any, dtype: str | None = None"
+                   : "*args: ExprLike, dtype: str | None = None",
           "Expr",
           intrinsic,
           is_typed ? "The intrinsic; its type comes first, or as dtype." : "The intrinsic."};

@@ -43,10 +43,6 @@ ScriptValue simple_loop(Lowering& lowering, const Arguments& args, const Word&) 
   return loops({std::move(loop)});
 }
 
-ScriptValue range_loop(Lowering& lowering, const Arguments& args, const Word&) {
-  return loops({header(lowering, args, ForKind::serial, args[2])});
-}
-
 ScriptValue thread_binding(Lowering& lowering, const Arguments& args, const Word&) {
   ScriptValue thread = args[2];
   std::vector<ScriptValue> bounds{args[0], args[1]};
@@ -101,15 +97,14 @@ std::span<const Word> loop_words() {
        loop_result, thread_binding, "A loop each iteration of which is a GPU thread or block."},
       {"T", "grid", "*extents: ExprLike | tuple[ExprLike, ExprLike]", "Iterator[tuple[Expr, ...]]",
        grid, "Loops inside each other, each from 0 to its extent."},
-      {"T", "range", "start: ExprLike, stop: ExprLike | None = None, step: ExprLike = 1",
-       loop_result, range_loop, "The same as `range` in a script."},
+      {"T", "range", loop_parameters, loop_result, simple_loop<ForKind::serial>,
+       "The same as `range` in a script."},
   };
   return words;
 }
 
-/// `range` as Python has it: no annotations.
 ScriptValue builtin_range(Lowering& lowering, const Arguments& args, const Word& word) {
-  return range_loop(lowering, args, word);
+  return simple_loop<ForKind::serial>(lowering, args, word);
 }
 
 }  // namespace loopsmith::parsing

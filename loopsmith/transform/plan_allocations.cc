@@ -2,9 +2,9 @@
 #include "loopsmith/transform/plan_allocations.h"
 
 #include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/stores_alike.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/coverage.h"
-#include "loopsmith/transform/lanes.h"
 #include "loopsmith/transform/loops.h"
 
 namespace loopsmith {
@@ -19,8 +19,9 @@ const Scope* innermost_of(const Allocation& allocation) {
   const Scope* innermost = allocation.common;
   for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
     const auto* loop = s->stmt.as<For>();
-    const bool is_shared = loop && loop->kind == ForKind::thread_binding &&
-                           !is_of_one_thread(*loop, allocation.buffer->scope());
+    const bool is_shared =
+        loop && loop->kind == ForKind::thread_binding &&
+        !is_of_one_thread(loop->thread_binding->thread_tag, allocation.buffer->scope());
     if (is_shared) innermost = s->parent;
   }
   return innermost;
@@ -57,7 +58,8 @@ const Scope* threads_of(const AccessTable& table, const Allocation& allocation) 
     const auto* loop = s->stmt.as<For>();
     if (!loop) continue;
     const bool is_bound = loop->kind == ForKind::thread_binding;
-    const bool is_shared = is_bound && !is_of_one_thread(*loop, allocation.buffer->scope());
+    const bool is_shared =
+        is_bound && !is_of_one_thread(loop->thread_binding->thread_tag, allocation.buffer->scope());
     if (is_shared) threads = s;
     const bool may_leave = loop->kind == ForKind::serial || loop->kind == ForKind::unrolled ||
                            is_shared_by_lanes(*loop, allocation);

@@ -8,9 +8,9 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/stores_alike.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/coverage.h"
-#include "loopsmith/transform/lanes.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/plan_allocations.h"
 
@@ -37,7 +37,8 @@ bool may_have_own(const For& loop, const Ptr<Buffer>& buffer) {
   if (loop.kind == ForKind::vectorized) {
     return !is_shared_by_threads(scope) && !stores_alike(loop, buffer);
   }
-  return loop.kind == ForKind::thread_binding && is_of_one_thread(loop, scope);
+  return loop.kind == ForKind::thread_binding &&
+         is_of_one_thread(loop.thread_binding->thread_tag, scope);
 }
 
 /// The loops that fill memory and read it, those inside first.

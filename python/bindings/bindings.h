@@ -14,6 +14,9 @@ void set_python_error(const std::exception_ptr& thrown);
 /// Nodes of the IR, their operators, printing and comparison.
 void bind_ir(nanobind::module_& m);
 
+/// Walks over the IR, and what rewrites it.
+void bind_ir_walk(nanobind::module_& m);
+
 /// Integer analysis.
 void bind_arith(nanobind::module_& m);
 

@@ -426,6 +426,16 @@ void bind_structural(nb::module_& m) {
       "is_well_formed", [](const Ptr<IRModule>& module) { return is_well_formed(module); },
       nb::arg("func"));
   m.def(
+      "difference_path",
+      [](const Ref& a, const Ref& b, bool free) -> nb::object {
+        const auto difference = first_difference(a, b, free);
+        return difference ? nb::object(nb::cast(difference->path)) : nb::none();
+      },
+      nb::arg("a"), nb::arg("b"), map_free,
+      nb::sig("def difference_path(a: Node, b: Node, map_free_vars: bool = False) -> str | None"),
+      "The way from two nodes to where they differ first, `body.seq[1].value`; None when they are "
+      "equal.");
+  m.def(
       "first_difference",
       [](const Ref& a, const Ref& b, bool free) -> nb::object {
         const auto difference = first_difference(a, b, free);

@@ -34,6 +34,7 @@ void extend(nanobind::class_<Handle<T>>&) {}
 void extend(nanobind::class_<Handle<PrimFunc>>& type);
 void extend(nanobind::class_<Handle<IRModule>>& type);
 void extend(nanobind::class_<Handle<Buffer>>& type);
+void extend(nanobind::class_<Handle<IntImm>>& type);
 void extend(nanobind::class_<Handle<IndexMap>>& type);
 void extend(nanobind::class_<Handle<Tensor>>& type);
 void extend(nanobind::class_<Handle<PlaceholderOp>>& type);

@@ -231,6 +231,19 @@ nb::object bind_expr(nb::module_& m) {
       "astype",
       [](const NodeHandle& self, DataType dtype) { return cast(dtype, Expr::from(self.ref)); },
       nb::arg("dtype"), "The value converted to another type.");
+  expr.def(
+      "equal",
+      [](const NodeHandle& self, nb::handle other) {
+        const Expr a = Expr::from(self.ref);
+        const Expr b = to_expr(other, a.dtype().element());
+        require(b.defined(), ErrorKind::type_mismatch, "argument_is_expression",
+                hint("pass an expression or a number"), {}, "equal: a {} is no expression",
+                type_name_of(other));
+        return a == b;
+      },
+      nb::arg("other"), nb::sig("def equal(self, other: ExprLike) -> Expr"),
+      "The expression that is true where both are equal; the truth of `a == b` is whether both are "
+      "one object.");
   // NumPy's scalars leave operators with expressions to us.
   expr.attr("__array_ufunc__") = nb::none();
   return expr;

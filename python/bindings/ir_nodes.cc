@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What single node classes have beside their fields, and how annotations look in Python.
 #include "bindings/ir_detail.h"
+#include "loopsmith/ir/buffer_address.h"
 #include "loopsmith/ir/extent.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/specialize.h"
 
 namespace nb = nanobind;
 
@@ -14,6 +16,20 @@ namespace {
 Ptr<PrimFunc> with_attrs(const NodeHandle& self, const std::string& key, nb::handle value) {
   const auto func = Ptr<PrimFunc>::from(self.ref);
   return with_attr(func, key, value.is_none() ? Ref() : to_attribute(value));
+}
+
+/// One attribute with its value, or a dict of them alone.
+Ptr<PrimFunc> with_attribute(const NodeHandle& self, nb::handle key, nb::handle value) {
+  const bool has_value = value.ptr() != Py_Ellipsis;
+  if (nb::isinstance<nb::dict>(key) && !has_value) {
+    auto func = Ptr<PrimFunc>::from(self.ref);
+    for (const auto& [name, given] : to_attributes(key)) func = with_attr(func, name, given);
+    return func;
+  }
+  if (!nb::isinstance<nb::str>(key)) throw nb::next_overload();
+  require(has_value, ErrorKind::type_mismatch, "argument_has_type", hint("it takes (key, value)"),
+          {}, "with_attr: the argument value is missing");
+  return with_attrs(self, nb::cast<std::string>(key), value);
 }
 
 nb::object function_of(const IRModule& module, std::string_view name) {
@@ -90,9 +106,10 @@ nb::object element(const NodeHandle& self, nb::handle key) {
 }  // namespace
 
 void extend(nb::class_<Handle<PrimFunc>>& type) {
-  type.def("with_attr", with_attrs, nb::arg("key"), nb::arg("value").none(),
-           nb::sig("def with_attr(self, key: str, value: typing.Any) -> PrimFunc"),
-           "The function with an attribute more, or another value of it.");
+  type.def("with_attr", with_attribute, nb::arg("key"), nb::arg("value") = nb::ellipsis(),
+           nb::sig("def with_attr(self, key: str | dict[str, typing.Any], value: typing.Any = ...)"
+                   " -> PrimFunc"),
+           "The function with an attribute more, or another value of it; of a dict, with each.");
   type.def(
       "without_attr",
       [](const NodeHandle& self, const std::string& key) {
@@ -105,6 +122,23 @@ void extend(nb::class_<Handle<PrimFunc>>& type) {
         return with_body(Ptr<PrimFunc>::from(self.ref), body);
       },
       nb::arg("body"), "The function with another body.");
+  type.def(
+      "specialize",
+      [](const NodeHandle& self, const nb::dict& values) {
+        std::vector<ParameterValue> given;
+        for (const auto& [key, value] : values) {
+          const auto param = Ptr<Var>::from(node_of(key));
+          require(param.defined(), ErrorKind::type_mismatch, "parameter_exists",
+                  hint("take one of its `params`"), {}, "specialize: a {} is no parameter",
+                  type_name_of(key));
+          const Ref node = node_of(value);
+          given.emplace_back(param, node.defined() ? node : Ref(to_expr(value)));
+        }
+        return specialize(Ptr<PrimFunc>::from(self.ref), given);
+      },
+      nb::arg("values"),
+      nb::sig("def specialize(self, values: dict[Var, ExprLike | Buffer]) -> PrimFunc"),
+      "The function for some values of its parameters: a number, or a buffer with the sizes.");
   type.def_prop_ro(
       "name", [](const NodeHandle& self) { return self.ref.as<PrimFunc>()->name(); },
       "Its `global_symbol`, or `main`.");
@@ -129,10 +163,39 @@ void extend(nb::class_<Handle<IRModule>>& type) {
         return function_of(module_of(self), name);
       },
       nb::sig("def __getitem__(self, name: str) -> PrimFunc"));
+  type.def(
+      "__getitem__",
+      [](const NodeHandle& self, const Ptr<GlobalVar>& name) {
+        return function_of(module_of(self), name->name_hint);
+      },
+      nb::sig("def __getitem__(self, name: GlobalVar) -> PrimFunc"));
+  type.def(
+      "items",
+      [](const NodeHandle& self) {
+        nb::list pairs;
+        const IRModule& module = module_of(self);
+        for (std::size_t i = 0; i < module.names.size(); ++i) {
+          pairs.append(nb::make_tuple(to_python(module.names[i]), to_python(module.functions[i])));
+        }
+        return pairs;
+      },
+      nb::sig("def items(self) -> list[tuple[GlobalVar, PrimFunc]]"),
+      "Its functions, each with its name.");
   type.def("__contains__", [](const NodeHandle& self, const std::string& name) {
     return module_of(self).find(name).defined();
   });
   type.def("__len__", [](const NodeHandle& self) { return module_of(self).functions.size(); });
+}
+
+void extend(nb::class_<Handle<IntImm>>& type) {
+  type.def_prop_ro(
+      "value",
+      [](const NodeHandle& self) -> nb::object {
+        const auto* constant = self.ref.as<IntImm>();
+        if (constant->dtype != u64) return nb::int_(constant->value);
+        return nb::int_(static_cast<std::uint64_t>(constant->value));
+      },
+      nb::for_getter(nb::sig("def value(self) -> int")), "The number; of uint64, up to 2**64 - 1.");
 }
 
 void extend(nb::class_<Handle<Buffer>>& type) {
@@ -140,6 +203,36 @@ void extend(nb::class_<Handle<Buffer>>& type) {
       "__getitem__", element, nb::arg("indices"),
       nb::sig("def __getitem__(self, indices: typing.Any, /) -> typing.Any"),
       "An element; with slices, a region; with slices that have a step, a vector of elements.");
+  type.def(
+      "offset_of",
+      [](const NodeHandle& self, const std::vector<Expr>& indices) {
+        return offset_of(*self.ref.as<Buffer>(), indices);
+      },
+      nb::arg("indices"), "How far from its pointer an element lies, in elements.");
+  type.def(
+      "get_flattened_buffer",
+      [](const NodeHandle& self) { return flattened_buffer(Ptr<Buffer>::from(self.ref)); },
+      "A buffer over the same memory with one dimension, or one for each group of dimensions that "
+      "its axis separators leave together.");
+  type.def(
+      "access_ptr",
+      [](const NodeHandle& self, nb::handle mask, const std::string&, int lanes, nb::handle offset,
+         nb::handle extent) {
+        PointerUse use{.mask = nb::isinstance<nb::str>(mask)
+                                   ? pointer_mask(nb::cast<std::string>(mask))
+                                   : nb::cast<int>(mask),
+                       .lanes = lanes};
+        if (!offset.is_none()) use.offset = to_expr(offset);
+        if (!extent.is_none()) use.extent = to_expr(extent);
+        return access_ptr(Ptr<Buffer>::from(self.ref), use);
+      },
+      nb::arg("access_mask"), nb::arg("ptr_type") = "handle", nb::arg("content_lanes") = 1,
+      nb::arg("offset") = nb::none(), nb::arg("extent") = nb::none(),
+      nb::sig("def access_ptr(self, access_mask: int | str, ptr_type: str = 'handle', "
+              "content_lanes: int = 1, offset: ExprLike | None = None, extent: ExprLike | None = "
+              "None) -> Expr"),
+      "A pointer to its elements, for calls. `access_mask`: \"r\", \"w\" or \"rw\", what the call "
+      "does with them; `offset` and `extent`: which, in elements.");
   type.def(
       "scope", [](const NodeHandle& self) { return std::string(self.ref.as<Buffer>()->scope()); },
       "Where it lives: `global`, `shared`, `local`, ...");

@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   m.attr("version") = LOOPSMITH_VERSION;
   bind_errors(m);
   bind_ir(m);
+  bind_ir_walk(m);
   bind_arith(m);
   bind_script(m);
   bind_te(m);

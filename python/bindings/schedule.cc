@@ -15,6 +15,7 @@
 #include "loopsmith/interp/assert_same.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/obligations.h"
 #include "loopsmith/schedule/primitives.h"
 
 namespace nb = nanobind;
@@ -59,6 +60,7 @@ nb::list programs_of(const PySchedule& self) {
 }
 
 nb::dict verified(const PySchedule& self, const nb::dict& functions) {
+  require_no_obligations(self.schedule, "verify");
   const interp::CompareOptions options{.functions = host_functions(functions)};
   const auto verdict = [&] {
     const nb::gil_scoped_release unlocked;
@@ -261,6 +263,24 @@ A step that is refused raises a ScheduleError and changes nothing.)");
                   "typing.Any]] | None = None) -> typing.Any"),
           "Compare the program before and after on the interpreter; true when they are the same.\n"
           "`functions` stand for those of the host that it calls, by their names.")
+      .def(
+          "obligations",
+          [](const PySchedule& self) {
+            nb::list texts;
+            for (const Refusal& refusal : obligations(self.schedule)) {
+              texts.append(explain(self.schedule, refusal));
+            }
+            return texts;
+          },
+          nb::sig("def obligations(self) -> list[str]"),
+          "Tell what the program has to meet before it is built, lowered or verified: memory of\n"
+          "threads that is still used outside of their loops. An empty list: nothing.")
+      .def(
+          "require_no_obligations",
+          [](const PySchedule& self, const std::string& who) {
+            require_no_obligations(self.schedule, who);
+          },
+          nb::arg("who"), "Raise a ScheduleError, as asked by `who`, if there are obligations.")
       .def(
           "show",
           [](const PySchedule& self) {

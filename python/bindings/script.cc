@@ -7,6 +7,7 @@
 #include "bindings/bindings.h"
 #include "bindings/ir.h"
 #include "bindings/ir_detail.h"
+#include "loopsmith/script/builder.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/script/words.h"
 
@@ -15,6 +16,8 @@ namespace nb = nanobind;
 namespace loopsmith::python {
 namespace {
 
+using parsing::Frame;
+using parsing::ScriptBuilder;
 using parsing::Word;
 
 /// A Python object that the script hands around.
@@ -38,6 +41,11 @@ struct SpaceObject {
 /// What `@T.macro` makes.
 struct MacroObject {
   std::shared_ptr<const parsing::MacroDefinition> definition;
+};
+
+/// A scope that a builder enters: `with T.block("C"):`.
+struct FrameObject {
+  std::shared_ptr<Frame> frame;
 };
 
 // ---- Values from Python and back ----
@@ -158,11 +166,18 @@ struct ToPython {
   nb::object operator()(const std::shared_ptr<const parsing::MacroDefinition>& macro) const {
     return nb::cast(MacroObject{macro});
   }
+  nb::object operator()(const std::shared_ptr<Frame>& frame) const {
+    if (!ScriptBuilder::is_open()) refuse();
+    return nb::cast(FrameObject{frame});
+  }
   nb::object operator()(const std::shared_ptr<ForeignValue>& value) const {
     return static_cast<const PythonValue&>(*value).object;
   }
   template <class T>
   nb::object operator()(const T&) const {
+    refuse();
+  }
+  [[noreturn]] static void refuse() {
     fail(ErrorKind::script, "value_is_for_python", hint("pass an expression, a buffer or a number"),
          current_span, "this value means something in a script only");
   }
@@ -222,6 +237,17 @@ class PythonResolver : public Resolver {
   std::unordered_map<std::string, std::optional<ScriptValue>> known_;
 };
 
+/// A builder, with what it asks Python for.
+struct BuilderObject {
+  BuilderObject()
+      : resolver(nb::module_::import_("loopsmith.script.source").attr("no_names"),
+                 nb::module_::import_("loopsmith.script.source").attr("evaluate_plainly")),
+        builder(&resolver) {}
+
+  PythonResolver resolver;
+  ScriptBuilder builder;
+};
+
 /// What a part of the language gives outside of a script: `T.float32(1)`, `T.exp(x)`.
 nb::object call_outside(const ScriptValue& function, const nb::args& args,
                         const nb::kwargs& kwargs) {
@@ -268,6 +294,70 @@ MacroObject parse_script_macro(const std::string& text, const std::string& name,
   return {parse_macro(text, {.name = name, .line = line, .source_text = source_text},
                       hygienic ? std::make_shared<PythonResolver>(lookup, evaluate) : nullptr,
                       hygienic)};
+}
+
+/// Builders, and the frames that `with` enters.
+void bind_builder(nb::module_& m) {
+  nb::class_<FrameObject>(m, "ScriptFrame", "A scope of a builder, for `with`.")
+      .def(
+          "__enter__",
+          [](const FrameObject& self) {
+            return from_value(ScriptBuilder::current("with").enter(self.frame));
+          },
+          nb::sig("def __enter__(self) -> typing.Any"))
+      .def(
+          "__exit__",
+          [](const FrameObject& self, nb::handle type, nb::handle, nb::handle) {
+            ScriptBuilder::current("with").leave(self.frame, !type.is_none());
+          },
+          nb::arg("type").none(), nb::arg("error").none(), nb::arg("traceback").none(),
+          nb::sig("def __exit__(self, type: object, error: object, traceback: object) -> None"));
+  nb::class_<BuilderObject>(m, "ScriptBuilder", "Builds programs by calls of words.")
+      .def(nb::init<>())
+      .def("open", [](BuilderObject& self) { self.builder.open(); })
+      .def("close", [](BuilderObject& self) { self.builder.close(); })
+      .def(
+          "result", [](BuilderObject& self) { return to_python(self.builder.result()); },
+          nb::sig("def result(self) -> typing.Any"))
+      .def(
+          "name",
+          [](BuilderObject& self, const std::string& name, nb::handle value) {
+            self.builder.name(name, node_of(value));
+          },
+          nb::arg("name"), nb::arg("value"));
+  m.def(
+      "script_function_frame",
+      [](bool is_private) {
+        return from_value(ScriptBuilder::current("T.prim_func").function_frame(is_private));
+      },
+      nb::arg("is_private"), nb::sig("def script_function_frame(is_private: bool) -> ScriptFrame"));
+  m.def(
+      "script_module_frame",
+      [] { return from_value(ScriptBuilder::current("I.ir_module").module_frame()); },
+      nb::sig("def script_module_frame() -> ScriptFrame"));
+  m.def(
+      "script_argument",
+      [](const std::string& name, nb::handle type) {
+        return from_value(ScriptBuilder::current("T.arg").argument(name, to_value(type)));
+      },
+      nb::arg("name"), nb::arg("type"),
+      nb::sig("def script_argument(name: str, type: typing.Any) -> typing.Any"));
+  m.def(
+      "script_function_name",
+      [](const std::string& name) {
+        ScriptBuilder::current("T.func_name").set_function_name(name);
+      },
+      nb::arg("name"));
+  m.def(
+      "script_return_type",
+      [](DataType type) { ScriptBuilder::current("T.func_ret").set_return_type(type); },
+      nb::arg("dtype"));
+  m.def(
+      "script_name",
+      [](const std::string& name, nb::handle value) {
+        ScriptBuilder::current("IRBuilder.name").name(name, node_of(value));
+      },
+      nb::arg("name"), nb::arg("value"));
 }
 
 nb::object text_of(std::string_view text) {
@@ -332,6 +422,7 @@ void bind_script(nb::module_& m) {
       });
   const nb::class_<MacroObject> macro(m, "ScriptMacro",
                                       "Lines that are inlined where they are called.");
+  bind_builder(m);
   m.def("script_words", words_of, nb::arg("space"),
         nb::sig("def script_words(space: str) -> list[ScriptWord]"));
   m.def("script_parse", parse_script, nb::arg("text"), nb::arg("name"), nb::arg("line"),

@@ -168,6 +168,16 @@ def parsed_sizes(items: list[str] | None) -> dict[str, int]:
     return sizes
 
 
+def is_whole_program(file: str) -> bool:
+    """Return whether a file is a program of its own: one of Python that imports tvm."""
+    path = Path(file)
+    if path.suffix != ".py" or not path.is_file():
+        return False
+    from .compat import imports_tvm
+
+    return imports_tvm(path.read_text(encoding="utf-8", errors="replace"))
+
+
 @app.command()
 def run(
     program: ProgramArgument,
@@ -175,7 +185,15 @@ def run(
     size: SizeOption = None,
     seed: Annotated[int, typer.Option(help="Of the random arguments.")] = 0,
 ) -> None:
-    """Compile a program, call it with random arguments, and tell how long a call takes."""
+    """Compile a program, call it with random arguments, and tell how long a call takes.
+
+    A Python file that imports tvm is executed as it is, on the aliases of loopsmith.compat.
+    """
+    if is_whole_program(program):
+        from .compat import run_program
+
+        run_program(program)
+        return
     sizes = parsed_sizes(size)
     loaded = programs.load_program(program)
     func = entry_of(loaded)

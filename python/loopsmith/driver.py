@@ -91,7 +91,8 @@ def lower(
     """
     args, target = _arguments_and_target("lower", args, target)
     program = _program("lower", x, name, args, binds)
-    return _core.lower(program, target, simple_mode, _observer("lower", dump, timings))
+    observer = _observer("lower", dump, timings)
+    return _core.lower(program, _target("lower", target), simple_mode, observer)
 
 
 @explained
@@ -172,7 +173,7 @@ def build(
     args, target = _arguments_and_target("build", args, target)
     return _core.build(
         _program("build", x, name, args, binds, keeps_trace=True),
-        target,
+        _target("build", target),
         contract,
         allowed,
         _count("num_threads", num_threads or 0),
@@ -263,6 +264,7 @@ def _program(
             hint="leave out `args` and `binds`",
         )
     if isinstance(x, Schedule):
+        x.require_no_obligations(who)
         x = _scheduled(x, keeps_trace)
     if not isinstance(x, (PrimFunc, IRModule)):
         _core.fail(
@@ -281,6 +283,18 @@ def _program(
             hint="leave out `name`",
         )
     return x.with_attr("global_symbol", name)
+
+
+def _target(who: str, target: Target | str) -> Target:
+    """Return a target; a text that is none is refused with those that there are."""
+    if not isinstance(target, (Target, str)):
+        _core.fail(
+            "TypeMismatch",
+            "target_is_text",
+            f"{who}: a {type(target).__name__} is no target",
+            hint='pass a text, as "llvm -mcpu=native", or a Target',
+        )
+    return Target(target) if isinstance(target, str) else target
 
 
 def _count(option: str, value: Any) -> int:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "loopsmith/arith/dependence/mirror_structure.h"
 #include "loopsmith/arith/dependence/version_checker.h"
 #include "loopsmith/ir/structural.h"
 
@@ -271,15 +272,20 @@ class CoherenceChecker : VersionChecker {
 }  // namespace
 }  // namespace dependence
 
-PreservationAnswer keeps_values(const TwoVersions& versions, const Mirror& mirror) {
+PreservationAnswer keeps_values(const TwoVersions& versions, std::span<const Mirror> mirrors) {
   const dependence::Versions both(versions, true);
-  if (!both.problem().empty()) {
-    PreservationAnswer answer;
+  PreservationAnswer answer;
+  answer.reason = both.problem();
+  if (answer.reason.empty()) answer.reason = dependence::change_besides_copies(both, mirrors);
+  if (!answer.reason.empty()) {
     answer.verdict = Verdict::unknown;
-    answer.reason = both.problem();
     return answer;
   }
-  return dependence::CoherenceChecker(both, versions, mirror).answer();
+  for (const Mirror& mirror : mirrors) {
+    answer = dependence::CoherenceChecker(both, versions, mirror).answer();
+    if (!answer) break;
+  }
+  return answer;
 }
 
 }  // namespace loopsmith

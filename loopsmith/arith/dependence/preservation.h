@@ -3,6 +3,7 @@
 // the two programs alone.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +91,8 @@ struct Mirror {
 /// place for another element, that runs before the read, a statement writes the place for e before
 /// it. For the last such write is then the newest of e, and what it copied is right by induction.
 /// At the end, elements that are visible outside are read once more.
-PreservationAnswer keeps_values(const TwoVersions& versions, const Mirror& mirror);
+/// Besides, each statement is there once, in its order, and what is new copies (all of which is
+/// checked).
+PreservationAnswer keeps_values(const TwoVersions& versions, std::span<const Mirror> mirrors);
 
 }  // namespace loopsmith

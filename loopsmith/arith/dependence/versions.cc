@@ -84,7 +84,13 @@ void Versions::match(bool may_be_new) {
   match_loose(may_be_new);
 }
 
-void Versions::pair(int original, int copy) {
+void Versions::pair(int original, int copy, bool is_kept) {
+  const Stmt& before = at(original).node;
+  const bool is_leaf = before.is<BufferStore>() || before.is<Evaluate>();
+  if (is_kept && is_leaf && !are_equal(before, at(copy).node)) {
+    fail(fmt::format("`{}` is not what it was", at(copy).node));
+    return;
+  }
   if (at(original).access_count != at(copy).access_count ||
       at(original).node.get()->kind != at(copy).node.get()->kind) {
     fail(fmt::format("`{}` is not what it was", at(copy).node));
@@ -112,7 +118,7 @@ void Versions::match_blocks(bool may_be_new) {
     } else if (found->second.size() != here.size()) {
       return fail(fmt::format("the block around `{}` is not what it was", at(s).node));
     } else {
-      for (std::size_t i = 0; i < here.size(); ++i) pair(found->second[i], here[i]);
+      for (std::size_t i = 0; i < here.size(); ++i) pair(found->second[i], here[i], !may_be_new);
     }
   }
 }
@@ -130,7 +136,7 @@ void Versions::match_loose(bool may_be_new) {
       return is_in_place(one.second, s) && copies(one.second).empty();
     });
     if (found != end) {
-      pair(found->second, s);
+      pair(found->second, s, !may_be_new);
     } else if (!may_be_new) {
       return fail(fmt::format("`{}` is new, or elsewhere", at(s).node));
     }

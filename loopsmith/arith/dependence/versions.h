@@ -75,7 +75,8 @@ class Versions {
   void match(bool may_be_new);
   void match_blocks(bool may_be_new);
   void match_loose(bool may_be_new);
-  void pair(int original, int copy);
+  /// Takes a statement for a copy of another one; `is_kept`: it must do just the same.
+  void pair(int original, int copy, bool is_kept);
   std::vector<int> statements_of(int block) const;
   void fail(std::string problem);
 

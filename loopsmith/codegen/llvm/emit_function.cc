@@ -4,6 +4,7 @@
 #include "loopsmith/codegen/llvm/emit_function.h"
 
 #include "loopsmith/codegen/entry_symbol.h"
+#include "loopsmith/ir/solved_sizes.h"
 #include "loopsmith/runtime/c_abi.h"
 
 namespace loopsmith::detail {
@@ -27,6 +28,7 @@ class EntryEmitter {
     for (std::size_t i = 0; i < func_.params.size(); ++i) {
       if (func_.buffer_map[i]) bind_layout(i);
     }
+    for (const SolvedSize& size : solved_sizes(func_)) bind_solved(size);
     for (const Check& check : checks_) require_equal(check);
     emitter_.statement(func_.body);
     emitter_.finish();
@@ -94,6 +96,14 @@ class EntryEmitter {
     if (offset && !emitter_.is_bound(offset)) {
       emitter_.bind_size(offset, llvm::ConstantInt::get(llvm_type(context_, offset->dtype), 0));
     }
+  }
+
+  void bind_solved(const SolvedSize& size) {
+    llvm::Value* shape = load(ir_.getPtrTy(), tensors_[size.parameter], offsetof(DLTensor, shape));
+    llvm::Value* extent = load(ir_.getInt64Ty(), shape, size.dimension * sizeof(std::int64_t));
+    emitter_.bind_size(size.extent, emitter_.cast(i64, size.extent->dtype, extent));
+    emitter_.bind_size(size.variable,
+                       emitter_.cast(i64, size.variable->dtype, emitter_.index(size.value).value));
   }
 
   void bind_or_check(const Expr& expr, llvm::Value* actual, Check check) {

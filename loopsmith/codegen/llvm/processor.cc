@@ -129,6 +129,16 @@ bool is_foreign(const Target& target) {
   return triple.getArch() != llvm::Triple(host().triple).getArch();
 }
 
+bool host_has_instructions_of(const Target& target) {
+  if (processor_of(target) == host()) return true;
+  const llvm::MCSubtargetInfo& subtarget =
+      *detail::machine_for(target).target_machine().getMCSubtargetInfo();
+  for (const auto& [name, present] : llvm::sys::getHostCPUFeatures()) {
+    if (!present && supports(subtarget, "+" + name.str())) return false;
+  }
+  return true;
+}
+
 bool has_features(const Target& target, const std::string& features) {
   // The machine's own subtarget, because a new one takes LLVM 0.2 ms.
   return supports(*detail::machine_for(target).target_machine().getMCSubtargetInfo(), features);

@@ -7,6 +7,7 @@
 #include "loopsmith/codegen/source/c_helper.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
+#include "loopsmith/ir/solved_sizes.h"
 #include "loopsmith/runtime/kernel/sources.h"
 
 namespace loopsmith {
@@ -69,6 +70,11 @@ class CEntry {
     }
     for (std::size_t i = 0; i < func_.params.size(); ++i) {
       if (func_.buffer_map[i]) bind_layout(i);
+    }
+    for (const SolvedSize& size : solved_sizes(func_)) {
+      bind_size(size.extent,
+                fmt::format("{}->shape[{}]", tensors_[size.parameter], size.dimension));
+      bind_size(size.variable, fmt::format("({})", writer_.index(size.value).text));
     }
     for (const Check& check : checks_) require_equal(check);
     writer_.statement(func_.body);

@@ -33,7 +33,7 @@ struct CacheIndexPlan {
 
 inline constexpr const Condition* cache_index_conditions[] = {
     &storage_scope_is_known, &block_stands_in_a_block, &loops_at_once_stay_right,
-    &thread_memory_stays_inside};
+    &threads_share_out_fills};
 
 Planned<CacheIndexPlan> plan_cache_index(const Schedule& schedule,
                                          const CacheIndexArguments& arguments);

@@ -7,14 +7,6 @@
 #include "loopsmith/schedule/quick_answers.h"
 
 namespace loopsmith {
-namespace {
-
-bool contains(const Handles<BlockRV>& blocks, BlockRV block) {
-  return std::ranges::any_of(blocks, [&](BlockRV other) { return other.index == block.index; });
-}
-
-}  // namespace
-
 Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
                                          const CacheWriteArguments& arguments) {
   auto found = cache_subject(schedule, arguments.block, arguments.write_buffer_index,

@@ -52,7 +52,7 @@ inline constexpr const Condition* cache_write_conditions[] = {&block_has_the_buf
                                                               &loops_at_once_stay_right,
                                                               &step_keeps_results,
                                                               &results_are_known_to_stay,
-                                                              &thread_memory_stays_inside};
+                                                              &threads_share_out_fills};
 
 Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
                                          const CacheWriteArguments& arguments);

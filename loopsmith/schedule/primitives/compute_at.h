@@ -40,7 +40,7 @@ inline constexpr const Condition* compute_at_conditions[] = {
     &block_uses_axes_alone,     &block_is_no_output,  &block_has_consumers,
     &consumers_are_in_the_loop, &index_is_possible,   &step_keeps_results,
     &results_are_known_to_stay, &instances_are_known, &loops_at_once_stay_right,
-    &thread_memory_stays_inside};
+    &threads_share_out_fills};
 
 /// What computing at a loop, or at a mark of sample_compute_location, means.
 using ComputeAtPlan = std::variant<MovePlan, ComputeInlinePlan, Nothing>;

@@ -26,7 +26,7 @@ inline constexpr const Condition* compute_inline_conditions[] = {
     &block_has_no_init,         &body_is_one_store,        &value_has_no_effect,
     &indices_tell_axes,         &block_has_consumers,      &readers_read_elements,
     &instances_are_known,       &what_is_read_is_written,  &step_keeps_results,
-    &results_are_known_to_stay, &loops_at_once_stay_right, &thread_memory_stays_inside};
+    &results_are_known_to_stay, &loops_at_once_stay_right, &threads_share_out_fills};
 
 Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
                                                const ComputeInlineArguments& arguments);

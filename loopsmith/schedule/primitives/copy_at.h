@@ -73,7 +73,7 @@ inline constexpr const Condition* read_at_conditions[] = {&block_has_the_buffer,
                                                           &loops_at_once_stay_right,
                                                           &step_keeps_results,
                                                           &results_are_known_to_stay,
-                                                          &thread_memory_stays_inside};
+                                                          &threads_share_out_fills};
 inline constexpr const Condition* write_at_conditions[] = {&block_has_the_buffer,
                                                            &storage_scope_is_known,
                                                            &block_stands_in_a_block,
@@ -90,7 +90,7 @@ inline constexpr const Condition* write_at_conditions[] = {&block_has_the_buffer
                                                            &loops_at_once_stay_right,
                                                            &step_keeps_results,
                                                            &results_are_known_to_stay,
-                                                           &thread_memory_stays_inside};
+                                                           &threads_share_out_fills};
 
 Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments& arguments);
 Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArguments& arguments);

@@ -41,7 +41,7 @@ inline constexpr Condition nobody_reads_between{"nobody_reads_between",
                                                 "choose a loop inside, around the padding alone"};
 inline constexpr const Condition* decompose_padding_conditions[] = {
     &loop_is_around_block, &block_is_complete,        &body_pads,
-    &nobody_reads_between, &loops_at_once_stay_right, &thread_memory_stays_inside};
+    &nobody_reads_between, &loops_at_once_stay_right, &threads_share_out_fills};
 
 Planned<DecomposePaddingPlan> plan_decompose_padding(const Schedule& schedule,
                                                      const DecomposePaddingArguments& arguments);

@@ -202,9 +202,24 @@ class Decomposition {
     std::vector<const For*> loops;
     for (const LoopRV handle : dropped_) loops.push_back(&schedule_.get(handle));
     for (const Expr& part : arith::conjuncts(arith::holds_at_start(condition, loops))) {
-      plan_.conditions.push_back(part);
+      // Of a loop inside, whether it runs at all may be up to one around it.
+      const Expr there = substitute(part, single_values());
+      const bool is_open = std::ranges::any_of(
+          loops, [&](const For* loop) { return uses_variable(there, loop->loop_var); });
+      if (is_open) return fail("which of its iterations is the first depends on its loops");
+      plan_.conditions.push_back(there);
     }
     return {};
+  }
+
+  /// The values of loops of the reduction that have one.
+  Substitution single_values() const {
+    Substitution values;
+    for (const LoopRV handle : dropped_) {
+      const For& loop = schedule_.get(handle);
+      if (is_const_int(loop.extent, 1)) values[loop.loop_var] = loop.min;
+    }
+    return values;
   }
 
   /// What others do inside the loop with what the init reads and writes.

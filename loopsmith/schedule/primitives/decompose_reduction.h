@@ -35,9 +35,9 @@ inline constexpr Condition init_can_go_first{
     "init_can_go_first", "the init of block {} cannot go before loop {}, as {}",
     "reorder loops so that those of the reduction are plain and innermost"};
 inline constexpr const Condition* decompose_reduction_conditions[] = {
-    &loop_is_around_block,     &block_is_reduction,        &loop_is_above_reduction,
-    &init_can_go_first,        &init_inputs_stay,          &own_reads_are_apart,
-    &loops_at_once_stay_right, &thread_memory_stays_inside};
+    &loop_is_around_block,     &block_is_reduction,     &loop_is_above_reduction,
+    &init_can_go_first,        &init_inputs_stay,       &own_reads_are_apart,
+    &loops_at_once_stay_right, &threads_share_out_fills};
 
 Planned<DecomposeReductionPlan> plan_decompose_reduction(
     const Schedule& schedule, const DecomposeReductionArguments& arguments);

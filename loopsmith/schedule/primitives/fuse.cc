@@ -7,6 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/known_around.h"
 #include "loopsmith/schedule/nest_facts.h"
 #include "loopsmith/schedule/rebind.h"
 
@@ -110,10 +111,12 @@ LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
   fused.min = int_imm(type, 0);
   fused.step = int_imm(type, 1);
   fused.extent = int_imm(type, 1);
+  Analyzer analyzer;
+  learn_sizes(schedule, function, analyzer);
   for (const LoopRV loop : plan.loops) {
     // Of two that are below zero, as those of range(3, 1), the product is not.
     Expr extent = cast(type, schedule.get(loop).extent);
-    const bool may_be_below = loop != plan.loops[0] && !Analyzer().can_prove(extent >= 0);
+    const bool may_be_below = loop != plan.loops[0] && !analyzer.can_prove(extent >= 0);
     if (may_be_below) extent = max(extent, int_imm(type, 0));
     fused.extent = fused.extent * extent;
   }

@@ -54,7 +54,7 @@ inline constexpr const Condition* fuse_conditions[] = {&loops_are_given,
                                                        &empty_reductions_start,
                                                        &init_is_not_hidden,
                                                        &loops_at_once_stay_right,
-                                                       &thread_memory_stays_inside};
+                                                       &threads_share_out_fills};
 
 Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& arguments);
 

@@ -12,6 +12,7 @@
 #include "loopsmith/schedule/partial_results.h"
 #include "loopsmith/schedule/reassociation.h"
 #include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/shared_tiles.h"
 
 namespace loopsmith {
 namespace {
@@ -20,23 +21,37 @@ constexpr std::string_view thread_axes[] = {
     "blockIdx.x",  "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y",
     "threadIdx.z", "vthread",    "vthread.x",  "vthread.y",   "vthread.z"};
 
-/// A loop around or inside another that is bound to the axis; null when there is none.
-const For* bound_in_nest(const Schedule& schedule, LoopRV loop, std::string_view axis) {
-  const auto is_bound = [&](const For* other) {
-    return other && other->kind == ForKind::thread_binding &&
-           other->thread_binding->thread_tag == axis;
+bool is_bound_to(const For* loop, std::string_view axis) {
+  return loop && loop->kind == ForKind::thread_binding && loop->thread_binding->thread_tag == axis;
+}
+
+/// Refuses a thread axis that a loop around or inside the loop has, unless the threads share out
+/// what the inner of the two does.
+std::optional<Refusal> refuse_taken_axis(const Schedule& schedule, LoopRV loop,
+                                         const std::string& axis) {
+  const auto refusal = [&](LoopRV other) {
+    return Refusal{&thread_axis_is_free, {Argument(other), Argument(axis), Argument(loop)}};
   };
+  const bool are_threads = axis.starts_with("threadIdx.");
   const NodeId node = schedule.node(loop);
   for (NodeId around = schedule.at(node).parent; around != no_node;
        around = schedule.at(around).parent) {
-    if (is_bound(schedule.as<For>(around))) return schedule.as<For>(around);
+    if (!is_bound_to(schedule.as<For>(around), axis)) continue;
+    const LoopRV outer = schedule.loop_at(around);
+    if (!are_threads || !may_share_out(schedule, outer, loop)) return refusal(outer);
   }
-  const For* found = nullptr;
-  pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {
-    if (!found && is_bound(ref.as<For>())) found = ref.as<For>();
-    return !found && !is_expr(*ref.get());
-  });
-  return found;
+  std::vector<NodeId> open = {schedule.at(node).first_child};
+  while (!open.empty()) {
+    const NodeId inside = open.back();
+    open.pop_back();
+    if (inside == no_node) continue;
+    open.push_back(schedule.at(inside).next);
+    open.push_back(schedule.at(inside).first_child);
+    if (!is_bound_to(schedule.as<For>(inside), axis)) continue;
+    const LoopRV inner = schedule.loop_at(inside);
+    if (!are_threads || !may_share_out(schedule, loop, inner)) return refusal(inner);
+  }
+  return {};
 }
 
 /// True when an iteration may be the last one, or that of the function.
@@ -121,13 +136,7 @@ Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& a
   if (!is_const_int(step, 1)) {
     return Refusal{&threads_count_by_one, {Argument(arguments.loop), Argument(Ref(step))}};
   }
-  if (const For* other = bound_in_nest(schedule, arguments.loop, axis)) {
-    return Refusal{&thread_axis_is_free,
-                   {Argument(other->loop_var->name), Argument(axis), Argument(arguments.loop)}};
-  }
-  if (auto refusal = refuse_shared_thread_memory(schedule, arguments.loop, axis)) {
-    return *std::move(refusal);
-  }
+  if (auto refusal = refuse_taken_axis(schedule, arguments.loop, axis)) return *std::move(refusal);
   return plan_at_once(schedule, {arguments.loop, ForKind::thread_binding, axis}, how_bound(axis),
                       arguments.assume_independent);
 }

@@ -65,7 +65,7 @@ inline constexpr const Condition* loop_kind_conditions[] = {
     &loops_at_once_stay_right};
 inline constexpr const Condition* bind_conditions[] = {
     &thread_axis_exists,           &threads_count_by_one,    &thread_axis_is_free,
-    &thread_memory_stays_inside,   &loop_is_not_left,        &no_dependence_is_carried,
+    &threads_share_out_fills,      &loop_is_not_left,        &no_dependence_is_carried,
     &dependence_is_known,          &own_reads_are_apart,     &loop_is_no_reduction,
     &updates_have_partial_results, &loops_at_once_stay_right};
 

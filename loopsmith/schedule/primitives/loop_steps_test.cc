@@ -202,10 +202,14 @@ TEST(reorder, refuses_loops_of_other_nests_and_bounds_that_depend) {
       "loops_are_in_a_chain: reorder: the loops are not in a chain: loop i is not around loop "
       "j");
   Schedule triangle(parse_function(R"(@T.prim_func
-def main(A: T.Buffer((12, 12), "float32")):
+def main(A: T.Buffer((12,), "float32")):
     for i in range(12):
         for j in range(i):
-            A[i, j] = T.float32(1))"));
+            with T.block("A"):
+                vi, vj = T.axis.remap("SR", [i, j])
+                with T.init():
+                    A[vi] = T.float32(0)
+                A[vi] = A[vi] + T.float32(1))"));
   EXPECT_EQ(
       error_of([&] { reorder(triangle, {get_loop(triangle, "j"), get_loop(triangle, "i")}); }),
       "outer_bounds_are_outer: reorder: the bounds of loop j depend on loop i, which would be "

@@ -49,7 +49,7 @@ inline constexpr const Condition* merge_conditions[] = {&two_loops_are_given,
                                                         &merging_keeps_order,
                                                         &merging_is_known,
                                                         &loops_at_once_stay_right,
-                                                        &thread_memory_stays_inside,
+                                                        &threads_share_out_fills,
                                                         &iterations_run_to_their_end};
 
 Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& arguments);

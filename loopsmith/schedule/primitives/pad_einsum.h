@@ -57,7 +57,7 @@ inline constexpr const Condition* pad_einsum_conditions[] = {&step_keeps_results
                                                              &zeros_are_neutral,
                                                              &copied_elements_are_written,
                                                              &loops_at_once_stay_right,
-                                                             &thread_memory_stays_inside};
+                                                             &threads_share_out_fills};
 
 Planned<PadEinsumPlan> plan_pad_einsum(const Schedule& schedule,
                                        const PadEinsumArguments& arguments);

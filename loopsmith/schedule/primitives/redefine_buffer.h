@@ -65,7 +65,7 @@ inline constexpr Condition separators_fit{
 
 inline constexpr const Condition* set_scope_conditions[] = {
     &block_has_the_buffer, &storage_scope_is_known,   &buffer_is_allocated,
-    &buffer_has_no_views,  &loops_at_once_stay_right, &thread_memory_stays_inside};
+    &buffer_has_no_views,  &loops_at_once_stay_right, &threads_share_out_fills};
 inline constexpr const Condition* unsafe_set_dtype_conditions[] = {
     &block_has_the_buffer, &dtype_is_known, &buffer_is_allocated, &buffer_has_no_views,
     &buffer_is_used_by_index};

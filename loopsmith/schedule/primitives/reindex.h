@@ -84,18 +84,18 @@ inline constexpr const Condition* reindex_conditions[] = {&block_has_the_buffer,
                                                           &loops_at_once_stay_right,
                                                           &step_keeps_results,
                                                           &results_are_known_to_stay,
-                                                          &thread_memory_stays_inside};
+                                                          &threads_share_out_fills};
 inline constexpr const Condition* reindex_cache_conditions[] = {
-    &block_has_the_buffer,      &storage_scope_is_known,
-    &block_stands_in_a_block,   &buffer_is_used_by_index,
-    &uses_are_declared,         &block_is_leaf,
-    &indices_are_unique,        &indices_are_of_axes,
-    &consumer_does_not_write,   &instances_are_complete,
-    &nest_stands_alone,         &copied_elements_are_written,
-    &index_map_fits_the_block,  &index_map_uses_the_same_axes,
-    &index_map_tells_apart,     &loops_at_once_stay_right,
-    &step_keeps_results,        &results_are_known_to_stay,
-    &thread_memory_stays_inside};
+    &block_has_the_buffer,     &storage_scope_is_known,
+    &block_stands_in_a_block,  &buffer_is_used_by_index,
+    &uses_are_declared,        &block_is_leaf,
+    &indices_are_unique,       &indices_are_of_axes,
+    &consumer_does_not_write,  &instances_are_complete,
+    &nest_stands_alone,        &copied_elements_are_written,
+    &index_map_fits_the_block, &index_map_uses_the_same_axes,
+    &index_map_tells_apart,    &loops_at_once_stay_right,
+    &step_keeps_results,       &results_are_known_to_stay,
+    &threads_share_out_fills};
 
 Planned<ReindexPlan> plan_reindex(const Schedule& schedule, const ReindexArguments& arguments);
 Planned<ReindexPlan> plan_reindex_cache_read(const Schedule& schedule,

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/legality.h"
 #include "loopsmith/schedule/nest_facts.h"
@@ -18,11 +17,12 @@ std::size_t depth_of(const Schedule& schedule, NodeId node) {
   return depth;
 }
 
-bool uses(const For& loop, const Ptr<Var>& var) {
-  const auto in = [&](const Expr& bound) {
-    return !bound.is<IntImm>() && uses_variable(bound, var);
-  };
-  return in(loop.min) || in(loop.extent) || in(loop.step);
+/// Whether the loops may take the order, once they have the shape for it.
+OrderAnswer may_take_order(const Schedule& schedule, const ReorderPlan& plan) {
+  if (plan.shape.is_as_it_is()) return may_reorder(schedule, plan.band, plan.order);
+  Schedule shaped = schedule.snapshot();
+  take_shape(shaped, plan.band, plan.shape);
+  return may_reorder(shaped, plan.band, plan.order);
 }
 
 }  // namespace
@@ -64,11 +64,6 @@ Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArgumen
     const LoopRV missing = *std::ranges::find_if(loops, is_missing);
     return Refusal{&loops_are_in_a_chain, {Argument(missing), Argument(bottom)}};
   }
-  for (std::size_t i = 0; i + 1 < plan.band.size(); ++i) {
-    if (schedule.at(schedule.node(plan.band[i + 1])).parent != schedule.node(plan.band[i])) {
-      return Refusal{&nest_is_perfect, {Argument(plan.band[i])}};
-    }
-  }
   // Those that are named take each other's places.
   std::size_t next = 0;
   for (std::size_t i = 0; i < plan.band.size(); ++i) {
@@ -80,16 +75,15 @@ Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArgumen
         std::ranges::any_of(loops, [&](LoopRV loop) { return loop.index == plan.band[i].index; });
     plan.order.push_back(is_named ? place(loops[next++]) : i);
   }
-  for (std::size_t i = 0; i < plan.order.size(); ++i) {
-    const LoopRV outer = plan.band[plan.order[i]];
-    for (std::size_t k = i + 1; k < plan.order.size(); ++k) {
-      const LoopRV inner = plan.band[plan.order[k]];
-      if (uses(schedule.get(outer), schedule.get(inner).loop_var)) {
-        return Refusal{&outer_bounds_are_outer, {Argument(outer), Argument(inner)}};
-      }
-    }
+  NestObstacle why;
+  auto shape = shape_for(schedule, plan.band, plan.order, why);
+  if (!shape) {
+    const Argument loop(plan.band[why.loop]), inner(plan.band[why.inner]);
+    if (why.loop == why.inner) return Refusal{&nest_is_perfect, {loop}};
+    return Refusal{&outer_bounds_are_outer, {loop, inner}};
   }
-  OrderAnswer verdict = may_reorder(schedule, plan.band, plan.order);
+  plan.shape = *std::move(shape);
+  OrderAnswer verdict = may_take_order(schedule, plan);
   if (verdict.kind == OrderAnswer::Kind::violated) {
     return Refusal{&order_is_kept, {Argument(loops[0])}, std::move(verdict.witness)};
   }
@@ -111,7 +105,15 @@ Nothing commit_reorder(Schedule& schedule, ReorderPlan&& plan) {
     For copy = schedule.get(plan.band[place]);
     copy.span = schedule.span_from(copy.span);
     copy.body = nullptr;
+    if (const auto& bounds = plan.shape.bounds[place]) {
+      copy.min = bounds->min;
+      copy.extent = bounds->extent;
+    }
     loops.push_back(std::move(copy));
+  }
+  if (!plan.shape.is_as_it_is()) {
+    if (plan.shape.guard.defined()) plan.shape.guard = narrow_by(plan.shape.guard, loops);
+    take_shape(schedule, plan.band, plan.shape);
   }
   KeptFacts known(schedule, schedule.node(plan.band.front()));
   known.reorder(loops);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/nest_shape.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {
@@ -18,6 +19,7 @@ struct ReorderArguments {
 struct ReorderPlan {
   std::vector<LoopRV> band;        ///< All loops from the outermost that moves to the innermost.
   std::vector<std::size_t> order;  ///< Which of them comes where.
+  NestShape shape = {};            ///< That they take before.
   std::optional<Argument> reordered_reduction = {};
   bool is_assumed = false;  ///< That dependences are kept.
 };
@@ -41,25 +43,26 @@ inline constexpr Condition order_is_known_to_be_kept{
     "order_is_known_to_be_kept",
     "whether the new order of loops {} keeps dependences is unknown, as {}",
     "if you know that it does, pass assume_independent=True"};
-inline constexpr const Condition* reorder_conditions[] = {&loops_are_different,
-                                                          &loops_are_in_a_chain,
-                                                          &nest_is_perfect,
-                                                          &outer_bounds_are_outer,
-                                                          &order_is_kept,
-                                                          &order_is_known_to_be_kept,
-                                                          &loops_at_once_stay_right,
-                                                          &thread_memory_stays_inside};
+inline constexpr const Condition* reorder_conditions[] = {
+    &loops_are_different,      &loops_are_in_a_chain,   &nest_is_perfect,
+    &outer_bounds_are_outer,   &order_is_kept,          &order_is_known_to_be_kept,
+    &loops_at_once_stay_right, &threads_share_out_fills};
 
 Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArguments& arguments);
 
 /// for i in n:               for j in m:
 ///   for j in m:       =>      for i in n:
 ///     body(i, j)                body(i, j)
+///
+/// for i in n:               for j in n:
+///   for j in i..n:     =>     for i in j + 1:
+///     body(i, j)                body(i, j)
 Nothing commit_reorder(Schedule& schedule, ReorderPlan&& plan);
 
 inline constexpr Primitive reorder(PrimitiveDefinition{
     .name = "reorder",
-    .doc = "Changes the order of nested loops.",
+    .doc = "Changes the order of nested loops. Guards among them, as `split` makes them, go into "
+           "the innermost; bounds that read a loop which comes inside are solved for that loop.",
     .conditions = reorder_conditions,
     .moves_accesses = true,
     .plan = plan_reorder,

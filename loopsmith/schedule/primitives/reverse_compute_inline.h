@@ -16,7 +16,7 @@ inline constexpr const Condition* reverse_compute_inline_conditions[] = {
     &body_is_one_store,         &value_has_no_effect,      &one_input_is_computed,
     &producer_is_alone,         &reads_one_element,        &indices_tell_axes,
     &instances_are_known,       &producer_serves_all,      &step_keeps_results,
-    &results_are_known_to_stay, &loops_at_once_stay_right, &thread_memory_stays_inside};
+    &results_are_known_to_stay, &loops_at_once_stay_right, &threads_share_out_fills};
 
 Planned<Pairing> plan_reverse_compute_inline(const Schedule& schedule,
                                              const ReverseComputeInlineArguments& arguments);

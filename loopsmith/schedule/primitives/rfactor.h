@@ -48,10 +48,10 @@ inline constexpr Condition nest_is_plain{
     "let the loops around the reduction hold nothing before it, and nothing but it where they "
     "drive the reduction"};
 inline constexpr const Condition* rfactor_conditions[] = {
-    &loop_has_one_block,       &block_is_not_root,         &block_is_reduction,
-    &loop_is_serial,           &loop_is_of_reduction,      &reducer_is_known,
-    &factor_axis_is_in_range,  &own_reads_are_apart,       &nest_is_plain,
-    &loops_at_once_stay_right, &thread_memory_stays_inside};
+    &loop_has_one_block,       &block_is_not_root,      &block_is_reduction,
+    &loop_is_serial,           &loop_is_of_reduction,   &reducer_is_known,
+    &factor_axis_is_in_range,  &own_reads_are_apart,    &nest_is_plain,
+    &loops_at_once_stay_right, &threads_share_out_fills};
 
 Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArguments& arguments);
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
@@ -6,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/legality.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/reassociation.h"
 #include "loopsmith/schedule/rebind.h"
@@ -67,6 +70,10 @@ class RfactorPlanner {
     if (!kinds.is_reduction()) {
       auto refusal = refuse_own_reads(schedule_, plan_.path[0], plan_.block);
       if (refusal) return *std::move(refusal);
+    }
+    // An init would come between updates that partial results keep apart.
+    if (!is_injective(schedule_, plan_.block, {&plan_.loop, 1})) {
+      return fail(fmt::format("loop {} may run an instance more than once", loop.loop_var->name));
     }
     if (auto refusal = check_nest()) return *std::move(refusal);
     if (auto refusal = refuse_later_part()) return *std::move(refusal);

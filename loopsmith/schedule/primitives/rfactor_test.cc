@@ -219,5 +219,21 @@ for i, k in T.grid(4, 8):
   expect_result(sch, func);
 }
 
+/// Each run of i starts the sum again.
+TEST(rfactor, refuses_a_loop_that_repeats_the_reduction) {
+  Schedule sch(program(R"(A: T.Buffer((4,), "int32"), C: T.Buffer((1,), "int32"))", R"(
+for i, k in T.grid(2, 4):
+    with T.block("C"):
+        vk = T.axis.reduce(4, k)
+        with T.init():
+            C[0] = 0
+        C[0] = C[0] + A[vk]
+)"));
+  const LoopRV fused = fuse(sch, {get_loop(sch, "i"), get_loop(sch, "k")});
+  EXPECT_EQ(error_of([&] { rfactor(sch, fused, 0); }),
+            "nest_is_plain: rfactor: partial results of block C cannot be computed before loop "
+            "i_k_fused, as loop i_k_fused may run an instance more than once");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -32,11 +32,11 @@ inline constexpr Condition rolling_pattern_is_found{
     "rolling_pattern_is_found", "{} has no rolling pattern, as {}",
     "tile a consumer, then compute_at the block inside a serial loop whose iterations overlap"};
 inline constexpr const Condition* rolling_buffer_conditions[] = {
-    &block_is_not_root,         &write_index_is_in_range,
-    &block_is_no_output,        &block_is_complete_or_reduction,
-    &block_has_consumers,       &readers_read_elements,
-    &rolling_pattern_is_found,  &loops_at_once_stay_right,
-    &thread_memory_stays_inside};
+    &block_is_not_root,        &write_index_is_in_range,
+    &block_is_no_output,       &block_is_complete_or_reduction,
+    &block_has_consumers,      &readers_read_elements,
+    &rolling_pattern_is_found, &loops_at_once_stay_right,
+    &threads_share_out_fills};
 
 Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
                                                const RollingBufferArguments& arguments);

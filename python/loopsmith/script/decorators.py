@@ -17,19 +17,22 @@ from .source import Definition, Names, names_of, source_of
 _script_numbers = itertools.count(1)
 
 
-def _is_class_body(frame: types.FrameType) -> bool:
+def is_class_body(frame: types.FrameType) -> bool:
+    """Return whether a class is being defined in `frame`."""
     return "__qualname__" in frame.f_locals and "__module__" in frame.f_locals
 
 
-def _parse(
+def parse_definition(
     definition: Definition,
     frame: types.FrameType,
-    private: bool,
-    implicit_root: bool,
-    check_well_formed: bool,
+    private: bool = False,
+    implicit_root: bool = True,
+    check_well_formed: bool = True,
+    words: Mapping[str, Any] | None = None,
 ) -> Any:
+    """Read a function or a class that was written in `frame`; `words` go before other names."""
     source = source_of(definition)
-    names = names_of(definition, frame)
+    names = names_of(definition, frame, words or {})
     made = _core.script_parse(
         source.text,
         source.file,
@@ -97,9 +100,9 @@ def prim_func(
     frame = sys._getframe(1)
 
     def read(function: Any) -> Any:
-        if _is_class_body(frame):
+        if is_class_body(frame):
             return function
-        made = _parse(function, frame, private, implicit_root, check_well_formed)
+        made = parse_definition(function, frame, private, implicit_root, check_well_formed)
         return made if name is None or private else made.with_attr("global_symbol", name)
 
     return read if func is None else read(func)
@@ -128,9 +131,9 @@ def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> 
     frame = sys._getframe(1)
 
     def read(definition: type) -> Any:
-        if _is_class_body(frame):
+        if is_class_body(frame):
             return definition
-        return _parse(definition, frame, False, True, check_well_formed)
+        return parse_definition(definition, frame, False, True, check_well_formed)
 
     return read if cls is None else read(cls)
 
@@ -151,7 +154,7 @@ def macro(
 
     def read(function: Any) -> ScriptMacro:
         source = source_of(function)
-        names = names_of(function, frame)
+        names = names_of(function, frame, {})
         return _core.script_macro(
             source.text,
             source.file,

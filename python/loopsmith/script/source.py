@@ -94,14 +94,14 @@ def closure_of(function: types.FunctionType) -> dict[str, Any]:
     return names
 
 
-def names_of(definition: Definition, frame: types.FrameType) -> Names:
-    """Return the names that hold in a function or class that was written in `frame`."""
+def names_of(definition: Definition, frame: types.FrameType, words: Mapping[str, Any]) -> Names:
+    """Return the names that hold in a function or class of `frame`: first of all, `words`."""
     functions = vars(definition).values() if isinstance(definition, type) else [definition]
     closure: dict[str, Any] = {}
     for function in functions:
         if isinstance(function, types.FunctionType):
             closure.update(closure_of(function))
-    return Names(closure, dict(frame.f_locals), frame.f_globals)
+    return Names(words, closure, dict(frame.f_locals), frame.f_globals)
 
 
 def no_names(name: str) -> Any:

@@ -15,10 +15,15 @@ from .._core import (
     Schedule,
     TensorIntrin,
     Trace,
+    clone,
     is_well_formed,
+    post_order_visit,
+    pre_order_visit,
+    rewrite,
+    substitute,
     verify_well_formed,
 )
-from . import arithmetic, definitions, intrinsics, nodes
+from . import arithmetic, definitions, intrinsics, ir_builder, nodes
 from .arithmetic import *
 from .definitions import *
 from .intrinsics import *
@@ -31,7 +36,13 @@ __all__ = [
     "Schedule",
     "TensorIntrin",
     "Trace",
+    "clone",
+    "ir_builder",
     "is_well_formed",
+    "post_order_visit",
+    "pre_order_visit",
+    "rewrite",
+    "substitute",
     "verify_well_formed",
 ]
 __all__ += arithmetic.__all__ + definitions.__all__ + intrinsics.__all__ + nodes.__all__

@@ -69,7 +69,7 @@ def decl_buffer(
     if elem_offset is None and offset_factor > 1:
         elem_offset = Var(f"{name}_elem_offset", "int32")
     return Buffer(
-        data=data or Var(name, pointer=PointerType(dtype, scope)),
+        data=Var(name, pointer=PointerType(dtype, scope)) if data is None else data,
         dtype=dtype,
         shape=extents,
         strides=strides,

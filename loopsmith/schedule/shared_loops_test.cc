@@ -137,11 +137,11 @@ for i in range(8):
   const auto to_producer = [](Schedule& sch) {
     reverse_compute_at(sch, get_block(sch, "D"), get_loops(sch, get_block(sch, "B"))[1]);
   };
-  for (const std::string_view reader : {"7 - vi", "vi"}) {
-    EXPECT_EQ(error_after(copied_again(reader), to_producer),
-              "results_are_known_to_stay: reverse_compute_at: it is not known whether results "
-              "would change: instances of `D[vi, vj] = B[vi, vj]` run more than once already");
-  }
+  EXPECT_EQ(error_after(copied_again("7 - vi"), to_producer),
+            "results_are_known_to_stay: reverse_compute_at: it is not known whether results "
+            "would change: instances of `D[vi, vj] = B[vi, vj]` run more than once already");
+  // D is a copy of B, and what is read of it was copied in time.
+  EXPECT_EQ(error_after(copied_again("vi"), to_producer), "");
 }
 
 TEST(shared_loops, a_producer_keeps_its_iteration_where_its_inputs_change) {

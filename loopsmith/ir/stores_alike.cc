@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/ir/stores_alike.h"
+
+#include <unordered_set>
+
+#include "loopsmith/ir/effects.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith {
+namespace {
+
+/// Looks for what may differ between values of variables.
+class Survey {
+ public:
+  Survey(std::span<const Ptr<Var>> variables, const Stmt& stmt, const Ptr<Buffer>& buffer,
+         bool asks_values)
+      : buffer_(buffer), asks_values_(asks_values) {
+    for (const Ptr<Var>& variable : variables) differing_.insert(variable.get());
+    pre_order_visit(stmt, [&](const Ref& ref) {
+      if (const auto* store = ref.as<BufferStore>()) written_.insert(store->buffer->data.get());
+      return true;
+    });
+  }
+
+  bool is_alike(const Stmt& stmt) {
+    return deep_call([&] { return is_alike_inside(stmt); });
+  }
+
+ private:
+  bool is_alike_inside(const Stmt& stmt) {
+    if (const auto* loop = stmt.as<For>()) {
+      const bool is_same = is_same_in_all(loop->min) && is_same_in_all(loop->extent);
+      return is_same ? is_alike(loop->body) : !stores(loop->body);
+    }
+    if (const auto* sequence = stmt.as<SeqStmt>()) {
+      for (const Stmt& part : sequence->seq) {
+        if (!is_alike(part)) return false;
+      }
+      return true;
+    }
+    if (const auto* let = stmt.as<LetStmt>()) {
+      if (!is_same_in_all(let->value)) differing_.insert(let->var.get());
+      return is_alike(let->body);
+    }
+    if (const auto* realize = stmt.as<BlockRealize>()) return is_alike(*realize);
+    if (const auto* store = stmt.as<BufferStore>(); store && store->buffer.same_as(buffer_)) {
+      bool is_same = !store->predicate.defined() && is_same_value(store->value);
+      for (const Expr& index : store->indices) is_same = is_same && is_same_value(index);
+      return is_same;
+    }
+    if (const auto* allocate = stmt.as<Allocate>()) return is_alike(allocate->body);
+    if (const auto* declare = stmt.as<DeclBuffer>()) return is_alike(declare->body);
+    // Under a condition, iterations may part.
+    return !stores(stmt);
+  }
+
+  bool is_alike(const BlockRealize& realize) {
+    const Block& block = *realize.block;
+    if (!is_same_in_all(realize.predicate) || !block.match_buffers.empty()) return !stores(block);
+    bool starts_alike = true;
+    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+      if (is_same_in_all(realize.iter_values[i])) continue;
+      const IterVar& axis = *block.iter_vars[i];
+      differing_.insert(axis.var.get());
+      starts_alike = starts_alike && axis.iter_type != IterType::comm_reduce;
+    }
+    if (block.init && !(starts_alike ? is_alike(block.init) : !stores(*block.init.get()))) {
+      return false;
+    }
+    return is_alike(block.body);
+  }
+
+  bool stores(const Stmt& stmt) const { return stores(*stmt.get()); }
+  bool stores(const Object& node) const {
+    bool found = false;
+    pre_order_visit(Ref(&node), [&](const Ref& ref) {
+      const auto* store = ref.as<BufferStore>();
+      const auto* view = ref.as<MatchBufferRegion>();
+      found = found || (store && store->buffer->data.same_as(buffer_->data)) ||
+              (view && view->source->buffer->data.same_as(buffer_->data));
+      return !found;
+    });
+    return found;
+  }
+
+  bool is_same_value(const Expr& expr) const { return !asks_values_ || is_same_in_all(expr); }
+
+  bool is_same_in_all(const Expr& expr) const {
+    bool is_same = is_pure(expr);
+    pre_order_visit(expr, [&](const Ref& ref) {
+      const auto* load = ref.as<BufferLoad>();
+      is_same = is_same && !differing_.contains(ref.get()) &&
+                !(load && written_.contains(load->buffer->data.get()));
+      return is_same;
+    });
+    return is_same;
+  }
+
+  const Ptr<Buffer>& buffer_;
+  const bool asks_values_;                       ///< Not only whether stores run.
+  std::unordered_set<const Object*> differing_;  ///< Variables.
+  std::unordered_set<const Object*> written_;    ///< Memory that changes meanwhile.
+};
+
+}  // namespace
+
+bool stores_alike(const For& loop, const Ptr<Buffer>& buffer) {
+  return Survey({&loop.loop_var, 1}, loop.body, buffer, true).is_alike(loop.body);
+}
+
+bool all_come_to_stores(const Stmt& stmt, std::span<const Ptr<Var>> variables,
+                        const Ptr<Buffer>& buffer) {
+  return Survey(variables, stmt, buffer, false).is_alike(stmt);
+}
+
+}  // namespace loopsmith

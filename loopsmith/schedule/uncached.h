@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "loopsmith/arith/dependence/preservation.h"
+#include "loopsmith/ir/stmt.h"
+
+namespace loopsmith {
+
+/// A program as it would be without a cache: what accesses the cache accesses the buffer, and
+/// nothing copies between the two.
+struct Uncached {
+  Stmt body;
+  Mirror cache;
+};
+
+/// The program without each of the caches among `own`, its own buffers: those of which a block
+/// copies elements from or to a buffer of the same shape.
+///
+/// A step that moves copies alone keeps results if the program before it and the program after it
+/// have the values of one program without the cache: each is that, with a cache.
+std::vector<Uncached> without_caches(const Stmt& body, const std::vector<Ptr<Buffer>>& own);
+
+}  // namespace loopsmith

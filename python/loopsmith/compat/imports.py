@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers ``import tvm`` and ``import tvm.te`` by the modules of this package."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from .missing import way_of
+
+ROOTS = {"tvm": f"{__package__}.tvm", "topi": f"{__package__}.tvm.topi"}
+"""What is imported, and the module of this package that it is."""
+
+
+# Files of which programs import names that stand in the module above them, too.
+_PARTS = {
+    "_ffi": "error",
+    "_ffi.base": "error",
+    "_ffi.runtime_ctypes": "nd",
+    "ir.base": "ir",
+    "ir.expr": "ir",
+    "ir.module": "ir",
+    "ir.op": "tir",
+    "ir.transform": "transform",
+    "runtime.module": "runtime",
+    "runtime.ndarray": "nd",
+    "te.operation": "te",
+    "te.schedule": "te",
+    "te.tensor": "te",
+    "tir.buffer": "tir",
+    "tir.function": "tir",
+    "tir.generic": "tir",
+    "tir.op": "tir",
+    "tir.stmt": "tir",
+}
+
+
+class _Loader(importlib.abc.Loader):
+    """Gives the module of this package under the name that a program asks for."""
+
+    def __init__(self, ours: str) -> None:
+        self._ours = ours
+        self._spec: Any = None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        module = importlib.import_module(self._ours)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        module.__spec__ = self._spec  # It has been executed, under its own name.
+        # Python imports parts only of what has a path.
+        vars(module).setdefault("__path__", [])
+
+
+def _missing_module(name: str) -> ImportError:
+    return ImportError(f"there is no module {name} here: {way_of(name)}", name=name)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname.startswith(f"{ROOTS['tvm']}."):
+            # from tvm import name
+            own = importlib.machinery.PathFinder.find_spec(fullname, path)
+            if own is None:
+                raise _missing_module("tvm" + fullname[len(ROOTS["tvm"]) :])
+            return own
+        root, _, rest = fullname.partition(".")
+        if root not in ROOTS:
+            return None
+        meant = _PARTS.get(rest, rest) if root == "tvm" else rest
+        ours = f"{ROOTS[root]}.{meant}" if meant else ROOTS[root]
+        if rest and importlib.util.find_spec(ours) is None:
+            raise _missing_module(fullname if root == "tvm" else f"tvm.{fullname}")
+        return importlib.machinery.ModuleSpec(fullname, _Loader(ours), is_package=True)
+
+
+_finder = _Finder()
+
+
+def is_installed() -> bool:
+    """Return whether ``import tvm`` is answered by this package."""
+    return _finder in sys.meta_path
+
+
+def install() -> bool:
+    """Let ``import tvm`` give this package, in this process.
+
+    Returns
+    -------
+    bool
+        Whether it did before.
+
+    Raises
+    ------
+    ImportError
+        Another package of that name has been imported already.
+    """
+    if is_installed():
+        return True
+    other = sys.modules.get("tvm")
+    if other is not None:
+        raise ImportError(
+            f"tvm has been imported already, from {getattr(other, '__file__', 'elsewhere')}: "
+            "call loopsmith.compat.install() before it",
+            name="tvm",
+        )
+    sys.meta_path.insert(0, _finder)
+    return False
+
+
+def uninstall() -> None:
+    """Let ``import tvm`` mean what it meant before `install`."""
+    if is_installed():
+        sys.meta_path.remove(_finder)
+    for name in list(sys.modules):
+        if name.partition(".")[0] in ROOTS:
+            del sys.modules[name]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that are not provided: each raises at once, and says what to do instead."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+_WAYS = {
+    "tvm.relay": "graphs of operators are not compiled here; write each operator as tensor "
+    "expressions or as a script",
+    "tvm.relax": "graphs of operators are not compiled here; write each operator as tensor "
+    "expressions or as a script",
+    "tvm.autotvm": "schedules are not searched for here; ls.build schedules by rule what nobody "
+    "scheduled",
+    "tvm.auto_scheduler": "schedules are not searched for here; ls.build schedules by rule what "
+    "nobody scheduled",
+    "tvm.meta_schedule": "schedules are not searched for here; sample_* steps of a schedule take "
+    "decisions, and ls.build schedules by rule what nobody scheduled",
+    "tvm.dlight": "ls.build schedules by rule what nobody scheduled",
+    "tvm.build.binds": "strides of a parameter stand in its type, T.Buffer(..., strides=...); the "
+    "order in which an intermediate tensor is stored, in s[tensor].transform_layout(...)",
+    "tvm.lower.binds": "strides of a parameter stand in its type, T.Buffer(..., strides=...); the "
+    "order in which an intermediate tensor is stored, in s[tensor].transform_layout(...)",
+    "tvm.tir.transform": 'ls.lower runs all passes, and tells of each: ls.lower(f, dump="all")',
+    "tvm.rpc": "programs run in the process that compiles them; module.export writes files that "
+    "other machines run",
+    "tvm.micro": "module.export writes C that any compiler takes",
+    "tvm.contrib.graph_executor": "graphs of operators are not compiled here; call the functions "
+    "of a module one after the other",
+    "tvm.te.hybrid": "write the loops as a script: @T.prim_func, and te.extern_primfunc",
+    "tvm.hybrid": "write the loops as a script: @T.prim_func, and te.extern_primfunc",
+    "tvm.IRModule.functions": "module[name] gives a function by its name",
+    "tvm.tir.any_dim": "write te.var() for a size that is not known",
+    "tvm.instrument": "ls.build(..., timings={}) tells the time of each pass",
+}
+
+
+def way_of(name: str) -> str:
+    """Return what to do instead of using a name of `tvm`, by the longest part that is known."""
+    known = name
+    while known:
+        if known in _WAYS:
+            return _WAYS[known]
+        known = known.rpartition(".")[0]
+    return "it is not part of what loopsmith.compat provides; see docs/compat.md for what is"
+
+
+class MissingName(AttributeError):
+    """A name of `tvm` that is not provided here."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is not provided: {way_of(name)}")
+        self.full_name = name
+
+
+def other_names(module: str, *sources: types.ModuleType) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module of `tvm`.
+
+    Parameters
+    ----------
+    module
+        Its name, from ``tvm`` on.
+    sources
+        Modules of Loopsmith, in whose order a name is looked up that the module does not define
+        itself. A name that none of them makes public is refused.
+    """
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        # Python asks for names of its own; those are no part of a program.
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        for source in sources:
+            if name in source.__all__:
+                return getattr(source, name)
+        raise MissingName(f"{module}.{name}")
+
+    return __getattr__

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``import tvm`` gives: the modules of that name, and its names of all generations."""
+
+from __future__ import annotations
+
+import loopsmith.te
+import loopsmith.tir
+
+from ..missing import other_names
+from . import (
+    arith,
+    contrib,
+    driver,
+    error,
+    ir,
+    nd,
+    runtime,
+    script,
+    target,
+    te,
+    testing,
+    tir,
+    topi,
+    transform,
+)
+from . import nd as ndarray
+from . import runtime as module
+from .driver import build, lower
+from .error import TVMError
+from .ir import IRModule
+from .nd import context, cpu, cuda, device, gpu, opencl
+from .runtime import convert, get_global_func, register_func
+from .script import ir as hybrid_ir
+from .target import Target
+from .te import create_schedule
+from .tir import PrimFunc, decl_buffer, ir_builder
+from .tir.expr import call_pure_intrin, const
+
+__version__ = "0.18.0"
+
+call_intrin = loopsmith.tir.call_intrin
+call_extern = loopsmith.tir.call_extern
+call_packed = loopsmith.tir.call_packed
+call_pure_extern = loopsmith.tir.call_pure_extern
+
+# Generations before 0.7 had tensor expressions and statements at the top.
+expr = tir
+stmt = tir
+make = tir
+_ffi = error
+schedule = tir
+tensor = te
+api = te
+intrin = tir
+register_extern = register_func
+extern = loopsmith.te.extern
+scan = loopsmith.te.scan
+select = loopsmith.tir.select
+
+__getattr__ = other_names("tvm", loopsmith.te, loopsmith.tir)
+
+del hybrid_ir

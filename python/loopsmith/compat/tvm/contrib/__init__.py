@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm.contrib``: helpers around the compiler."""
+
+from __future__ import annotations
+
+from ...missing import other_names
+from . import cc, utils
+from . import utils as util
+
+__all__ = ["cc", "util", "utils"]
+__getattr__ = other_names("tvm.contrib")

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm.contrib.cc``: the C++ compiler of this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+from ...missing import other_names
+
+__all__ = ["create_executable", "create_shared", "get_cc"]
+
+
+def get_cc() -> str | None:
+    """Return the compiler of ``$CXX``, or g++, clang++, gcc, clang, the first that there is."""
+    found = os.environ.get("CXX")
+    return found or next(filter(None, map(shutil.which, ("g++", "clang++", "gcc", "clang"))), None)
+
+
+def create_shared(
+    output: str,
+    objects: str | Sequence[str],
+    options: Sequence[str] | None = None,
+    cc: str | None = None,
+) -> None:
+    """Link object files, or compile sources, into a shared library.
+
+    Raises
+    ------
+    RuntimeError
+        There is no compiler, or it refuses; the text has what it said.
+    """
+    _run(cc, ["-shared", "-fPIC"], output, objects, options)
+
+
+def create_executable(
+    output: str,
+    objects: str | Sequence[str],
+    options: Sequence[str] | None = None,
+    cc: str | None = None,
+) -> None:
+    """Link object files, or compile sources, into a program; errors as of `create_shared`."""
+    _run(cc, [], output, objects, options)
+
+
+def _run(
+    cc: str | None,
+    mode: list[str],
+    output: str,
+    objects: str | Sequence[str],
+    options: Sequence[str] | None,
+) -> None:
+    compiler = cc or get_cc()
+    if compiler is None:
+        raise RuntimeError("contrib.cc: there is no C++ compiler: install g++, or set CXX")
+    inputs = [objects] if isinstance(objects, str) else list(objects)
+    command = [compiler, *mode, "-o", output, *inputs, *(options or [])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"Compilation error:\n{done.stderr}\nCommand line: {' '.join(command)}")
+
+
+__getattr__ = other_names("tvm.contrib.cc")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm.driver``: `lower` and `build`, as programs of all generations call them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import loopsmith as ls
+
+from ..missing import MissingName, other_names
+from .runtime import Module
+from .target import Target
+from .tir.prim_func import as_module
+
+__all__ = ["build", "lower"]
+
+# With arguments, they take schedules of tensor expressions.
+_lower: Any = ls.lower
+_build: Any = ls.build
+
+
+def _is_program(inputs: Any) -> bool:
+    return isinstance(inputs, (ls.tir.PrimFunc, ls.tir.IRModule, ls.tir.Schedule))
+
+
+def lower(
+    inp: Any,
+    args: Sequence[Any] | None = None,
+    name: str = "main",
+    binds: Mapping[Any, Any] | None = None,
+    simple_mode: bool = False,
+) -> ls.tir.IRModule:
+    """Return the lowered module of a schedule and its arguments, of a function or of a module.
+
+    With `simple_mode`, the program before the passes that shape it for a code generator, as
+    people read it.
+    """
+    if binds is not None:
+        raise MissingName("tvm.lower.binds")
+    if _is_program(inp):
+        return as_module(inp if simple_mode else ls.lower(inp))
+    return as_module(_lower(inp, args, simple_mode=simple_mode, name=name))
+
+
+def build(
+    inputs: Any,
+    args: Any = None,
+    target: Any = None,
+    target_host: Any = None,
+    runtime: Any = None,
+    name: str = "default_function",
+    binds: Mapping[Any, Any] | None = None,
+) -> Module:
+    """Compile a schedule with its arguments, a function, a module or a TensorIR schedule."""
+    if binds is not None:
+        raise MissingName("tvm.build.binds")
+    if isinstance(args, (str, ls.Target)):
+        args, target = None, args
+    chosen = target if target is not None else Target.current()
+    meant = chosen if isinstance(chosen, ls.Target) else Target(chosen or "llvm")
+    if isinstance(inputs, Mapping):  # Functions, by the target that each is for.
+        (meant, inputs), *others = inputs.items()
+        if others:
+            raise MissingName("tvm.build.several_targets")
+        meant = meant if isinstance(meant, ls.Target) else Target(meant)
+    if _is_program(inputs):
+        return Module(ls.build(inputs, target=meant), inputs)
+    if args is None:
+        raise ValueError("build: pass the arguments of the function: build(schedule, [A, B], ...)")
+    return Module(_build(inputs, args, meant, name=name), None, entry=name)
+
+
+__getattr__ = other_names("tvm.driver")

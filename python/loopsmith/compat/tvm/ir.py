@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm.ir``: what all IR shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import loopsmith as ls
+import loopsmith.ir
+from loopsmith.tir import PointerType
+
+from ..missing import other_names
+from .object_path import ObjectPath, get_first_structural_mismatch
+from .tir.nodes import Alias, Range
+from .transform import PassContext
+
+__all__ = [
+    "IRModule",
+    "ObjectPath",
+    "PassContext",
+    "PointerType",
+    "PrimType",
+    "Range",
+    "assert_structural_equal",
+    "get_first_structural_mismatch",
+    "load_json",
+    "save_json",
+    "structural_equal",
+    "structural_hash",
+]
+
+BaseFunc = ls.tir.PrimFunc
+PrimExpr = ls.tir.Expr
+RelayExpr = ls.tir.Expr
+
+
+def PrimType(dtype: str) -> str:
+    """Return the type of a number: its name."""
+    return dtype
+
+
+class IRModule(Alias, base=ls.tir.IRModule):
+    """A module, made of its functions by name."""
+
+    @staticmethod
+    def make(
+        functions: Mapping[Any, Any] | None = None, type_definitions: Any = None, attrs: Any = None
+    ) -> ls.tir.IRModule:
+        """Return the module of these functions."""
+        named = {getattr(key, "name_hint", key): func for key, func in (functions or {}).items()}
+        return loopsmith.ir.make_module(named, attrs)
+
+    @staticmethod
+    def from_expr(func: ls.tir.PrimFunc, functions: Any = None) -> ls.tir.IRModule:
+        """Return the module of one function, by the name that it has, or ``main``."""
+        return loopsmith.ir.make_module({**(functions or {}), func.name: func})
+
+
+def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
+    """Return whether two nodes differ at most by the names of what they define."""
+    return ls.structural_equal(_node(lhs), _node(rhs), map_free_vars)
+
+
+def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+    """Raise a ValueError that says where two nodes differ first, unless they are equal."""
+    left, right = _node(lhs), _node(rhs)
+    if ls.structural_equal(left, right, map_free_vars):
+        return
+    mismatch = get_first_structural_mismatch(left, right, map_free_vars)
+    path = mismatch[0] if mismatch else ObjectPath.root()
+    difference = ls.ir.first_difference(left, right, map_free_vars)
+    raise ValueError(
+        f"StructuralEqual check failed, caused by lhs at {path} and rhs at {path}:\n{difference}"
+    )
+
+
+def structural_hash(node: Any, map_free_vars: bool = False) -> int:
+    """Return a number of 64 bits, the same for nodes that are structurally equal."""
+    return int(ls.structural_hash(_node(node))[:16], 16)
+
+
+def save_json(node: Any) -> str:
+    """Return a node as text."""
+    return ls.to_json(_node(node))
+
+
+def load_json(json_str: str) -> Any:
+    """Return the node that `save_json` wrote."""
+    return ls.from_json(json_str)
+
+
+def _node(value: Any) -> Any:
+    """Return numbers and texts as nodes."""
+    if isinstance(value, (list, tuple)):
+        return ls.tir.SeqStmt(list(value)) if value and isinstance(value[0], ls.tir.Stmt) else value
+    return ls.tir.const(value) if isinstance(value, (bool, int, float)) else value
+
+
+__getattr__ = other_names("tvm.ir", loopsmith.ir, ls.tir)

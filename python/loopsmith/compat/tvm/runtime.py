@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm.runtime``: compiled modules, functions of the host, and values as nodes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import loopsmith as ls
+from loopsmith import InternalError, register_func
+
+from ..missing import other_names
+from . import nd
+from .error import TVMError
+from .nd import Device, NDArray, cpu, device
+
+__all__ = [
+    "BenchmarkResult",
+    "Device",
+    "InternalError",
+    "Module",
+    "NDArray",
+    "Object",
+    "PackedFunc",
+    "TVMError",
+    "convert",
+    "cpu",
+    "device",
+    "get_global_func",
+    "load",
+    "load_module",
+    "ndarray",
+    "register_func",
+]
+
+Object = ls.tir.Node
+ndarray = nd
+
+
+def get_global_func(name: str, allow_missing: bool = False) -> Any:
+    """Return the function that was registered under a name.
+
+    Raises
+    ------
+    ValueError
+        There is none, unless `allow_missing`: then None is returned.
+    """
+    try:
+        return ls.get_global_func(name, allow_missing)
+    except ls.UserError as error:
+        raise ValueError(f"Cannot find global function {name}: {error}") from error
+
+
+class BenchmarkResult(NamedTuple):
+    """How long the calls took, in seconds: one number for each repetition."""
+
+    results: list[float]
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+        return float(np.mean(self.results))
+
+    @property
+    def median(self) -> float:
+        """The one in the middle."""
+        return float(np.median(self.results))
+
+    @property
+    def min(self) -> float:
+        """The shortest."""
+        return float(np.min(self.results))
+
+    @property
+    def max(self) -> float:
+        """The longest."""
+        return float(np.max(self.results))
+
+    @property
+    def std(self) -> float:
+        """The standard deviation."""
+        return float(np.std(self.results))
+
+    def __str__(self) -> str:
+        """Return a row of milliseconds under its header."""
+        columns = ("mean", "median", "max", "min", "std")
+        header = " ".join(f"{name + ' (ms)':>12}" for name in columns)
+        return header + "\n" + " ".join(f"{getattr(self, name) * 1e3:12.4f}" for name in columns)
+
+
+class PackedFunc:
+    """A function of a compiled module."""
+
+    def __init__(self, call: Callable[..., Any], name: str) -> None:
+        self._call = call
+        self.name = name
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it: results are written in place."""
+        return self._call(*args)
+
+
+class Module:
+    """Compiled functions. Called itself, it runs its only function, or ``main``."""
+
+    type_key = "llvm"
+
+    def __init__(self, module: ls.Module, program: Any = None, entry: str | None = None) -> None:
+        self._module = module
+        self._program = program
+        self._entry = entry
+
+    @property
+    def entry_name(self) -> str:
+        """What the function is called that a call of the module runs."""
+        return "__tvm_main__"
+
+    @property
+    def entry_func(self) -> PackedFunc:
+        """The function that a call of the module runs."""
+        return PackedFunc(self._module, self.entry_name)
+
+    @property
+    def imported_modules(self) -> list[Module]:
+        """The code of other devices: there is none."""
+        return []
+
+    def get_function(self, name: str, query_imports: bool = False) -> PackedFunc:
+        """Return a function by its name.
+
+        Raises
+        ------
+        AttributeError
+            The module has none of that name.
+        """
+        if name in (self.entry_name, self._entry):
+            return self.entry_func
+        try:
+            return PackedFunc(self._module[name], name)
+        except (KeyError, ls.UserError) as error:
+            raise AttributeError(f"Module has no function '{name}': {error}") from None
+
+    __getitem__ = get_function
+
+    def implements_function(self, function_name: str, query_imports: bool = False) -> bool:
+        """Return whether it has a function of that name."""
+        try:
+            self.get_function(function_name, query_imports)
+        except AttributeError:
+            return False
+        return True
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the only function, or ``main``."""
+        return self._module(*args)
+
+    def get_source(self, fmt: str = "") -> str:
+        """Return the generated code: of LLVM, or of the machine (``"asm"``, ``"s"``); or C."""
+        wanted = {
+            "ll": ["llvm"],
+            "": ["llvm", "c"],
+            "c": ["c"],
+            "asm": ["assembly"],
+            "s": ["assembly"],
+        }
+        for name in wanted.get(fmt, ()):
+            with suppress(ls.UserError, KeyError):
+                return self._module.source(name)
+        raise ValueError(f"get_source: there is no form {fmt!r}; there are ll and asm, or c")
+
+    def export_library(self, path: str | os.PathLike[str], **options: Any) -> str:
+        """Write a shared library, which `load_module` reads, and other languages call."""
+        unknown = sorted(set(options) - {"fcompile", "workspace_dir"})
+        if unknown:
+            raise TypeError(f"export_library: there is no option {unknown[0]}")
+        file = os.fspath(path)
+        self._module.export(file)
+        return file
+
+    def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
+        """Write the code: an object file, assembly, LLVM or C, as the end of the name says."""
+        self._module.export(os.fspath(path))
+
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: Device,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: int = 0,
+        **options: Any,
+    ) -> Callable[..., BenchmarkResult]:
+        """Return what measures a function on given arguments.
+
+        Parameters
+        ----------
+        func_name
+            Which function.
+        dev
+            Where it runs.
+        number
+            How many calls one repetition averages over.
+        repeat
+            How many repetitions there are.
+        min_repeat_ms
+            How long a repetition takes at least: `number` grows until it does.
+        """
+        from .timing import measured
+
+        func = self.get_function(func_name)
+        return lambda *args: BenchmarkResult(measured(func, args, number, repeat, min_repeat_ms))
+
+
+def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
+    """Load the functions of a library that `export_library` wrote."""
+    return Module(ls.load_module(path))
+
+
+load = load_module
+
+
+def convert(value: Any, span: Any = None) -> Any:
+    """Return numbers, texts and lists as nodes and lists of them; anything else as it is."""
+    if isinstance(value, (bool, int, float, str)):
+        return ls.tir.StringImm(value) if isinstance(value, str) else ls.tir.const(value)
+    if isinstance(value, (list, tuple)):
+        return [convert(item) for item in value]
+    return value
+
+
+__getattr__ = other_names("tvm.runtime")

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm.tir.analysis``: questions about programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import loopsmith as ls
+from loopsmith import tir
+
+from ...missing import other_names
+
+__all__ = ["expr_deep_equal", "undefined_vars", "verify_well_formed"]
+
+
+def verify_well_formed(obj: Any, assert_mode: bool = True) -> bool:
+    """Return whether a function or module is well formed; raise where it is not, if asked to."""
+    if not assert_mode:
+        return tir.is_well_formed(obj)
+    try:
+        tir.verify_well_formed(obj)
+    except ls.UserError as error:
+        raise ValueError(f"Well-formedness check failed: {error}") from error
+    return True
+
+
+def expr_deep_equal(lhs: Any, rhs: Any) -> bool:
+    """Return whether two expressions have one structure and the same variables."""
+    return ls.structural_equal(lhs, rhs)
+
+
+def undefined_vars(node: Any, defs: Any = ()) -> list[Any]:
+    """Return the variables that a tree uses and neither it nor `defs` defines."""
+    known = [*defs]
+    defined: list[Any] = []
+    used: list[Any] = []
+
+    def visit(each: Any) -> None:
+        for field in ("loop_var", "var", "buffer_var"):
+            if isinstance(getattr(each, field, None), tir.Var):
+                defined.append(getattr(each, field))
+        if isinstance(each, tir.Var):
+            used.append(each)
+
+    tir.post_order_visit(node, visit)
+    found: list[Any] = []
+    for var in used:
+        if not any(var.same_as(other) for other in (*known, *defined, *found)):
+            found.append(var)
+    return found
+
+
+__getattr__ = other_names("tvm.tir.analysis")

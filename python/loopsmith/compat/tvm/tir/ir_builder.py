@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm.tir.ir_builder``: the builder of Loopsmith, with the errors that programs expect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import loopsmith as ls
+from loopsmith.tir import ir_builder
+
+from ...missing import other_names
+
+__all__ = ["BufferVar", "IRBuilder", "create"]
+
+BufferVar = ir_builder.BufferVar
+
+
+@contextmanager
+def _raising(kind: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except ls.UserError as error:
+        raise kind(str(error)) from error
+
+
+class IRBuilder(ir_builder.IRBuilder):
+    """Gathers statements, in the scopes that are open."""
+
+    def get(self) -> ls.tir.Stmt:
+        """Return all statements as one; raise a RuntimeError while a scope is open."""
+        with _raising(RuntimeError):
+            return super().get()
+
+    @contextmanager
+    def for_range(
+        self, begin: Any, end: Any, name: str = "i", dtype: Any = None, kind: str = "serial"
+    ) -> Iterator[ls.tir.Var]:
+        """Open a loop; raise a ValueError for a kind that there is not."""
+        with _raising(ValueError):
+            scope = super().for_range(begin, end, name, dtype, kind)
+            variable = scope.__enter__()
+        yield variable
+        scope.__exit__(None, None, None)
+
+    @contextmanager
+    def else_scope(self) -> Iterator[None]:
+        """Open the other branch; raise a RuntimeError where no `if_scope` is just before."""
+        with _raising(RuntimeError):
+            scope = super().else_scope()
+            scope.__enter__()
+        yield
+        scope.__exit__(None, None, None)
+
+
+def create() -> IRBuilder:
+    """Return a builder without statements."""
+    return IRBuilder()
+
+
+__getattr__ = other_names("tvm.tir.ir_builder")

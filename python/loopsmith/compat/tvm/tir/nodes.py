@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Classes of nodes whose constructors take other arguments in `tvm` than here."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import loopsmith as ls
+from loopsmith import tir
+
+__all__ = [
+    "Alias",
+    "Allocate",
+    "Block",
+    "For",
+    "ForKind",
+    "IndexMap",
+    "IterVar",
+    "PrimFunc",
+    "Range",
+    "SizeVar",
+    "Var",
+]
+
+
+class _AliasOf(type):
+    """The class of classes that stand for one of Loopsmith: also for `isinstance`."""
+
+    _base: type
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], names: dict[str, Any], base: type | None = None
+    ) -> Any:
+        made = super().__new__(mcs, name, () if base else bases, names)
+        if base is not None:
+            made._base = base
+        return made
+
+    def __init__(cls, name: str, bases: Any, names: Any, base: type | None = None) -> None:
+        super().__init__(name, bases, names)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make a node of the class of Loopsmith."""
+        return cls.make(*args, **kwargs)  # type: ignore[attr-defined]
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls._base)
+
+
+class Alias(metaclass=_AliasOf, base=object):
+    """A class that stands for one of Loopsmith; `make` takes the arguments of `tvm`."""
+
+
+class ForKind:
+    """The kinds of loops, as nodes name them."""
+
+    SERIAL = "serial"
+    PARALLEL = "parallel"
+    VECTORIZED = "vectorized"
+    UNROLLED = "unrolled"
+    THREAD_BINDING = "thread_binding"
+
+    numbered = (SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING)
+
+
+class For(Alias, base=tir.For):
+    """A loop."""
+
+    @staticmethod
+    def make(
+        loop_var: Any,
+        min: Any,
+        extent: Any,
+        kind: Any,
+        body: Any,
+        thread_binding: Any = None,
+        annotations: Mapping[str, Any] | None = None,
+        span: Any = None,
+    ) -> tir.For:
+        """Return the loop; `kind` is one of `ForKind`, or its number."""
+        return tir.For(
+            loop_var,
+            min,
+            extent,
+            kind=ForKind.numbered[kind] if isinstance(kind, int) else kind,
+            thread_binding=thread_binding,
+            annotations=annotations or {},
+            body=body,
+        )
+
+
+class PrimFunc(Alias, base=tir.PrimFunc):
+    """A function."""
+
+    @staticmethod
+    def make(
+        params: Sequence[Any],
+        body: tir.Stmt,
+        ret_type: Any = None,
+        buffer_map: Mapping[Any, Any] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        span: Any = None,
+    ) -> tir.PrimFunc:
+        """Return the function; a buffer among the parameters is a handle and its buffer."""
+        named: list[tir.Var] = []
+        buffers: list[tir.Buffer | None] = []
+        known = list((buffer_map or {}).items())
+        for param in params:
+            if isinstance(param, tir.Buffer):
+                named.append(tir.var(f"{param.name}_handle", "handle"))
+                buffers.append(param)
+            else:
+                named.append(param)
+                buffers.append(next((b for key, b in known if key.same_as(param)), None))
+        return tir.PrimFunc(
+            params=named,
+            buffer_map=buffers,
+            ret_type=ret_type or "void",
+            attrs=attrs or {},
+            body=body,
+        )
+
+
+class Range(Alias, base=tir.Range):
+    """An interval of integers: ``Range(begin, end)``, or ``Range(extent)`` from 0 on."""
+
+    @staticmethod
+    def make(begin: Any, end: Any = None, span: Any = None) -> tir.Range:
+        """Return the interval from `begin` to before `end`."""
+        if end is None:
+            return tir.Range(0, begin)
+        simple = ls.arith.Analyzer().simplify(tir.const(end) - begin)
+        return tir.Range(begin, simple)
+
+    @staticmethod
+    def from_min_extent(min_value: Any, extent: Any, span: Any = None) -> tir.Range:
+        """Return the interval that begins at `min_value` and has `extent` numbers."""
+        return tir.Range(min_value, extent)
+
+
+class Var(Alias, base=tir.Var):
+    """A variable; of a pointer type where `dtype` is one."""
+
+    @staticmethod
+    def make(name: str, dtype: Any = "int32", span: Any = None) -> tir.Var:
+        """Return a new variable."""
+        if isinstance(dtype, tir.PointerType):
+            return tir.Var(name, pointer=dtype)
+        return tir.Var(name, str(dtype))
+
+
+class SizeVar(Alias, base=tir.Var):
+    """A variable for a size, which is never negative."""
+
+    @staticmethod
+    def make(name: str, dtype: str = "int32", span: Any = None) -> tir.Var:
+        """Return a new variable."""
+        return tir.Var(name, dtype, is_size=True)
+
+
+_axis_kinds = ("data_par", "thread_index", "comm_reduce", "ordered", "opaque")
+
+
+class IterVar(Alias, base=tir.IterVar):
+    """An axis."""
+
+    DataPar, ThreadIndex, CommReduce, Ordered, DimInfo = _axis_kinds
+
+    @staticmethod
+    def make(
+        dom: Any, var: Any, iter_type: int | str, thread_tag: str = "", span: Any = None
+    ) -> tir.IterVar:
+        """Return the axis; `dom` is a range, a pair or None, `var` a variable or its name."""
+        if isinstance(dom, (list, tuple)):
+            dom = Range(*dom)
+        if isinstance(var, str):
+            var = tir.Var(var, dom.extent.dtype if dom is not None else "int32")
+        kind = _axis_kinds[iter_type] if isinstance(iter_type, int) else iter_type
+        return tir.IterVar(dom=dom, var=var, iter_type=kind, thread_tag=thread_tag)
+
+
+class Block(Alias, base=tir.Block):
+    """A block."""
+
+    @staticmethod
+    def make(
+        iter_vars: Sequence[Any],
+        reads: Sequence[Any],
+        writes: Sequence[Any],
+        name_hint: str,
+        body: Any,
+        init: Any = None,
+        alloc_buffers: Sequence[Any] | None = None,
+        match_buffers: Sequence[Any] | None = None,
+        annotations: Mapping[str, Any] | None = None,
+        span: Any = None,
+    ) -> tir.Block:
+        """Return the block."""
+        return tir.Block(
+            iter_vars=iter_vars,
+            reads=reads,
+            writes=writes,
+            name_hint=name_hint,
+            alloc_buffers=alloc_buffers or (),
+            match_buffers=match_buffers or (),
+            annotations=annotations or {},
+            init=init,
+            body=body,
+        )
+
+
+class Allocate(Alias, base=tir.Allocate):
+    """Memory for a statement."""
+
+    @staticmethod
+    def make(
+        buffer_var: Any,
+        dtype: str,
+        extents: Sequence[Any],
+        condition: Any,
+        body: Any,
+        annotations: Mapping[str, Any] | None = None,
+        span: Any = None,
+    ) -> tir.Allocate:
+        """Return the statement with its memory."""
+        return tir.Allocate(
+            buffer_var, dtype, extents, condition, annotations=annotations or {}, body=body
+        )
+
+
+class IndexMap(Alias, base=tir.IndexMap):
+    """A map from indices to indices."""
+
+    AXIS_SEPARATOR = "axis_separator"
+    """Among the indices of a function: there, a new axis of the flattened buffer begins."""
+
+    @staticmethod
+    def from_func_with_separators(
+        mapping_function: Any,
+        ndim: int | None = None,
+        inverse_index_map: Any = None,
+        *,
+        index_dtype: str = "int64",
+    ) -> tuple[tir.IndexMap, list[int]]:
+        """Return the map that a function computes, and before which indices axes begin."""
+        separators: list[int] = []
+
+        @functools.wraps(mapping_function)
+        def indices_alone(*args: Any, **kwargs: Any) -> list[Any]:
+            given = mapping_function(*args, **kwargs)
+            indices: list[Any] = []
+            for index in given if isinstance(given, (list, tuple)) else [given]:
+                if isinstance(index, str) and index == IndexMap.AXIS_SEPARATOR:
+                    separators.append(len(indices))
+                else:
+                    indices.append(index)
+            return indices
+
+        made = ls.arith.index_map(indices_alone, ndim, inverse_index_map, index_dtype=index_dtype)
+        return made, separators
+
+    @staticmethod
+    def make(initial_indices: Any, final_indices: Any, inverse_index_map: Any = None) -> Any:
+        """Return the map."""
+        return tir.IndexMap(initial_indices, final_indices, inverse_index_map)
+
+    @staticmethod
+    def from_func(
+        mapping_function: Any,
+        ndim: int | None = None,
+        inverse_index_map: Any = None,
+        *,
+        index_dtype: str = "int64",
+    ) -> tir.IndexMap:
+        """Return the map that a function of Python computes."""
+        return ls.arith.index_map(
+            mapping_function, ndim, inverse_index_map, index_dtype=index_dtype
+        )

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm.tir.schedule.schedule``: where some programs import a schedule's errors from."""
+
+from __future__ import annotations
+
+from loopsmith import ScheduleError
+from loopsmith.tir import BlockRV, ExprRV, LoopRV, Schedule
+
+from ....missing import other_names
+
+__all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule", "ScheduleError"]
+__getattr__ = other_names("tvm.tir.schedule.schedule")

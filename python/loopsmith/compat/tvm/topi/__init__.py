@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm.topi``: common operators, as tensor expressions without a schedule of their own."""
+
+from __future__ import annotations
+
+from loopsmith import te
+
+from ...missing import other_names
+from .. import tag
+from . import nn
+from .elementwise import *
+from .elementwise import __all__ as _elementwise
+from .reductions import *
+from .reductions import __all__ as _reductions
+from .shapes import *
+from .shapes import __all__ as _shapes
+
+__all__ = ["nn", "tag", *_elementwise, *_reductions, *_shapes]
+__getattr__ = other_names("tvm.topi")

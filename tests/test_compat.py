@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that import tvm, on the aliases of loopsmith.compat."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import loopsmith.compat
+import numpy as np
+import pytest
+
+import loopsmith as ls
+
+PROGRAMS = Path(__file__).parent / "compat_programs"
+
+
+@pytest.fixture
+def tvm() -> Iterator[Any]:
+    was_there = loopsmith.compat.install()
+    import tvm as module
+
+    yield module
+    if not was_there:
+        loopsmith.compat.uninstall()
+
+
+def executed(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process of its own."""
+    command = [sys.executable, "-m", "loopsmith.compat", str(path), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+
+
+# ---- Whole programs ----
+
+
+# Programs whose last schedule may be refused, as the document's own result is wrong or unsaid.
+MAY_BE_REFUSED = {
+    "te_bind": "a reduction bound over thread blocks",
+    "te_compute_at": "a reduction over threads",
+    "te_compute_root": "a reduction over threads",
+    "te_create_group": "a tensor that is computed and is no argument",
+    "te_create_group_2": "a tensor that is computed and is no argument",
+    "te_set_store_predicate": "a predicate over a thread that nobody launches",
+}
+
+
+def needs_schedules(text: str) -> bool:
+    return "create_schedule(" in text.replace("tir.create_schedule(", "")
+
+
+@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("*.py")), ids=lambda path: path.stem)
+def test_a_program_runs_as_it_is(path: Path) -> None:
+    text = path.read_text()
+    if needs_schedules(text) and not hasattr(ls.te, "create_schedule"):
+        pytest.skip("schedules of tensor expressions are not built in")
+    done = executed(path)
+    if done.returncode != 0 and path.stem in MAY_BE_REFUSED:
+        assert "loopsmith.errors.ScheduleError: " in done.stderr, done.stderr
+        assert "  hint: " in done.stderr, done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    expected = [line[2:] for line in text.splitlines() if line.startswith("#>")]
+    for line in expected:
+        assert line.strip() in done.stdout, done.stdout
+
+
+def test_the_command_runs_a_program_that_imports_tvm(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys\nfrom tvm import te\n"
+        "if __name__ == '__main__':\n"
+        "    print(te.placeholder((4,), name='A').name, len(sys.argv))\n"
+    )
+    command = [sys.executable, "-m", "loopsmith", "run", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stdout) == (0, "A 1\n"), done.stderr
+    assert executed(program, "x", "y").stdout == "A 3\n"
+
+
+def test_a_program_is_recognised_by_its_imports() -> None:
+    assert loopsmith.compat.imports_tvm("import tvm.te as te")
+    assert loopsmith.compat.imports_tvm("def f():\n    from topi import nn\n")
+    assert not loopsmith.compat.imports_tvm("import tvmx\nfrom . import tvm\n# import tvm")
+    assert not loopsmith.compat.imports_tvm("import tvm +")
+
+
+# ---- Names that are not there ----
+
+
+def test_names_that_are_not_there_say_what_to_do(tvm: Any) -> None:
+    with pytest.raises(loopsmith.compat.MissingName) as caught:
+        tvm.auto_scheduler.SearchTask
+    assert str(caught.value) == (
+        "tvm.auto_scheduler is not provided: schedules are not searched for here; ls.build "
+        "schedules by rule what nobody scheduled"
+    )
+    assert not hasattr(tvm.te, "no_such_name")
+    with pytest.raises(AttributeError, match=r"tvm\.tir\.transform\.Simplify is not provided: "):
+        tvm.tir.transform.Simplify
+    with pytest.raises(ImportError, match=r"there is no module tvm\.relay here: graphs of"):
+        import tvm.relay
+    with pytest.raises(ImportError, match=r"there is no module tvm\.autotvm here: schedules"):
+        from tvm import autotvm
+    with pytest.raises(AttributeError, match=r"config\['tir.disable_vectorize'\] is not provided"):
+        tvm.transform.PassContext(config={"tir.disable_vectorize": True})
+    with pytest.raises(AttributeError, match=r"tvm\.build\.binds is not provided"):
+        tvm.build(None, binds={})
+
+
+def test_another_tvm_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    if loopsmith.compat.is_installed():
+        loopsmith.compat.uninstall()
+    monkeypatch.setitem(sys.modules, "tvm", type(sys)("tvm"))
+    with pytest.raises(ImportError, match="tvm has been imported already, from elsewhere"):
+        loopsmith.compat.install()
+
+
+# ---- Modules, one by one ----
+
+
+def test_nodes_take_the_arguments_of_tvm(tvm: Any) -> None:
+    tir = tvm.tir
+    i = tir.Var("i", "int32")
+    n = tir.SizeVar("n", "int32")
+    assert isinstance(i, tir.Var)
+    assert isinstance(i, tir.PrimExpr)
+    assert not isinstance(i, tir.For)
+    assert n.is_size
+    A = tir.decl_buffer((n,), "float32", "A", scope="")
+    store = tir.BufferStore(A, tir.const(1.0, "float32"), [i])
+    loop = tir.For(i, 0, n, tir.ForKind.SERIAL, store)
+    assert loop.same_as(loop)
+    assert tir.For(i, 0, n, 1, store).kind == "parallel"
+    func = tir.PrimFunc([A, n], loop)
+    assert [param.name for param in func.params] == ["A_handle", "n"]
+    out = np.zeros(3, np.float32)
+    ls.build(func)(out, 3)
+    assert out.tolist() == [1, 1, 1]
+    assert [str(tvm.ir.Range(3, 7)), str(tvm.ir.Range(4))] == [
+        str(ls.tir.Range(3, 4)),
+        str(ls.tir.Range(0, 4)),
+    ]
+    axis = tir.IterVar((0, 8), "k", tir.IterVar.CommReduce)
+    assert (axis.var.name, axis.iter_type, repr(axis.dom.extent)) == ("k", "comm_reduce", "8")
+    assert axis.iter_type == tir.IterVar.CommReduce
+    assert tir.IterVar((0, 8), "k", 0).iter_type == tir.IterVar.DataPar
+    assert repr(i.equal(0)) == "i == 0"
+    assert repr(tir.max(i, n)) == "T.max(i, n)"
+    assert tir.decl_buffer((4,), offset_factor=1).elem_offset is not None
+
+
+def test_structure_is_compared_with_the_errors_of_tvm(tvm: Any) -> None:
+    x, y = tvm.tir.Var("x", "int32"), tvm.tir.Var("y", "int32")
+    assert not tvm.ir.structural_equal(x, y)
+    assert tvm.ir.structural_equal(x, y, map_free_vars=True)
+    assert isinstance(tvm.ir.structural_hash(x + 1), int)
+    with pytest.raises(
+        ValueError, match=r"StructuralEqual check failed, caused by lhs at <root>\.b"
+    ):
+        tvm.ir.assert_structural_equal(x + 1, x + 2)
+    root = tvm.ir.ObjectPath.root()
+    both = tvm.ir.get_first_structural_mismatch(
+        tvm.tir.SeqStmt([tvm.tir.Evaluate(x + 1), tvm.tir.Evaluate(x)]),
+        tvm.tir.SeqStmt([tvm.tir.Evaluate(x + 1), tvm.tir.Evaluate(x + 1)]),
+    )
+    assert both is not None
+    assert both[0] == root.attr("seq").array_index(1).attr("value")
+    assert root.attr("seq").is_prefix_of(both[0])
+    assert (str(both[0]), len(both[0])) == ("<root>.seq[1].value", 4)
+    assert tvm.ir.get_first_structural_mismatch(x, x) is None
+    assert tvm.ir.load_json(tvm.ir.save_json(x + 1)).a.name == "x"
+
+
+def test_errors_have_the_classes_that_programs_catch(tvm: Any) -> None:
+    from tvm.script import tir as T
+
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                A[vi] = A[vi] + T.float32(1)
+
+    sch = tvm.tir.Schedule(main)
+    with pytest.raises(tvm.tir.ScheduleError, match="Cannot find a block with the name: C"):
+        sch.get_block("C")
+    with pytest.raises(tvm.TVMError, match="Cannot find a block with the name: C"):
+        sch.get_block("C")
+    with pytest.raises(tvm.error.DiagnosticError, match="has no attribute nothing"):
+        tvm.script.from_source("@T.prim_func\ndef f():\n    T.nothing()\n")
+    ib = tvm.tir.ir_builder.create()
+    with pytest.raises(RuntimeError, match="else_scope"), ib.else_scope():
+        pass
+    with pytest.raises(ValueError, match="for_range"), ib.for_range(0, 4, kind="x"):
+        pass
+    with pytest.raises(ValueError, match="Cannot find global function"):
+        tvm.get_global_func("no.such.function")
+    assert tvm.get_global_func("no.such.function", allow_missing=True) is None
+    with pytest.raises(AttributeError, match="Module has no function 'other'"):
+        tvm.build(main, target="llvm")["other"]
+
+
+def test_arrays_and_devices(tvm: Any) -> None:
+    a = tvm.nd.array(np.arange(6).reshape(2, 3).astype("int32"))
+    assert (a.shape, a.dtype, a.device, len(a)) == ((2, 3), "int32", tvm.cpu(0), 2)
+    b = tvm.nd.empty((2, 3), "float32")
+    b[:] = a
+    np.testing.assert_array_equal(b.numpy(), a.asnumpy())
+    a.copyto(b)
+    with pytest.raises(ValueError, match="array shape does not match"):
+        b.copyfrom(np.zeros(3))
+    with pytest.raises(TypeError, match="has no elements to copy"):
+        b.copyfrom(object())
+    with pytest.raises(ValueError, match=r"only x\[:\] = value is possible"):
+        b[0] = 1
+    assert np.from_dlpack(b).shape == (2, 3)
+    assert tvm.cpu(0).exist
+    assert tvm.device("llvm", 0) == tvm.cpu(0)
+    assert not tvm.cuda(0).exist
+    with pytest.raises(tvm.TVMError, match=r"there is no cuda\(0\) here"):
+        tvm.nd.empty((2,), device=tvm.cuda(0))
+    with pytest.raises(ValueError, match="there is no device 'tpu'"):
+        tvm.device("tpu")
+
+
+def test_modules_and_targets(tvm: Any, tmp_path: Path) -> None:
+    from tvm import te
+
+    A = te.placeholder((16,), name="A")
+    B = te.compute((16,), lambda i: A[i] * 2, name="B")
+    func = te.create_prim_func([A, B]).with_attr("global_symbol", "twice")
+    with tvm.target.Target({"kind": "llvm", "mcpu": "native"}) as target:
+        assert tvm.target.Target.current() == target
+        assert (str(target), target.keys) == ("llvm -mcpu=native", ["cpu"])
+        assert (target.kind.name, target.kind) == ("llvm", "llvm")
+        module = tvm.build(tvm.IRModule({"twice": func}))
+    assert tvm.target.Target.current() is None
+    a, b = tvm.nd.array(np.ones(16, "float32")), tvm.nd.empty((16,))
+    module["twice"](a, b)
+    assert b.numpy().tolist() == [2] * 16
+    result = module.time_evaluator("twice", tvm.cpu(0), number=3, repeat=2)(a, b)
+    assert len(result.results) == 2
+    assert result.min <= result.mean <= result.max
+    assert "mean (ms)" in str(result)
+    assert "define" in module.get_source()
+    assert ".text" in module.get_source("asm")
+    with pytest.raises(ValueError, match="get_source: there is no form 'ptx'"):
+        module.get_source("ptx")
+    path = tmp_path / "twice.so"
+    module.export_library(str(path))
+    b[:] = 0
+    tvm.runtime.load_module(path)["twice"](a, b)
+    assert b.numpy().tolist() == [2] * 16
+
+
+def test_operators_agree_with_numpy(tvm: Any) -> None:
+    from tvm import te, topi
+
+    def computed(result: Any, *inputs: tuple[Any, np.ndarray]) -> np.ndarray:
+        out = np.zeros([int(extent) for extent in result.shape], result.dtype)
+        module = ls.build([*(tensor for tensor, _ in inputs), result])
+        module(*(array for _, array in inputs), out)
+        return out
+
+    rng = np.random.default_rng(0)
+    x, y = rng.random((3, 4), np.float32), rng.random((4,), np.float32)
+    X, Y = te.placeholder((3, 4), name="X"), te.placeholder((4,), name="Y")
+    both = ((X, x), (Y, y))
+    np.testing.assert_allclose(computed(topi.add(X, Y), *both), x + y, rtol=1e-6)
+    np.testing.assert_allclose(computed(topi.maximum(X, 0.5), (X, x)), np.maximum(x, 0.5))
+    np.testing.assert_allclose(computed(topi.exp(X), (X, x)), np.exp(x), rtol=1e-6)
+    np.testing.assert_allclose(computed(topi.sum(X, axis=1), (X, x)), x.sum(1), rtol=1e-6)
+    kept = computed(topi.max(X, axis=0, keepdims=True), (X, x))
+    np.testing.assert_allclose(kept, x.max(0, keepdims=True))
+    np.testing.assert_allclose(computed(topi.mean(X, axis=-1), (X, x)), x.mean(1), rtol=1e-6)
+    np.testing.assert_allclose(computed(topi.transpose(X), (X, x)), x.T)
+    np.testing.assert_allclose(computed(topi.reshape(X, (2, -1)), (X, x)), x.reshape(2, -1))
+    np.testing.assert_allclose(computed(topi.flip(X, 1), (X, x)), x[:, ::-1])
+    wide = computed(topi.concatenate([X, X], axis=1), (X, x))
+    np.testing.assert_allclose(wide, np.concatenate([x, x], 1))
+    np.testing.assert_allclose(computed(topi.squeeze(topi.expand_dims(X, 1)), (X, x)), x)
+    Z, z = te.placeholder((5, 4), name="Z"), rng.random((5, 4), np.float32)
+    np.testing.assert_allclose(computed(topi.nn.dense(X, Z), (X, x), (Z, z)), x @ z.T, rtol=1e-5)
+    np.testing.assert_allclose(
+        computed(topi.matmul(X, Z, transp_b=True), (X, x), (Z, z)), x @ z.T, rtol=1e-5
+    )
+    soft = np.exp(x - x.max(1, keepdims=True))
+    np.testing.assert_allclose(
+        computed(topi.nn.softmax(X), (X, x)), soft / soft.sum(1, keepdims=True), rtol=1e-5
+    )
+    with pytest.raises(ValueError, match="add: extents 4 and 3 are neither equal nor 1"):
+        topi.add(X, te.placeholder((3,)))
+
+
+def test_convolution_agrees_with_numpy(tvm: Any) -> None:
+    from tvm import te, topi
+
+    data, weight = np.random.rand(1, 2, 5, 6), np.random.rand(3, 2, 3, 3)
+    D = te.placeholder(data.shape, "float64", name="D")
+    W = te.placeholder(weight.shape, "float64", name="W")
+    C = topi.nn.conv2d_nchw(D, W, stride=2, padding=1, dilation=1)
+    out = np.zeros((1, 3, 3, 3))
+    ls.build([D, W, C])(data, weight, out)
+    padded = np.pad(data, [(0, 0), (0, 0), (1, 1), (1, 1)])
+    expected = np.zeros_like(out)
+    for f, y, x in np.ndindex(3, 3, 3):
+        expected[0, f, y, x] = (
+            padded[0, :, 2 * y : 2 * y + 3, 2 * x : 2 * x + 3] * weight[f]
+        ).sum()
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
+
+
+def test_traces_are_replayed(tvm: Any) -> None:
+    from tvm.script import tir as T
+    from tvm.tir.schedule.testing import (
+        assert_structural_equal_ignore_global_symbol,
+        verify_trace_roundtrip,
+    )
+
+    @T.prim_func
+    def main(A: T.Buffer((16,), "float32")):
+        for i in range(16):
+            with T.block("B"):
+                vi = T.axis.spatial(16, i)
+                A[vi] = A[vi] + T.float32(1)
+
+    sch = tvm.tir.Schedule(main, debug_mask="all")
+    sch.split(sch.get_loops(sch.get_block("B"))[0], factors=[None, 4])
+    again = verify_trace_roundtrip(sch, main)
+    assert len(again.trace) == len(sch.trace)
+    with pytest.raises(ValueError, match="there is no form 'xml' of a trace"):
+        verify_trace_roundtrip(sch, main, text_format="xml")
+    other = main.with_attr({"global_symbol": "other"})
+    assert_structural_equal_ignore_global_symbol(main, other)
+    with pytest.raises(ValueError, match="StructuralEqual check failed"):
+        assert_structural_equal_ignore_global_symbol(sch.mod["main"], main)
+    module = tvm.IRModule({"main": main, "other": other})
+    assert [name.name_hint for name, _ in module.items()] == ["other", "main"]
+    assert module[module.items()[0][0]].same_as(other)
+
+
+def test_index_maps_say_where_axes_begin(tvm: Any) -> None:
+    from tvm import te
+
+    made, separators = tvm.tir.IndexMap.from_func_with_separators(
+        lambda i, j: [i // 4, te.AXIS_SEPARATOR, j, i % 4]
+    )
+    assert separators == [1]
+    assert [repr(index) for index in made.map_indices([5, 2])] == [
+        "T.int64(1)",
+        "T.int64(2)",
+        "T.int64(1)",
+    ]
+    assert len(tvm.tir.IndexMap.from_func(lambda *i: i, ndim=3).final_indices) == 3
+
+
+def test_parts_of_modules_are_imported(tvm: Any) -> None:
+    from tvm._ffi.base import TVMError
+    from tvm.ir.module import IRModule
+    from tvm.runtime.ndarray import NDArray
+    from tvm.te.tensor import Tensor
+    from tvm.tir.function import PrimFunc
+
+    assert (IRModule, NDArray, Tensor) == (tvm.IRModule, tvm.nd.NDArray, ls.te.Tensor)
+    assert (PrimFunc, TVMError) == (tvm.tir.PrimFunc, ls.UserError)
+    with pytest.raises(ImportError, match=r"there is no module tvm\.ir\.instrument here"):
+        import tvm.ir.instrument
+
+
+def test_words_build_functions(tvm: Any) -> None:
+    from tvm.script.ir_builder import IRBuilder
+    from tvm.script.ir_builder import tir as T
+
+    with IRBuilder() as ib:
+        with T.prim_func():
+            T.func_name("main")
+            A = T.arg("A", T.Buffer((4,), "float32"))
+            with T.serial(4) as i:
+                T.buffer_store(A, T.float32(2), [i])
+    out = tvm.nd.empty((4,))
+    tvm.build(ib.get(), target="llvm")(out)
+    assert out.numpy().tolist() == [2] * 4
+
+
+def test_walks_of_stmt_functor(tvm: Any) -> None:
+    tir = tvm.tir
+    x = tir.Var("x", "int32")
+    expr = x + x * 2
+    doubled = tir.stmt_functor.ir_transform(
+        tir.Evaluate(expr), None, lambda e: tir.const(7), ["tir.Mul"]
+    )
+    assert repr(doubled.value) == "x + 7"
+    assert repr(tir.stmt_functor.substitute(expr, {x: tir.const(3)})) == "3 + T.Mul(3, 2)"
+    assert tir.analysis.undefined_vars(tir.Evaluate(expr)) == [x]
+    assert tir.analysis.undefined_vars(tir.Evaluate(expr), [x]) == []
+
+
+def test_scripts_of_2021_mean_what_they_meant(tvm: Any, tmp_path: Path) -> None:
+    program = tmp_path / "old.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import tvm
+            from tvm import tir
+            from tvm.script import ty
+
+            @tvm.script.module
+            class Module:
+                @tvm.script.tir
+                def fill(a: ty.handle) -> None:
+                    A = tir.match_buffer(a, [4, 4], "float32")
+                    for i in tir.serial(0, 4):
+                        with tir.block([4], "row") as [j]:
+                            tir.bind(j, i)
+                            A[j, j] = tir.float32(1)
+
+            print(tvm.script.asscript(Module["fill"]))
+            """
+        )
+    )
+    done = executed(program)
+    assert done.returncode == 0, done.stderr
+    assert 'with T.block("row"):' in done.stdout

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forms in which programs of the field are written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith.script import tir as T
+
+
+def test_intrinsics_may_say_their_type() -> None:
+    @T.prim_func
+    def main(A: T.Buffer((4,)), n: T.int32):
+        for i in range(4):
+            A[i] = T.if_then_else(
+                T.likely(i < n, dtype="bool"), T.exp(A[i], dtype="float32"), 0.0, dtype="float32"
+            )
+        T.evaluate(T.call_extern("abs", n, dtype="int32"))
+        T.evaluate(T.tvm_storage_sync("shared", dtype="handle"))
+
+    text = main.script()
+    assert "T.if_then_else(T.likely(i < n), T.exp(A[i]), T.float32(0))" in text
+    assert 'T.call_extern("int32", "abs", n)' in text
+
+
+def test_a_type_that_the_value_has_not_is_refused() -> None:
+    text = '@T.prim_func\ndef f(A: T.Buffer((4,))):\n    A[0] = T.exp(A[1], dtype="float64")\n'
+    with pytest.raises(ls.ScriptError) as caught:
+        ls.from_source(text)
+    assert caught.value.problem == "T.exp: dtype is float64, the value is float32"
+    assert caught.value.hint == "cast an operand, or the value: T.cast(value, dtype)"
+
+
+def test_one_name_for_the_loops_of_a_grid() -> None:
+    @T.prim_func
+    def main(A: T.Buffer((2, 4), "int32")):
+        for ij in T.grid(2, 4):
+            with T.block("b"):
+                v = T.axis.remap("SS", ij)
+                A[v[0], v[1]] = v[0] * 10 + v[1] + ij[0] * 0
+            A[ij] = A[ij] + 1
+
+    out = np.zeros((2, 4), np.int32)
+    ls.interp.run(main, out)
+    assert out.tolist() == [[1, 2, 3, 4], [11, 12, 13, 14]]
+    assert [loop.name for loop in (main.body.block.body.loop_var,)] == ["ij_0"]
+
+
+def test_range_takes_annotations() -> None:
+    @T.prim_func
+    def main(A: T.Buffer((8,))):
+        for i in range(8, annotations={"pragma_unroll_explicit": 1}):
+            A[i] = T.float32(0)
+
+    assert dict(main.body.annotations) == {"pragma_unroll_explicit": 1}
+
+
+def test_sizes_by_their_nodes_and_before_their_declaration() -> None:
+    @T.prim_func
+    def main(a: T.handle, B: T.Buffer((k,)), k: T.int32):  # noqa: F821
+        n = T.SizeVar("n", "int64")
+        m = T.Var("m", "int32")
+        half = m // 2
+        A = T.match_buffer(a, (n, m))
+        for i in range(half):
+            A[0, i] = B[i]
+
+    assert "n = T.int64(is_size_var=True)" in main.script()
+    A = np.zeros((1, 6), np.float32)
+    ls.build(main)(A, np.arange(3, dtype=np.float32), 3)
+    assert A[0].tolist() == [0, 1, 2, 0, 0, 0]
+
+
+def scratch(extent: int) -> ls.tir.Buffer:
+    """Declare memory for the function that is read."""
+    made = T.alloc_buffer((extent,), "float32", scope="local")
+    assert isinstance(made, ls.tir.Buffer)
+    return made
+
+
+def test_helpers_declare_memory_of_the_function_that_is_read() -> None:
+    @T.prim_func
+    def main(A: T.Buffer((8,))):
+        S = scratch(8)
+        for i in range(8):
+            S[i] = A[i] * T.float32(2)
+        for i in range(8):
+            A[i] = S[7 - i]
+
+    assert 'S = T.alloc_buffer((8,), scope="local")' in main.script()
+    A = np.arange(8, dtype=np.float32)
+    ls.build(main)(A)
+    assert A.tolist() == [14, 12, 10, 8, 6, 4, 2, 0]
+    with pytest.raises(ls.ScriptError, match=r"T\.alloc_buffer is used outside of a function"):
+        scratch(8)
+
+
+def test_macros_take_keywords_and_meta_vars_are_tuples() -> None:
+    @T.macro
+    def fill(buffer, **options):
+        buffer[options["at"]] = options["value"]
+
+    @T.prim_func
+    def main(A: T.Buffer((8,))):
+        fill(A, at=3, value=2.0)
+        first, second = T.meta_var((1, 2))
+        pair = T.meta_var((5, 6))
+        A[first] = A[second] + A[pair[0]]
+
+    assert main.script().splitlines()[-2:] == ["    A[3] = T.float32(2)", "    A[1] = A[2] + A[5]"]
+
+    @T.macro
+    def clear(buffer):
+        buffer[0] = 0.0
+
+    with pytest.raises(ls.ScriptError, match="macro clear has no parameter at"):
+
+        @T.prim_func
+        def wrong(A: T.Buffer((8,))):
+            clear(A, at=3)

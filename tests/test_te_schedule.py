@@ -238,6 +238,37 @@ def test_a_product_for_threads_adds_up_in_registers() -> None:
     same_results(s, [A, B, C], compiles=False)
 
 
+def test_threads_fill_tiles_together_and_compute_from_registers() -> None:
+    A, B, C = product(32, 32, 16)
+    s = te.create_schedule(C.op)
+    AA, BB = s.cache_read(A, "shared", [C]), s.cache_read(B, "shared", [C])
+    AL, BL = s.cache_read(AA, "local", [C]), s.cache_read(BB, "local", [C])
+    CL = s.cache_write(C, "local")
+    tx, ty = te.thread_axis((0, 4), "threadIdx.x"), te.thread_axis((0, 4), "threadIdx.y")
+    io, jo, ii, ji = s[C].tile(*s[C].op.axis, 16, 16)
+    ty_axis, ii = s[C].split(ii, nparts=4)
+    tx_axis, ji = s[C].split(ji, nparts=4)
+    s[C].reorder(io, jo, ty_axis, tx_axis, ii, ji)
+    s[C].bind(io, te.thread_axis("blockIdx.y"))
+    s[C].bind(jo, te.thread_axis("blockIdx.x"))
+    s[C].bind(ty_axis, ty)
+    s[C].bind(tx_axis, tx)
+    s[CL].compute_at(s[C], tx_axis)
+    ko, ki = s[CL].split(s[CL].op.reduce_axis[0], factor=4)
+    s[CL].reorder(ko, ki, *s[CL].op.axis)
+    for tile, registers in [(AA, AL), (BB, BL)]:
+        s[tile].compute_at(s[CL], ko)
+        s[registers].compute_at(s[CL], ki)
+        rows, columns = s[tile].op.axis
+        rows, _ = s[tile].split(rows, nparts=4)
+        columns, _ = s[tile].split(columns, nparts=4)
+        s[tile].bind(rows, ty)
+        s[tile].bind(columns, tx)
+    script = s.to_tir([A, B, C]).func.script()
+    assert script.count('thread="threadIdx.x"') == 3
+    same_results(s, [A, B, C], compiles=False)
+
+
 def test_pragmas_are_annotations_of_the_loop() -> None:
     A, B, C = product()
     s = te.create_schedule(C.op)

@@ -162,6 +162,7 @@ EXAMPLES = {
         "dot",
         'sch.decompose_reduction("C", "i")\nsch.tensorize("i", "dot_16x4_vnni")',
     ),
+    "prefetch": ("matmul", 'sch.prefetch("C", "A", "i", offset=2)'),
     "storage_align": ("stages", 'sch.storage_align("B", 0, axis=0, factor=32, offset=8)'),
     "set_scope": ("stages", 'sch.set_scope("B", 0, "local")'),
     "unsafe_set_dtype": ("stages", 'sch.unsafe_set_dtype("B", 0, "float16")'),

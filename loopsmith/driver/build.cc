@@ -12,6 +12,7 @@
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
+#include "loopsmith/te_schedule/to_tir.h"
 #include "loopsmith/transform/link_calls.h"
 
 namespace loopsmith {
@@ -75,6 +76,7 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
   return lower_function(back_end.adapted(func, target),
                         {.vector_bits = back_end.vector_bits(target),
                          .fast_math = floats.approximate,
+                         .cut_loops = options.cut_loops,
                          .on_pass = options.on_pass});
 }
 
@@ -154,6 +156,25 @@ Module build(const Ptr<IRModule>& module, const Target& target, const BuildOptio
         with_attr(module->functions[i], "global_symbol", string_imm(module->names[i]->name_hint)));
   }
   return build_functions(functions, target, options);
+}
+
+namespace {
+
+/// The function of a schedule, which is scheduled as its user said.
+Ptr<PrimFunc> function_of(const te::Schedule& schedule, const std::vector<Ref>& args) {
+  return with_attr(te::to_tir(schedule, args).func(), "tir.is_scheduled", Expr(1));
+}
+
+}  // namespace
+
+Ptr<PrimFunc> lower(const te::Schedule& schedule, const std::vector<Ref>& args,
+                    const Target& target, const BuildOptions& options) {
+  return lower(function_of(schedule, args), target, options);
+}
+
+Module build(const te::Schedule& schedule, const std::vector<Ref>& args, const Target& target,
+             const BuildOptions& options) {
+  return build(function_of(schedule, args), target, options);
 }
 
 }  // namespace loopsmith

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/function.h"
 #include "loopsmith/ir/target.h"
 #include "loopsmith/runtime/module.h"
+#include "loopsmith/te/schedule.h"
 #include "loopsmith/transform/pipeline.h"
 
 namespace loopsmith {
@@ -16,6 +17,7 @@ struct BuildOptions {
   bool contract = true;                ///< `a * b + c` may be rounded once.
   std::vector<std::string> fast_math;  ///< What else may go; see codegen/options.h.
   bool default_schedule = true;        ///< Schedule by rule what nobody scheduled.
+  bool cut_loops = true;               ///< Cut loops where guards come to hold.
   RuntimeOptions runtime;              ///< Threads and memory of the module.
   std::function<void(const PassRecord&)> on_pass = {};  ///< Called after each pass.
 };
@@ -35,5 +37,12 @@ Module build(const Ptr<PrimFunc>& func, const Target& target = Target("llvm -mcp
              const BuildOptions& options = {});
 Module build(const Ptr<IRModule>& module, const Target& target = Target("llvm -mcpu=native"),
              const BuildOptions& options = {});
+
+/// The same for a schedule of tensor expressions, as the function whose parameters are `args`.
+Ptr<PrimFunc> lower(const te::Schedule& schedule, const std::vector<Ref>& args,
+                    const Target& target = Target("llvm -mcpu=native"),
+                    const BuildOptions& options = {});
+Module build(const te::Schedule& schedule, const std::vector<Ref>& args,
+             const Target& target = Target("llvm -mcpu=native"), const BuildOptions& options = {});
 
 }  // namespace loopsmith

@@ -18,6 +18,17 @@ NDArray counting(std::vector<std::int64_t> shape, float scale) {
   return array;
 }
 
+TEST(build, takes_a_schedule_of_tensor_expressions) {
+  const te::Tensor a = te::placeholder({10}, f32, "A");
+  const te::Tensor b = te::compute({10}, [&](const Expr& i) { return a(i) * 2; }, "B");
+  const te::Schedule s = te::create_schedule({b});
+  const auto [outer, inner] = s[b].split(b.axis(0), 4);
+  s[b].vectorize(inner);
+  NDArray x = counting({10}, 0.5F), y = NDArray::zeros({10});
+  build(s, {a, b}).entry()(x, y);
+  for (std::int64_t i = 0; i < 10; ++i) EXPECT_EQ(y.data<float>()[i], 2 * x.data<float>()[i]);
+}
+
 TEST(build, runs_a_matmul_of_symbolic_sizes) {
   const Expr n = te::size_var("n"), m = te::size_var("m"), l = te::size_var("l");
   const te::Tensor a = te::placeholder({n, l}, f32, "A"), b = te::placeholder({l, m}, f32, "B");

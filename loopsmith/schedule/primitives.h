@@ -27,6 +27,7 @@
 #include "loopsmith/schedule/primitives/loop_partition.h"
 #include "loopsmith/schedule/primitives/merge.h"
 #include "loopsmith/schedule/primitives/pad_einsum.h"
+#include "loopsmith/schedule/primitives/prefetch.h"
 #include "loopsmith/schedule/primitives/redefine_buffer.h"
 #include "loopsmith/schedule/primitives/reindex.h"
 #include "loopsmith/schedule/primitives/relatives.h"

@@ -88,6 +88,8 @@ class FunctionBuilder {
     require_definitions();
     return complete_blocks(function_of(seq(std::move(body))));
   }
+  void set_given(GraphBuffers given) { buffers_.set_given(std::move(given)); }
+  BlocksOfOps take_blocks() { return std::move(context_.blocks); }
 
  private:
   void make_parameters() {
@@ -100,9 +102,17 @@ class FunctionBuilder {
       }
       const SpanScope scope(arg.span());
       params_.push_back(var("var_" + tensor.name(), handle_type));
-      buffers_of_params_.push_back(decl_buffer(tensor.shape(), tensor.dtype(), tensor.name()));
+      buffers_of_params_.push_back(buffer_of(tensor));
       buffers_.set(tensor, buffers_of_params_.back());
     }
+  }
+
+  /// The buffer that the caller's array is seen as.
+  Ptr<Buffer> buffer_of(const Tensor& tensor) const {
+    for (const auto& [bound, buffer] : buffers_.given().bound) {
+      if (bound == tensor) return buffer;
+    }
+    return decl_buffer(tensor.shape(), tensor.dtype(), tensor.name());
   }
 
   /// Computes that only make the first rows, or the next row, of a state write where it lives.
@@ -237,6 +247,13 @@ class FunctionBuilder {
 Ptr<PrimFunc> create_prim_func(const std::vector<Ref>& args, const PrimFuncOptions& options) {
   const Ptr<PrimFunc> func = FunctionBuilder(args).build();
   return options.index_dtype.is_void() ? func : with_index_dtype(func, options.index_dtype);
+}
+
+NamedPrimFunc create_named_prim_func(const std::vector<Ref>& args, GraphBuffers buffers) {
+  FunctionBuilder builder(args);
+  builder.set_given(std::move(buffers));
+  Ptr<PrimFunc> func = builder.build();
+  return {std::move(func), builder.take_blocks()};
 }
 
 }  // namespace loopsmith::te

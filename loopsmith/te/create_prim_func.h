@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "loopsmith/ir/function.h"
@@ -16,5 +19,25 @@ struct PrimFuncOptions {
 ///
 ///     Ptr<PrimFunc> func = create_prim_func({A, B, C});
 Ptr<PrimFunc> create_prim_func(const std::vector<Ref>& args, const PrimFuncOptions& options = {});
+
+/// The names of the blocks of each operation.
+using BlocksOfOps = std::unordered_map<Ref, std::vector<std::string>, RefHash, RefEqual>;
+
+/// A function, and which of its blocks compute what.
+struct NamedPrimFunc {
+  Ptr<PrimFunc> func;
+  BlocksOfOps blocks;
+};
+
+/// What is said of the buffers of tensors, beside their shapes and types.
+struct GraphBuffers {
+  /// The memory of the results of operations that are no arguments; `global` where it is not said.
+  std::unordered_map<Ref, std::string, RefHash, RefEqual> scopes = {};
+  /// The buffers of arguments, where they have strides or an alignment of their own.
+  std::vector<std::pair<Tensor, Ptr<Buffer>>> bound = {};
+};
+
+/// What `create_prim_func` gives, for those who look for its blocks.
+NamedPrimFunc create_named_prim_func(const std::vector<Ref>& args, GraphBuffers buffers = {});
 
 }  // namespace loopsmith::te

@@ -182,7 +182,7 @@ Stmt lower_reduction(const ComputeOp& op, const Ref& self, LowerContext& context
   const Reduction reduction(op, self, axes, context);
   // No update ever runs where the axes are empty, so an init would not run either.
   const bool is_empty = nest.is_empty_reduction();
-  return nest.around(realize(std::move(axes), context.block_name(op.name),
+  return nest.around(realize(std::move(axes), context.block_name(op.name, self),
                              context.annotations(op.attrs), is_empty ? nullptr : reduction.init(),
                              is_empty ? reduction.init() : reduction.update()));
 }
@@ -199,7 +199,7 @@ Stmt lower_compute(const ComputeOp& op, const Ref& self, LowerContext& context,
     BlockAxes axes = nest.block_axes();
     const Expr value = load_buffers(op.body[i], context.buffers, axes.substitution);
     const Stmt body = store(context.buffers.get(tensor), value, axes.indices);
-    blocks.push_back(realize(std::move(axes), context.block_name(tensor.name()),
+    blocks.push_back(realize(std::move(axes), context.block_name(tensor.name(), self),
                              context.annotations(op.attrs), nullptr, body));
   }
   return nest.around(seq(std::move(blocks)));

@@ -37,7 +37,7 @@ class Placeholders {
 
 Stmt lower_extern(const ExternOp& op, const Ref& self, LowerContext& context) {
   Placeholders placeholders;
-  Block block{.name_hint = context.block_name(op.name),
+  Block block{.name_hint = context.block_name(op.name, self),
               .annotations = context.annotations(op.attrs)};
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     const Ptr<Buffer> buffer = context.buffers.get(op.inputs[i]);

@@ -21,20 +21,24 @@ bool is_dropped(std::string_view key) {
 const Ptr<Buffer>& BufferTable::get(const Tensor& tensor) {
   Ptr<Buffer>& buffer = buffers_[key(tensor)];
   if (!buffer) {
-    buffer = decl_buffer(tensor.shape(), tensor.dtype(), tensor.name());
+    const auto scope = given_.scopes.find(tensor->op);
+    buffer = decl_buffer(tensor.shape(), tensor.dtype(), tensor.name(),
+                         scope == given_.scopes.end() ? "global" : scope->second);
     made_.push_back(buffer);
   }
   return buffer;
 }
 
-std::string LowerContext::block_name(const std::string& name) {
+std::string LowerContext::block_name(const std::string& name, const Ref& op) {
+  std::string unique = name;
   const auto [known, is_new] = names_.emplace(name, 0);
-  if (is_new) return name;
-  int& suffix = known->second;  // References into the table stay where they are when it grows.
-  std::string unique;
-  do {
-    unique = fmt::format("{}_{}", name, ++suffix);
-  } while (!names_.emplace(unique, 0).second);
+  if (!is_new) {
+    int& suffix = known->second;  // References into the table stay where they are when it grows.
+    do {
+      unique = fmt::format("{}_{}", name, ++suffix);
+    } while (!names_.emplace(unique, 0).second);
+  }
+  if (op.defined()) blocks[op].push_back(unique);
   return unique;
 }
 

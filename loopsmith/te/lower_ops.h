@@ -8,13 +8,16 @@
 #include <vector>
 
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/te/tensor.h"
+#include "loopsmith/te/create_prim_func.h"
 
 namespace loopsmith::te {
 
 /// The buffer of each tensor.
 class BufferTable {
  public:
+  /// What is said of the buffers that it makes.
+  void set_given(GraphBuffers given) { given_ = std::move(given); }
+  const GraphBuffers& given() const { return given_; }
   /// The buffer of `tensor`; a new one at the first time.
   const Ptr<Buffer>& get(const Tensor& tensor);
   void set(const Tensor& tensor, Ptr<Buffer> buffer) { buffers_[key(tensor)] = std::move(buffer); }
@@ -29,6 +32,7 @@ class BufferTable {
   using Key = std::pair<const Object*, std::int64_t>;
   static Key key(const Tensor& tensor) { return {tensor->op.get(), tensor->value_index}; }
 
+  GraphBuffers given_;
   std::map<Key, Ptr<Buffer>> buffers_;
   std::vector<Ptr<Buffer>> made_;
 };
@@ -37,9 +41,10 @@ class BufferTable {
 struct LowerContext {
   BufferTable buffers;
   std::vector<Tensor> layout_free;  ///< Inputs that may be laid out anew.
+  BlocksOfOps blocks;               ///< Which blocks were named for each operation.
 
-  /// `name`, or `name_1`, `name_2`, ... if a block has it.
-  std::string block_name(const std::string& name);
+  /// `name`, or `name_1`, `name_2`, ... if a block has it; for a block that computes `op`.
+  std::string block_name(const std::string& name, const Ref& op = {});
   /// The annotations of the block of an operation with these attributes.
   Attrs annotations(const Attrs& attrs);
 

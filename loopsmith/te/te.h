@@ -7,5 +7,7 @@
 #include "loopsmith/te/extern_primfunc.h"
 #include "loopsmith/te/reduce.h"
 #include "loopsmith/te/scan.h"
+#include "loopsmith/te/schedule.h"
 #include "loopsmith/te/tensor.h"
+#include "loopsmith/te/tensor_intrin.h"
 #include "loopsmith/te/tensor_operators.h"

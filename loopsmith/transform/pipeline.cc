@@ -52,6 +52,10 @@ Ptr<PrimFunc> expand_math(const Ptr<PrimFunc>& func, const LowerOptions& options
   return lower_math(func, options.fast_math);
 }
 
+Ptr<PrimFunc> cut_loops(const Ptr<PrimFunc>& func, const LowerOptions& options) {
+  return options.cut_loops ? loop_partition(func) : func;
+}
+
 /// Of a pass that makes nothing which could be simpler.
 constexpr bool still_simple = true;
 
@@ -88,7 +92,7 @@ constexpr Pass lowering[] = {
     // Before loops are cut: a condition that leaves a loop needs no part of its own there.
     {"hoist_invariants", plain<hoist_invariants>, Form::flat},
     // Before vectors: what is left of conditions in the main part would become masks.
-    {"loop_partition", plain<loop_partition>, Form::flat},
+    {"loop_partition", cut_loops, Form::flat},
     // Before unrolling, so that a loop inside a vector is unrolled as one of vectors.
     {"vectorize_loops", vectorize, Form::flat},
     {"lift_reductions", plain<lift_reductions>, Form::flat},

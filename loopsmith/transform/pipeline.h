@@ -37,6 +37,7 @@ inline constexpr bool internal_checks = false;
 struct LowerOptions {
   int vector_bits = 512;          ///< Of the vectors that long loops are cut into.
   bool fast_math = false;         ///< Functions may be approximated; see lower_math.h.
+  bool cut_loops = true;          ///< Loops are cut where guards come to hold.
   bool verify = internal_checks;  ///< Check the form after each pass.
   /// Called after each pass. A dump and a table of times are made of what it gets.
   std::function<void(const PassRecord&)> on_pass = {};

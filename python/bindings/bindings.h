@@ -35,6 +35,9 @@ void bind_runtime(nanobind::module_& m);
 /// Schedules and their traces.
 void bind_schedule(nanobind::module_& m);
 
+/// Schedules of tensor expressions.
+void bind_te_schedule(nanobind::module_& m);
+
 /// Targets, `lower` and `build`.
 void bind_driver(nanobind::module_& m);
 

@@ -68,8 +68,9 @@ nb::tuple inspected(const Module& module) {
   return nb::make_tuple(source, texts);
 }
 
-Ref lower_program(const Ref& program, const Target& target, const nb::object& on_pass) {
-  BuildOptions options;
+Ref lower_program(const Ref& program, const Target& target, bool simple_mode,
+                  const nb::object& on_pass) {
+  BuildOptions options{.cut_loops = !simple_mode};
   watch(options, on_pass);
   const nb::gil_scoped_release unlocked;
   const auto* module = program.as<IRModule>();
@@ -115,8 +116,9 @@ void bind_driver(nb::module_& m) {
                 "default_schedule: bool, functions: dict[str, typing.Any], on_pass: "
                 "typing.Callable[[str, PrimFunc, PrimFunc, "
                 "float], None] | None) -> Module"));
-  m.def("lower", lower_program, nb::arg("program"), nb::arg("target"), nb::arg("on_pass").none(),
-        nb::sig("def lower(program: Node, target: Target | str, on_pass: "
+  m.def("lower", lower_program, nb::arg("program"), nb::arg("target"), nb::arg("simple_mode"),
+        nb::arg("on_pass").none(),
+        nb::sig("def lower(program: Node, target: Target | str, simple_mode: bool, on_pass: "
                 "typing.Callable[[str, PrimFunc, PrimFunc, float], None] | None) -> Node"));
   m.def(
       "load_module",

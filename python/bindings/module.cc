@@ -14,6 +14,7 @@ NB_MODULE(_core, m) {
   bind_runtime(m);
   bind_interp(m);
   bind_schedule(m);
+  bind_te_schedule(m);
   bind_driver(m);
   name_mistakes(m);
 }

@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _core
-from ._core import IRModule, Module, PrimFunc, Schedule, Target
+from ._core import IRModule, Module, PrimFunc, Schedule, Target, TeSchedule
 from .mistakes import explained
 
 if TYPE_CHECKING:
-    from ._core import Tensor
+    from ._core import Buffer, Tensor, Var
 
-    Program = Union[PrimFunc, IRModule, Schedule, Sequence[Tensor]]
+    Program = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Tensor]]
+    Arguments = Sequence[Union[Tensor, Var]]
 
 DEFAULT_TARGET = "llvm -mcpu=native"
 
@@ -44,9 +45,12 @@ Dump = Union[str, Sequence[str], Callable[[PassRecord], None], None]
 @explained
 def lower(
     x: Program,
-    target: Target | str = DEFAULT_TARGET,
-    *,
+    args: Arguments | Target | str | None = None,
     name: str | None = None,
+    binds: Mapping[Tensor, Buffer] | None = None,
+    *,
+    target: Target | str | None = None,
+    simple_mode: bool = False,
     dump: Dump = None,
     timings: dict[str, float] | None = None,
 ) -> Any:
@@ -56,10 +60,18 @@ def lower(
     ----------
     x
         A function, a module, a schedule, or the tensors that are to be a function's parameters.
-    target
-        What code is to be generated for.
+    args
+        For a schedule of tensor expressions: the parameters of the function, tensors and scalar
+        variables. A target in this place is the target.
     name
         What the function is to be called.
+    binds
+        Of a schedule of tensor expressions: the buffers of arguments, where their arrays have
+        strides or an alignment of their own.
+    target
+        What code is to be generated for; without, this machine.
+    simple_mode
+        Leaves loops whole that would be cut at a guard: fewer lines to read.
     dump
         Passes to print before and after, to the standard error, by their names (``"simplify"``,
         ``["flatten_buffers", "simplify"]``, ``"all"``); or a function that gets the `PassRecord`
@@ -77,16 +89,20 @@ def lower(
     LowerError
         The program cannot be lowered.
     """
-    program = _program("lower", x, name)
-    return _core.lower(program, _target("lower", target), _observer("lower", dump, timings))
+    args, target = _arguments_and_target("lower", args, target)
+    program = _program("lower", x, name, args, binds)
+    observer = _observer("lower", dump, timings)
+    return _core.lower(program, _target("lower", target), simple_mode, observer)
 
 
 @explained
 def build(
     x: Program,
-    target: Target | str = DEFAULT_TARGET,
+    args: Arguments | Target | str | None = None,
+    target: Target | str | None = None,
     *,
     name: str | None = None,
+    binds: Mapping[Tensor, Buffer] | None = None,
     contract: bool = True,
     fast_math: bool | str | Sequence[str] | None = None,
     num_threads: int | None = None,
@@ -102,10 +118,15 @@ def build(
     ----------
     x
         A function, a module, a schedule, or the tensors that are to be a function's parameters.
+    args
+        For a schedule of tensor expressions: the parameters of the function, tensors and scalar
+        variables. A target in this place is the target.
     target
-        What code is generated for.
+        What code is generated for; without, this machine.
     name
         What the function is to be called; ``main`` where nobody has named it.
+    binds
+        As in `lower`.
     contract
         Whether ``a * b + c`` may be rounded once.
     fast_math
@@ -149,8 +170,9 @@ def build(
         allowed = ["all"] if fast_math else []
     else:
         allowed = _names("build", "fast_math", fast_math)
+    args, target = _arguments_and_target("build", args, target)
     return _core.build(
-        _program("build", x, name, keeps_trace=True),
+        _program("build", x, name, args, binds, keeps_trace=True),
         _target("build", target),
         contract,
         allowed,
@@ -200,14 +222,47 @@ def export_runtime(path: str | os.PathLike[str]) -> None:
     _core.export_runtime(os.fspath(path))
 
 
+def _arguments_and_target(
+    who: str, args: Any, target: Target | str | None
+) -> tuple[Any, Target | str]:
+    """Return the arguments, if any, and the target: a target may stand in their place."""
+    if isinstance(args, (Target, str)):
+        if target is not None:
+            _core.fail(
+                "TypeMismatch",
+                "one_target",
+                f"{who}: the targets {args} and {target} are given",
+                hint="give one",
+            )
+        return None, args
+    return args, DEFAULT_TARGET if target is None else target
+
+
 def _program(
-    who: str, x: Program, name: str | None, keeps_trace: bool = False
+    who: str,
+    x: Program,
+    name: str | None,
+    args: Any = None,
+    binds: Mapping[Tensor, Buffer] | None = None,
+    keeps_trace: bool = False,
 ) -> PrimFunc | IRModule:
     """Return a function or a module; of tensors, the function that computes them."""
     if isinstance(x, (list, tuple)):
         from . import te
 
         x = te.create_prim_func(x)
+    if isinstance(x, TeSchedule):
+        # Also where nothing was decided: it is computed as it stands.
+        scheduled = _scheduled(x.to_tir(args, dict(binds or {})), keeps_trace)
+        assert isinstance(scheduled, PrimFunc)
+        x = scheduled.with_attr("tir.is_scheduled", 1)
+    elif args is not None or binds:
+        _core.fail(
+            "TypeMismatch",
+            "program_has_parameters",
+            f"{who}: a {type(x).__name__} has parameters of its own, and arguments are given",
+            hint="leave out `args` and `binds`",
+        )
     if isinstance(x, Schedule):
         x.require_no_obligations(who)
         x = _scheduled(x, keeps_trace)

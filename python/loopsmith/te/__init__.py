@@ -84,6 +84,7 @@ from .axes import reduce_axis, thread_axis
 from .external import extern, extern_primfunc
 from .operations import compute, placeholder, scan
 from .reducers import Reducer, comm_reducer, max, min, prod, sum
+from .schedule import Schedule, Stage, TensorIntrin, create_schedule, decl_tensor_intrin
 from .shapes import Shape, size_var, var
 from .tags import tag_scope
 
@@ -98,8 +99,11 @@ __all__ = [
     "Range",
     "Reducer",
     "ScanOp",
+    "Schedule",
     "Shape",
+    "Stage",
     "Tensor",
+    "TensorIntrin",
     "Var",
     "abs",
     "acos",
@@ -120,6 +124,8 @@ __all__ = [
     "cos",
     "cosh",
     "create_prim_func",
+    "create_schedule",
+    "decl_tensor_intrin",
     "div",
     "erf",
     "exp",

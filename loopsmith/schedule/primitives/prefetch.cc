@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/prefetch.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/relaxer.h"
+
+namespace loopsmith {
+
+Planned<PrefetchPlan> plan_prefetch(const Schedule& schedule, const PrefetchArguments& arguments) {
+  const Block& block = schedule.get(arguments.block);
+  const auto selected =
+      select_buffer(block, arguments.read_buffer_index, BufferSelector::Side::read);
+  if (!selected || selected->is_write) {
+    return Refusal{&block_has_the_buffer, {Argument(arguments.block), Argument("reads")}};
+  }
+  const NodeId node = schedule.node(arguments.block);
+  const auto loops = loops_around(schedule, node);
+  if (std::ranges::find(loops, arguments.loop) == loops.end()) {
+    return Refusal{&loop_is_around_block, {Argument(arguments.loop), Argument(arguments.block)}};
+  }
+  const auto region = std::ranges::find_if(block.reads, [&](const Ptr<BufferRegion>& read) {
+    return read->buffer.same_as(selected->buffer);
+  });
+  const ElementBox box = box_of(schedule,
+                                {.buffer = selected->buffer.get(),
+                                 .is_block = true,
+                                 .place = {node},
+                                 .region = region->get()},
+                                arguments.loop, "local");
+  const For& loop = schedule.get(arguments.loop);
+  const Expr ahead = loop.loop_var + int_imm(loop.loop_var->dtype, arguments.offset) * loop.step;
+  PrefetchPlan plan{.loop = arguments.loop, .buffer = selected->buffer};
+  Analyzer analyzer;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    const Expr& size = selected->buffer->shape[d];
+    if (!box[d].min.defined() || !box[d].max.defined()) {
+      plan.bounds.push_back(range(zero_of(size.dtype()), size));
+      continue;
+    }
+    const Expr min = substitute(box[d].min, {{loop.loop_var, ahead}});
+    const Expr extent = box[d].max - box[d].min + int_imm(box[d].min.dtype(), 1);
+    plan.bounds.push_back(range(analyzer.simplify(min), analyzer.simplify(extent)));
+  }
+  return plan;
+}
+
+Nothing commit_prefetch(Schedule& schedule, PrefetchPlan&& plan) {
+  const NodeId body = schedule.at(schedule.node(plan.loop)).first_child;
+  const NodeId first = schedule.as<SeqStmt>(body) ? schedule.at(body).first_child : body;
+  schedule.insert_before(first,
+                         make(Prefetch{.buffer = plan.buffer, .bounds = std::move(plan.bounds)}));
+  return {};
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of tensors in other memory, as stages of a schedule.
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/te/dataflow.h"
+#include "loopsmith/te/relations.h"
+#include "loopsmith/te/schedule.h"
+
+namespace loopsmith::te {
+namespace {
+
+/// `A.shared`, or `A.d.shared` where that is taken.
+std::string cache_name(const ScheduleData& schedule, std::string name, const std::string& scope) {
+  while (has_stage_named(schedule, name + "." + scope)) name += ".d";
+  return name + "." + scope;
+}
+
+void require_scope(std::string_view call, const std::string& scope) {
+  require(!scope.empty(), ErrorKind::schedule, "scope_is_given",
+          hint("say global, shared, local or another memory"), current_span,
+          "{}: the memory of the copy has no name", call);
+}
+
+/// The axes of the cache, and the body of the operation in them.
+class Relayout {
+ public:
+  Relayout(const StageData& stage, const ComputeOp& op)
+      : stage_(stage), op_(op), domains_(domains_of(stage, "cache_write")) {
+    const auto reduced = op.reduce_axis();
+    const auto is_reduced = [&](const IterVar& axis) {
+      return std::ranges::any_of(reduced, [&](const auto& one) { return one.same_as(axis); });
+    };
+    for (const IterVar& leaf : stage.leaf_iter_vars) {
+      if (is_reduced(leaf)) continue;
+      require(leaf->iter_type == IterType::data_par, ErrorKind::schedule,
+              "layout_is_of_output_axes",
+              hint("call cache_write before the reduction is split, and split that of the cache"),
+              current_span,
+              "cache_write: axis {} of stage {} is no axis of the output, in whose order the cache "
+              "could be kept",
+              leaf->var->name, te::name_of(stage));
+      auto variable = var(leaf->var->name + ".c", leaf->var->dtype);
+      values_[leaf] = variable;
+      axes_.push_back(make(loopsmith::IterVar{
+          .dom = domains_.at(leaf), .var = std::move(variable), .iter_type = IterType::data_par}));
+      leaves_.push_back(leaf);
+    }
+    pass_up(stage, domains_, values_);
+  }
+
+  Ref cache(std::string name) const {
+    Substitution by_axis;
+    Analyzer analyzer;
+    for (const auto& axis : axes_) analyzer.bind(axis->var, axis->dom);
+    for (const auto& axis : op_.axis) by_axis[axis->var] = analyzer.simplify(values_.at(axis));
+    Expr guard = true;
+    for (const Expr& one : guards_of(stage_, domains_, values_)) guard = guard && one;
+    ComputeOp copy = op_;
+    copy.name = std::move(name);
+    copy.axis = axes_;
+    copy.body = bodies(by_axis, guard);
+    return make(std::move(copy));
+  }
+
+  /// The element of output `index` of the cache at the axes of the operation.
+  Expr element(const Ref& cache, std::size_t index) const {
+    AxisValues values;
+    Analyzer analyzer;
+    for (const auto& axis : op_.axis) {
+      values[axis] = axis->var;
+      analyzer.bind(axis->var, axis->dom);
+    }
+    pass_down(stage_, domains_, values);
+    std::vector<Expr> indices;
+    for (const IterVar& leaf : leaves_) indices.push_back(analyzer.simplify(values.at(leaf)));
+    return output(cache, index).at(std::move(indices));
+  }
+
+ private:
+  std::vector<Expr> bodies(const Substitution& by_axis, const Expr& guard) const {
+    std::vector<Expr> all;
+    const auto* reduce = op_.body[0].as<Reduce>();
+    if (!reduce) {
+      for (const Expr& body : op_.body) {
+        const Expr value = substitute(body, by_axis);
+        all.push_back(is_const_int(guard, 1) ? value
+                                             : if_then_else(guard, value, zero_of(value.dtype())));
+      }
+      return all;
+    }
+    // All outputs share the parts of one reduction.
+    Reduce shared = *reduce;
+    for (Expr& source : shared.source) source = substitute(source, by_axis);
+    for (Expr& init : shared.init) init = substitute(init, by_axis);
+    shared.condition = substitute(reduce->condition, by_axis) && guard;
+    for (const Expr& body : op_.body) {
+      Reduce one = shared;
+      one.value_index = body.as<Reduce>()->value_index;
+      all.emplace_back(make(std::move(one)));
+    }
+    return all;
+  }
+
+  const StageData& stage_;
+  const ComputeOp& op_;
+  AxisDomains domains_;
+  AxisValues values_;
+  std::vector<IterVar> leaves_;
+  std::vector<Ptr<loopsmith::IterVar>> axes_;
+};
+
+}  // namespace
+
+Tensor Schedule::cache_read(const Tensor& tensor, const std::string& scope,
+                            const std::vector<Ref>& readers) {
+  require_scope("cache_read", scope);
+  const StageId source = (*this)[tensor].id();
+  const Tensor from = data_->current(tensor);
+  std::vector<StageId> ids;
+  for (const Ref& reader : readers) {
+    const Stage stage = (*this)[reader];
+    const auto inputs = input_tensors(stage.op());
+    require(std::ranges::find(inputs, from) != inputs.end(), ErrorKind::schedule,
+            "reader_reads_tensor", hint("name stages that read it"), current_span,
+            "cache_read: stage {} does not read tensor {}", te::name_of(stage.data()), from.name());
+    ids.push_back(stage.id());
+  }
+  require(!ids.empty(), ErrorKind::schedule, "cache_has_reader",
+          hint("name the stages that are to read the copy"), current_span,
+          "cache_read: nobody is to read the copy of tensor {}", from.name());
+  std::vector<Ptr<loopsmith::IterVar>> axes;
+  std::vector<Expr> indices;
+  for (std::size_t i = 0; i < from.ndim(); ++i) {
+    const DataType type = from.shape()[i].dtype();
+    auto variable = var(fmt::format("ax{}", i), type);
+    indices.emplace_back(variable);
+    axes.push_back(make(loopsmith::IterVar{.dom = range(zero_of(type), from.shape()[i]),
+                                           .var = std::move(variable)}));
+  }
+  const Ref op = make(ComputeOp{.name = cache_name(*data_, from.name(), scope),
+                                .axis = std::move(axes),
+                                .body = {from.at(std::move(indices))}});
+  const StageId made = insert_stage(*data_, op, source, true);
+  data_->stages[made].scope = scope;
+  const Tensor copy = output(op, 0);
+  redirect_readers(*data_, ids, from, copy);
+  return copy;
+}
+
+std::vector<Tensor> Schedule::cache_write(const std::vector<Tensor>& tensors,
+                                          const std::string& scope) {
+  require_scope("cache_write", scope);
+  require(!tensors.empty(), ErrorKind::schedule, "cached_tensor_is_given",
+          hint("give a tensor, or all of one operation"), current_span,
+          "cache_write: no tensor is given");
+  const Stage stage = (*this)[tensors[0]];
+  const auto* op = stage.op().as<ComputeOp>();
+  require(op, ErrorKind::schedule, "cached_is_compute", hint("cache what te.compute makes"),
+          current_span, "cache_write: tensor {} is not made by a compute",
+          te::name_of(stage.data()));
+  for (const Tensor& tensor : tensors) {
+    require((*this)[tensor].id() == stage.id(), ErrorKind::schedule, "cached_share_operation",
+            hint("call it once for each operation"), current_span,
+            "cache_write: tensors {} and {} are made by different operations", tensors[0].name(),
+            tensor.name());
+  }
+  require(tensors.size() == op->body.size(), ErrorKind::schedule, "all_outputs_are_cached",
+          hint("give all of them, in a list"), current_span,
+          "cache_write: {} of the {} outputs of {} are given", tensors.size(), op->body.size(),
+          te::name_of(stage.data()));
+  const Relayout relayout(stage.data(), *op);
+  const Ref cache = relayout.cache(cache_name(*data_, op->name, scope));
+  ComputeOp copy = *op;
+  for (std::size_t i = 0; i < copy.body.size(); ++i) copy.body[i] = relayout.element(cache, i);
+  const StageId made = insert_stage(*data_, cache, stage.id(), false);
+  data_->stages[made].scope = scope;
+  replace_operation(*data_, stage.id(), make(std::move(copy)));
+  reset_axes(data_->stages[stage.id()]);
+  std::vector<Tensor> caches;
+  for (const Tensor& tensor : tensors) {
+    caches.push_back(output(cache, static_cast<std::size_t>(tensor->value_index)));
+  }
+  return caches;
+}
+
+}  // namespace loopsmith::te

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the stages of a schedule are computed, after all that was decided.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loopsmith/te/schedule.h"
+
+namespace loopsmith::te {
+
+/// Where one stage is computed.
+struct Attachment {
+  AttachType type = AttachType::root;
+  StageId stage = no_stage;  ///< In whose loop.
+  IterVar axis;              ///< A leaf of that stage.
+};
+
+/// The attachment of each stage, by its id. Stages of a group go where the group goes; an axis that
+/// was split or fused since is what became of its inner part; stages that read an inlined one are
+/// those that read what reads it. Throws a UserError where a stage is attached to itself through
+/// others, or to what is no loop.
+std::vector<Attachment> attachments_of(const ScheduleData& schedule);
+
+/// The stages that read each stage, through inlined ones, by its id.
+std::vector<std::vector<StageId>> readers_of(const ScheduleData& schedule,
+                                             const std::vector<Attachment>& attachments);
+
+/// The same schedule with the place of each stage said of the stage itself, by an axis that is a
+/// loop: groups and axes that were split or fused are resolved.
+Schedule normalized(const Schedule& schedule);
+
+/// A stage that is read by others outside of the loop in which it is to be computed.
+struct ReadOutside {
+  StageId stage = no_stage;
+  Attachment at;
+  std::vector<StageId> readers;  ///< Those outside.
+};
+std::optional<ReadOutside> read_outside(const ScheduleData& schedule,
+                                        const std::vector<Attachment>& attachments,
+                                        const std::vector<std::vector<StageId>>& readers);
+
+/// The memory of a stage's results: what it says, or what the threads around it let.
+std::string_view scope_of(const ScheduleData& schedule, const std::vector<Attachment>& attachments,
+                          StageId stage);
+
+/// What errors call a stage: its name; where others have that name, the variable to which the line
+/// that made it assigns it, or that line's number.
+std::string label_of(const ScheduleData& schedule, StageId stage);
+
+}  // namespace loopsmith::te

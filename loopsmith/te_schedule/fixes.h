@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "loopsmith/schedule/schedule.h"
+#include "loopsmith/te/create_prim_func.h"
+#include "loopsmith/te_schedule/attachments.h"
+
+namespace loopsmith::te {
+
+/// Called where a stage is read outside of the loop in which it is to be computed. Throws.
+using RefuseReads = std::function<void(const ReadOutside&)>;
+
+/// The decisions, carried out.
+loopsmith::Schedule carried_out(const ScheduleData& data, const std::vector<Ref>& args,
+                                const RefuseReads& refuse, GraphBuffers buffers = {});
+
+/// Says who reads the stage, and what to do instead: calls that were tried and are accepted.
+[[noreturn]] void refuse_attachment(const Schedule& schedule, const std::vector<Ref>& args,
+                                    const ReadOutside& found);
+
+}  // namespace loopsmith::te

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Splits, fuses and orders of one stage, on its loops.
+#include <algorithm>
+
+#include "loopsmith/te_schedule/replay.h"
+
+namespace loopsmith::te {
+
+LoopRV Replay::own_loop(StageId id, const Nest& nest, const IterVar& axis,
+                        std::string_view call) const {
+  const auto found = nest.loops.find(axis);
+  require(found != nest.loops.end(), ErrorKind::schedule, "axis_has_own_loop",
+          hint("schedule its other axes"), {},
+          "{}: axis {} of stage {} is the time of a scan, whose loop all its steps share", call,
+          axis->var->name, label_of(data_, id));
+  return found->second;
+}
+
+void Replay::reshape(StageId id, Nest& nest) {
+  for (const AxisStep& step : stage(id).steps) {
+    std::visit([&](const auto& one) { apply(id, nest, one); }, step);
+  }
+  name_loops(id, nest);
+}
+
+/// True when a thread runs the axis, or a part of it.
+bool Replay::is_bound(StageId id, const IterVar& axis) const {
+  const StageData& data = stage(id);
+  for (const AxisMark& mark : data.marks) {
+    if (mark.axis.same_as(axis) && std::holds_alternative<BindMark>(mark.what)) return true;
+  }
+  return std::ranges::any_of(data.steps, [&](const AxisStep& step) {
+    if (const auto* split = std::get_if<SplitStep>(&step)) {
+      return split->parent.same_as(axis) &&
+             (is_bound(id, split->outer) || is_bound(id, split->inner));
+    }
+    const auto* fuse = std::get_if<FuseStep>(&step);
+    return fuse && (fuse->outer.same_as(axis) || fuse->inner.same_as(axis)) &&
+           is_bound(id, fuse->fused);
+  });
+}
+
+void Replay::apply(StageId id, Nest& nest, const SplitStep& step) {
+  const LoopRV loop = own_loop(id, nest, step.parent, "split");
+  // What is needed of a stage may be less than the factor; threads are as many as was said.
+  std::int64_t fixed = step.factor > 0 ? step.factor : step.nparts;
+  const std::int64_t* extent = as_int(schedule_.get(loop).extent);
+  if (extent && *extent > 0 && *extent < fixed && !is_bound(id, step.parent)) fixed = *extent;
+  const auto factors =
+      step.factor > 0 ? std::vector<Factor>{infer, fixed} : std::vector<Factor>{fixed, infer};
+  const auto made = loopsmith::split.apply(
+      schedule_, {.loop = loop,
+                  .factors = factors,
+                  .names = std::vector<std::string>{step.outer->var->name, step.inner->var->name},
+                  .disable_predication = step.disable_predication});
+  nest.loops[step.outer] = made[0];
+  nest.loops[step.inner] = made[1];
+}
+
+void Replay::apply(StageId id, Nest& nest, const FuseStep& step) {
+  const LoopRV outer = own_loop(id, nest, step.outer, "fuse");
+  const LoopRV inner = own_loop(id, nest, step.inner, "fuse");
+  nest.loops[step.fused] =
+      loopsmith::fuse.apply(schedule_, {.loops = {outer, inner}, .name = step.fused->var->name});
+}
+
+void Replay::apply(StageId id, Nest& nest, const ReorderStep& step) {
+  std::vector<LoopRV> loops;
+  for (const IterVar& axis : step.axes) loops.push_back(own_loop(id, nest, axis, "reorder"));
+  if (loops.size() > 1) loopsmith::reorder.apply(schedule_, {.loops = loops});
+}
+
+void Replay::apply(StageId, Nest& nest, const SingletonStep& step) {
+  const auto loops = get_loops.apply(schedule_, {.block = nest.blocks[0]});
+  const auto is_own = [&](LoopRV loop) {
+    return std::ranges::any_of(nest.loops, [&](const auto& one) { return one.second == loop; });
+  };
+  const auto first = std::ranges::find_if(loops, is_own);
+  const BlockOrLoop subject =
+      first == loops.end() ? BlockOrLoop(nest.blocks[0]) : BlockOrLoop(*first);
+  nest.loops[step.axis] = add_unit_loop.apply(schedule_, {.block_or_loop = subject});
+}
+
+void Replay::apply(StageId id, Nest& nest, const LayoutStep& step) {
+  for (const BlockRV block : nest.blocks) {
+    transform_layout.apply(schedule_, {.block = block, .buffer = 0, .index_map = step.map});
+  }
+  require(step.after.empty() || nest.blocks.size() == 1, ErrorKind::schedule,
+          "layout_is_of_one_output", hint("call set_layout, which keeps the loops"), {},
+          "transform_layout: the outputs of stage {} are computed in the same loops",
+          label_of(data_, id));
+  if (step.after.empty()) return;
+  transform_block_layout.apply(schedule_, {.block = nest.blocks[0], .index_map = step.map});
+  const auto loops = get_loops.apply(schedule_, {.block = nest.blocks[0]});
+  const std::size_t first = loops.size() - schedule_.get(nest.blocks[0]).iter_vars.size();
+  for (std::size_t i = 0; i < step.after.size(); ++i) nest.loops[step.after[i]] = loops[first + i];
+}
+
+/// Loops that the engine made have the names of their axes.
+void Replay::name_loops(StageId id, Nest& nest) {
+  for (const IterVar& axis : stage(id).leaf_iter_vars) {
+    const auto found = nest.loops.find(axis);
+    if (found == nest.loops.end() || schedule_.name(found->second) == axis->var->name) continue;
+    found->second =
+        loopsmith::fuse.apply(schedule_, {.loops = {found->second}, .name = axis->var->name});
+  }
+}
+
+}  // namespace loopsmith::te

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/te_schedule/to_tir.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/te_schedule/fixes.h"
+#include "loopsmith/te_schedule/replay.h"
+
+namespace loopsmith::te {
+namespace {
+
+/// True for what stands for the earlier rows of a scan, inside of it.
+bool is_state(const ScheduleData& schedule, const Ref& op) {
+  return std::ranges::any_of(schedule.order, [&](StageId id) {
+    const auto* scan = schedule.stages[id].op.as<ScanOp>();
+    return scan && std::ranges::any_of(scan->state_placeholder,
+                                       [&](const auto& state) { return state->op.same_as(op); });
+  });
+}
+
+/// The arguments as the schedule has them now.
+std::vector<Ref> current_arguments(const ScheduleData& schedule, const std::vector<Ref>& args) {
+  std::vector<Ref> current;
+  for (const Ref& arg : args) {
+    const Tensor tensor(Ptr<loopsmith::Tensor>::from(arg));
+    current.push_back(tensor.defined() ? Ref(schedule.current(tensor)) : arg);
+  }
+  return current;
+}
+
+/// The call by which a stage asked for memory of its own; empty: none.
+std::string_view memory_call(const StageData& stage) {
+  if (!stage.scope.empty() && !stage.scope.starts_with("global")) return "set_scope";
+  if (!stage.alignments.empty()) return "storage_align";
+  for (const AxisStep& step : stage.steps) {
+    const auto* layout = std::get_if<LayoutStep>(&step);
+    if (layout) return layout->after.empty() ? "set_layout" : "transform_layout";
+  }
+  return "";
+}
+
+/// Stops unless all that the function needs from outside, or is to give, is an argument.
+void require_arguments(const ScheduleData& schedule, const std::vector<Ref>& args) {
+  const auto is_argument = [&](const Ref& op) {
+    return std::ranges::any_of(args, [&](const Ref& arg) {
+      const auto* tensor = arg.as<loopsmith::Tensor>();
+      return tensor && tensor->op.same_as(op);
+    });
+  };
+  for (const StageId id : schedule.order) {
+    const Ref& reader = schedule.stages[id].op;
+    for (const Tensor& read : input_tensors(reader)) {
+      const bool is_input = read->op.is<PlaceholderOp>() && !is_state(schedule, read->op);
+      require(!is_input || is_argument(read->op), ErrorKind::schedule, "input_is_argument",
+              hint(fmt::format("add {} to the arguments", name_of(read->op))), read->op.span(),
+              "lower: tensor {}, which stage {} reads, is not among the arguments",
+              name_of(read->op), name_of(reader));
+    }
+  }
+  for (const Ref& op : schedule.outputs) {
+    require(is_argument(op) || op.is<PlaceholderOp>(), ErrorKind::schedule, "output_is_argument",
+            hint(fmt::format("add {} to the arguments", name_of(op))), op.span(),
+            "lower: tensor {}, which the schedule is to compute, is not among the arguments",
+            name_of(op));
+  }
+  for (const Ref& arg : args) {
+    const auto* tensor = arg.as<loopsmith::Tensor>();
+    const StageId id = tensor ? schedule.find(tensor->op) : no_stage;
+    const std::string_view call = id == no_stage ? "" : memory_call(schedule.stages[id]);
+    require(call.empty(), ErrorKind::schedule, "argument_is_callers_memory",
+            hint("take it out of the arguments, or call cache_write for a copy"), current_span,
+            "{}: tensor {} is an argument, whose memory is the caller's", call,
+            tensor ? name_of(tensor->op) : "");
+    const bool is_known =
+        !tensor || tensor->op.is<PlaceholderOp>() || schedule.find(tensor->op) != no_stage;
+    require(is_known, ErrorKind::schedule, "argument_is_in_schedule",
+            hint("leave it out, or make the schedule of it, too"), current_span,
+            "lower: tensor {} is an argument, but no stage of the schedule computes it",
+            tensor ? name_of(tensor->op) : "");
+  }
+}
+
+}  // namespace
+
+std::vector<Ref> default_arguments(const ScheduleData& schedule) {
+  std::vector<Ref> inputs;
+  std::vector<Ref> outputs;
+  for (const StageId id : schedule.order) {
+    const StageData& stage = schedule.stages[id];
+    auto& list = stage.op.is<PlaceholderOp>() ? inputs : outputs;
+    if (!stage.op.is<PlaceholderOp>() && !stage.is_output) continue;
+    if (is_state(schedule, stage.op)) continue;
+    for (std::size_t i = 0; i < output_count(stage.op); ++i) list.push_back(output(stage.op, i));
+  }
+  inputs.insert(inputs.end(), outputs.begin(), outputs.end());
+  return inputs;
+}
+
+loopsmith::Schedule carried_out(const ScheduleData& data, const std::vector<Ref>& args,
+                                const RefuseReads& refuse, GraphBuffers buffers) {
+  auto attachments = attachments_of(data);
+  auto readers = readers_of(data, attachments);
+  if (const auto found = read_outside(data, attachments, readers)) refuse(*found);
+  for (const StageId id : data.order) {
+    buffers.scopes[data.stages[id].op] = scope_of(data, attachments, id);
+  }
+  const NamedPrimFunc function = create_named_prim_func(args, std::move(buffers));
+  return Replay(data, function, std::move(attachments), std::move(readers)).run();
+}
+
+namespace {
+
+/// The bound buffers by tensors as the schedule has them now. Each is that of an argument, and
+/// fits.
+GraphBuffers bound_buffers(const ScheduleData& schedule, const std::vector<Ref>& args,
+                           const Binds& binds) {
+  GraphBuffers buffers;
+  for (const auto& [given, buffer] : binds) {
+    const Tensor tensor = schedule.current(given);
+    const bool is_argument = std::ranges::any_of(args, [&](const Ref& arg) {
+      const Tensor other(Ptr<loopsmith::Tensor>::from(arg));
+      return other.defined() && other == tensor;
+    });
+    require(
+        is_argument, ErrorKind::schedule, "bound_is_argument",
+        hint(fmt::format("to keep {0} in another order, call s[{0}].set_layout; if the caller is "
+                         "to give it, add it to the arguments",
+                         tensor.name())),
+        tensor->op.span(),
+        "lower: tensor {} is bound to buffer {}, but is computed inside: binds says how the "
+        "arrays of the arguments lie",
+        tensor.name(), buffer->name);
+    const bool fits =
+        buffer->dtype == tensor.dtype() &&
+        std::ranges::equal(buffer->shape, tensor.shape(),
+                           [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
+    require(fits, ErrorKind::type_mismatch, "bound_buffer_fits",
+            hint("declare it with the tensor's shape and dtype"), tensor->op.span(),
+            "lower: buffer {} is not of the type and shape of tensor {}", buffer->name,
+            tensor.name());
+    buffers.bound.emplace_back(tensor, buffer);
+  }
+  return buffers;
+}
+
+}  // namespace
+
+loopsmith::Schedule to_tir(const Schedule& schedule, const std::optional<std::vector<Ref>>& args,
+                           const Binds& binds) {
+  const ScheduleData& data = schedule.data();
+  const std::vector<Ref> current = args ? current_arguments(data, *args) : default_arguments(data);
+  require_arguments(data, current);
+  return carried_out(
+      data, current, [&](const ReadOutside& found) { refuse_attachment(schedule, current, found); },
+      bound_buffers(data, current, binds));
+}
+
+}  // namespace loopsmith::te

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tiles of tensor expressions that a C function computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import te, tir
+
+GEMV = """
+int gemv_init(float *c, int m) {
+  for (int i = 0; i < m; ++i) c[i] = 0;
+  return 0;
+}
+int gemv_update(float *c, const float *a, const float *b, int m, int l, int stride) {
+  for (int i = 0; i < m; ++i) {
+    for (int j = 0; j < l; ++j) c[i] += a[j] * b[i * stride + j];
+  }
+  return 0;
+}
+"""
+
+
+def start_of(buffer: tir.Buffer) -> Any:
+    return tir.address_of(buffer[(0,) * len(buffer.shape)])
+
+
+def gemv(m: int, length: int, *, parts: bool = False) -> te.TensorIntrin:
+    """Return c[i] = a . b[i]: as one call, or as an init and an update."""
+    a = te.placeholder((length,), name="a")
+    b = te.placeholder((m, length), name="b")
+    k = te.reduce_axis((0, length), name="k")
+    c = te.compute((m,), lambda i: te.sum(a[k] * b[i, k], axis=k), name="c")
+    a_buffer = tir.decl_buffer(a.shape, a.dtype, name="A", offset_factor=1, strides=[1])
+    b_buffer = tir.decl_buffer(
+        b.shape, b.dtype, name="B", offset_factor=1, strides=[te.var("s1"), 1]
+    )
+    c_buffer = tir.decl_buffer(c.shape, c.dtype, name="C", offset_factor=1, strides=[1])
+
+    def intrin_func(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> Any:
+        aa, bb = ins
+        (cc,) = outs
+        update = tir.call_extern(
+            "int32",
+            "gemv_update",
+            start_of(cc),
+            start_of(aa),
+            start_of(bb),
+            m,
+            length,
+            bb.strides[0],
+        )
+        if not parts:
+            return update
+        return None, tir.call_extern("int32", "gemv_init", start_of(cc), m), update
+
+    return te.decl_tensor_intrin(
+        c.op, intrin_func, name="gemv", binds={a: a_buffer, b: b_buffer, c: c_buffer}
+    )
+
+
+def product(n: int, m: int, length: int) -> tuple[te.Tensor, te.Tensor, te.Tensor]:
+    A = te.placeholder((n, length), name="A")
+    B = te.placeholder((m, length), name="B")
+    k = te.reduce_axis((0, length), name="k")
+    C = te.compute((n, m), lambda i, j: te.sum(A[i, k] * B[j, k], axis=k), name="C")
+    return A, B, C
+
+
+def run(s: te.Schedule, args: tuple[te.Tensor, te.Tensor, te.Tensor]) -> None:
+    rng = np.random.default_rng(1)
+    a, b, c = (rng.integers(-3, 4, [int(n) for n in arg.shape]).astype("float32") for arg in args)
+    for target in ("llvm", "c"):
+        c[:] = 100
+        ls.build(s, list(args), target)(a, b, c)
+        np.testing.assert_array_equal(c, a @ b.T)
+
+
+def test_a_tile_of_a_whole_reduction_is_one_call() -> None:
+    A, B, C = product(8, 32, 16)
+    s = te.create_schedule(C.op)
+    x, y = C.op.axis
+    yo, yi = s[C].split(y, factor=16)
+    s[C].reorder(x, yo, yi, C.op.reduce_axis[0])
+    s[C].tensorize(yi, gemv(16, 16))
+    s[C].pragma(x, "import_c", GEMV)
+    script = s.to_tir([A, B, C]).func.script()
+    assert script.count('T.call_extern("int32", "gemv_update"') == 1
+    assert "for k in" not in script
+    run(s, (A, B, C))
+
+
+def test_a_tile_of_a_split_reduction_is_an_init_and_an_update() -> None:
+    A, B, C = product(8, 32, 24)
+    s = te.create_schedule(C.op)
+    x, y = C.op.axis
+    yo, yi = s[C].split(y, factor=16)
+    zo, zi = s[C].split(C.op.reduce_axis[0], factor=8)
+    s[C].reorder(x, yo, zo, yi, zi)
+    s[C].tensorize(yi, gemv(16, 8, parts=True))
+    s[C].pragma(x, "import_c", GEMV)
+    script = s.to_tir([A, B, C]).func.script()
+    assert script.count('T.call_extern("int32", "gemv_init"') == 1
+    assert script.count('T.call_extern("int32", "gemv_update"') == 1
+    run(s, (A, B, C))
+
+
+def test_an_intrinsic_without_a_reduction_takes_the_tile() -> None:
+    A = te.placeholder((8, 16), name="A")
+    B = te.compute((8, 16), lambda i, j: A[i, j] * 2, name="B")
+    a = te.placeholder((16,), name="a")
+    b = te.compute((16,), lambda i: a[i] * 2, name="b")
+
+    def twice(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> Any:
+        return tir.call_extern("int32", "twice", start_of(ins[0]), start_of(outs[0]))
+
+    s = te.create_schedule(B.op)
+    s[B].tensorize(B.op.axis[1], te.decl_tensor_intrin(b.op, twice, name="twice"))
+    code = (
+        "int twice(float *a, float *b) { for (int i = 0; i < 16; ++i) b[i] = 2 * a[i]; return 0; }"
+    )
+    s[B].pragma(B.op.axis[0], "import_c", code)
+    array = np.arange(128, dtype="float32").reshape(8, 16)
+    result = np.zeros_like(array)
+    ls.build(s, [A, B])(array, result)
+    np.testing.assert_array_equal(result, 2 * array)
+
+
+def test_a_tile_that_is_not_what_the_intrinsic_describes_is_refused() -> None:
+    A, B, C = product(8, 32, 16)
+    s = te.create_schedule(C.op)
+    _, yi = s[C].split(C.op.axis[1], factor=8)
+    s[C].tensorize(yi, gemv(16, 16))
+    with pytest.raises(ls.ScheduleError, match="doesn't match the tensor intrin gemv: the extent"):
+        s.to_tir([A, B, C])
+
+
+def test_an_update_is_needed_inside_of_a_reduction() -> None:
+    A, B, C = product(8, 32, 32)
+    s = te.create_schedule(C.op)
+    zo, zi = s[C].split(C.op.reduce_axis[0], factor=16)
+    yo, yi = s[C].split(C.op.axis[1], factor=16)
+    s[C].reorder(yo, zo, yi, zi)
+    s[C].tensorize(yi, gemv(16, 16))
+    with pytest.raises(ls.ScheduleError) as error:
+        s.to_tir([A, B, C])
+    assert (
+        "tensorize: axis j.inner of stage C is inside its reduction, and intrinsic gemv has no "
+        "reduce_update"
+    ) in str(error.value)
+
+
+def test_one_axis_is_tensorized_by_what_computes_all_of_it() -> None:
+    A = te.placeholder((8, 16), name="A")
+    B = te.compute((8, 16), lambda i, j: A[i, j] * 2, name="B")
+    a = te.placeholder((16,), name="a")
+    b = te.compute((16,), lambda i: a[i] * 2, name="b")
+    call = tir.call_extern("int32", "f")
+    whole = te.decl_tensor_intrin(b.op, lambda ins, outs: call, name="whole")
+    s = te.create_schedule(B.op)
+    s[B].tensorize(B.op.axis[0], whole)
+    s[B].tensorize(B.op.axis[1], whole)
+    with pytest.raises(ls.ScheduleError) as error:
+        s.to_tir([A, B])
+    assert "axes i and j of stage B are both to be computed by an intrinsic" in str(error.value)
+    update = te.decl_tensor_intrin(b.op, lambda ins, outs: (None, None, call), name="update")
+    s = te.create_schedule(B.op)
+    s[B].tensorize(B.op.axis[1], update)
+    with pytest.raises(
+        ls.ScheduleError, match="tensorize: intrinsic update of stage B has no body"
+    ):
+        s.to_tir([A, B])
+
+
+def test_declarations_that_do_not_fit_are_refused() -> None:
+    a = te.placeholder((16,), name="a")
+    b = te.compute((16,), lambda i: a[i] * 2, name="b")
+    c = te.compute((16,), lambda i: b[i] + 1, name="c")
+
+    def called(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> Any:
+        return tir.call_extern("int32", "f")
+
+    wrong = tir.decl_buffer((8,), "float32", name="W")
+    for op, fcompute, binds, problem in [
+        (a.op, called, {}, ": the operation is no compute"),
+        (c.op, called, {}, "c reads b, which is computed itself"),
+        (b.op, called, {a: wrong}, "buffer W is not of the type and shape of"),
+        (b.op, lambda i, o: None, {}, ": there is no statement"),
+        (b.op, lambda i, o: (None,) * 4, {}, "4 statements are given"),
+        (b.op, lambda i, o: "x", {}, "a str is no statement"),
+    ]:
+        with pytest.raises(ls.UserError) as error:
+            te.decl_tensor_intrin(op, fcompute, name="f", binds=binds)
+        assert f"decl_tensor_intrin f: {problem.removeprefix(': ')}" in str(error.value)

@@ -108,8 +108,6 @@ def test_names_that_are_not_there_say_what_to_do(tvm: Any) -> None:
         from tvm import autotvm
     with pytest.raises(AttributeError, match=r"config\['tir.disable_vectorize'\] is not provided"):
         tvm.transform.PassContext(config={"tir.disable_vectorize": True})
-    with pytest.raises(AttributeError, match=r"tvm\.build\.binds is not provided"):
-        tvm.build(None, binds={})
 
 
 def test_another_tvm_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,10 +19,6 @@ _WAYS = {
     "tvm.meta_schedule": "schedules are not searched for here; sample_* steps of a schedule take "
     "decisions, and ls.build schedules by rule what nobody scheduled",
     "tvm.dlight": "ls.build schedules by rule what nobody scheduled",
-    "tvm.build.binds": "strides of a parameter stand in its type, T.Buffer(..., strides=...); the "
-    "order in which an intermediate tensor is stored, in s[tensor].transform_layout(...)",
-    "tvm.lower.binds": "strides of a parameter stand in its type, T.Buffer(..., strides=...); the "
-    "order in which an intermediate tensor is stored, in s[tensor].transform_layout(...)",
     "tvm.tir.transform": 'ls.lower runs all passes, and tells of each: ls.lower(f, dump="all")',
     "tvm.rpc": "programs run in the process that compiles them; module.export writes files that "
     "other machines run",

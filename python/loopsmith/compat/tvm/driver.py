@@ -36,11 +36,9 @@ def lower(
     With `simple_mode`, the program before the passes that shape it for a code generator, as
     people read it.
     """
-    if binds is not None:
-        raise MissingName("tvm.lower.binds")
     if _is_program(inp):
         return as_module(inp if simple_mode else ls.lower(inp))
-    return as_module(_lower(inp, args, simple_mode=simple_mode, name=name))
+    return as_module(_lower(inp, args, simple_mode=simple_mode, name=name, binds=binds))
 
 
 def build(
@@ -53,8 +51,6 @@ def build(
     binds: Mapping[Any, Any] | None = None,
 ) -> Module:
     """Compile a schedule with its arguments, a function, a module or a TensorIR schedule."""
-    if binds is not None:
-        raise MissingName("tvm.build.binds")
     if isinstance(args, (str, ls.Target)):
         args, target = None, args
     chosen = target if target is not None else Target.current()
@@ -68,7 +64,7 @@ def build(
         return Module(ls.build(inputs, target=meant), inputs)
     if args is None:
         raise ValueError("build: pass the arguments of the function: build(schedule, [A, B], ...)")
-    return Module(_build(inputs, args, meant, name=name), None, entry=name)
+    return Module(_build(inputs, args, meant, name=name, binds=binds), None, entry=name)
 
 
 __getattr__ = other_names("tvm.driver")

@@ -195,6 +195,33 @@ def main(A: T.Buffer((64, 256)), B: T.Buffer((256,)), C: T.Buffer((64,))):
     finished(sch)
 
 
+def test_threads_add_up_what_they_made_in_the_same_loop() -> None:
+    sch = tir.Schedule(
+        ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((8, 256)), C: T.Buffer((8,))):
+    for i, k in T.grid(8, 256):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+""")
+    )
+    _, k = sch.get_loops("C")
+    parts = sch.rfactor(sch.split(k, [None, 32])[1], 0)
+    rows, threads = sch.get_loops("C")
+    sch.bind(rows, "blockIdx.x")
+    sch.bind(threads, "threadIdx.x")
+    sch.compute_at(parts, threads)
+    sch.set_scope(parts, 0, "local")
+    finished(sch)
+    a = np.random.default_rng(1).random((8, 256), "float32")
+    c = np.zeros(8, "float32")
+    ls.interp.run(ls.lower(sch), a, c)
+    np.testing.assert_allclose(c, a.sum(1), rtol=1e-5)
+
+
 def test_memory_of_threads_is_not_read_by_others() -> None:
     sch = tir.Schedule(
         ls.from_source("""

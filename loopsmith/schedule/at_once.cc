@@ -5,6 +5,7 @@
 
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/atomic_updates.h"
+#include "loopsmith/schedule/cut_reduction.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/shared_tiles.h"
@@ -110,6 +111,9 @@ bool has_partial_results(const Schedule& schedule, LoopRV loop, AtOnce how) {
     if (!std::holds_alternative<SplitPlan>(cut)) return false;
     loop = commit_split(in_parts, std::get<SplitPlan>(std::move(cut)))[0];
     return std::holds_alternative<RfactorPlan>(plan_rfactor(in_parts, {.loop = loop}));
+  }
+  if (const auto apart = with_reduction_apart(schedule, loop)) {
+    return has_partial_results(*apart, loop, how);
   }
   const auto plan = plan_rfactor(schedule, {.loop = loop});
   const auto* parts = std::get_if<RfactorPlan>(&plan);

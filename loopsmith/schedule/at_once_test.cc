@@ -358,6 +358,26 @@ for i in range(8):
   expect_result(sch, func);
 }
 
+/// Threads make the values that they reduce.
+TEST(thread_memory, is_reduced_in_the_loop_that_fills_it) {
+  const auto func = program(R"(A: T.Buffer((8, 4), "float32"), C: T.Buffer((4,), "float32"))", R"(
+P = T.alloc_buffer((8, 4), scope="local")
+for i in range(4):
+    for k in range(8):
+        with T.block("P"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            P[vk, vi] = A[vk, vi] * A[vk, vi]
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + P[vk, vi]
+)");
+  Schedule sch(func);
+  bind(sch, get_loop(sch, "k"), "threadIdx.x");
+  expect_result(sch, func);
+}
+
 /// Each iteration of j takes what the block around it allocates.
 Ptr<PrimFunc> keeps_in(std::string_view scope) {
   return program(R"(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32"))",

@@ -9,6 +9,7 @@
 #include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/at_once.h"
 #include "loopsmith/schedule/atomic_updates.h"
+#include "loopsmith/schedule/cut_reduction.h"
 #include "loopsmith/schedule/partial_results.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
@@ -150,6 +151,9 @@ Ptr<PrimFunc> left_to_later(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var)
 Ptr<PrimFunc> with_parts(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
   Schedule schedule(func, /*seed=*/1);
   const LoopRV whole = loop_over(schedule, loop_var);
+  if (is_of_block_threads(schedule.get(whole))) {
+    if (auto apart = with_reduction_apart(schedule, whole)) schedule = *std::move(apart);
+  }
   const Span span = schedule.get(whole).span;
   const ForKind kind = schedule.get(whole).kind;
   const Ptr<IterVar> threads = schedule.get(whole).thread_binding;

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 from measure import print_table
+from whole_schedules import whole_schedules
 
 import loopsmith as ls
 from loopsmith import te, tir
@@ -156,6 +157,11 @@ def best_of(call: Callable[[], object], budget: float = 0.3) -> float:
     return best
 
 
+def replayed(func: tir.PrimFunc, trace: tir.Trace) -> float:
+    """Return the seconds of a replay, the best of many."""
+    return best_of(lambda: trace.apply_to_schedule(tir.Schedule(func, seed=1)))
+
+
 def two_threads(trace: tir.Trace, func: tir.PrimFunc, rounds: int = 100) -> float:
     """Return how many times as much two threads replay as one, each on a function of its own."""
     functions = [ls.from_json(ls.to_json(func)) for _ in range(2)]
@@ -207,12 +213,12 @@ def main() -> None:
         row(
             f"matmul in {len(trace)} steps", best_of(lambda: tile(tir.Schedule(func, seed=1))), 1000
         ),
-        row(
-            "replay it",
-            best_of(lambda: trace.apply_to_schedule(tir.Schedule(func, seed=1))),
-            4000,
-        ),
+        row("replay it", replayed(func, trace), 4000),
     ]
+    for name, (program, steps) in whole_schedules(func).items():
+        done = tir.Schedule(program, seed=1)
+        steps(done)
+        rows.append(row(f"{name}, {len(done.trace)} steps", replayed(program, done.trace), 3333))
     print_table("Whole schedules", ["what", "us", "a second", "goal", ""], rows)
     times = two_threads(trace, func)
     print_table(

@@ -12,6 +12,7 @@
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
+#include "loopsmith/schedule/obligations.h"
 #include "loopsmith/te_schedule/to_tir.h"
 #include "loopsmith/transform/link_calls.h"
 
@@ -160,21 +161,24 @@ Module build(const Ptr<IRModule>& module, const Target& target, const BuildOptio
 
 namespace {
 
-/// The function of a schedule, which is scheduled as its user said.
-Ptr<PrimFunc> function_of(const te::Schedule& schedule, const std::vector<Ref>& args) {
-  return with_attr(te::to_tir(schedule, args).func(), "tir.is_scheduled", Expr(1));
+/// The function of a schedule, which is scheduled as its user said, for `who` asks for it.
+Ptr<PrimFunc> function_of(const te::Schedule& schedule, const std::vector<Ref>& args,
+                          std::string_view who) {
+  const Schedule steps = te::to_tir(schedule, args);
+  require_no_obligations(steps, who);
+  return with_attr(steps.func(), "tir.is_scheduled", Expr(1));
 }
 
 }  // namespace
 
 Ptr<PrimFunc> lower(const te::Schedule& schedule, const std::vector<Ref>& args,
                     const Target& target, const BuildOptions& options) {
-  return lower(function_of(schedule, args), target, options);
+  return lower(function_of(schedule, args, "lower"), target, options);
 }
 
 Module build(const te::Schedule& schedule, const std::vector<Ref>& args, const Target& target,
              const BuildOptions& options) {
-  return build(function_of(schedule, args), target, options);
+  return build(function_of(schedule, args, "build"), target, options);
 }
 
 }  // namespace loopsmith

@@ -252,8 +252,10 @@ def _program(
 
         x = te.create_prim_func(x)
     if isinstance(x, TeSchedule):
+        steps = x.to_tir(args, dict(binds or {}))
+        steps.require_no_obligations(who)
         # Also where nothing was decided: it is computed as it stands.
-        scheduled = _scheduled(x.to_tir(args, dict(binds or {})), keeps_trace)
+        scheduled = _scheduled(steps, keeps_trace)
         assert isinstance(scheduled, PrimFunc)
         x = scheduled.with_attr("tir.is_scheduled", 1)
     elif args is not None or binds:

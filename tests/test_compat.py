@@ -108,6 +108,17 @@ def test_names_that_are_not_there_say_what_to_do(tvm: Any) -> None:
         tvm.transform.PassContext(config={"tir.disable_vectorize": True})
 
 
+def test_integers_divide_as_in_c_while_it_is_installed(tvm: Any) -> None:
+    x = tvm.te.var("x")
+    assert str(x / 2) == str(ls.tir.truncdiv(x, 2))
+    assert str(7 / x) == str(ls.tir.truncdiv(7, x))
+    assert str((x.astype("float32") / 2).dtype) == "float32"
+    loopsmith.compat.uninstall()
+    with pytest.raises(ls.TypeMismatch, match="may round in two ways"):
+        x / 2
+    loopsmith.compat.install()
+
+
 def test_another_tvm_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     if loopsmith.compat.is_installed():
         loopsmith.compat.uninstall()

@@ -12,6 +12,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+from . import division
 from .missing import way_of
 
 ROOTS = {"tvm": f"{__package__}.tvm", "topi": f"{__package__}.tvm.topi"}
@@ -114,6 +115,7 @@ def install() -> bool:
             name="tvm",
         )
     sys.meta_path.insert(0, _finder)
+    division.install()
     return False
 
 
@@ -121,6 +123,7 @@ def uninstall() -> None:
     """Let ``import tvm`` mean what it meant before `install`."""
     if is_installed():
         sys.meta_path.remove(_finder)
+        division.uninstall()
     for name in list(sys.modules):
         if name.partition(".")[0] in ROOTS:
             del sys.modules[name]

@@ -55,6 +55,9 @@ inline constexpr const Condition* pad_einsum_conditions[] = {&step_keeps_results
                                                              &block_is_einsum,
                                                              &nest_is_of_block_alone,
                                                              &zeros_are_neutral,
+                                                             &block_stands_in_a_block,
+                                                             &buffer_is_used_by_index,
+                                                             &uses_are_declared,
                                                              &copied_elements_are_written,
                                                              &loops_at_once_stay_right,
                                                              &threads_share_out_fills};

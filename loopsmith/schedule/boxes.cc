@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/boxes.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/schedule/buffer_uses.h"
 #include "loopsmith/schedule/rebind.h"

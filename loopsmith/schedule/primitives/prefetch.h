@@ -40,7 +40,9 @@ Nothing commit_prefetch(Schedule& schedule, PrefetchPlan&& plan);
 
 inline constexpr Primitive prefetch(PrimitiveDefinition{
     .name = "prefetch",
-    .doc = "Asks in each iteration of a loop for what a block reads some iterations later.",
+    .doc = "Asks in each iteration of a loop for what a block reads some iterations later. Take it "
+           "last: steps that replace or inline the buffer do not follow it, and the program would "
+           "then name a buffer that is gone.",
     .conditions = prefetch_conditions,
     .required = 3,
     .plan = plan_prefetch,

@@ -413,6 +413,35 @@ def main(A: T.Buffer((3, 8), "int32"), B: T.Buffer((3, 8), "int32"), C: T.Buffer
         assert sch.verify()
 
 
+def test_threads_that_repeat_a_loop_their_own_times_do_not_wait_in_it():
+    func = ls.from_source("""@T.prim_func
+def main(A: T.Buffer((4, 4), "float32")):
+    for i in range(4):
+        for j in range(i):
+            with T.block("A"):
+                vi = T.axis.spatial(4, i)
+                A[vi, vi] = A[vi, vi] * T.float32(2)
+""")
+    sch = tir.Schedule(func)
+    sch.bind("i", "threadIdx.x")
+    sch.cache_inplace("A", "A", "shared")
+    assert sch.verify()
+    a = np.ones((4, 4), "float32")
+    ls.interp.run(sch.mod["main"], a)
+    np.testing.assert_array_equal(np.diag(a), [1, 2, 4, 8])
+
+
+def test_padding_with_zeros_stays_zero_through_integers_in_ring_mode():
+    source = """@T.prim_func
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "int32")):
+    for i in range(4):
+        B[i] = {}
+"""
+    cast = ls.from_source(source.format('T.Cast("int32", A[i] * T.float32(0)) * 7'))
+    zero = ls.from_source(source.format("0"))
+    ls.interp.assert_same(cast, zero)
+
+
 def test_threads_combine_pairs_in_shared_memory_one_after_another():
     func = ls.from_source("""@T.prim_func
 def main(A: T.Buffer((8, 12), "int16"), M: T.Buffer((8,), "int16"), Q: T.Buffer((8,), "int32")):

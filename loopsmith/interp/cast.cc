@@ -57,8 +57,13 @@ struct IntToRing {
 struct UnsignedToRing {
   static Word apply(Word a, const Instr&, Machine&) { return {.u = ring::reduce(a.u)}; }
 };
+/// Small whole numbers are themselves: what is padded with zeros stays so. What stands for another
+/// number, or for a fraction, becomes a hash.
 struct RingToInt {
+  static constexpr std::int64_t most = std::int64_t{1} << 24;
   static Word apply(Word a, const Instr& at, Machine& machine) {
+    const std::int64_t value = ring::ordered(a.u);
+    if (-most <= value && value <= most) return {.i = wrapped(value, at)};
     const std::uint64_t hash = ring::hash(machine.seed(), "cast", {a.u});
     return {.i = wrapped(static_cast<std::int64_t>(hash), at)};
   }

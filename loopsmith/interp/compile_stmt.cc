@@ -115,6 +115,7 @@ void Compiler::new_stmt(const Stmt& s) {
     block(*n);
   } else if (const auto* n = s.as<LetStmt>()) {
     if (is_ring() && may_be_hash(n->value)) hashed_.insert(n->var.get());
+    if (differs_by_thread(n->value)) differing_.insert(n->var.get());
     define(n->var, expr(n->value));
     stmt(n->body);
   } else if (const auto* n = s.as<AttrStmt>()) {
@@ -171,7 +172,11 @@ void Compiler::new_stmt(const Stmt& s) {
 void Compiler::loop(const For& loop) {
   const Register min = scalar(loop.min), extent = scalar(loop.extent), step = scalar(loop.step);
   if (loop.kind == ForKind::serial || loop.kind == ForKind::unrolled) {
+    const bool differs = differs_by_thread(loop.min) || differs_by_thread(loop.extent);
+    if (differs) differing_.insert(loop.loop_var.get());
+    const bool was_uniform = std::exchange(is_uniform_, is_uniform_ && !differs);
     serial_loop(loop.loop_var, min, extent, step, loop.body);
+    is_uniform_ = was_uniform;
   } else {
     parallel_loop(loop.loop_var, min, extent, step, loop.body, loop.kind == ForKind::vectorized);
   }
@@ -296,6 +301,7 @@ void Compiler::block(const BlockRealize& realize) {
     const IterVar& axis = *block.iter_vars[i];
     const Value value = expr(realize.iter_values[i]);
     define(axis.var, value);
+    if (differs_by_thread(realize.iter_values[i])) differing_.insert(axis.var.get());
     if (!block.init || axis.iter_type != IterType::comm_reduce) continue;
     const Value starts = operation(binary_handler(kind_of<EQ>, axis.var->dtype, options_), boolean,
                                    axis.var->dtype, {value, expr(axis.dom->min)});

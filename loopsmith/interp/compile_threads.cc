@@ -158,6 +158,7 @@ void Compiler::bind_thread(const ThreadLoop& loop, const ThreadIndex& thread) {
   define(loop.var, index);
   define(loop.axis->var, index);
   thread_tags_[loop.var.get()] = thread_tags_[loop.axis->var.get()] = loop.axis->thread_tag;
+  differing_.insert({loop.var.get(), loop.axis->var.get()});
   const bool was_uniform = std::exchange(is_uniform_, is_uniform_ && !is_smaller);
   const bool is_new = bound_axes_.insert(loop.axis->thread_tag).second;
   stmt(loop.body);
@@ -211,6 +212,17 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
   emit({.run = thread_end_handler()});
   land(from);
   for (const ThreadAxis& axis : region.axes) threads_.erase(axis.tag);
+}
+
+/// True for an expression that may have different values in the threads that run together.
+bool Compiler::differs_by_thread(const Expr& value) const {
+  if (!region_) return false;
+  bool found = false;
+  pre_order_visit(value, [&](const Ref& ref) {
+    found = found || differing_.contains(ref.get());
+    return !found;
+  });
+  return found;
 }
 
 /// Before lowering, what threads write to shared memory is there for the statements that follow: a

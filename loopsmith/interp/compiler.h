@@ -124,6 +124,7 @@ class Compiler {
   void bind_thread(const ThreadLoop& loop, const ThreadIndex& thread);
   void open_threads(const ThreadLoop& outer, const Stmt& stmt);
   bool run_by_first_threads(const Stmt& stmt);
+  bool differs_by_thread(const Expr& value) const;
   void implied_barrier(const Stmt& stmt);
   Value barrier(const Call& call);
   Value warp_shuffle(const Call& call);
@@ -230,7 +231,8 @@ class Compiler {
   std::unordered_set<std::string> bound_axes_;  ///< Of the region, with loops around.
   std::unordered_map<std::string, ThreadIndex> threads_;        ///< By tag.
   std::unordered_map<const Object*, std::string> thread_tags_;  ///< Of variables.
-  Ptr<CommReducer> combiner_;                                   ///< Of the `reduce_scope` around.
+  std::unordered_set<const Object*> differing_;  ///< Variables whose values may differ by thread.
+  Ptr<CommReducer> combiner_;                    ///< Of the `reduce_scope` around.
 };
 
 }  // namespace detail

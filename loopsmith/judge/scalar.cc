@@ -164,6 +164,11 @@ Scalar converted(DataType from, DataType to, Scalar value) {
   if (to.is_bool()) return {value.bits != 0};
   if (from.is_float() && to.is_float()) return value;
   if (from.is_float()) {
+    // Small whole numbers are themselves; a hash stands for any other.
+    const Unsigned element = value.field();
+    const Unsigned most = Unsigned{1} << 24;
+    if (element <= most) return {wrapped(to, Wide{element})};
+    if (prime - element <= most) return {wrapped(to, -Wide{prime - element})};
     return {wrapped(to, Wide{hash_of("to an integer", {value.field()}) >> 1})};
   }
   const Wide number = whole(from, value);

@@ -120,6 +120,14 @@ class Changer {
       if (change_.stored) copy.value = change_.stored(copy.value);
       return make(std::move(copy));
     });
+    rewrite_.on<Prefetch>([&](const Prefetch& prefetch) -> Stmt {
+      const Ptr<Prefetch> inside = rewrite_.children(prefetch);
+      if (!change_.reads || !change_.writes || !inside->buffer.same_as(change_.from)) return inside;
+      Prefetch copy = *inside;
+      copy.buffer = change_.to;
+      if (change_.region) copy.bounds = change_.region(copy.bounds, known_);
+      return make(std::move(copy));
+    });
     // Inside of an init, whose blocks are no nodes of the schedule.
     rewrite_.on<Block>([&](const Block& block) -> Ptr<Block> {
       Block copy = *rewrite_.children(block);

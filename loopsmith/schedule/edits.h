@@ -13,7 +13,7 @@ void replace_buffer(Schedule& schedule, NodeId node, const Ptr<Buffer>& from,
 /// Allocates a buffer in a block.
 void allocate_in(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer);
 
-/// Takes a buffer from those that a block allocates.
+/// Takes a buffer from those that a block allocates, and drops its prefetches there.
 void free_in(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer);
 
 /// Reads the regions of a block anew from its body, with those of the blocks inside it as they are.

@@ -64,7 +64,42 @@ Expr memory_is_there(const For& nest) {
   return result;
 }
 
+/// What holds inside the part `below` of a branch or an assertion, at a node; undefined elsewhere.
+Expr condition_of(const Schedule& schedule, NodeId node, NodeId below) {
+  if (const auto* branch = schedule.as<IfThenElse>(node)) {
+    return schedule.at(below).slot == 0 ? branch->condition : !branch->condition;
+  }
+  const auto* assertion = schedule.as<AssertStmt>(node);
+  return assertion ? assertion->condition : Expr();
+}
+
 }  // namespace
+
+Expr known_around(const Schedule& schedule, NodeId scope) {
+  Expr known = true;
+  const auto add = [&](const Expr& condition) {
+    if (condition.defined() && !reads_memory(condition)) known = known && condition;
+  };
+  for (NodeId below = scope, node = scope; node != no_node;
+       below = node, node = schedule.at(node).parent) {
+    add(node == below ? Expr() : condition_of(schedule, node, below));
+    if (const auto* realize = schedule.as<BlockRealize>(node)) {
+      for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
+        const IterVar& axis = *realize->block->iter_vars[i];
+        add(axis.dom->min <= axis.var && axis.var < axis.dom->min + axis.dom->extent);
+        add(axis.var == realize->iter_values[i]);
+      }
+      add(realize->predicate);
+    } else if (const auto* loop = schedule.as<For>(node)) {
+      const std::int64_t* step = as_int(loop->step);
+      if (!step) continue;
+      const Expr last = loop->min + (loop->extent - 1) * loop->step;
+      add(*step > 0 ? loop->min <= loop->loop_var && loop->loop_var <= last
+                    : last <= loop->loop_var && loop->loop_var <= loop->min);
+    }
+  }
+  return known;
+}
 
 Stmt under_known_conditions(const Schedule& schedule, NodeId nest) {
   const Stmt& stmt = schedule.statement(nest);
@@ -74,14 +109,9 @@ Stmt under_known_conditions(const Schedule& schedule, NodeId nest) {
   std::vector<const LetStmt*> pointers;
   for (NodeId below = nest, node = schedule.at(nest).parent; node != no_node;
        below = node, node = schedule.at(node).parent) {
-    Expr condition;
-    if (const auto* branch = schedule.as<IfThenElse>(node)) {
-      condition = schedule.at(below).slot == 0 ? branch->condition : !branch->condition;
-    } else if (const auto* assertion = schedule.as<AssertStmt>(node)) {
-      condition = assertion->condition;
-    } else if (const auto* let = schedule.as<LetStmt>(node); let && let->var->dtype.is_handle()) {
-      pointers.push_back(let);
-    }
+    const auto* let = schedule.as<LetStmt>(node);
+    if (let && let->var->dtype.is_handle()) pointers.push_back(let);
+    const Expr condition = condition_of(schedule, node, below);
     if (condition.defined() && !reads_memory(condition)) known = known && condition;
   }
   Stmt result = stmt;

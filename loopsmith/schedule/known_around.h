@@ -5,6 +5,10 @@
 
 namespace loopsmith {
 
+/// What holds inside a scope: where the loops and axes around it range, and the conditions under
+/// which its block runs.
+Expr known_around(const Schedule& schedule, NodeId scope);
+
 /// The outermost loop `nest` under the conditions that hold whenever it does something: those of
 /// the `if`s and assertions around it, and that memory which it always stores to is not empty. And
 /// where pointers lead that are let around it.

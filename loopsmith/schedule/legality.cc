@@ -396,6 +396,19 @@ OrderAnswer answer_of(const DependenceAnswer& found) {
   return answer;
 }
 
+/// True when a conflict is about a buffer that each iteration has for itself, and the elements that
+/// are touched are known from declared regions alone: whether it can be private is then beyond the
+/// exact check.
+bool is_declared_alone(const ElementAccesses& accesses, const std::vector<Ptr<Buffer>>& own,
+                       const DependenceAnswer& found) {
+  if (!found.witness || !contains(own, found.witness->buffer)) return false;
+  return std::ranges::any_of(accesses.all, [&](const ElementAccess& access) {
+    const auto is_unknown = [](const auto& index) { return !index.has_value(); };
+    return access.buffer == found.witness->buffer.get() &&
+           std::ranges::any_of(access.indices, is_unknown);
+  });
+}
+
 }  // namespace
 
 AtOnce how_bound(std::string_view thread_axis) {
@@ -457,8 +470,10 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   if (is_proved) {
     // In lanes, the exact check takes updates of what each lane has for itself for a reduction.
     const bool reduces = found.reductions && how != AtOnce::in_lanes;
-    check(found.verdict != Verdict::violated && !reduces, "quick_answers",
-          "iterations of loop {} are not apart", loop.loop_var->name);
+    const bool is_violated =
+        found.verdict == Verdict::violated && !is_declared_alone(accesses, own, found);
+    check(!is_violated && !reduces, "quick_answers", "iterations of loop {} are not apart",
+          loop.loop_var->name);
     leave_alike(own);
     return {.verdict = proved(), .own = std::move(own)};
   }

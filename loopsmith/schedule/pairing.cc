@@ -261,9 +261,10 @@ void merge_into_producer(Schedule& schedule, const Pairing& pairing, Stmt body, 
   }
   realize.block = make(std::move(block));
   const Schedule::Renewed renewed{{old.get(), realize.block.get()}};
-  free_in(schedule, *block_around(schedule, node), pairing.buffer);
+  const BlockRV owner = *block_around(schedule, node);
   schedule.replace(node, make(std::move(realize)), renewed);
   schedule.remove(consumer);
+  free_in(schedule, owner, pairing.buffer);
 }
 
 }  // namespace loopsmith

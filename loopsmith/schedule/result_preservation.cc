@@ -7,12 +7,12 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/preservation.h"
-#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/known_around.h"
 #include "loopsmith/schedule/uncached.h"
 
 namespace loopsmith {
@@ -24,31 +24,6 @@ struct ScopeBody {
   std::vector<Ptr<Buffer>> own;
   bool has_views = false;
 };
-
-/// What holds around a scope: where its loops and axes range, and why its blocks run.
-Expr known_around(const Schedule& schedule, NodeId scope) {
-  Expr known = true;
-  const auto add = [&](const Expr& condition) {
-    if (!reads_memory(condition)) known = known && condition;
-  };
-  for (NodeId node = scope; node != no_node; node = schedule.at(node).parent) {
-    if (const auto* realize = schedule.as<BlockRealize>(node)) {
-      for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
-        const IterVar& axis = *realize->block->iter_vars[i];
-        add(axis.dom->min <= axis.var && axis.var < axis.dom->min + axis.dom->extent);
-        add(axis.var == realize->iter_values[i]);
-      }
-      add(realize->predicate);
-    } else if (const auto* loop = schedule.as<For>(node)) {
-      const std::int64_t* step = as_int(loop->step);
-      if (!step) continue;
-      const Expr last = loop->min + (loop->extent - 1) * loop->step;
-      add(*step > 0 ? loop->min <= loop->loop_var && loop->loop_var <= last
-                    : last <= loop->loop_var && loop->loop_var <= loop->min);
-    }
-  }
-  return known;
-}
 
 Stmt under(const Expr& known, const Stmt& body) {
   if (is_const_int(known, 1)) return body;

@@ -295,6 +295,16 @@ Map AffineSets::precedes(int a, int b) const {
   return a < b ? Map(isl_map_union(result.take(), same.take())) : std::move(result);
 }
 
+Expr AffineSets::expression_in(const Map& map) const {
+  for (std::size_t i = 0; map.get() && i < parameters_.size(); ++i) {
+    const Expr& source = symbol(parameters_[i]).source;
+    if (source.is<Var>()) continue;
+    const isl_bool is_used = isl_map_involves_dims(map.get(), isl_dim_param, count_of(i), 1);
+    if (is_used != isl_bool_false) return source;
+  }
+  return {};
+}
+
 Map AffineSets::related(Map map, isl_dim_type from, int source, int sink, Order order) {
   isl_map* before = map.take();
   if (order == Order::equal) return Map(isl_map_equate(before, from, source, isl_dim_out, sink));

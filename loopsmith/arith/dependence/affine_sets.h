@@ -58,6 +58,10 @@ class AffineSets {
   Map precedes(int a, int b) const;
 
   /// Relates position `source` of the map's side `from` with position `sink` of its outputs.
+  /// An expression of sizes that stands as one parameter of the map, which may have values there
+  /// that the expression never has; undefined when there is none.
+  Expr expression_in(const Map& map) const;
+
   static Map related(Map map, isl_dim_type from, int source, int sink, Order order);
 
  private:

@@ -77,6 +77,8 @@ Map VersionChecker::conflicts(int a, int b) {
 
 void VersionChecker::refuse(LegalityQuestion question, const Map& map, int a, int b,
                             bool is_violated) {
+  const Expr expression = is_violated ? sets_.expression_in(map) : Expr();
+  is_violated = is_violated && !expression.defined();
   answer_.verdict = is_violated ? Verdict::violated : Verdict::unknown;
   answer_.question = question;
   answer_.first = {statement(access(a).statement).node, {}, access(a).writes};
@@ -85,7 +87,9 @@ void VersionChecker::refuse(LegalityQuestion question, const Map& map, int a, in
   if (is_violated) {
     fill(map, a, b);
   } else {
-    answer_.reason = reason_for(a, b);
+    answer_.reason = expression.defined()
+                         ? fmt::format("it depends on the values of `{}`", expression)
+                         : reason_for(a, b);
   }
 }
 

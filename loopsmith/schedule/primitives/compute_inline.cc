@@ -139,8 +139,9 @@ Nothing commit_compute_inline(Schedule& schedule, ComputeInlinePlan&& plan) {
   const NodeId node = schedule.node(plan.block);
   const Inliner inline_into(plan.element, schedule.realize(plan.block).block);
   for (const Place& place : plan.readers) inline_into(schedule, place);
-  free_in(schedule, *block_around(schedule, node), plan.element.buffer);
+  const BlockRV owner = *block_around(schedule, node);
   schedule.remove(node);
+  free_in(schedule, owner, plan.element.buffer);
   return {};
 }
 

@@ -40,9 +40,10 @@ Nothing commit_prefetch(Schedule& schedule, PrefetchPlan&& plan);
 
 inline constexpr Primitive prefetch(PrimitiveDefinition{
     .name = "prefetch",
-    .doc = "Asks in each iteration of a loop for what a block reads some iterations later. Take it "
-           "last: steps that replace or inline the buffer do not follow it, and the program would "
-           "then name a buffer that is gone.",
+    .doc =
+        "Asks in each iteration of a loop for what a block reads some iterations later. Steps that "
+        "give the buffer another layout or scope follow; where the buffer is inlined, the "
+        "prefetch goes with it.",
     .conditions = prefetch_conditions,
     .required = 3,
     .plan = plan_prefetch,

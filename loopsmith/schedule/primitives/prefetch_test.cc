@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "loopsmith/interp/assert_same.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/well_formed.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/script/parse.h"
 
@@ -32,6 +34,53 @@ TEST(prefetch, asks_for_what_a_later_iteration_reads) {
   EXPECT_NE(text.find("T.prefetch(A[i + 1, 0:8])"), std::string::npos) << text;
   const auto verdict = interp::compare(schedule.original(), schedule.mod());
   EXPECT_EQ(verdict.answer, interp::Answer::same) << verdict.reason;
+}
+
+constexpr std::string_view shifted = R"(
+@T.prim_func
+def shifted(A: T.Buffer((16,)), B: T.Buffer((15,))):
+    C = T.alloc_buffer((16,))
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = A[vi] * T.float32(2)
+    for i in range(15):
+        with T.block("B"):
+            vi = T.axis.spatial(15, i)
+            B[vi] = C[vi + 1]
+)";
+
+/// A schedule in which C is prefetched where B reads it.
+Schedule with_prefetch_of_c() {
+  Schedule schedule(parse_function(shifted, {}));
+  const BlockRV block = get_block(schedule, "B");
+  const LoopRV loop = get_loops(schedule, block)[0];
+  prefetch.apply(schedule, {.block = block, .read_buffer_index = "C", .loop = loop});
+  return schedule;
+}
+
+std::string checked_text(const Schedule& schedule) {
+  schedule.check_tree();
+  EXPECT_TRUE(is_well_formed(schedule.mod()));
+  return script(schedule.func());
+}
+
+TEST(prefetch, follows_its_buffer_to_another_scope_and_layout) {
+  Schedule schedule = with_prefetch_of_c();
+  const BlockRV block = get_block(schedule, "C");
+  set_scope.apply(schedule, {.block = block, .buffer_index = "C", .storage_scope = "local"});
+  const auto i = var("i");
+  const auto tiles =
+      make(IndexMap{.initial_indices = {i}, .final_indices = {floordiv(i, 4), floormod(i, 4)}});
+  transform_layout.apply(schedule, {.block = block, .buffer = 0, .index_map = tiles});
+  const std::string text = checked_text(schedule);
+  EXPECT_NE(text.find("T.prefetch(C_local["), std::string::npos) << text;
+}
+
+TEST(prefetch, goes_with_a_buffer_that_is_inlined) {
+  Schedule schedule = with_prefetch_of_c();
+  compute_inline.apply(schedule, {.block = get_block(schedule, "C")});
+  EXPECT_EQ(checked_text(schedule).find("prefetch"), std::string::npos);
 }
 
 TEST(prefetch, needs_a_buffer_that_the_block_reads_and_a_loop_around_it) {

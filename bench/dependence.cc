@@ -12,7 +12,7 @@
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality.h"
+#include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/primitives.h"
 
 using namespace loopsmith;

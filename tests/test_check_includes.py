@@ -2,7 +2,7 @@
 from pathlib import Path
 
 import pytest
-from check_includes import check_file, check_tree, read_floors
+from check_includes import check_circles, check_file, check_tree, read_floors
 
 CMAKE_LISTS = """
 loopsmith_floor(support LINK fmt::fmt-header-only)
@@ -64,8 +64,28 @@ def test_a_tree_is_walked_to_its_leaves(tmp_path: Path):
     leaf = tmp_path / "loopsmith" / "ir" / "detail"
     leaf.mkdir(parents=True)
     (leaf / "walk.cc").write_text('#include "loopsmith/codegen/emit.h"\n')
-    assert [problem.split(": ")[0] for problem in check_tree(tmp_path)] == [
+    assert [problem.split(": ")[0] for problem in check_tree(tmp_path, {})] == [
         "loopsmith/ir/detail/walk.cc:1"
+    ]
+
+
+def test_components_that_include_each_other_are_named():
+    files = {
+        "loopsmith/ir/a.h": "",
+        "loopsmith/ir/a.cc": '#include "loopsmith/ir/b.h"\n',
+        "loopsmith/ir/b.h": '#include "loopsmith/ir/c.h"\n',
+        "loopsmith/ir/c.h": '#include "loopsmith/ir/a.h"\n',
+    }
+    (problem,) = check_circles(files, {})
+    assert problem.startswith("components include each other: ")
+    assert {"ir/a", "ir/b", "ir/c"} == set(problem.split(": ")[1].split(" <- "))
+    assert check_circles(files, {"ir/a": ("ir/b",)}) == []
+
+
+def test_a_back_arrow_that_is_none_is_named():
+    files = {"loopsmith/ir/a.cc": '#include "loopsmith/ir/b.h"\n', "loopsmith/ir/b.h": ""}
+    assert check_circles(files, {"ir/b": ("ir/a",)}) == [
+        "ir/b does not include ir/a; it is no back arrow"
     ]
 
 

@@ -1,18 +1,51 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Check that no include climbs the floors, and that includes are written from the root.
+"""Check that no include climbs the floors or goes in a circle, and that all are from the root.
 
 The order is the one of the `loopsmith_floor` lines of CMakeLists.txt: a floor may include itself
-and what it links, directly or through others.
+and what it links, directly or through others. A component is a header with its source; includes of
+components make no circle, but for those that BACK_ARROWS states.
 """
 
 from __future__ import annotations
 
+import graphlib
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 FLOOR = re.compile(r"^\s*loopsmith_floor\((\w+) LINK ([^)]*)\)", re.MULTILINE)
+
+# Sources that include what knows their own header, and why they do.
+BACK_ARROWS: dict[str, tuple[str, ...]] = {
+    # A header that people include, and its implementation in parts of its own.
+    "arith/dependence/dependence": ("arith/dependence/analysis",),
+    "arith/dependence/polyhedra": ("arith/dependence/affine_sets",),
+    "arith/dependence/preservation": ("arith/dependence/version_checker",),
+    "interp/assert_same": ("interp/difference", "interp/sample"),
+    "interp/interp": ("interp/arguments", "interp/compiler", "interp/machine"),
+    "ir/script_printer": ("ir/script_writer",),
+    "script/parse": ("script/lowering",),
+    "te/create_prim_func": ("te/lower_ops",),
+    # Threads are a part of the machine, and run its code.
+    "interp/threads": ("interp/machine",),
+    # Bounds of an expression are asked of what is known of its variables.
+    "arith/int_set": ("arith/analyzer",),
+    # A place in a text shows its line.
+    "support/span": ("support/source",),
+    # The nodes know each other: an expression may be a load, a buffer has expressions for its
+    # shape, and what is made of nodes is simplified and checked, errors printed, as it is made.
+    "ir/buffer": ("ir/operators",),
+    "ir/expr": ("ir/access", "ir/buffer", "ir/tensor"),
+    "ir/fold": ("ir/operators",),
+    "ir/function": ("ir/walk",),
+    "ir/node": ("ir/function", "ir/stmt", "ir/tensor"),
+    "ir/stmt": ("ir/script_printer",),
+    # The text of a refusal has fixes, which are found by calling primitives.
+    "schedule/schedule_error": ("schedule/repairs/fixes",),
+}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 
@@ -50,14 +83,50 @@ def check_file(path: str, text: str, floors: dict[str, set[str]]) -> list[str]:
     return problems
 
 
-def check_tree(root: Path) -> list[str]:
+def component_of(path: str) -> str:
+    """Return the component of a file, given by its path from the root."""
+    return path.removeprefix("loopsmith/").rsplit(".", 1)[0]
+
+
+def check_circles(
+    files: Mapping[str, str], back_arrows: Mapping[str, tuple[str, ...]] = BACK_ARROWS
+) -> list[str]:
+    """Return a circle of components, or a back arrow that no include makes, if there is one."""
+    graph: dict[str, set[str]] = {}
+    for path, text in files.items():
+        targets = {component_of(match[2]) for match in INCLUDE.finditer(text)}
+        graph.setdefault(component_of(path), set()).update(targets - {component_of(path)})
+    problems = []
+    for source, targets in back_arrows.items():
+        for target in targets:
+            if target not in graph.get(source, set()):
+                problems.append(f"{source} does not include {target}; it is no back arrow")
+        graph[source] = graph.get(source, set()) - set(targets)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        problems.append("components include each other: " + " <- ".join(error.args[1]))
+    return problems
+
+
+def check_tree(root: Path, back_arrows: Mapping[str, tuple[str, ...]] = BACK_ARROWS) -> list[str]:
     """Return what is wrong with the includes of all sources under root/loopsmith."""
     floors = read_floors((root / "CMakeLists.txt").read_text())
+    files = {
+        path.relative_to(root).as_posix(): path.read_text()
+        for path in sorted((root / "loopsmith").glob("*/**/*"))
+        if path.suffix in (".h", ".cc")
+    }
     problems = []
-    for path in sorted((root / "loopsmith").glob("*/**/*")):
-        if path.suffix in (".h", ".cc"):
-            problems += check_file(path.relative_to(root).as_posix(), path.read_text(), floors)
-    return problems
+    for path, text in files.items():
+        problems += check_file(path, text, floors)
+    # Tests, and what they are made of, may use anything.
+    product = {
+        path: text
+        for path, text in files.items()
+        if not path.endswith("_test.cc") and "/testing/" not in path
+    }
+    return problems + check_circles(product, back_arrows)
 
 
 def main() -> int:

@@ -12,7 +12,7 @@
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
-#include "loopsmith/schedule/obligations.h"
+#include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/te_schedule/to_tir.h"
 #include "loopsmith/transform/link_calls.h"
 

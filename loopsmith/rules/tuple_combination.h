@@ -5,7 +5,7 @@
 
 #include "loopsmith/ir/op.h"
 #include "loopsmith/rules/nest.h"
-#include "loopsmith/schedule/reducers.h"
+#include "loopsmith/schedule/queries/reducers.h"
 
 namespace loopsmith {
 

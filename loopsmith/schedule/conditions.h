@@ -16,6 +16,10 @@ inline constexpr Condition bounds_stay{"bounds_stay",
                                        "the bounds of loop {} read what the body of loop {} writes",
                                        "give them a name before the loop: n = A[0], then range(n)"};
 
+inline constexpr Condition init_can_go_first{
+    "init_can_go_first", "the init of block {} cannot go before loop {}, as {}",
+    "reorder loops so that those of the reduction are plain and innermost"};
+
 /// Refuses a loop with annotations or a thread.
 std::optional<Refusal> refuse_unless_plain(const Schedule& schedule, LoopRV loop);
 /// Refuses a loop whose bounds may have another value after its own body, or that of a loop around

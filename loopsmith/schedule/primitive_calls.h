@@ -5,8 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/schedule/argument_reader.h"
+#include "loopsmith/schedule/legality/at_once.h"
+#include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/primitive.h"
-#include "loopsmith/schedule/result_preservation.h"
+#include "loopsmith/schedule/schedule_error.h"
 
 namespace loopsmith {
 
@@ -14,6 +17,8 @@ namespace detail {
 [[noreturn]] void refuse_argument(std::string_view primitive, const ParameterInfo& parameter,
                                   const Argument& given);
 [[noreturn]] void refuse_missing(std::string_view primitive, std::string_view parameter);
+/// Records that a block or a loop was looked up by its name.
+void record_lookup(Schedule& schedule, std::string_view name, const BlockOrLoop& handle);
 }  // namespace detail
 
 /// The reduction that a plan combines in another order; null when there is none.
@@ -123,7 +128,8 @@ Made Primitive<Arguments, Plan, Made>::run(Schedule& schedule, const Arguments& 
     throw ScheduleError(schedule, *this, written(arguments), std::move(*refusal));
   }
   if (reader) {
-    for (const auto& [name, handle] : reader->named()) schedule.record_lookup(name, handle);
+    for (const auto& [name, handle] : reader->named())
+      detail::record_lookup(schedule, name, handle);
   }
   return commit(schedule, arguments, std::get<Plan>(std::move(planned)));
 }

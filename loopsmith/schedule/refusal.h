@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a primitive cannot be applied: data, of which text is made when somebody asks.
 #pragma once
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,11 +9,8 @@
 #include <vector>
 
 #include "loopsmith/schedule/argument.h"
-#include "loopsmith/support/error.h"
 
 namespace loopsmith {
-
-class PrimitiveBase;
 
 /// What a primitive demands. Each {} in `problem` stands for a subject of the refusal.
 struct Condition {
@@ -48,39 +44,5 @@ struct Refusal {
 /// A plan, or why there is none.
 template <class Plan>
 using Planned = std::variant<Plan, Refusal>;
-
-/// How much of a refusal its text tells.
-enum class ErrorDetail : std::uint8_t { none, brief, full };
-
-/// A refusal that is shown: what a primitive throws. What costs more than a line of text is made
-/// when it is asked for, of the schedule as it was then.
-class ScheduleError : public UserError {
- public:
-  /// Of something that is no call of a primitive, and has no fixes.
-  ScheduleError(const Schedule& schedule, std::string_view name, Refusal refusal);
-  ScheduleError(const Schedule& schedule, const PrimitiveBase& primitive,
-                std::vector<Argument> arguments, Refusal refusal);
-
-  const std::string& primitive() const;
-  const Refusal& refusal() const;
-  /// The subjects as text, in their order.
-  const std::vector<std::string>& subjects() const;
-  /// The program with the loops and blocks at fault underlined; empty when there are none.
-  const std::string& picture() const;
-  /// Calls that could be made instead, as lines of Python; they were tried on a copy and passed.
-  const std::vector<std::string>& fixes() const;
-  /// The problem, the hint, the place, and in `full` detail the fixes and the picture.
-  const char* what() const noexcept override;
-  /// Says how much `what` tells.
-  void set_detail(ErrorDetail detail);
-
- private:
-  struct Parts;
-
-  std::shared_ptr<Parts> parts_;
-};
-
-/// The problem of a refusal, its subjects by name.
-std::string explain(const Schedule& schedule, const Refusal& refusal);
 
 }  // namespace loopsmith

@@ -10,9 +10,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/schedule/closest.h"
-#include "loopsmith/schedule/primitive.h"
-#include "loopsmith/schedule/primitives/get_block.h"
-#include "loopsmith/schedule/primitives/get_loop.h"
+#include "loopsmith/schedule/primitive_base.h"
 
 namespace loopsmith {
 
@@ -369,18 +367,6 @@ void Schedule::abandon_step() {
 void Schedule::record_decision(Argument decision) {
   // It is the last parameter of each primitive that has one.
   steps_.edit_back().arguments.back() = std::move(decision);
-}
-
-void Schedule::record_lookup(std::string_view name, const BlockOrLoop& handle) {
-  const NodeId place = node(handle);
-  const std::string& function = function_name(function_of(place));
-  if (const auto* block = std::get_if<BlockRV>(&handle)) {
-    begin_step(get_block, {Argument(name), Argument(function)});
-    end_step(*block);
-  } else {
-    begin_step(get_loop, {Argument(name), Argument(function)});
-    end_step(std::get<LoopRV>(handle));
-  }
 }
 
 // ---- Random numbers ----

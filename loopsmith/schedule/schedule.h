@@ -238,8 +238,6 @@ class Schedule {
   void end_step(Argument result);
   /// Takes back the step that is being done, of which a part may have happened.
   void abandon_step();
-  /// Records that a block or a loop was looked up by its name.
-  void record_lookup(std::string_view name, const BlockOrLoop& handle);
 
   // ---- Random numbers ----
 

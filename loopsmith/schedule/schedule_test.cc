@@ -6,6 +6,7 @@
 #include "loopsmith/interp/assert_same.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/schedule_error.h"
 #include "loopsmith/schedule/testing/programs.h"
 
 namespace loopsmith {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "loopsmith/ir/json.h"
-#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/primitive_base.h"
 #include "loopsmith/schedule/python_text.h"
 
 namespace loopsmith {
@@ -95,8 +95,9 @@ std::string kind_of_step(std::string_view name) {
   return kind;
 }
 
-const PrimitiveBase* primitive_of_kind(std::string_view kind) {
-  for (const PrimitiveBase* primitive : all_primitives()) {
+const PrimitiveBase* primitive_of_kind(std::span<const PrimitiveBase* const> primitives,
+                                       std::string_view kind) {
+  for (const PrimitiveBase* primitive : primitives) {
     if (kind_of_step(primitive->name) == kind) return primitive;
   }
   return nullptr;
@@ -272,7 +273,8 @@ void Trace::apply_to(Schedule& schedule, bool remove_postproc, const Observer& o
   }
 }
 
-void Trace::apply_json(std::string_view text, Schedule& schedule) {
+void Trace::apply_json(std::string_view text, Schedule& schedule,
+                       std::span<const PrimitiveBase* const> primitives) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_array() || json.size() != 2 || !json[0].is_array() || !json[1].is_array()) {
     refuse_json("it is no list of steps and decisions");
@@ -290,7 +292,7 @@ void Trace::apply_json(std::string_view text, Schedule& schedule) {
     const bool is_step = item.is_array() && item.size() == 4 && item[0].is_string() &&
                          item[1].is_array() && item[2].is_array() && item[3].is_array();
     if (!is_step) refuse_json(fmt::format("step {} is no list of kind, inputs, attrs, outputs", i));
-    const PrimitiveBase* primitive = primitive_of_kind(item[0].get<std::string>());
+    const PrimitiveBase* primitive = primitive_of_kind(primitives, item[0].get<std::string>());
     if (!primitive) refuse_json(fmt::format("no primitive is called {}", item[0].dump()));
     const auto parameters = primitive->parameters();
     const auto decision = decision_place(*primitive);

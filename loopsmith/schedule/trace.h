@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,9 @@ class Trace {
   /// Does every step again. Throws what the primitives throw.
   void apply_to(Schedule& schedule, bool remove_postproc, const Observer& observer) const;
   void apply_to(Schedule& schedule, bool remove_postproc = false) const;
-  static void apply_json(std::string_view json, Schedule& schedule);
+  /// Does the steps that `as_json` wrote; each is one of `primitives`.
+  static void apply_json(std::string_view json, Schedule& schedule,
+                         std::span<const PrimitiveBase* const> primitives);
 
   /// Adds a step, as if it had been done after the others.
   void append(Step step) { steps_.push_back(std::move(step)); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/tensor_intrin.h"
+#include "loopsmith/schedule/intrinsics/tensor_intrin.h"
 #include "loopsmith/te/tensor_intrin.h"
 
 namespace loopsmith::te {

@@ -6,7 +6,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/te_schedule/replay.h"
 
 namespace loopsmith::te {

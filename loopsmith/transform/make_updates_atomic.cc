@@ -7,7 +7,7 @@
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/atomic_updates.h"
+#include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/transform/loops.h"
 
 namespace loopsmith {

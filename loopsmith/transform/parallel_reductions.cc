@@ -6,11 +6,10 @@
 
 #include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/at_once.h"
-#include "loopsmith/schedule/atomic_updates.h"
-#include "loopsmith/schedule/cut_reduction.h"
-#include "loopsmith/schedule/partial_results.h"
+#include "loopsmith/schedule/legality/at_once.h"
+#include "loopsmith/schedule/legality/atomic_updates.h"
+#include "loopsmith/schedule/legality/cut_reduction.h"
+#include "loopsmith/schedule/legality/partial_results.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
@@ -18,6 +17,7 @@
 #include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/transform/loops.h"
 
 namespace loopsmith {

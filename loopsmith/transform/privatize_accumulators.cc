@@ -9,8 +9,8 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/atomic_updates.h"
-#include "loopsmith/schedule/partial_results.h"
+#include "loopsmith/schedule/legality/atomic_updates.h"
+#include "loopsmith/schedule/legality/partial_results.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/schedule_error.h"
 #include "loopsmith/support/error.h"
 
 #include <nanobind/stl/string.h>

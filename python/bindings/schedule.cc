@@ -14,9 +14,10 @@
 #include "bindings/tensor_intrin.h"
 #include "loopsmith/interp/assert_same.h"
 #include "loopsmith/ir/script_printer.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/obligations.h"
+#include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/schedule_error.h"
 
 namespace nb = nanobind;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/schedule_error.h"
 
 namespace loopsmith::python {
 

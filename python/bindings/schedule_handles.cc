@@ -5,6 +5,7 @@
 #include "bindings/ir.h"
 #include "bindings/schedule.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/schedule/schedule_error.h"
 
 namespace nb = nanobind;
 

@@ -7,6 +7,7 @@
 #include "bindings/ir_detail.h"
 #include "bindings/schedule.h"
 #include "bindings/tensor_intrin.h"
+#include "loopsmith/schedule/schedule_error.h"
 
 namespace nb = nanobind;
 

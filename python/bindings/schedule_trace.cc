@@ -242,7 +242,7 @@ decision_provider
             const bool is_text = nb::isinstance<nb::str>(json);
             const nb::object text =
                 is_text ? json : nb::module_::import_("json").attr("dumps")(json);
-            Trace::apply_json(nb::cast<std::string>(text), sch.schedule);
+            Trace::apply_json(nb::cast<std::string>(text), sch.schedule, all_primitives());
           },
           nb::arg("json_obj"), nb::arg("sch"),
           nb::sig("def apply_json_to_schedule(json_obj: typing.Any, sch: Schedule) -> None"),

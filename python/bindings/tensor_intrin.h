@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "loopsmith/schedule/tensor_intrin.h"
+#include "loopsmith/schedule/intrinsics/tensor_intrin.h"
 
 namespace loopsmith::python {
 

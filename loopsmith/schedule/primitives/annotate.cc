@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/annotate.h"
 
-#include "loopsmith/schedule/nest_facts.h"
+#include "loopsmith/schedule/legality/nest_facts.h"
 
 namespace loopsmith {
 namespace {

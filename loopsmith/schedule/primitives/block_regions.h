@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives that say more of what a block reads and writes.
 #pragma once
-#include "loopsmith/schedule/cache_stage.h"
+#include "loopsmith/schedule/moves/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {

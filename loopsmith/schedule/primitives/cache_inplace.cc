@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "loopsmith/schedule/cache_fill.h"
-#include "loopsmith/schedule/quick_answers.h"
+#include "loopsmith/schedule/legality/quick_answers.h"
+#include "loopsmith/schedule/moves/cache_fill.h"
 
 namespace loopsmith {
 

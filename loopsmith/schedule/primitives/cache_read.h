@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/cache_stage.h"
+#include "loopsmith/schedule/legality/result_preservation.h"
+#include "loopsmith/schedule/moves/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
-#include "loopsmith/schedule/result_preservation.h"
 
 namespace loopsmith {
 

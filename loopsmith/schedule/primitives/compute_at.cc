@@ -7,9 +7,9 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/quick_answers.h"
-#include "loopsmith/schedule/reassociation.h"
+#include "loopsmith/schedule/legality/quick_answers.h"
+#include "loopsmith/schedule/legality/reassociation.h"
+#include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
 

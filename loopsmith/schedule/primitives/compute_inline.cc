@@ -6,12 +6,12 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/edits.h"
-#include "loopsmith/schedule/inlined_versions.h"
-#include "loopsmith/schedule/quick_answers.h"
-#include "loopsmith/schedule/rebind.h"
-#include "loopsmith/schedule/result_preservation.h"
+#include "loopsmith/schedule/legality/quick_answers.h"
+#include "loopsmith/schedule/legality/result_preservation.h"
+#include "loopsmith/schedule/moves/edits.h"
+#include "loopsmith/schedule/moves/inlined_versions.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/rebind.h"
 
 namespace loopsmith {
 namespace {

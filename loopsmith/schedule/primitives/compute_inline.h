@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/inline_value.h"
-#include "loopsmith/schedule/moves.h"
+#include "loopsmith/schedule/moves/inline_value.h"
+#include "loopsmith/schedule/moves/places.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {

@@ -5,9 +5,9 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/cache_fill.h"
-#include "loopsmith/schedule/quick_answers.h"
-#include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/legality/quick_answers.h"
+#include "loopsmith/schedule/moves/cache_fill.h"
+#include "loopsmith/schedule/queries/rebind.h"
 
 namespace loopsmith {
 namespace {

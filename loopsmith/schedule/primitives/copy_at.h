@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of a buffer inside a loop, each one block with its loops inside: read_at, write_at.
 #pragma once
-#include "loopsmith/schedule/moves.h"
+#include "loopsmith/schedule/legality/result_preservation.h"
+#include "loopsmith/schedule/moves/places.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
-#include "loopsmith/schedule/result_preservation.h"
 
 namespace loopsmith {
 

@@ -10,8 +10,8 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/axis_rewrite.h"
+#include "loopsmith/schedule/moves/axis_rewrite.h"
+#include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/block_kinds.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
+#include "loopsmith/schedule/queries/block_kinds.h"
 
 namespace loopsmith {
 

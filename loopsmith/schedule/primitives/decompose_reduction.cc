@@ -9,10 +9,10 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/accesses.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/early_touches.h"
-#include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/legality/early_touches.h"
+#include "loopsmith/schedule/queries/accesses.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/rebind.h"
 
 namespace loopsmith {
 namespace {

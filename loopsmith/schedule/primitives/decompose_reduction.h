@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/block_kinds.h"
-#include "loopsmith/schedule/legality.h"
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/queries/block_kinds.h"
 
 namespace loopsmith {
 
@@ -31,9 +32,6 @@ inline constexpr Condition loop_is_above_reduction{
 inline constexpr Condition init_inputs_stay{
     "init_inputs_stay", "{} is written inside loop {}, and read by the init of block {}",
     "choose a loop inside which it is not written, or keep a copy of it with cache_read"};
-inline constexpr Condition init_can_go_first{
-    "init_can_go_first", "the init of block {} cannot go before loop {}, as {}",
-    "reorder loops so that those of the reduction are plain and innermost"};
 inline constexpr const Condition* decompose_reduction_conditions[] = {
     &loop_is_around_block,     &block_is_reduction,     &loop_is_above_reduction,
     &init_can_go_first,        &init_inputs_stay,       &own_reads_are_apart,

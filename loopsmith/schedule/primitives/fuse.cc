@@ -6,10 +6,10 @@
 #include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/known_around.h"
-#include "loopsmith/schedule/nest_facts.h"
-#include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/legality/nest_facts.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/known_around.h"
+#include "loopsmith/schedule/queries/rebind.h"
 
 namespace loopsmith {
 namespace {

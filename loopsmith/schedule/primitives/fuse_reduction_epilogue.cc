@@ -2,8 +2,8 @@
 #include "loopsmith/schedule/primitives/fuse_reduction_epilogue.h"
 
 #include "loopsmith/ir/structural.h"
-#include "loopsmith/schedule/reassociation.h"
-#include "loopsmith/schedule/reducers.h"
+#include "loopsmith/schedule/legality/reassociation.h"
+#include "loopsmith/schedule/queries/reducers.h"
 
 namespace loopsmith {
 namespace {

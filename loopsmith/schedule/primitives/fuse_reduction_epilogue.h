@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/pairing.h"
+#include "loopsmith/schedule/moves/pairing.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
 namespace {

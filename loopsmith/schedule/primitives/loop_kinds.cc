@@ -6,13 +6,14 @@
 #include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/atomic_updates.h"
-#include "loopsmith/schedule/nest_facts.h"
-#include "loopsmith/schedule/partial_results.h"
-#include "loopsmith/schedule/reassociation.h"
-#include "loopsmith/schedule/rebind.h"
-#include "loopsmith/schedule/shared_tiles.h"
+#include "loopsmith/schedule/legality/at_once.h"
+#include "loopsmith/schedule/legality/atomic_updates.h"
+#include "loopsmith/schedule/legality/nest_facts.h"
+#include "loopsmith/schedule/legality/partial_results.h"
+#include "loopsmith/schedule/legality/reassociation.h"
+#include "loopsmith/schedule/legality/shared_tiles.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/rebind.h"
 
 namespace loopsmith {
 namespace {

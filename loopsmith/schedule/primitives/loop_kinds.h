@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the iterations of a loop are run: parallel, vectorize, unroll, bind.
 #pragma once
-#include "loopsmith/schedule/legality.h"
+#include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {

@@ -5,8 +5,8 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/rebind.h"
 
 namespace loopsmith {
 namespace {

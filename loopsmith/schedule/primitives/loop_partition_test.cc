@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
 #include "loopsmith/schedule/testing/sound.h"

@@ -7,10 +7,10 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/buffer_uses.h"
-#include "loopsmith/schedule/cache_fill.h"
-#include "loopsmith/schedule/reducers.h"
+#include "loopsmith/schedule/moves/cache_fill.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/buffer_uses.h"
+#include "loopsmith/schedule/queries/reducers.h"
 
 namespace loopsmith {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/relaxer.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/relaxer.h"
 
 namespace loopsmith {
 

@@ -9,10 +9,10 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/cache_fill.h"
-#include "loopsmith/schedule/layout.h"
-#include "loopsmith/schedule/quick_answers.h"
-#include "loopsmith/schedule/stored_box.h"
+#include "loopsmith/schedule/legality/quick_answers.h"
+#include "loopsmith/schedule/moves/cache_fill.h"
+#include "loopsmith/schedule/moves/layout.h"
+#include "loopsmith/schedule/queries/stored_box.h"
 
 namespace loopsmith {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives that copy a buffer as one block accesses it, in an order of indices of their own.
 #pragma once
-#include "loopsmith/schedule/cache_stage.h"
+#include "loopsmith/schedule/legality/result_preservation.h"
+#include "loopsmith/schedule/moves/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
-#include "loopsmith/schedule/result_preservation.h"
 
 namespace loopsmith {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/relatives.h"
 
-#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
 

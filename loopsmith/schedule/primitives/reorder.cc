@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/legality.h"
-#include "loopsmith/schedule/nest_facts.h"
-#include "loopsmith/schedule/reassociation.h"
+#include "loopsmith/schedule/legality/legality.h"
+#include "loopsmith/schedule/legality/nest_facts.h"
+#include "loopsmith/schedule/legality/reassociation.h"
+#include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
 namespace {

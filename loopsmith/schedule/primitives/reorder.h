@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/conditions.h"
-#include "loopsmith/schedule/nest_shape.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/queries/nest_shape.h"
 
 namespace loopsmith {
 

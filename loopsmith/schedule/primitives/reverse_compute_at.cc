@@ -8,11 +8,11 @@
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/finished_box.h"
-#include "loopsmith/schedule/quick_answers.h"
-#include "loopsmith/schedule/reassociation.h"
-#include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/legality/quick_answers.h"
+#include "loopsmith/schedule/legality/reassociation.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/finished_box.h"
+#include "loopsmith/schedule/queries/rebind.h"
 
 namespace loopsmith {
 namespace {

@@ -7,11 +7,11 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/legality.h"
+#include "loopsmith/schedule/legality/legality.h"
+#include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
-#include "loopsmith/schedule/reassociation.h"
-#include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/rebind.h"
 
 namespace loopsmith {
 namespace {

@@ -6,7 +6,7 @@
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
 

@@ -6,11 +6,11 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/new_place.h"
+#include "loopsmith/schedule/moves/new_place.h"
 #include "loopsmith/schedule/primitives/rolling_buffer.h"
-#include "loopsmith/schedule/rebind.h"
-#include "loopsmith/schedule/stability.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/stability.h"
 
 namespace loopsmith {
 namespace {

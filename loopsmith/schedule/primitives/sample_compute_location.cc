@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
+#include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
 namespace {

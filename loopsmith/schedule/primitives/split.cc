@@ -3,8 +3,8 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/schedule/nest_facts.h"
-#include "loopsmith/schedule/rebind.h"
+#include "loopsmith/schedule/legality/nest_facts.h"
+#include "loopsmith/schedule/queries/rebind.h"
 
 namespace loopsmith {
 namespace {

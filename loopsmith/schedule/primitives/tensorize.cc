@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/tensorize.h"
 
-#include "loopsmith/schedule/analysis.h"
-#include "loopsmith/schedule/at_once.h"
-#include "loopsmith/schedule/intrin_match.h"
-#include "loopsmith/schedule/reassociation.h"
+#include "loopsmith/schedule/intrinsics/intrin_match.h"
+#include "loopsmith/schedule/legality/at_once.h"
+#include "loopsmith/schedule/legality/reassociation.h"
+#include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
 namespace {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/at_once.h"
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/intrinsics/tensor_intrin.h"
+#include "loopsmith/schedule/legality/at_once.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/primitives/blockize.h"
-#include "loopsmith/schedule/tensor_intrin.h"
 
 namespace loopsmith {
 

@@ -8,11 +8,11 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/axis_rewrite.h"
-#include "loopsmith/schedule/cache_stage.h"
-#include "loopsmith/schedule/layout.h"
-#include "loopsmith/schedule/legality.h"
-#include "loopsmith/schedule/reassociation.h"
+#include "loopsmith/schedule/legality/legality.h"
+#include "loopsmith/schedule/legality/reassociation.h"
+#include "loopsmith/schedule/moves/axis_rewrite.h"
+#include "loopsmith/schedule/moves/cache_stage.h"
+#include "loopsmith/schedule/moves/layout.h"
 
 namespace loopsmith {
 namespace {

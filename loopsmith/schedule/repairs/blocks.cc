@@ -4,8 +4,8 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/repairs/repairs.h"
 
 namespace loopsmith {

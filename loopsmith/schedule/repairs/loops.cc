@@ -2,8 +2,8 @@
 // What may help where loops do not fit.
 #include <algorithm>
 
-#include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/repairs/repairs.h"
 
 namespace loopsmith {

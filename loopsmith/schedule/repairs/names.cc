@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "loopsmith/ir/data_type.h"
-#include "loopsmith/schedule/analysis.h"
 #include "loopsmith/schedule/closest.h"
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/repairs/repairs.h"
 
 namespace loopsmith {

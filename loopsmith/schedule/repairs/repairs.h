@@ -4,9 +4,13 @@
 #include <string_view>
 #include <vector>
 
-#include "loopsmith/schedule/fixes.h"
+#include "loopsmith/schedule/schedule_error.h"
 
 namespace loopsmith {
+
+/// Calls that may do what a refused one was to do. What one of them gives is named by handles of
+/// schedule 0, which later ones use; all others are of the schedule.
+using Repair = std::vector<Step>;
 
 /// What may help where a condition does not hold, the likeliest first. None of it was tried.
 using Repairs = std::vector<Repair>;

@@ -6,6 +6,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/well_formed.h"
+#include "loopsmith/schedule/primitives.h"
 #include "loopsmith/te/te.h"
 
 namespace loopsmith::schedule_testing {
@@ -60,7 +61,7 @@ void expect_replays(const Schedule& schedule, const Ptr<PrimFunc>& func) {
   trace.apply_to(direct);
   require_structural_equal(direct.func(), schedule.func(), true);
   Schedule through_json(func);
-  Trace::apply_json(trace.as_json(), through_json);
+  Trace::apply_json(trace.as_json(), through_json, all_primitives());
   require_structural_equal(through_json.func(), schedule.func(), true);
   EXPECT_EQ(through_json.trace().as_python(), trace.as_python());
   Schedule simplified(func);

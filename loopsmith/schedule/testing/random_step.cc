@@ -5,9 +5,9 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/analysis.h"
+#include "loopsmith/schedule/intrinsics/tensor_intrin.h"
 #include "loopsmith/schedule/primitives.h"
-#include "loopsmith/schedule/tensor_intrin.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/script/parse.h"
 
 namespace loopsmith::schedule_testing {

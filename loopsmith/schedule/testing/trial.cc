@@ -8,7 +8,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/judge/judge.h"
-#include "loopsmith/schedule/obligations.h"
+#include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/testing/agreement.h"
 
 namespace loopsmith::schedule_testing {

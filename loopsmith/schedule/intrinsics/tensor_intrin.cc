@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/intrinsics/tensor_intrin.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/script/parse.h"
+
+namespace loopsmith {
+namespace {
+
+std::string shape_text(const Buffer& buffer) {
+  std::vector<std::string> sizes;
+  for (const Expr& size : buffer.shape) sizes.push_back(to_string(size));
+  return fmt::format("{}({})", to_string(buffer.dtype), fmt::join(sizes, ", "));
+}
+
+}  // namespace
+
+Ptr<TensorIntrin> tensor_intrin(std::string_view name, const Ptr<PrimFunc>& desc,
+                                const Ptr<PrimFunc>& impl) {
+  require(desc->params.size() == impl->params.size(), ErrorKind::schedule,
+          "intrinsic_parameters_agree", hint("let both take the same buffers in the same order"),
+          impl->span,
+          "tensor intrinsic {}: the description has {} parameters, the implementation {}", name,
+          desc->params.size(), impl->params.size());
+  for (std::size_t i = 0; i < desc->params.size(); ++i) {
+    const Ptr<Buffer>& meant = desc->buffer_map[i];
+    const Ptr<Buffer>& done = impl->buffer_map[i];
+    require(meant && done, ErrorKind::schedule, "intrinsic_takes_buffers",
+            hint("pass numbers as buffers of one element, or write them into the function"),
+            desc->span, "tensor intrinsic {}: parameter {} is no buffer", name, i);
+    const bool same_shape =
+        meant->shape.size() == done->shape.size() &&
+        std::ranges::equal(meant->shape, done->shape,
+                           [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
+    require(meant->dtype == done->dtype && same_shape, ErrorKind::schedule,
+            "intrinsic_parameters_agree", hint("let both take the same buffers in the same order"),
+            done->span,
+            "tensor intrinsic {}: parameter {} is {} in the description, {} in the implementation",
+            name, meant->name, shape_text(*meant), shape_text(*done));
+    const bool is_constant =
+        std::ranges::all_of(meant->shape, [](const Expr& size) { return size.is<IntImm>(); });
+    require(is_constant, ErrorKind::schedule, "intrinsic_sizes_are_constant",
+            hint("write one intrinsic for each size"), meant->span,
+            "tensor intrinsic {}: parameter {} is {}, its sizes are no constants", name,
+            meant->name, shape_text(*meant));
+  }
+  return make(TensorIntrin{.desc = desc, .impl = impl});
+}
+
+Ptr<TensorIntrin> find_builtin_intrin(std::string_view name) {
+  using Intrins = std::map<std::string_view, Ptr<TensorIntrin>>;
+  static const Intrins* all = [] {
+    auto* made = new Intrins;
+    for (const BuiltinIntrin& row : builtin_intrins()) {
+      made->emplace(row.name, tensor_intrin(row.name, parse_function(row.desc, {.name = row.name}),
+                                            parse_function(row.impl, {.name = row.name})));
+    }
+    return made;
+  }();
+  const auto found = all->find(name);
+  return found == all->end() ? nullptr : found->second;
+}
+
+TensorIntrinSelector::TensorIntrinSelector(std::string name, const Ptr<TensorIntrin>& own) {
+  emplace_back(std::move(name));
+  if (own) emplace_back(Ref(own));
+}
+
+std::string TensorIntrinSelector::name() const {
+  const auto* text = empty() ? nullptr : front().value.as<StringImm>();
+  return text ? text->value : "";
+}
+
+Ptr<TensorIntrin> TensorIntrinSelector::find() const {
+  if (size() == 2 && back().value.is<TensorIntrin>()) {
+    return Ptr<TensorIntrin>::from(back().value);
+  }
+  return size() == 1 ? find_builtin_intrin(name()) : nullptr;
+}
+
+Argument to_argument(const TensorIntrinSelector& value) {
+  if (value.size() < 2) return Argument(value.name());
+  return Argument(Argument::List{Argument(value.name()), Argument(value.back().value)});
+}
+
+void TensorIntrinTable::add(const std::string& name, const Ptr<PrimFunc>& desc,
+                            const Ptr<PrimFunc>& impl, bool override) {
+  require(override || !find(name), ErrorKind::schedule, "intrinsic_name_is_free",
+          hint("choose another name, or pass override=True"), {},
+          "tensor intrinsic {} has already been registered", name);
+  own_[name] = tensor_intrin(name, desc, impl);
+}
+
+Ptr<TensorIntrin> TensorIntrinTable::find(std::string_view name) const {
+  const auto found = own_.find(name);
+  return found == own_.end() ? find_builtin_intrin(name) : found->second;
+}
+
+TensorIntrinSelector TensorIntrinTable::select(const std::string& name) const {
+  const auto found = own_.find(name);
+  return found == own_.end() ? TensorIntrinSelector(name)
+                             : TensorIntrinSelector(name, found->second);
+}
+
+std::vector<std::string> TensorIntrinTable::names() const {
+  std::vector<std::string> all;
+  for (const auto& [name, intrin] : own_) all.push_back(name);
+  for (const BuiltinIntrin& row : builtin_intrins()) {
+    if (!own_.contains(row.name)) all.emplace_back(row.name);
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/legality/atomic_updates.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/accesses.h"
+#include "loopsmith/schedule/queries/reducers.h"
+
+namespace loopsmith {
+
+namespace {
+
+struct AtomicReducer {
+  std::string_view reducer;
+  Op op;
+};
+constexpr AtomicReducer atomic_reducers[] = {
+    {"sum", op("atomic_add")},       {"min", op("atomic_min")},
+    {"max", op("atomic_max")},       {"and of bits", op("atomic_and")},
+    {"or of bits", op("atomic_or")}, {"xor of bits", op("atomic_xor")},
+};
+
+}  // namespace
+
+std::optional<AtomicUpdate> atomic_update_of(const BufferStore& store) {
+  const DataType type = store.buffer->dtype;
+  const bool is_word =
+      type.is_integer() && type.is_scalar() && (type.bits == 32 || type.bits == 64);
+  if (!is_word || store.value.dtype() != type || store.predicate.defined()) return {};
+  const Expr before = make(BufferLoad{.buffer = store.buffer, .indices = store.indices});
+  for (const auto& [name, atomic] : atomic_reducers) {
+    const auto reducer = std::ranges::find(known_reducers(), name, &KnownReducer::name);
+    if (const auto operand = right_side_of(*reducer, {store.value}, {before})) {
+      return AtomicUpdate{atomic, (*operand)[0]};
+    }
+  }
+  return {};
+}
+
+bool updates_atomically(const Schedule& schedule, LoopRV handle) {
+  const For& loop = schedule.get(handle);
+  const std::int64_t* step = as_int(loop.step);
+  const ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
+  if (!step || !accesses.opaque.empty()) return false;
+  std::vector<const Buffer*> updated;
+  for (const ElementAccess& access : accesses.all) {
+    const bool is_updated = access.is_write && access.group &&
+                            !is_pinned(accesses, access, access, *loop.loop_var, *step);
+    if (!is_updated) continue;
+    const std::string_view scope = access.buffer->scope();
+    if (!scope.empty() && scope != "global") return false;
+    updated.push_back(access.buffer);
+  }
+  const auto is_updated = [&](const Ptr<Buffer>& buffer) {
+    return std::ranges::find(updated, buffer.get()) != updated.end();
+  };
+  bool is_atomic = !updated.empty();
+  pre_order_visit(loop.body, [&](const Ref& ref) {
+    if (const auto* block = ref.as<Block>()) {
+      // What has another name is not looked for.
+      is_atomic = is_atomic && std::ranges::none_of(block->match_buffers, [&](const auto& view) {
+                    return is_updated(view->source->buffer);
+                  });
+    }
+    if (const auto* store = ref.as<BufferStore>(); store && is_updated(store->buffer)) {
+      is_atomic = is_atomic && atomic_update_of(*store).has_value();
+    }
+    return is_atomic && !is_expr(*ref.get());
+  });
+  return is_atomic;
+}
+
+}  // namespace loopsmith

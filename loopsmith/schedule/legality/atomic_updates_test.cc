@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/legality/atomic_updates.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+/// Counts, in buckets that are read from X: `update` of H in block `H`.
+Ptr<PrimFunc> histogram(std::string_view type, std::string_view update,
+                        std::string_view parameters = "") {
+  return program(
+      fmt::format(R"(X: T.Buffer((50,), "int32"), H: T.Buffer((8,), "{}"){})", type, parameters),
+      fmt::format(R"(
+for i in range(50):
+    with T.block("H"):
+        vi = T.axis.reduce(50, i)
+        {}
+)",
+                  update));
+}
+
+std::string refusal_of_parallel(const Ptr<PrimFunc>& func) {
+  Schedule sch(func);
+  return error_of([&] { parallel(sch, get_loops(sch, get_block(sch, "H"))[0]); });
+}
+
+TEST(atomic_updates, run_in_parallel_and_in_blocks) {
+  const auto before = histogram("int32", "H[X[vi] % 8] = H[X[vi] % 8] + 1");
+  Schedule sch(before);
+  const auto loop = get_loops(sch, get_block(sch, "H"))[0];
+  EXPECT_TRUE(updates_atomically(sch, loop));
+  parallel(sch, loop);
+  EXPECT_FALSE(sch.steps().back().reorders_reduction);
+  expect_result(sch, before);
+  Schedule blocks(before);
+  bind(blocks, get_loops(blocks, get_block(blocks, "H"))[0], "blockIdx.x");
+  expect_result(blocks, before);
+}
+
+TEST(atomic_updates, are_of_words_alone) {
+  const auto is_atomic = [](std::string_view type, std::string_view update) {
+    const Schedule sch(histogram(type, update));
+    return updates_atomically(sch, sch.loops_named(0, "i")[0]);
+  };
+  EXPECT_TRUE(is_atomic("int64", "H[X[vi] % 8] = T.int64(3) + H[X[vi] % 8]"));
+  EXPECT_FALSE(is_atomic("float32", "H[X[vi] % 8] = H[X[vi] % 8] + T.float32(1)"));
+  EXPECT_FALSE(is_atomic("int16", "H[X[vi] % 8] = H[X[vi] % 8] + T.int16(1)"));
+}
+
+TEST(atomic_updates, are_extremes_and_bits_too) {
+  for (const std::string_view update :
+       {"T.max(H[X[vi] % 8], X[vi])", "T.min(X[vi], H[X[vi] % 8])",
+        "T.bitwise_and(H[X[vi] % 8], X[vi])", "T.bitwise_or(X[vi], H[X[vi] % 8])",
+        "T.bitwise_xor(H[X[vi] % 8], X[vi])"}) {
+    const auto before = histogram("int32", fmt::format("H[X[vi] % 8] = {}", update));
+    Schedule sch(before);
+    const auto loop = get_loops(sch, get_block(sch, "H"))[0];
+    EXPECT_TRUE(updates_atomically(sch, loop)) << update;
+    parallel(sch, loop);
+    expect_result(sch, before);
+  }
+  // No two of one kind in any order, nor with an operation between them.
+  EXPECT_EQ(refusal_of_parallel(histogram(
+                "int32", "H[X[vi] % 8] = T.bitwise_xor(T.max(H[X[vi] % 8], X[vi]), X[vi])")),
+            "dependence_is_known: parallel: whether iterations of loop i depend on each other is "
+            "unknown, as index 0 of H is not quasi-affine: X[vi] % 8");
+}
+
+TEST(atomic_updates, stay_right_when_steps_follow) {
+  const auto before = histogram("int32", "H[X[vi] % 8] = H[X[vi] % 8] + X[vi]");
+  Schedule sch(before);
+  const auto [outer, inner] =
+      split(sch, get_loops(sch, get_block(sch, "H"))[0], {infer, 16}).take<2>();
+  parallel(sch, outer);
+  unroll(sch, inner);
+  expect_result(sch, before);
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether steps keep the order of what depends on each other.
+#pragma once
+#include <span>
+
+#include "loopsmith/schedule/legality/order_answer.h"
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+/// Whether the iterations of a loop are independent of each other.
+LoopCarries carried_by(const Schedule& schedule, LoopRV loop, AtOnce how = AtOnce::in_threads);
+
+/// Whether nested loops, outermost first, may stand in another order. `band` has all loops from the
+/// outermost to the innermost that changes its place; `order` says which of them comes where.
+OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
+                        std::span<const std::size_t> order);
+
+/// Whether two nests, the second of which follows the first, may become one.
+OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
+                      std::span<const LoopRV> second);
+
+/// True when different iterations of the loops are different instances of the block, which is alone
+/// in them.
+bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band);
+
+/// True when each of the block's spatial axes tells apart the elements that it writes, and only
+/// reductions connect iterations of the others: the declared axes say the truth.
+bool axes_are_true(const Schedule& schedule, BlockRV block);
+/// The same, where the block may also read other elements of what it reduces into.
+bool axes_tell_results_apart(const Schedule& schedule, BlockRV block);
+
+/// Refuses where an execution of a loop may read elements of the buffers that it updates there, as
+/// a reduction, other than to update them.
+std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop,
+                                        std::span<const Ptr<Buffer>> buffers);
+/// The same of what a block in the loop writes.
+std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop, BlockRV block);
+
+inline constexpr Condition no_dependence_is_carried{
+    "no_dependence_is_carried", "iterations of loop {} depend on each other",
+    "parallelize or vectorize another loop, or take the dependence away first"};
+inline constexpr Condition dependence_is_known{
+    "dependence_is_known", "whether iterations of loop {} depend on each other is unknown, as {}",
+    "if you know that they do not, pass assume_independent=True"};
+inline constexpr Condition own_reads_are_apart{
+    "own_reads_are_apart", "loop {} may read elements of {} that it updates: {}",
+    "choose a loop that reads other elements than it updates"};
+inline constexpr Condition loop_is_no_reduction{"loop_is_no_reduction", "loop {} is a reduction",
+                                                "rfactor it, then parallelize the new loop"};
+
+}  // namespace loopsmith

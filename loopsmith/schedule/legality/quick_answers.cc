@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/legality/quick_answers.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/legality.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/block_kinds.h"
+
+namespace loopsmith {
+namespace {
+
+/// True when no loop of the scope is around both.
+bool have_no_loop_in_common(const Schedule& schedule, const Place& a, const Place& b) {
+  for (NodeId node = common_ancestor(schedule, a.node, b.node); node != no_node;
+       node = schedule.at(node).parent) {
+    if (schedule.as<For>(node) || schedule.as<While>(node)) return false;
+    if (schedule.as<BlockRealize>(node)) break;
+  }
+  return true;
+}
+
+bool run_in_turn(const Schedule& schedule, const Place& first, const Place& second) {
+  return is_before(schedule, first, second) && have_no_loop_in_common(schedule, first, second);
+}
+
+bool has_memory_of(const std::vector<Ptr<BufferRegion>>& regions, const Buffer& buffer) {
+  return std::ranges::any_of(
+      regions, [&](const auto& region) { return region->buffer->data.same_as(buffer.data); });
+}
+
+/// A block and another place in its scope, one after the other.
+class TwoPlaces {
+ public:
+  TwoPlaces(const Schedule& schedule, BlockRV block, const Place& there)
+      : schedule_(schedule), here_{schedule.node(block)}, there_(there) {}
+
+  bool are_apart(const ScopeUses& uses) const {
+    return !uses.has_foreign_calls && !uses.has_jumps &&
+           have_no_loop_in_common(schedule_, here_, there_);
+  }
+  /// True when the block is of a plain kind, and has no loop in common with the other place.
+  bool are_apart(BlockRV block, const ScopeUses& uses) const {
+    return are_apart(uses) && writes_each_once(schedule_, block, uses);
+  }
+  bool is_here(const BufferUse& use) const { return use.place.node == here_.node; }
+  bool is_there(const BufferUse& use) const { return is_inside(schedule_, use.place, there_.node); }
+  /// True when the use runs before all of both places, or after.
+  bool is_before_or_after_both(const BufferUse& use) const {
+    return (run_in_turn(schedule_, use.place, here_) &&
+            run_in_turn(schedule_, use.place, there_)) ||
+           (run_in_turn(schedule_, here_, use.place) && run_in_turn(schedule_, there_, use.place));
+  }
+
+ private:
+  const Schedule& schedule_;
+  const Place here_, there_;
+};
+
+}  // namespace
+
+bool moves_past_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
+                        const ScopeUses& uses) {
+  const TwoPlaces places(schedule, handle, Place{schedule.node(loop)});
+  if (!places.are_apart(handle, uses)) return false;
+  const Block& block = schedule.get(handle);
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    if (places.is_here(use)) return true;
+    if (has_memory_of(block.writes, *use.buffer)) return !use.is_write && places.is_there(use);
+    if (!use.is_write || !has_memory_of(block.reads, *use.buffer)) return true;
+    return places.is_before_or_after_both(use);
+  });
+}
+
+bool lags_behind_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
+                         const ScopeUses& uses) {
+  const TwoPlaces places(schedule, handle, Place{schedule.node(loop)});
+  if (!places.are_apart(handle, uses)) return false;
+  const Block& block = schedule.get(handle);
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    if (places.is_here(use)) return true;
+    const bool is_of_output = has_memory_of(block.writes, *use.buffer);
+    const bool changes_input = use.is_write && has_memory_of(block.reads, *use.buffer);
+    if (places.is_there(use)) return !is_of_output;
+    return (!is_of_output && !changes_input) || places.is_before_or_after_both(use);
+  });
+}
+
+bool reads_the_same_at(const Schedule& schedule, BlockRV handle, const Place& place,
+                       const ScopeUses& uses) {
+  const TwoPlaces places(schedule, handle, place);
+  if (!places.are_apart(uses)) return false;
+  const Block& block = schedule.get(handle);
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    return !use.is_write || places.is_here(use) || !has_memory_of(block.reads, *use.buffer) ||
+           places.is_before_or_after_both(use);
+  });
+}
+
+bool does_the_same_at(const Schedule& schedule, BlockRV handle, const Place& place,
+                      const Buffer* between, const ScopeUses& uses) {
+  const TwoPlaces places(schedule, handle, place);
+  if (!places.are_apart(uses)) return false;
+  const Block& block = schedule.get(handle);
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    if (places.is_here(use) || use.buffer == between) return true;
+    const bool is_of_output = has_memory_of(block.writes, *use.buffer);
+    const bool changes_input = use.is_write && has_memory_of(block.reads, *use.buffer);
+    return (!is_of_output && !changes_input) || places.is_before_or_after_both(use);
+  });
+}
+
+bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
+                      std::span<const BlockRV> readers, NodeId around, const ScopeUses& uses) {
+  if (uses.has_foreign_calls || uses.has_jumps) return false;
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    if (!use.is_write || !use.buffer->data.same_as(buffer.data)) return true;
+    return have_no_loop_in_common(schedule, use.place, Place{around}) &&
+           std::ranges::all_of(readers, [&](BlockRV reader) {
+             return have_no_loop_in_common(schedule, use.place, Place{schedule.node(reader)});
+           });
+  });
+}
+
+bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId nest,
+                        const ScopeUses& uses) {
+  if (uses.has_foreign_calls || uses.has_jumps) return false;
+  if (!have_no_loop_in_common(schedule, Place{schedule.at(nest).parent}, Place{nest})) return false;
+  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    return !use.buffer->data.same_as(buffer.data) || is_inside(schedule, use.place, nest) ||
+           have_no_loop_in_common(schedule, use.place, Place{nest});
+  });
+}
+
+bool is_finished_in(const Schedule& schedule, BlockRV handle, const Buffer& buffer, LoopRV loop,
+                    const ScopeUses& uses) {
+  if (uses.has_foreign_calls || uses.has_jumps) return false;
+  if (!writes_each_once(schedule, handle, uses)) return false;
+  const NodeId nest = schedule.node(loop);
+  const bool is_apart = std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+    return !use.buffer->data.same_as(buffer.data) || is_inside(schedule, use.place, nest) ||
+           have_no_loop_in_common(schedule, use.place, Place{nest});
+  });
+  if (!is_apart) return false;
+  const BlockRealize& realize = schedule.realize(handle);
+  Handles<LoopRV> around = loops_around(schedule, nest);
+  around.push_back(loop);
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    if (realize.block->iter_vars[i]->iter_type != IterType::comm_reduce) continue;
+    const bool is_driven = std::ranges::any_of(around, [&](LoopRV each) {
+      return uses_variable(realize.iter_values[i], schedule.get(each).loop_var);
+    });
+    if (is_driven) return false;
+  }
+  return true;
+}
+
+namespace {
+
+/// True when the regions that a block writes are of one value of each of its spatial axes.
+bool declares_own_elements(const Block& block) {
+  return std::ranges::all_of(block.iter_vars, [&](const auto& axis) {
+    if (axis->iter_type == IterType::comm_reduce || is_const_int(axis->dom->extent, 1)) return true;
+    return std::ranges::all_of(block.writes, [&](const auto& region) {
+      return std::ranges::any_of(
+          region->region, [&](const auto& side) { return uses_variable(side->min, axis->var); });
+    });
+  });
+}
+
+}  // namespace
+
+bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeUses& uses) {
+  // Of blocks inside, only what is declared is known.
+  const bool is_leaf = child_blocks(schedule, schedule.node(block)).empty();
+  if (!is_leaf && !declares_own_elements(schedule.get(block))) return false;
+  const BlockKinds kinds = kinds_of(schedule, block, uses);
+  if (kinds.is_complete()) return true;
+  return kinds.is_reduction() &&
+         is_injective(schedule, block, loops_around(schedule, schedule.node(block)));
+}
+
+}  // namespace loopsmith

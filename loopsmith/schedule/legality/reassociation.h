@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which steps combine the elements of a reduction in another order, and so round otherwise.
+#pragma once
+#include <optional>
+#include <span>
+
+#include "loopsmith/schedule/queries/scope_uses.h"
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+/// The block, if it reduces floating-point numbers over more than one value.
+std::optional<Argument> rounding_reduction(const Schedule& schedule, BlockRV block);
+
+/// The first reduction of floating-point numbers inside a node: a block, or the buffer that
+/// statements outside of blocks accumulate in.
+std::optional<Argument> rounding_reduction_inside(const Schedule& schedule, NodeId node);
+
+/// True when blocks inside a block, or its statements, reduce floating-point numbers.
+bool reduces_rounding_inside(const Block& block);
+
+/// The first reduction by a block in `band` that combines its elements in another order when the
+/// loops of the band take the order `order`.
+std::optional<Argument> reordered_reduction(const Schedule& schedule, std::span<const LoopRV> band,
+                                            std::span<const std::size_t> order);
+
+/// The block, if it is a reduction that the loops around do not run in the order of its axes; or if
+/// it accumulates otherwise, several instances, or others of `uses`, in one element.
+std::optional<Argument> reduction_out_of_order(const Schedule& schedule, BlockRV block,
+                                               const ScopeUses& uses);
+
+}  // namespace loopsmith

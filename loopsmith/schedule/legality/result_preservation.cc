@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/legality/result_preservation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "loopsmith/arith/dependence/preservation.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/uncached.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/known_around.h"
+
+namespace loopsmith {
+namespace {
+
+/// What a scope runs, and the buffers that nothing else sees.
+struct ScopeBody {
+  Stmt body;
+  std::vector<Ptr<Buffer>> own;
+  bool has_views = false;
+};
+
+Stmt under(const Expr& known, const Stmt& body) {
+  if (is_const_int(known, 1)) return body;
+  return make(IfThenElse{.condition = known, .then_case = body});
+}
+
+ScopeBody body_of(const Schedule& schedule, NodeId scope) {
+  if (const auto* realize = schedule.as<BlockRealize>(scope)) {
+    const Block& block = *realize->block;
+    return {block.body, block.alloc_buffers, !block.match_buffers.empty()};
+  }
+  return {schedule.as<PrimFunc>(scope)->body, {}};
+}
+
+/// The name of the block in which a statement stands, or the statement as it prints.
+std::string name_of(const Stmt& scope, const Stmt& statement) {
+  std::string found;
+  pre_order_visit(scope, [&](const Ref& ref) {
+    const auto* block = ref.as<Block>();
+    if (!block) return found.empty() && !is_expr(*ref.get());
+    bool is_inside = false;
+    pre_order_visit(Ref(block), [&](const Ref& inner) {
+      is_inside = is_inside || inner.same_as(statement);
+      return !is_inside && !is_expr(*inner.get());
+    });
+    if (is_inside) found = block->name_hint;
+    return false;
+  });
+  return found.empty() ? fmt::format("`{}`", statement) : found;
+}
+
+/// `sum (vi=1, vj=0)`
+std::string text_of(const Stmt& scope, const InstanceSide& side) {
+  std::string text = name_of(scope, side.statement);
+  std::vector<std::string> values;
+  for (const auto& [name, value] : side.values) values.push_back(fmt::format("{}={}", name, value));
+  if (!values.empty()) text += fmt::format(" ({})", fmt::join(values, ", "));
+  return text;
+}
+
+std::string text_of(const Stmt& scope, const PreservationAnswer& answer) {
+  const std::string first = text_of(scope, answer.first), second = text_of(scope, answer.second);
+  const std::string buffer = answer.buffer ? answer.buffer->name : "memory";
+  const auto verb = [](const InstanceSide& side) { return side.writes ? "writes" : "reads"; };
+  switch (answer.question) {
+    case LegalityQuestion::order:
+      return fmt::format("{} {} {} before {} {} it, and would come after that", first,
+                         verb(answer.first), buffer, second, verb(answer.second));
+    case LegalityQuestion::cover:
+      return fmt::format("{} reads what {} writes to {}, which would not be there yet", second,
+                         first, buffer);
+    case LegalityQuestion::repeat:
+      return fmt::format("{} would run more than once, and not do the same each time", first);
+    case LegalityQuestion::leave_out:
+      return fmt::format("{} would not run any more, and {} is used outside", first, buffer);
+    case LegalityQuestion::add: return fmt::format("{} would run, and did not before", first);
+    case LegalityQuestion::coherence:
+      if (answer.second.values.empty()) {
+        return fmt::format("{} {} {}, and the value is not copied there", first, verb(answer.first),
+                           buffer);
+      }
+      return fmt::format("{} reads {} after {} changes what it stands for", second, buffer, first);
+    case LegalityQuestion::understood: break;
+  }
+  return answer.reason;
+}
+
+Refusal refusal_of(const Stmt& scope, const PreservationAnswer& answer) {
+  if (answer.verdict == Verdict::violated) {
+    return {&step_keeps_results, {Argument(text_of(scope, answer))}};
+  }
+  return {&results_are_known_to_stay, {Argument(answer.reason)}};
+}
+
+std::optional<Refusal> refuse_incoherent_copies(const Schedule& before, NodeId scope,
+                                                const ScopeBody& now,
+                                                const std::vector<Mirror>& mirrors) {
+  const ScopeBody old = body_of(before, scope);
+  const Expr known = known_around(before, scope);
+  const PreservationAnswer answer =
+      keeps_values({under(known, old.body), under(known, now.body), now.own}, mirrors);
+  if (answer) return {};
+  return refusal_of(now.body, answer);
+}
+
+/// True when both programs are one program with a cache.
+bool moves_copies_alone(const Schedule& before, NodeId scope, const ScopeBody& now) {
+  const ScopeBody old = body_of(before, scope);
+  const Expr known = known_around(before, scope);
+  const auto have_values_of = [&](const Uncached& plain, const ScopeBody& cached) {
+    return static_cast<bool>(keeps_values(
+        {under(known, plain.body), under(known, cached.body), cached.own}, {&plain.cache, 1}));
+  };
+  return std::ranges::any_of(without_caches(old.body, old.own), [&](const Uncached& plain) {
+    const auto same = without_caches(now.body, now.own);
+    const bool is_one = std::ranges::any_of(same, [&](const Uncached& other) {
+      return other.cache.copy.same_as(plain.cache.copy) &&
+             structural_equal(other.body, plain.body, true);
+    });
+    return is_one && have_values_of(plain, now) && have_values_of(plain, old);
+  });
+}
+
+}  // namespace
+
+std::optional<Refusal> refuse_changed_results(const Schedule& before, const Schedule& after,
+                                              const Preservation& asked) {
+  const ScopeBody now = body_of(after, asked.scope);
+  std::optional<Refusal> refusal;
+  if (after.mirrors().empty()) {
+    refusal = refuse_changed_results(before, asked.scope, now.body, false);
+    if (refusal && moves_copies_alone(before, asked.scope, now)) refusal.reset();
+  } else {
+    refusal = refuse_incoherent_copies(before, asked.scope, now, after.mirrors());
+  }
+  if (!refusal || !asked.is_settled) return refusal;
+  // What a quick answer proved may be too hard for the exact check, and no more.
+  check(refusal->condition != &step_keeps_results, "quick_answers", "{}",
+        std::get<std::string>(refusal->subjects[0].value));
+  return {};
+}
+
+std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId scope,
+                                              const Stmt& after, bool may_add) {
+  const ScopeBody old = body_of(before, scope);
+  if (old.has_views) {
+    return Refusal{&results_are_known_to_stay, {Argument("the block around has views of buffers")}};
+  }
+  if (!after.defined()) {
+    return Refusal{&results_are_known_to_stay, {Argument("a block has loops of its own")}};
+  }
+  const Expr known = known_around(before, scope);
+  const PreservationAnswer answer =
+      keeps_results({under(known, old.body), under(known, after), old.own, may_add});
+  if (answer) return {};
+  return refusal_of(old.body, answer);
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Primitives with their types forgotten: as traces, errors and Python see them.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loopsmith/schedule/argument.h"
+#include "loopsmith/schedule/refusal.h"
+
+namespace loopsmith {
+
+class Schedule;
+
+// ---- What any primitive may refuse by ----
+
+inline constexpr Condition reductions_keep_their_order{
+    "reductions_keep_their_order",
+    "reduction {} would combine its elements in another order, and allow_reassociation is False",
+    "make the schedule with allow_reassociation=True, or keep the order of the reduction"};
+
+inline constexpr Condition loops_at_once_stay_right{
+    "loops_at_once_stay_right",
+    "iterations of loop {}, which is {}, would depend on each other, or it is not known that they "
+    "do not",
+    "take this step first, then parallelize, vectorize or bind the loop"};
+inline constexpr Condition threads_share_out_fills{
+    "threads_share_out_fills",
+    "loop {}, bound to {} inside of loop {}, which is so, too, would not only fill memory that all "
+    "these threads fill alike",
+    "take this step first, then bind the loop"};
+
+/// A parameter as the type-erased faces see it.
+struct ParameterInfo {
+  std::string_view name;
+  std::string_view doc;
+  std::string type;  ///< In Python.
+  bool is_promise = false;
+  bool required = false;
+  Argument otherwise;  ///< The default.
+};
+
+/// A primitive with its types forgotten.
+class PrimitiveBase {
+ public:
+  std::string_view name;
+  std::string_view past;  ///< What became of what it consumed: `split` in "i was split at step 3".
+  std::string_view doc;
+  std::span<const Condition* const> conditions;
+  std::size_t required;  ///< How many parameters have no default; they come first.
+  bool pure;             ///< Changes nothing: a query, or a choice.
+  bool moves_accesses;   ///< Changes which iterations touch which elements.
+
+  constexpr PrimitiveBase(std::string_view name, std::string_view past, std::string_view doc,
+                          std::span<const Condition* const> conditions, std::size_t required,
+                          bool pure, bool moves_accesses)
+      : name(name),
+        past(past.empty() ? name : past),
+        doc(doc),
+        conditions(conditions),
+        required(required),
+        pure(pure),
+        moves_accesses(moves_accesses) {}
+
+  virtual std::vector<ParameterInfo> parameters() const = 0;
+  /// How Python writes the type of the result.
+  virtual std::string result_type() const = 0;
+  /// Applies it. A null argument is the parameter's default. Throws a ScheduleError when it is
+  /// refused, a UserError when an argument is of a wrong type.
+  virtual Argument call(Schedule& schedule, std::span<const Argument* const> arguments) const = 0;
+  /// Why it cannot be applied, if it cannot.
+  virtual std::optional<Refusal> refuse(const Schedule& schedule,
+                                        std::span<const Argument* const> arguments) const = 0;
+
+ protected:
+  ~PrimitiveBase() = default;
+};
+
+}  // namespace loopsmith

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/queries/reducers.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/accumulation.h"
+#include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith {
+namespace {
+
+using Tuple = KnownReducer::Tuple;
+using Types = std::vector<DataType>;
+
+Tuple constants(const Types& types, double value) {
+  Tuple tuple;
+  for (const DataType& type : types) tuple.push_back(const_of(type, value));
+  return tuple;
+}
+Tuple zeros(const Types& types) {
+  return constants(types, 0);
+}
+Tuple ones(const Types& types) {
+  return constants(types, 1);
+}
+
+Tuple sum(const Tuple& x, const Tuple& y) {
+  return {x[0] + y[0]};
+}
+Tuple product(const Tuple& x, const Tuple& y) {
+  return {x[0] * y[0]};
+}
+Tuple smallest(const Tuple& x, const Tuple& y) {
+  return {min(x[0], y[0])};
+}
+Tuple largest(const Tuple& x, const Tuple& y) {
+  return {max(x[0], y[0])};
+}
+Tuple all(const Tuple& x, const Tuple& y) {
+  return {x[0] && y[0]};
+}
+Tuple any(const Tuple& x, const Tuple& y) {
+  return {x[0] || y[0]};
+}
+Tuple pair_of_sums(const Tuple& x, const Tuple& y) {
+  return {x[0] + y[0], x[1] + y[1]};
+}
+
+Tuple bits_and(const Tuple& x, const Tuple& y) {
+  return {call(op("bitwise_and"), {x[0], y[0]})};
+}
+Tuple bits_or(const Tuple& x, const Tuple& y) {
+  return {call(op("bitwise_or"), {x[0], y[0]})};
+}
+Tuple bits_xor(const Tuple& x, const Tuple& y) {
+  return {call(op("bitwise_xor"), {x[0], y[0]})};
+}
+
+bool is_bool(DataType type) {
+  return type.is_bool();
+}
+bool has_bits(DataType type) {
+  return type.is_integer();
+}
+
+/// How the value is chosen that a reducer of (index, value) keeps: with the index; where it is
+/// better; where it is as good; as an extreme. They differ in nothing but how they are written.
+enum class Kept { with_index, better, as_good, extreme };
+
+/// The largest or the smallest value and its index. Of equal ones the first operand, or the one
+/// with the smaller index.
+template <bool is_max, bool by_index, Kept kept>
+Tuple extreme_at(const Tuple& x, const Tuple& y) {
+  const Expr better = is_max ? x[1] > y[1] : x[1] < y[1];
+  const Expr as_good = is_max ? x[1] >= y[1] : x[1] <= y[1];
+  const Expr first = by_index ? better || (x[1] == y[1] && x[0] <= y[0]) : as_good;
+  const Expr index = select(first, x[0], y[0]);
+  switch (kept) {
+    case Kept::with_index: return {index, select(first, x[1], y[1])};
+    case Kept::better: return {index, select(better, x[1], y[1])};
+    case Kept::as_good: return {index, select(as_good, x[1], y[1])};
+    case Kept::extreme: return {index, is_max ? max(x[1], y[1]) : min(x[1], y[1])};
+  }
+  return {};
+}
+
+constexpr KnownReducer reducers[] = {
+    {"sum", 1, sum, nullptr, zeros},
+    {"product", 1, product, nullptr, ones},
+    {"min", 1, smallest, nullptr, nullptr},
+    {"max", 1, largest, nullptr, nullptr},
+    {"all", 1, all, is_bool, nullptr},
+    {"any", 1, any, is_bool, nullptr},
+    {"and of bits", 1, bits_and, has_bits, nullptr},
+    {"or of bits", 1, bits_or, has_bits, nullptr},
+    {"xor of bits", 1, bits_xor, has_bits, zeros},
+    {"pair of sums", 2, pair_of_sums, nullptr, zeros},
+    {"argmax", 2, extreme_at<true, false, Kept::with_index>, nullptr, nullptr},
+    {"argmax", 2, extreme_at<true, false, Kept::extreme>, nullptr, nullptr},
+    {"argmin", 2, extreme_at<false, false, Kept::with_index>, nullptr, nullptr},
+    {"argmin", 2, extreme_at<false, false, Kept::extreme>, nullptr, nullptr},
+    {"first argmax", 2, extreme_at<true, true, Kept::with_index>, nullptr, nullptr},
+    {"first argmax", 2, extreme_at<true, true, Kept::better>, nullptr, nullptr},
+    {"first argmax", 2, extreme_at<true, true, Kept::as_good>, nullptr, nullptr},
+    {"first argmax", 2, extreme_at<true, true, Kept::extreme>, nullptr, nullptr},
+    {"first argmin", 2, extreme_at<false, true, Kept::with_index>, nullptr, nullptr},
+    {"first argmin", 2, extreme_at<false, true, Kept::better>, nullptr, nullptr},
+    {"first argmin", 2, extreme_at<false, true, Kept::as_good>, nullptr, nullptr},
+    {"first argmin", 2, extreme_at<false, true, Kept::extreme>, nullptr, nullptr},
+};
+
+bool are_same(const Expr& a, const Expr& b) {
+  return a.same_as(b) || structural_equal(a, b);
+}
+
+/// Finds what the right side of a combination is.
+class ReducerMatcher {
+ public:
+  ReducerMatcher(const std::vector<Expr>& left, const Tuple& x, const Tuple& y)
+      : left_(left), x_(x), y_(y), right_(y.size()) {}
+
+  bool match(const Expr& pattern, const Expr& value) {
+    for (std::size_t i = 0; i < x_.size(); ++i) {
+      if (pattern.same_as(x_[i])) return are_same(value, left_[i]);
+      if (pattern.same_as(y_[i])) return bind(i, value);
+    }
+    // Of one element with itself, either may be kept.
+    if (const auto* tie = pattern.as<LE>(); tie && tie->a.same_as(x_[0]) && value.is<LT>()) {
+      return match(tie->a, value.as<LT>()->a) && match(tie->b, value.as<LT>()->b);
+    }
+    if (pattern.dtype() != value.dtype()) return false;
+    const auto* choice = value.as<Call>();
+    if (choice && choice->op == op("if_then_else") && pattern.is<Select>()) {
+      return match_lazy(*pattern.as<Select>(), *choice);
+    }
+    if (pattern.get()->kind != value.get()->kind) return false;
+    if (const auto* node = pattern.as<Select>()) {
+      const auto& other = *value.as<Select>();
+      return match(node->condition, other.condition) && match(node->true_value, other.true_value) &&
+             match(node->false_value, other.false_value);
+    }
+    if (const auto* node = pattern.as<Call>()) {
+      const auto& other = *value.as<Call>();
+      return node->op == other.op && node->args.size() == 2 && other.args.size() == 2 &&
+             either_of({node->args[0], node->args[1]}, {other.args[0], other.args[1]}, true);
+    }
+    return either<Add>(pattern, value, true) || either<Mul>(pattern, value, true) ||
+           either<Min>(pattern, value, true) || either<Max>(pattern, value, true) ||
+           either<And>(pattern, value, true) || either<Or>(pattern, value, true) ||
+           either<EQ>(pattern, value, true) || either<LT>(pattern, value, false) ||
+           either<GT>(pattern, value, false) || either<LE>(pattern, value, false) ||
+           either<GE>(pattern, value, false);
+  }
+
+  std::vector<Expr> right() && { return std::move(right_); }
+
+ private:
+  using Sides = std::pair<Expr, Expr>;
+
+  /// What only one of its branches reads must be fit to be read always.
+  bool match_lazy(const Select& pattern, const Call& choice) {
+    if (!match(pattern.condition, choice.args[0])) return false;
+    const auto before = right_;
+    if (!match(pattern.true_value, choice.args[1]) || !match(pattern.false_value, choice.args[2])) {
+      return false;
+    }
+    for (std::size_t i = 0; i < right_.size(); ++i) {
+      if (right_[i].defined() && !before[i].defined() && reads_memory(right_[i])) return false;
+    }
+    return true;
+  }
+
+  template <class T>
+  bool either(const Expr& pattern, const Expr& value, bool commutes) {
+    const auto* a = pattern.as<T>();
+    const auto* b = value.as<T>();
+    return a && b && either_of({a->a, a->b}, {b->a, b->b}, commutes);
+  }
+
+  bool either_of(const Sides& pattern, const Sides& value, bool commutes) {
+    const auto before = right_;
+    if (match(pattern.first, value.first) && match(pattern.second, value.second)) return true;
+    right_ = before;
+    if (commutes && match(pattern.first, value.second) && match(pattern.second, value.first)) {
+      return true;
+    }
+    right_ = before;
+    return false;
+  }
+
+  bool bind(std::size_t i, const Expr& value) {
+    if (right_[i].defined()) return are_same(right_[i], value);
+    bool reads_left = false;
+    pre_order_visit(value, [&](const Ref& ref) {
+      const auto* load = ref.as<BufferLoad>();
+      for (const Expr& left : left_) {
+        const auto* own = left.as<BufferLoad>();
+        reads_left = reads_left || (load && load->buffer.same_as(own->buffer) &&
+                                    are_same_indices(load->indices, own->indices));
+      }
+      return !reads_left && !ref.is<Buffer>();
+    });
+    if (reads_left || value.dtype() != y_[i].dtype()) return false;
+    right_[i] = value;
+    return true;
+  }
+
+  const std::vector<Expr>& left_;
+  const Tuple& x_;
+  const Tuple& y_;
+  std::vector<Expr> right_;
+};
+
+/// The stores of a body, values of its variables put in.
+std::vector<const BufferStore*> stores_of(const Stmt& stmt, Substitution& values) {
+  if (const auto* store = stmt.as<BufferStore>()) {
+    return store->predicate.defined() ? std::vector<const BufferStore*>{}
+                                      : std::vector<const BufferStore*>{store};
+  }
+  if (const auto* let = stmt.as<LetStmt>()) {
+    values[let->var] = substitute(let->value, values);
+    return stores_of(let->body, values);
+  }
+  const auto* sequence = stmt.as<SeqStmt>();
+  if (!sequence) return {};
+  std::vector<const BufferStore*> stores;
+  for (const Stmt& part : sequence->seq) {
+    if (!part.is<BufferStore>()) return {};
+    stores.push_back(part.as<BufferStore>());
+  }
+  return stores;
+}
+
+}  // namespace
+
+std::span<const KnownReducer> known_reducers() {
+  return reducers;
+}
+
+std::optional<std::vector<Expr>> right_side_of(const KnownReducer& reducer,
+                                               const std::vector<Expr>& values,
+                                               const std::vector<Expr>& left) {
+  if (values.size() != reducer.size) return {};
+  Tuple x, y;
+  for (const Expr& each : left) {
+    if (reducer.takes && !reducer.takes(each.dtype())) return {};
+    x.push_back(var("x", each.dtype()));
+    y.push_back(var("y", each.dtype()));
+  }
+  const Tuple patterns = reducer.combine(x, y);
+  ReducerMatcher matcher(left, x, y);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!matcher.match(patterns[i], values[i])) return {};
+  }
+  return std::move(matcher).right();
+}
+
+std::optional<KnownReduction> reduction_of(const Block& block) {
+  if (!block.init) return {};
+  Substitution values, starts;
+  const auto stores = stores_of(block.body, values);
+  auto inits = stores_of(block.init, starts);
+  if (stores.empty() || stores.size() != inits.size()) return {};
+  KnownReduction found;
+  found.indices = stores[0]->indices;
+  std::vector<Expr> updates, left;
+  for (const BufferStore* store : stores) {
+    const auto init = std::ranges::find_if(
+        inits, [&](const BufferStore* other) { return other->buffer.same_as(store->buffer); });
+    if (init == inits.end() || !are_same_indices((*init)->indices, found.indices) ||
+        !are_same_indices(store->indices, found.indices)) {
+      return {};
+    }
+    found.buffers.push_back(store->buffer);
+    found.init.push_back(substitute((*init)->value, starts));
+    updates.push_back(substitute(store->value, values));
+    left.push_back(load(store->buffer, found.indices));
+    inits.erase(init);
+  }
+  const auto is_known = [&] {
+    for (const KnownReducer& reducer : reducers) {
+      auto sources = right_side_of(reducer, updates, left);
+      if (!sources) continue;
+      found.reducer = &reducer;
+      found.sources = *std::move(sources);
+      return true;
+    }
+    return false;
+  };
+  if (is_known()) return found;
+  // Of an index and a value either may come first.
+  std::ranges::reverse(updates);
+  std::ranges::reverse(left);
+  std::ranges::reverse(found.buffers);
+  std::ranges::reverse(found.init);
+  if (updates.size() == 2 && is_known()) return found;
+  return {};
+}
+
+}  // namespace loopsmith

@@ -147,7 +147,7 @@ class Detector {
     deep_call([&] { enter(stmt); });
   }
 
-  /// What the block writes, and reads nothing of but what it updates.
+  /// What the block writes, and reads nothing of but what it updates: neither in its init.
   std::vector<Ptr<Buffer>> reduced_in(const Block& block) const {
     std::vector<const BufferStore*> stores;
     std::vector<const BufferLoad*> loads;
@@ -156,8 +156,14 @@ class Detector {
       if (const auto* load = ref.as<BufferLoad>()) loads.push_back(load);
       return !ref.is<Buffer>();
     });
+    std::vector<const Buffer*> inputs;  // Of the init.
+    pre_order_visit(block.init, [&](const Ref& ref) {
+      if (const auto* load = ref.as<BufferLoad>()) inputs.push_back(load->buffer.get());
+      return !ref.is<Buffer>();
+    });
     std::vector<Ptr<Buffer>> reduced = writes_.buffers();
     std::erase_if(reduced, [&](const Ptr<Buffer>& buffer) {
+      if (std::ranges::find(inputs, buffer.get()) != inputs.end()) return true;
       const auto is_stored = [&](const BufferLoad* load) {
         return std::ranges::any_of(stores, [&](const BufferStore* store) {
           return store->buffer.same_as(buffer) && are_same_indices(store->indices, load->indices);

@@ -194,9 +194,8 @@ for i, j, k in T.grid(8, 8, 8):
         A[vi] = A[vi] + B[vj, vk]
 )"));
   EXPECT_EQ(error_of([&] { reorder(sch, {get_loop(sch, "k"), get_loop(sch, "j")}); }),
-            "order_is_known_to_be_kept: reorder: whether the new order of loops k, j keeps "
-            "dependences is "
-            "unknown, as they run instances of a reduction more than once");
+            "order_is_kept: reorder: loop k would run before what it depends on: iteration i=0, "
+            "j=0, k=1 reads A[0], iteration i=0, j=1, k=0 writes it");
   EXPECT_EQ(error_of([&] { vectorize(sch, get_loop(sch, "j")); }),
             "dependence_is_known: vectorize: whether iterations of loop j depend on each other is "
             "unknown, as it runs instances of a reduction more than once");

@@ -62,7 +62,7 @@ DistanceTable Analysis::distances() const {
       // A while loop has no name to ask for.
       loops.push_back(node ? node->loop_var : nullptr);
     }
-    table.add(loops, dependence.distances, dependence.is_reduction);
+    table.add(loops, dependence.distances, dependence.commutes());
   }
   return table;
 }

@@ -19,6 +19,13 @@ using dependence::SequencePart;
 
 namespace {
 
+/// A dependence as one of order: what is at once may start accumulators apart, in turn an init
+/// stays before the updates that follow it.
+Dependence ordered(Dependence dependence) {
+  dependence.is_reduction = dependence.commutes();
+  return dependence;
+}
+
 /// Asks whether a dependence stands against the loops taking this order.
 void ask_permuted(const Analysis& analysis, const Dependence& dependence,
                   const std::vector<int>& moved, Inquiry& inquiry) {
@@ -200,7 +207,7 @@ DependenceAnswer Dependences::permutable(std::span<const Ptr<Var>> order) {
   Inquiry inquiry(*analysis_);
   for (const Dependence& dependence : analysis_->dependences()) {
     if (inquiry.is_over()) break;
-    ask_permuted(*analysis_, dependence, moved, inquiry);
+    ask_permuted(*analysis_, ordered(dependence), moved, inquiry);
   }
   return std::move(inquiry).answer();
 }
@@ -234,7 +241,7 @@ DependenceAnswer Dependences::mergeable(std::span<const Ptr<Var>> first,
         break;
       }
       relations.push_back({source + k, sink + k, Order::greater});
-      inquiry.ask(dependence, relations);
+      inquiry.ask(ordered(dependence), relations);
       relations.back().order = Order::equal;
     }
   }

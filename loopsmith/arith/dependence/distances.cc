@@ -398,7 +398,12 @@ class Finder {
   }
 
   void add(int source, int sink, int level) {
-    Dependence dependence{source, sink, level, is_reduction_pair(at(source), at(sink)), {}};
+    Dependence dependence{source,
+                          sink,
+                          level,
+                          is_reduction_pair(at(source), at(sink)),
+                          at(source).is_init != at(sink).is_init,
+                          {}};
     const bool is_backward = source > sink;
     for (int i = 0; i < system_.depth(); ++i) {
       const Interval range = system_.distance(i);

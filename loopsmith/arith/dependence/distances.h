@@ -15,7 +15,11 @@ struct Dependence {
   int sink = 0;
   int level = 0;  ///< The first common loop whose iterations differ; their number if none does.
   bool is_reduction = false;        ///< Both update one accumulator alike.
+  bool is_of_init = false;          ///< One of them is in the init of a reduction, one is not.
   std::vector<Interval> distances;  ///< Sink minus source, in iterations of each common loop.
+
+  /// True for updates of one accumulator that may change places; an init stays before them.
+  bool commutes() const { return is_reduction && !is_of_init; }
 };
 
 /// All dependences that cannot be excluded.

@@ -178,7 +178,9 @@ class Extractor {
       result.surroundings.push_back({Kind::opaque});
       program_.statements.back().is_exact = false;
     }
-    if (reduction_ && is_accumulator(*reduction_, buffer)) {
+    // What an init reads is no update, also where it is of the reduction's own results.
+    const bool is_input_of_init = reduction_ && reduction_->is_init && !writes;
+    if (reduction_ && !is_input_of_init && is_accumulator(*reduction_, buffer)) {
       result.reduction = reduction_->number;
       result.update = Update::declared;
       result.is_init = reduction_->is_init;

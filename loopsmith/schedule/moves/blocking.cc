@@ -179,6 +179,12 @@ class BlockBuilder {
       }
       (is_spatial ? copied : dropped).push_back(loop);
     }
+    for (std::size_t i = 0; i < divided.inner.axes.size(); ++i) {
+      if (divided.inner.axes[i]->iter_type == IterType::comm_reduce &&
+          uses_any(divided.inner.values[i], copied, schedule_)) {
+        return fail("a loop drives both its results and its reduction");
+      }
+    }
     std::vector<For> nest;
     for (const LoopRV handle_of_loop : copied) {
       For loop = schedule_.get(handle_of_loop);

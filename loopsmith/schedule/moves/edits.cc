@@ -30,24 +30,6 @@ NodeId node_with_prefetch(const Schedule& schedule, NodeId node, const Buffer& b
   return no_node;
 }
 
-/// Removes the prefetches of a buffer inside a block, with the loops that do nothing else.
-void drop_prefetches(Schedule& schedule, BlockRV block, const Buffer& buffer) {
-  const NodeId root = schedule.node(block);
-  NodeId node = no_node;
-  while ((node = node_with_prefetch(schedule, root, buffer)) != no_node) {
-    const auto* sequence = schedule.as<SeqStmt>(node);
-    if (!sequence) {
-      schedule.remove(node);
-      continue;
-    }
-    std::vector<Stmt> kept;
-    for (const Stmt& stmt : sequence->seq) {
-      if (!is_prefetch_of(stmt, buffer)) kept.push_back(stmt);
-    }
-    schedule.replace(node, seq(std::move(kept)));
-  }
-}
-
 }  // namespace
 
 void replace_buffer(Schedule& schedule, NodeId node, const Ptr<Buffer>& from,
@@ -67,6 +49,23 @@ void free_in(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer) {
   std::erase_if(schedule.edit(block).alloc_buffers,
                 [&](const auto& other) { return other.same_as(buffer); });
   drop_prefetches(schedule, block, *buffer);
+}
+
+void drop_prefetches(Schedule& schedule, BlockRV block, const Buffer& buffer) {
+  const NodeId root = schedule.node(block);
+  NodeId node = no_node;
+  while ((node = node_with_prefetch(schedule, root, buffer)) != no_node) {
+    const auto* sequence = schedule.as<SeqStmt>(node);
+    if (!sequence) {
+      schedule.remove(node);
+      continue;
+    }
+    std::vector<Stmt> kept;
+    for (const Stmt& stmt : sequence->seq) {
+      if (!is_prefetch_of(stmt, buffer)) kept.push_back(stmt);
+    }
+    schedule.replace(node, seq(std::move(kept)));
+  }
 }
 
 void update_regions(Schedule& schedule, BlockRV handle) {

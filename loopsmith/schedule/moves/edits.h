@@ -16,6 +16,9 @@ void allocate_in(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer);
 /// Takes a buffer from those that a block allocates, and drops its prefetches there.
 void free_in(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer);
 
+/// Removes the prefetches of a buffer inside a block, with the loops that do nothing else.
+void drop_prefetches(Schedule& schedule, BlockRV block, const Buffer& buffer);
+
 /// Reads the regions of a block anew from its body, with those of the blocks inside it as they are.
 void update_regions(Schedule& schedule, BlockRV block);
 

@@ -90,11 +90,11 @@ bool is_known_before(const Expr& expr, const Ref& statement) {
   return is_known;
 }
 
-/// True when the statement, of several, writes what the block reads: maybe before it comes to load
-/// what the block computes.
+/// True when the statement, of several or of loops, writes what the block reads: maybe before it
+/// comes to load what the block computes.
 bool writes_inputs_first(const Stmt& statement, const Block& block) {
   int stores = 0;
-  bool is_input = false;
+  bool is_input = false, repeats = false;
   pre_order_visit(statement, [&](const Ref& ref) {
     if (const auto* store = ref.as<BufferStore>()) {
       ++stores;
@@ -102,9 +102,10 @@ bool writes_inputs_first(const Stmt& statement, const Block& block) {
                    return region->buffer->data.same_as(store->buffer->data);
                  });
     }
+    repeats = repeats || ref.is<For>() || ref.is<While>();
     return !is_expr(*ref.get());
   });
-  return is_input && stores > 1;
+  return is_input && (stores > 1 || repeats);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/legality/result_preservation.h"
-#include "loopsmith/schedule/moves/places.h"
 #include "loopsmith/schedule/moves/new_place.h"
+#include "loopsmith/schedule/moves/places.h"
 #include "loopsmith/schedule/moves/skewed_place.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
 

@@ -12,6 +12,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/moves/axis_rewrite.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/rebind.h"
 
 namespace loopsmith {
 namespace {
@@ -47,6 +48,11 @@ class PaddingPlanner {
       return Refusal{&loop_is_around_block, {Argument(plan_.loop), Argument(plan_.block)}};
     }
     plan_.copied.assign(first, loops.end());
+    for (const LoopRV loop : plan_.copied) {
+      if (is_left_by_break(schedule_, loop)) {
+        return Refusal{&loop_runs_to_its_end, {Argument(loop)}};
+      }
+    }
     const ScopeUses uses = uses_in_scope(schedule_, scope_of(schedule_, node));
     if (const BlockKinds kinds = kinds_of(schedule_, plan_.block, uses); !kinds.is_complete()) {
       return Refusal{&block_is_complete,

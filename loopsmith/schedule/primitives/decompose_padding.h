@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
@@ -40,7 +41,7 @@ inline constexpr Condition nobody_reads_between{"nobody_reads_between",
                                                 "block {} uses in loop {} what block {} fills",
                                                 "choose a loop inside, around the padding alone"};
 inline constexpr const Condition* decompose_padding_conditions[] = {
-    &loop_is_around_block, &block_is_complete,        &body_pads,
+    &loop_is_around_block, &loop_runs_to_its_end,     &block_is_complete,      &body_pads,
     &nobody_reads_between, &loops_at_once_stay_right, &threads_share_out_fills};
 
 Planned<DecomposePaddingPlan> plan_decompose_padding(const Schedule& schedule,

@@ -137,7 +137,7 @@ class EinsumPlanner {
       return fail(fmt::format("buffer {} is used in more than one way", buffer->name));
     }
     PaddedOperand operand{.buffer = buffer, .is_write = is_write};
-    bool is_changed = false;
+    bool is_changed = false, starts_at_zero = true;
     for (std::size_t d = 0; d < region.region.size(); ++d) {
       const Range& side = *region.region[d];
       const auto axis = axis_of(side.min);
@@ -148,10 +148,14 @@ class EinsumPlanner {
       const Expr one = int_imm(side.min.dtype(), 1);
       const bool is_padded = axis && plan_.extents[*axis].defined();
       is_changed = is_changed || is_padded;
+      if (axis) {
+        starts_at_zero = starts_at_zero && is_const_int(block_.iter_vars[*axis]->dom->min, 0);
+      }
       operand.indices.push_back(side.min);
       operand.extents.push_back(axis ? copied_extent(*axis, buffer->shape[d]) : one);
       operand.shape.push_back(is_padded ? plan_.extents[*axis] : axis ? buffer->shape[d] : one);
     }
+    if (is_changed && !starts_at_zero) return fail("its axes do not start at 0");
     if (is_write && !tells_axes(region)) {
       return fail(fmt::format("{} does not have an element for each value of its axes, from 0 on",
                               buffer->name));

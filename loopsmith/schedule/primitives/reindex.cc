@@ -184,8 +184,9 @@ Planned<ReindexPlan> plan_reindex(const Schedule& schedule, const ReindexArgumen
   if (std::holds_alternative<Refusal>(planned)) return planned;
   auto& plan = std::get<ReindexPlan>(planned);
   for (const auto& axis : plan.axes) {
-    plan.copied.push_back(axis->var);
-    plan.shape.push_back(axis->dom->min + axis->dom->extent);
+    const bool starts_at_zero = is_const_int(axis->dom->min, 0);
+    plan.copied.push_back(starts_at_zero ? Expr(axis->var) : axis->var - axis->dom->min);
+    plan.shape.push_back(axis->dom->extent);
   }
   plan.storage_scope = plan.subject.selected.buffer->scope();
   plan.suffix = "reindex";

@@ -11,7 +11,9 @@ Planned<Pairing> plan_reverse_compute_inline(const Schedule& schedule,
 Nothing commit_reverse_compute_inline(Schedule& schedule, Pairing&& plan) {
   const auto computed = std::get<ElementValue>(element_value_of(schedule, plan.producer));
   std::vector<Expr> indices;
-  for (const Expr& index : plan.stored.indices) indices.push_back(substitute(index, plan.axes));
+  for (const Expr& index : plan.stored.indices) {
+    indices.push_back(in_producer(plan, index, computed.value));
+  }
   const Expr value = in_producer(plan, plan.stored.value, computed.value);
   merge_into_producer(schedule, plan, store(plan.stored.buffer, value, std::move(indices)), {});
   return {};

@@ -6,6 +6,7 @@
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/moves/edits.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
@@ -62,6 +63,8 @@ Nothing commit_rolling_buffer(Schedule& schedule, RollingBufferPlan&& plan) {
   for (Ptr<Buffer>& allocated : schedule.edit(scope).alloc_buffers) {
     if (allocated.same_as(old)) allocated = rolled;
   }
+  // Where an element is, only the iteration knows that has it.
+  drop_prefetches(schedule, scope, *old);
   return {};
 }
 

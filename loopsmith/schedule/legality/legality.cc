@@ -243,11 +243,19 @@ bool may_fall(const Expr& value) {
 /// another direction than its loops.
 bool starts_late(const Schedule& schedule, BlockRV block) {
   const BlockRealize& realize = schedule.realize(block);
+  const auto goes_down = [&](const Expr& value) {
+    return std::ranges::any_of(loops_around(schedule, schedule.node(block)), [&](LoopRV loop) {
+      const std::int64_t* step = as_int(schedule.get(loop).step);
+      return (!step || *step < 0) && uses_variable(value, schedule.get(loop).loop_var);
+    });
+  };
   std::optional<IndexForms> forms;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const Expr& value = realize.iter_values[i];
     const bool is_reduction = realize.block->iter_vars[i]->iter_type == IterType::comm_reduce;
-    if (!is_reduction || value.is<Var>() || !may_fall(value)) continue;
+    if (!is_reduction) continue;
+    if (goes_down(value)) return true;
+    if (value.is<Var>() || !may_fall(value)) continue;
     if (!forms) forms.emplace(ranges_around(schedule, schedule.node(block)));
     const auto form = forms->read(value);
     if (form && std::ranges::any_of(form->terms,

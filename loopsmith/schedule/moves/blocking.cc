@@ -255,13 +255,22 @@ class BlockBuilder {
     return analyzer.simplify(arith::holds_at_start(condition, loops));
   }
 
+  static bool drives_results(const BlockRealize& realize, const For& loop) {
+    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+      const bool is_result = realize.block->iter_vars[i]->iter_type != IterType::comm_reduce;
+      if (is_result && uses_variable(realize.iter_values[i], loop.loop_var)) return true;
+    }
+    return false;
+  }
+
   /// True when the first iteration of all loops is the first of each reduction axis inside.
   bool starts_at_start(const Chain& chain) const {
     const BlockRealize& realize = schedule_.realize(schedule_.block_at(chain.block));
     Substitution first;
     for (const LoopRV handle : loops_around(schedule_, chain.block)) {
+      // In each iteration of loops over results, the reduction starts anew.
       const For& loop = schedule_.get(handle);
-      first[loop.loop_var] = substitute(loop.min, first);
+      if (!drives_results(realize, loop)) first[loop.loop_var] = substitute(loop.min, first);
     }
     for (const LoopRV handle : chain.loops) {
       const auto* step = as_int(schedule_.get(handle).step);

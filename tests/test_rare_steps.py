@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps on rare programs: they are refused, or keep the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import loopsmith as ls
+from loopsmith import tir
+
+Steps = Callable[[tir.Schedule], object]
+
+
+def outcome(parameters: str, body: str, steps: Steps) -> str:
+    """Return the code of the refusal, or `same`; a step that changes the result fails the test."""
+    lines = body.strip("\n").split("\n")
+    source = "\n".join([f"def main({parameters}):", *("    " + line for line in lines)])
+    sch = tir.Schedule(ls.from_source("@T.prim_func\n" + source))
+    try:
+        steps(sch)
+    except ls.ScheduleError as error:
+        return error.code
+    verified = sch.verify()
+    assert verified, verified.reason
+    ls.from_source(sch.mod["main"].script())
+    return "same"
+
+
+REVERSED = """
+for i in range(2):
+    for j in range(3, -1, -1):
+        with T.block("b"):
+            vi = T.axis.reduce(3, i)
+            vj = T.axis.reduce(4, j)
+            with T.init():
+                A[0] = T.int64(0)
+            A[0] = A[0] + T.int64(1)
+"""
+
+
+def test_an_init_that_comes_in_the_middle_keeps_its_place():
+    assert (
+        outcome('A: T.Buffer((3,), "int64")', REVERSED, lambda sch: sch.reorder("j", "i"))
+        == "order_is_known_to_be_kept"
+    )
+
+
+@pytest.mark.parametrize("step", ["vectorize", "parallel"])
+def test_what_an_init_reads_of_its_results_is_read_in_order(step: str):
+    body = """
+for i in range(4):
+    with T.block("b"):
+        vi = T.axis.spatial(4, i)
+        with T.init():
+            A[0, vi] = A[0, 0] + T.uint32(1)
+        A[0, vi] = A[0, vi] * T.uint32(3)
+"""
+    parameters = 'A: T.Buffer((2, 4), "uint32")'
+    assert outcome(parameters, body, lambda sch: getattr(sch, step)("i")) == (
+        "no_dependence_is_carried"
+    )
+
+
+def test_an_init_declares_what_it_reads_of_its_results():
+    body = """
+for i in range(2):
+    with T.block("b"):
+        vi = T.axis.reduce(2, i)
+        with T.init():
+            A[2, 2] = A[1, 1]
+        A[2, 2] = A[2, 2]
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.loop_partition("i", [1, 1])
+        sch.cache_inplace("b_i_common", "A", "shared")
+
+    assert outcome('A: T.Buffer((3, 3), "float32")', body, steps) == "same"
+
+
+@pytest.mark.parametrize("inner", ["range(i, i + 1)", "range(1)"])
+def test_a_reduction_along_a_diagonal_is_no_block(inner: str):
+    value = "i" if inner == "range(1)" else "k"
+    body = f"""
+for i in range(2):
+    for k in {inner}:
+        with T.block("b"):
+            vi = T.axis.spatial(2, i)
+            vk = T.axis.reduce(2, {value})
+            with T.init():
+                A[vi] = T.float32(1)
+            A[vi] = A[vi] + T.float32(1)
+"""
+    assert (
+        outcome('A: T.Buffer((2,), "float32")', body, lambda sch: sch.blockize("i"))
+        == "init_can_go_first"
+    )
+
+
+def test_padding_starts_where_an_axis_does():
+    body = """
+with T.block("b"):
+    vi = T.axis.spatial(1, 0)
+    vj = T.axis.reduce(1, 0)
+    vk = T.axis.reduce((1, 2), 1)
+    with T.init():
+        C[vi] = 0
+    C[vi] = B[vi, vk]
+"""
+    parameters = 'B: T.Buffer((2, 2), "int32"), C: T.Buffer((1,), "int32")'
+    assert outcome(parameters, body, lambda sch: sch.pad_einsum("b", [2, 1, 1])) == (
+        "block_is_einsum"
+    )
+
+
+def test_padding_is_not_written_where_a_break_ends_the_loop():
+    body = """
+for i, j in T.grid(2, 2):
+    with T.block("b"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        D[vi, vj] = T.if_then_else(vj < 1, 1, 0)
+    break
+"""
+    parameters = 'D: T.Buffer((2, 2), "int32")'
+    assert outcome(parameters, body, lambda sch: sch.decompose_padding("b", "i")) == (
+        "loop_runs_to_its_end"
+    )
+
+
+def test_an_inlined_value_is_read_before_loops_of_its_reader_change_it():
+    body = """
+C = T.alloc_buffer((4, 4), "int32")
+for i, j in T.grid(4, 3):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[2, 0]
+for m, n in T.grid(3, 2):
+    with T.block("B"):
+        vm, vn = T.axis.remap("SS", [m, n])
+        B[vm, vn] = 1 - C[3, vm]
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.blockize("n")
+        sch.compute_inline("C")
+
+    assert outcome('B: T.Buffer((3, 3), "int32")', body, steps) == "results_are_known_to_stay"
+
+
+def test_an_index_that_reads_what_is_inlined_is_inlined():
+    body = """
+for i in range(6):
+    with T.block("b"):
+        vi = T.axis.spatial(6, i)
+        B[vi, A[vi]] = vi
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.cache_read("b", "A", "shared")
+        sch.reverse_compute_inline("b")
+
+    parameters = 'A: T.Buffer((6,), "int32"), B: T.Buffer((6, 200), "int32")'
+    assert outcome(parameters, body, steps) == "same"
+
+
+def test_a_copy_by_axes_starts_where_they_do():
+    body = """
+for i in range(4):
+    with T.block("b"):
+        vi = T.axis.spatial((-3, 1), i - 3)
+        C[vi + 3] = A[vi + 3]
+"""
+    parameters = 'A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")'
+    assert outcome(parameters, body, lambda sch: sch.reindex("b", "A")) == "same"
+
+
+def test_a_rolled_buffer_is_not_prefetched():
+    body = """
+T_ = T.alloc_buffer((10, 4), "float32")
+for i, j in T.grid(10, 4):
+    with T.block("T"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T_[vi, vj] = A[vi, vj] * T.float32(2)
+for i, j in T.grid(8, 4):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = T_[vi, vj] + T_[vi + 2, vj]
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        loop = sch.get_loops("B")[0]
+        sch.compute_at("T", loop)
+        sch.prefetch("B", 0, loop)
+        sch.rolling_buffer("T", 0)
+        assert "T.prefetch" not in sch.mod.script()
+
+    parameters = 'A: T.Buffer((10, 4), "float32"), B: T.Buffer((8, 4), "float32")'
+    assert outcome(parameters, body, steps) == "same"

@@ -94,8 +94,8 @@ def check_circles(
     """Return a circle of components, or a back arrow that no include makes, if there is one."""
     graph: dict[str, set[str]] = {}
     for path, text in files.items():
-        targets = {component_of(match[2]) for match in INCLUDE.finditer(text)}
-        graph.setdefault(component_of(path), set()).update(targets - {component_of(path)})
+        included = {component_of(match[2]) for match in INCLUDE.finditer(text)}
+        graph.setdefault(component_of(path), set()).update(included - {component_of(path)})
     problems = []
     for source, targets in back_arrows.items():
         for target in targets:

@@ -393,7 +393,10 @@ class Machine {
   Flow do_loop(const For& loop) {
     const std::int64_t first = number(loop.min), extent = number(loop.extent);
     const std::int64_t step = number(loop.step);
-    const bool is_at_once = loop.kind == ForKind::parallel || loop.kind == ForKind::thread_binding;
+    // Virtual threads run one after another, wherever that makes a difference.
+    const bool is_at_once =
+        loop.kind == ForKind::parallel || (loop.kind == ForKind::thread_binding &&
+                                           !loop.thread_binding->thread_tag.starts_with("vthread"));
     runs_at_once_ = runs_at_once_ || (is_at_once && extent > 1);
     std::vector<std::int64_t> turns;
     if (is_at_once && options_.order != Order::forward && !drives_reduction(loop)) {

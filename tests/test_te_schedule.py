@@ -579,3 +579,41 @@ def test_reductions_of_tuples_keep_their_pairs(factor: int) -> None:
     s[index].split(index.op.axis[0], factor=factor)
     s[index].split(k, factor=factor)
     ls.interp.assert_same(s.to_tir([A, index, value]).func, te.create_prim_func([A, index, value]))
+
+
+def rows_and_sums() -> tuple[te.Tensor, te.Tensor, te.Tensor]:
+    """Return A, E = A + 1, and F, the sums of the rows of E."""
+    A = te.placeholder((8, 16), name="A")
+    E = te.compute((8, 16), lambda i, j: A[i, j] + 1, name="E")
+    k = te.reduce_axis((0, 16), name="k")
+    F = te.compute((8,), lambda i: te.sum(E[i, k], axis=k), name="F")
+    return A, E, F
+
+
+def test_an_output_that_is_no_argument_is_kept_inside() -> None:
+    A, E, F = rows_and_sums()
+    s = te.create_schedule(F.op)
+    func = s.to_tir([A, E]).func
+    assert [buffer.name for buffer in func.body.block.alloc_buffers] == ["F"]
+    same_results(s, [A, E])
+
+    P = te.compute((8,), lambda i: F[i] * 2, name="P")
+    s = te.create_schedule([F.op, P.op])
+    assert [b.name for b in s.to_tir([A, P]).func.body.block.alloc_buffers] == ["E", "F"]
+    same_results(s, [A, P])
+
+
+def test_an_argument_is_computed_in_the_loop_of_its_reader() -> None:
+    A, E, F = rows_and_sums()
+    s = te.create_schedule(F.op)
+    s[E].compute_at(s[F], F.op.axis[0])
+    same_results(s, [A, E, F])
+    same_results(s, [A, E])
+    assert lowered(s, [A, E, F]) == text("""
+        for i in 8
+          for j in 16
+            E =
+          F =
+          for k in 16
+            F =
+    """)

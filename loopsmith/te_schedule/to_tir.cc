@@ -40,7 +40,23 @@ std::string_view memory_call(const StageData& stage) {
   return "";
 }
 
-/// Stops unless all that the function needs from outside, or is to give, is an argument.
+/// Stops where all that is computed would be lost: statements of the user's own may have effects.
+void require_result(const ScheduleData& schedule, const std::vector<Ref>& args) {
+  const bool gives_result = std::ranges::any_of(args, [](const Ref& arg) {
+    const auto* tensor = arg.as<loopsmith::Tensor>();
+    return tensor && !tensor->op.is<PlaceholderOp>();
+  });
+  const bool has_effects = std::ranges::any_of(
+      schedule.order, [&](StageId id) { return schedule.stages[id].op.is<ExternOp>(); });
+  const bool computes =
+      std::ranges::any_of(schedule.outputs, [](const Ref& op) { return !op.is<PlaceholderOp>(); });
+  const std::string_view name = name_of(schedule.outputs[0]);
+  require(gives_result || has_effects || !computes, ErrorKind::schedule, "result_is_argument",
+          hint(fmt::format("add {} to the arguments", name)), schedule.outputs[0].span(),
+          "lower: no argument is a result: {}, which the schedule computes, would be lost", name);
+}
+
+/// Stops unless all that the function needs from outside is an argument.
 void require_arguments(const ScheduleData& schedule, const std::vector<Ref>& args) {
   const auto is_argument = [&](const Ref& op) {
     return std::ranges::any_of(args, [&](const Ref& arg) {
@@ -57,12 +73,6 @@ void require_arguments(const ScheduleData& schedule, const std::vector<Ref>& arg
               "lower: tensor {}, which stage {} reads, is not among the arguments",
               name_of(read->op), name_of(reader));
     }
-  }
-  for (const Ref& op : schedule.outputs) {
-    require(is_argument(op) || op.is<PlaceholderOp>(), ErrorKind::schedule, "output_is_argument",
-            hint(fmt::format("add {} to the arguments", name_of(op))), op.span(),
-            "lower: tensor {}, which the schedule is to compute, is not among the arguments",
-            name_of(op));
   }
   for (const Ref& arg : args) {
     const auto* tensor = arg.as<loopsmith::Tensor>();
@@ -105,7 +115,7 @@ loopsmith::Schedule carried_out(const ScheduleData& data, const std::vector<Ref>
   for (const StageId id : data.order) {
     buffers.scopes[data.stages[id].op] = scope_of(data, attachments, id);
   }
-  const NamedPrimFunc function = create_named_prim_func(args, std::move(buffers));
+  const NamedPrimFunc function = create_named_prim_func(args, std::move(buffers), data.outputs);
   return Replay(data, function, std::move(attachments), std::move(readers)).run();
 }
 
@@ -151,6 +161,7 @@ loopsmith::Schedule to_tir(const Schedule& schedule, const std::optional<std::ve
   const ScheduleData& data = schedule.data();
   const std::vector<Ref> current = args ? current_arguments(data, *args) : default_arguments(data);
   require_arguments(data, current);
+  require_result(data, current);
   return carried_out(
       data, current, [&](const ReadOutside& found) { refuse_attachment(schedule, current, found); },
       bound_buffers(data, current, binds));

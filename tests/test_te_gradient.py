@@ -290,8 +290,14 @@ UNARY = [
     te.nearbyint,
     te.abs,
 ]
+
+
+def of_first(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: function(a) * b
+
+
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    **{f.__name__: (lambda f: lambda a, b: f(a) * b)(f) for f in UNARY},
+    **{f.__name__: of_first(f) for f in UNARY},
     "acosh": lambda a, b: te.acosh(a + 1.5) * b,
     "negative abs": lambda a, b: te.abs(a - 2.0) * b,
     "power": lambda a, b: te.power(a, b),

@@ -617,3 +617,27 @@ def test_an_argument_is_computed_in_the_loop_of_its_reader() -> None:
           for k in 16
             F =
     """)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda i, j: [j, i],
+        lambda i, j: [i // 4, j, i % 4],
+        lambda i, j: [(i * 8 + j) // 16, (i * 8 + j) % 16],
+        lambda i, j: [i, 7 - j],
+        lambda i, lambda_: [lambda_, i],
+    ],
+)
+def test_a_printed_trace_with_a_layout_runs_as_it_is(layout: Any) -> None:
+    A, B, C = chain()
+    s = te.create_schedule(C.op)
+    s[B].set_layout(layout)
+    s[B].compute_at(s[C], C.op.axis[0])
+    sch = s.to_tir([A, C])
+    assert "from_json" not in str(sch.trace)
+    space: dict[str, Any] = {}
+    exec(str(sch.trace), space)
+    again = tir.Schedule(te.create_prim_func([A, C]))
+    space["apply_trace"](again)
+    assert ls.structural_equal(again.func, sch.func)

@@ -565,6 +565,94 @@ def test_threads_of_a_scan_are_those_of_its_steps() -> None:
     assert s.to_tir([X, scan]).func.script().count('thread="threadIdx.x"') == 2
 
 
+def test_a_step_of_a_scan_is_computed_where_it_is_read() -> None:
+    X, twice, _update, scan = recurrence()
+    s = te.create_schedule(scan.op)
+    s[twice].compute_inline()
+    func = s.to_tir([X, scan]).func
+    assert "alloc_buffer" not in func.script()
+    same_results(s, [X, scan])
+
+
+def test_a_chain_of_steps_is_inlined_and_the_rest_scheduled() -> None:
+    X = te.placeholder((9, 8), name="X")
+    state = te.placeholder((9, 8), name="state")
+    init = te.compute((1, 8), lambda _, i: X[0, i], name="init")
+    twice = te.compute((9, 8), lambda t, i: state[t - 1, i] * 2, name="twice")
+    turned = te.compute((9, 8), lambda t, i: twice[t, 7 - i] + twice[t, i], name="turned")
+    update = te.compute((9, 8), lambda t, i: turned[t, i] + X[t, i], name="update")
+    scan = te.scan(init, update, state, inputs=[X], name="scan")
+    result = te.compute((9, 8), lambda t, i: scan[t, i] + 1, name="result")
+    s = te.create_schedule(result.op)
+    s[twice].compute_inline()
+    s[turned].compute_inline()
+    _, inner = s[update].split(update.op.axis[1], factor=4)
+    s[update].unroll(inner)
+    s[result].parallel(result.op.axis[0])
+    same_results(s, [X, result])
+    same_results(s, [X, scan, result])
+
+
+def test_rows_of_a_scan_are_stored_and_not_inlined() -> None:
+    X, _twice, update, scan = recurrence()
+    for stage in (update, scan.op.init[0]):
+        s = te.create_schedule(scan.op)
+        s[stage].compute_inline()
+        with pytest.raises(ls.ScheduleError) as error:
+            s.to_tir([X, scan])
+        assert f"stage {stage.name} makes rows of scan scan, which are stored" in str(error.value)
+        assert "say it of what it reads" in str(error.value)
+
+
+def test_cache_read_of_a_state_copies_the_row_that_a_step_reads() -> None:
+    X, twice, update, scan = recurrence()
+    (state,) = scan.op.state_placeholder
+    s = te.create_schedule(scan.op)
+    row = s.cache_read(state, "local", [twice])
+    assert row.name == "state.local"
+    same_results(s, [X, scan])
+    s[row].compute_at(s[twice], twice.op.axis[1])
+    s[twice].compute_at(s[update], update.op.axis[1])
+    same_results(s, [X, scan])
+    assert 'scope="local"' in s.to_tir([X, scan]).func.script()
+
+
+def test_cache_read_of_a_state_is_of_rows_at_one_distance() -> None:
+    state = te.placeholder((9, 8), name="state")
+    init = te.compute((2, 8), lambda t, i: te.const(1.0), name="init")
+    update = te.compute((9, 8), lambda t, i: state[t - 1, i] + state[t - 2, i], name="update")
+    scan = te.scan(init, update, state, name="scan")
+    s = te.create_schedule(scan.op)
+    with pytest.raises(ls.ScheduleError) as error:
+        s.cache_read(state, "local", [update])
+    assert "update reads the state state at rows of several distances" in str(error.value)
+    assert "call cache_read for each reader" in str(error.value)
+
+
+def test_threads_of_a_scan_that_no_step_uses_are_refused() -> None:
+    X, twice, _update, scan = recurrence()
+    s = te.create_schedule(scan.op)
+    tx, ty = (te.thread_axis((0, 8), f"threadIdx.{name}") for name in "xy")
+    s[scan].env_threads([tx, ty])
+    s[twice].bind(twice.op.axis[1], tx)
+    with pytest.raises(ls.ScheduleError) as error:
+        s.to_tir([X, scan])
+    assert "no step of scan scan has an axis that is bound to threadIdx.y" in str(error.value)
+    assert "bind an axis of each step to it" in str(error.value)
+
+
+def test_an_axis_of_output_and_reduction_is_not_parallel() -> None:
+    A, B, C = product()
+    s = te.create_schedule(C.op)
+    fused = s[C].fuse(C.op.axis[1], C.op.reduce_axis[0])
+    same_results(s, [A, B, C])
+    s[C].parallel(fused)
+    with pytest.raises(ls.ScheduleError) as error:
+        s.to_tir([A, B, C])
+    assert "parallel: loop j.k.fused is a reduction: iteration" in str(error.value)
+    assert "rfactor it, then parallelize the new loop" in str(error.value)
+
+
 @pytest.mark.parametrize("factor", [3, 8])
 def test_reductions_of_tuples_keep_their_pairs(factor: int) -> None:
     A = te.placeholder((16, 20), name="A")

@@ -196,3 +196,14 @@ def test_declarations_that_do_not_fit_are_refused() -> None:
         with pytest.raises(ls.UserError) as error:
             te.decl_tensor_intrin(op, fcompute, name="f", binds=binds)
         assert f"decl_tensor_intrin f: {problem.removeprefix(': ')}" in str(error.value)
+
+
+def test_scalar_parameters_of_an_intrinsic_are_refused() -> None:
+    a = te.placeholder((4,), name="a")
+    c = te.compute((4,), lambda i: a[i] * 2, name="c")
+    with pytest.raises(ls.ScheduleError) as error:
+        te.decl_tensor_intrin(
+            c.op, lambda ins, outs, scale: None, name="scaled", scalar_params=[te.var("scale")]
+        )
+    assert "decl_tensor_intrin scaled: 1 scalar parameters are given" in str(error.value)
+    assert "write numbers into fcompute" in str(error.value)

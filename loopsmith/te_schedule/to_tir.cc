@@ -5,19 +5,11 @@
 
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/te_schedule/fixes.h"
+#include "loopsmith/te_schedule/inline_steps.h"
 #include "loopsmith/te_schedule/replay.h"
 
 namespace loopsmith::te {
 namespace {
-
-/// True for what stands for the earlier rows of a scan, inside of it.
-bool is_state(const ScheduleData& schedule, const Ref& op) {
-  return std::ranges::any_of(schedule.order, [&](StageId id) {
-    const auto* scan = schedule.stages[id].op.as<ScanOp>();
-    return scan && std::ranges::any_of(scan->state_placeholder,
-                                       [&](const auto& state) { return state->op.same_as(op); });
-  });
-}
 
 /// The arguments as the schedule has them now.
 std::vector<Ref> current_arguments(const ScheduleData& schedule, const std::vector<Ref>& args) {
@@ -67,7 +59,7 @@ void require_arguments(const ScheduleData& schedule, const std::vector<Ref>& arg
   for (const StageId id : schedule.order) {
     const Ref& reader = schedule.stages[id].op;
     for (const Tensor& read : input_tensors(reader)) {
-      const bool is_input = read->op.is<PlaceholderOp>() && !is_state(schedule, read->op);
+      const bool is_input = read->op.is<PlaceholderOp>() && !schedule.is_state(read->op);
       require(!is_input || is_argument(read->op), ErrorKind::schedule, "input_is_argument",
               hint(fmt::format("add {} to the arguments", name_of(read->op))), read->op.span(),
               "lower: tensor {}, which stage {} reads, is not among the arguments",
@@ -100,22 +92,25 @@ std::vector<Ref> default_arguments(const ScheduleData& schedule) {
     const StageData& stage = schedule.stages[id];
     auto& list = stage.op.is<PlaceholderOp>() ? inputs : outputs;
     if (!stage.op.is<PlaceholderOp>() && !stage.is_output) continue;
-    if (is_state(schedule, stage.op)) continue;
+    if (schedule.is_state(stage.op)) continue;
     for (std::size_t i = 0; i < output_count(stage.op); ++i) list.push_back(output(stage.op, i));
   }
   inputs.insert(inputs.end(), outputs.begin(), outputs.end());
   return inputs;
 }
 
-loopsmith::Schedule carried_out(const ScheduleData& data, const std::vector<Ref>& args,
+loopsmith::Schedule carried_out(const ScheduleData& decided, const std::vector<Ref>& args,
                                 const RefuseReads& refuse, GraphBuffers buffers) {
-  auto attachments = attachments_of(data);
+  auto attachments = attachments_of(decided);
+  const ScheduleData data = with_steps_inlined(decided, attachments);
+  for (auto& [tensor, buffer] : buffers.bound) tensor = data.current(tensor);
   auto readers = readers_of(data, attachments);
   if (const auto found = read_outside(data, attachments, readers)) refuse(*found);
   for (const StageId id : data.order) {
     buffers.scopes[data.stages[id].op] = scope_of(data, attachments, id);
   }
-  const NamedPrimFunc function = create_named_prim_func(args, std::move(buffers), data.outputs);
+  const NamedPrimFunc function =
+      create_named_prim_func(current_arguments(data, args), std::move(buffers), data.outputs);
   return Replay(data, function, std::move(attachments), std::move(readers)).run();
 }
 

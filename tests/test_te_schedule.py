@@ -629,6 +629,38 @@ def test_cache_read_of_a_state_is_of_rows_at_one_distance() -> None:
     assert "call cache_read for each reader" in str(error.value)
 
 
+def test_cache_read_of_a_state_is_for_steps_with_a_time() -> None:
+    _X, _twice, _update, scan = recurrence()
+    (state,) = scan.op.state_placeholder
+    total = te.compute((), lambda: state[0, 0], name="total")
+    s = te.create_schedule([scan.op, total.op])
+    with pytest.raises(ls.ScheduleError) as error:
+        s.cache_read(state, "local", [total])
+    assert "stage total reads the state state, but is no compute with a time" in str(error.value)
+    assert "name computes of the scan's steps" in str(error.value)
+
+
+def test_a_factored_axis_is_fused_with_no_other_reduction() -> None:
+    A = te.placeholder((4, 8, 8), name="A")
+    k, m = te.reduce_axis((0, 8), name="k"), te.reduce_axis((0, 8), name="m")
+    B = te.compute((4,), lambda i: te.sum(A[i, k, m], axis=[k, m]), name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(k, factor=2)
+    s[B].fuse(inner, m)
+    with pytest.raises(ls.ScheduleError) as error:
+        s.rfactor(B, outer)
+    assert "axes k.inner and m of stage B, of which one is of the reduction" in str(error.value)
+    assert "call rfactor before the axes are fused" in str(error.value)
+
+
+def test_a_layout_takes_each_dimension() -> None:
+    _A, B, C = chain()
+    s = te.create_schedule(C.op)
+    for call in (s[B].set_layout, s[B].transform_layout):
+        with pytest.raises(ValueError, match="the function takes 1 indices, ndim is 2"):
+            call(lambda i: [i])
+
+
 def test_threads_of_a_scan_that_no_step_uses_are_refused() -> None:
     X, twice, _update, scan = recurrence()
     s = te.create_schedule(scan.op)

@@ -58,9 +58,13 @@ loopsmith::Schedule Replay::run() && {
   }
   for (const StageId id : placed) mark(id);
   for (const StageId id : placed) {
+    if (const AxisMark* mark = tensorized(id)) require_no_loops_inside(id, *mark);
+    bind_all(id);
+  }
+  // What an intrinsic's statement does in each iteration is known by what it stands for.
+  for (const StageId id : placed) {
     if (const AxisMark* mark = tensorized(id)) tensorize(id, *mark);
   }
-  for (const StageId id : placed) bind_all(id);
   for (const StageId id : placed) prefetch(id);
   return std::move(schedule_);
 }

@@ -72,6 +72,7 @@ class Replay {
 
   // replay_intrin.cc
   const AxisMark* tensorized(StageId id) const;
+  void require_no_loops_inside(StageId id, const AxisMark& tensorized) const;
   void tensorize(StageId id, const AxisMark& mark);
 
   const StageData& stage(StageId id) const { return data_.stages[id]; }

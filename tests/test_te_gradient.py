@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_gradients import RandomRead
 from te_outline import lowered
 
 import loopsmith as ls
@@ -243,6 +244,15 @@ def test_what_an_index_reads_is_a_condition() -> None:
     expected = np.zeros(6)
     np.add.at(expected, i, 2 * a[i] * h)
     np.testing.assert_allclose(evaluated([dA], [A, rows, head], [a, i, h])[0], expected)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_random_indices_are_inverted(seed: int) -> None:
+    read = RandomRead(seed)
+    try:
+        read.check()
+    except AssertionError as error:
+        raise AssertionError(str(read)) from error
 
 
 def test_sizes_may_be_symbolic() -> None:

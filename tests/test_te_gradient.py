@@ -524,7 +524,13 @@ def test_a_scan_is_refused() -> None:
     init = te.compute((1, 3), lambda _, j: X[0, j], name="init")
     update = te.compute((5, 3), lambda t, j: state[t - 1, j] + X[t, j], name="update")
     R = te.scan(init, update, state, [X], name="running")
-    refused(R, [X], "gradient: running is a scan: its derivative would run its steps", "steps")
+    refused(
+        R,
+        [X],
+        "running is a scan: its derivative would run its steps backwards, "
+        "and need all of their states",
+        "steps",
+    )
     doubled = te.compute((5, 3), lambda i, j: R[i, j] * 2.0, name="doubled")
     assert sizes(te.gradient(doubled, [R], given(5, 3, name="head"))[0]) == [5, 3]
 
@@ -560,8 +566,20 @@ def test_a_function_that_is_not_known_is_refused() -> None:
 def test_a_head_that_does_not_fit_is_refused() -> None:
     A, _B, C = matmul(3, 2, 4)
     head = given(2, 3, name="head")
-    refused(C, [A], "the last dimensions of head head are not those of C", "output's shape", head)
+    refused(
+        C,
+        [A],
+        "gradient: the last dimensions of head head are not those of C",
+        "output's shape",
+        head,
+    )
     head = given(2, name="head")
-    refused(C, [A], "the last dimensions of head head are not those of C", "output's shape", head)
+    refused(
+        C,
+        [A],
+        "gradient: the last dimensions of head head are not those of C",
+        "output's shape",
+        head,
+    )
     head = given(3, 2, name="head", dtype="float32")
     refused(C, [A], "gradient: head head is float32, C is float64", "cast it", head)

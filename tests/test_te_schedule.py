@@ -625,7 +625,9 @@ def test_cache_read_of_a_state_is_of_rows_at_one_distance() -> None:
     s = te.create_schedule(scan.op)
     with pytest.raises(ls.ScheduleError) as error:
         s.cache_read(state, "local", [update])
-    assert "update reads the state state at rows of several distances" in str(error.value)
+    assert "update reads the state state at rows of several distances before its own" in str(
+        error.value
+    )
     assert "call cache_read for each reader" in str(error.value)
 
 
@@ -636,7 +638,7 @@ def test_cache_read_of_a_state_is_for_steps_with_a_time() -> None:
     s = te.create_schedule([scan.op, total.op])
     with pytest.raises(ls.ScheduleError) as error:
         s.cache_read(state, "local", [total])
-    assert "stage total reads the state state, but is no compute with a time" in str(error.value)
+    assert "reads the state state, but is no compute with a time axis" in str(error.value)
     assert "name computes of the scan's steps" in str(error.value)
 
 

@@ -221,8 +221,11 @@ def test_an_axis_that_an_intrinsic_computes_is_bound_to_no_thread() -> None:
     i, j = C.op.axis
     intrin = te.decl_tensor_intrin(c.op, increment)
     for say, problem in [
-        (lambda s: s[C].bind(j, te.thread_axis("threadIdx.x")), "bind: axis j of stage C is no"),
-        (lambda s: s[C].prefetch(A, j, 1), "prefetch: axis j of stage C is no loop, as an intr"),
+        (
+            lambda s: s[C].bind(j, te.thread_axis("threadIdx.x")),
+            "bind: axis j of stage C is no loop, as an intrinsic computes all of axis j",
+        ),
+        (lambda s: s[C].prefetch(A, j, 1), "prefetch: axis j of stage C is no loop"),
     ]:
         s = te.create_schedule(C.op)
         s[C].tensorize(j, intrin)

@@ -23,7 +23,8 @@ TEST(partial_derivatives, are_one_for_each_argument) {
     ASSERT_TRUE(partials) << Op(i).name();
     EXPECT_EQ(partials->size(), args.size()) << Op(i).name();
     for (const Expr& partial : *partials) {
-      if (partial.defined()) EXPECT_EQ(partial.dtype(), f64) << Op(i).name();
+      const bool is_fit = !partial.defined() || partial.dtype() == f64;
+      EXPECT_TRUE(is_fit) << Op(i).name();
     }
   }
 }

@@ -206,6 +206,15 @@ def test_names_that_others_use_keep_the_schedule(tmp_path: Path) -> None:
     assert run(tmp_path, result.text).stdout == "2\n"
 
 
+def test_a_name_that_is_something_else_elsewhere_keeps_the_schedule(tmp_path: Path) -> None:
+    text = PROGRAM.replace("print(b.sum())", "s = []\n    s.append(b.sum())\n    print(*s)")
+    result = migrated(tmp_path, text)
+    assert result.notes == [
+        "line 15: the statements that make the schedules were kept: s is used here"
+    ]
+    assert run(tmp_path, result.text).stdout == "55.0\n"
+
+
 def test_a_program_that_stops_is_migrated_up_to_there(tmp_path: Path) -> None:
     text = PROGRAM.replace("print(b.sum())", "raise ValueError('no more')")
     result = migrated(tmp_path, text)

@@ -165,8 +165,14 @@ class _Rewriting:
 
     def drop_schedules(self) -> None:
         """Drop the statements that made schedules, unless something else uses them."""
-        tainted = self.schedule_names()
+        tainted = self.schedule_names() - {"_"}
         done = {site.call for site in self.migrated}
+        for node, value, names in self.assignments():
+            shared = sorted(names & tainted)
+            is_other = not self.makes_schedule(value) and not self.names_used(value, tainted, done)
+            if shared and is_other:
+                self.keep(node, shared)
+                return
         dropped: list[ast.stmt] = []
         for statement in self.simple_statements():
             uses = self.names_used(statement, tainted, done)
@@ -199,22 +205,30 @@ class _Rewriting:
         count = -1
         while len(names) != count:
             count = len(names)
-            for node in ast.walk(self.tree):
-                if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
-                    continue
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                makes = any(
-                    isinstance(inner, ast.Call) and _name_called(inner) == "create_schedule"
-                    for inner in ast.walk(node.value)
-                )
-                if makes or self.names_used(node.value, names, done):
-                    names |= {
-                        inner.id
-                        for target in targets
-                        for inner in ast.walk(target)
-                        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-                    }
+            for _node, value, targets in self.assignments():
+                if self.makes_schedule(value) or self.names_used(value, names, done):
+                    names |= targets
         return names
+
+    def assignments(self) -> Iterator[tuple[ast.stmt, ast.expr, set[str]]]:
+        """The assignments: what is assigned, and the names that get it."""
+        for node in ast.walk(self.tree):
+            if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = {
+                inner.id
+                for target in targets
+                for inner in ast.walk(target)
+                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+            }
+            yield node, node.value, names
+
+    def makes_schedule(self, value: ast.expr) -> bool:
+        return any(
+            isinstance(inner, ast.Call) and _name_called(inner) == "create_schedule"
+            for inner in ast.walk(value)
+        )
 
     def names_used(self, node: ast.AST, names: set[str], done: set[ast.Call]) -> list[str]:
         """Which of the names a node mentions, outside of calls that were migrated."""

@@ -41,8 +41,6 @@ def executed(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 # Programs whose last schedule may be refused, as the document's own result is wrong or unsaid.
 MAY_BE_REFUSED = {
     "te_bind": "a reduction bound over thread blocks",
-    "te_create_group": "a tensor that is computed and is no argument",
-    "te_create_group_2": "a tensor that is computed and is no argument",
     "te_set_store_predicate": "a predicate over a thread that nobody launches",
 }
 

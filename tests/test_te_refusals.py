@@ -488,7 +488,11 @@ def test_missing_and_superfluous_arguments_are_named() -> None:
     p = Program()
     for args, problem, advice in [
         ([p.C], "lower: tensor A, which stage B reads, is not among", "add A to the arguments"),
-        ([p.A], "lower: tensor C, which the schedule is to compute, is not", "add C to the"),
+        (
+            [p.A],
+            "lower: no argument is a result: C, which the schedule computes, would be lost",
+            "add C",
+        ),
         (
             [p.A, te.compute((2,), lambda i: i, name="D"), p.C],
             "lower: tensor D is an argument, but no stage of the schedule computes it",

@@ -565,6 +565,128 @@ def test_threads_of_a_scan_are_those_of_its_steps() -> None:
     assert s.to_tir([X, scan]).func.script().count('thread="threadIdx.x"') == 2
 
 
+def test_a_step_of_a_scan_is_computed_where_it_is_read() -> None:
+    X, twice, _update, scan = recurrence()
+    s = te.create_schedule(scan.op)
+    s[twice].compute_inline()
+    func = s.to_tir([X, scan]).func
+    assert "alloc_buffer" not in func.script()
+    same_results(s, [X, scan])
+
+
+def test_a_chain_of_steps_is_inlined_and_the_rest_scheduled() -> None:
+    X = te.placeholder((9, 8), name="X")
+    state = te.placeholder((9, 8), name="state")
+    init = te.compute((1, 8), lambda _, i: X[0, i], name="init")
+    twice = te.compute((9, 8), lambda t, i: state[t - 1, i] * 2, name="twice")
+    turned = te.compute((9, 8), lambda t, i: twice[t, 7 - i] + twice[t, i], name="turned")
+    update = te.compute((9, 8), lambda t, i: turned[t, i] + X[t, i], name="update")
+    scan = te.scan(init, update, state, inputs=[X], name="scan")
+    result = te.compute((9, 8), lambda t, i: scan[t, i] + 1, name="result")
+    s = te.create_schedule(result.op)
+    s[twice].compute_inline()
+    s[turned].compute_inline()
+    _, inner = s[update].split(update.op.axis[1], factor=4)
+    s[update].unroll(inner)
+    s[result].parallel(result.op.axis[0])
+    same_results(s, [X, result])
+    same_results(s, [X, scan, result])
+
+
+def test_rows_of_a_scan_are_stored_and_not_inlined() -> None:
+    X, _twice, update, scan = recurrence()
+    for stage in (update, scan.op.init[0]):
+        s = te.create_schedule(scan.op)
+        s[stage].compute_inline()
+        with pytest.raises(ls.ScheduleError) as error:
+            s.to_tir([X, scan])
+        assert f"stage {stage.name} makes rows of scan scan, which are stored" in str(error.value)
+        assert "say it of what it reads" in str(error.value)
+
+
+def test_cache_read_of_a_state_copies_the_row_that_a_step_reads() -> None:
+    X, twice, update, scan = recurrence()
+    (state,) = scan.op.state_placeholder
+    s = te.create_schedule(scan.op)
+    row = s.cache_read(state, "local", [twice])
+    assert row.name == "state.local"
+    same_results(s, [X, scan])
+    s[row].compute_at(s[twice], twice.op.axis[1])
+    s[twice].compute_at(s[update], update.op.axis[1])
+    same_results(s, [X, scan])
+    assert 'scope="local"' in s.to_tir([X, scan]).func.script()
+
+
+def test_cache_read_of_a_state_is_of_rows_at_one_distance() -> None:
+    state = te.placeholder((9, 8), name="state")
+    init = te.compute((2, 8), lambda t, i: te.const(1.0), name="init")
+    update = te.compute((9, 8), lambda t, i: state[t - 1, i] + state[t - 2, i], name="update")
+    scan = te.scan(init, update, state, name="scan")
+    s = te.create_schedule(scan.op)
+    with pytest.raises(ls.ScheduleError) as error:
+        s.cache_read(state, "local", [update])
+    assert "update reads the state state at rows of several distances before its own" in str(
+        error.value
+    )
+    assert "call cache_read for each reader" in str(error.value)
+
+
+def test_cache_read_of_a_state_is_for_steps_with_a_time() -> None:
+    _X, _twice, _update, scan = recurrence()
+    (state,) = scan.op.state_placeholder
+    total = te.compute((), lambda: state[0, 0], name="total")
+    s = te.create_schedule([scan.op, total.op])
+    with pytest.raises(ls.ScheduleError) as error:
+        s.cache_read(state, "local", [total])
+    assert "reads the state state, but is no compute with a time axis" in str(error.value)
+    assert "name computes of the scan's steps" in str(error.value)
+
+
+def test_a_factored_axis_is_fused_with_no_other_reduction() -> None:
+    A = te.placeholder((4, 8, 8), name="A")
+    k, m = te.reduce_axis((0, 8), name="k"), te.reduce_axis((0, 8), name="m")
+    B = te.compute((4,), lambda i: te.sum(A[i, k, m], axis=[k, m]), name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(k, factor=2)
+    s[B].fuse(inner, m)
+    with pytest.raises(ls.ScheduleError) as error:
+        s.rfactor(B, outer)
+    assert "axes k.inner and m of stage B, of which one is of the reduction" in str(error.value)
+    assert "call rfactor before the axes are fused" in str(error.value)
+
+
+def test_a_layout_takes_each_dimension() -> None:
+    _A, B, C = chain()
+    s = te.create_schedule(C.op)
+    for call in (s[B].set_layout, s[B].transform_layout):
+        with pytest.raises(ValueError, match="the function takes 1 indices, ndim is 2"):
+            call(lambda i: [i])
+
+
+def test_threads_of_a_scan_that_no_step_uses_are_refused() -> None:
+    X, twice, _update, scan = recurrence()
+    s = te.create_schedule(scan.op)
+    tx, ty = (te.thread_axis((0, 8), f"threadIdx.{name}") for name in "xy")
+    s[scan].env_threads([tx, ty])
+    s[twice].bind(twice.op.axis[1], tx)
+    with pytest.raises(ls.ScheduleError) as error:
+        s.to_tir([X, scan])
+    assert "no step of scan scan has an axis that is bound to threadIdx.y" in str(error.value)
+    assert "bind an axis of each step to it" in str(error.value)
+
+
+def test_an_axis_of_output_and_reduction_is_not_parallel() -> None:
+    A, B, C = product()
+    s = te.create_schedule(C.op)
+    fused = s[C].fuse(C.op.axis[1], C.op.reduce_axis[0])
+    same_results(s, [A, B, C])
+    s[C].parallel(fused)
+    with pytest.raises(ls.ScheduleError) as error:
+        s.to_tir([A, B, C])
+    assert "parallel: loop j.k.fused is a reduction: iteration" in str(error.value)
+    assert "rfactor it, then parallelize the new loop" in str(error.value)
+
+
 @pytest.mark.parametrize("factor", [3, 8])
 def test_reductions_of_tuples_keep_their_pairs(factor: int) -> None:
     A = te.placeholder((16, 20), name="A")
@@ -579,3 +701,65 @@ def test_reductions_of_tuples_keep_their_pairs(factor: int) -> None:
     s[index].split(index.op.axis[0], factor=factor)
     s[index].split(k, factor=factor)
     ls.interp.assert_same(s.to_tir([A, index, value]).func, te.create_prim_func([A, index, value]))
+
+
+def rows_and_sums() -> tuple[te.Tensor, te.Tensor, te.Tensor]:
+    """Return A, E = A + 1, and F, the sums of the rows of E."""
+    A = te.placeholder((8, 16), name="A")
+    E = te.compute((8, 16), lambda i, j: A[i, j] + 1, name="E")
+    k = te.reduce_axis((0, 16), name="k")
+    F = te.compute((8,), lambda i: te.sum(E[i, k], axis=k), name="F")
+    return A, E, F
+
+
+def test_an_output_that_is_no_argument_is_kept_inside() -> None:
+    A, E, F = rows_and_sums()
+    s = te.create_schedule(F.op)
+    func = s.to_tir([A, E]).func
+    assert [buffer.name for buffer in func.body.block.alloc_buffers] == ["F"]
+    same_results(s, [A, E])
+
+    P = te.compute((8,), lambda i: F[i] * 2, name="P")
+    s = te.create_schedule([F.op, P.op])
+    assert [b.name for b in s.to_tir([A, P]).func.body.block.alloc_buffers] == ["E", "F"]
+    same_results(s, [A, P])
+
+
+def test_an_argument_is_computed_in_the_loop_of_its_reader() -> None:
+    A, E, F = rows_and_sums()
+    s = te.create_schedule(F.op)
+    s[E].compute_at(s[F], F.op.axis[0])
+    same_results(s, [A, E, F])
+    same_results(s, [A, E])
+    assert lowered(s, [A, E, F]) == text("""
+        for i in 8
+          for j in 16
+            E =
+          F =
+          for k in 16
+            F =
+    """)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda i, j: [j, i],
+        lambda i, j: [i // 4, j, i % 4],
+        lambda i, j: [(i * 8 + j) // 16, (i * 8 + j) % 16],
+        lambda i, j: [i, 7 - j],
+        lambda i, lambda_: [lambda_, i],
+    ],
+)
+def test_a_printed_trace_with_a_layout_runs_as_it_is(layout: Any) -> None:
+    A, B, C = chain()
+    s = te.create_schedule(C.op)
+    s[B].set_layout(layout)
+    s[B].compute_at(s[C], C.op.axis[0])
+    sch = s.to_tir([A, C])
+    assert "from_json" not in str(sch.trace)
+    space: dict[str, Any] = {}
+    exec(str(sch.trace), space)
+    again = tir.Schedule(te.create_prim_func([A, C]))
+    space["apply_trace"](again)
+    assert ls.structural_equal(again.func, sch.func)

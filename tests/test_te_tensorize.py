@@ -196,3 +196,45 @@ def test_declarations_that_do_not_fit_are_refused() -> None:
         with pytest.raises(ls.UserError) as error:
             te.decl_tensor_intrin(op, fcompute, name="f", binds=binds)
         assert f"decl_tensor_intrin f: {problem.removeprefix(': ')}" in str(error.value)
+
+
+def test_scalar_parameters_of_an_intrinsic_are_refused() -> None:
+    a = te.placeholder((4,), name="a")
+    c = te.compute((4,), lambda i: a[i] * 2, name="c")
+    with pytest.raises(ls.ScheduleError) as error:
+        te.decl_tensor_intrin(
+            c.op, lambda ins, outs, scale: None, name="scaled", scalar_params=[te.var("scale")]
+        )
+    assert "decl_tensor_intrin scaled: 1 scalar parameters are given" in str(error.value)
+    assert "write numbers into fcompute" in str(error.value)
+
+
+def test_an_axis_that_an_intrinsic_computes_is_bound_to_no_thread() -> None:
+    a = te.placeholder((16,), name="a")
+    c = te.compute((16,), lambda i: a[i] + 1, name="c")
+
+    def increment(ins: Any, outs: Any) -> Any:
+        return tir.call_extern("int32", "inc", outs[0].access_ptr("w"), ins[0].access_ptr("r"))
+
+    A = te.placeholder((16, 16), name="A")
+    C = te.compute((16, 16), lambda i, j: A[i, j] + 1, name="C")
+    i, j = C.op.axis
+    intrin = te.decl_tensor_intrin(c.op, increment)
+    for say, problem in [
+        (
+            lambda s: s[C].bind(j, te.thread_axis("threadIdx.x")),
+            "bind: axis j of stage C is no loop, as an intrinsic computes all of axis j",
+        ),
+        (lambda s: s[C].prefetch(A, j, 1), "prefetch: axis j of stage C is no loop"),
+    ]:
+        s = te.create_schedule(C.op)
+        s[C].tensorize(j, intrin)
+        say(s)
+        with pytest.raises(ls.ScheduleError) as error:
+            s.to_tir([A, C])
+        assert problem in str(error.value)
+        assert "say it of an axis outside of the tensorized one" in str(error.value)
+    s = te.create_schedule(C.op)
+    s[C].tensorize(j, intrin)
+    s[C].bind(i, te.thread_axis("threadIdx.x"))
+    assert 'thread="threadIdx.x"' in s.to_tir([A, C]).func.script()

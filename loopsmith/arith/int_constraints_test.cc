@@ -108,6 +108,11 @@ TEST_F(Constraints, ranges_are_the_best_that_follow) {
   EXPECT_EQ(show(shifted.dst.ranges[0]->min), "0");
   EXPECT_EQ(show(shifted.dst.ranges[0]->extent), "5");
   EXPECT_EQ(show(shifted.src_to_dst.at(x)), "(x + n)");
+
+  // Multiples of 2 between two values at a distance of 2: two at most, wherever these are.
+  const auto halves = solve_inequalities_deskew_range({{x}, {}, {x * 2 >= n - 2, x * 2 <= n}});
+  EXPECT_TRUE(is_const_int(halves.dst.ranges[0]->extent, 2));
+  EXPECT_FALSE(halves.dst.relations.empty());
 }
 
 TEST_F(Constraints, numbers_and_systems_that_grow_too_large_are_refused) {

@@ -168,9 +168,16 @@ Ptr<Range> IntGroupBounds::find_best_range(const Domains& domains) const {
       const Expr extent = analyzer.simplify(floor_of(b, coef) - first + one);
       const IntSet values = analyzer.int_set(extent, domains);
       const std::int64_t* most = values.has_upper_bound() ? as_int(values.max_value()) : nullptr;
-      const std::int64_t size = most ? *most : ConstIntBound::pos_inf;
+      // Of multiples of coef from a to b, at the distance of a and b alone.
+      const Expr distance = analyzer.simplify(b - a);
+      const std::int64_t* width = as_int(distance);
+      const std::int64_t size =
+          std::min(most ? *most : ConstIntBound::pos_inf,
+                   width ? arith::floor_quotient(*width, coef) + 1 : ConstIntBound::pos_inf);
+      const bool is_constant = most || width;
       if (best && size >= best_extent) continue;
-      best = range(first, most ? int_imm(extent.dtype(), std::max<std::int64_t>(size, 0)) : extent);
+      best = range(first,
+                   is_constant ? int_imm(extent.dtype(), std::max<std::int64_t>(size, 0)) : extent);
       best_extent = size;
     }
   }

@@ -149,6 +149,8 @@ bool Rewriter::renew(const Ref& ref, Ref& fresh) {
     return true;
   }
   const Rule* rule = rule_of(node.kind);
+  // How a tensor is computed is no part of the expression that reads it.
+  if (!rule && node.kind == kind_of<Tensor>) return false;
   if (!rule && is_leaf(node)) {
     const Ref* found = node.kind == kind_of<Var> ? replaced_.find(ref) : nullptr;
     if (found) fresh = *found;

@@ -32,6 +32,8 @@ void post_order_visit(const Ref& root, const std::function<void(const Ref&)>& vi
 /// identity when nothing inside changed. A new node that has no span takes that of the node it
 /// replaces. Expressions are entered only where a rule may apply.
 ///
+/// The operation that makes a tensor is not entered from the expressions that read it.
+///
 /// A rule is called once for a node that occurs in many places, so its result may depend on the
 /// node alone; a rule that reads its surroundings says `forget()` whenever they change.
 ///

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/python_text.h"
 
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "loopsmith/ir/function.h"
 #include "loopsmith/ir/json.h"
+#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 
@@ -24,7 +28,70 @@ std::string python_list(const std::vector<Ref>& items) {
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
-/// An annotation as Python writes it; other nodes as their JSON, which `from_json` reads.
+/// True for a name that a parameter of Python may have.
+bool is_parameter_name(const std::string& name) {
+  static constexpr std::string_view keywords[] = {
+      "and",    "as",   "assert", "async",  "await",    "break", "class", "continue", "def",
+      "del",    "elif", "else",   "except", "finally",  "for",   "from",  "global",   "if",
+      "import", "in",   "is",     "lambda", "nonlocal", "not",   "or",    "pass",     "raise",
+      "return", "try",  "while",  "with",   "yield",    "True",  "False", "None"};
+  const auto is_letter = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+         std::ranges::all_of(name, is_letter) &&
+         std::ranges::find(keywords, name) == std::end(keywords);
+}
+
+/// The sign of an operator of indices, with what it joins; empty for any other expression.
+std::tuple<std::string_view, Expr, Expr> joined_indices(const Expr& index) {
+  if (const auto* node = index.as<Add>()) return {"+", node->a, node->b};
+  if (const auto* node = index.as<Sub>()) return {"-", node->a, node->b};
+  if (const auto* node = index.as<Mul>()) return {"*", node->a, node->b};
+  if (const auto* node = index.as<FloorDiv>()) return {"//", node->a, node->b};
+  if (const auto* node = index.as<FloorMod>()) return {"%", node->a, node->b};
+  return {};
+}
+
+/// An index as Python writes it, in parentheses unless it is `outermost`; empty where it has no
+/// such text.
+std::string python_index(const Expr& index, bool outermost) {
+  if (const std::int64_t* number = as_int(index)) return std::to_string(*number);
+  if (const auto* variable = index.as<Var>()) return variable->name;
+  const auto [sign, a, b] = joined_indices(index);
+  if (sign.empty()) return "";
+  const std::string left = python_index(a, false);
+  const std::string right = python_index(b, false);
+  if (left.empty() || right.empty()) return "";
+  const std::string joined = fmt::format("{} {} {}", left, sign, right);
+  return outermost ? joined : fmt::format("({})", joined);
+}
+
+/// A function of indices; empty where Python has no short text for it.
+std::string python_lambda(const IndexMap& map) {
+  if (map.inverse_index_map.defined()) return "";
+  std::vector<std::string> names;
+  for (const Ptr<Var>& index : map.initial_indices) {
+    const bool is_new = std::ranges::find(names, index->name) == names.end();
+    if (!is_new || !is_parameter_name(index->name)) return "";
+    names.push_back(index->name);
+  }
+  std::vector<std::string> results;
+  for (const Expr& index : map.final_indices) {
+    results.push_back(python_index(index, true));
+    if (results.back().empty()) return "";
+  }
+  for (const Expr& index : map.final_indices) {
+    for (const Ptr<Var>& used : free_variables(index)) {
+      const auto is_it = [&](const Ptr<Var>& own) { return own.same_as(used); };
+      if (std::ranges::none_of(map.initial_indices, is_it)) return "";
+    }
+  }
+  return fmt::format("lambda {}: [{}]", fmt::join(names, ", "), fmt::join(results, ", "));
+}
+
+/// An annotation or an index map as Python writes it; other nodes as their JSON, which `from_json`
+/// reads.
 std::string python_of(const Ref& node) {
   if (const auto* number = node.as<IntImm>()) {
     if (number->dtype.is_bool()) return number->value ? "True" : "False";
@@ -39,6 +106,9 @@ std::string python_of(const Ref& node) {
       parts.push_back(fmt::format("{}: {}", quoted_text(key), python_of(value)));
     }
     return fmt::format("{{{}}}", fmt::join(parts, ", "));
+  }
+  if (const auto* map = node.as<IndexMap>()) {
+    if (const std::string text = python_lambda(*map); !text.empty()) return text;
   }
   return fmt::format("ls.from_json({})", quoted_text(to_json(node)));
 }

@@ -112,7 +112,7 @@ TEST(schedule, prints_its_trace_as_python) {
   reorder(sch, {io, j, ii, k});
   parallel(sch, io);
   annotate(sch, k, "pragma_unroll_explicit", 1);
-  EXPECT_EQ(sch.trace().text(), R"(# from loopsmith import tir
+  EXPECT_EQ(sch.trace().text(), R"(from loopsmith import tir
 def apply_trace(sch: tir.Schedule) -> None:
   b0 = sch.get_block(name="C")
   l1, l2, l3 = sch.get_loops(block=b0)

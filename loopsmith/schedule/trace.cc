@@ -218,8 +218,11 @@ std::vector<std::string> Trace::as_python(bool remove_postproc) const {
 }
 
 std::string Trace::text() const {
-  std::string text = "# from loopsmith import tir\ndef apply_trace(sch: tir.Schedule) -> None:\n";
   const auto lines = as_python();
+  const bool uses_package = std::ranges::any_of(
+      lines, [](const std::string& line) { return line.find("ls.") != std::string::npos; });
+  std::string text = uses_package ? "import loopsmith as ls\n" : "";
+  text += "from loopsmith import tir\ndef apply_trace(sch: tir.Schedule) -> None:\n";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const char* mark = steps_[i].reorders_reduction ? "  # reorders a reduction" : "";
     text += "  " + lines[i] + mark + "\n";

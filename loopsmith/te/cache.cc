@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/te/dataflow.h"
 #include "loopsmith/te/relations.h"
 #include "loopsmith/te/schedule.h"
@@ -110,7 +111,87 @@ class Relayout {
   std::vector<Ptr<loopsmith::IterVar>> axes_;
 };
 
+/// The loads of a tensor in a compute.
+std::vector<Ptr<ProducerLoad>> loads_of(const ComputeOp& op, const Tensor& tensor) {
+  std::vector<Ptr<ProducerLoad>> loads;
+  for (const Expr& body : op.body) {
+    pre_order_visit(body, [&](const Ref& ref) {
+      const auto load = Ptr<ProducerLoad>::from(ref);
+      if (load && Tensor(load->producer) == tensor) loads.push_back(load);
+      return !ref.is<loopsmith::Tensor>();
+    });
+  }
+  return loads;
+}
+
+/// How many rows before their own all readers of a state read it.
+Expr rows_back(const Tensor& state, const std::vector<const ComputeOp*>& readers) {
+  Expr distance;
+  for (const ComputeOp* reader : readers) {
+    for (const auto& load : loads_of(*reader, state)) {
+      const Expr back = Analyzer().simplify(reader->axis[0]->var - load->indices[0]);
+      const bool is_same = !distance.defined() || structural_equal(distance, back);
+      require(as_int(back) && is_same, ErrorKind::schedule, "rows_are_at_one_distance",
+              hint("call cache_read for each reader that reads rows at one distance"), current_span,
+              "cache_read: {} reads the state {} at rows of several distances before its own",
+              reader->name, state.name());
+      distance = back;
+    }
+  }
+  return distance;
+}
+
+/// The compute with elements of the copy, at its own row, in place of those of the state.
+Ref with_own_row(const ComputeOp& op, const Tensor& state, const Tensor& copy) {
+  ComputeOp changed = op;
+  Rewriter rewrite;
+  rewrite.on<ProducerLoad>([&](const ProducerLoad& load) -> Expr {
+    if (!(Tensor(load.producer) == state)) return rewrite.children(load);
+    std::vector<Expr> indices = load.indices;
+    for (Expr& index : indices) index = rewrite(index);
+    indices[0] = op.axis[0]->var;
+    return copy.at(std::move(indices));
+  });
+  for (Expr& body : changed.body) body = rewrite(body);
+  return make(std::move(changed));
+}
+
 }  // namespace
+
+/// A copy of the rows of a state, in the step that reads them: row t of the copy is the row before
+/// t that the step reads.
+Tensor Schedule::cache_state(const Tensor& state, const std::string& scope,
+                             const std::vector<StageId>& readers) {
+  std::vector<const ComputeOp*> ops;
+  for (const StageId id : readers) {
+    const auto* op = data_->stages[id].op.as<ComputeOp>();
+    require(op && !op->axis.empty(), ErrorKind::schedule, "reader_is_step",
+            hint("name computes of the scan's steps"), current_span,
+            "cache_read: stage {} reads the state {}, but is no compute with a time axis",
+            te::name_of(data_->stages[id]), state.name());
+    ops.push_back(op);
+  }
+  const Expr distance = rows_back(state, ops);
+  ComputeOp copy{.name = cache_name(*data_, state.name(), scope)};
+  std::vector<Expr> indices;
+  for (std::size_t i = 0; i < state.ndim(); ++i) {
+    const DataType type = state.shape()[i].dtype();
+    auto variable = var(fmt::format("ax{}", i), type);
+    indices.emplace_back(i == 0 ? variable - distance : Expr(variable));
+    const Ptr<Range> domain = range(zero_of(type), state.shape()[i]);
+    copy.axis.push_back(make(loopsmith::IterVar{
+        .dom = domain, .var = std::move(variable), .iter_type = IterType::data_par}));
+  }
+  copy.body = {make(ProducerLoad{.producer = state, .indices = std::move(indices)})};
+  const Ref made = make(std::move(copy));
+  const StageId id = insert_stage(*data_, made, data_->find(state->op), true);
+  data_->stages[id].scope = scope;
+  for (const StageId reader : readers) {
+    const Ref op = data_->stages[reader].op;
+    replace_operation(*data_, reader, with_own_row(*op.as<ComputeOp>(), state, output(made, 0)));
+  }
+  return output(made, 0);
+}
 
 Tensor Schedule::cache_read(const Tensor& tensor, const std::string& scope,
                             const std::vector<Ref>& readers) {
@@ -129,6 +210,7 @@ Tensor Schedule::cache_read(const Tensor& tensor, const std::string& scope,
   require(!ids.empty(), ErrorKind::schedule, "cache_has_reader",
           hint("name the stages that are to read the copy"), current_span,
           "cache_read: nobody is to read the copy of tensor {}", from.name());
+  if (data_->is_state(from->op)) return cache_state(from, scope, ids);
   std::vector<Ptr<loopsmith::IterVar>> axes;
   std::vector<Expr> indices;
   for (std::size_t i = 0; i < from.ndim(); ++i) {

@@ -31,6 +31,14 @@ std::vector<Tensor> tensors_among(const std::vector<Ref>& args) {
   return tensors;
 }
 
+/// The arguments' operations and `results`, with all that they depend on.
+std::vector<Ref> computed_operations(std::vector<Tensor> wanted, const MoreResults& results) {
+  for (const Ref& op : results) {
+    for (std::size_t i = 0; i < output_count(op); ++i) wanted.push_back(output(op, i));
+  }
+  return post_order(wanted);
+}
+
 /// Which scan each operation belongs to: those that read the state, directly or not, run in its
 /// loop.
 class ScanMembers {
@@ -74,10 +82,10 @@ class ScanMembers {
 /// Builds the parameters, then the body, of one function.
 class FunctionBuilder {
  public:
-  explicit FunctionBuilder(const std::vector<Ref>& args)
+  explicit FunctionBuilder(const std::vector<Ref>& args, const MoreResults& results = {})
       : args_(args),
         tensors_(tensors_among(args)),
-        order_(post_order(tensors_)),
+        order_(computed_operations(tensors_, results)),
         members_(order_) {}
 
   Ptr<PrimFunc> build() {
@@ -249,8 +257,9 @@ Ptr<PrimFunc> create_prim_func(const std::vector<Ref>& args, const PrimFuncOptio
   return options.index_dtype.is_void() ? func : with_index_dtype(func, options.index_dtype);
 }
 
-NamedPrimFunc create_named_prim_func(const std::vector<Ref>& args, GraphBuffers buffers) {
-  FunctionBuilder builder(args);
+NamedPrimFunc create_named_prim_func(const std::vector<Ref>& args, GraphBuffers buffers,
+                                     const MoreResults& results) {
+  FunctionBuilder builder(args, results);
   builder.set_given(std::move(buffers));
   Ptr<PrimFunc> func = builder.build();
   return {std::move(func), builder.take_blocks()};

@@ -37,7 +37,12 @@ struct GraphBuffers {
   std::vector<std::pair<Tensor, Ptr<Buffer>>> bound = {};
 };
 
+/// Operations that are computed, too, although no argument depends on them: into memory of the
+/// function's own.
+using MoreResults = std::vector<Ref>;
+
 /// What `create_prim_func` gives, for those who look for its blocks.
-NamedPrimFunc create_named_prim_func(const std::vector<Ref>& args, GraphBuffers buffers = {});
+NamedPrimFunc create_named_prim_func(const std::vector<Ref>& args, GraphBuffers buffers = {},
+                                     const MoreResults& results = {});
 
 }  // namespace loopsmith::te

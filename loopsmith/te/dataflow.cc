@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::te {
@@ -90,6 +91,39 @@ void redirect_readers(ScheduleData& schedule, const std::vector<StageId>& reader
     return with_inputs(schedule.stages[id].op, [&](const Tensor& tensor) {
       return is_reader && tensor == from ? to : change(tensor);
     });
+  });
+}
+
+namespace {
+
+/// The operation with values of `inlined` in place of its elements.
+Ref with_values_of(const Ref& op, const Ref& inlined) {
+  const auto* reader = op.as<ComputeOp>();
+  const auto inputs = input_tensors(op);
+  const auto is_it = [&](const Tensor& read) { return read->op.same_as(inlined); };
+  if (!reader || std::ranges::none_of(inputs, is_it)) return op;
+  const auto& compute = *inlined.as<ComputeOp>();
+  ComputeOp copy = *reader;
+  Rewriter rewrite;
+  rewrite.on<ProducerLoad>([&](const ProducerLoad& load) -> Expr {
+    if (!load.producer->op.same_as(inlined)) return rewrite.children(load);
+    Substitution place;
+    for (std::size_t i = 0; i < load.indices.size(); ++i) {
+      const Ptr<Var>& axis = compute.axis[i]->var;
+      place[axis] = cast(axis->dtype, rewrite(load.indices[i]));
+    }
+    return clone_with(compute.body[static_cast<std::size_t>(load.producer->value_index)], place);
+  });
+  for (Expr& body : copy.body) body = rewrite(body);
+  return make(std::move(copy));
+}
+
+}  // namespace
+
+void inline_into_readers(ScheduleData& schedule, StageId stage) {
+  const Ref inlined = schedule.stages[stage].op;
+  rewrite_stages(schedule, [&](StageId id, const TensorChange& change) {
+    return with_values_of(with_inputs(schedule.stages[id].op, change), inlined);
   });
 }
 

@@ -22,6 +22,10 @@ void replace_operation(ScheduleData& schedule, StageId stage, const Ref& op);
 void redirect_readers(ScheduleData& schedule, const std::vector<StageId>& readers,
                       const Tensor& from, const Tensor& to);
 
+/// Lets the computes that read a stage's elements compute these instead; it is a compute without a
+/// reduction.
+void inline_into_readers(ScheduleData& schedule, StageId stage);
+
 /// A stage of a new operation before, or after, another one, in the same group.
 StageId insert_stage(ScheduleData& schedule, const Ref& op, StageId beside, bool after);
 

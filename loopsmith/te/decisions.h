@@ -128,6 +128,8 @@ struct ScheduleData {
     const auto found = stage_of.find(op);
     return found == stage_of.end() ? no_stage : found->second;
   }
+  /// True for the placeholder of a scan's earlier rows, which exists only inside of it.
+  bool is_state(const Ref& op) const;
   /// What takes the place of a tensor of an operation that was rewritten.
   Tensor current(const Tensor& tensor) const;
 };

@@ -11,6 +11,14 @@ Tensor ScheduleData::current(const Tensor& tensor) const {
   return output(stages[id].op, static_cast<std::size_t>(tensor->value_index));
 }
 
+bool ScheduleData::is_state(const Ref& op) const {
+  return std::ranges::any_of(order, [&](StageId id) {
+    const auto* scan = stages[id].op.as<ScanOp>();
+    return scan && std::ranges::any_of(scan->state_placeholder,
+                                       [&](const auto& state) { return state->op.same_as(op); });
+  });
+}
+
 std::string name_of(const StageData& stage) {
   return stage.is_group() ? "group" : std::string(name_of(stage.op));
 }

@@ -76,7 +76,7 @@ class Stage {
   Stage& rolling_buffer();
   /// Stores only where it holds. It may not change results; see te_schedule/to_tir.h.
   Stage& set_store_predicate(const Expr& predicate);
-  /// The threads that all steps of a scan share.
+  /// The threads that all steps of a scan share: an axis of each is bound to each of them.
   Stage& env_threads(const std::vector<IterVar>& threads);
   /// Keeps element (i, j, ...) where the map says; the order of computation stays.
   void set_layout(const Ptr<IndexMap>& map);
@@ -119,7 +119,8 @@ class Schedule {
 
   // What rewrites the operations of stages. Tensors of before stand for those of now.
 
-  /// A copy of a tensor in other memory, `A.shared`, which these operations read instead.
+  /// A copy of a tensor in other memory, `A.shared`, which these operations read instead. Of a
+  /// scan's state: a copy in each step of the row that the step reads.
   Tensor cache_read(const Tensor& tensor, const std::string& scope,
                     const std::vector<Ref>& readers);
   /// Tensors in other memory, `C.local`, that are computed instead, and then copied: all that one
@@ -143,6 +144,9 @@ class Schedule {
   void fuse_into(const Stage& parent, const IterVar& axis, const std::vector<Ref>& stages = {});
 
  private:
+  Tensor cache_state(const Tensor& state, const std::string& scope,
+                     const std::vector<StageId>& readers);
+
   std::shared_ptr<ScheduleData> data_;
 };
 

@@ -5,6 +5,7 @@
 #include "loopsmith/te/create_prim_func.h"
 #include "loopsmith/te/extern.h"
 #include "loopsmith/te/extern_primfunc.h"
+#include "loopsmith/te/gradient.h"
 #include "loopsmith/te/reduce.h"
 #include "loopsmith/te/scan.h"
 #include "loopsmith/te/schedule.h"

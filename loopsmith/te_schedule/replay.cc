@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/te_schedule/inline_steps.h"
+
 namespace loopsmith::te {
 namespace {
 
@@ -36,6 +38,7 @@ loopsmith::Schedule Replay::run() && {
             hint("say it of the stages that compute its steps"), {},
             "lower: the axis of scan {} is scheduled, which runs step by step",
             label_of(data_, id));
+    require_env_threads(id);
     const bool is_computed = names_.contains(stage(id).op);
     if (is_computed && attachments_[id].type != AttachType::inlined) left.push_back(id);
   }
@@ -55,9 +58,13 @@ loopsmith::Schedule Replay::run() && {
   }
   for (const StageId id : placed) mark(id);
   for (const StageId id : placed) {
+    if (const AxisMark* mark = tensorized(id)) require_no_loops_inside(id, *mark);
+    bind_all(id);
+  }
+  // What an intrinsic's statement does in each iteration is known by what it stands for.
+  for (const StageId id : placed) {
     if (const AxisMark* mark = tensorized(id)) tensorize(id, *mark);
   }
-  for (const StageId id : placed) bind_all(id);
   for (const StageId id : placed) prefetch(id);
   return std::move(schedule_);
 }
@@ -69,13 +76,10 @@ BlockRV Replay::block_named(const std::string& name) {
 void Replay::inline_stages() {
   for (auto id = data_.order.rbegin(); id != data_.order.rend(); ++id) {
     if (attachments_[*id].type != AttachType::inlined) continue;
-    const auto* compute = stage(*id).op.as<ComputeOp>();
-    require(compute && !compute->body[0].is<Reduce>(), ErrorKind::schedule, "inlined_is_one_value",
-            hint("compute it at a loop of what reads it"), {},
-            "compute_inline: stage {} is a reduction, or no compute: its elements cannot be "
-            "computed where they are read",
-            label_of(data_, *id));
-    for (const std::string& name : names_.at(stage(*id).op)) {
+    const auto blocks = names_.find(stage(*id).op);
+    if (blocks == names_.end()) continue;  // Nothing reads it any more.
+    require_inlinable(data_, *id);
+    for (const std::string& name : blocks->second) {
       compute_inline.apply(schedule_, {.block = block_named(name)});
     }
   }

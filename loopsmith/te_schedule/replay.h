@@ -62,6 +62,7 @@ class Replay {
   void prefetch(StageId id);
   void bind(StageId id, const AxisMark& mark);
   void require_same_threads(StageId id, const AxisMark& mark, const std::int64_t* extent);
+  void require_env_threads(StageId id) const;
   void bind_around(const Attachment& at);
   void bind_all(StageId id);
   void start_reduction(StageId id);
@@ -71,6 +72,7 @@ class Replay {
 
   // replay_intrin.cc
   const AxisMark* tensorized(StageId id) const;
+  void require_no_loops_inside(StageId id, const AxisMark& tensorized) const;
   void tensorize(StageId id, const AxisMark& mark);
 
   const StageData& stage(StageId id) const { return data_.stages[id]; }

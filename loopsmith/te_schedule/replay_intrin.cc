@@ -28,6 +28,26 @@ const AxisMark* Replay::tensorized(StageId id) const {
   return found;
 }
 
+/// Stops where a loop that the intrinsic takes the place of is to run on threads, or to prefetch.
+void Replay::require_no_loops_inside(StageId id, const AxisMark& tensorized) const {
+  const StageData& data = stage(id);
+  const auto is_at = [](const IterVar& axis) {
+    return [&](const IterVar& leaf) { return leaf.same_as(axis); };
+  };
+  const auto first = std::ranges::find_if(data.leaf_iter_vars, is_at(tensorized.axis));
+  for (const AxisMark& mark : data.marks) {
+    const bool binds = std::holds_alternative<BindMark>(mark.what);
+    if (!binds && !std::holds_alternative<PrefetchMark>(mark.what)) continue;
+    const bool is_inside = std::find_if(first, data.leaf_iter_vars.end(), is_at(mark.axis)) !=
+                           data.leaf_iter_vars.end();
+    require(!is_inside, ErrorKind::schedule, "tensorized_axis_has_no_loops",
+            hint("say it of an axis outside of the tensorized one"), {},
+            "{}: axis {} of stage {} is no loop, as an intrinsic computes all of axis {}",
+            binds ? "bind" : "prefetch", mark.axis->var->name, label_of(data_, id),
+            tensorized.axis->var->name);
+  }
+}
+
 /// Puts the intrinsic in the place of the loops from its axis inward. The start of a reduction is
 /// a nest of its own, before that axis or before the reduction, whichever is further out.
 void Replay::tensorize(StageId id, const AxisMark& mark) {

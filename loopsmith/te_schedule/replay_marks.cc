@@ -118,6 +118,23 @@ void Replay::bind(StageId id, const AxisMark& mark) {
   }
 }
 
+/// Stops where a scan has threads that run nothing: its steps share those that their axes are bound
+/// to.
+void Replay::require_env_threads(StageId id) const {
+  for (const IterVar& thread : stage(id).env_threads) {
+    const auto binds = [&](const AxisMark& mark) {
+      const auto* bound = std::get_if<BindMark>(&mark.what);
+      return bound && bound->thread.same_as(thread);
+    };
+    const bool is_bound = std::ranges::any_of(
+        data_.order, [&](StageId other) { return std::ranges::any_of(stage(other).marks, binds); });
+    require(is_bound, ErrorKind::schedule, "env_threads_are_bound",
+            hint("bind an axis of each step to it, with as many iterations"), {},
+            "env_threads: no step of scan {} has an axis that is bound to {}", label_of(data_, id),
+            thread->var->name);
+  }
+}
+
 /// Binds the loops around a place to the threads of a block; not to blocks of threads.
 void Replay::bind_around(const Attachment& at) {
   for (Attachment place = at; place.type == AttachType::scope; place = attachments_[place.stage]) {

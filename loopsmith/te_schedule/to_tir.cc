@@ -5,19 +5,11 @@
 
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/te_schedule/fixes.h"
+#include "loopsmith/te_schedule/inline_steps.h"
 #include "loopsmith/te_schedule/replay.h"
 
 namespace loopsmith::te {
 namespace {
-
-/// True for what stands for the earlier rows of a scan, inside of it.
-bool is_state(const ScheduleData& schedule, const Ref& op) {
-  return std::ranges::any_of(schedule.order, [&](StageId id) {
-    const auto* scan = schedule.stages[id].op.as<ScanOp>();
-    return scan && std::ranges::any_of(scan->state_placeholder,
-                                       [&](const auto& state) { return state->op.same_as(op); });
-  });
-}
 
 /// The arguments as the schedule has them now.
 std::vector<Ref> current_arguments(const ScheduleData& schedule, const std::vector<Ref>& args) {
@@ -40,7 +32,23 @@ std::string_view memory_call(const StageData& stage) {
   return "";
 }
 
-/// Stops unless all that the function needs from outside, or is to give, is an argument.
+/// Stops where all that is computed would be lost: statements of the user's own may have effects.
+void require_result(const ScheduleData& schedule, const std::vector<Ref>& args) {
+  const bool gives_result = std::ranges::any_of(args, [](const Ref& arg) {
+    const auto* tensor = arg.as<loopsmith::Tensor>();
+    return tensor && !tensor->op.is<PlaceholderOp>();
+  });
+  const bool has_effects = std::ranges::any_of(
+      schedule.order, [&](StageId id) { return schedule.stages[id].op.is<ExternOp>(); });
+  const bool computes =
+      std::ranges::any_of(schedule.outputs, [](const Ref& op) { return !op.is<PlaceholderOp>(); });
+  const std::string_view name = name_of(schedule.outputs[0]);
+  require(gives_result || has_effects || !computes, ErrorKind::schedule, "result_is_argument",
+          hint(fmt::format("add {} to the arguments", name)), schedule.outputs[0].span(),
+          "lower: no argument is a result: {}, which the schedule computes, would be lost", name);
+}
+
+/// Stops unless all that the function needs from outside is an argument.
 void require_arguments(const ScheduleData& schedule, const std::vector<Ref>& args) {
   const auto is_argument = [&](const Ref& op) {
     return std::ranges::any_of(args, [&](const Ref& arg) {
@@ -51,18 +59,12 @@ void require_arguments(const ScheduleData& schedule, const std::vector<Ref>& arg
   for (const StageId id : schedule.order) {
     const Ref& reader = schedule.stages[id].op;
     for (const Tensor& read : input_tensors(reader)) {
-      const bool is_input = read->op.is<PlaceholderOp>() && !is_state(schedule, read->op);
+      const bool is_input = read->op.is<PlaceholderOp>() && !schedule.is_state(read->op);
       require(!is_input || is_argument(read->op), ErrorKind::schedule, "input_is_argument",
               hint(fmt::format("add {} to the arguments", name_of(read->op))), read->op.span(),
               "lower: tensor {}, which stage {} reads, is not among the arguments",
               name_of(read->op), name_of(reader));
     }
-  }
-  for (const Ref& op : schedule.outputs) {
-    require(is_argument(op) || op.is<PlaceholderOp>(), ErrorKind::schedule, "output_is_argument",
-            hint(fmt::format("add {} to the arguments", name_of(op))), op.span(),
-            "lower: tensor {}, which the schedule is to compute, is not among the arguments",
-            name_of(op));
   }
   for (const Ref& arg : args) {
     const auto* tensor = arg.as<loopsmith::Tensor>();
@@ -90,22 +92,25 @@ std::vector<Ref> default_arguments(const ScheduleData& schedule) {
     const StageData& stage = schedule.stages[id];
     auto& list = stage.op.is<PlaceholderOp>() ? inputs : outputs;
     if (!stage.op.is<PlaceholderOp>() && !stage.is_output) continue;
-    if (is_state(schedule, stage.op)) continue;
+    if (schedule.is_state(stage.op)) continue;
     for (std::size_t i = 0; i < output_count(stage.op); ++i) list.push_back(output(stage.op, i));
   }
   inputs.insert(inputs.end(), outputs.begin(), outputs.end());
   return inputs;
 }
 
-loopsmith::Schedule carried_out(const ScheduleData& data, const std::vector<Ref>& args,
+loopsmith::Schedule carried_out(const ScheduleData& decided, const std::vector<Ref>& args,
                                 const RefuseReads& refuse, GraphBuffers buffers) {
-  auto attachments = attachments_of(data);
+  auto attachments = attachments_of(decided);
+  const ScheduleData data = with_steps_inlined(decided, attachments);
+  for (auto& [tensor, buffer] : buffers.bound) tensor = data.current(tensor);
   auto readers = readers_of(data, attachments);
   if (const auto found = read_outside(data, attachments, readers)) refuse(*found);
   for (const StageId id : data.order) {
     buffers.scopes[data.stages[id].op] = scope_of(data, attachments, id);
   }
-  const NamedPrimFunc function = create_named_prim_func(args, std::move(buffers));
+  const NamedPrimFunc function =
+      create_named_prim_func(current_arguments(data, args), std::move(buffers), data.outputs);
   return Replay(data, function, std::move(attachments), std::move(readers)).run();
 }
 
@@ -151,6 +156,7 @@ loopsmith::Schedule to_tir(const Schedule& schedule, const std::optional<std::ve
   const ScheduleData& data = schedule.data();
   const std::vector<Ref> current = args ? current_arguments(data, *args) : default_arguments(data);
   require_arguments(data, current);
+  require_result(data, current);
   return carried_out(
       data, current, [&](const ReadOutside& found) { refuse_attachment(schedule, current, found); },
       bound_buffers(data, current, binds));

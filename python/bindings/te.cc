@@ -100,6 +100,14 @@ void bind_operations(nb::module_& m) {
         return te::create_prim_func(args, {.index_dtype = index_dtype.value_or(void_type)});
       },
       nb::arg("args"), nb::arg("index_dtype").none());
+  m.def(
+      "te_gradient",
+      [](const Ptr<Tensor>& output, const std::vector<Ptr<Tensor>>& inputs,
+         const std::optional<Ptr<Tensor>>& head) {
+        const SpanScope scope(caller_span());
+        return nodes_of(te::gradient(output, tensors_of(inputs), head.value_or(nullptr)));
+      },
+      nb::arg("output"), nb::arg("inputs"), nb::arg("head").none());
 }
 
 void bind_axes(nb::module_& m) {

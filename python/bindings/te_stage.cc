@@ -44,7 +44,8 @@ std::int64_t constant_of(std::string_view what, nb::handle value) {
   const Expr expr = to_expr(value);
   const std::int64_t* number = expr.defined() ? as_int(expr) : nullptr;
   require(number, ErrorKind::type_mismatch, "factor_is_constant",
-          hint("give a whole number; what depends on a size is computed with indices"),
+          hint("give a whole number: code is made for that; for several, build one schedule "
+               "for each"),
           current_span, "{} is {}, not a constant integer", what, nb::str(value).c_str());
   return *number;
 }

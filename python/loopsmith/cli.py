@@ -209,6 +209,23 @@ def run(
 
 
 @app.command()
+def migrate(
+    program: Annotated[str, typer.Argument(metavar="FILE", help="A program of Python.")],
+    output: OutputOption = None,
+) -> None:
+    """Rewrite a program from schedules of tensor expressions to schedules of TensorIR.
+
+    The program is run once. What stayed as it was, and why, goes to the standard error.
+    """
+    from .migrate import migrate as migrated
+
+    text, notes = migrated(program)
+    write_or_print(text, output)
+    for note in notes:
+        print(f"{program}: {note}", file=sys.stderr)
+
+
+@app.command()
 def inspect(
     program: ProgramArgument, target: TargetOption = DEFAULT_TARGET, output: OutputOption = None
 ) -> None:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import operator
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _core
@@ -222,6 +224,21 @@ def export_runtime(path: str | os.PathLike[str]) -> None:
     _core.export_runtime(os.fspath(path))
 
 
+ScheduleObserver = Callable[[TeSchedule, Any, Mapping[Any, Any]], None]
+"""Gets a schedule of tensor expressions that is lowered or built, its arguments and buffers."""
+_schedule_observer: ContextVar[ScheduleObserver | None] = ContextVar("observer", default=None)
+
+
+@contextmanager
+def observed_schedules(observe: ScheduleObserver) -> Iterator[None]:
+    """Let `observe` be told of each schedule of tensor expressions before it is carried out."""
+    token = _schedule_observer.set(observe)
+    try:
+        yield
+    finally:
+        _schedule_observer.reset(token)
+
+
 def _arguments_and_target(
     who: str, args: Any, target: Target | str | None
 ) -> tuple[Any, Target | str]:
@@ -252,6 +269,9 @@ def _program(
 
         x = te.create_prim_func(x)
     if isinstance(x, TeSchedule):
+        observe = _schedule_observer.get()
+        if observe is not None:
+            observe(x, args, dict(binds or {}))
         steps = x.to_tir(args, dict(binds or {}))
         steps.require_no_obligations(who)
         # Also where nothing was decided: it is computed as it stands.

@@ -47,7 +47,6 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
   const NodeId node = schedule.node(handle);
   const Block& block = schedule.get(handle);
   if (auto refusal = refuse_place(schedule, handle, loop)) return *std::move(refusal);
-  if (is_output_block(schedule, handle)) return Refusal{&block_is_no_output, {Argument(handle)}};
   const ScopeUses uses = uses_in_scope(schedule, scope_of(schedule, node));
 
   // What is read inside the loop, of each buffer that the block writes.
@@ -81,7 +80,10 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
           own, [&](const Expr& other) { return structural_equal(other, condition); });
     });
   }
-  if (first == no_node) return Refusal{&block_has_consumers, {Argument(handle)}};
+  const bool is_output = is_output_block(schedule, handle);
+  if (first == no_node) {
+    return Refusal{is_output ? &block_is_no_output : &block_has_consumers, {Argument(handle)}};
+  }
   const auto place = place_between(0, first, arguments.index, first);
   if (!place) {
     return Refusal{&index_is_possible,
@@ -109,7 +111,8 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
     return (run.min.defined() && reads_memory(run.min)) ||
            (run.extent.defined() && reads_memory(run.extent));
   });
-  const bool is_proved = is_plain && moves_past_nothing(schedule, handle, loop, uses);
+  // All that an output block writes is needed, read in the loop or not.
+  const bool is_proved = is_plain && !is_output && moves_past_nothing(schedule, handle, loop, uses);
   return MovePlan{handle,
                   loop,
                   *place,

@@ -221,6 +221,35 @@ for i in range(n):
   expect_result(sch, before);
 }
 
+constexpr auto output_and_its_reader = R"(
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = A[vi] + T.float32(1)
+for i in range({}):
+    with T.block("C"):
+        vi = T.axis.spatial({}, i)
+        C[vi] = B[vi] * T.float32(2)
+)";
+
+TEST(compute_at, moves_an_output_that_is_computed_whole_there) {
+  const auto arguments = R"(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"),
+         C: T.Buffer((8,), "float32"))";
+  const auto before = program(arguments, fmt::format(output_and_its_reader, 8, 8));
+  Schedule sch(before);
+  compute_at(sch, get_block(sch, "B"), get_loops(sch, get_block(sch, "C"))[0]);
+  EXPECT_EQ(get_loops(sch, get_block(sch, "B")), get_loops(sch, get_block(sch, "C")));
+  expect_result(sch, before);
+
+  Schedule part(program(arguments, fmt::format(output_and_its_reader, 6, 6)));
+  EXPECT_EQ(
+      error_of([&] {
+        compute_at(part, get_block(part, "B"), get_loops(part, get_block(part, "C"))[0]);
+      }),
+      "step_keeps_results: compute_at: results would change: B (vi=6) would not run any more, "
+      "and B is used outside");
+}
+
 TEST(compute_at, refuses_what_would_change_results) {
   Schedule sch(two_stages());
   const auto c = get_block(sch, "C");

@@ -82,6 +82,7 @@ from ..mistakes import explained
 from .arithmetic import add, multiply, subtract
 from .axes import reduce_axis, thread_axis
 from .external import extern, extern_primfunc
+from .gradients import gradient
 from .operations import compute, placeholder, scan
 from .reducers import Reducer, comm_reducer, max, min, prod, sum
 from .schedule import Schedule, Stage, TensorIntrin, create_schedule, decl_tensor_intrin
@@ -138,6 +139,7 @@ __all__ = [
     "floordiv",
     "floormod",
     "fmod",
+    "gradient",
     "hypot",
     "if_then_else",
     "indexdiv",

@@ -62,6 +62,7 @@ def decl_tensor_intrin(
     fcompute: Callable[[list[Buffer], list[Buffer]], Any],
     name: str = "tensor_intrin",
     binds: Mapping[Tensor, Buffer] | None = None,
+    scalar_params: Sequence[Any] | None = None,
     default_buffer_params: Mapping[str, Any] | None = None,
 ) -> TensorIntrin:
     """Return an intrinsic that computes what an operation describes.
@@ -79,6 +80,9 @@ def decl_tensor_intrin(
     binds
         The buffer of a tensor, where it may have strides or an alignment of its own; without,
         compact ones.
+    scalar_params
+        Not taken: an intrinsic computes buffers from buffers. Numbers that are known can stand in
+        ``fcompute`` as they are.
     default_buffer_params
         Parameters of ``tir.decl_buffer`` for those that ``binds`` does not name.
 
@@ -89,6 +93,14 @@ def decl_tensor_intrin(
     """
     from ..tir import decl_buffer
 
+    if scalar_params:
+        _core.fail(
+            "ScheduleError",
+            "intrin_takes_buffers",
+            f"decl_tensor_intrin {name}: {len(scalar_params)} scalar parameters are given, and an "
+            "intrinsic takes buffers alone",
+            hint="write numbers into fcompute, or give them as a tensor of one element",
+        )
     given = dict(binds or {})
     rest = dict(default_buffer_params or {})
 

@@ -43,6 +43,19 @@ constexpr Rule comparison_rows[] = {
     {(x / c1) * c1 < x, 0 < x % c1, c1 > 0},
     {(x / c1) * c1 < x + y, 0 < x % c1 + y, c1 > 0},
     {(x / c1) * c1 + y < x, y < x % c1, c1 > 0},
+    {(x / c1) * c1 < x - y, y < x % c1, c1 > 0},
+    {((x + c1) / c2) * c2 < x + y, c1 < (x + c1) % c2 + y, c2 > 0},
+    {((x + c1) / c2) * c2 < x - y, y + c1 < (x + c1) % c2, c2 > 0},
+    {truncdiv(x, c1) < c2, x < c1 * c2, c1 > 0 && c2 > 0},
+    {truncdiv(x, c1) < c2, x < c1 * (c2 - 1) + 1, c1 > 0 && c2 <= 0},
+    {c1 < truncdiv(x, c2), (c1 + 1) * c2 - 1 < x, c2 > 0 && c1 >= 0},
+    {c1 < truncdiv(x, c2), c1 * c2 < x, c2 > 0 && c1 < 0},
+    {truncdiv(x, c1) * c1 < x, 0 < truncmod(x, c1), c1 > 0},
+    {truncdiv(x, c1) * c1 < x + y, 0 < truncmod(x, c1) + y, c1 > 0},
+    {truncdiv(x, c1) * c1 < x - y, y < truncmod(x, c1), c1 > 0},
+    {truncdiv(x + c1, c2) * c2 < x, c1 < truncmod(x + c1, c2), c2 > 0},
+    {truncdiv(x + c1, c2) * c2 < x + y, c1 < truncmod(x + c1, c2) + y, c2 > 0},
+    {truncdiv(x + c1, c2) * c2 < x - y, y + c1 < truncmod(x + c1, c2), c2 > 0},
     {x / c1 < y / c1, falsehood, c1 > 0 && y <= x},
     {x / c1 <= y / c1, truth, c1 > 0 && x <= y},
     {x / c1 < (y + c2) / c1, truth, c1 > 0 && c1 <= c2 + 1 && x < y},
@@ -53,10 +66,15 @@ constexpr Rule comparison_rows[] = {
     {((x + c1) / c2) * c2 < x, falsehood, c2 > 0 && c2 <= c1 + 1},
     {((x + c1) / c2) * c2 < x, truth, c2 > 0 && c1 < 0},
     {((x + c1) / c2) * c2 <= x, truth, c2 > 0 && c1 <= 0},
+    {((x + c1) / c2) * c2 < x, c1 < (x + c1) % c2, c2 > 0},
     {((x + c1) / c2) * c2 < x + c3, truth, c2 > 0 && c1 < c3},
     {((x + c1) / c2) * c2 <= x + c3, truth, c2 > 0 && c1 <= c3},
     {x < ((x + c1) / c2) * c2 + c3, truth, c2 > 0 && c2 <= c1 + c3},
     {x <= ((x + c1) / c2) * c2 + c3, truth, c2 > 0 && c2 <= c1 + c3 + 1},
+
+    // A product and a multiple of the sum of its factors.
+    {x * y < (x + y) * c1, truth, 0 < x && 0 < y && x <= c1},
+    {x * y < (x + y) * c1, truth, 0 < x && 0 < y && x < c1 * 2 && y < c1 * 2},
 
     // Quotients and remainders by what is not negative.
     {x % y < y, truth, 0 <= y},
@@ -71,6 +89,7 @@ constexpr Rule comparison_rows[] = {
     // min and max.
     {min(x, y) < x, y < x, wraps},
     {x < max(x, y), x < y, wraps},
+    {x + c1 < max(x, y), x + c1 < y, c1 >= 0},
     {x < min(x, y), falsehood, wraps},
     {max(x, y) < x, falsehood, wraps},
     {min(x, c1) < c2, truth, c1 < c2},

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/vector_lanes.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/transform/common_subexpressions.h"
@@ -181,6 +182,7 @@ Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& opti
   using Clock = std::chrono::steady_clock;
   const std::vector<std::string_view> dumps = dumped_passes("LOOPSMITH_DUMP");
   if (options.verify) verify_form(func, Form::scheduled, "lower");
+  refuse_scalable_vectors(func, ErrorKind::lower);
   Ptr<PrimFunc> current = func, simplified;
   for (const Pass& pass : lowering) {
     const auto start = Clock::now();

@@ -12,7 +12,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from . import division
+from . import division, members
 from .missing import way_of
 
 ROOTS = {"tvm": f"{__package__}.tvm", "topi": f"{__package__}.tvm.topi"}
@@ -116,6 +116,7 @@ def install() -> bool:
         )
     sys.meta_path.insert(0, _finder)
     division.install()
+    members.install()
     return False
 
 
@@ -123,6 +124,7 @@ def uninstall() -> None:
     """Let ``import tvm`` mean what it meant before `install`."""
     if is_installed():
         sys.meta_path.remove(_finder)
+        members.uninstall()
         division.uninstall()
     for name in list(sys.modules):
         if name.partition(".")[0] in ROOTS:

@@ -8,11 +8,12 @@ from typing import Any
 
 import loopsmith as ls
 import loopsmith.ir
-from loopsmith.tir import PointerType
+from loopsmith import tir
 
 from ..missing import other_names
 from .object_path import ObjectPath, get_first_structural_mismatch
 from .tir.nodes import Alias, Range
+from .tir.vectors import dtype_of
 from .transform import PassContext
 
 __all__ = [
@@ -35,9 +36,31 @@ PrimExpr = ls.tir.Expr
 RelayExpr = ls.tir.Expr
 
 
-def PrimType(dtype: str) -> str:
-    """Return the type of a number: its name."""
-    return dtype
+class _NamesOfTypes(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, str)
+
+
+class PrimType(str, metaclass=_NamesOfTypes):
+    """The type of a number: its name."""
+
+    def __new__(cls, dtype: Any) -> PrimType:
+        """Return the type of that name."""
+        return super().__new__(cls, dtype_of(dtype))
+
+    @property
+    def dtype(self) -> str:
+        """The name."""
+        return str(self)
+
+
+class PointerType(Alias, base=tir.PointerType):
+    """The type of a pointer to elements of a type, in memory of a scope."""
+
+    @staticmethod
+    def make(element_type: Any, storage_scope: str = "") -> tir.PointerType:
+        """Return the type."""
+        return tir.PointerType(str(element_type), storage_scope or "global")
 
 
 class IRModule(Alias, base=ls.tir.IRModule):
@@ -59,11 +82,23 @@ class IRModule(Alias, base=ls.tir.IRModule):
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     """Return whether two nodes differ at most by the names of what they define."""
+    if _is_list(lhs) or _is_list(rhs):
+        same = _is_list(lhs) and _is_list(rhs) and len(lhs) == len(rhs)
+        return same and all(structural_equal(a, b, map_free_vars) for a, b in zip(lhs, rhs))
     return ls.structural_equal(_node(lhs), _node(rhs), map_free_vars)
+
+
+def _is_list(value: Any) -> bool:
+    is_sequence = hasattr(value, "__len__") and hasattr(value, "__getitem__")
+    return is_sequence and not isinstance(value, (ls.tir.Node, str, Mapping))
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """Raise a ValueError that says where two nodes differ first, unless they are equal."""
+    if _is_list(lhs) and _is_list(rhs) and len(lhs) == len(rhs):
+        for left, right in zip(lhs, rhs):
+            assert_structural_equal(left, right, map_free_vars)
+        return
     left, right = _node(lhs), _node(rhs)
     if ls.structural_equal(left, right, map_free_vars):
         return

@@ -3,13 +3,25 @@
 
 from __future__ import annotations
 
+import sys
+
 import loopsmith.te
 import loopsmith.tir
 
 from ...missing import other_names
-from . import analysis, ir_builder, nodes, schedule, stmt_functor, transform
+from . import analysis, ir_builder, nodes, schedule, stmt_functor, tensor_intrin, transform
 from . import nodes as stmt
-from .expr import call_pure_intrin, const, decl_buffer
+from .expr import (
+    all,
+    any,
+    call_intrin,
+    call_pure_intrin,
+    const,
+    decl_buffer,
+    isfinite,
+    isinf,
+    isnan,
+)
 from .nodes import (
     Allocate,
     Block,
@@ -22,7 +34,19 @@ from .nodes import (
     SizeVar,
     Var,
 )
-from .schedule import Schedule, ScheduleError, create_schedule
+from .schedule import (
+    BlockScope,
+    Schedule,
+    ScheduleError,
+    ScheduleState,
+    StmtSRef,
+    create_schedule,
+)
+from .vectors import Any_ as Any
+from .vectors import Broadcast, BufferLoad, BufferStore, Cast, Ramp, Reduce
+
+# Files of which programs name what stands here.
+op = buffer = function = generic = sys.modules[__name__]
 
 PrimExpr = loopsmith.tir.Expr
 
@@ -33,31 +57,52 @@ sum = loopsmith.te.sum
 
 __all__ = [
     "Allocate",
+    "Any",
     "Block",
+    "Broadcast",
+    "BufferLoad",
+    "BlockScope",
+    "BufferStore",
+    "Cast",
     "For",
     "ForKind",
     "IndexMap",
     "IterVar",
     "PrimExpr",
     "PrimFunc",
+    "Ramp",
     "Range",
+    "Reduce",
     "Schedule",
     "ScheduleError",
+    "ScheduleState",
+    "StmtSRef",
     "SizeVar",
     "Var",
+    "all",
     "analysis",
+    "any",
+    "buffer",
+    "call_intrin",
     "call_pure_intrin",
     "const",
     "create_schedule",
     "decl_buffer",
+    "function",
+    "generic",
     "ir_builder",
+    "isfinite",
+    "isinf",
+    "isnan",
     "max",
     "min",
     "nodes",
+    "op",
     "schedule",
     "stmt",
     "stmt_functor",
     "sum",
+    "tensor_intrin",
     "transform",
 ]
 

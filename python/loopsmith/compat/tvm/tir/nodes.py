@@ -131,8 +131,17 @@ class Range(Alias, base=tir.Range):
         """Return the interval from `begin` to before `end`."""
         if end is None:
             return tir.Range(0, begin)
+        if isinstance(end, tir.Expr) and isinstance(begin, int):
+            begin = tir.const(begin, end.dtype)
+        elif isinstance(begin, tir.Expr) and isinstance(end, int):
+            end = tir.const(end, begin.dtype)
         simple = ls.arith.Analyzer().simplify(tir.const(end) - begin)
         return tir.Range(begin, simple)
+
+    @staticmethod
+    def make_by_min_extent(min_value: Any, extent: Any) -> tir.Range:
+        """Return the interval that begins at `min_value` and has `extent` numbers."""
+        return tir.Range(min_value, extent)
 
     @staticmethod
     def from_min_extent(min_value: Any, extent: Any, span: Any = None) -> tir.Range:
@@ -148,7 +157,13 @@ class Var(Alias, base=tir.Var):
         """Return a new variable."""
         if isinstance(dtype, tir.PointerType):
             return tir.Var(name, pointer=dtype)
-        return tir.Var(name, str(dtype))
+        return tir.Var(name, _full_name(dtype))
+
+
+def _full_name(dtype: Any) -> str:
+    from .vectors import dtype_of
+
+    return dtype_of(dtype)
 
 
 class SizeVar(Alias, base=tir.Var):

@@ -52,7 +52,9 @@ def verify_trace_roundtrip(
     formats = [text_format] if isinstance(text_format, str) else list(text_format)
     replayed = sch
     for form in formats:
-        replayed = tir.Schedule(mod, debug_mask=debug_mask)
+        from . import Schedule
+
+        replayed = Schedule(mod, debug_mask=debug_mask)
         if form == "json":
             steps = json.loads(json.dumps(sch.trace.as_json()))
             tir.Trace.apply_json_to_schedule(steps, replayed)

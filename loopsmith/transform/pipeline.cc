@@ -178,6 +178,15 @@ void verify_form(const Ptr<PrimFunc>& func, Form form, std::string_view pass) {
   }
 }
 
+Ptr<PrimFunc> run_pass(const Ptr<PrimFunc>& func, std::string_view name,
+                       const LowerOptions& options) {
+  const auto* pass = std::ranges::find(lowering, name, &Pass::name);
+  require(pass != std::end(lowering), ErrorKind::lower, "pass_exists",
+          hint("see lowering_passes()"), {}, "run_pass: there is no pass '{}'", name);
+  refuse_scalable_vectors(func, ErrorKind::lower);
+  return pass->run(func, options);
+}
+
 Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& options) {
   using Clock = std::chrono::steady_clock;
   const std::vector<std::string_view> dumps = dumped_passes("LOOPSMITH_DUMP");

@@ -18,6 +18,16 @@ _before: list[tuple[type, str, Any]] = []
 # ---- Expressions ----
 
 
+_core_bool: Any = tir.Expr.__bool__
+
+
+def _truth(expr: Any) -> bool:
+    try:
+        return bool(_core_bool(expr))
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
 class OpName(str):
     """The name of an intrinsic, which is also the intrinsic."""
 
@@ -267,6 +277,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.SeqStmt, "__getitem__", lambda stmt, place: stmt.seq[place]),
     (tir.SeqStmt, "__len__", lambda stmt: len(stmt.seq)),
     (tir.Expr, "__str__", tir.Expr.__repr__),
+    (tir.Expr, "__bool__", _truth),
     (tir.Expr, "__lshift__", _shifted("__lshift__")),
     (tir.Expr, "__rshift__", _shifted("__rshift__")),
     (tir.Call, "op", property(_op_of)),
@@ -292,7 +303,9 @@ _MEMBERS: list[tuple[type, str, Any]] = [
 
 def install() -> None:
     """Give the classes these attributes, in this process."""
-    for cls, name, value in _MEMBERS:
+    from .tvm import te_schedule
+
+    for cls, name, value in [*_MEMBERS, *te_schedule.MEMBERS]:
         _before.append((cls, name, vars(cls).get(name, _MISSING)))
         setattr(cls, name, value)
 

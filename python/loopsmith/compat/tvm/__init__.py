@@ -23,6 +23,7 @@ from . import (
     topi,
     transform,
 )
+from . import ir_container as container
 from . import nd as ndarray
 from . import runtime as module
 from .driver import build, lower

@@ -11,26 +11,39 @@ import loopsmith.ir
 from loopsmith import tir
 
 from ..missing import other_names
+from . import ir_container as container
+from . import transform
+from .ir_types import Op, SourceName, Span
 from .object_path import ObjectPath, get_first_structural_mismatch
 from .tir.nodes import Alias, Range
 from .tir.vectors import dtype_of
 from .transform import PassContext
 
 __all__ = [
+    "Array",
     "IRModule",
+    "Map",
     "ObjectPath",
+    "Op",
     "PassContext",
     "PointerType",
     "PrimType",
     "Range",
+    "SourceName",
+    "Span",
     "assert_structural_equal",
+    "container",
     "get_first_structural_mismatch",
     "load_json",
     "save_json",
     "structural_equal",
     "structural_hash",
+    "transform",
 ]
 
+Array = container.Array
+Map = container.Map
+GlobalVar = tir.GlobalVar
 BaseFunc = ls.tir.PrimFunc
 PrimExpr = ls.tir.Expr
 RelayExpr = ls.tir.Expr

@@ -43,7 +43,7 @@ from .schedule import (
     create_schedule,
 )
 from .vectors import Any_ as Any
-from .vectors import Broadcast, BufferLoad, BufferStore, Cast, Ramp, Reduce
+from .vectors import Broadcast, BufferLoad, BufferStore, Call, Cast, IntImm, Ramp, Reduce
 
 # Files of which programs name what stands here.
 op = buffer = function = generic = sys.modules[__name__]
@@ -63,10 +63,12 @@ __all__ = [
     "BufferLoad",
     "BlockScope",
     "BufferStore",
+    "Call",
     "Cast",
     "For",
     "ForKind",
     "IndexMap",
+    "IntImm",
     "IterVar",
     "PrimExpr",
     "PrimFunc",

@@ -11,11 +11,16 @@ import numpy as np
 
 from loopsmith import tir
 
-from .vectors import dtype_of
+from ...missing import other_names
+from .vectors import Broadcast, Cast, Ramp, Reduce, dtype_of
 
 __all__ = [
+    "Broadcast",
+    "Cast",
     "EqualOp",
     "NotEqualOp",
+    "Ramp",
+    "Reduce",
     "all",
     "any",
     "call_intrin",
@@ -70,6 +75,9 @@ def _of_float(function: Any, of_integers: bool, x: Any) -> tir.Expr:
         return tir.const(of_integers, f"boolx{lanes}" if lanes else "bool")
     half = builtins.any(str(node.dtype).startswith(name) for name in ("float16", "bfloat16"))
     return function(tir.Cast("float32", node)) if half and "x" not in str(node.dtype) else function(node)
+
+
+__getattr__ = other_names("tvm.tir.expr", tir)
 
 
 def isnan(x: Any, span: Any = None) -> tir.Expr:

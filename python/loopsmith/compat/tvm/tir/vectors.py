@@ -10,7 +10,7 @@ from loopsmith import UserError, tir
 
 from .nodes import Alias
 
-__all__ = ["Any_", "Broadcast", "BufferLoad", "BufferStore", "Cast", "Ramp", "Reduce", "dtype_of"]
+__all__ = ["Any_", "Broadcast", "BufferLoad", "BufferStore", "Call", "Cast", "IntImm", "Ramp", "Reduce", "dtype_of"]
 
 
 def dtype_of(dtype: Any) -> str:
@@ -57,6 +57,25 @@ class Cast(Alias, base=tir.Cast):
     def make(dtype: Any, value: Any, span: Any = None) -> tir.Cast:
         """Return the conversion, of constants too."""
         return tir.Cast(dtype_of(dtype), tir.const(value))
+
+
+class IntImm(Alias, base=tir.IntImm):
+    """A constant of an integer type."""
+
+    @staticmethod
+    def make(dtype: Any, value: Any, span: Any = None) -> Any:
+        """Return the constant."""
+        return tir.IntImm(dtype_of(dtype), value)
+
+
+class Call(Alias, base=tir.Call):
+    """A call of an intrinsic, or of a function of the module."""
+
+    @staticmethod
+    def make(dtype: Any, op: Any, args: Sequence[Any], span: Any = None) -> Any:
+        """Return the call; `op` is its name, in the space ``tir`` or not."""
+        name = str(getattr(op, "name", op)).removeprefix("tir.")
+        return tir.Call(dtype=dtype_of(dtype), op=name, args=list(args))
 
 
 class Reduce(Alias, base=tir.Reduce):

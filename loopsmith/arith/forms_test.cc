@@ -57,8 +57,8 @@ TEST_F(Forms, digits_that_cannot_reach_the_divisor_go) {
 TEST_F(Forms, rules_alone_keep_what_was_written) {
   EXPECT_EQ(rewritten(x * 4 <= 40), "(x <= 10)");
   EXPECT_EQ(simple(x * 4 <= 40), "(x < 11)");
-  EXPECT_EQ(rewritten(min(x - z, y) + z), "min(x, (y + z))");
-  EXPECT_EQ(rewritten(min(y, x - z) + z), "min((y + z), x)");
+  EXPECT_EQ(rewritten(min(x - z, y) + z), "Min(x, (y + z))");
+  EXPECT_EQ(rewritten(min(y, x - z) + z), "Min((y + z), x)");
   bound(n, 0, 100);
   EXPECT_EQ(rewritten(truncdiv(n * 4 + 6, 2)), "((n * 2) + 3)");
   EXPECT_EQ(rewritten(truncdiv(n, 2)), "(n /t 2)");

@@ -8,6 +8,7 @@ using namespace rule_language;
 constexpr Rule floor_rows[] = {
     // By a negative constant.
     normalizing({x / c1, (0 - x) / (0 - c1), c1 < 0}),
+    normalizing({x / (y * c1), (0 - x) / (y * (0 - c1)), c1 < 0}),
     normalizing({x % c1, 0 - (0 - x) % (0 - c1), c1 < 0}),
 
     {x / 1, x, wraps},
@@ -47,6 +48,8 @@ constexpr Rule floor_rows[] = {
     {((x * c1 + y) - z) / c2, x * (c1 / c2) + (y - z) / c2, c2 > 0 && c1 % c2 == 0},
     {(x + c1) / c2, x / c2 + c1 / c2, c2 > 0 && c1 % c2 == 0},
     {(x * y) / y, x},
+    {((x * y) * c1) / y, x * c1},
+    {((x * y) * c1) % y, 0},
     {(x * y + z) / y, x + z / y},
     {(z - x * y) / y, z / y - x},
     {(x + y) / x, y / x + 1},

@@ -35,6 +35,7 @@ constexpr Rule sum_rows[] = {
     normalizing({0 - x, x * -1}),
     {(0 - x) + y, y - x, wraps},
     {x - (0 - y), x + y, wraps},
+    {0 - (x - y), y - x, wraps},
     {x + 0, x, wraps},
     {min(x, y) + max(x, y), x + y, wraps},
     {min(x, y) - min(y, x), 0, wraps},

@@ -40,6 +40,7 @@ _PARTS = {
     "tir.buffer": "tir",
     "tir.function": "tir",
     "tir.generic": "tir",
+    "tir.ir_pass": "ir_pass",
     "tir.op": "tir",
     "tir.stmt": "tir",
 }

@@ -13,6 +13,7 @@ from . import (
     driver,
     error,
     ir,
+    ir_pass,
     nd,
     runtime,
     script,
@@ -57,6 +58,10 @@ register_extern = register_func
 extern = loopsmith.te.extern
 scan = loopsmith.te.scan
 select = loopsmith.tir.select
+
+load_json = ir.load_json
+save_json = ir.save_json
+GlobalVar = ir.GlobalVar
 
 __getattr__ = other_names("tvm", loopsmith.te, loopsmith.tir)
 

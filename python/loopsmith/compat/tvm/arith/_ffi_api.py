@@ -9,16 +9,28 @@ from typing import Any
 import loopsmith.arith as core
 
 from ...missing import other_names
-from .int_solver import solve_linear_inequalities
+from .narrow import narrowed
 
-__all__ = ["SolveInequalitiesAsCondition"]
+__all__ = ["NarrowPredicateExpression", "SolveInequalitiesAsCondition"]
 
 
 def SolveInequalitiesAsCondition(
     variables: Sequence[Any], ranges: Mapping[Any, Any], inequalities: Sequence[Any]
 ) -> list[Any]:
     """Return what inequalities ask of each variable, the last variable first."""
-    return core.solve_linear_inequalities_as_conditions(inequalities, variables, ranges)
+    solved = core.solve_linear_inequalities(inequalities, variables, ranges)
+    conditions: list[Any] = []
+    bounds = dict(solved.ranges)
+    for var in reversed(list(variables)):
+        if var in bounds:
+            known = bounds[var]
+            conditions += [known.min <= var, var < known.min + known.extent]
+    return [*conditions, *solved.relations]
+
+
+def NarrowPredicateExpression(expr: Any, ranges: Mapping[Any, Any]) -> Any:
+    """Return a condition without the variables of `ranges` that implies the given one."""
+    return narrowed(expr, ranges)
 
 
 __getattr__ = other_names("tvm.arith._ffi_api")

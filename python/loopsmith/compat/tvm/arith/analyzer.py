@@ -79,6 +79,14 @@ class Analyzer(core.Analyzer):
         self._bound.append(var)
         super().update(var, info, override)
 
+    def const_int_bound(self, expr: Any) -> Any:
+        """Return constants between which an expression lies; a size has no greatest value."""
+        found = super().const_int_bound(_node(expr))
+        is_free = isinstance(expr, ls.tir.Var) and expr.is_size
+        if is_free and not self.const_int_bound_is_bound(expr):
+            return core.ConstIntBound(0, ConstIntBound.POS_INF)
+        return found
+
     def const_int_bound_is_bound(self, var: Any) -> bool:
         """Return whether a variable was bound or updated."""
         return any(var.same_as(each) for each in self._bound)
@@ -90,6 +98,14 @@ class Analyzer(core.Analyzer):
     def simplify(self, expr: Any, steps: int = 2) -> Any:
         """Return the simplest form that is known."""
         return super().simplify(_node(expr), steps)
+
+    def canonical_simplify(self, expr: Any) -> Any:
+        """Return an expression as a canonical sum, simplified by rules as well."""
+        return super().simplify(_node(expr), 3)
+
+    def rewrite_simplify(self, expr: Any) -> Any:
+        """Return an expression simplified by rules, as close to what was written as they allow."""
+        return super().rewrite_simplify(_node(expr))
 
     def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
         """Return whether two expressions are known to be equal; a text is equal to none."""

@@ -42,7 +42,7 @@ def _end(value: Any) -> Any:
     is_open = value is None or (
         isinstance(value, tir.Var) and (value.same_as(_NEG_INF) or value.same_as(_POS_INF))
     )
-    return None if is_open else value
+    return None if is_open else tir.const(value)
 
 
 class IntSet:

@@ -11,6 +11,7 @@ import loopsmith.tir
 from ...missing import other_names
 from . import analysis, ir_builder, nodes, schedule, stmt_functor, tensor_intrin, transform
 from . import nodes as stmt
+from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from .expr import (
     all,
     any,
@@ -61,6 +62,7 @@ __all__ = [
     "Block",
     "Broadcast",
     "BufferLoad",
+    "BijectiveLayout",
     "BlockScope",
     "BufferStore",
     "Call",
@@ -70,6 +72,7 @@ __all__ = [
     "IndexMap",
     "IntImm",
     "IterVar",
+    "Layout",
     "PrimExpr",
     "PrimFunc",
     "Ramp",
@@ -84,6 +87,7 @@ __all__ = [
     "all",
     "analysis",
     "any",
+    "bijective_layout",
     "buffer",
     "call_intrin",
     "call_pure_intrin",
@@ -96,6 +100,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "layout",
     "max",
     "min",
     "nodes",

@@ -47,6 +47,13 @@ NodeHandle::~NodeHandle() {
   if (place != live_objects().end() && place->second == self) live_objects().erase(place);
 }
 
+void NodeHandle::become(Ref node) {
+  const auto place = live_objects().find(ref.get());
+  if (place != live_objects().end() && place->second == self) live_objects().erase(place);
+  ref = std::move(node);
+  live_objects().try_emplace(ref.get(), self);
+}
+
 namespace {
 
 struct NodeClass {

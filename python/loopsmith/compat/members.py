@@ -8,6 +8,7 @@ from typing import Any
 
 import loopsmith.arith as arith
 from loopsmith import UserError, tir
+from loopsmith.ir import make_module
 
 from .missing import MissingName
 
@@ -260,7 +261,62 @@ def _get_global_var(module: Any, name: str) -> Any:
     for each in module.names:
         if each.name_hint == name:
             return each
-    raise ValueError(f"Cannot find global var \"{name}\" in the Module")
+    raise ValueError(f'Cannot find global var "{name}" in the Module')
+
+
+def _with_functions(module: Any, changed: Any) -> Any:
+    known = [(name.name_hint, func) for name, func in module.items()]
+    named = {**dict(known), **{getattr(key, "name_hint", key): func for key, func in changed}}
+    return make_module(named, dict(module.attrs or {}))
+
+
+def _set_function(module: Any, name: Any, func: Any) -> None:
+    module.become(_with_functions(module, [(name, func)]))
+
+
+def _update(module: Any, other: Any) -> None:
+    module.become(_with_functions(module, other.items()))
+
+
+class BadArgument(UserError, ValueError, TypeError):
+    """An argument that does not fit, by any class that programs catch."""
+
+
+_core_specialize: Any = tir.PrimFunc.specialize
+
+
+def _specialize(func: Any, param_map: Any) -> Any:
+    try:
+        return _core_specialize(func, param_map)
+    except UserError as error:
+        raise BadArgument(str(error)) from error
+
+
+_core_transform_layout: Any = tir.Schedule.transform_layout
+
+
+def _transform_layout(
+    sch: Any, block: Any, buffer: Any, index_map: Any, *args: Any, **kwargs: Any
+) -> None:
+    separators: list[int] = []
+    if callable(index_map):
+        from .tvm.tir.nodes import IndexMap
+
+        ndim = None
+        if not isinstance(buffer, str):
+            place = buffer if isinstance(buffer, tuple) else None
+            if place is not None:
+                stmt = _core_get(sch, sch.get_block(block) if isinstance(block, str) else block)
+                regions = stmt.reads if place[0] == "read" else stmt.writes
+                ndim = len(regions[place[1]].buffer.shape) if place[1] < len(regions) else None
+        try:
+            made, separators = IndexMap.from_func_with_separators(index_map, ndim)
+        except ValueError:
+            made, separators = index_map, []
+        index_map = made if separators else index_map
+    _core_transform_layout(sch, block, buffer, index_map, *args, **kwargs)
+    if separators:
+        sch.set_axis_separator(block, buffer, separators)
 
 
 _working_on: Any = vars(tir.Schedule)["func_working_on"]
@@ -293,6 +349,12 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.Buffer, "access_ptr", _access_ptr),
     (tir.IRModule, "functions", property(Functions)),
     (tir.IRModule, "get_global_var", _get_global_var),
+    (tir.IRModule, "get_global_vars", lambda module: list(module.names)),
+    (tir.IRModule, "__setitem__", _set_function),
+    (tir.IRModule, "update_func", _set_function),
+    (tir.IRModule, "update", _update),
+    (tir.PrimFunc, "specialize", _specialize),
+    (tir.Schedule, "transform_layout", _transform_layout),
     (tir.Schedule, "state", property(_state)),
     (tir.Schedule, "get_sref", _sref),
     (tir.Schedule, "get", _get),

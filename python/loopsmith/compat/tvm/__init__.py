@@ -63,6 +63,8 @@ load_json = ir.load_json
 save_json = ir.save_json
 GlobalVar = ir.GlobalVar
 
+vars(tir)["ir_pass"] = ir_pass
+
 __getattr__ = other_names("tvm", loopsmith.te, loopsmith.tir)
 
 del hybrid_ir

@@ -42,7 +42,7 @@ __all__ = [
 
 Object = ls.tir.Node
 String = str
-ShapeTuple = tuple
+ShapeTuple: Any = tuple
 DataType = str
 ndarray = nd
 

@@ -36,12 +36,12 @@ __all__ = [
 
 def var(name: str = "tindex", dtype: Any = "int32", span: Any = None) -> Any:
     """Return a new variable."""
-    return Var(name, dtype)
+    return Var.make(name, dtype)
 
 
 def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> Any:
     """Return a new variable for a size, which is never negative."""
-    return SizeVar(name, dtype)
+    return SizeVar.make(name, dtype)
 
 
 def create_schedule(ops: Any) -> Any:

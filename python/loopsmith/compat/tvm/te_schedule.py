@@ -13,6 +13,7 @@ import loopsmith.te
 from loopsmith import _core, tir
 
 from ..missing import other_names
+from .tir.nodes import Alias
 from .tir.nodes import IterVar as _IterVar
 
 __all__ = [
@@ -34,10 +35,12 @@ Buffer = tir.Buffer
 create_schedule = loopsmith.te.create_schedule
 
 
-class IterVar(_IterVar, base=tir.IterVar):
+class IterVar(Alias, base=tir.IterVar):
     """An axis; and the numbers of what a stage does with it."""
 
-    DataPar, ThreadIndex, CommReduce, Ordered, DimInfo = range(5)
+    make = _IterVar.make
+    DataPar, ThreadIndex = _IterVar.DataPar, _IterVar.ThreadIndex
+    CommReduce, Ordered, DimInfo = _IterVar.CommReduce, _IterVar.Ordered, _IterVar.DimInfo
     Unrolled, Vectorized, Parallelized, Tensorized = range(5, 9)
 
 
@@ -72,7 +75,7 @@ class Singleton:
 class IterVarAttr:
     """What a stage does with an axis."""
 
-    iter_type: int = IterVar.DataPar
+    iter_type: Any = IterVar.DataPar
     bind_thread: Any = None
     tensor_intrin: Any = None
     pragma_keys: list[Any] = field(default_factory=list)

@@ -121,7 +121,7 @@ class CompareBeforeAfter:
 def _module(program: Any) -> Any:
     if not isinstance(program, tir.PrimFunc):
         return program
-    return IRModule({"main": program.with_attr("global_symbol", "main")})
+    return IRModule.make({"main": program.with_attr("global_symbol", "main")})
 
 
 def _fixture(given: Any, frame: Any, check_well_formed: bool) -> Any:
@@ -130,7 +130,10 @@ def _fixture(given: Any, frame: Any, check_well_formed: bool) -> Any:
     is_value = isinstance(given, (tir.PrimFunc, tir.IRModule)) or (
         inspect.isclass(given) and issubclass(given, Exception)
     )
-    if hasattr(given, "_pytestfixturefunction") or type(given).__name__ == "FixtureFunctionDefinition":
+    if (
+        hasattr(given, "_pytestfixturefunction")
+        or type(given).__name__ == "FixtureFunctionDefinition"
+    ):
         return given
     if is_value:
         return pytest.fixture(lambda self: given)

@@ -31,7 +31,6 @@ DeduceBound = deduce_bound
 DetectLinearEquation = loopsmith.arith.detect_linear_equation
 DetectClipBound = loopsmith.arith.detect_clip_bound
 _IntervalSet = IntervalSet
-_make_IntervalSet = IntervalSet
 
 __all__ = [
     "Analyzer",

@@ -18,7 +18,7 @@ def SolveInequalitiesAsCondition(
     variables: Sequence[Any], ranges: Mapping[Any, Any], inequalities: Sequence[Any]
 ) -> list[Any]:
     """Return what inequalities ask of each variable, the last variable first."""
-    solved = core.solve_linear_inequalities(inequalities, variables, ranges)
+    solved: Any = core.solve_linear_inequalities(inequalities, variables, ranges)
     conditions: list[Any] = []
     bounds = dict(solved.ranges)
     for var in reversed(list(variables)):

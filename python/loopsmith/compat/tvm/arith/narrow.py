@@ -91,7 +91,9 @@ def _end(expr: Any, ends: Any, is_high: bool) -> Any:
 
 def _uses(expr: Any, ends: Any) -> bool:
     found: list[Any] = []
-    tir.post_order_visit(expr, lambda node: found.append(node) if isinstance(node, tir.Var) else None)
+    tir.post_order_visit(
+        expr, lambda node: found.append(node) if isinstance(node, tir.Var) else None
+    )
     return any(var.same_as(each) for var in ends for each in found)
 
 

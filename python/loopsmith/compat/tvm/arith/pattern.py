@@ -37,7 +37,9 @@ def detect_common_subexpr(expr: Any, threshold: int) -> dict[Any, int]:
     def visit(each: Any) -> bool:
         if isinstance(each, tir.Expr) and not isinstance(each, (tir.Var, tir.IntImm, tir.FloatImm)):
             key = seen._key(each)
-            dict.__setitem__(seen, each if key is None else key, 1 if key is None else seen[key] + 1)
+            dict.__setitem__(
+                seen, each if key is None else key, 1 if key is None else seen[key] + 1
+            )
         for child in children_of(each):
             visit(child)
         return True

@@ -20,10 +20,10 @@ class Layout:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        parts = re.findall(r"(\d*)([A-Za-z])", name)
+        parts: list[tuple[str, str]] = re.findall(r"(\d*)([A-Za-z])", name)
         if "".join(f"{size}{axis}" for size, axis in parts) != name or name.startswith("0"):
             raise ValueError(f"Invalid layout {name}")
-        self._axes = [axis for _, axis in parts]
+        self._axes: list[str] = [axis for _, axis in parts]
         self._factors = {axis: int(size) for size, axis in parts if size}
         for size, axis in parts:
             if bool(size) != axis.islower() or self._axes.count(axis) > 1:

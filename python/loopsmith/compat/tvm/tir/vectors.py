@@ -10,7 +10,18 @@ from loopsmith import UserError, tir
 
 from .nodes import Alias
 
-__all__ = ["Any_", "Broadcast", "BufferLoad", "BufferStore", "Call", "Cast", "IntImm", "Ramp", "Reduce", "dtype_of"]
+__all__ = [
+    "Any_",
+    "Broadcast",
+    "BufferLoad",
+    "BufferStore",
+    "Call",
+    "Cast",
+    "IntImm",
+    "Ramp",
+    "Reduce",
+    "dtype_of",
+]
 
 
 def dtype_of(dtype: Any) -> str:
@@ -21,7 +32,7 @@ def dtype_of(dtype: Any) -> str:
 
 def _lanes(node: str, lanes: Any) -> Any:
     """Return a number of lanes; of vscale only multiples of two and more are known."""
-    if isinstance(lanes, tir.Call) or isinstance(lanes, tir.Add):
+    if isinstance(lanes, (tir.Call, tir.Add)):
         raise UserError(f"{node}: {lanes!r} is no multiple of vscale")
     return lanes.value if isinstance(lanes, tir.IntImm) else lanes
 

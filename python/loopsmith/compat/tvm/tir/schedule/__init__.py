@@ -52,7 +52,7 @@ class Schedule(Alias, base=tir.Schedule):
         *,
         seed: int | None = None,
         debug_mask: Any = "none",
-        error_render_level: str = "detail",
+        error_render_level: Any = "detail",
         enable_check: bool = True,
     ) -> tir.Schedule:
         """Return the schedule of a module; of a function, as ``main``."""
@@ -65,7 +65,7 @@ class Schedule(Alias, base=tir.Schedule):
 
 def create_schedule(func: Any) -> tir.Schedule:
     """Return a schedule, as programs of 2021 called it."""
-    return Schedule(func)
+    return Schedule.make(func)
 
 
 __getattr__ = other_names("tvm.tir.schedule")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from loopsmith import _core, tir
 
@@ -53,7 +53,7 @@ class ExprRV(_Handle):
 class InstructionKind:
     """What a step does."""
 
-    _known: dict[str, InstructionKind] = {}
+    _known: ClassVar[dict[str, InstructionKind]] = {}
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -150,7 +150,9 @@ class Instruction:
         if not self.outputs:
             return call
         made = [names.get(id(each), "_") for each in self.outputs]
-        listed = f"{made[0]}," if len(made) == 1 and self.kind.name == "GetLoops" else ", ".join(made)
+        listed = (
+            f"{made[0]}," if len(made) == 1 and self.kind.name == "GetLoops" else ", ".join(made)
+        )
         return f"{listed} = {call}"
 
     def __str__(self) -> str:

@@ -181,8 +181,6 @@ class _StateOfSchedule(ScheduleState):
         return self._sch
 
 
-
-
 def state_of(sch: Any) -> ScheduleState:
     """Return the state of a schedule."""
     return _StateOfSchedule(sch)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tvm.tir.tensor_intrin``: names of tensor intrinsics. Those that are not built in are refused
-by `tensorize`, which lists what there is."""
+"""``tvm.tir.tensor_intrin``: names of tensor intrinsics.
+
+`tensorize` refuses those that are not built in, and lists what there is.
+"""
 
 from __future__ import annotations
 

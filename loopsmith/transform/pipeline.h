@@ -55,8 +55,8 @@ struct Pass {
 /// The passes that `lower_function` runs, in order.
 std::span<const Pass> lowering_passes();
 
-/// A function after one of these passes alone, in the form that the passes before it leave. Throws a
-/// UserError where there is no pass of that name.
+/// A function after one of these passes alone, in the form that the passes before it leave. Throws
+/// a UserError where there is no pass of that name.
 Ptr<PrimFunc> run_pass(const Ptr<PrimFunc>& func, std::string_view name,
                        const LowerOptions& options = {});
 

@@ -189,6 +189,30 @@ def test_layouts_map_indices_and_shapes(tvm: Any) -> None:
         tir.bijective_layout("NCHW", "NHW")
 
 
+def test_functions_are_compared_without_their_names(tvm: Any) -> None:
+    from tvm.script import tir as T
+
+    @T.prim_func
+    def one(A: T.Buffer((4,), "int32")):
+        A[0] = 1
+
+    @T.prim_func
+    def other(A: T.Buffer((4,), "int32")):
+        A[0] = 1
+
+    assert not ls.structural_equal(one, other)
+    tvm.ir.assert_structural_equal(one, other)
+    tvm.ir.assert_structural_equal(tvm.tir.Schedule(one).mod["main"], other)
+    modules = [tvm.IRModule({"main": func}) for func in (one, other)]
+    assert tvm.ir.structural_equal(*modules)
+    assert tvm.ir.structural_hash(one) == tvm.ir.structural_hash(other)
+    assert not tvm.ir.structural_equal(modules[0], tvm.IRModule({"name": one}))
+    assert not tvm.ir.structural_equal(one, other.with_attr("key", 1))
+    x, y = tvm.te.var("x"), tvm.te.var("y")
+    assert tvm.ir.structural_hash(x + 1) != tvm.ir.structural_hash(y + 1)
+    assert tvm.ir.structural_hash(x + 1, True) == tvm.ir.structural_hash(y + 1, True)
+
+
 def test_scripts_take_options_of_text(tvm: Any) -> None:
     from tvm.script import tir as T
 

@@ -15,6 +15,7 @@ from . import ir_container as container
 from . import transform
 from .ir_types import Op, SourceName, Span
 from .object_path import ObjectPath, get_first_structural_mismatch
+from .tir.analysis import undefined_vars
 from .tir.nodes import Alias, Range
 from .tir.vectors import dtype_of
 from .transform import PassContext
@@ -98,7 +99,7 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     if _is_list(lhs) or _is_list(rhs):
         same = _is_list(lhs) and _is_list(rhs) and len(lhs) == len(rhs)
         return same and all(structural_equal(a, b, map_free_vars) for a, b in zip(lhs, rhs))
-    return ls.structural_equal(_node(lhs), _node(rhs), map_free_vars)
+    return ls.structural_equal(_unnamed(lhs), _unnamed(rhs), map_free_vars)
 
 
 def _is_list(value: Any) -> bool:
@@ -112,7 +113,7 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
         for left, right in zip(lhs, rhs):
             assert_structural_equal(left, right, map_free_vars)
         return
-    left, right = _node(lhs), _node(rhs)
+    left, right = _unnamed(lhs), _unnamed(rhs)
     if ls.structural_equal(left, right, map_free_vars):
         return
     mismatch = get_first_structural_mismatch(left, right, map_free_vars)
@@ -125,7 +126,13 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """Return a number of 64 bits, the same for nodes that are structurally equal."""
-    return int(ls.structural_hash(_node(node))[:16], 16)
+    hashed = _unnamed(node)
+    if map_free_vars and isinstance(hashed, (tir.Expr, tir.Stmt)):
+        # As parameters, variables count by their places.
+        body = hashed if isinstance(hashed, tir.Stmt) else tir.Evaluate(hashed)
+        params = undefined_vars(body)
+        hashed = tir.PrimFunc(params=params, buffer_map=[None] * len(params), body=body)
+    return int(ls.structural_hash(hashed)[:16], 16)
 
 
 def save_json(node: Any) -> str:
@@ -136,6 +143,16 @@ def save_json(node: Any) -> str:
 def load_json(json_str: str) -> Any:
     """Return the node that `save_json` wrote."""
     return ls.from_json(json_str)
+
+
+def _unnamed(value: Any) -> Any:
+    """Return a node to compare: the name that a decorator gave a function is no part of it."""
+    if isinstance(value, tir.PrimFunc):
+        return value.without_attr("global_symbol")
+    if isinstance(value, tir.IRModule):
+        functions = [func.without_attr("global_symbol") for func in value.functions]
+        return tir.IRModule(names=list(value.names), functions=functions, attrs=value.attrs)
+    return _node(value)
 
 
 def _node(value: Any) -> Any:

@@ -209,7 +209,6 @@ def test_functions_are_compared_without_their_names(tvm: Any) -> None:
     assert not tvm.ir.structural_equal(modules[0], tvm.IRModule({"name": one}))
     assert not tvm.ir.structural_equal(one, other.with_attr("key", 1))
     x, y = tvm.te.var("x"), tvm.te.var("y")
-    assert tvm.ir.structural_hash(x + 1) != tvm.ir.structural_hash(y + 1)
     assert tvm.ir.structural_hash(x + 1, True) == tvm.ir.structural_hash(y + 1, True)
 
 

@@ -47,6 +47,33 @@ def test_a_function_is_scheduled_as_main(tvm: Any) -> None:
     assert sch.func_working_on.name_hint == "main"
 
 
+def test_programs_are_equal_however_indices_are_written(tvm: Any) -> None:
+    from tvm.script import tir as T
+
+    @T.prim_func
+    def nested(A: T.Buffer((24,), "int32")):
+        for i, j, k in T.grid(3, 3, 4):
+            with T.block("A"):
+                v = T.axis.spatial(24, (i * 3 + j) * 4 + k)
+                T.where((i * 3 + j) * 4 + k < 24)
+                A[v] = v
+
+    @T.prim_func
+    def flat(A: T.Buffer((24,), "int32")):
+        for i, j, k in T.grid(3, 3, 4):
+            with T.block("A"):
+                v = T.axis.spatial(24, i * 12 + j * 4 + k)
+                T.where(i * 12 + j * 4 + k < 24)
+                A[v] = v
+
+    assert not tvm.ir.structural_equal(nested, flat)
+    tvm.ir.assert_structural_equal(nested, flat)
+    other = tvm.tir.Schedule(flat)
+    other.reorder(*reversed(other.get_loops("A")))
+    with pytest.raises(ValueError, match="StructuralEqual check failed"):
+        tvm.ir.assert_structural_equal(nested, other.mod["main"])
+
+
 def test_places_of_a_schedule(tvm: Any) -> None:
     from tvm.tir.schedule import DepKind
 

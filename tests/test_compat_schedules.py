@@ -45,6 +45,10 @@ def test_a_function_is_scheduled_as_main(tvm: Any) -> None:
     assert isinstance(sch, tvm.tir.Schedule)
     sch.work_on("main")
     assert sch.func_working_on.name_hint == "main"
+    both = tvm.tir.Schedule(tvm.IRModule({"one": two_steps(), "two": two_steps()}))
+    with pytest.raises(ValueError, match=r"does not know which function.*one, two"):
+        both.get_block("B")
+    assert both.get(both.get_block("B", func_name="two")).name_hint == "B"
 
 
 def test_programs_are_equal_however_indices_are_written(tvm: Any) -> None:

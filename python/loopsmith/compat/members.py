@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import loopsmith.arith as arith
-from loopsmith import UserError, tir
+from loopsmith import ScheduleError, UserError, tir
 from loopsmith.ir import make_module
 
 from .missing import MissingName
@@ -292,6 +292,20 @@ def _specialize(func: Any, param_map: Any) -> Any:
         raise BadArgument(str(error)) from error
 
 
+_core_get_block: Any = tir.Schedule.get_block
+
+
+def _get_block(sch: Any, name: str, func_name: str | None = None) -> Any:
+    is_open = func_name is None and len(sch.mod) > 1 and _working_on.__get__(sch) is None
+    if is_open and all(each.name_hint != "main" for each in sch.mod.names):
+        known = ", ".join(each.name_hint for each in sch.mod.names)
+        raise ScheduleError(
+            "get_block: the schedule does not know which function to be working on; "
+            f"name one by work_on or func_name: {known}"
+        )
+    return _core_get_block(sch, name, func_name)
+
+
 _core_transform_layout: Any = tir.Schedule.transform_layout
 
 
@@ -355,6 +369,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.IRModule, "update", _update),
     (tir.PrimFunc, "specialize", _specialize),
     (tir.Schedule, "transform_layout", _transform_layout),
+    (tir.Schedule, "get_block", _get_block),
     (tir.Schedule, "state", property(_state)),
     (tir.Schedule, "get_sref", _sref),
     (tir.Schedule, "get", _get),

@@ -133,10 +133,10 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 
 def _equal_when_simple(left: Any, right: Any, map_free_vars: bool) -> bool:
     try:
-        simple = [ls.run_pass(program, "simplify") for program in (left, right)]
+        left, right = (ls.run_pass(program, "simplify") for program in (left, right))
     except ls.UserError:
         return False  # Not of the form that is simplified: they differ as they are.
-    return ls.structural_equal(*simple, map_free_vars)
+    return ls.structural_equal(left, right, map_free_vars)
 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:

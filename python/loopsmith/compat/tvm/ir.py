@@ -33,6 +33,7 @@ __all__ = [
     "SourceName",
     "Span",
     "assert_structural_equal",
+    "assert_written_alike",
     "container",
     "get_first_structural_mismatch",
     "load_json",
@@ -117,11 +118,16 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
         for left, right in zip(lhs, rhs):
             assert_structural_equal(left, right, map_free_vars)
         return
+    is_program = isinstance(lhs, (tir.PrimFunc, tir.IRModule)) and type(lhs) is type(rhs)
+    if is_program and _equal_when_simple(_unnamed(lhs), _unnamed(rhs), map_free_vars):
+        return
+    assert_written_alike(lhs, rhs, map_free_vars)
+
+
+def assert_written_alike(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+    """Raise a ValueError that says where two nodes differ first, also in their arithmetic."""
     left, right = _unnamed(lhs), _unnamed(rhs)
     if ls.structural_equal(left, right, map_free_vars):
-        return
-    is_program = isinstance(left, (tir.PrimFunc, tir.IRModule)) and type(left) is type(right)
-    if is_program and _equal_when_simple(left, right, map_free_vars):
         return
     mismatch = get_first_structural_mismatch(left, right, map_free_vars)
     path = mismatch[0] if mismatch else ObjectPath.root()
@@ -132,6 +138,8 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 
 
 def _equal_when_simple(left: Any, right: Any, map_free_vars: bool) -> bool:
+    if ls.structural_equal(left, right, map_free_vars):
+        return True
     try:
         left, right = (ls.run_pass(program, "simplify") for program in (left, right))
     except ls.UserError:

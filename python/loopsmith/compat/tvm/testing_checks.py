@@ -15,7 +15,7 @@ import loopsmith.arith
 from loopsmith import tir
 from loopsmith.script.decorators import parse_definition
 
-from .ir import IRModule, assert_structural_equal
+from .ir import IRModule, assert_written_alike
 
 __all__ = [
     "CompareBeforeAfter",
@@ -115,7 +115,7 @@ class CompareBeforeAfter:
                 transform(_module(before))
             return
         after = transform(_module(before))
-        assert_structural_equal(_module(after), _module(expected), map_free_vars=True)
+        assert_written_alike(_module(after), _module(expected), map_free_vars=True)
 
 
 def _module(program: Any) -> Any:

@@ -94,6 +94,14 @@ def test_buffers_point_and_load(tvm: Any) -> None:
         tir.decl_buffer([1], axis_separators=[1, 2])
 
 
+def test_statements_are_joined_and_parted(tvm: Any) -> None:
+    tir = tvm.tir
+    both = tir.stmt_seq(tvm.te.var("x"), tir.Evaluate(1))
+    assert (len(both), repr(both[0].value)) == (2, "x")
+    assert [each.same_as(part) for each, part in zip(tir.stmt_list(both), both.seq)] == [True] * 2
+    assert tir.stmt_list(both[1])[0].same_as(both[1])
+
+
 def test_modules_change_in_place(tvm: Any) -> None:
     from tvm.script import tir as T
 

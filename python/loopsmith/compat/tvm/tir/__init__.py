@@ -34,6 +34,8 @@ from .nodes import (
     Range,
     SizeVar,
     Var,
+    stmt_list,
+    stmt_seq,
 )
 from .schedule import (
     BlockScope,
@@ -108,6 +110,8 @@ __all__ = [
     "schedule",
     "stmt",
     "stmt_functor",
+    "stmt_list",
+    "stmt_seq",
     "sum",
     "tensor_intrin",
     "transform",

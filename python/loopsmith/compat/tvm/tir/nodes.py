@@ -22,6 +22,8 @@ __all__ = [
     "Range",
     "SizeVar",
     "Var",
+    "stmt_list",
+    "stmt_seq",
 ]
 
 
@@ -243,6 +245,17 @@ class Allocate(Alias, base=tir.Allocate):
         return tir.Allocate(
             buffer_var, dtype, extents, condition, annotations=annotations or {}, body=body
         )
+
+
+def stmt_seq(*args: Any) -> tir.Stmt:
+    """Return statements one after the other; an expression is evaluated."""
+    stmts = [arg if isinstance(arg, tir.Stmt) else tir.Evaluate(arg) for arg in args]
+    return stmts[0] if len(stmts) == 1 else tir.SeqStmt(stmts)
+
+
+def stmt_list(stmt: Any) -> list[Any]:
+    """Return the statements of a sequence, or the statement alone."""
+    return list(stmt.seq) if isinstance(stmt, tir.SeqStmt) else [stmt]
 
 
 class IndexMap(Alias, base=tir.IndexMap):

@@ -40,6 +40,8 @@ IN_FUNCTION = {
     "While": "with T.While(B[0] > 0):\n    B[0] = B[0] - 1",
     "Let": "B[0] = T.Let(x + x, where={x: B[1]})",
     "LetStmt": "with T.LetStmt(n + 1) as x:\n    B[0] = x",
+    "broadcast": "B[0:4] = T.broadcast(n, 4)",
+    "ramp": "B[T.ramp(0, 2, 4)] = B[T.ramp(n, 1, 4)]",
     "Ramp": "B[T.Ramp(0, 2, 4)] = B[T.Ramp(n, 1, 4)]",
     "Ptr": 'q: T.Ptr("float32") = A.data\nC = T.Buffer((64,), data=q)\nC[0] = T.float32(0)',
     "Range": "with T.block('b'):\n    v = T.axis.spatial(T.Range(0, 8), n)\n    B[v] = 1",

@@ -354,6 +354,7 @@ class Detector {
     if (const auto* same = index.as<Broadcast>()) return relaxed(same->value);
     const auto* ramp = index.as<Ramp>();
     if (!ramp || !as_int(ramp->stride) || *as_int(ramp->stride) < 0) return {};
+    if (ramp->dtype.is_scalable()) return {};
     const Expr last = ramp->base + ramp->stride * int_imm(ramp->stride.dtype(), ramp->lanes - 1);
     const auto low = relaxed(ramp->base);
     const auto high = relaxed(last);

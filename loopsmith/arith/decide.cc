@@ -87,7 +87,7 @@ Term Simplifier::negated(Term condition) {
       const bool was_less = node.kind == Kind::lt;
       const DataType type = terms_.type(node.a);
       // not (c < x) is x < c + 1, and not (x < c) is c - 1 < x, so that all bounds are strict.
-      if (was_less && type.is_index()) {
+      if (was_less && type.is_index() && form_ == Form::normal) {
         const auto shifted = [&](Term constant, Kind by) -> Term {
           const auto value = fold_constants(by, type, terms_[constant].value, 1);
           return value ? terms_.constant(type, *value) : Term::none;
@@ -104,6 +104,7 @@ Term Simplifier::negated(Term condition) {
       }
       return terms_.make(was_less ? Kind::le : Kind::lt, node.type, node.b, node.a);
     }
+    case Kind::broadcast: return terms_.make(Kind::broadcast, node.type, negated(node.a));
     default: break;
   }
   return terms_.make(Kind::not_, node.type, condition);

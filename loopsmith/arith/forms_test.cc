@@ -54,6 +54,23 @@ TEST_F(Forms, digits_that_cannot_reach_the_divisor_go) {
   EXPECT_EQ(simple(floordiv(x * 64 + z * 16 + y, 16)), "((x * 4) + z)");
 }
 
+TEST_F(Forms, rules_alone_keep_what_was_written) {
+  EXPECT_EQ(rewritten(x * 4 <= 40), "(x <= 10)");
+  EXPECT_EQ(simple(x * 4 <= 40), "(x < 11)");
+  EXPECT_EQ(rewritten(min(x - z, y) + z), "Min(x, (y + z))");
+  EXPECT_EQ(rewritten(min(y, x - z) + z), "Min((y + z), x)");
+  bound(n, 0, 100);
+  EXPECT_EQ(rewritten(truncdiv(n * 4 + 6, 2)), "((n * 2) + 3)");
+  EXPECT_EQ(rewritten(truncdiv(n, 2)), "(n /t 2)");
+  EXPECT_EQ(simple(truncdiv(n, 2)), "(n // 2)");
+}
+
+TEST_F(Forms, limits_between_multiples_become_tight) {
+  EXPECT_EQ(rewritten(x < 20 && floormod(x, 5) < 2), "((x < 17) and ((x % 5) < 2))");
+  EXPECT_EQ(rewritten(floordiv(x, 10) == 5 && floormod(x, 10) < 7), "((50 <= x) and (x < 57))");
+  EXPECT_EQ(rewritten(y * 5 <= x && x < y * 5 + 5), "(y == (x // 5))");
+}
+
 TEST_F(Forms, symbolic_sizes_cancel) {
   EXPECT_EQ(simple(floordiv(x * n + y, n) - floordiv(y, n)), "x");
   EXPECT_EQ(simple(floormod(x * n + y, n)), "(y % n)");

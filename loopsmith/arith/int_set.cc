@@ -105,8 +105,9 @@ class Evaluation {
     if (const auto* node = expr.as<Cast>()) return converted(expr, *node);
     if (const auto* node = expr.as<Broadcast>()) return (*this)(node->value);
     if (const auto* node = expr.as<Ramp>()) {
-      const Expr last = int_imm(node->base.dtype(), node->lanes - 1);
-      const IntSet steps = scaled({zero_of(last.dtype()), last}, node->stride);
+      const DataType type = node->base.dtype();
+      const Expr last = node->dtype.is_scalable() ? Expr() : int_imm(type, node->lanes - 1);
+      const IntSet steps = scaled({zero_of(type), last}, node->stride);
       return sum((*this)(node->base), (*this)(node->stride).is_single_point() ? steps : IntSet());
     }
     if (const auto* node = expr.as<Call>()) {

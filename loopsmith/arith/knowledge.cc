@@ -115,7 +115,11 @@ ConstIntBound Knowledge::derive_bound(Term term) {
       const ConstIntBound value = a();
       return is_within(value, all) ? value : all;
     }
-    case Kind::ramp: return in_type(node.type, add(a(), multiply(b(), {0, node.type.lanes - 1})));
+    case Kind::ramp: {
+      const std::int64_t last =
+          node.type.is_scalable() ? ConstIntBound::pos_inf : node.type.lanes - 1;
+      return in_type(node.type, add(a(), multiply(b(), {0, last})));
+    }
     case Kind::broadcast: return a();
     case Kind::call: return in_type(node.type, derive_call_bound(term));
     default: return all_of(node.type);
@@ -128,6 +132,7 @@ ConstIntBound Knowledge::derive_call_bound(Term term) {
   const Op call = terms.op(term);
   const ConstIntBound all = all_of(node.type);
   if (call == op("likely")) return bound(argument(0));
+  if (call == op("vscale")) return {1, ConstIntBound::pos_inf};
   if (call == op("popcount") || call == op("clz")) {
     return {0, terms.type(argument(0)).bits};
   }

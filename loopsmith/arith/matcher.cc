@@ -36,8 +36,23 @@ bool is_constant_place(const Atom& atom) {
   return atom.place == Place::constant || atom.place == Place::literal;
 }
 
+bool is_min_or_max(const Atom& atom) {
+  return atom.place == Place::node && (atom.kind == Kind::min || atom.kind == Kind::max);
+}
+
+/// The only min or max of a pattern; its size where there is none, or more than one.
+std::uint8_t only_min_or_max(const Pattern& pattern) {
+  std::uint8_t found = pattern.size;
+  for (std::uint8_t i = 0; i < pattern.size; ++i) {
+    if (!is_min_or_max(pattern.atoms[i])) continue;
+    if (found != pattern.size) return pattern.size;
+    found = i;
+  }
+  return found;
+}
+
 /// Which atoms of a pattern may take their operands in reverse. The simplifier puts constants last,
-/// so that a constant operand stays where it is.
+/// so that a constant operand stays where it is; but for those of min and max.
 std::vector<std::uint32_t> orders(const Rule& rule) {
   std::vector<std::uint32_t> result{0};
   if (rule.order == Order::as_written) return result;
@@ -48,7 +63,8 @@ std::vector<std::uint32_t> orders(const Rule& rule) {
     const Atom& a = pattern.atoms[i + 1U];
     const Atom& b = pattern.atoms[i + 1U + a.size];
     const bool are_alike = a.place == Place::variable && a == b;
-    if (is_constant_place(a) || is_constant_place(b) || are_alike) continue;
+    const bool is_in_place = (is_constant_place(a) || is_constant_place(b)) && !is_min_or_max(atom);
+    if (is_in_place || are_alike) continue;
     const std::size_t count = result.size();
     for (std::size_t k = 0; k < count; ++k) result.push_back(result[k] | 1U << i);
   }
@@ -59,6 +75,9 @@ using Index = std::array<std::array<std::vector<Candidate>, kind_count>, kind_co
 
 void add_rule(Index& index, const Rule& rule) {
   const auto& atoms = rule.before.atoms;
+  const std::uint8_t choice = only_min_or_max(rule.before);
+  const bool keeps_choice =
+      choice != rule.before.size && only_min_or_max(rule.after) != rule.after.size;
   for (std::uint32_t swapped : orders(rule)) {
     const Atom* first = &atoms[1];
     const Atom* second = first->size + 1U < rule.before.size ? &atoms[1U + first->size] : nullptr;
@@ -67,7 +86,7 @@ void add_rule(Index& index, const Rule& rule) {
     for (std::size_t kind = 0; kind < kind_count; ++kind) {
       if (!(kinds_of(*first) >> kind & 1U)) continue;
       index[static_cast<std::size_t>(atoms[0].kind)][kind].push_back(
-          {second_kinds, swapped, &rule});
+          {second_kinds, swapped, keeps_choice && (swapped >> choice & 1U) != 0, &rule});
     }
   }
 }
@@ -228,6 +247,7 @@ std::span<const Candidate> candidates(Kind kind, Kind first) {
 
 bool match(const Candidate& candidate, Terms& terms, const TermNode& root, Binding& binding) {
   const Atom* atoms = candidate.rule->before.atoms.data();
+  binding.swaps_min_max = candidate.swaps_min_max;
   binding.result_type = root.type;
   binding.operand_type = is_comparison(root.kind) ? terms.type(root.a) : root.type;
   Match match(terms, atoms, candidate.swapped, binding);
@@ -239,7 +259,9 @@ std::optional<std::int64_t> constant_value(const Atom* atom, const Binding& bind
     case Place::variable: return std::nullopt;
     case Place::constant: return binding.constants[static_cast<std::size_t>(atom->value)];
     case Place::literal: return atom->value;
-    case Place::lanes: return binding.result_type.lanes;
+    case Place::lanes:
+      if (binding.result_type.is_scalable()) return std::nullopt;
+      return binding.result_type.lanes;
     case Place::node: break;
   }
   const Atom* first = atom + 1;

@@ -17,12 +17,14 @@ struct Binding {
   std::uint8_t bound_constants = 0;  ///< A bit for each.
   DataType operand_type;             ///< Of the numbers in the pattern.
   DataType result_type;              ///< Of the whole.
+  bool swaps_min_max = false;        ///< The min or max was matched in reverse.
 };
 
 /// A rule with one way to take the operands of its commutative nodes.
 struct Candidate {
   std::uint32_t second_kinds;  ///< A bit for each kind that its second operand accepts.
   std::uint32_t swapped;       ///< A bit for each atom whose operands are taken in reverse.
+  bool swaps_min_max;          ///< Its only min or max is taken so.
   const Rule* rule;
 };
 

@@ -68,6 +68,12 @@ Term Simplifier::simplify_choice(const TermNode& node, Recurse recurse) {
   const Term yes = simplify_where(condition, node.b, recurse);
   const Term no = simplify_where(negated(condition), node.c, recurse);
   if (yes == no && !terms_[condition].has_effect) return yes;
+  // One choice within another, with the same value where either condition fails.
+  const TermNode inner = terms_[yes];
+  if (node.kind == Kind::if_then_else && inner.kind == Kind::if_then_else && inner.c == no) {
+    const Term both = combine(Kind::and_, boolean, condition, inner.a);
+    return combine(node.kind, node.type, both, inner.b, no);
+  }
   return combine(node.kind, node.type, condition, yes, no);
 }
 

@@ -78,12 +78,21 @@ struct Rule {
   Pattern given;
   Types types = index;
   Order order = Order::either;
+  bool normalizes = false;  ///< Left out where the form that was written is to be kept.
 
   constexpr Rule(Pattern before, Pattern after, Pattern given = {}, Types types = index)
       : before(before), after(after), given(given), types(types) {}
   constexpr Rule(Pattern before, Pattern after, Types types, Order order = Order::either)
       : before(before), after(after), types(types), order(order) {}
+  constexpr Rule(Pattern before, Pattern after, Pattern given, Order order)
+      : before(before), after(after), given(given), order(order) {}
 };
+
+/// A rule that brings terms into one form, whatever form they had.
+constexpr Rule normalizing(Rule rule) {
+  rule.normalizes = true;
+  return rule;
+}
 
 /// The names and operators with which rules are written.
 namespace rule_language {

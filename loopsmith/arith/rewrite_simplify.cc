@@ -19,7 +19,9 @@ constexpr std::int64_t visits_per_term = 32;
 
 }  // namespace
 
-void Simplifier::start() {
+void Simplifier::start(Form form) {
+  if (form != form_) forget();
+  form_ = form;
   const auto count = static_cast<std::int64_t>(terms_.size());
   steps_left_ = free_steps + steps_per_term * count;
   visits_left_ = free_steps + visits_per_term * count;
@@ -32,7 +34,7 @@ void Simplifier::forget() {
 }
 
 Term Simplifier::rewrite_simplify(Term term) {
-  start();
+  start(Form::as_written);
   return rewrite(term);
 }
 
@@ -67,7 +69,10 @@ Term Simplifier::rewrite(Term term) {
 }
 
 Term Simplifier::combine(Kind kind, DataType type, Term a, Term b, Term c) {
-  if (is_commutative(kind) && terms_.is_constant(a) && !terms_.is_constant(b)) std::swap(a, b);
+  const bool keeps_order = form_ == Form::as_written && (kind == Kind::min || kind == Kind::max);
+  if (is_commutative(kind) && !keeps_order && terms_.is_constant(a) && !terms_.is_constant(b)) {
+    std::swap(a, b);
+  }
   if (is_binary(kind) && terms_.is_constant(a) && terms_.is_constant(b)) {
     const auto value = fold_constants(kind, terms_.type(a), terms_[a].value, terms_[b].value);
     if (value) return terms_.constant(type, *value);
@@ -109,6 +114,7 @@ Term Simplifier::apply_rules(const TermNode& node) {
       node.b == Term::none ? ~0U : 1U << static_cast<unsigned>(terms_[node.b].kind);
   const auto attempt = [&](const Candidate& candidate) {
     Binding binding;
+    if (candidate.rule->normalizes && form_ == Form::as_written) return Term::none;
     if (!match(candidate, terms_, node, binding)) return Term::none;
     if (!is_given(*candidate.rule, knowledge_, binding)) return Term::none;
     --steps_left_;
@@ -151,6 +157,10 @@ Term Simplifier::build(const Pattern::Atom* atom, const Binding& binding, DataTy
   DataType own_type = operand_type;
   if (is_spread) own_type = operand_type.with_lanes(type.lanes);
   if (is_comparison(atom->kind)) own_type = boolean.with_lanes(operand_type.lanes);
+  const bool is_choice_of_two = atom->kind == Kind::min || atom->kind == Kind::max;
+  if (is_choice_of_two && binding.swaps_min_max && form_ == Form::as_written) {
+    std::swap(operands[0], operands[1]);
+  }
   const Term made = combine(atom->kind, own_type, operands[0], operands[1], operands[2]);
   // A constant that does not fit: -c of the smallest c.
   const bool is_whole = is_binary(atom->kind) && own_type.is_index() &&

@@ -53,6 +53,12 @@ constexpr Rule logic_rows[] = {
     {x < c1 && c2 < x, x == c1 - 1, c1 == c2 + 2},
     {x < c1 || c2 < x, truth, c2 < c1},
     {x < c1 || c2 < x, x != c1, c1 == c2},
+    {x <= c1 && c2 < x, falsehood, c1 <= c2},
+    {x < c1 && c2 <= x, falsehood, c1 <= c2},
+    {x <= c1 && c2 <= x, falsehood, c1 < c2},
+    {x <= c1 || c2 < x, truth, c2 <= c1},
+    {x < c1 || c2 <= x, truth, c2 <= c1},
+    {x <= c1 || c2 <= x, truth, c2 <= c1 + 1},
     {x == c1 && x == c2, falsehood, c1 != c2, wraps},
     {x != c1 || x != c2, truth, c1 != c2, wraps},
     {x == c1 && x != c2, x == c1, c1 != c2, wraps},
@@ -72,6 +78,19 @@ constexpr Rule logic_rows[] = {
 
     // A number known by its quotient and remainder.
     {x / c1 == c2 && x % c1 == c3, x == c1 * c2 + c3, c1 > 0 && 0 <= c3 && c3 < c1},
+    {x / c1 == c2 && x % c1 < c3, c1 * c2 <= x && x < c1 * c2 + c3, c1 > 0 && 0 <= c3 && c3 <= c1},
+    {x / c1 == c2 && x % c1 <= c3, c1 * c2 <= x && x <= c1 * c2 + c3, c1 > 0 && 0 <= c3 && c3 < c1},
+    {x / c1 == c2 && c3 < x % c1, c1 * c2 + c3 < x && x < c1 * c2 + c1,
+     c1 > 0 && 0 <= c3 && c3 < c1},
+    {x / c1 == c2 && c3 <= x % c1, c1 * c2 + c3 <= x && x < c1 * c2 + c1,
+     c1 > 0 && 0 <= c3 && c3 < c1},
+    {y * c1 <= x && x < y * c1 + c1, y == x / c1, c1 > 0},
+
+    // A limit that lies where the remainder is too large.
+    {x < c1 && x % c2 < c3, x < ((c1 - 1) / c2) * c2 + c3 && x % c2 < c3,
+     c2 > 0 && 0 < c3 && ((c1 - 1) / c2) * c2 + c3 < c1},
+    {x <= c1 && x % c2 < c3, x < (c1 / c2) * c2 + c3 && x % c2 < c3,
+     c2 > 0 && 0 < c3 && (c1 / c2) * c2 + c3 <= c1},
 };
 // clang-format on
 

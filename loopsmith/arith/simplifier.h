@@ -43,6 +43,8 @@ class Simplifier {
 
   /// Canonical, then `steps` times by rules and canonical in turn, until nothing changes.
   Term simplify(Term term, int steps);
+  /// By rules alone, and as close to what was written as they allow: a `<=` stays one, a division
+  /// rounds as it did, and the operands of min and max keep their order.
   Term rewrite_simplify(Term term);
   Term canonical_simplify(Term term);
 
@@ -59,8 +61,11 @@ class Simplifier {
   void assume(Term condition);
 
  private:
+  /// Whether terms are brought into one form, for analysis, or keep that which was written.
+  enum class Form { normal, as_written };
+
   /// Renews the budget of steps for a call from outside.
-  void start();
+  void start(Form form = Form::normal);
 
   // By rules: rewrite_simplify.cc.
   Term rewrite(Term term);
@@ -137,6 +142,7 @@ class Simplifier {
   Memo<Sum> sums_;
   Memo<Term> presentable_;
   std::vector<Piece> pieces_;
+  Form form_ = Form::normal;
   int nesting_ = 0;
   int scopes_ = 0;
   std::int64_t steps_left_ = 0;

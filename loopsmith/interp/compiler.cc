@@ -3,6 +3,7 @@
 
 #include "loopsmith/interp/control.h"
 #include "loopsmith/ir/solved_sizes.h"
+#include "loopsmith/ir/vector_lanes.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::interp {
@@ -17,6 +18,7 @@ namespace detail {
 
 Code& Session::code_of(const Ptr<PrimFunc>& func) {
   if (const auto found = done.find(func.get()); found != done.end()) return *found->second;
+  refuse_scalable_vectors(func, ErrorKind::interp);
   Code& code = library.codes.emplace_back();
   done.emplace(func.get(), &code);
   Compiler(*this, func, code).run();

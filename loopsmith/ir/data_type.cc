@@ -91,7 +91,11 @@ FloatFormat float_format(DataType type) {
 
 std::string to_string(DataType type) {
   std::string text = element_name(type.element());
-  if (type.lanes != 1) text += fmt::format("x{}", type.lanes);
+  if (type.is_scalable()) {
+    text += fmt::format("xvscalex{}", type.lanes & ~scalable_lanes);
+  } else if (type.lanes != 1) {
+    text += fmt::format("x{}", type.lanes);
+  }
   return text;
 }
 
@@ -99,12 +103,17 @@ DataType parse_data_type(std::string_view text) {
   std::string_view rest = text;
   DataType type = take_element(rest);
   int lanes = 1;
-  if (type != no_type && take_prefix(rest, "x")) lanes = take_number(rest);
-  const bool valid = type != no_type && rest.empty() && lanes >= 1 && lanes <= 0xFFFF;
+  const bool is_scalable = type != no_type && take_prefix(rest, "xvscale");
+  if (type != no_type && take_prefix(rest, "x")) {
+    lanes = take_number(rest);
+  } else if (is_scalable) {
+    lanes = 0;
+  }
+  const bool valid = type != no_type && rest.empty() && lanes >= 1 && lanes < scalable_lanes;
   require(valid, ErrorKind::type_mismatch, "unknown_data_type",
           hint("write e.g. int32, uint8, bool, float16, bfloat16, float32, e4m3_float8, float32x8"),
           {}, "'{}' is not a data type", text);
-  return type.with_lanes(lanes);
+  return type.with_lanes(is_scalable ? lanes | scalable_lanes : lanes);
 }
 
 std::int64_t min_int(DataType type) {

@@ -17,6 +17,10 @@ enum class TypeCode : std::uint8_t {
   handle,       ///< A pointer, 64 bits; of 0 bits: void.
 };
 
+/// The bit of `DataType::lanes` that says that the rest of it counts multiples of `vscale`, a
+/// number that only the machine knows: float32xvscalex4.
+inline constexpr std::uint16_t scalable_lanes = 0x8000;
+
 /// The type of a value: a scalar, or a vector of `lanes` scalars.
 struct DataType {
   TypeCode code = TypeCode::handle;
@@ -42,6 +46,8 @@ struct DataType {
   constexpr bool is_void() const { return code == TypeCode::handle && bits == 0; }
   constexpr bool is_scalar() const { return lanes == 1; }
   constexpr bool is_vector() const { return lanes > 1; }
+  /// A vector of as many lanes as a multiple of `vscale`: programs say it, nothing here runs it.
+  constexpr bool is_scalable() const { return (lanes & scalable_lanes) != 0; }
   /// Integers whose overflow is a mistake, so that they simplify as if unbounded: int32 and wider.
   constexpr bool is_index() const { return is_int() && bits >= 32; }
 
@@ -62,7 +68,7 @@ inline constexpr DataType f16{TypeCode::float_, 16, 1}, f32{TypeCode::float_, 32
 inline constexpr DataType f8e4m3{TypeCode::float8_e4m3, 8, 1}, f8e5m2{TypeCode::float8_e5m2, 8, 1};
 inline constexpr DataType handle_type{TypeCode::handle, 64, 1}, void_type{TypeCode::handle, 0, 1};
 
-/// `int32`, `float32x4`, `bool`, `bfloat16`, `e4m3_float8`, `handle`, `void`.
+/// `int32`, `float32x4`, `float32xvscalex4`, `bool`, `bfloat16`, `e4m3_float8`, `handle`, `void`.
 std::string to_string(DataType type);
 
 /// The type that `text` names, in any spelling of the field (`float32x4`, `bool`, `uint1`,

@@ -19,9 +19,11 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 TEST(data_type, names_go_back_and_forth) {
   for (const char* name :
-       {"int8",   "int32",   "int64",     "int1",    "int4",       "uint8",       "uint64",
-        "bool",   "float16", "float32",   "float64", "bfloat16",   "e4m3_float8", "e5m2_float8",
-        "handle", "void",    "float32x4", "boolx16", "int8x65535", "bfloat16x2",  "uint7"}) {
+       {"int8",       "int32",     "int64",       "int1",        "int4",
+        "uint8",      "uint64",    "bool",        "float16",     "float32",
+        "float64",    "bfloat16",  "e4m3_float8", "e5m2_float8", "handle",
+        "void",       "float32x4", "boolx16",     "int8x32767",  "float32xvscalex4",
+        "bfloat16x2", "uint7"}) {
     EXPECT_EQ(to_string(parse_data_type(name)), name);
   }
   EXPECT_EQ(parse_data_type("uint1"), boolean);

@@ -56,8 +56,9 @@ void settle_logic(T& node, std::string_view what) {
 
 DataType with_lanes(const Object& node, DataType element, std::int64_t lanes,
                     std::string_view what) {
-  require(lanes >= 1 && lanes <= most_lanes, ErrorKind::type_mismatch, "lanes_in_range",
-          hint("a vector has 1 to 65535 lanes; split the loop by a smaller factor"), node.span,
+  require(lanes >= 1 && lanes <= most_lanes && lanes != scalable_lanes, ErrorKind::type_mismatch,
+          "lanes_in_range",
+          hint("a vector has 1 to 32767 lanes; split the loop by a smaller factor"), node.span,
           "{}: {} lanes", what, lanes);
   return element.with_lanes(static_cast<int>(lanes));
 }

@@ -71,6 +71,8 @@ TEST(expr, mistakes_are_refused_by_what_is_wrong) {
       {[] { make(Ramp{.base = x, .stride = wide, .lanes = 4}); },
        "ramp_of_integers: Ramp: base is int32, stride is int64"},
       {[] { make(Ramp{.base = x, .stride = 1, .lanes = 0}); }, "lanes_in_range: Ramp: 0 lanes"},
+      {[] { make(Ramp{.base = x, .stride = 1, .lanes = scalable_lanes}); },
+       "lanes_in_range: Ramp: 32768 lanes"},
       {[] { make(Broadcast{.value = x, .lanes = 65536}); },
        "lanes_in_range: Broadcast: 65536 lanes"},
       {[] { make(Broadcast{.value = vector4, .lanes = 2}); },

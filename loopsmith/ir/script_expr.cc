@@ -4,6 +4,7 @@
 #include "loopsmith/ir/script_literals.h"
 #include "loopsmith/ir/script_writer.h"
 #include "loopsmith/ir/tensor.h"
+#include "loopsmith/ir/vector_lanes.h"
 #include "loopsmith/support/deep_call.h"
 
 namespace loopsmith::detail {
@@ -193,7 +194,7 @@ void ScriptWriter::node_call(const Expr& e) {
         list(field.refs(node), [&](const Ref& item) { part(item); });
         return put("]");
       case FieldType::data_type: return put(string_literal(to_string(field.at<DataType>(node))));
-      case FieldType::integer: return put(fmt::format("{}", field.at<std::int64_t>(node)));
+      case FieldType::integer: return expr(lanes_expr(field.at<std::int64_t>(node)));
       default: return;
     }
   });
@@ -244,7 +245,8 @@ void ScriptWriter::access(const Ptr<Buffer>& buffer, const std::vector<Expr>& in
 void ScriptWriter::index(const Expr& e) {
   const auto* ramp = e.as<Ramp>();
   const std::int64_t* stride = ramp ? as_int(ramp->stride) : nullptr;
-  if (!stride || *stride <= 0 || ramp->lanes < 2 || *stride > 0xFFFF) return expr(e);
+  const bool is_fixed = ramp && ramp->lanes >= 2 && !e.dtype().is_scalable();
+  if (!stride || *stride <= 0 || !is_fixed || *stride > 0xFFFF) return expr(e);
   const Marking marking(*this, e);
   expr(ramp->base);
   put(":");

@@ -108,6 +108,13 @@ Arguments::Arguments(const Word& word, std::vector<ScriptValue> positional, Name
   }
   values_.resize(places.size());
   given_.resize(places.size());
+  // A type that is said by its name leaves the first place to the value: T.reinterpret(x, dtype=d).
+  const auto is_dtype = [](const auto& each) { return each.first == "dtype"; };
+  const auto dtype = std::ranges::find_if(named, is_dtype);
+  if (!positional.empty() && !places.empty() && places.back() == "value" && dtype != named.end()) {
+    positional.insert(positional.begin(), std::move(dtype->second));
+    named.erase(dtype);
+  }
   for (std::size_t i = 0; i < positional.size(); ++i) {
     if (i >= most && !takes_rest) {
       refuse("argument_count", fmt::format("{}.{} takes {} arguments, {} were given", word.space,

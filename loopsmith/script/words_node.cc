@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes by their names, as they are: nothing is folded or converted but numbers.
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/vector_lanes.h"
 #include "loopsmith/script/lowering.h"
 
 namespace loopsmith::parsing {
@@ -27,15 +28,24 @@ ScriptValue select_node(Lowering& lowering, const Arguments& args, const Word&) 
       .condition = lowering.expr(args[0]), .true_value = values[0], .false_value = values[1]}));
 }
 
+/// How many lanes: a constant, or a multiple of T.vscale().
+std::int64_t lanes(Lowering& lowering, const ScriptValue& count, std::string_view what) {
+  const auto known = lanes_of(lowering.expr(count));
+  lowering.require_here(known.has_value(), "lanes_in_range",
+                        hint("give a constant below 32768, or a multiple of T.vscale()"),
+                        "{}: {} is no number of lanes", what, lowering.describe(count));
+  return *known;
+}
+
 ScriptValue ramp(Lowering& lowering, const Arguments& args, const Word&) {
   const std::vector<Expr> both = lowering.matched({args[0], args[1]});
   return ScriptValue::node(
-      make(Ramp{.base = both[0], .stride = both[1], .lanes = lowering.integer(args[2], "T.Ramp")}));
+      make(Ramp{.base = both[0], .stride = both[1], .lanes = lanes(lowering, args[2], "T.Ramp")}));
 }
 
 ScriptValue broadcast_node(Lowering& lowering, const Arguments& args, const Word&) {
   return ScriptValue::node(make(Broadcast{.value = lowering.expr(args[0]),
-                                          .lanes = lowering.integer(args[1], "T.Broadcast")}));
+                                          .lanes = lanes(lowering, args[1], "T.Broadcast")}));
 }
 
 ScriptValue shuffle(Lowering& lowering, const Arguments& args, const Word&) {
@@ -178,6 +188,10 @@ std::span<const Word> node_words() {
        "The vector base, base + stride, ..."},
       {"T", "Broadcast", "value: ExprLike, lanes: int", "Expr", broadcast_node,
        "A vector of one value."},
+      {"T", "ramp", "base: ExprLike, stride: ExprLike, lanes: int", "Expr", ramp,
+       "The same as Ramp."},
+      {"T", "broadcast", "value: ExprLike, lanes: int", "Expr", broadcast_node,
+       "The same as Broadcast."},
       {"T", "Shuffle", "vectors: Sequence[Expr], indices: Sequence[int]", "Expr", shuffle,
        "Lanes chosen from vectors."},
       {"T", "Let", "body: ExprLike, where: dict[Any, ExprLike]", "Expr", let_node,

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/vector_lanes.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/transform/common_subexpressions.h"
@@ -177,10 +178,20 @@ void verify_form(const Ptr<PrimFunc>& func, Form form, std::string_view pass) {
   }
 }
 
+Ptr<PrimFunc> run_pass(const Ptr<PrimFunc>& func, std::string_view name,
+                       const LowerOptions& options) {
+  const auto* pass = std::ranges::find(lowering, name, &Pass::name);
+  require(pass != std::end(lowering), ErrorKind::lower, "pass_exists",
+          hint("see lowering_passes()"), {}, "run_pass: there is no pass '{}'", name);
+  refuse_scalable_vectors(func, ErrorKind::lower);
+  return pass->run(func, options);
+}
+
 Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& options) {
   using Clock = std::chrono::steady_clock;
   const std::vector<std::string_view> dumps = dumped_passes("LOOPSMITH_DUMP");
   if (options.verify) verify_form(func, Form::scheduled, "lower");
+  refuse_scalable_vectors(func, ErrorKind::lower);
   Ptr<PrimFunc> current = func, simplified;
   for (const Pass& pass : lowering) {
     const auto start = Clock::now();

@@ -55,6 +55,11 @@ struct Pass {
 /// The passes that `lower_function` runs, in order.
 std::span<const Pass> lowering_passes();
 
+/// A function after one of these passes alone, in the form that the passes before it leave. Throws
+/// a UserError where there is no pass of that name.
+Ptr<PrimFunc> run_pass(const Ptr<PrimFunc>& func, std::string_view name,
+                       const LowerOptions& options = {});
+
 /// From a scheduled function to one that a code generator accepts.
 ///
 /// The environment variable LOOPSMITH_DUMP, `all` or names of passes separated by commas, prints

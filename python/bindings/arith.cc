@@ -76,10 +76,17 @@ void bind_sets(nb::module_& m) {
            })
       .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
   nb::class_<IntSet>(m, "IntSet", "The integers between two expressions, ends included; or none.")
-      .def(nb::init<Expr, Expr>(), nb::arg("min_value").none(), nb::arg("max_value").none(),
-           "None leaves a side open.",
-           nb::sig("def __init__(self, min_value: ExprLike | None, max_value: ExprLike | None) -> "
-                   "None"))
+      .def(
+          "__init__",
+          [](IntSet* self, nb::handle min_value, nb::handle max_value) {
+            const auto end = [](nb::handle value) {
+              return value.is_none() ? Expr() : to_expr(value);
+            };
+            new (self) IntSet(end(min_value), end(max_value));
+          },
+          nb::arg("min_value").none(), nb::arg("max_value").none(), "None leaves a side open.",
+          nb::sig("def __init__(self, min_value: ExprLike | None, max_value: ExprLike | None) -> "
+                  "None"))
       .def_static("single_point", &IntSet::single_point, nb::arg("value"))
       .def_static("nothing", &IntSet::nothing)
       .def_static("everything", [] { return IntSet(); })

@@ -142,6 +142,11 @@ void bind_driver(nb::module_& m) {
       "The triple, name and features of the processor that a target of kind llvm means.");
   m.def("llvm_version", [] { return llvm_version(); }, "The version of LLVM that generates code.");
   m.def("c_compiler", [] { return c_compiler(); }, "The C compiler of this machine.");
+  m.def(
+      "run_pass",
+      [](const Ptr<PrimFunc>& func, const std::string& name) { return run_pass(func, name); },
+      nb::arg("func"), nb::arg("name"),
+      nb::sig("def run_pass(func: PrimFunc, name: str) -> PrimFunc"));
   m.def("pass_names", [] {
     std::vector<std::string> names;
     for (const Pass& pass : lowering_passes()) names.emplace_back(pass.name);

@@ -12,6 +12,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/tensor.h"
+#include "loopsmith/ir/vector_lanes.h"
 #include "loopsmith/ir/well_formed.h"
 
 namespace nb = nanobind;
@@ -44,6 +45,13 @@ NodeHandle::NodeHandle(Ref node, PyObject* object) : ref(std::move(node)), self(
 NodeHandle::~NodeHandle() {
   const auto place = live_objects().find(ref.get());
   if (place != live_objects().end() && place->second == self) live_objects().erase(place);
+}
+
+void NodeHandle::become(Ref node) {
+  const auto place = live_objects().find(ref.get());
+  if (place != live_objects().end() && place->second == self) live_objects().erase(place);
+  ref = std::move(node);
+  live_objects().try_emplace(ref.get(), self);
 }
 
 namespace {
@@ -159,6 +167,16 @@ Ref ref_from_python(std::string_view node, const FieldInfo& field, nb::handle va
   return ref;
 }
 
+/// A count of lanes may be a multiple of `vscale`.
+std::int64_t integer_from_python(std::string_view node, const FieldInfo& field, nb::handle value) {
+  if (field.name == std::string_view("lanes")) {
+    const auto lanes = lanes_of(to_expr(value));
+    if (!lanes) refuse(node, field, value);
+    return *lanes;
+  }
+  return nb::cast<std::int64_t>(nb::int_(nb::borrow(value)));
+}
+
 void set_field(Object& object, const FieldInfo& field, nb::handle value) {
   const std::string_view node = node_info(object).name;
   try {
@@ -171,7 +189,7 @@ void set_field(Object& object, const FieldInfo& field, nb::handle value) {
       }
       case FieldType::attrs: field.at<Attrs>(object) = to_attributes(value); return;
       case FieldType::integer:
-        field.at<std::int64_t>(object) = nb::cast<std::int64_t>(nb::int_(nb::borrow(value)));
+        field.at<std::int64_t>(object) = integer_from_python(node, field, value);
         return;
       case FieldType::integers:
         field.at<std::vector<std::int64_t>>(object) = nb::cast<std::vector<std::int64_t>>(value);

@@ -11,6 +11,8 @@ struct NodeHandle {
 
   NodeHandle(Ref node, PyObject* object);
   ~NodeHandle();
+  /// Stands for another node of its class from here on.
+  void become(Ref node);
   NodeHandle(const NodeHandle&) = delete;
   NodeHandle& operator=(const NodeHandle&) = delete;
 };

@@ -170,6 +170,15 @@ void extend(nb::class_<Handle<IRModule>>& type) {
       },
       nb::sig("def __getitem__(self, name: GlobalVar) -> PrimFunc"));
   type.def(
+      "become",
+      [](NodeHandle& self, const NodeHandle& other) {
+        module_of(other);
+        self.become(other.ref);
+      },
+      nb::arg("other"),
+      "Let this name of a module mean another one. Nodes stay as they are; so do other names.",
+      nb::sig("def become(self, other: IRModule) -> None"));
+  type.def(
       "items",
       [](const NodeHandle& self) {
         nb::list pairs;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import arith, host, interp, ir, script, te, tir
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
-from .driver import PassRecord, build, export_runtime, load_module, lower
+from .driver import PassRecord, build, export_runtime, load_module, lower, run_pass
 from .errors import (
     BoundsError,
     CallError,
@@ -73,6 +73,7 @@ __all__ = [
     "lower",
     "register_func",
     "remove_global_func",
+    "run_pass",
     "script",
     "structural_equal",
     "structural_hash",

@@ -98,6 +98,33 @@ def lower(
 
 
 @explained
+def run_pass(x: PrimFunc | IRModule, name: str) -> Any:
+    """Run one pass of lowering alone.
+
+    Parameters
+    ----------
+    x
+        A function or a module, in the form that the passes before this one leave.
+    name
+        The pass: ``"simplify"``, ``"lower_init"``, ``"unroll_loops"``, ...
+
+    Returns
+    -------
+    PrimFunc or IRModule
+        A module for a module, else a function.
+
+    Raises
+    ------
+    LowerError
+        There is no pass of that name, or it does not take the program.
+    """
+    if isinstance(x, PrimFunc):
+        return _core.run_pass(x, name)
+    functions = [_core.run_pass(func, name) for func in x.functions]
+    return IRModule(names=list(x.names), functions=functions, attrs=x.attrs)
+
+
+@explained
 def build(
     x: Program,
     args: Arguments | Target | str | None = None,

@@ -33,7 +33,7 @@ class _Report:
         }
 
 
-class UserError(_Report, Exception):
+class UserError(_Report, RuntimeError):
     """The user's mistake, of any kind."""
 
 

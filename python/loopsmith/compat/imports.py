@@ -12,7 +12,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from . import division
+from . import division, members
 from .missing import way_of
 
 ROOTS = {"tvm": f"{__package__}.tvm", "topi": f"{__package__}.tvm.topi"}
@@ -24,7 +24,10 @@ _PARTS = {
     "_ffi": "error",
     "_ffi.base": "error",
     "_ffi.runtime_ctypes": "nd",
+    "container": "ir_container",
+    "driver.build_module": "driver",
     "ir.base": "ir",
+    "ir.container": "ir_container",
     "ir.expr": "ir",
     "ir.module": "ir",
     "ir.op": "tir",
@@ -32,11 +35,12 @@ _PARTS = {
     "runtime.module": "runtime",
     "runtime.ndarray": "nd",
     "te.operation": "te",
-    "te.schedule": "te",
+    "te.schedule": "te_schedule",
     "te.tensor": "te",
     "tir.buffer": "tir",
     "tir.function": "tir",
     "tir.generic": "tir",
+    "tir.ir_pass": "ir_pass",
     "tir.op": "tir",
     "tir.stmt": "tir",
 }
@@ -116,6 +120,7 @@ def install() -> bool:
         )
     sys.meta_path.insert(0, _finder)
     division.install()
+    members.install()
     return False
 
 
@@ -123,6 +128,7 @@ def uninstall() -> None:
     """Let ``import tvm`` mean what it meant before `install`."""
     if is_installed():
         sys.meta_path.remove(_finder)
+        members.uninstall()
         division.uninstall()
     for name in list(sys.modules):
         if name.partition(".")[0] in ROOTS:

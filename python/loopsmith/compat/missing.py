@@ -19,7 +19,8 @@ _WAYS = {
     "tvm.meta_schedule": "schedules are not searched for here; sample_* steps of a schedule take "
     "decisions, and ls.build schedules by rule what nobody scheduled",
     "tvm.dlight": "ls.build schedules by rule what nobody scheduled",
-    "tvm.tir.transform": 'ls.lower runs all passes, and tells of each: ls.lower(f, dump="all")',
+    "tvm.tir.transform": "ls.run_pass runs a pass by its name, ls.lower all of them; "
+    'ls.lower(f, dump="all") tells of each',
     "tvm.rpc": "programs run in the process that compiles them; module.export writes files that "
     "other machines run",
     "tvm.micro": "module.export writes C that any compiler takes",

@@ -13,6 +13,7 @@ from . import (
     driver,
     error,
     ir,
+    ir_pass,
     nd,
     runtime,
     script,
@@ -23,6 +24,7 @@ from . import (
     topi,
     transform,
 )
+from . import ir_container as container
 from . import nd as ndarray
 from . import runtime as module
 from .driver import build, lower
@@ -56,6 +58,12 @@ register_extern = register_func
 extern = loopsmith.te.extern
 scan = loopsmith.te.scan
 select = loopsmith.tir.select
+
+load_json = ir.load_json
+save_json = ir.save_json
+GlobalVar = ir.GlobalVar
+
+vars(tir)["ir_pass"] = ir_pass
 
 __getattr__ = other_names("tvm", loopsmith.te, loopsmith.tir)
 

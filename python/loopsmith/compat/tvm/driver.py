@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from .runtime import Module
 from .target import Target
 from .tir.prim_func import as_module
 
-__all__ = ["build", "lower"]
+__all__ = ["build", "build_module", "lower", "schedule_to_module"]
 
 # With arguments, they take schedules of tensor expressions.
 _lower: Any = ls.lower
@@ -67,4 +68,13 @@ def build(
     return Module(_build(inputs, args, meant, name=name, binds=binds), None, entry=name)
 
 
+def schedule_to_module(
+    sch: Any, args: Sequence[Any] | None = None, name: str = "main", binds: Any = None
+) -> ls.tir.IRModule:
+    """Return the scheduled program of tensor expressions, before it is lowered."""
+    made = sch.to_tir(args, dict(binds or {}))
+    return as_module(made.func.with_attr("global_symbol", name))
+
+
+build_module = sys.modules[__name__]
 __getattr__ = other_names("tvm.driver")

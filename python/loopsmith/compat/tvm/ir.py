@@ -8,36 +8,74 @@ from typing import Any
 
 import loopsmith as ls
 import loopsmith.ir
-from loopsmith.tir import PointerType
+from loopsmith import tir
 
 from ..missing import other_names
+from . import ir_container as container
+from . import transform
+from .ir_types import Op, SourceName, Span
 from .object_path import ObjectPath, get_first_structural_mismatch
+from .tir.analysis import undefined_vars
 from .tir.nodes import Alias, Range
+from .tir.vectors import dtype_of
 from .transform import PassContext
 
 __all__ = [
+    "Array",
     "IRModule",
+    "Map",
     "ObjectPath",
+    "Op",
     "PassContext",
     "PointerType",
     "PrimType",
     "Range",
+    "SourceName",
+    "Span",
     "assert_structural_equal",
+    "assert_written_alike",
+    "container",
     "get_first_structural_mismatch",
     "load_json",
     "save_json",
     "structural_equal",
     "structural_hash",
+    "transform",
 ]
 
+Array = container.Array
+Map = container.Map
+GlobalVar = tir.GlobalVar
 BaseFunc = ls.tir.PrimFunc
 PrimExpr = ls.tir.Expr
 RelayExpr = ls.tir.Expr
 
 
-def PrimType(dtype: str) -> str:
-    """Return the type of a number: its name."""
-    return dtype
+class _NamesOfTypes(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, str)
+
+
+class PrimType(str, metaclass=_NamesOfTypes):
+    """The type of a number: its name."""
+
+    def __new__(cls, dtype: Any) -> PrimType:
+        """Return the type of that name."""
+        return super().__new__(cls, dtype_of(dtype))
+
+    @property
+    def dtype(self) -> str:
+        """The name."""
+        return str(self)
+
+
+class PointerType(Alias, base=tir.PointerType):
+    """The type of a pointer to elements of a type, in memory of a scope."""
+
+    @staticmethod
+    def make(element_type: Any, storage_scope: str = "") -> tir.PointerType:
+        """Return the type."""
+        return tir.PointerType(str(element_type), storage_scope or "global")
 
 
 class IRModule(Alias, base=ls.tir.IRModule):
@@ -59,12 +97,36 @@ class IRModule(Alias, base=ls.tir.IRModule):
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     """Return whether two nodes differ at most by the names of what they define."""
-    return ls.structural_equal(_node(lhs), _node(rhs), map_free_vars)
+    if _is_list(lhs) or _is_list(rhs):
+        same = _is_list(lhs) and _is_list(rhs) and len(lhs) == len(rhs)
+        return same and all(structural_equal(a, b, map_free_vars) for a, b in zip(lhs, rhs))
+    return ls.structural_equal(_unnamed(lhs), _unnamed(rhs), map_free_vars)
+
+
+def _is_list(value: Any) -> bool:
+    is_sequence = hasattr(value, "__len__") and hasattr(value, "__getitem__")
+    return is_sequence and not isinstance(value, (ls.tir.Node, str, Mapping))
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
-    """Raise a ValueError that says where two nodes differ first, unless they are equal."""
-    left, right = _node(lhs), _node(rhs)
+    """Raise a ValueError that says where two nodes differ first, unless they are equal.
+
+    Functions may differ by how their integer arithmetic is written: ``(i * 2 + j) * 4`` is
+    ``i * 8 + j * 4``.
+    """
+    if _is_list(lhs) and _is_list(rhs) and len(lhs) == len(rhs):
+        for left, right in zip(lhs, rhs):
+            assert_structural_equal(left, right, map_free_vars)
+        return
+    is_program = isinstance(lhs, (tir.PrimFunc, tir.IRModule)) and type(lhs) is type(rhs)
+    if is_program and _equal_when_simple(_unnamed(lhs), _unnamed(rhs), map_free_vars):
+        return
+    assert_written_alike(lhs, rhs, map_free_vars)
+
+
+def assert_written_alike(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+    """Raise a ValueError that says where two nodes differ first, also in their arithmetic."""
+    left, right = _unnamed(lhs), _unnamed(rhs)
     if ls.structural_equal(left, right, map_free_vars):
         return
     mismatch = get_first_structural_mismatch(left, right, map_free_vars)
@@ -75,9 +137,25 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
     )
 
 
+def _equal_when_simple(left: Any, right: Any, map_free_vars: bool) -> bool:
+    if ls.structural_equal(left, right, map_free_vars):
+        return True
+    try:
+        left, right = (ls.run_pass(program, "simplify") for program in (left, right))
+    except ls.UserError:
+        return False  # Not of the form that is simplified: they differ as they are.
+    return ls.structural_equal(left, right, map_free_vars)
+
+
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """Return a number of 64 bits, the same for nodes that are structurally equal."""
-    return int(ls.structural_hash(_node(node))[:16], 16)
+    hashed = _unnamed(node)
+    if map_free_vars and isinstance(hashed, (tir.Expr, tir.Stmt)):
+        # As parameters, variables count by their places.
+        body = hashed if isinstance(hashed, tir.Stmt) else tir.Evaluate(hashed)
+        params = undefined_vars(body)
+        hashed = tir.PrimFunc(params=params, buffer_map=[None] * len(params), body=body)
+    return int(ls.structural_hash(hashed)[:16], 16)
 
 
 def save_json(node: Any) -> str:
@@ -88,6 +166,16 @@ def save_json(node: Any) -> str:
 def load_json(json_str: str) -> Any:
     """Return the node that `save_json` wrote."""
     return ls.from_json(json_str)
+
+
+def _unnamed(value: Any) -> Any:
+    """Return a node to compare: the name that a decorator gave a function is no part of it."""
+    if isinstance(value, tir.PrimFunc):
+        return value.without_attr("global_symbol")
+    if isinstance(value, tir.IRModule):
+        functions = [func.without_attr("global_symbol") for func in value.functions]
+        return tir.IRModule(names=list(value.names), functions=functions, attrs=value.attrs)
+    return _node(value)
 
 
 def _node(value: Any) -> Any:

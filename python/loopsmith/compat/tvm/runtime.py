@@ -20,12 +20,15 @@ from .nd import Device, NDArray, cpu, device
 
 __all__ = [
     "BenchmarkResult",
+    "DataType",
     "Device",
     "InternalError",
     "Module",
     "NDArray",
     "Object",
     "PackedFunc",
+    "ShapeTuple",
+    "String",
     "TVMError",
     "convert",
     "cpu",
@@ -38,6 +41,9 @@ __all__ = [
 ]
 
 Object = ls.tir.Node
+String = str
+ShapeTuple: Any = tuple
+DataType = str
 ndarray = nd
 
 

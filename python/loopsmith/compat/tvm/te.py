@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import loopsmith.te
@@ -10,13 +11,37 @@ import loopsmith.tir
 
 from ..missing import other_names
 from . import tag
+from . import te_schedule as schedule
 from .tir.expr import const
-from .tir.nodes import IndexMap
+from .tir.nodes import IndexMap, SizeVar, Var
 
 tag_scope = loopsmith.te.tag_scope
 AXIS_SEPARATOR = IndexMap.AXIS_SEPARATOR
 
-__all__ = ["AXIS_SEPARATOR", "const", "create_schedule", "tag", "tag_scope"]
+operation = tensor = sys.modules[__name__]
+
+__all__ = [
+    "AXIS_SEPARATOR",
+    "const",
+    "create_schedule",
+    "operation",
+    "schedule",
+    "size_var",
+    "tag",
+    "tag_scope",
+    "tensor",
+    "var",
+]
+
+
+def var(name: str = "tindex", dtype: Any = "int32", span: Any = None) -> Any:
+    """Return a new variable."""
+    return Var.make(name, dtype)
+
+
+def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> Any:
+    """Return a new variable for a size, which is never negative."""
+    return SizeVar.make(name, dtype)
 
 
 def create_schedule(ops: Any) -> Any:

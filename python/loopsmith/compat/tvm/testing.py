@@ -4,25 +4,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..missing import other_names
-from . import nd
+from . import nd, testing_checks, testing_marks
+from .testing_checks import *
+from .testing_marks import *
 
 __all__ = [
     "assert_allclose",
     "device_enabled",
     "enabled_targets",
+    "exclude_targets",
+    "fixture",
+    "known_failing_targets",
     "main",
     "parameter",
     "parameters",
     "parametrize_targets",
-    "requires_cuda",
-    "requires_gpu",
-    "requires_llvm",
+    *testing_marks.__all__,
+    *testing_checks.__all__,
 ]
 
 
@@ -51,21 +54,6 @@ def device_enabled(target: Any) -> bool:
     return str(target).partition(" ")[0] in ("llvm", "c")
 
 
-def _needs(what: str, is_there: bool) -> Callable[..., Any]:
-    def mark(*functions: Any) -> Any:
-        import pytest
-
-        marker = pytest.mark.skipif(not is_there, reason=f"there is no {what} here")
-        return marker(functions[0]) if functions else [marker]
-
-    return mark
-
-
-requires_llvm = _needs("LLVM", True)
-requires_cuda = _needs("CUDA", False)
-requires_gpu = _needs("GPU", False)
-
-
 def parametrize_targets(*targets: Any) -> Any:
     """Run a test for each target, as its arguments `target` and `dev`."""
     import pytest
@@ -74,6 +62,21 @@ def parametrize_targets(*targets: Any) -> Any:
     chosen = [pair for pair in enabled_targets() if not names or pair[0] in names]
     mark = pytest.mark.parametrize(("target", "dev"), chosen)
     return mark(targets[0]) if targets and callable(targets[0]) else mark
+
+
+def exclude_targets(*targets: Any) -> Any:
+    """Run a test for all targets but some: for those that run here."""
+    return lambda function: function
+
+
+known_failing_targets = exclude_targets
+
+
+def fixture(function: Any = None, *, cache_return_value: bool = False) -> Any:
+    """Return a fixture of pytest; what it returns is made for each test."""
+    import pytest
+
+    return pytest.fixture(function) if function is not None else pytest.fixture
 
 
 def parameter(*values: Any, ids: Any = None, by_dict: dict[str, Any] | None = None) -> Any:

@@ -4,12 +4,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from loopsmith import tir
 
 from ..missing import MissingName, other_names
 
-__all__ = ["PassContext"]
+__all__ = [
+    "FunctionPass",
+    "ModulePass",
+    "Pass",
+    "PassContext",
+    "PassInfo",
+    "PrintIR",
+    "Sequential",
+    "function_pass",
+    "module_pass",
+]
 
 _entered = threading.local()
 
@@ -58,6 +70,97 @@ class PassContext:
     def __exit__(self, *_: object) -> None:
         """Make current what was before."""
         _entered.stack.pop()
+
+
+class PassInfo(NamedTuple):
+    """What is known of a pass."""
+
+    opt_level: int
+    name: str
+    required: list[str]
+
+
+class Pass:
+    """A function from module to module, with a name."""
+
+    def __init__(self, name: str, run: Callable[..., Any], opt_level: int = 0) -> None:
+        self.info = PassInfo(opt_level, name, [])
+        self._run = run
+
+    def __call__(self, mod: Any) -> Any:
+        """Run it on a module."""
+        return self._run(mod, PassContext.current())
+
+
+ModulePass = FunctionPass = Pass
+
+
+class Sequential(Pass):
+    """Passes one after the other."""
+
+    def __init__(
+        self, passes: Sequence[Any] = (), opt_level: int = 0, name: str = "sequential", **_: Any
+    ) -> None:
+        self.passes = list(passes)
+
+        def run(mod: Any, _: Any = None) -> Any:
+            for each in self.passes:
+                mod = each(mod)
+            return mod
+
+        super().__init__(name, run, opt_level)
+
+
+def _decorated(pass_func: Any, opt_level: int | None, name: str | None, wrap: Any) -> Any:
+    def made(function: Any) -> Any:
+        called = name or function.__name__
+        if not isinstance(function, type):
+            return Pass(called, wrap(function), opt_level or 0)
+
+        def construct(*args: Any, **kwargs: Any) -> Pass:
+            instance = function(*args, **kwargs)
+            method = getattr(instance, "transform_module", None) or instance.transform_function
+            return Pass(called, wrap(method), opt_level or 0)
+
+        return construct
+
+    return made if pass_func is None else made(pass_func)
+
+
+def module_pass(
+    pass_func: Any = None, opt_level: int | None = None, name: str | None = None, **_: Any
+) -> Any:
+    """Make a pass of a function of a module and a context, or of a class that has it."""
+    return _decorated(pass_func, opt_level, name, lambda function: function)
+
+
+def function_pass(
+    pass_func: Any = None, opt_level: int | None = None, name: str | None = None, **_: Any
+) -> Any:
+    """Make a pass of a function of a function, its module and a context."""
+
+    def wrap(function: Any) -> Any:
+        def run(mod: Any, context: Any) -> Any:
+            return tir.IRModule(
+                names=list(mod.names),
+                functions=[function(func, mod, context) for func in mod.functions],
+                attrs=mod.attrs,
+            )
+
+        return run
+
+    return _decorated(pass_func, opt_level, name, wrap)
+
+
+def PrintIR(header: str = "", show_meta_data: bool = False) -> Pass:
+    """Return the pass that prints the module."""
+
+    def run(mod: Any, _: Any = None) -> Any:
+        print(header)
+        print(mod.script())
+        return mod
+
+    return Pass("PrintIR", run)
 
 
 __getattr__ = other_names("tvm.transform")

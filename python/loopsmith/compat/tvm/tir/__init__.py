@@ -3,13 +3,26 @@
 
 from __future__ import annotations
 
+import sys
+
 import loopsmith.te
 import loopsmith.tir
 
 from ...missing import other_names
-from . import analysis, ir_builder, nodes, schedule, stmt_functor, transform
+from . import analysis, ir_builder, nodes, schedule, stmt_functor, tensor_intrin, transform
 from . import nodes as stmt
-from .expr import call_pure_intrin, const, decl_buffer
+from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
+from .expr import (
+    all,
+    any,
+    call_intrin,
+    call_pure_intrin,
+    const,
+    decl_buffer,
+    isfinite,
+    isinf,
+    isnan,
+)
 from .nodes import (
     Allocate,
     Block,
@@ -21,8 +34,22 @@ from .nodes import (
     Range,
     SizeVar,
     Var,
+    stmt_list,
+    stmt_seq,
 )
-from .schedule import Schedule, ScheduleError, create_schedule
+from .schedule import (
+    BlockScope,
+    Schedule,
+    ScheduleError,
+    ScheduleState,
+    StmtSRef,
+    create_schedule,
+)
+from .vectors import Any_ as Any
+from .vectors import Broadcast, BufferLoad, BufferStore, Call, Cast, IntImm, Ramp, Reduce
+
+# Files of which programs name what stands here.
+op = buffer = function = generic = sys.modules[__name__]
 
 PrimExpr = loopsmith.tir.Expr
 
@@ -33,31 +60,60 @@ sum = loopsmith.te.sum
 
 __all__ = [
     "Allocate",
+    "Any",
+    "BijectiveLayout",
     "Block",
+    "BlockScope",
+    "Broadcast",
+    "BufferLoad",
+    "BufferStore",
+    "Call",
+    "Cast",
     "For",
     "ForKind",
     "IndexMap",
+    "IntImm",
     "IterVar",
+    "Layout",
     "PrimExpr",
     "PrimFunc",
+    "Ramp",
     "Range",
+    "Reduce",
     "Schedule",
     "ScheduleError",
+    "ScheduleState",
     "SizeVar",
+    "StmtSRef",
     "Var",
+    "all",
     "analysis",
+    "any",
+    "bijective_layout",
+    "buffer",
+    "call_intrin",
     "call_pure_intrin",
     "const",
     "create_schedule",
     "decl_buffer",
+    "function",
+    "generic",
     "ir_builder",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "layout",
     "max",
     "min",
     "nodes",
+    "op",
     "schedule",
     "stmt",
     "stmt_functor",
+    "stmt_list",
+    "stmt_seq",
     "sum",
+    "tensor_intrin",
     "transform",
 ]
 

@@ -22,6 +22,8 @@ __all__ = [
     "Range",
     "SizeVar",
     "Var",
+    "stmt_list",
+    "stmt_seq",
 ]
 
 
@@ -131,8 +133,17 @@ class Range(Alias, base=tir.Range):
         """Return the interval from `begin` to before `end`."""
         if end is None:
             return tir.Range(0, begin)
+        if isinstance(end, tir.Expr) and isinstance(begin, int):
+            begin = tir.const(begin, end.dtype)
+        elif isinstance(begin, tir.Expr) and isinstance(end, int):
+            end = tir.const(end, begin.dtype)
         simple = ls.arith.Analyzer().simplify(tir.const(end) - begin)
         return tir.Range(begin, simple)
+
+    @staticmethod
+    def make_by_min_extent(min_value: Any, extent: Any) -> tir.Range:
+        """Return the interval that begins at `min_value` and has `extent` numbers."""
+        return tir.Range(min_value, extent)
 
     @staticmethod
     def from_min_extent(min_value: Any, extent: Any, span: Any = None) -> tir.Range:
@@ -148,7 +159,13 @@ class Var(Alias, base=tir.Var):
         """Return a new variable."""
         if isinstance(dtype, tir.PointerType):
             return tir.Var(name, pointer=dtype)
-        return tir.Var(name, str(dtype))
+        return tir.Var(name, _full_name(dtype))
+
+
+def _full_name(dtype: Any) -> str:
+    from .vectors import dtype_of
+
+    return dtype_of(dtype)
 
 
 class SizeVar(Alias, base=tir.Var):
@@ -228,6 +245,17 @@ class Allocate(Alias, base=tir.Allocate):
         return tir.Allocate(
             buffer_var, dtype, extents, condition, annotations=annotations or {}, body=body
         )
+
+
+def stmt_seq(*args: Any) -> tir.Stmt:
+    """Return statements one after the other; an expression is evaluated."""
+    stmts = [arg if isinstance(arg, tir.Stmt) else tir.Evaluate(arg) for arg in args]
+    return stmts[0] if len(stmts) == 1 else tir.SeqStmt(stmts)
+
+
+def stmt_list(stmt: Any) -> list[Any]:
+    """Return the statements of a sequence, or the statement alone."""
+    return list(stmt.seq) if isinstance(stmt, tir.SeqStmt) else [stmt]
 
 
 class IndexMap(Alias, base=tir.IndexMap):

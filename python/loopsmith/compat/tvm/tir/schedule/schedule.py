@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from loopsmith import ScheduleError
-from loopsmith.tir import BlockRV, ExprRV, LoopRV, Schedule
 
 from ....missing import other_names
+from . import BlockRV, ExprRV, LoopRV, Schedule
 
 __all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule", "ScheduleError"]
 __getattr__ = other_names("tvm.tir.schedule.schedule")

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import loopsmith.arith
 from loopsmith import tir
 
 from ....missing import other_names
@@ -52,12 +53,14 @@ def verify_trace_roundtrip(
     formats = [text_format] if isinstance(text_format, str) else list(text_format)
     replayed = sch
     for form in formats:
-        replayed = tir.Schedule(mod, debug_mask=debug_mask)
+        from . import Schedule
+
+        replayed = Schedule.make(mod, debug_mask=debug_mask)
         if form == "json":
             steps = json.loads(json.dumps(sch.trace.as_json()))
             tir.Trace.apply_json_to_schedule(steps, replayed)
         elif form == "python":
-            names: dict[str, Any] = {"sch": replayed}
+            names: dict[str, Any] = {"sch": replayed, "ls": loopsmith, "tir": tir}
             exec("\n".join(sch.trace.as_python()), names)
         else:
             raise ValueError(f"verify_trace_roundtrip: there is no form {form!r} of a trace")

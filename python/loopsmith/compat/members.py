@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attributes that programs expect of nodes: while `tvm` is installed, the classes have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import loopsmith.arith as arith
+from loopsmith import ScheduleError, UserError, tir
+from loopsmith.ir import make_module
+
+from .missing import MissingName
+
+_MISSING = object()
+_before: list[tuple[type, str, Any]] = []
+
+
+# ---- Expressions ----
+
+
+_core_bool: Any = tir.Expr.__bool__
+
+
+def _truth(expr: Any) -> bool:
+    try:
+        return bool(_core_bool(expr))
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
+class OpName(str):
+    """The name of an intrinsic, which is also the intrinsic."""
+
+    @property
+    def name(self) -> str:
+        """The name, in the space ``tir``."""
+        return f"tir.{self}"
+
+    def same_as(self, other: Any) -> bool:
+        """Return whether both are one intrinsic."""
+        return str(other).removeprefix("tir.") == str(self)
+
+
+_call_op: Any = vars(tir.Call)["op"]
+_ramp_lanes: Any = vars(tir.Ramp)["lanes"]
+_broadcast_lanes: Any = vars(tir.Broadcast)["lanes"]
+_functions: Any = vars(tir.IRModule)["functions"]
+_is_element = 0x8000
+
+
+def _op_of(call: Any) -> OpName:
+    return OpName(_call_op.__get__(call))
+
+
+def lanes_of(lanes: int) -> Any:
+    """Return a number of lanes as an expression; of scalable vectors, a multiple of vscale."""
+    count = tir.const(lanes & ~_is_element, "int32")
+    return tir.Mul(tir.vscale(), count) if lanes & _is_element else count
+
+
+def _type_annotation(var: Any) -> Any:
+    from .tvm.ir import PrimType
+
+    return PrimType(str(var.dtype)) if var.pointer is None else var.pointer
+
+
+def _shifted(operator: str) -> Any:
+    shift: Any = vars(tir.Expr)[operator]
+
+    def shifted(a: Any, b: Any) -> Any:
+        amount = getattr(b, "value", b)
+        bits = "".join(c for c in str(a.dtype).partition("x")[0] if c.isdigit())
+        if isinstance(amount, int) and bits and not 0 <= amount < int(bits):
+            raise UserError(
+                f"Shift amount must be non-negative and less than {bits} for type {a.dtype}"
+            )
+        return shift(a, b)
+
+    return shifted
+
+
+# ---- Buffers ----
+
+
+def _offset_of(buffer: Any, indices: Any) -> list[Any]:
+    if buffer.axis_separators:
+        raise UserError("offset_of: the buffer has more than one physical axis")
+    return [arith.Analyzer().simplify(_core_offset(buffer, list(indices)))]
+
+
+def _vload(buffer: Any, begin: Any, dtype: str | None = None, predicate: Any = None) -> Any:
+    return tir.BufferLoad(buffer, _vector_indices(buffer, begin, dtype), predicate=predicate)
+
+
+def _vstore(buffer: Any, begin: Any, value: Any, predicate: Any = None) -> Any:
+    stored = tir.const(value, buffer.dtype) if isinstance(value, (int, float)) else value
+    indices = _vector_indices(buffer, begin, str(stored.dtype))
+    return tir.BufferStore(buffer, stored, indices, predicate=predicate)
+
+
+def _vector_indices(buffer: Any, begin: Any, dtype: str | None) -> list[Any]:
+    indices = list(begin) if isinstance(begin, (list, tuple)) else [begin]
+    lanes = _lanes_in(dtype or buffer.dtype) // _lanes_in(buffer.dtype)
+    if lanes > 1:
+        last = indices[-1]
+        indices[-1] = tir.Ramp(last, tir.const(1, getattr(last, "dtype", "int32")), lanes)
+    return indices
+
+
+def _lanes_in(dtype: Any) -> int:
+    _, _, lanes = str(dtype).rpartition("x")
+    return int(lanes) if lanes.isdigit() and "x" in str(dtype) else 1
+
+
+_core_offset = tir.Buffer.offset_of
+_core_access_ptr = tir.Buffer.access_ptr
+
+
+def _access_ptr(
+    buffer: Any,
+    access_mask: Any,
+    ptr_type: str = "handle",
+    content_lanes: int = 1,
+    offset: Any = 0,
+    extent: Any = None,
+) -> Any:
+    if isinstance(access_mask, str):
+        known = {"r": 1, "w": 2}
+        for letter in access_mask:
+            if letter not in known:
+                raise ValueError(f"Unknown access_mask {access_mask}")
+    return _core_access_ptr(buffer, access_mask, ptr_type, content_lanes, offset, extent)
+
+
+# ---- Modules ----
+
+
+class Functions(list[Any]):
+    """The functions of a module, as a list and as a map from their names."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__(_functions.__get__(module))
+        self._names = list(module.names)
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Return names and functions."""
+        return zip(self._names, self)
+
+    def keys(self) -> list[Any]:
+        """Return the names."""
+        return self._names
+
+    def values(self) -> list[Any]:
+        """Return the functions."""
+        return list(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a function by its place or its name."""
+        if isinstance(key, (int, slice)):
+            return super().__getitem__(key)
+        name = getattr(key, "name_hint", key)
+        for each, func in self.items():
+            if each.name_hint == name:
+                return func
+        raise KeyError(name)
+
+
+# ---- Printing ----
+
+_core_script: Any = tir.Node.script
+_core_show: Any = tir.Node.show
+
+# What programs may say of the text that does not change what it means.
+_SHAPES_OF_TEXT = {
+    "name",
+    "indent_spaces",
+    "print_line_numbers",
+    "num_context_lines",
+    "obj_to_underline",
+    "obj_to_annotate",
+}
+_WITHOUT_MEANING = {
+    "show_meta",
+    "ir_prefix",
+    "relax_prefix",
+    "module_alias",
+    "verbose_expr",
+    "syntax_sugar",
+    "show_object_address",
+    "show_all_struct_info",
+    "extra_config",
+    "black_format",
+    "show_all_ty",
+}
+_AS_HERE = {
+    "prefix": "T",
+    "tir_prefix": "T",
+    "buffer_dtype": "float32",
+    "int_dtype": "int32",
+    "float_dtype": None,
+    "path_to_underline": None,
+    "path_to_annotate": None,
+}
+
+
+def _script(node: Any, *args: Any, **options: Any) -> str:
+    """Return a node in the script language; all of it is in the text, so nothing is meta."""
+    given = {}
+    for option, value in options.items():
+        if option in _SHAPES_OF_TEXT:
+            if value is not None:
+                given[option] = value
+        elif option in _AS_HERE:
+            if value not in (_AS_HERE[option], "void", None, ()):
+                raise MissingName(f"tvm.script({option}={value!r})")
+        elif option not in _WITHOUT_MEANING:
+            raise TypeError(f"script() got an unexpected keyword argument {option!r}")
+    text: str = _core_script(node, *args, **given)
+    return text
+
+
+def _show(node: Any, style: str | None = None, **options: Any) -> None:
+    if options:
+        print(_script(node, **options))
+    else:
+        _core_show(node, style)
+
+
+# ---- Schedules ----
+
+
+def _state(sch: Any) -> Any:
+    from .tvm.tir.schedule.state import state_of
+
+    return state_of(sch)
+
+
+def _sref(sch: Any, rv_or_stmt: Any) -> Any:
+    from .tvm.tir.schedule.state import sref_of
+
+    return sref_of(sch, rv_or_stmt)
+
+
+_core_get: Any = tir.Schedule.get
+_forgotten: list[tuple[Any, Any]] = []
+
+
+def _remove_rv(sch: Any, rv: Any) -> None:
+    _core_get(sch, rv)
+    _forgotten.append((sch, rv))
+
+
+def _get(sch: Any, rv: Any) -> Any:
+    if any(sch is owner and rv is each for owner, each in _forgotten):
+        raise IndexError("the handle was removed from the schedule")
+    return _core_get(sch, rv.stmt if hasattr(rv, "stmt") else rv)
+
+
+def _get_global_var(module: Any, name: str) -> Any:
+    for each in module.names:
+        if each.name_hint == name:
+            return each
+    raise ValueError(f'Cannot find global var "{name}" in the Module')
+
+
+def _with_functions(module: Any, changed: Any) -> Any:
+    known = [(name.name_hint, func) for name, func in module.items()]
+    named = {**dict(known), **{getattr(key, "name_hint", key): func for key, func in changed}}
+    return make_module(named, dict(module.attrs or {}))
+
+
+def _set_function(module: Any, name: Any, func: Any) -> None:
+    module.become(_with_functions(module, [(name, func)]))
+
+
+def _update(module: Any, other: Any) -> None:
+    module.become(_with_functions(module, other.items()))
+
+
+class BadArgument(UserError, ValueError, TypeError):
+    """An argument that does not fit, by any class that programs catch."""
+
+
+_core_specialize: Any = tir.PrimFunc.specialize
+
+
+def _specialize(func: Any, param_map: Any) -> Any:
+    try:
+        return _core_specialize(func, param_map)
+    except UserError as error:
+        raise BadArgument(str(error)) from error
+
+
+_core_get_block: Any = tir.Schedule.get_block
+
+
+def _get_block(sch: Any, name: str, func_name: str | None = None) -> Any:
+    is_open = func_name is None and len(sch.mod) > 1 and _working_on.__get__(sch) is None
+    if is_open and all(each.name_hint != "main" for each in sch.mod.names):
+        known = ", ".join(each.name_hint for each in sch.mod.names)
+        raise ScheduleError(
+            "get_block: the schedule does not know which function to be working on; "
+            f"name one by work_on or func_name: {known}"
+        )
+    return _core_get_block(sch, name, func_name)
+
+
+_core_transform_layout: Any = tir.Schedule.transform_layout
+
+
+def _transform_layout(
+    sch: Any, block: Any, buffer: Any, index_map: Any, *args: Any, **kwargs: Any
+) -> None:
+    separators: list[int] = []
+    if callable(index_map):
+        from .tvm.tir.nodes import IndexMap
+
+        ndim = None
+        if not isinstance(buffer, str):
+            place = buffer if isinstance(buffer, tuple) else None
+            if place is not None:
+                stmt = _core_get(sch, sch.get_block(block) if isinstance(block, str) else block)
+                regions = stmt.reads if place[0] == "read" else stmt.writes
+                ndim = len(regions[place[1]].buffer.shape) if place[1] < len(regions) else None
+        try:
+            made, separators = IndexMap.from_func_with_separators(index_map, ndim)
+        except ValueError:
+            made, separators = index_map, []
+        index_map = made if separators else index_map
+    _core_transform_layout(sch, block, buffer, index_map, *args, **kwargs)
+    if separators:
+        sch.set_axis_separator(block, buffer, separators)
+
+
+_working_on: Any = vars(tir.Schedule)["func_working_on"]
+
+
+def _func_working_on(sch: Any) -> Any:
+    name = _working_on.__get__(sch)
+    return None if name is None else _get_global_var(sch.mod, name)
+
+
+_MEMBERS: list[tuple[type, str, Any]] = [
+    (tir.Node, "script", _script),
+    (tir.Node, "show", _show),
+    (tir.SeqStmt, "__getitem__", lambda stmt, place: stmt.seq[place]),
+    (tir.SeqStmt, "__len__", lambda stmt: len(stmt.seq)),
+    (tir.Expr, "__str__", tir.Expr.__repr__),
+    (tir.Expr, "__bool__", _truth),
+    (tir.Expr, "__lshift__", _shifted("__lshift__")),
+    (tir.Expr, "__rshift__", _shifted("__rshift__")),
+    (tir.Call, "op", property(_op_of)),
+    (tir.Ramp, "lanes", property(lambda node: lanes_of(_ramp_lanes.__get__(node)))),
+    (tir.Broadcast, "lanes", property(lambda node: lanes_of(_broadcast_lanes.__get__(node)))),
+    (tir.Var, "type_annotation", property(_type_annotation)),
+    (tir.PointerType, "element_type", property(lambda pointer: pointer.element)),
+    (tir.Buffer, "READ", 1),
+    (tir.Buffer, "WRITE", 2),
+    (tir.Buffer, "offset_of", _offset_of),
+    (tir.Buffer, "vload", _vload),
+    (tir.Buffer, "vstore", _vstore),
+    (tir.Buffer, "access_ptr", _access_ptr),
+    (tir.IRModule, "functions", property(Functions)),
+    (tir.IRModule, "get_global_var", _get_global_var),
+    (tir.IRModule, "get_global_vars", lambda module: list(module.names)),
+    (tir.IRModule, "__setitem__", _set_function),
+    (tir.IRModule, "update_func", _set_function),
+    (tir.IRModule, "update", _update),
+    (tir.PrimFunc, "specialize", _specialize),
+    (tir.Schedule, "transform_layout", _transform_layout),
+    (tir.Schedule, "get_block", _get_block),
+    (tir.Schedule, "state", property(_state)),
+    (tir.Schedule, "get_sref", _sref),
+    (tir.Schedule, "get", _get),
+    (tir.Schedule, "remove_rv", _remove_rv),
+    (tir.Schedule, "func_working_on", property(_func_working_on)),
+]
+
+
+def install() -> None:
+    """Give the classes these attributes, in this process."""
+    from .tvm import te_schedule
+
+    for cls, name, value in [*_MEMBERS, *te_schedule.MEMBERS]:
+        _before.append((cls, name, vars(cls).get(name, _MISSING)))
+        setattr(cls, name, value)
+
+
+def uninstall() -> None:
+    """Take them away again."""
+    while _before:
+        cls, name, value = _before.pop()
+        if value is _MISSING:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, value)

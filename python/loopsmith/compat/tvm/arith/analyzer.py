@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm.arith.analyzer``: facts about variables, and the questions that they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntFlag
+from typing import Any
+
+import loopsmith as ls
+import loopsmith.arith as core
+from loopsmith.arith import ModularSet, ProofStrength
+
+from ...missing import MissingName, other_names
+from .int_set import IntervalSet, of_core, sets_of
+
+__all__ = ["Analyzer", "ConstIntBound", "Extension", "ModularSet", "ProofStrength"]
+
+
+class Extension(IntFlag):
+    """Further reasoning that may be asked for. Here all of it is always at work."""
+
+    NoExtensions = 0
+    TransitivelyProveInequalities = 1
+    ConvertBooleanToAndOfOrs = 2
+    ApplyConstraintsToBooleanBranches = 4
+    ComparisonOfProductAndSum = 8
+
+
+class _Bounds(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, core.ConstIntBound)
+
+
+class ConstIntBound(metaclass=_Bounds):
+    """Constants between which a value lies."""
+
+    POS_INF = 2**63 - 1
+    NEG_INF = -POS_INF
+
+    def __new__(cls, min_value: int, max_value: int) -> Any:
+        """Return the bound of Loopsmith."""
+        return core.ConstIntBound(min_value, max_value)
+
+
+class Analyzer(core.Analyzer):
+    """Facts about variables."""
+
+    enabled_extensions = Extension.NoExtensions
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bound: list[Any] = []
+
+    def bind(self, var: Any, expr: Any, allow_override: bool = False) -> None:
+        """Let a variable be a value or one of a range, from here on.
+
+        Raises
+        ------
+        RuntimeError
+            It has another range already, unless `allow_override`.
+        """
+        known = any(var.same_as(each) for each in self._bound)
+        if known and not allow_override:
+            before, after = self.const_int_bound(var), core.Analyzer()
+            after.bind(var, expr)
+            if before != after.const_int_bound(var):
+                raise RuntimeError(
+                    f"Trying to update var '{var.name}' with a different const bound: "
+                    f"original={before}, new={after.const_int_bound(var)}"
+                )
+        self._bound.append(var)
+        super().bind(var, expr, known)
+
+    def update(self, var: Any, info: Any, override: bool = False) -> None:
+        """Let a variable lie within a bound, from here on."""
+        if not isinstance(info, core.ConstIntBound):
+            raise MissingName(f"tvm.arith.Analyzer.update({type(info).__name__})")
+        self._bound.append(var)
+        super().update(var, info, override)
+
+    def const_int_bound(self, expr: Any) -> Any:
+        """Return constants between which an expression lies; a size has no greatest value."""
+        found = super().const_int_bound(_node(expr))
+        is_free = isinstance(expr, ls.tir.Var) and expr.is_size
+        if is_free and not self.const_int_bound_is_bound(expr):
+            return core.ConstIntBound(0, ConstIntBound.POS_INF)
+        return found
+
+    def const_int_bound_is_bound(self, var: Any) -> bool:
+        """Return whether a variable was bound or updated."""
+        return any(var.same_as(each) for each in self._bound)
+
+    def int_set(self, expr: Any, dom_map: Mapping[Any, Any] | None = None) -> IntervalSet:
+        """Return a set with all values of an expression while variables run through their sets."""
+        return of_core(core.int_set(self, expr, sets_of(dom_map or {})))
+
+    def simplify(self, expr: Any, steps: int = 2) -> Any:
+        """Return the simplest form that is known."""
+        return super().simplify(_node(expr), steps)
+
+    def canonical_simplify(self, expr: Any) -> Any:
+        """Return an expression as a canonical sum, simplified by rules as well."""
+        return super().simplify(_node(expr), 3)
+
+    def rewrite_simplify(self, expr: Any) -> Any:
+        """Return an expression simplified by rules, as close to what was written as they allow."""
+        return super().rewrite_simplify(_node(expr))
+
+    def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
+        """Return whether two expressions are known to be equal; a text is equal to none."""
+        return super().can_prove_equal(_node(lhs), _node(rhs))
+
+
+def _node(value: Any) -> Any:
+    return ls.tir.const(value) if isinstance(value, (bool, int, float)) else value
+
+
+__getattr__ = other_names("tvm.arith.analyzer", core)

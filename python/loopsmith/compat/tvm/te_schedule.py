@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm.te.schedule``: schedules of tensor expressions, with what their stages remember."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import loopsmith as ls
+import loopsmith.te
+from loopsmith import _core, tir
+
+from ..missing import other_names
+from .tir.nodes import Alias
+from .tir.nodes import IterVar as _IterVar
+
+__all__ = [
+    "Buffer",
+    "Fuse",
+    "InferBound",
+    "IterVar",
+    "Schedule",
+    "ScheduleOps",
+    "Singleton",
+    "Split",
+    "Stage",
+    "create_schedule",
+]
+
+Schedule = _core.TeSchedule
+Stage = _core.TeStage
+Buffer = tir.Buffer
+create_schedule = loopsmith.te.create_schedule
+
+
+class IterVar(Alias, base=tir.IterVar):
+    """An axis; and the numbers of what a stage does with it."""
+
+    make = _IterVar.make
+    DataPar, ThreadIndex = _IterVar.DataPar, _IterVar.ThreadIndex
+    CommReduce, Ordered, DimInfo = _IterVar.CommReduce, _IterVar.Ordered, _IterVar.DimInfo
+    Unrolled, Vectorized, Parallelized, Tensorized = range(5, 9)
+
+
+@dataclass(frozen=True)
+class Split:
+    """An axis is an outer and an inner one."""
+
+    parent: Any
+    outer: Any
+    inner: Any
+    factor: Any = None
+    nparts: Any = None
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """Two axes are one."""
+
+    outer: Any
+    inner: Any
+    fused: Any
+
+
+@dataclass(frozen=True)
+class Singleton:
+    """An axis of one value that no axis has been made into."""
+
+    iter: Any
+
+
+@dataclass
+class IterVarAttr:
+    """What a stage does with an axis."""
+
+    iter_type: Any = IterVar.DataPar
+    bind_thread: Any = None
+    tensor_intrin: Any = None
+    pragma_keys: list[Any] = field(default_factory=list)
+    pragma_values: list[Any] = field(default_factory=list)
+
+
+class _Remembered:
+    def __init__(self) -> None:
+        self.relations: list[Any] = []
+        self.attrs: dict[Any, IterVarAttr] = {}
+
+    def attr(self, axis: Any) -> IterVarAttr:
+        return self.attrs.setdefault(axis.var, IterVarAttr())
+
+
+class IterVarAttrs(Mapping[Any, IterVarAttr]):
+    """What a stage does with its axes, by axis."""
+
+    def __init__(self, attrs: dict[Any, IterVarAttr]) -> None:
+        self._attrs = attrs
+
+    def __getitem__(self, axis: Any) -> IterVarAttr:
+        """Return what is done with an axis."""
+        return self._attrs[axis.var]
+
+    def __contains__(self, axis: Any) -> bool:
+        """Return whether anything is done with it."""
+        return axis.var in self._attrs
+
+    def __iter__(self) -> Any:
+        """Return the variables of the axes."""
+        return iter(self._attrs)
+
+    def __len__(self) -> int:
+        """Return how many axes are meant."""
+        return len(self._attrs)
+
+
+_stages: dict[Any, _Remembered] = {}
+atexit.register(_stages.clear)
+
+
+def _of(stage: Any) -> _Remembered:
+    return _stages.setdefault(stage, _Remembered())
+
+
+_split, _fuse, _tile = Stage.split, Stage.fuse, Stage.tile
+
+
+def _remember_split(stage: Any, parent: Any, *args: Any, **kwargs: Any) -> Any:
+    outer, inner = _split(stage, parent, *args, **kwargs)
+    names = ("factor", "nparts")
+    given = {**dict(zip(names, args)), **{k: v for k, v in kwargs.items() if k in names}}
+    _of(stage).relations.append(Split(parent, outer, inner, **given))
+    return outer, inner
+
+
+def _remember_fuse(stage: Any, *axes: Any) -> Any:
+    fused = _fuse(stage, *axes)
+    parts = list(axes[0]) if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else list(axes)
+    made = Singleton(fused) if not parts else Fuse(parts[0], parts[-1], fused)
+    _of(stage).relations.append(made)
+    return fused
+
+
+def _remember_tile(
+    stage: Any, x_parent: Any, y_parent: Any, x_factor: Any, y_factor: Any
+) -> tuple[Any, Any, Any, Any]:
+    made = _tile(stage, x_parent, y_parent, x_factor, y_factor)
+    xo, yo, xi, yi = made
+    _of(stage).relations += [
+        Split(x_parent, xo, xi, factor=x_factor),
+        Split(y_parent, yo, yi, factor=y_factor),
+    ]
+    return made
+
+
+def _marking(name: str, iter_type: int) -> Any:
+    mark = getattr(Stage, name)
+
+    def remembered(stage: Any, var: Any, *args: Any) -> None:
+        mark(stage, var, *args)
+        attr = _of(stage).attr(var)
+        attr.iter_type = iter_type
+        if name == "tensorize":
+            attr.tensor_intrin = args[0]
+
+    return remembered
+
+
+_bind, _pragma = Stage.bind, Stage.pragma
+
+
+def _remember_bind(stage: Any, ivar: Any, thread_ivar: Any) -> None:
+    _bind(stage, ivar, thread_ivar)
+    _of(stage).attr(ivar).bind_thread = thread_ivar
+
+
+_MARKS = {
+    "vectorize": IterVar.Vectorized,
+    "unroll": IterVar.Unrolled,
+    "parallel": IterVar.Parallelized,
+}
+
+
+def _remember_pragma(stage: Any, var: Any, pragma_type: str, pragma_value: Any = None) -> None:
+    if pragma_type in _MARKS:
+        getattr(stage, pragma_type)(var)
+        return
+    _pragma(stage, var, pragma_type, pragma_value)
+    attr = _of(stage).attr(var)
+    attr.pragma_keys.append(tir.StringImm(pragma_type))
+    attr.pragma_values.append(pragma_value)
+
+
+MEMBERS: list[tuple[type, str, Any]] = [
+    (Stage, "split", _remember_split),
+    (Stage, "fuse", _remember_fuse),
+    (Stage, "tile", _remember_tile),
+    *((Stage, name, _marking(name, kind)) for name, kind in _MARKS.items()),
+    (Stage, "tensorize", _marking("tensorize", IterVar.Tensorized)),
+    (Stage, "bind", _remember_bind),
+    (Stage, "pragma", _remember_pragma),
+    (Stage, "relations", property(lambda stage: list(_of(stage).relations))),
+    (Stage, "iter_var_attrs", property(lambda stage: IterVarAttrs(_of(stage).attrs))),
+]
+"""Attributes of the classes of Loopsmith, while `tvm` is installed."""
+
+
+class Bounds(dict[Any, Any]):
+    """Ranges by axis."""
+
+    def __getitem__(self, axis: Any) -> Any:
+        """Return the range of an axis."""
+        return super().__getitem__(getattr(axis, "var", axis))
+
+
+def InferBound(sch: Any) -> Bounds:
+    """Return the range of each axis of each stage, as its loop runs in the scheduled program.
+
+    An axis that is no loop, as it was split or fused, has the range that its operation gives it.
+    """
+    bounds = Bounds()
+    for stage in sch.stages:
+        for axis in stage.all_iter_vars:
+            if axis.dom is not None:
+                bounds[axis.var] = axis.dom
+    scheduled = sch.to_tir()
+    for stage in sch.stages:
+        try:
+            block = scheduled.get_block(stage.op.name)
+        except ls.ScheduleError:
+            continue  # Inlined, or no computation.
+        loops = [scheduled.get(loop) for loop in scheduled.get_loops(block)]
+        leaves = list(stage.leaf_iter_vars)
+        for axis, loop in zip(reversed(leaves), reversed(loops)):
+            bounds[axis.var] = tir.Range(loop.min, loop.extent)
+    return bounds
+
+
+def ScheduleOps(sch: Any, dom_map: Any = None, *_: Any) -> Any:
+    """Return the statement of the scheduled program."""
+    return sch.to_tir().func.body
+
+
+__getattr__ = other_names("tvm.te.schedule", loopsmith.te, ls.tir)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules as programs that import tvm look into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import loopsmith.compat
+import pytest
+
+
+@pytest.fixture
+def tvm() -> Iterator[Any]:
+    was_there = loopsmith.compat.install()
+    import tvm as module
+
+    yield module
+    if not was_there:
+        loopsmith.compat.uninstall()
+
+
+def two_steps() -> Any:
+    from tvm.script import tir as T
+
+    @T.prim_func
+    def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+        B = T.alloc_buffer((16,), "float32")
+        for i in range(16):
+            with T.block("B"):
+                vi = T.axis.spatial(16, i)
+                B[vi] = A[vi] * T.float32(2)
+        for i in range(16):
+            with T.block("C"):
+                vi = T.axis.spatial(16, i)
+                C[vi] = B[vi] + T.float32(1)
+
+    return main.with_attr("global_symbol", "twice")
+
+
+def test_a_function_is_scheduled_as_main(tvm: Any) -> None:
+    sch = tvm.tir.Schedule(two_steps())
+    assert [name.name_hint for name in sch.mod.names] == ["main"]
+    assert sch.mod["main"].attrs["global_symbol"] == "twice"
+    assert isinstance(sch, tvm.tir.Schedule)
+    sch.work_on("main")
+    assert sch.func_working_on.name_hint == "main"
+    both = tvm.tir.Schedule(tvm.IRModule({"one": two_steps(), "two": two_steps()}))
+    with pytest.raises(ValueError, match=r"does not know which function.*one, two"):
+        both.get_block("B")
+    assert both.get(both.get_block("B", func_name="two")).name_hint == "B"
+
+
+def test_programs_are_equal_however_indices_are_written(tvm: Any) -> None:
+    from tvm.script import tir as T
+
+    @T.prim_func
+    def nested(A: T.Buffer((24,), "int32")):
+        for i, j, k in T.grid(3, 3, 4):
+            with T.block("A"):
+                v = T.axis.spatial(24, (i * 3 + j) * 4 + k)
+                T.where((i * 3 + j) * 4 + k < 24)
+                A[v] = v
+
+    @T.prim_func
+    def flat(A: T.Buffer((24,), "int32")):
+        for i, j, k in T.grid(3, 3, 4):
+            with T.block("A"):
+                v = T.axis.spatial(24, i * 12 + j * 4 + k)
+                T.where(i * 12 + j * 4 + k < 24)
+                A[v] = v
+
+    assert not tvm.ir.structural_equal(nested, flat)
+    tvm.ir.assert_structural_equal(nested, flat)
+    other = tvm.tir.Schedule(flat)
+    other.reorder(*reversed(other.get_loops("A")))
+    with pytest.raises(ValueError, match="StructuralEqual check failed"):
+        tvm.ir.assert_structural_equal(nested, other.mod["main"])
+
+
+def test_places_of_a_schedule(tvm: Any) -> None:
+    from tvm.tir.schedule import DepKind
+
+    sch = tvm.tir.Schedule(two_steps(), debug_mask="all")
+    block = sch.get_block("C")
+    place = sch.get_sref(block)
+    assert place.stmt.same_as(sch.get(block))
+    assert sch.state.get_sref(place.stmt).same_as(place)
+    assert place.parent.stmt.same_as(sch.get(sch.get_loops(block)[0]))
+    assert place.parent.parent.stmt.name_hint == "root"
+    scope = sch.state.get_block_scope(sch.get_sref(sch.get_block("root")))
+    (dependence,) = scope.get_deps_by_dst(place)
+    assert dependence.src.stmt.name_hint == "B"
+    assert dependence.kind == DepKind.RAW
+    other = sch.copy()
+    (outer, _) = sch.split(sch.get_loops("B")[0], [None, 4])
+    with pytest.raises(IndexError):
+        other.get_sref(outer)
+    sch.remove_rv(block)
+    with pytest.raises(IndexError, match="removed"):
+        sch.get(block)
+    state = tvm.tir.ScheduleState(two_steps())
+    assert state.get_sref(tvm.tir.Evaluate(0)) is None
+
+
+def test_traces_are_made_by_hand(tvm: Any) -> None:
+    from tvm.tir.schedule import BlockRV, Instruction, InstructionKind, LoopRV, Trace
+
+    def step(kind: str, inputs: Any, attrs: Any, outputs: Any) -> Any:
+        return Instruction(InstructionKind.get(kind), inputs, attrs, outputs)
+
+    block, other, loop, outer, inner = BlockRV(), BlockRV(), LoopRV(), LoopRV(), LoopRV()
+    trace = Trace(
+        [
+            step("GetBlock", [], ["B", "main"], [other]),
+            step("GetBlock", [], ["C", "main"], [block]),
+            step("GetLoops", [block], [], [loop]),
+            step("Split", [loop, None, tvm.tir.const(4)], [True, False], [outer, inner]),
+            step("EnterPostproc", [], [], []),
+            step("ComputeInline", [other], [], []),
+        ],
+        {},
+    )
+    assert trace.as_python()[3] == (
+        "l3, l4 = sch.split(loop=l2, factors=[None, 4], preserve_unit_iters=True, "
+        "disable_predication=False)"
+    )
+    sch = tvm.tir.Schedule(two_steps())
+    trace.apply_to_schedule(sch, remove_postproc=True)
+    assert [int(sch.get(each).extent) for each in sch.get_loops("C")] == [4, 4]
+    again = tvm.tir.Schedule(two_steps())
+    Trace.apply_json_to_schedule(trace.as_json(), again)
+    assert len(again.get_child_blocks(again.get_block("root"))) == 1
+    short = trace.simplified(remove_postproc=True)
+    assert [inst.kind.name for inst in short.insts] == ["GetBlock", "GetLoops", "Split"]
+    assert trace.pop().kind.name == "ComputeInline"
+    assert str(Trace([], {})).endswith("  pass")
+    assert str(step("GetLoops", [block], [], [loop])) == "_, = sch.get_loops(block=_)"
+    with pytest.raises(ValueError, match="no kind of steps 'Nothing'"):
+        InstructionKind.get("Nothing")
+
+
+def test_layouts_with_separators_are_carried_out(tvm: Any) -> None:
+    sch = tvm.tir.Schedule(two_steps())
+    separator = tvm.tir.IndexMap.AXIS_SEPARATOR
+    sch.transform_layout("B", ("write", 0), lambda i: [i // 4, separator, i % 4])
+    buffer = sch.get(sch.get_block("B")).writes[0].buffer
+    assert [int(extent) for extent in buffer.shape] == [4, 4]
+    assert list(buffer.axis_separators) == [1]
+
+
+def test_stages_remember_what_was_done(tvm: Any) -> None:
+    from tvm import te
+
+    A = te.placeholder((100, 64), name="A")
+    B = te.compute((100, 64), lambda i, j: A[i, j] + 1, name="B")
+    C = te.compute((100, 64), lambda i, j: B[i, j] * 2, name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(C.op.axis[0], factor=10)
+    s[C].pragma(outer, "unroll")
+    fused = s[C].fuse(inner, C.op.axis[1])
+    s[B].compute_at(s[C], outer)
+    split, fuse = s[C].relations
+    assert isinstance(split, te.schedule.Split)
+    assert split.inner == inner
+    assert isinstance(fuse, te.schedule.Fuse)
+    assert fuse.fused == fused
+    assert s[C].iter_var_attrs[outer].iter_type == te.schedule.IterVar.Unrolled
+    bounds = te.schedule.InferBound(s)
+    assert int(bounds[outer].extent) == 10
+    assert int(bounds[B.op.axis[0]].extent) == 10
+    assert isinstance(te.schedule.ScheduleOps(s, bounds), tvm.tir.Stmt)
+    from tvm.driver.build_module import schedule_to_module
+
+    assert schedule_to_module(s, [A, C], "name")["name"].attrs["global_symbol"] == "name"

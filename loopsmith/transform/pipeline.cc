@@ -13,6 +13,7 @@
 #include "loopsmith/transform/flatten_buffers.h"
 #include "loopsmith/transform/hoist_invariants.h"
 #include "loopsmith/transform/inject_virtual_threads.h"
+#include "loopsmith/transform/insert_barriers.h"
 #include "loopsmith/transform/lift_reductions.h"
 #include "loopsmith/transform/loop_partition.h"
 #include "loopsmith/transform/lower_blocks.h"
@@ -32,6 +33,7 @@
 #include "loopsmith/transform/simplify.h"
 #include "loopsmith/transform/software_pipeline.h"
 #include "loopsmith/transform/storage_rewrite.h"
+#include "loopsmith/transform/unify_threads.h"
 #include "loopsmith/transform/unroll_loops.h"
 #include "loopsmith/transform/vectorize_loops.h"
 
@@ -82,6 +84,10 @@ constexpr Pass lowering[] = {
     {"software_pipeline", plain<software_pipeline>, Form::loops},
     // Where memory lies decides how much of it is used at a time.
     {"compact_buffers", plain<compact_buffers>, Form::loops},
+    // While indices have dimensions, and when it is known which memory is the same.
+    {"unify_threads", plain<unify_threads>, Form::loops},
+    {"compact_thread_memory", plain<compact_thread_memory>, Form::loops},
+    {"insert_barriers", plain<insert_barriers>, Form::loops},
     // Before indices lose their dimensions: conditions and indices are related most simply here.
     {"simplify", plain<simplify>, Form::loops},
     {"flatten_buffers", plain<flatten_buffers>, Form::flat, still_simple},

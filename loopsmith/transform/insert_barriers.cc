@@ -44,13 +44,6 @@ std::unordered_set<const Object*> written_memory(const Stmt& body) {
   return written;
 }
 
-bool is_barrier(const Expr& value) {
-  const auto* call = value.as<Call>();
-  if (!call || call->op != op("tvm_storage_sync")) return false;
-  const auto* scope = call->args.empty() ? nullptr : call->args[0].as<StringImm>();
-  return !scope || scope->value != "warp";
-}
-
 class BarrierInserter {
  public:
   explicit BarrierInserter(const Launch& launch)
@@ -85,7 +78,7 @@ class BarrierInserter {
       return in_body(stmt, assertion->body, effects);
     }
     const auto* evaluate = stmt.as<Evaluate>();
-    if (evaluate && is_barrier(evaluate->value)) {
+    if (evaluate && is_block_barrier(evaluate->value)) {
       effects.always_waits = effects.has_barrier = true;
     } else if (evaluate) {
       add_call(*evaluate, effects);

@@ -33,6 +33,7 @@
 #include "loopsmith/transform/simplify.h"
 #include "loopsmith/transform/software_pipeline.h"
 #include "loopsmith/transform/storage_rewrite.h"
+#include "loopsmith/transform/thread_reductions.h"
 #include "loopsmith/transform/unify_threads.h"
 #include "loopsmith/transform/unroll_loops.h"
 #include "loopsmith/transform/vectorize_loops.h"
@@ -65,7 +66,8 @@ constexpr bool still_simple = true;
 constexpr Pass lowering[] = {
     // First: what is one statement now may become several, or none.
     {"mark_stages", plain<mark_stages>, Form::scheduled},
-    // While blocks say what a reduction combines, and how.
+    // While blocks say what a reduction combines, and how. Threads before others.
+    {"thread_reductions", plain<thread_reductions>, Form::scheduled},
     {"parallel_reductions", plain<parallel_reductions>, Form::scheduled},
     {"lower_init", plain<lower_init>, Form::no_init},
     // While blocks say which region a view is of.

@@ -32,6 +32,23 @@ bool has_launch(const Stmt& stmt) {
   return found;
 }
 
+bool is_block_barrier(const Expr& value) {
+  const auto* call = value.as<Call>();
+  if (!call || call->op != op("tvm_storage_sync")) return false;
+  const auto* scope = call->args.empty() ? nullptr : call->args[0].as<StringImm>();
+  return !scope || scope->value != "warp";
+}
+
+bool has_block_barrier(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const auto* evaluate = ref.as<Evaluate>();
+    found = found || (evaluate && is_block_barrier(evaluate->value));
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
 Launch launch_of(const Stmt& root) {
   Launch launch;
   Stmt at = root;

@@ -23,6 +23,11 @@ std::string_view launch_axis_of(const Stmt& stmt);
 /// True when a loop over threads or blocks is in `stmt`.
 bool has_launch(const Stmt& stmt);
 
+/// True when `value` makes the threads of a block wait for each other.
+bool is_block_barrier(const Expr& value);
+/// True when threads wait for each other in `stmt`.
+bool has_block_barrier(const Stmt& stmt);
+
 /// A kernel in its last form: one loop for each axis of the launch, and what each thread does.
 struct Launch {
   std::vector<Ptr<For>> blocks;   ///< The loops over blocks, from the outside in.

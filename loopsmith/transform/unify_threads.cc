@@ -333,14 +333,72 @@ class Unifier {
   Rewriter rename_;
 };
 
+/// Memory of threads that is allocated outside of the kernels: each goes into the one that uses it.
+class Outside {
+ public:
+  /// What stands in the place of an allocation outside of kernels.
+  bool takes(const Allocate& allocate) {
+    const std::string_view scope = scope_of(*allocate.buffer_var);
+    if (!is_shared_by_threads(scope) && !is_of_each_thread(scope)) return false;
+    memory_.push_back({.allocate = Ptr<Allocate>(&allocate)});
+    return true;
+  }
+  bool takes(const DeclBuffer& decl) {
+    const auto found = std::ranges::find_if(memory_, [&](const Memory& each) {
+      return each.allocate->buffer_var.same_as(decl.buffer->data);
+    });
+    if (found == memory_.end()) return false;
+    found->views.push_back(decl.buffer);
+    return true;
+  }
+
+  /// A kernel with the memory that it uses.
+  Stmt around(Stmt kernel) {
+    const auto variables = free_variables(kernel);
+    for (Memory& each : memory_) {
+      const bool is_used = std::ranges::any_of(variables, [&](const Ptr<Var>& variable) {
+        return variable.same_as(each.allocate->buffer_var);
+      }) || std::ranges::any_of(free_buffers(kernel), [&](const Ptr<Buffer>& buffer) {
+        return buffer->data.same_as(each.allocate->buffer_var);
+      });
+      if (!is_used) continue;
+      require(!std::exchange(each.is_used, true), ErrorKind::lower, "thread_memory_is_of_one_kernel",
+              hint("use scope global for what goes from one kernel to the next"),
+              each.allocate->span, "{}, memory in scope {}, is used by two kernels",
+              each.allocate->buffer_var->name, scope_of(*each.allocate->buffer_var));
+      for (std::size_t i = each.views.size(); i-- > 0;) {
+        kernel = make(DeclBuffer{.buffer = each.views[i], .body = std::move(kernel)});
+      }
+      kernel = with_body(each.allocate, std::move(kernel));
+    }
+    return kernel;
+  }
+
+ private:
+  struct Memory {
+    Ptr<Allocate> allocate;
+    std::vector<Ptr<Buffer>> views = {};
+    bool is_used = false;
+  };
+  std::vector<Memory> memory_;
+};
+
 }  // namespace
 
 Ptr<PrimFunc> unify_threads(const Ptr<PrimFunc>& func) {
   if (!has_launch(func->body)) return func;
+  Outside outside;
   Rewriter rewrite;
+  rewrite.on<Allocate>([&](const Allocate& allocate) -> Stmt {
+    return outside.takes(allocate) ? rewrite(allocate.body) : rewrite.children(allocate);
+  });
+  rewrite.on<DeclBuffer>([&](const DeclBuffer& decl) -> Stmt {
+    return outside.takes(decl) ? rewrite(decl.body) : rewrite.children(decl);
+  });
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Stmt stmt(&loop);
-    return launch_axis_of(stmt).empty() ? rewrite.children(loop) : Unifier(stmt).run(stmt);
+    if (launch_axis_of(stmt).empty()) return rewrite.children(loop);
+    return Unifier(stmt).run(outside.around(stmt));
   });
   return rewrite.body_of(func);
 }

@@ -4,6 +4,7 @@
 #include "loopsmith/codegen/entry_symbol.h"
 #include "loopsmith/codegen/llvm/loader.h"
 #include "loopsmith/codegen/signature.h"
+#include "loopsmith/codegen/source/device_text.h"
 #include "loopsmith/driver/back_end.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/metadata.h"
@@ -14,6 +15,7 @@
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/schedule/obligations.h"
 #include "loopsmith/te_schedule/to_tir.h"
+#include "loopsmith/transform/check_launches.h"
 #include "loopsmith/transform/link_calls.h"
 
 namespace loopsmith {
@@ -74,11 +76,22 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
                           const BuildOptions& options) {
   const FloatOptions floats = allow({}, options.fast_math);
   const BackEnd& back_end = back_end_of(target);
-  return lower_function(back_end.adapted(func, target),
+  const Ptr<PrimFunc> lowered = lower_function(back_end.adapted(func, target),
                         {.vector_bits = back_end.vector_bits(target),
                          .fast_math = floats.approximate,
                          .cut_loops = options.cut_loops,
                          .on_pass = options.on_pass});
+  if (target.is_gpu()) check_launches(*lowered, target);
+  return lowered;
+}
+
+/// The kernels of a request, for the device that its target names.
+std::shared_ptr<const DeviceProgram> device_program(const CodeRequest& request) {
+  if (!request.target.is_gpu()) return nullptr;
+  const auto kind = request.target.kind() == TargetKind::cuda ? kDLCUDA : kDLOpenCL;
+  const auto number = static_cast<std::int32_t>(request.target.get_int("device", 0));
+  return std::make_shared<const DeviceProgram>(DLDevice{kind, number}, device_text(request),
+                                               kernels_of(request));
 }
 
 /// The function with the promise of `tir.noalias` where a step of a schedule has changed it, which
@@ -118,14 +131,18 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
     return Module(std::move(compiled), options.runtime, sources_of(request, back_end));
   }
   const auto code = std::make_shared<const LoadedObject>(back_end.object(request));
+  const auto program = device_program(request);
+  RuntimeOptions runtime = options.runtime;
+  if (program) runtime.call_host = launcher(program, runtime.call_host);
   for (const Ptr<PrimFunc>& func : request.functions) {
     auto* address = reinterpret_cast<ls_packed_function>(code->find(entry_symbol(func->name())));
     compiled.push_back({.signature = signature_of(*func),
                         .address = address,
                         .code = code,
-                        .bytes = bytes_of(*func)});
+                        .bytes = bytes_of(*func),
+                        .device = program});
   }
-  return Module(std::move(compiled), options.runtime, sources_of(request, back_end));
+  return Module(std::move(compiled), std::move(runtime), sources_of(request, back_end));
 }
 
 }  // namespace
@@ -133,7 +150,7 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
 Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
                                const BuildOptions& options) {
   Machine machine = back_end_of(target).machine_of(target);
-  if (!options.default_schedule) return func;
+  if (!options.default_schedule || target.is_gpu()) return func;
   const ThreadPool* pool = options.runtime.pool.get();
   machine.cores = pool ? pool->num_threads() : default_num_threads();
   return default_schedule(func, machine);

@@ -32,6 +32,18 @@ bool has_launch(const Stmt& stmt) {
   return found;
 }
 
+namespace {
+
+/// What an allocation, a view or a name is for; null of any other statement.
+Stmt memory_or_name_body(const Stmt& stmt) {
+  if (const auto* allocate = stmt.as<Allocate>()) return allocate->body;
+  if (const auto* decl = stmt.as<DeclBuffer>()) return decl->body;
+  const auto* let = stmt.as<LetStmt>();
+  return let ? let->body : nullptr;
+}
+
+}  // namespace
+
 bool is_block_barrier(const Expr& value) {
   const auto* call = value.as<Call>();
   if (!call || call->op != op("tvm_storage_sync")) return false;
@@ -51,25 +63,26 @@ bool has_block_barrier(const Stmt& stmt) {
 
 Launch launch_of(const Stmt& root) {
   Launch launch;
-  Stmt at = root;
-  for (; is_block_axis(launch_axis_of(at)); at = launch.blocks.back()->body) {
-    launch.blocks.push_back(Ptr<For>::from(at));
-  }
-  for (;;) {
-    if (const auto* allocate = at.as<Allocate>()) {
-      launch.memory.push_back(at);
-      at = allocate->body;
-    } else if (const auto* decl = at.as<DeclBuffer>()) {
-      launch.memory.push_back(at);
-      at = decl->body;
+  std::vector<Stmt> names;
+  for (Stmt at = root;;) {
+    const std::string_view axis = launch_axis_of(at);
+    if (is_block_axis(axis) && launch.threads.empty()) {
+      launch.blocks.push_back(Ptr<For>::from(at));
+      at = launch.blocks.back()->body;
+    } else if (is_thread_axis(axis)) {
+      launch.threads.push_back(Ptr<For>::from(at));
+      at = launch.threads.back()->body;
+    } else if (const Stmt body = has_launch(at) ? memory_or_name_body(at) : Stmt()) {
+      (at.is<LetStmt>() ? names : launch.memory).push_back(at);
+      at = body;
     } else {
+      launch.body = at;
       break;
     }
   }
-  for (; is_thread_axis(launch_axis_of(at)); at = launch.threads.back()->body) {
-    launch.threads.push_back(Ptr<For>::from(at));
+  for (std::size_t i = names.size(); i-- > 0;) {
+    launch.body = with_body(names[i], std::move(launch.body));
   }
-  launch.body = at;
   return launch;
 }
 

@@ -23,6 +23,12 @@ constexpr int max_threads_per_block = 1, max_block_dim_x = 2, max_grid_dim_x = 5
               max_shared_memory_per_block = 8, compute_capability_major = 75,
               compute_capability_minor = 76;  // Attributes of a device.
 
+/// The library that an environment variable names, before those of the system.
+std::vector<std::string> library_names(const char* variable, std::vector<std::string> names) {
+  if (const char* chosen = std::getenv(variable)) names.insert(names.begin(), chosen);
+  return names;
+}
+
 /// The functions of the driver.
 struct Cuda {
   Result (*init)(unsigned);
@@ -45,8 +51,7 @@ struct Cuda {
                    unsigned, void*, void**, void**);
 
   Cuda() {
-    const std::string names[] = {"libcuda.so.1", "libcuda.so"};
-    const DriverLibrary library(names, "the CUDA driver",
+    const DriverLibrary library(library_names("LOOPSMITH_CUDA", {"libcuda.so.1", "libcuda.so"}), "the CUDA driver",
                                 "install NVIDIA's driver on a machine with one of its GPUs");
     library.find(init, "cuInit");
     library.find(error_string, "cuGetErrorString");
@@ -98,13 +103,9 @@ struct Nvrtc {
   const char* (*error_string)(int);
 
   Nvrtc() {
-    std::vector<std::string> names;
-    if (const char* chosen = std::getenv("LOOPSMITH_NVRTC")) names.emplace_back(chosen);
-    for (const char* version : {".13", ".12", ".11.2", ""}) {
-      names.push_back(std::string("libnvrtc.so") + version);
-    }
     const DriverLibrary library(
-        names, "NVRTC, the compiler of CUDA",
+        library_names("LOOPSMITH_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}),
+        "NVRTC, the compiler of CUDA",
         "pip install nvidia-cuda-nvrtc, or name the library in LOOPSMITH_NVRTC");
     library.find(create, "nvrtcCreateProgram");
     library.find(destroy, "nvrtcDestroyProgram");

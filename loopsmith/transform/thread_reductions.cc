@@ -98,6 +98,7 @@ struct ThreadReduction {
   Ptr<BlockRealize> realize;
   std::vector<Ptr<For>> outer;    ///< Around all that follow, bound to other axes of threads.
   std::vector<Ptr<For>> threads;  ///< The loops over the threads that are reduced over.
+  bool is_in_launch = false;      ///< Loops over threads or blocks are around them.
 };
 
 /// Finds the first reduction over threads by a block of a wanted name.
@@ -128,10 +129,13 @@ class ReductionFinder {
     if (!is_wanted_(realize.block->name_hint)) return;
     ThreadReduction made{.realize = Ptr<BlockRealize>(&realize)};
     for (const Ptr<For>& loop : loops_) {
-      if (!is_thread_axis(launch_axis_of(loop))) continue;
+      const std::string_view axis = launch_axis_of(loop);
+      made.is_in_launch |= made.threads.empty() && is_block_axis(axis);
+      if (!is_thread_axis(axis)) continue;
       const bool reduces = arith::is_reduction_loop(realize, loop->loop_var);
       (reduces ? made.threads : made.outer).push_back(loop);
     }
+    made.is_in_launch |= !made.outer.empty();
     if (!made.threads.empty()) found = std::move(made);
   }
 
@@ -190,10 +194,27 @@ class ReductionWriter {
     for (std::size_t i = 0; i < all_.size(); ++i) {
       result = allocated(own_[i], allocated(all_[i], std::move(result)));
     }
-    return result;
+    return reduction_.is_in_launch ? result : in_one_block(std::move(result));
   }
 
  private:
+  /// What is one launch has to be in one loop.
+  Stmt in_one_block(Stmt body) const {
+    const For& threads = *reduction_.threads[0];
+    const DataType type = threads.loop_var->dtype;
+    IterVar block = *threads.thread_binding;
+    block.var = var("block", type);
+    block.thread_tag = "blockIdx.x";
+    block.dom = nullptr;
+    return make(For{.loop_var = var("block", type),
+                    .min = int_imm(type, 0),
+                    .extent = int_imm(type, 1),
+                    .step = int_imm(type, 1),
+                    .kind = ForKind::thread_binding,
+                    .thread_binding = make(std::move(block)),
+                    .body = std::move(body)});
+  }
+
   void add_dimension(const For& loop) {
     shape_.push_back(cast(i32, loop.extent));
     index_.push_back(cast(i32, loop.loop_var));

@@ -333,13 +333,14 @@ class Unifier {
   Rewriter rename_;
 };
 
-/// Memory of threads that is allocated outside of the kernels: each goes into the one that uses it.
+/// Memory of threads that is allocated outside of the kernels, and used by one of them alone: there
+/// it goes. What others use as well stays, as memory like any other.
 class Outside {
  public:
-  /// What stands in the place of an allocation outside of kernels.
+  explicit Outside(const Stmt& body) { visit(body, nullptr); }
+
   bool takes(const Allocate& allocate) {
-    const std::string_view scope = scope_of(*allocate.buffer_var);
-    if (!is_shared_by_threads(scope) && !is_of_each_thread(scope)) return false;
+    if (!is_of_one_kernel(allocate.buffer_var)) return false;
     memory_.push_back({.allocate = Ptr<Allocate>(&allocate)});
     return true;
   }
@@ -353,33 +354,56 @@ class Outside {
   }
 
   /// A kernel with the memory that it uses.
-  Stmt around(Stmt kernel) {
-    const auto variables = free_variables(kernel);
-    for (Memory& each : memory_) {
-      const bool is_used = std::ranges::any_of(variables, [&](const Ptr<Var>& variable) {
-        return variable.same_as(each.allocate->buffer_var);
-      }) || std::ranges::any_of(free_buffers(kernel), [&](const Ptr<Buffer>& buffer) {
-        return buffer->data.same_as(each.allocate->buffer_var);
-      });
-      if (!is_used) continue;
-      require(!std::exchange(each.is_used, true), ErrorKind::lower, "thread_memory_is_of_one_kernel",
-              hint("use scope global for what goes from one kernel to the next"),
-              each.allocate->span, "{}, memory in scope {}, is used by two kernels",
-              each.allocate->buffer_var->name, scope_of(*each.allocate->buffer_var));
+  Stmt around(const Stmt& kernel) const {
+    Stmt result = kernel;
+    for (const Memory& each : memory_) {
+      if (users_.at(each.allocate->buffer_var.get()).kernel != kernel.get()) continue;
       for (std::size_t i = each.views.size(); i-- > 0;) {
-        kernel = make(DeclBuffer{.buffer = each.views[i], .body = std::move(kernel)});
+        result = make(DeclBuffer{.buffer = each.views[i], .body = std::move(result)});
       }
-      kernel = with_body(each.allocate, std::move(kernel));
+      result = with_body(each.allocate, std::move(result));
     }
-    return kernel;
+    return result;
   }
 
  private:
   struct Memory {
     Ptr<Allocate> allocate;
     std::vector<Ptr<Buffer>> views = {};
-    bool is_used = false;
   };
+  struct User {
+    const Object* kernel = nullptr;
+    bool has_others = false;
+  };
+
+  bool is_of_one_kernel(const Ptr<Var>& pointer) const {
+    const std::string_view scope = scope_of(*pointer);
+    if (!is_shared_by_threads(scope) && !is_of_each_thread(scope)) return false;
+    const auto user = users_.find(pointer.get());
+    return user != users_.end() && user->second.kernel && !user->second.has_others;
+  }
+
+  /// Notes who uses which pointer.
+  void visit(const Ref& ref, const Object* kernel) {
+    const bool is_kernel = !kernel && !launch_axis_of(Stmt::from(ref)).empty();
+    if (is_kernel) kernel = ref.get();
+    if (ref.is<Var>()) use(ref.get(), kernel);
+    if (const auto* load = ref.as<BufferLoad>()) use(load->buffer->data.get(), kernel);
+    if (const auto* store = ref.as<BufferStore>()) use(store->buffer->data.get(), kernel);
+    deep_call([&] {
+      for_each_child(*ref.get(), [&](const Ref& child, Role role) {
+        const bool is_definition = role == Role::binds || role == Role::thread;
+        if (!is_definition && !child.is<Buffer>()) visit(child, kernel);
+      });
+    });
+  }
+
+  void use(const Object* pointer, const Object* kernel) {
+    const auto [user, is_new] = users_.try_emplace(pointer, User{.kernel = kernel});
+    if (!is_new && user->second.kernel != kernel) user->second.has_others = true;
+  }
+
+  std::unordered_map<const Object*, User> users_;
   std::vector<Memory> memory_;
 };
 
@@ -387,7 +411,7 @@ class Outside {
 
 Ptr<PrimFunc> unify_threads(const Ptr<PrimFunc>& func) {
   if (!has_launch(func->body)) return func;
-  Outside outside;
+  Outside outside(func->body);
   Rewriter rewrite;
   rewrite.on<Allocate>([&](const Allocate& allocate) -> Stmt {
     return outside.takes(allocate) ? rewrite(allocate.body) : rewrite.children(allocate);

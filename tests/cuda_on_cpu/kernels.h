@@ -15,6 +15,7 @@
 #define __device__
 #define __shared__ static
 #define __launch_bounds__(threads)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 
 namespace cuda_on_cpu {
 

@@ -114,7 +114,7 @@ typedef unsigned long long uint64_t;
 #define FP_FAST_FMA
 #endif
 
-#define LS_ALIGNED(n) alignas(n)
+#define LS_ALIGNED(n) __align__(n)
 #define LS_INLINE static __device__ inline
 
 )";

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -303,6 +307,49 @@ def test_arrays_live_on_the_device(target: str) -> None:
     assert module.time(a, c).min > 0
     with pytest.raises(ls.CallError, match=r"C\.shape\[0\] is 31, not 30"):
         module(a, ls.empty(31, device=device))
+
+
+COMPILED = """
+import sys
+sys.path.insert(0, {tests!r})
+import loopsmith as ls
+from test_gpu import bound_matmul
+from test_gpu_schedules import SOFTMAX
+for arch in ("sm_80", "sm_90", "sm_120"):
+    module = ls.build(bound_matmul(), target="cuda -arch=" + arch)
+    ptx = module.source("ptx")
+    assert ".target " + arch in ptx, ptx
+    assert ".entry main_kernel(" in ptx
+    assert ".maxntid 64" in ptx
+"""
+
+
+def test_the_compiler_of_cuda_takes_the_source() -> None:
+    if importlib.util.find_spec("nvidia") is None:
+        pytest.skip("no NVRTC: pip install nvidia-cuda-nvrtc")
+    hidden = ("LOOPSMITH_NVRTC", "LOOPSMITH_CUDA")
+    variables = {name: value for name, value in os.environ.items() if name not in hidden}
+    source = COMPILED.format(tests=str(Path(__file__).parent))
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, env=variables
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_compiler_that_is_not_there_is_named() -> None:
+    source = "import loopsmith as ls, test_gpu\n"
+    source += "ls.build(test_gpu.bound_matmul(), target='cuda').source('ptx')"
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+        env={**os.environ, "LOOPSMITH_NVRTC": "/nowhere/libnvrtc.so"},
+    )
+    there_is_one = done.returncode == 0
+    assert there_is_one or "NVRTC, the compiler of CUDA cannot be opened" in done.stderr
+    if not there_is_one:
+        assert "pip install nvidia-cuda-nvrtc" in done.stderr
 
 
 # What is refused.

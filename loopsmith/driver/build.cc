@@ -11,6 +11,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
+#include "loopsmith/rules/bind_threads.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/schedule/obligations.h"
@@ -150,7 +151,8 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
 Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
                                const BuildOptions& options) {
   Machine machine = back_end_of(target).machine_of(target);
-  if (!options.default_schedule || target.is_gpu()) return func;
+  if (!options.default_schedule) return func;
+  if (target.is_gpu()) return bind_threads(func, gpu_limits(target));
   const ThreadPool* pool = options.runtime.pool.get();
   machine.cores = pool ? pool->num_threads() : default_num_threads();
   return default_schedule(func, machine);

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+from pathlib import Path
 from typing import NamedTuple
 
 from . import _core
@@ -66,3 +69,13 @@ def device(kind: str, number: int = 0) -> Device:
     """
     _core.device_count(kind)
     return Device(kind, number)
+
+
+def find_nvrtc() -> None:
+    """Name CUDA's compiler in ``LOOPSMITH_NVRTC``, where a package of Python has brought it."""
+    spec = None if "LOOPSMITH_NVRTC" in os.environ else importlib.util.find_spec("nvidia")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        found = sorted(Path(folder).glob("*/lib*/libnvrtc.so.*"))
+        if found:
+            os.environ["LOOPSMITH_NVRTC"] = str(found[-1])
+            return

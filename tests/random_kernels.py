@@ -70,7 +70,13 @@ def random_program(random: Random) -> tuple[list[te.Tensor], list[tuple[int, ...
         x = elementwise(a, "E")
         return [a, elementwise(x, "F") if random.random() < 0.6 else x]
 
-    stages = [product, normalize, chain, lambda: [a, rows(a)], lambda: [a, rows(elementwise(a, "E"))]]
+    stages = [
+        product,
+        normalize,
+        chain,
+        lambda: [a, rows(a)],
+        lambda: [a, rows(elementwise(a, "E"))],
+    ]
     tensors = random.choice(stages)()
     return tensors, [tuple(int(s) for s in t.shape) for t in tensors], dtype
 
@@ -104,8 +110,8 @@ class Scheduler:
         block = sch.get_block(name)
         loops = sch.get_loops(block)
         kinds = [v.iter_type for v in sch.get(block).iter_vars]
-        spatial = [l for l, kind in zip(loops, kinds) if "reduce" not in str(kind)]
-        reduction = [l for l, kind in zip(loops, kinds) if "reduce" in str(kind)]
+        spatial = [loop for loop, kind in zip(loops, kinds) if "reduce" not in str(kind)]
+        reduction = [loop for loop, kind in zip(loops, kinds) if "reduce" in str(kind)]
         threads: list[Any] = []
         outer: list[Any] = []
         if len(spatial) == 2 and random.random() < 0.4:
@@ -117,7 +123,9 @@ class Scheduler:
             parts = sch.split(loop, [None, random.choice([1, 2, 3, 4, 8])])
             outer.append((parts[0], f"blockIdx.{axis}"))
             if not cooperative or random.random() < 0.5:
-                threads.append((parts[1], f"threadIdx.{'y' if axis == 'x' and cooperative else axis}"))
+                threads.append(
+                    (parts[1], f"threadIdx.{'y' if axis == 'x' and cooperative else axis}")
+                )
             inner.append(parts[1])
         tags = [tag for _, tag in threads]
         threads = [t for i, t in enumerate(threads) if t[1] not in tags[:i]]
@@ -151,7 +159,8 @@ class Scheduler:
         sizes = {
             str(loop.thread_binding.thread_tag): int(loop.extent)
             for loop in bound
-            if loop.thread_binding is not None and "threadIdx" in str(loop.thread_binding.thread_tag)
+            if loop.thread_binding is not None
+            and "threadIdx" in str(loop.thread_binding.thread_tag)
         }
         if not sizes or random.random() < 0.2:
             return

@@ -47,9 +47,7 @@ def script(text: str) -> tir.Schedule:
 def test_a_matmul_with_two_levels_of_caches(
     target: str, binds_first: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sch = scheduled_by(
-        monkeypatch, schedules.test_a_matmul_with_two_levels_of_caches, binds_first
-    )
+    sch = scheduled_by(monkeypatch, schedules.test_a_matmul_with_two_levels_of_caches, binds_first)
     a, b = RNG.random((2, 64, 64), "float32")
     c = np.zeros((64, 64), "float32")
     module = run(sch, target, a, b, c)
@@ -61,9 +59,7 @@ def test_a_matmul_with_two_levels_of_caches(
 
 
 @gpu_devices.both
-def test_a_transpose_through_shared_memory(
-    target: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_transpose_through_shared_memory(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sch = scheduled_by(monkeypatch, schedules.test_a_transpose_through_shared_memory)
     a, b = RNG.random((64, 64), "float32"), np.zeros((64, 64), "float32")
     run(sch, target, a, b)
@@ -355,7 +351,9 @@ def test_a_compiler_that_is_not_there_is_named() -> None:
 # What is refused.
 
 
-def bound_matmul(*, tile: int = 8, threads: tuple[str, str] = ("threadIdx.y", "threadIdx.x")) -> Any:
+def bound_matmul(
+    *, tile: int = 8, threads: tuple[str, str] = ("threadIdx.y", "threadIdx.x")
+) -> Any:
     sch = script(schedules.MATMUL)
     i, j, _ = sch.get_loops("C")
     i0, i1 = sch.split(i, [None, tile])
@@ -401,7 +399,9 @@ def main(A: T.Buffer((70000,), "float32")):
     sch.bind(sch.get_loops("A")[0], "blockIdx.y")
     error = refused(sch, "cuda")
     assert error.code == "launch_axis_fits_device"
-    assert "loop i over blockIdx.y has 70000 iterations, target cuda has at most 65535" in str(error)
+    assert "loop i over blockIdx.y has 70000 iterations, target cuda has at most 65535" in str(
+        error
+    )
 
 
 def test_a_grid_that_is_too_large_at_run_time_is_refused() -> None:
@@ -494,7 +494,7 @@ def test_kernels_are_exported_as_source(tmp_path: Path) -> None:
     module.export(str(tmp_path / "matmul.cl"))
     text = (tmp_path / "matmul.cl").read_text()
     assert "__kernel void matmul_kernel(" in text
-    with pytest.raises(ls.UserError, match="a .cu file cannot be made from target opencl"):
+    with pytest.raises(ls.UserError, match=r"a \.cu file cannot be made from target opencl"):
         module.export(str(tmp_path / "matmul.cu"))
     ls.build(bound_matmul(), target="cuda").export(str(tmp_path / "matmul.cu"))
     assert "__launch_bounds__(64)" in (tmp_path / "matmul.cu").read_text()

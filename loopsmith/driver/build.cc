@@ -77,11 +77,11 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
                           const BuildOptions& options) {
   const FloatOptions floats = allow({}, options.fast_math);
   const BackEnd& back_end = back_end_of(target);
-  const Ptr<PrimFunc> lowered = lower_function(back_end.adapted(func, target),
-                        {.vector_bits = back_end.vector_bits(target),
-                         .fast_math = floats.approximate,
-                         .cut_loops = options.cut_loops,
-                         .on_pass = options.on_pass});
+  const Ptr<PrimFunc> lowered =
+      lower_function(back_end.adapted(func, target), {.vector_bits = back_end.vector_bits(target),
+                                                      .fast_math = floats.approximate,
+                                                      .cut_loops = options.cut_loops,
+                                                      .on_pass = options.on_pass});
   if (target.is_gpu()) check_launches(*lowered, target);
   return lowered;
 }

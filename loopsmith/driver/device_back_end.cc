@@ -45,11 +45,12 @@ class DeviceBackEnd : public BackEnd {
   std::string foreign_triple(const Target&) const override { return {}; }
   bool has_instructions_of(const Target&) const override { return true; }
   int vector_bits(const Target&) const override { return bits_of_device_vectors; }
-  Machine machine_of(const Target&) const override { return {.vector_bytes = bits_of_device_vectors / 8}; }
+  Machine machine_of(const Target&) const override {
+    return {.vector_bytes = bits_of_device_vectors / 8};
+  }
 
   Ptr<PrimFunc> adapted(const Ptr<PrimFunc>& func, const Target&) const override {
-    return with_serial_lanes(
-        expand_llvm_intrinsics(func, [](std::string_view) { return false; }));
+    return with_serial_lanes(expand_llvm_intrinsics(func, [](std::string_view) { return false; }));
   }
 
   /// The host's part.

@@ -102,9 +102,10 @@ class ThreadBinder {
     }
     if (bind_tiles(block, loops) || is_bound(block)) return;
     const auto results = count(loops.spatial), steps = count(loops.reduction);
-    const bool is_long = !loops.reduction.empty() && steps.value_or(long_reduction) >= long_reduction;
-    const bool is_shared_out = is_long && results && *results < few_results &&
-                               share_out(block, loops);
+    const bool is_long =
+        !loops.reduction.empty() && steps.value_or(long_reduction) >= long_reduction;
+    const bool is_shared_out =
+        is_long && results && *results < few_results && share_out(block, loops);
     if (is_shared_out || is_bound(block)) return;
     if (!bind_line(loops_of(block).spatial)) bind_what_may(block);
   }
@@ -151,9 +152,8 @@ class ThreadBinder {
   }
 
   static bool uses(const BufferRegion& region, const Ptr<Var>& axis) {
-    return std::ranges::any_of(region.region, [&](const Ptr<Range>& range) {
-      return uses_variable(range->min, axis);
-    });
+    return std::ranges::any_of(
+        region.region, [&](const Ptr<Range>& range) { return uses_variable(range->min, axis); });
   }
 
   bool bind_tiles(BlockRV block, NestLoops loops) {
@@ -212,8 +212,7 @@ class ThreadBinder {
     const std::int64_t threads = std::min(threads_of_elements, limits_.threads_per_block);
     Schedule before = schedule_.copy();
     const bool is_done = attempt([&] {
-      const auto [blocks, inside] =
-          split(schedule_, in_line(loops), {infer, threads}).take<2>();
+      const auto [blocks, inside] = split(schedule_, in_line(loops), {infer, threads}).take<2>();
       bind(schedule_, blocks, "blockIdx.x");
       bind(schedule_, inside, "threadIdx.x");
     });
@@ -232,8 +231,8 @@ class ThreadBinder {
       if (may_run || is_bound(block)) return;
     }
     const auto loops = get_loops(schedule_, block);
-    const LoopRV once = loops.empty() ? add_unit_loop(schedule_, block)
-                                      : add_unit_loop(schedule_, loops[0]);
+    const LoopRV once =
+        loops.empty() ? add_unit_loop(schedule_, block) : add_unit_loop(schedule_, loops[0]);
     bind(schedule_, once, "threadIdx.x");
   }
 

@@ -9,7 +9,8 @@ namespace loopsmith {
 /// of a schedule:
 ///
 /// - What is not reduced: all points in one line, 256 of them a block.
-/// - Products, of which each operand lacks an axis: tiles of 16 x 16 results, and of the operands in
+/// - Products, of which each operand lacks an axis: tiles of 16 x 16 results, and of the operands
+/// in
 ///   shared memory.
 /// - Long reductions to few results: a block for each, whose threads add up parts.
 /// - What dependences do not let run at once stays in order, in one thread if need be.

@@ -51,7 +51,8 @@ struct Cuda {
                    unsigned, void*, void**, void**);
 
   Cuda() {
-    const DriverLibrary library(library_names("LOOPSMITH_CUDA", {"libcuda.so.1", "libcuda.so"}), "the CUDA driver",
+    const DriverLibrary library(library_names("LOOPSMITH_CUDA", {"libcuda.so.1", "libcuda.so"}),
+                                "the CUDA driver",
                                 "install NVIDIA's driver on a machine with one of its GPUs");
     library.find(init, "cuInit");
     library.find(error_string, "cuGetErrorString");
@@ -146,10 +147,10 @@ class CudaCode final : public DeviceCode {
       pointers.push_back(is_narrow ? static_cast<void*>(&narrow[i]) : &values[i]);
     }
     const auto part = [](std::int64_t extent) { return static_cast<unsigned>(extent); };
-    const Result result = cuda().launch(function, part(shape.blocks[0]), part(shape.blocks[1]),
-                                        part(shape.blocks[2]), part(shape.threads[0]),
-                                        part(shape.threads[1]), part(shape.threads[2]), 0, nullptr,
-                                        pointers.data(), nullptr);
+    const Result result =
+        cuda().launch(function, part(shape.blocks[0]), part(shape.blocks[1]), part(shape.blocks[2]),
+                      part(shape.threads[0]), part(shape.threads[1]), part(shape.threads[2]), 0,
+                      nullptr, pointers.data(), nullptr);
     require(result == fine, ErrorKind::call, "kernel_is_launched",
             hint("launch fewer threads in a block, or use less shared memory"), {},
             "cuda: kernel {} is not launched with {}: {}", info.name, shape.text(),
@@ -273,8 +274,7 @@ std::shared_ptr<Device> open_cuda(int number) {
 std::string compile_cuda(const std::string& source, const std::string& arch) {
   const Nvrtc& compiler = nvrtc();
   NvrtcProgram program = nullptr;
-  const int created =
-      compiler.create(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr);
+  const int created = compiler.create(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr);
   require(created == 0, ErrorKind::call, "compiler_takes_source", hint("see what NVRTC says"), {},
           "cuda: NVRTC: {}", compiler.error_string(created));
   // PTX names a virtual architecture: `compute_80`.

@@ -50,12 +50,12 @@ void check_shape(const Device& device, const KernelInfo& kernel, const LaunchSha
           "kernel {} is launched with {}: device {} runs {} threads in a block at most",
           kernel.name, shape.text(), device.name(), limits.threads_per_block);
   for (std::size_t i = 0; i < 3; ++i) {
-    require(shape.blocks[i] <= limits.blocks[i] && shape.threads[i] <= limits.threads[i],
-            ErrorKind::call, "launch_fits_device",
-            hint("bind other axes as well, so that each is shorter"), {},
-            "kernel {} is launched with {}: device {} has at most {} blocks and {} threads along {}",
-            kernel.name, shape.text(), device.name(), limits.blocks[i], limits.threads[i],
-            "xyz"[i]);
+    require(
+        shape.blocks[i] <= limits.blocks[i] && shape.threads[i] <= limits.threads[i],
+        ErrorKind::call, "launch_fits_device",
+        hint("bind other axes as well, so that each is shorter"), {},
+        "kernel {} is launched with {}: device {} has at most {} blocks and {} threads along {}",
+        kernel.name, shape.text(), device.name(), limits.blocks[i], limits.threads[i], "xyz"[i]);
   }
 }
 
@@ -103,8 +103,8 @@ DeviceCode& DeviceProgram::code() const {
 HostFunction launcher(std::shared_ptr<const DeviceProgram> program, HostFunction others) {
   return [program = std::move(program), others = std::move(others)](const HostCall& call) {
     if (call.name == "device.allocate") {
-      const auto bytes = static_cast<std::size_t>(
-          std::max<std::int64_t>(call.arguments[0].value.as_int, 0));
+      const auto bytes =
+          static_cast<std::size_t>(std::max<std::int64_t>(call.arguments[0].value.as_int, 0));
       return ls_value{.as_handle = DeviceCall::current().allocate(bytes)};
     }
     if (call.name == "device.release") {
@@ -211,8 +211,8 @@ CheckedArguments::CheckedArguments(DLDevice device, std::span<const CallArgument
   tensors_.resize(arguments.size());
   std::vector<void*> seen;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    const DLTensor* tensor = arguments_[i].kind == LS_TENSOR ? arguments_[i].value.as_tensor
-                                                             : nullptr;
+    const DLTensor* tensor =
+        arguments_[i].kind == LS_TENSOR ? arguments_[i].value.as_tensor : nullptr;
     if (!tensor || !is_on(*tensor, device)) continue;
     const auto known = std::ranges::find(seen, tensor->data);
     const auto number = static_cast<std::uintptr_t>(known - seen.begin());

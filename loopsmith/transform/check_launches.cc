@@ -44,11 +44,12 @@ void check_launch(const Stmt& stmt, const Target& target) {
     if (size > most) largest = allocate->buffer_var->name;
     most = std::max(most, size);
   }
-  require(bytes <= limits.shared_bytes_per_block, ErrorKind::lower, "shared_memory_fits_block",
-          hint("cache smaller tiles: split the loops around the copy, or compute it further inside"),
-          stmt.get()->span,
-          "the threads of a block share {} bytes, {} of them for {}; target {} has {}", bytes, most,
-          largest, target.text(), limits.shared_bytes_per_block);
+  require(
+      bytes <= limits.shared_bytes_per_block, ErrorKind::lower, "shared_memory_fits_block",
+      hint("cache smaller tiles: split the loops around the copy, or compute it further inside"),
+      stmt.get()->span,
+      "the threads of a block share {} bytes, {} of them for {}; target {} has {}", bytes, most,
+      largest, target.text(), limits.shared_bytes_per_block);
 }
 
 }  // namespace

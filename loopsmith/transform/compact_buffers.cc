@@ -39,8 +39,7 @@ arith::Intervals threads_between(const Allocation& allocation, const Scope* with
 
 /// What an index of an access runs through in one iteration of `within`.
 std::optional<arith::Interval> values_within(AccessTable& table, const Expr& index,
-                                             const Scope* within,
-                                             const arith::Intervals& threads) {
+                                             const Scope* within, const arith::Intervals& threads) {
   auto values = table.values(index, within);
   if (!values || threads.empty()) return values;
   const auto first = arith::relax(values->min, threads), last = arith::relax(values->max, threads);

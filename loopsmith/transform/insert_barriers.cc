@@ -21,8 +21,8 @@ using Accesses = std::vector<ThreadAccess>;
 
 /// What a statement does to memory that threads share, seen from before and after it.
 struct MemoryEffects {
-  Accesses first;            ///< What it uses before threads have waited in it.
-  Accesses last;             ///< What it uses after threads have waited in it for the last time.
+  Accesses first;             ///< What it uses before threads have waited in it.
+  Accesses last;              ///< What it uses after threads have waited in it for the last time.
   bool always_waits = false;  ///< Threads wait in it, whichever way they take.
   bool has_barrier = false;
 };
@@ -36,8 +36,8 @@ std::unordered_set<const Object*> written_memory(const Stmt& body) {
   pre_order_visit(body, [&](const Ref& ref) {
     if (const auto* store = ref.as<BufferStore>()) add(*store->buffer);
     const auto* call = ref.as<Call>();
-    const auto* element = call && call->op == op("address_of") ? call->args[0].as<BufferLoad>()
-                                                               : nullptr;
+    const auto* element =
+        call && call->op == op("address_of") ? call->args[0].as<BufferLoad>() : nullptr;
     if (element) add(*element->buffer);
     return true;
   });
@@ -131,9 +131,8 @@ class BarrierInserter {
     if (!call) return;
     ThreadAccess access{.nest = Stmt(&evaluate)};
     const auto* address = call->args.empty() ? nullptr : call->args[0].as<Call>();
-    const auto* element = address && address->op == op("address_of")
-                              ? address->args[0].as<BufferLoad>()
-                              : nullptr;
+    const auto* element =
+        address && address->op == op("address_of") ? address->args[0].as<BufferLoad>() : nullptr;
     access.is_atomic = call->op.name().starts_with("atomic_") && element;
     if (access.is_atomic) {
       const Expr before(element);
@@ -151,8 +150,8 @@ class BarrierInserter {
       const auto* load = ref.as<BufferLoad>();
       const auto* store = ref.as<BufferStore>();
       const Buffer* buffer = load ? load->buffer.get() : store ? store->buffer.get() : nullptr;
-      found = found || (buffer && buffer->scope() == "global" &&
-                        written_.contains(buffer->data.get()));
+      found =
+          found || (buffer && buffer->scope() == "global" && written_.contains(buffer->data.get()));
       return !found;
     });
     return found || access.is_opaque;
@@ -229,8 +228,8 @@ class BarrierInserter {
     if (inner.has_barrier) {
       require_reached(is_uniform, loop.span, fmt::format("loop {}", loop.loop_var->name),
                       "runs as often as the thread says");
-      require_reached(!leaves_loop(loop.body), loop.span, fmt::format("loop {}", loop.loop_var->name),
-                      "is left in the middle");
+      require_reached(!leaves_loop(loop.body), loop.span,
+                      fmt::format("loop {}", loop.loop_var->name), "is left in the middle");
     }
     wrap(inner, Stmt(&loop));
     inner.always_waits = inner.always_waits && Analyzer().can_prove(loop.extent >= 1);
@@ -278,9 +277,9 @@ class BarrierInserter {
     wrap(then_effects, then_around);
     wrap(else_effects, else_around);
     MemoryEffects both{.first = then_effects.first,
-                 .last = then_effects.last,
-                 .always_waits = then_effects.always_waits && else_effects.always_waits,
-                 .has_barrier = has_barrier};
+                       .last = then_effects.last,
+                       .always_waits = then_effects.always_waits && else_effects.always_waits,
+                       .has_barrier = has_barrier};
     join(both.first, else_effects.first);
     join(both.last, else_effects.last);
     append(effects, std::move(both));
@@ -339,12 +338,12 @@ class BarrierInserter {
     }
     if (const auto* loop = body.as<For>()) {
       require_reached(is_timeless(loop->min) && is_timeless(loop->extent), loop->span,
-                      fmt::format("loop {}", loop->loop_var->name),
-                      "runs as often as memory says");
+                      fmt::format("loop {}", loop->loop_var->name), "runs as often as memory says");
       return with_body(body, guarded(condition, loop->body));
     }
     const auto inner = body_of(body);
-    require_reached(inner.defined(), body.get()->span, "a statement", "is run by some threads only");
+    require_reached(inner.defined(), body.get()->span, "a statement",
+                    "is run by some threads only");
     return with_body(body, guarded(condition, inner));
   }
 

@@ -27,14 +27,16 @@ class HostDeviceSplitter {
       const Stmt stmt(&loop);
       return launch_axis_of(stmt).empty() ? rewrite.children(loop) : launch(stmt);
     });
-    rewrite.on<Allocate>([&](const Allocate& allocate) { return device_memory(allocate, rewrite); });
+    rewrite.on<Allocate>(
+        [&](const Allocate& allocate) { return device_memory(allocate, rewrite); });
     rewrite.on<DeclBuffer>([&](const DeclBuffer& decl) { return rewrite(decl.body); });
     rewrite.on<BufferStore>([&](const BufferStore& store) -> Stmt {
-      fail(ErrorKind::lower, "stores_are_in_kernels",
-           hint("bind the loops around it to blockIdx.x and threadIdx.x"), store.span,
-           "{} is written outside of all loops that are bound to threads: the host does not see the "
-           "memory of the device",
-           store.buffer->name);
+      fail(
+          ErrorKind::lower, "stores_are_in_kernels",
+          hint("bind the loops around it to blockIdx.x and threadIdx.x"), store.span,
+          "{} is written outside of all loops that are bound to threads: the host does not see the "
+          "memory of the device",
+          store.buffer->name);
     });
     rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
       fail(ErrorKind::lower, "loads_are_in_kernels",
@@ -50,9 +52,9 @@ class HostDeviceSplitter {
 
  private:
   Stmt launch(const Stmt& stmt) {
-    const std::string name =
-        kernels_.empty() ? func_.name() + "_kernel"
-                         : fmt::format("{}_kernel_{}", func_.name(), kernels_.size());
+    const std::string name = kernels_.empty()
+                                 ? func_.name() + "_kernel"
+                                 : fmt::format("{}_kernel_{}", func_.name(), kernels_.size());
     const Launch parts = launch_of(stmt);
     std::vector<Expr> args{string_imm(name)};
     for (const std::string_view kind : {"blockIdx.", "threadIdx."}) {

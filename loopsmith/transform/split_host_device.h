@@ -13,14 +13,15 @@ inline constexpr std::string_view device_release = "device.release";
 
 /// A lowered function in two parts.
 struct SplitFunction {
-  Ptr<PrimFunc> host;                 ///< For a processor; it calls the kernels by their names.
+  Ptr<PrimFunc> host;                  ///< For a processor; it calls the kernels by their names.
   std::vector<Ptr<PrimFunc>> kernels;  ///< For the device, each one launch.
 };
 
 /// Splits a lowered function into what a host does and the kernels that it launches:
 ///
 ///     for t in range(T):                      for t in range(T):
-///       for b in blockIdx.x(n // 32):           tvm_call_packed("f_kernel", n // 32, 1, 1, 32, 1, 1,
+///       for b in blockIdx.x(n // 32):           tvm_call_packed("f_kernel", n // 32, 1, 1, 32, 1,
+///       1,
 ///         for i in threadIdx.x(32):     =>                      A, n, t)
 ///           A[...] = ...
 ///

@@ -90,7 +90,8 @@ bool is_plain(const For& loop) {
 }
 
 bool uses_any(const Ref& expr, const std::vector<Ptr<Var>>& variables) {
-  return std::ranges::any_of(variables, [&](const auto& each) { return uses_variable(expr, each); });
+  return std::ranges::any_of(variables,
+                             [&](const auto& each) { return uses_variable(expr, each); });
 }
 
 /// A block that reduces over loops which are bound to threads, and the loops around it.

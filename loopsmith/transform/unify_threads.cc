@@ -63,7 +63,8 @@ class AxisFinder {
       require(!inside_.contains(variable.get()), ErrorKind::lower, "launch_extent_is_known_outside",
               hint("bind a loop whose extent is the same for all blocks and threads, with a "
                    "condition inside"),
-              loop.span, "loop {} over {} has an extent that depends on {}, a variable of the kernel",
+              loop.span,
+              "loop {} over {} has an extent that depends on {}, a variable of the kernel",
               loop.loop_var->name, tag, variable->name);
     }
     const auto outer = std::ranges::find(open_, tag, &Open::tag);
@@ -236,8 +237,8 @@ class Unifier {
   Stmt by_first(Stmt stmt) const {
     std::vector<Expr> conditions;
     for (const Axis* axis : idle_axes()) {
-      require(is_thread_axis(axis->first) || is_const_int(axis->second.extent, 1),
-              ErrorKind::lower, "block_axis_is_around",
+      require(is_thread_axis(axis->first) || is_const_int(axis->second.extent, 1), ErrorKind::lower,
+              "block_axis_is_around",
               hint("bind the loop around it, or move the statement into a nest of its own"),
               span_in(stmt),
               "a statement stands beside the loop over {}: blocks cannot wait for each other",
@@ -259,10 +260,9 @@ class Unifier {
   /// Shared memory goes to the block; what is nobody's else is the thread's.
   Stmt memory(const Allocate& allocate) {
     const std::string_view scope = scope_of(*allocate.buffer_var);
-    const bool is_in_threads = std::ranges::any_of(
-        bound_, [](const std::string& tag) { return is_thread_axis(tag); });
-    const bool is_shared =
-        is_shared_by_threads(scope) || (scope == "global" && !is_in_threads);
+    const bool is_in_threads =
+        std::ranges::any_of(bound_, [](const std::string& tag) { return is_thread_axis(tag); });
+    const bool is_shared = is_shared_by_threads(scope) || (scope == "global" && !is_in_threads);
     const std::string wanted = is_shared_by_threads(scope) ? std::string(scope)
                                : is_shared                 ? "shared"
                                                            : "local";
@@ -326,7 +326,7 @@ class Unifier {
   }
 
   LaunchAxes axes_;
-  std::vector<const Axis*> order_;  ///< As they nest.
+  std::vector<const Axis*> order_;         ///< As they nest.
   std::unordered_set<std::string> bound_;  ///< The axes with a loop around what is visited.
   std::vector<Stmt> shared_;
   std::unordered_map<Ref, Ptr<Var>, RefHash, RefEqual> renamed_memory_;

@@ -64,7 +64,8 @@ std::string numpy_name(DLDataType dtype) {
   }
 }
 
-/// A device by its name, `opencl` or `cuda:1`, or as loopsmith.Device has it; None is the processor.
+/// A device by its name, `opencl` or `cuda:1`, or as loopsmith.Device has it; None is the
+/// processor.
 DLDevice device_from_python(nb::handle device) {
   if (device.is_none()) return {kDLCPU, 0};
   std::string kind;
@@ -79,8 +80,8 @@ DLDevice device_from_python(nb::handle device) {
     const std::string digits = colon == std::string::npos ? "0" : kind.substr(colon + 1);
     const bool is_number = !digits.empty() && digits.size() < 6 &&
                            digits.find_first_not_of("0123456789") == std::string::npos;
-    require(is_number, ErrorKind::type_mismatch, "device_is_known",
-            hint("write it as opencl:0"), {}, "array: the device is '{}', no device", kind);
+    require(is_number, ErrorKind::type_mismatch, "device_is_known", hint("write it as opencl:0"),
+            {}, "array: the device is '{}', no device", kind);
     number = std::stoi(digits);
     kind.resize(std::min(colon, kind.size()));
   }

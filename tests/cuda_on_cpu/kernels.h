@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kernels in CUDA C++ find on a processor. Blocks run one after the other; the threads of a
-// block are fibers, which run in turns from one barrier to the next: forwards and backwards, so that
-// what rests on their order gives another result.
+// block are fibers, which run in turns from one barrier to the next: forwards and backwards, so
+// that what rests on their order gives another result.
 #pragma once
 #include <ucontext.h>
 

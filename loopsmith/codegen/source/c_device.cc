@@ -48,9 +48,9 @@ void CWriter::allocate_on_device(const Allocate& allocate) {
     const std::int64_t* number = as_int(extent);
     const bool fits = number && *number >= 0 && !__builtin_mul_overflow(count, *number, &count);
     if (!fits) {
-      refuse_on_device(allocate, fmt::format("{}, memory without a constant size,",
-                                             allocate.buffer_var->name),
-                       "allocate it outside of the kernel, or cache a tile of constant size");
+      refuse_on_device(
+          allocate, fmt::format("{}, memory without a constant size,", allocate.buffer_var->name),
+          "allocate it outside of the kernel, or cache a tile of constant size");
     }
   }
   const bool is_shared = is_shared_by_threads(scope_of(*allocate.buffer_var));
@@ -68,9 +68,8 @@ CText CWriter::atomic_update(const Call& call) {
   const DataType type = call.args[1].dtype();
   const CDialect& dialect = module_.dialect;
   const auto* address = call.args[0].as<Call>();
-  const auto* element = address && address->op == op("address_of")
-                            ? address->args[0].as<BufferLoad>()
-                            : nullptr;
+  const auto* element =
+      address && address->op == op("address_of") ? address->args[0].as<BufferLoad>() : nullptr;
   const bool is_word = type.bits == 32 || type.bits == 64;
   if (!element || !is_word || (type.is_float() && !dialect.adds_floats)) {
     refuse_on_device(call, fmt::format("{} of {}", call.op.name(), to_string(type)),
@@ -83,7 +82,9 @@ CText CWriter::atomic_update(const Call& call) {
   if (type.is_integer()) {
     const bool is_signed = type.is_int() && !(type.bits == 64 && call.op == op("atomic_add"));
     const bool is_opencl = !dialect.global_space.empty();
-    name = type.bits == 32 ? (is_signed ? "int" : is_opencl ? "uint" : "unsigned int")
+    name = type.bits == 32 ? (is_signed   ? "int"
+                              : is_opencl ? "uint"
+                                          : "unsigned int")
            : is_opencl     ? (is_signed ? "long" : "ulong")
                            : (is_signed ? "long long" : "unsigned long long");
   }

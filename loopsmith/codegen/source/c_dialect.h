@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "loopsmith/ir/op.h"
 #include "loopsmith/ir/data_type.h"
+#include "loopsmith/ir/op.h"
 #include "loopsmith/ir/target.h"
 
 namespace loopsmith::detail {
@@ -16,12 +16,12 @@ struct CDialect {
   std::string_view prologue;  ///< Before all else in a file.
   bool is_device = false;     ///< Its functions are kernels.
 
-  std::string_view kernel_head;   ///< Before the name; {}: the threads of a block.
-  std::string_view no_alias;      ///< Of pointers that overlap no other.
-  std::string_view global_space;  ///< Before the type of a pointer into memory of the device.
-  std::string_view shared_space;  ///< The same for memory that the threads of a block share.
-  std::string_view shared_memory;  ///< How that memory is declared.
-  std::string_view barrier;        ///< For shared memory.
+  std::string_view kernel_head;     ///< Before the name; {}: the threads of a block.
+  std::string_view no_alias;        ///< Of pointers that overlap no other.
+  std::string_view global_space;    ///< Before the type of a pointer into memory of the device.
+  std::string_view shared_space;    ///< The same for memory that the threads of a block share.
+  std::string_view shared_memory;   ///< How that memory is declared.
+  std::string_view barrier;         ///< For shared memory.
   std::string_view global_barrier;  ///< For all memory.
   std::string_view block_index, thread_index;  ///< {0}: 0, 1, 2; {1}: x, y, z.
   /// An update in one step; {0}: the type and address, {1}: the operand, {3}: add, min, ...,

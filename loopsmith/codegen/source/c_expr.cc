@@ -453,8 +453,7 @@ std::optional<CText> CWriter::narrow_index(const Expr& expr) {
     const CVariable& known = found->second;
     if (!fits_int32(known.bound)) return {};
     if (!known.is_wide) return CText{.text = known.name, .bound = known.bound};
-    return CText{
-        .text = "(int32_t)" + known.name, .level = CLevel::unary, .bound = known.bound};
+    return CText{.text = "(int32_t)" + known.name, .level = CLevel::unary, .bound = known.bound};
   }
   if (const std::int64_t* constant = as_int(expr)) {
     if (!fits_int32(arith::point(*constant))) return {};

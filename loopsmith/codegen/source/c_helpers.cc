@@ -103,8 +103,8 @@ std::string CHelpers::operation(std::string_view name, DataType dtype) {
           type, full, wide, sign);
     } else {
       text_ += fmt::format(
-          "LS_INLINE {0} {1}({0} a, {0} b) {{\n  return a != a || a {2} b ? a : b;\n}}\n\n",
-          type, full, sign);
+          "LS_INLINE {0} {1}({0} a, {0} b) {{\n  return a != a || a {2} b ? a : b;\n}}\n\n", type,
+          full, sign);
     }
   }
   return full;
@@ -238,8 +238,7 @@ std::string CHelpers::conversion(DataType from, DataType to) {
         "  return ({})x;\n",
         low, c_constant(to, min_int(to)), above, suffix, most, c_type(to));
   }
-  text_ +=
-      fmt::format("LS_INLINE {} {}({} x) {{\n{}}}\n\n", c_type(to), name, c_type(from), body);
+  text_ += fmt::format("LS_INLINE {} {}({} x) {{\n{}}}\n\n", c_type(to), name, c_type(from), body);
   return name;
 }
 
@@ -277,11 +276,10 @@ std::string CHelpers::memory(std::string_view name, DataType element) {
                      ">> 8 * k);\n",
                      bytes);
   }
-  text_ += is_load
-               ? fmt::format("LS_INLINE {} {}(const uint8_t* memory, int64_t i) {{\n{}}}\n\n",
-                             type, full, body)
-               : fmt::format("LS_INLINE void {}(uint8_t* memory, int64_t i, {} x) {{\n{}}}\n\n",
-                             full, type, body);
+  text_ += is_load ? fmt::format("LS_INLINE {} {}(const uint8_t* memory, int64_t i) {{\n{}}}\n\n",
+                                 type, full, body)
+                   : fmt::format("LS_INLINE void {}(uint8_t* memory, int64_t i, {} x) {{\n{}}}\n\n",
+                                 full, type, body);
   return full;
 }
 

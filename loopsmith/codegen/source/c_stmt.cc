@@ -18,23 +18,21 @@ constexpr int most_nested_loops = 1000;
 
 /// Words of C, and names that the text around the functions uses.
 constexpr std::string_view taken_names[] = {
-    "auto",      "break",     "case",   "char",     "const",    "continue", "default",  "do",
-    "double",    "else",      "enum",   "extern",   "float",    "for",      "goto",     "if",
-    "inline",    "int",       "long",   "register", "restrict", "return",   "short",    "signed",
-    "sizeof",    "static",    "struct", "switch",   "typedef",  "union",    "unsigned", "void",
-    "volatile",  "while",     "bool",   "true",     "false",    "asm",      "typeof",   "context",
-    "arguments", "closure",   "given",  "begin",    "end",      "l",        "main",     "NAN",
-    "INFINITY",  "NULL",      "errno",  "I",        "unix",     "linux",    "memcpy",   "isinf",
-    "isnan",     "isfinite",  "sqrt",   "sqrtf",    "fabs",     "fabsf",    "floor",    "floorf",
-    "ceil",      "ceilf",     "trunc",  "truncf",   "round",    "roundf",   "rint",     "rintf",
-    "copysign",  "copysignf", "fma",    "fmaf",
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
+    "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict",
+    "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
+    "unsigned", "void", "volatile", "while", "bool", "true", "false", "asm", "typeof", "context",
+    "arguments", "closure", "given", "begin", "end", "l", "main", "NAN", "INFINITY", "NULL",
+    "errno", "I", "unix", "linux", "memcpy", "isinf", "isnan", "isfinite", "sqrt", "sqrtf", "fabs",
+    "fabsf", "floor", "floorf", "ceil", "ceilf", "trunc", "truncf", "round", "roundf", "rint",
+    "rintf", "copysign", "copysignf", "fma", "fmaf",
     // Of OpenCL C and CUDA C++.
-    "kernel",    "global",    "local",  "constant", "private",  "generic",  "half",     "uchar",
-    "ushort",    "uint",      "ulong",  "image",    "event_t",  "sampler_t", "barrier", "class",
-    "new",       "delete",    "this",   "template", "typename", "namespace", "operator", "public",
-    "protected", "friend",    "virtual", "using",   "try",      "catch",    "throw",    "and",
-    "or",        "not",       "xor",    "export",   "explicit", "mutable",  "wchar_t",  "nullptr",
-    "threadIdx", "blockIdx",  "blockDim", "gridDim", "warpSize", "vec",     "pipe"};
+    "kernel", "global", "local", "constant", "private", "generic", "half", "uchar", "ushort",
+    "uint", "ulong", "image", "event_t", "sampler_t", "barrier", "class", "new", "delete", "this",
+    "template", "typename", "namespace", "operator", "public", "protected", "friend", "virtual",
+    "using", "try", "catch", "throw", "and", "or", "not", "xor", "export", "explicit", "mutable",
+    "wchar_t", "nullptr", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "vec",
+    "pipe"};
 
 }  // namespace
 
@@ -264,7 +262,8 @@ void CWriter::hint_unrolling(const For& loop) {
   const std::int64_t* extent = as_int(loop.extent);
   if (!loop.annotations.contains(unroll_later) || !extent || *extent < 1) return;
   // No compiler takes more.
-  line(fmt::format("#pragma {}unroll {}", module_.dialect.is_device ? "" : "GCC ", std::min<std::int64_t>(*extent, 65534)));
+  line(fmt::format("#pragma {}unroll {}", module_.dialect.is_device ? "" : "GCC ",
+                   std::min<std::int64_t>(*extent, 65534)));
 }
 
 /// The iterations begin, ..., end - 1.

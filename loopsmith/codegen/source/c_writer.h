@@ -73,9 +73,9 @@ struct CModule {
 struct CVariable {
   std::string name;
   DataType dtype;
-  std::string type;          ///< Of the variable; of a vector, of its elements.
-  ConstIntBound bound = {};  ///< Of an integer.
-  bool is_wide = false;      ///< An int64_t that may hold more than the type of the value does.
+  std::string type;             ///< Of the variable; of a vector, of its elements.
+  ConstIntBound bound = {};     ///< Of an integer.
+  bool is_wide = false;         ///< An int64_t that may hold more than the type of the value does.
   std::string_view space = {};  ///< Of the memory behind a pointer, as the language says it.
 };
 

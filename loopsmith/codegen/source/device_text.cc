@@ -94,10 +94,9 @@ class KernelWriter {
       const std::string memory = c_memory_type(parameter->pointer->element.element());
       const std::string type = (writes(body, parameter) ? "" : "const ") + memory + "*";
       const bool no_alias = func_.attrs.get_int("tir.noalias", 0) != 0;
-      writer_.bind(parameter, {.name = name,
-                               .dtype = handle_type,
-                               .type = type,
-                               .space = dialect_.global_space});
+      writer_.bind(
+          parameter,
+          {.name = name, .dtype = handle_type, .type = type, .space = dialect_.global_space});
       return fmt::format("{}{}{} {}", dialect_.global_space, type,
                          no_alias ? dialect_.no_alias : "", name);
     }
@@ -158,9 +157,8 @@ std::vector<Ptr<PrimFunc>> all_kernels(const CodeRequest& request) {
 }
 
 std::string written_kernels(const CodeRequest& request, const StatementLines* lines) {
-  CModule module{.floats = request.floats,
-                 .lines = lines,
-                 .dialect = dialect_of(request.target.kind())};
+  CModule module{
+      .floats = request.floats, .lines = lines, .dialect = dialect_of(request.target.kind())};
   for (const Ptr<PrimFunc>& kernel : all_kernels(request)) KernelWriter(module, *kernel).write();
   return std::string(module.dialect.prologue) + module.declarations + module.helpers.text() +
          module.functions;

@@ -209,6 +209,34 @@ def main(A: T.Buffer((8, 64), "float32"), B: T.Buffer((8, 64), "float32")):
 
 
 @gpu_devices.both
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "float64"])
+def test_copies_take_four_elements_at_once(target: str, dtype: str) -> None:
+    sch = script(schedules.MATMUL.replace("(64, 64))", f'(64, 64), "{dtype}")').replace(
+        "T.float32(0)", f'T.cast(0, "{dtype}")'))
+    i, j, k = sch.get_loops("C")
+    i0, i1 = sch.split(i, [None, 8])
+    j0, j1 = sch.split(j, [None, 8])
+    k0, k1 = sch.split(k, [None, 16])
+    sch.reorder(i0, j0, i1, j1, k0, k1)
+    for loop, axis in zip((i0, j0, i1, j1), ("blockIdx.y", "blockIdx.x", "threadIdx.y", "threadIdx.x")):
+        sch.bind(loop, axis)
+    lanes = 2 if dtype == "float64" else 4
+    for number in (0, 1):
+        copy = sch.cache_read("C", number, "shared")
+        sch.compute_at(copy, k0)
+        fused = sch.fuse(*sch.get_loops(copy)[-2:])
+        _, _, y, x, lane = sch.split(fused, [None, 1, 8, 8 // lanes, lanes])
+        sch.bind(y, "threadIdx.y")
+        sch.vectorize(lane)
+    a, b = RNG.integers(-2, 3, (2, 64, 64)).astype(dtype)
+    c = np.zeros((64, 64), dtype)
+    module = run(sch, target, a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+    at_once = {"opencl": "vstore", "cuda": {"float32": "(int4*)", "float64": "(int4*)"}.get(dtype, "(int")}
+    assert module.source(target).count(str(at_once[target])) >= 2
+
+
+@gpu_devices.both
 def test_steps_of_a_recurrence_are_launches(target: str) -> None:
     # Each row is the sum of the one before and its own: prefix sums of columns.
     sch = script("""

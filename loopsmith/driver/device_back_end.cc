@@ -27,11 +27,23 @@ constexpr TextForm opencl_forms[] = {{"opencl", device_text, device_lines}};
 constexpr TextForm cuda_forms[] = {{"cuda", device_text, device_lines},
                                    {"ptx", ptx_text, ptx_lines}};
 
+/// True for a loop over nothing but a copy of an element, which is done by one instruction for all
+/// of its iterations.
+bool is_copy(const For& loop) {
+  const std::int64_t* extent = as_int(loop.extent);
+  const auto* realize = loop.body.as<BlockRealize>();
+  const Stmt& body = realize ? realize->block->body : loop.body;
+  const auto* store = body.as<BufferStore>();
+  return extent && (*extent == 2 || *extent == 4) && store && store->value.is<BufferLoad>();
+}
+
+/// The function with loops in the place of vectors, but for copies.
 Ptr<PrimFunc> with_serial_lanes(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const auto same = rewrite.children(loop);
-    if (loop.kind != ForKind::vectorized && loop.kind != ForKind::parallel) return same;
+    const bool stays = loop.kind == ForKind::vectorized && is_copy(loop);
+    if (stays || (loop.kind != ForKind::vectorized && loop.kind != ForKind::parallel)) return same;
     For serial = *same;
     serial.kind = ForKind::serial;
     return make(std::move(serial));

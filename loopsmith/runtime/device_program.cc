@@ -155,6 +155,10 @@ void DeviceCall::stage(std::size_t i, const DLTensor& tensor, bool is_written) {
     require(is_address || tensor.byte_offset == 0, ErrorKind::call, "array_is_whole",
             hint("pass a whole array of the device"), {},
             "argument {} begins inside of the device's memory", i);
+    constexpr std::uintptr_t alignment = 16;  // What copies of four numbers need.
+    const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
+    require(!is_address || address % alignment == 0, ErrorKind::call, "array_is_aligned",
+            hint("pass a copy"), {}, "argument {} begins at no multiple of {} bytes", i, alignment);
     staged.data = is_address ? static_cast<char*>(tensor.data) + tensor.byte_offset : tensor.data;
     staged.byte_offset = 0;
     return;

@@ -101,6 +101,13 @@ inline void launch(const unsigned* shape, void (*function)(void**), void** given
 
 }  // namespace cuda_on_cpu
 
+struct alignas(8) int2 {
+  int x, y;
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+
 #define threadIdx (cuda_on_cpu::thread)
 #define blockIdx (cuda_on_cpu::block)
 

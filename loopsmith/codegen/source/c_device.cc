@@ -2,8 +2,10 @@
 // What kernels do and other functions do not: memory of threads, barriers, updates in one step.
 #include <algorithm>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
 
 namespace loopsmith::detail {
@@ -62,6 +64,30 @@ void CWriter::allocate_on_device(const Allocate& allocate) {
   if (is_shared) variable.space = module_.dialect.shared_space;
   bind(allocate.buffer_var, std::move(variable));
   statement(allocate.body);
+}
+
+/// A copy of neighbours to neighbours, if it is one that memory is aligned for.
+bool CWriter::copy_at_once(const BufferStore& store) {
+  const auto* load = store.value.as<BufferLoad>();
+  const bool is_plain = load && !store.predicate.defined() && !load->predicate.defined() &&
+                        store.indices.size() == 1 && load->indices.size() == 1;
+  const auto* into = is_plain ? store.indices[0].as<Ramp>() : nullptr;
+  const auto* from = is_plain ? load->indices[0].as<Ramp>() : nullptr;
+  const DataType element = store.buffer->dtype;
+  if (!into || !from || !element.is_scalar() || load->buffer->dtype != element) return false;
+  const int lanes = store.value.dtype().lanes, bytes = lanes * element.bytes();
+  const std::string type = bytes == 16 ? "int4" : bytes == 8 ? "int2" : bytes == 4 ? "int" : "";
+  if ((lanes != 2 && lanes != 4) || type.empty()) return false;
+  Analyzer analyzer;
+  for (const Ramp* ramp : {into, from}) {
+    const bool is_aligned = analyzer.can_prove(floormod(ramp->base, lanes) == 0);
+    if (!is_const_int(ramp->stride, 1) || !is_aligned) return false;
+  }
+  const Place target = place(store.buffer, {into->base}, {});
+  const Place source = place(load->buffer, {from->base}, {});
+  const auto first = [](const Place& at) { return fmt::format("&{}[{}]", at.memory, at.index.text); };
+  line(fmt::format(fmt::runtime(module_.dialect.copy), lanes, first(target), first(source), type));
+  return true;
 }
 
 CText CWriter::atomic_update(const Call& call) {

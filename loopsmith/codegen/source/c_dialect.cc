@@ -136,6 +136,7 @@ constexpr CDialect opencl_dialect{
     .thread_index = "get_local_id({0})",
     .atomic = "atomic_{3}((volatile {0}), {1})",
     .atomic_64 = "atom_{3}((volatile {0}), {1})",
+    .copy = "vstore{0}(vload{0}(0, {2}), 0, {1});",
 };
 
 constexpr CDialect cuda_dialect{
@@ -152,6 +153,7 @@ constexpr CDialect cuda_dialect{
     .atomic = "atomic{4}(({0}), {1})",
     .atomic_64 = "atomic{4}(({0}), {1})",
     .adds_floats = true,
+    .copy = "*({3}*){1} = *(const {3}*){2};",
 };
 
 }  // namespace

@@ -157,6 +157,7 @@ void CWriter::store_lane(const BufferStore& store, const CText& value, const CLa
 void CWriter::store(const BufferStore& store) {
   const int lanes = store.value.dtype().lanes;
   const int group = store.buffer->dtype.lanes;
+  if (module_.dialect.is_device && copy_at_once(store)) return;
   if (lanes == 1) return store_lane(store, value(store.value), {});
   check(group == 1 || !store.predicate.defined() || is_const_int(store.predicate, 1), "codegen",
         "a predicate over groups");

@@ -128,6 +128,7 @@ class CWriter {
   // c_device.cc
   void wait_for_threads(const Call& call);
   CText atomic_update(const Call& call);
+  bool copy_at_once(const BufferStore& store);
   void allocate_on_device(const Allocate& allocate);
   void refuse_on_device(const Object& node, std::string_view what, std::string_view instead) const;
 

@@ -211,28 +211,36 @@ def main(A: T.Buffer((8, 64), "float32"), B: T.Buffer((8, 64), "float32")):
 @gpu_devices.both
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "float64"])
 def test_copies_take_four_elements_at_once(target: str, dtype: str) -> None:
-    sch = script(schedules.MATMUL.replace("(64, 64))", f'(64, 64), "{dtype}")').replace(
-        "T.float32(0)", f'T.cast(0, "{dtype}")'))
+    sch = script(
+        schedules.MATMUL.replace("(64, 64))", f'(64, 64), "{dtype}")').replace(
+            "T.float32(0)", f'T.cast(0, "{dtype}")'
+        )
+    )
     i, j, k = sch.get_loops("C")
     i0, i1 = sch.split(i, [None, 8])
     j0, j1 = sch.split(j, [None, 8])
     k0, k1 = sch.split(k, [None, 16])
     sch.reorder(i0, j0, i1, j1, k0, k1)
-    for loop, axis in zip((i0, j0, i1, j1), ("blockIdx.y", "blockIdx.x", "threadIdx.y", "threadIdx.x")):
+    for loop, axis in zip(
+        (i0, j0, i1, j1), ("blockIdx.y", "blockIdx.x", "threadIdx.y", "threadIdx.x")
+    ):
         sch.bind(loop, axis)
     lanes = 2 if dtype == "float64" else 4
     for number in (0, 1):
         copy = sch.cache_read("C", number, "shared")
         sch.compute_at(copy, k0)
         fused = sch.fuse(*sch.get_loops(copy)[-2:])
-        _, _, y, x, lane = sch.split(fused, [None, 1, 8, 8 // lanes, lanes])
+        _, _, y, _x, lane = sch.split(fused, [None, 1, 8, 8 // lanes, lanes])
         sch.bind(y, "threadIdx.y")
         sch.vectorize(lane)
     a, b = RNG.integers(-2, 3, (2, 64, 64)).astype(dtype)
     c = np.zeros((64, 64), dtype)
     module = run(sch, target, a, b, c)
     np.testing.assert_array_equal(c, a @ b)
-    at_once = {"opencl": "vstore", "cuda": {"float32": "(int4*)", "float64": "(int4*)"}.get(dtype, "(int")}
+    at_once = {
+        "opencl": "vstore",
+        "cuda": {"float32": "(int4*)", "float64": "(int4*)"}.get(dtype, "(int"),
+    }
     assert module.source(target).count(str(at_once[target])) >= 2
 
 
@@ -376,6 +384,101 @@ def test_a_compiler_that_is_not_there_is_named() -> None:
         assert "pip install nvidia-cuda-nvrtc" in done.stderr
 
 
+@gpu_devices.both
+def test_rows_with_gaps_between_them(target: str) -> None:
+    sch = script("""
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n, m, s = T.int32(), T.int32(), T.int32()
+    A = T.match_buffer(a, (n, m), strides=(s, 1))
+    B = T.match_buffer(b, (n, m))
+    for i, j in T.grid(n, m):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+""")
+    i, j = sch.get_loops("B")
+    sch.bind(i, "blockIdx.x")
+    sch.bind(sch.split(j, [None, 8])[1], "threadIdx.x")
+    a, b = RNG.random((5, 20), "float32"), np.zeros((5, 13), "float32")
+    run(sch, target, a[:, :13], b)
+    np.testing.assert_array_equal(b, a[:, :13] * 2)
+
+
+@gpu_devices.both
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_sum_by_a_schedule_of_tensors(target: str, inside: bool) -> None:
+    x = te.placeholder((1024,), name="X")
+    k = te.reduce_axis((0, 1024), name="k")
+    y = te.compute((1,), lambda i: te.sum(x[k], axis=k), name="Y")
+    s = te.create_schedule(y.op)
+    _, ki = s[y].split(y.op.reduce_axis[0], factor=32)
+    if inside:
+        parts = s.rfactor(y, ki)
+        s[y].bind(s[y].op.reduce_axis[0], te.thread_axis("threadIdx.x"))
+        s[parts].compute_at(s[y], s[y].op.reduce_axis[0])
+    else:
+        s[y].bind(ki, te.thread_axis("threadIdx.x"))
+    gpu_devices.require(target)
+    a, b = RNG.random(1024, "float32"), np.zeros(1, "float32")
+    ls.build(s, [x, y], target=target)(a, b)
+    np.testing.assert_allclose(b[0], a.sum(), rtol=1e-5)
+
+
+RULES: dict[str, tuple[Any, int]] = {
+    "matmul": (lambda: matmul(50, 70, 33), 1),
+    "matmul of any size": (lambda: matmul(te.size_var("n"), te.size_var("m"), te.size_var("k")), 1),
+    "rows": (lambda: ls.from_source(ROWS.replace("DTYPE", "float32")), 1),
+    "softmax": (lambda: ls.from_source(schedules.SOFTMAX), 4),
+}
+
+
+def matmul(n: Any, m: Any, k: Any) -> tir.PrimFunc:
+    a, b = te.placeholder((n, k), name="A"), te.placeholder((k, m), name="B")
+    r = te.reduce_axis((0, k), name="r")
+    c = te.compute((n, m), lambda i, j: te.sum(a[i, r] * b[r, j], axis=r), name="C")
+    return te.create_prim_func([a, b, c])
+
+
+@gpu_devices.both
+@pytest.mark.parametrize("name", list(RULES))
+def test_what_nobody_scheduled_is_bound_by_rule(target: str, name: str) -> None:
+    make, kernels = RULES[name]
+    gpu_devices.require(target)
+    module = ls.build(make(), target=target)
+    assert len(re.findall(r"__(kernel|global__) void", module.source(target))) == kernels
+    if name.startswith("matmul"):
+        a, b = RNG.random((50, 33), "float32"), RNG.random((33, 70), "float32")
+        c = np.zeros((50, 70), "float32")
+        module(a, b, c)
+        np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+    elif name == "rows":
+        a, c = RNG.random((30, 200), "float32"), np.zeros(30, "float32")
+        module(a, c)
+        np.testing.assert_allclose(c, a.sum(1), rtol=1e-5)
+    else:
+        a, c = RNG.random((32, 64), "float32"), np.zeros((32, 64), "float32")
+        module(a, c)
+        e = np.exp(a - a.max(1, keepdims=True))
+        np.testing.assert_allclose(c, e / e.sum(1, keepdims=True), rtol=1e-5)
+
+
+@gpu_devices.both
+def test_what_has_to_go_in_order_does(target: str) -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((40,), "int32"), S: T.Buffer((40,), "int32")):
+    for t in range(40):
+        with T.block("S"):
+            vt = T.axis.opaque(40, t)
+            S[vt] = A[vt] + T.if_then_else(vt > 0, S[vt - 1], 0)
+""")
+    gpu_devices.require(target)
+    a, s = RNG.integers(-9, 9, 40).astype("int32"), np.zeros(40, "int32")
+    ls.build(func, target=target)(a, s)
+    np.testing.assert_array_equal(s, a.cumsum())
+
+
 # What is refused.
 
 
@@ -506,6 +609,19 @@ def main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
     error = refused(func, "opencl")
     assert error.code == "barrier_is_reached"
     assert "threads have to wait for each other in loop k" in str(error)
+
+
+def test_memory_is_not_passed_to_functions_of_the_host() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((32,), "float32")):
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        A[i] = T.float32(1)
+    T.call_packed("sort", A)
+""")
+    error = refused(func, "opencl")
+    assert error.code == "host_calls_take_numbers"
+    assert "does not see that of the device" in str(error)
 
 
 def test_a_device_that_is_not_there_is_named() -> None:

@@ -115,6 +115,10 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
   CodeRequest request{{}, target, floats};
   for (const Ptr<PrimFunc>& func : functions) verify_well_formed(func);
   const LinkedFunctions linked = link_calls(functions);
+  require(!target.is_gpu() || linked.helpers.empty(), ErrorKind::lower, "functions_are_apart",
+          hint("write what the other function does in its place"), {},
+          "build: function {} is called by another one, which target {} has no code for",
+          linked.helpers.empty() ? "" : linked.helpers[0]->name(), target.text());
   for (const Ptr<PrimFunc>& func : linked.entries) {
     const Ptr<PrimFunc> scheduled = schedule_by_rule(with_promise_of_steps(func), target, options);
     request.functions.push_back(lower_known(scheduled, target, options));

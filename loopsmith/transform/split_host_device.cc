@@ -45,6 +45,16 @@ class HostDeviceSplitter {
            "memory of the device",
            load.buffer->name);
     });
+    rewrite.on<Call>([&](const Call& call) -> Expr {
+      const bool passes_memory = std::ranges::any_of(call.args, [&](const Expr& arg) {
+        return find_packed_array(arg) || is_parameter_memory(arg);
+      });
+      require(!passes_memory, ErrorKind::lower, "host_calls_take_numbers",
+              hint("call it before or after, from the host's own program"), call.span,
+              "{} passes memory to a function of the host, which does not see that of the device",
+              call.op.name());
+      return rewrite.children(call);
+    });
     SplitFunction made{.host = rewrite.body_of(func), .kernels = {}};
     made.kernels = std::move(kernels_);
     return made;
@@ -66,6 +76,12 @@ class HostDeviceSplitter {
     for (const Ptr<Var>& variable : variables) args.push_back(argument(variable));
     kernels_.push_back(kernel(name, stmt, variables));
     return call_host(std::move(args));
+  }
+
+  bool is_parameter_memory(const Expr& expr) const {
+    return std::ranges::any_of(func_.buffer_map, [&](const Ptr<Buffer>& buffer) {
+      return buffer && buffer->data.same_as(expr);
+    });
   }
 
   static Expr extent_of(const Launch& launch, const std::string& axis) {

@@ -353,6 +353,13 @@ for arch in ("sm_80", "sm_90", "sm_120"):
     assert ".target " + arch in ptx, ptx
     assert ".entry main_kernel(" in ptx
     assert ".maxntid 64" in ptx
+try:
+    ls.build(bound_matmul(), target="cuda -arch=sm_10").source("ptx")
+except ls.CallError as error:
+    assert error.code == "driver_compiles_kernel", error
+    assert "NVRTC does not compile the kernels for sm_10" in str(error)
+else:
+    raise AssertionError("sm_10 is taken")
 """
 
 
@@ -379,7 +386,7 @@ def test_a_compiler_that_is_not_there_is_named() -> None:
         env={**os.environ, "LOOPSMITH_NVRTC": "/nowhere/libnvrtc.so"},
     )
     there_is_one = done.returncode == 0
-    assert there_is_one or "NVRTC, the compiler of CUDA cannot be opened" in done.stderr
+    assert there_is_one or "NVRTC, the compiler of CUDA cannot be opened:" in done.stderr
     if not there_is_one:
         assert "pip install nvidia-cuda-nvrtc" in done.stderr
 
@@ -403,6 +410,9 @@ def main(a: T.handle, b: T.handle):
     a, b = RNG.random((5, 20), "float32"), np.zeros((5, 13), "float32")
     run(sch, target, a[:, :13], b)
     np.testing.assert_array_equal(b, a[:, :13] * 2)
+    with pytest.raises(ls.CallError, match="its stride -20 in dimension 0 is negative") as caught:
+        ls.build(sch, target=target)(a[::-1, :13], b)
+    assert caught.value.code == "array_runs_forward"
 
 
 @gpu_devices.both
@@ -611,6 +621,110 @@ def main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
     assert "threads have to wait for each other in loop k" in str(error)
 
 
+REFUSED = {
+    "block_axis_is_around": (
+        "a statement stands beside the loop over blockIdx.y",
+        """
+@T.prim_func
+def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
+    for i in T.thread_binding(4, thread="blockIdx.x"):
+        for j in T.thread_binding(8, thread="blockIdx.y"):
+            A[i, j] = T.float32(1)
+        B[i] = T.float32(2)
+""",
+    ),
+    "launch_extent_is_known_outside": (
+        "loop j over threadIdx.x has an extent that depends on i, a variable of the kernel",
+        """
+@T.prim_func
+def main(A: T.Buffer((4, 8), "float32")):
+    for i in T.thread_binding(4, thread="blockIdx.x"):
+        for j in T.thread_binding(i + 1, thread="threadIdx.x"):
+            A[i, j] = T.float32(1)
+""",
+    ),
+    "loads_are_in_kernels": (
+        "N is read outside of all loops that are bound to threads",
+        """
+@T.prim_func
+def main(N: T.Buffer((1,), "int32"), A: T.Buffer((8,), "float32")):
+    for t in range(N[0]):
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            A[j] = A[j] + T.float32(1)
+""",
+    ),
+    "kernel_memory_is_known": (
+        "p is a pointer that the host cannot pass to a kernel",
+        """
+@T.prim_func
+def main(p: T.handle("float32")):
+    A = T.decl_buffer((8,), data=p)
+    for j in T.thread_binding(8, thread="threadIdx.x"):
+        A[j] = T.float32(1)
+""",
+    ),
+    "kernel_can_do_it": (
+        "target opencl: elements of int4 cannot stand in a kernel (main_kernel)",
+        """
+@T.prim_func
+def main(A: T.Buffer((8,), "int4")):
+    for j in T.thread_binding(8, thread="threadIdx.x"):
+        A[j] = T.int4(1)
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("code", list(REFUSED))
+def test_what_no_kernel_can_do_is_refused(code: str) -> None:
+    text, source = REFUSED[code]
+    error = refused(ls.from_source(source).with_attr("tir.is_scheduled", 1), "opencl")
+    assert error.code == code
+    assert text in str(error)
+
+
+def test_functions_that_call_each_other_are_refused() -> None:
+    module = ls.from_source("""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32")):
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            A[j] = T.float32(1)
+        Module.other(A)
+
+    @T.prim_func
+    def other(A: T.Buffer((8,), "float32")):
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            A[j] = A[j] + T.float32(1)
+""")
+    error = refused(module, "opencl")
+    assert error.code == "functions_are_apart"
+    assert "build: function other is called by another one, which target opencl has no code" in str(
+        error
+    )
+
+
+def test_a_launch_that_the_driver_refuses_is_named() -> None:
+    gpu_devices.require("cuda")
+    module = ls.build(bound_matmul(tile=32), target="cuda")
+    a, b, c = np.zeros((3, 64, 64), "float32")
+    with pytest.raises(ls.CallError) as caught:
+        module(a, b, c)
+    assert caught.value.code == "kernel_is_launched"
+    assert (
+        "cuda: kernel main_kernel is not launched with grid (2, 2, 1) of blocks (32, 32, 1): too "
+        "many resources" in str(caught.value)
+    )
+
+
+def test_kernels_are_no_library(tmp_path: Path) -> None:
+    module = ls.build(bound_matmul(), target="opencl")
+    with pytest.raises(ls.UserError, match="a library of target opencl would need") as caught:
+        module.export(str(tmp_path / "matmul.so"))
+    assert caught.value.code == "library_has_no_kernels"
+
+
 def test_memory_is_not_passed_to_functions_of_the_host() -> None:
     func = ls.from_source("""
 @T.prim_func
@@ -628,8 +742,20 @@ def test_a_device_that_is_not_there_is_named() -> None:
     gpu_devices.require("opencl")
     with pytest.raises(ls.CallError, match="opencl: there is no device 99"):
         ls.empty(3, device="opencl:99")
-    with pytest.raises(ls.CallError, match="there is no kind 'metal'"):
+    with pytest.raises(ls.CallError, match="device: there is no kind 'metal'") as caught:
         ls.device("metal")
+    assert caught.value.code == "device_kind_is_known"
+    for mistake in ("opencl:x", 3):
+        with pytest.raises(ls.TypeMismatch, match=r"array: the device is .*, no device") as wrong:
+            ls.empty(3, device=mistake)  # type: ignore[arg-type]
+        assert wrong.value.code == "device_is_known"
+    with pytest.raises(ls.CallError, match="opencl: no memory of 35184372088832 bytes") as large:
+        ls.empty(1 << 43, device="opencl")
+    assert large.value.code == "device_has_memory"
+    gaps = ls.from_dlpack(np.zeros((4, 4), "float32")[:, ::2])
+    with pytest.raises(ls.CallError) as no_copy:
+        gaps.to("opencl")
+    assert no_copy.value.code == "array_is_compact"
     assert not ls.device("opencl", 99).exists
 
 

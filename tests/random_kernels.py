@@ -139,10 +139,19 @@ class Scheduler:
                 _try(lambda: sch.bind(k1, "threadIdx.x"))
         for loop, tag in outer + threads:
             _try(lambda loop=loop, tag=tag: sch.bind(loop, tag))
+        for loop in inner:
+            self.mark(loop)
         if k0 is not None and not cooperative and random.random() < 0.6:
             self.cache(block, k0, [loop for loop, _ in threads])
         elif not cooperative and outer and random.random() < 0.4:
             self.cache(block, outer[-1][0], [loop for loop, _ in threads])
+
+    def mark(self, loop: Any) -> None:
+        """Make a loop of each thread one of another kind, now and then."""
+        sch, random = self.sch, self.random
+        if sch.get(loop).thread_binding is None and random.random() < 0.4:
+            steps = [sch.unroll, sch.vectorize, lambda loop: sch.bind(loop, "vthread.x")]
+            _try(lambda: random.choice(steps)(loop))
 
     def cache(self, block: Any, place: Any, threads: list[Any]) -> None:
         """Copy what the block reads into shared memory, by all threads of its block."""

@@ -108,6 +108,23 @@ def test_a_convolution_with_virtual_threads(target: str, monkeypatch: pytest.Mon
 
 
 @gpu_devices.both
+def test_a_matmul_of_any_size_that_is_padded(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sch = scheduled_by(monkeypatch, schedules.test_a_matmul_of_any_size_that_is_padded)
+    for name in ("A_reindex", "B_reindex", "A_reindex_pad", "C_reindex_pad"):
+        sch.compute_inline(name)
+    blocks, threads = sch.split(sch.fuse(*sch.get_loops("C_reindex")), [None, 64])
+    sch.bind(blocks, "blockIdx.x")
+    sch.bind(threads, "threadIdx.x")
+    gpu_devices.require(target)
+    module = ls.build(sch, target=target)
+    b = RNG.random((64, 64), "float32")
+    for n in (1, 7, 32, 45, 0):
+        a, c = RNG.random((n, 64), "float32"), np.zeros((n, 64), "float32")
+        module(a, b, c)
+        np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+
+
+@gpu_devices.both
 def test_elements_of_any_shape(target: str) -> None:
     n, m = te.size_var("n"), te.size_var("m")
     x = te.placeholder((n, m), "float32", name="X")
@@ -182,6 +199,20 @@ def main(A: T.Buffer((6, 100), "float32"), I: T.Buffer((6,), "int32"),
     run(sch, target, a, places, values)
     np.testing.assert_array_equal(places, a.argmax(1))
     np.testing.assert_array_equal(values, a.max(1))
+
+
+@gpu_devices.both
+def test_virtual_threads_have_sums_of_their_own(target: str) -> None:
+    # Memory of a reduction inside of virtual threads has room for each group of threads.
+    sch = script(ROWS.replace("DTYPE", "int32"))
+    i, k = sch.get_loops("C")
+    blocks, rows, virtual = sch.split(i, [None, 4, 3])
+    for loop, axis in ((blocks, "blockIdx.x"), (rows, "threadIdx.y"), (virtual, "vthread.x")):
+        sch.bind(loop, axis)
+    sch.bind(sch.split(k, [None, 32])[1], "threadIdx.x")
+    a, c = RNG.integers(-9, 9, (30, 200)).astype("int32"), np.zeros(30, "int32")
+    run(sch, target, a, c)
+    np.testing.assert_array_equal(c, a.sum(1))
 
 
 @gpu_devices.both

@@ -26,8 +26,8 @@ OF_INTEGERS = [
 ]  # fmt: skip
 OF_FLOATS = [
     "a + b", "a - b", "a * b", "a / b", "T.min(a, b)", "T.max(a, b)", "T.sqrt(T.fabs(a))",
-    "T.floor(a)", "T.ceil(a)", "T.trunc(a)", "T.round(a)", "T.nearbyint(a)", "T.copysign(a, T.Select(T.isnan(b), a, b))",
-    "T.Select(a < b, a, b)", "T.exp(a)", "T.tanh(b)",
+    "T.floor(a)", "T.ceil(a)", "T.trunc(a)", "T.round(a)", "T.nearbyint(a)",
+    "T.copysign(a, T.Select(T.isnan(b), a, b))", "T.Select(a < b, a, b)", "T.exp(a)", "T.tanh(b)",
 ]  # fmt: skip
 
 

@@ -24,11 +24,12 @@ struct Compact {
   std::vector<Expr> start;
 };
 
-/// What the loops over threads between `within` and the allocation run through: memory that they
-/// share has room for all of them.
-arith::Intervals threads_between(const Allocation& allocation, const Scope* within) {
+/// What the loops over threads around `within` run through: memory that they share has room for all
+/// of them, wherever it is allocated.
+arith::Intervals threads_around(const Allocation& allocation, const Scope* within) {
   arith::Intervals threads;
-  for (const Scope* s = within; s != allocation.inside; s = s->parent) {
+  if (!is_shared_by_threads(allocation.buffer->scope())) return threads;
+  for (const Scope* s = within; s; s = s->parent) {
     if (!is_thread_axis(launch_axis_of(s->stmt))) continue;
     const For& loop = *s->stmt.as<For>();
     const Expr last = loop.min + (loop.extent - int_imm(loop.extent.dtype(), 1)) * loop.step;
@@ -51,7 +52,7 @@ std::optional<arith::Interval> values_within(AccessTable& table, const Expr& ind
 /// from one iteration to another.
 bool has_window_of_its_own(AccessTable& table, const Allocation& allocation, const Scope* within) {
   const Ptr<Var>& variable = within->stmt.as<For>()->loop_var;
-  const arith::Intervals threads = threads_between(allocation, within);
+  const arith::Intervals threads = threads_around(allocation, within);
   Analyzer& analyzer = table.analyzer_at(within);
   for (std::size_t d = 0; d < allocation.buffer->shape.size(); ++d) {
     std::optional<arith::Interval> all;
@@ -98,7 +99,7 @@ std::optional<std::pair<Expr, Expr>> used_part(AccessTable& table, const Allocat
   std::optional<arith::Interval> all;
   const Expr& old = allocation.buffer->shape[d];
   const std::int64_t* before = as_int(old);
-  const arith::Intervals threads = threads_between(allocation, within);
+  const arith::Intervals threads = threads_around(allocation, within);
   Analyzer& analyzer = table.analyzer_at(within);
   for (const Access& access : allocation.accesses) {
     const Expr& index = (*access.indices)[d];

@@ -28,9 +28,9 @@ struct CDialect {
   /// {4}: Add, Min, ...
   std::string_view atomic;
   std::string_view atomic_64;  ///< The same of 64 bits.
-  bool adds_floats = false;  ///< Whether floats can be added so.
-  /// A copy of some elements at once; {0}: how many, {1}, {2}: the addresses of the first ones, into
-  /// and from, {3}: the type of as many bytes.
+  bool adds_floats = false;    ///< Whether floats can be added so.
+  /// A copy of some elements at once; {0}: how many, {1}, {2}: the addresses of the first ones,
+  /// into and from, {3}: the type of as many bytes.
   std::string_view copy;
 };
 

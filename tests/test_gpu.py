@@ -749,6 +749,13 @@ def test_a_launch_that_the_driver_refuses_is_named() -> None:
     )
 
 
+def test_kernels_are_shown_beside_the_lines_that_they_are_of() -> None:
+    shown = ls.build(bound_matmul(), target="opencl").inspect()
+    assert "__kernel void main_kernel(" in shown.opencl
+    assert 'T.thread_binding(8, thread="threadIdx.y")' in shown.ir
+    assert "__global__ void" in ls.build(bound_matmul(), target="cuda").inspect().cuda
+
+
 def test_kernels_are_no_library(tmp_path: Path) -> None:
     module = ls.build(bound_matmul(), target="opencl")
     with pytest.raises(ls.UserError, match="a library of target opencl would need") as caught:

@@ -17,8 +17,14 @@ std::string ptx_text(const CodeRequest& request) {
   return compile_cuda(device_text(request), request.target.get("arch", "sm_80"));
 }
 
+/// What is missing stands in its place: who looks at all forms wants the others.
 LinedText ptx_lines(const CodeRequest& request, const StatementLines&) {
-  LinedText made{.text = ptx_text(request), .lines = {}};
+  LinedText made;
+  try {
+    made.text = ptx_text(request);
+  } catch (const UserError& error) {
+    made.text = "// " + error.problem().substr(0, error.problem().find('\n')) + "\n";
+  }
   made.lines.resize(static_cast<std::size_t>(std::ranges::count(made.text, '\n')));
   return made;
 }

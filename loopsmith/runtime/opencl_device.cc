@@ -177,7 +177,8 @@ class OpenClCode final : public DeviceCode {
     Status status = success;
     switch (info.arguments[i]) {
       case KernelArgument::memory:
-        status = opencl().set_argument(kernel, number, sizeof(void*), &value.as_handle);
+        status =
+            opencl().set_argument(kernel, number, sizeof(void*), static_cast<const void*>(&value));
         break;
       case KernelArgument::int64:
         status = opencl().set_argument(kernel, number, sizeof(std::int64_t), &value.as_int);

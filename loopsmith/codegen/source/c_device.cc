@@ -85,7 +85,9 @@ bool CWriter::copy_at_once(const BufferStore& store) {
   }
   const Place target = place(store.buffer, {into->base}, {});
   const Place source = place(load->buffer, {from->base}, {});
-  const auto first = [](const Place& at) { return fmt::format("&{}[{}]", at.memory, at.index.text); };
+  const auto first = [](const Place& at) {
+    return fmt::format("&{}[{}]", at.memory, at.index.text);
+  };
   line(fmt::format(fmt::runtime(module_.dialect.copy), lanes, first(target), first(source), type));
   return true;
 }

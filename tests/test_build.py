@@ -301,18 +301,6 @@ def test_targets_are_values():
     )
 
 
-@pytest.mark.parametrize(
-    ("target", "text"),
-    [
-        ("cuda", "build: code for cuda is not generated yet\n  hint: build for llvm or c"),
-    ],
-)
-def test_a_target_that_cannot_be_built_for_is_refused(target: str, text: str):
-    with pytest.raises(ls.UserError) as caught:
-        ls.build(softmax(4, 4), target=target)
-    assert str(caught.value) == text
-
-
 def test_what_is_no_program_is_refused():
     with pytest.raises(ls.TypeMismatch) as caught:
         ls.build("matmul")

@@ -36,3 +36,23 @@ def test_the_example_prints_its_times(
 ) -> None:
     blocked_product["main"](128)
     assert "blocked" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def gpu_product() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "examples" / "gpu" / "matmul.py"))
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_the_steps_of_a_product_on_a_gpu(gpu_product: dict[str, Any], number: int) -> None:
+    sch = gpu_product["STEPS"][number](64)
+    assert sch.obligations() == [] and sch.verify()
+    assert ls.build(sch, target="opencl").source("opencl").count("barrier(") == 2 * (number > 1)
+
+
+def test_the_product_on_a_gpu_prints_its_times(
+    gpu_product: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    gpu_product["main"](64)
+    printed = capsys.readouterr().out
+    assert "tiles_of_threads" in printed or "no driver for OpenCL" in printed

@@ -290,6 +290,11 @@ UNQUOTED = {
     "script_is_function",
     "script_is_module",
     "values_to_combine",
+    # Reached from C++ alone: Python has no arrays that begin inside of a device's memory.
+    "array_is_aligned",
+    "array_is_whole",
+    # What NVRTC says when memory ends.
+    "compiler_takes_source",
     # Reached with another library that lends copies, or a trace that was cut by hand.
     "lent_a_copy",
     "trace_is_whole",

@@ -8,10 +8,13 @@
 namespace loopsmith {
 
 const BackEnd& back_end_of(const Target& target) {
-  if (target.kind() == TargetKind::llvm) return llvm_back_end();
-  require(target.kind() == TargetKind::c, "target_not_built", hint("build for llvm or c"),
-          "build: code for {} is not generated yet", to_string(target.kind()));
-  return c_back_end();
+  switch (target.kind()) {
+    case TargetKind::c: return c_back_end();
+    case TargetKind::opencl: return opencl_back_end();
+    case TargetKind::cuda: return cuda_back_end();
+    case TargetKind::llvm: break;
+  }
+  return llvm_back_end();
 }
 
 std::int64_t own_core_cache_bytes() {

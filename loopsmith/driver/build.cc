@@ -4,16 +4,19 @@
 #include "loopsmith/codegen/entry_symbol.h"
 #include "loopsmith/codegen/llvm/loader.h"
 #include "loopsmith/codegen/signature.h"
+#include "loopsmith/codegen/source/device_text.h"
 #include "loopsmith/driver/back_end.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
+#include "loopsmith/rules/bind_threads.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/te_schedule/to_tir.h"
+#include "loopsmith/transform/check_launches.h"
 #include "loopsmith/transform/link_calls.h"
 
 namespace loopsmith {
@@ -74,11 +77,22 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
                           const BuildOptions& options) {
   const FloatOptions floats = allow({}, options.fast_math);
   const BackEnd& back_end = back_end_of(target);
-  return lower_function(back_end.adapted(func, target),
-                        {.vector_bits = back_end.vector_bits(target),
-                         .fast_math = floats.approximate,
-                         .cut_loops = options.cut_loops,
-                         .on_pass = options.on_pass});
+  const Ptr<PrimFunc> lowered =
+      lower_function(back_end.adapted(func, target), {.vector_bits = back_end.vector_bits(target),
+                                                      .fast_math = floats.approximate,
+                                                      .cut_loops = options.cut_loops,
+                                                      .on_pass = options.on_pass});
+  if (target.is_gpu()) check_launches(*lowered, target);
+  return lowered;
+}
+
+/// The kernels of a request, for the device that its target names.
+std::shared_ptr<const DeviceProgram> device_program(const CodeRequest& request) {
+  if (!request.target.is_gpu()) return nullptr;
+  const auto kind = request.target.kind() == TargetKind::cuda ? kDLCUDA : kDLOpenCL;
+  const auto number = static_cast<std::int32_t>(request.target.get_int("device", 0));
+  return std::make_shared<const DeviceProgram>(DLDevice{kind, number}, device_text(request),
+                                               kernels_of(request));
 }
 
 /// The function with the promise of `tir.noalias` where a step of a schedule has changed it, which
@@ -101,6 +115,10 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
   CodeRequest request{{}, target, floats};
   for (const Ptr<PrimFunc>& func : functions) verify_well_formed(func);
   const LinkedFunctions linked = link_calls(functions);
+  require(!target.is_gpu() || linked.helpers.empty(), ErrorKind::lower, "functions_are_apart",
+          hint("write what the other function does in its place"), {},
+          "build: function {} is called by another one, which target {} has no code for",
+          linked.helpers.empty() ? "" : linked.helpers[0]->name(), target.text());
   for (const Ptr<PrimFunc>& func : linked.entries) {
     const Ptr<PrimFunc> scheduled = schedule_by_rule(with_promise_of_steps(func), target, options);
     request.functions.push_back(lower_known(scheduled, target, options));
@@ -118,14 +136,18 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
     return Module(std::move(compiled), options.runtime, sources_of(request, back_end));
   }
   const auto code = std::make_shared<const LoadedObject>(back_end.object(request));
+  const auto program = device_program(request);
+  RuntimeOptions runtime = options.runtime;
+  if (program) runtime.call_host = launcher(program, runtime.call_host);
   for (const Ptr<PrimFunc>& func : request.functions) {
     auto* address = reinterpret_cast<ls_packed_function>(code->find(entry_symbol(func->name())));
     compiled.push_back({.signature = signature_of(*func),
                         .address = address,
                         .code = code,
-                        .bytes = bytes_of(*func)});
+                        .bytes = bytes_of(*func),
+                        .device = program});
   }
-  return Module(std::move(compiled), options.runtime, sources_of(request, back_end));
+  return Module(std::move(compiled), std::move(runtime), sources_of(request, back_end));
 }
 
 }  // namespace
@@ -134,6 +156,7 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
                                const BuildOptions& options) {
   Machine machine = back_end_of(target).machine_of(target);
   if (!options.default_schedule) return func;
+  if (target.is_gpu()) return bind_threads(func, gpu_limits(target));
   const ThreadPool* pool = options.runtime.pool.get();
   machine.cores = pool ? pool->num_threads() : default_num_threads();
   return default_schedule(func, machine);

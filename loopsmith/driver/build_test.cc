@@ -77,12 +77,5 @@ TEST(build, shows_the_code) {
   EXPECT_NE(module.source("assembly").find("ls_call_main:"), std::string::npos);
 }
 
-TEST(build, refuses_targets_without_a_code_generator) {
-  const te::Tensor a = te::placeholder({4}, f32, "A");
-  const te::Tensor b = te::compute({4}, [&](const Expr& i) { return a(i); }, "B");
-  EXPECT_STREQ(error_of([&] { build(te::create_prim_func({a, b}), Target("cuda")); }).what(),
-               "build: code for cuda is not generated yet\n  hint: build for llvm or c");
-}
-
 }  // namespace
 }  // namespace loopsmith

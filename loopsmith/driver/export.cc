@@ -86,10 +86,12 @@ class Exporter {
     if (suffix == ".so") return shared_library();
     if (suffix == ".a") return archive();
     std::optional<std::string> contents = back_end_.file(request_, suffix);
-    require(contents.has_value(), "suffix_fits_target",
-            hint("export .c from target c; .o, .s and .ll from target llvm; .so and .a from both"),
-            "export: a {} file cannot be made from target {}", suffix,
-            to_string(request_.target.kind()));
+    require(
+        contents.has_value(), "suffix_fits_target",
+        hint("export .c from target c; .o, .s and .ll from target llvm; .so and .a from both; .cl "
+             "from target opencl; .cu and .ptx from target cuda"),
+        "export: a {} file cannot be made from target {}", suffix,
+        to_string(request_.target.kind()));
     return *std::move(contents);
   }
 
@@ -142,7 +144,8 @@ class Exporter {
   std::string metadata_;
 };
 
-constexpr std::string_view suffixes[] = {".so", ".a", ".o", ".s", ".ll", ".c"};
+constexpr std::string_view suffixes[] = {".so", ".a",  ".o",  ".s",  ".ll",
+                                         ".c",  ".cl", ".cu", ".ptx"};
 
 /// A shared library that was opened.
 struct SharedLibrary {
@@ -219,7 +222,8 @@ CodeRequest parse_request(std::string_view text) {
 void export_module(const Module& module, const std::string& path, const std::string& header) {
   const std::string suffix = fs::path(path).extension().string();
   require(std::ranges::find(suffixes, suffix) != std::end(suffixes), "suffix_is_known",
-          hint("use .so, .a, .o, .s, .ll or .c"), "export: '{}' ends with no known suffix", path);
+          hint("use .so, .a, .o, .s, .ll, .c, .cl, .cu or .ptx"),
+          "export: '{}' ends with no known suffix", path);
   const std::vector<std::string> sources = module.source_names();
   require(std::ranges::find(sources, "json") != sources.end(), "module_was_built",
           hint("export what `build` gave"), "export: the module was loaded from a file");

@@ -12,6 +12,7 @@ namespace loopsmith {
 /// - `.so`, `.a`: code, and the part of the runtime that it calls. They need a C compiler.
 /// - `.o`, `.s`, `.ll`: code alone, for target llvm; link it with the file of `export_runtime`.
 /// - `.c`: code as C with that part of the runtime, for target c.
+/// - `.cl`; `.cu`, `.ptx`: the kernels alone, for targets opencl and cuda.
 ///
 /// Hosts in C call `int32_t f(ls_context*, DLTensor* A, ..., int64_t n)`, which the file `header`
 /// declares, if one is named. A lone function called `main` is called as the file. The same module

@@ -20,7 +20,8 @@ struct InspectedLine {
 
 /// One form of a program as text, with the lines of the lowered program that its lines came from.
 struct InspectedText {
-  std::string name;  ///< `ir`; then `llvm` and `assembly`, or `c`.
+  std::string
+      name;  ///< `ir`; then `llvm` and `assembly`, or `c`, or `opencl`, or `cuda` and `ptx`.
   LinedText text;
 };
 

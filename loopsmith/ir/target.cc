@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -32,6 +33,7 @@ constexpr OptionInfo option_table[] = {
     {"num-cores", "lc", true},                    // How many processors to schedule for.
     {"vector-width", "l", true},                  // Bits of a vector; else the processor's.
     {"arch", "u"},                                // `sm_90a`.
+    {"device", "uo", true},                       // The number of the device to run on.
     {"max_threads_per_block", "uo", true},        // Limits of the device.
     {"max_num_threads", "uo", true},              //
     {"max_shared_memory_per_block", "uo", true},  // Bytes.
@@ -135,6 +137,32 @@ std::string Target::text() const {
   std::string text(to_string(kind_));
   for (const auto& [name, value] : options_) text += fmt::format(" -{}={}", name, value);
   return text;
+}
+
+GpuLimits gpu_limits(const Target& target) {
+  constexpr std::int64_t any = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t most_blocks = 65535;
+  // Every GPU with CUDA since sm_50; of OpenCL what all current devices have.
+  GpuLimits limits = target.kind() == TargetKind::cuda
+                         ? GpuLimits{.threads_per_block = 1024,
+                                     .shared_bytes_per_block = 48 * 1024,
+                                     .registers_per_block = 65536,
+                                     .warp_size = 32,
+                                     .blocks = {any, most_blocks, most_blocks},
+                                     .threads = {1024, 1024, 64}}
+                         : GpuLimits{.threads_per_block = 1024,
+                                     .shared_bytes_per_block = 32 * 1024,
+                                     .registers_per_block = any,
+                                     .warp_size = 1,
+                                     .blocks = {any, any, any},
+                                     .threads = {1024, 1024, 1024}};
+  const std::int64_t threads = target.get_int("max_num_threads", limits.threads_per_block);
+  limits.threads_per_block = target.get_int("max_threads_per_block", threads);
+  limits.shared_bytes_per_block =
+      target.get_int("max_shared_memory_per_block", limits.shared_bytes_per_block);
+  limits.registers_per_block = target.get_int("registers_per_block", limits.registers_per_block);
+  limits.warp_size = target.get_int("thread_warp_size", limits.warp_size);
+  return limits;
 }
 
 }  // namespace loopsmith

@@ -45,4 +45,17 @@ class Target {
   Options options_;
 };
 
+/// What a launch on a GPU may ask for.
+struct GpuLimits {
+  std::int64_t threads_per_block;
+  std::int64_t shared_bytes_per_block;
+  std::int64_t registers_per_block;
+  std::int64_t warp_size;
+  std::int64_t blocks[3];   ///< Along x, y and z.
+  std::int64_t threads[3];  ///< Along x, y and z.
+};
+
+/// The limits of a target `cuda` or `opencl`: its options, or what devices of its kind have.
+GpuLimits gpu_limits(const Target& target);
+
 }  // namespace loopsmith

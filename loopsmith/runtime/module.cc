@@ -171,31 +171,62 @@ ls_context* Module::context() const {
   return recent.context;
 }
 
-void Function::call(std::span<const CallArgument> arguments) const {
-  const ls_signature& signature = function_->signature.c_view();
+namespace {
+
+/// The arguments, checked. A whole number for a floating-point parameter is no mistake: it becomes
+/// one in a copy, which `promoted` keeps.
+std::span<const CallArgument> checked_arguments(const ls_signature& signature,
+                                                std::span<const CallArgument> arguments,
+                                                std::vector<CallArgument>& promoted) {
   ls_error error;
   const auto count = static_cast<std::int64_t>(arguments.size());
-  if (ls_check_arguments(&signature, arguments.data(), count, &error) != LS_OK) [[unlikely]] {
-    // A whole number for a floating-point parameter is no mistake.
+  while (ls_check_arguments(&signature, arguments.data(), count, &error) != LS_OK) [[unlikely]] {
     const bool is_promotable =
         error.code == LS_ARGUMENT_KIND && error.expected == LS_FLOAT && error.actual == LS_INT;
     if (!is_promotable) raise(error);
-    std::vector<CallArgument> promoted(arguments.begin(), arguments.end());
+    if (promoted.empty()) promoted.assign(arguments.begin(), arguments.end());
     CallArgument& argument = promoted[static_cast<std::size_t>(error.parameter)];
     argument = CallArgument(static_cast<double>(argument.value.as_int));
-    return call(promoted);
+    arguments = promoted;
   }
+  return arguments;
+}
+
+}  // namespace
+
+void Function::call(std::span<const CallArgument> arguments) const {
+  if (function_->device) [[unlikely]]
+    return call_on_device(arguments);
+  std::vector<CallArgument> promoted;
+  run(checked_arguments(function_->signature.c_view(), arguments, promoted));
+}
+
+void Function::call_on_device(std::span<const CallArgument> arguments) const {
+  const ls_signature& signature = function_->signature.c_view();
+  const CheckedArguments on_host(function_->device->id(), arguments);
+  std::vector<CallArgument> promoted;
+  const auto checked = checked_arguments(signature, on_host.arguments(), promoted);
+  std::vector<CallArgument> given(arguments.begin(), arguments.end());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i].kind != LS_TENSOR) given[i] = checked[i];
+  }
+  DeviceCall call(*function_->device, signature, given);
+  run(call.arguments());
+  call.finish();
+}
+
+void Function::run(std::span<const CallArgument> arguments) const {
   ls_context* context = module_.context();
   const std::int32_t status = function_->address(context, arguments.data());
   if (status == LS_OK) [[likely]]
     return;
-  error = context->error;
+  ls_error error = context->error;
   context->error = {};
   if (context->call_host == HostCaller::call) {
     static_cast<HostCaller*>(context->call_host_data)->rethrow();
   }
   if (error.code == LS_OK) error = {.code = status, .parameter = -1, .dimension = -1};
-  if (!error.signature) error.signature = &signature;
+  if (!error.signature) error.signature = &function_->signature.c_view();
   raise(error);
 }
 

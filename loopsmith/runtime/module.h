@@ -10,6 +10,7 @@
 
 #include "loopsmith/runtime/argument.h"
 #include "loopsmith/runtime/context.h"
+#include "loopsmith/runtime/device_program.h"
 #include "loopsmith/runtime/signature.h"
 #include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/runtime/timing.h"
@@ -23,6 +24,8 @@ struct CompiledFunction {
   std::shared_ptr<const void> code = nullptr;  ///< Keeps the function's code in memory.
   double flops = 0;                            ///< Of one call, where known.
   double bytes = 0;  ///< Read and written at least by one call, where known.
+  /// The kernels that it launches; null of functions that run on the processor alone.
+  std::shared_ptr<const DeviceProgram> device = nullptr;
 };
 
 /// How the functions of a module reach threads, memory and functions of the host.
@@ -112,6 +115,9 @@ class Function {
   friend class Module;
   Function(Module module, const CompiledFunction* function)
       : module_(std::move(module)), function_(function) {}
+
+  void run(std::span<const CallArgument> arguments) const;
+  void call_on_device(std::span<const CallArgument> arguments) const;
 
   Module module_;
   const CompiledFunction* function_;

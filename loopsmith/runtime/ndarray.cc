@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "loopsmith/runtime/device.h"
 #include "loopsmith/runtime/memory.h"
 #include "loopsmith/support/error.h"
 
@@ -63,6 +64,41 @@ NDArray NDArray::empty(std::vector<std::int64_t> shape, DLDataType dtype) {
   body.strides = compact_strides(shape);
   body.shape = std::move(shape);
   return NDArray(std::move(body));
+}
+
+NDArray NDArray::empty_on(DLDevice device, std::vector<std::int64_t> shape, DLDataType dtype) {
+  if (device.device_type == kDLCPU) return empty(std::move(shape), dtype);
+  const std::int64_t bytes = size_in_bytes(dtype, count_elements(shape, dtype));
+  const std::shared_ptr<Device> owner = open_device(device);
+  void* data = owner->allocate(static_cast<std::size_t>(bytes));
+  Body body;
+  body.owner = std::shared_ptr<void>(data, [owner](void* memory) { owner->release(memory); });
+  body.tensor.data = data;
+  body.tensor.device = device;
+  body.tensor.dtype = dtype;
+  body.strides = compact_strides(shape);
+  body.shape = std::move(shape);
+  return NDArray(std::move(body));
+}
+
+NDArray NDArray::copy_to(DLDevice target) const {
+  require(is_compact(), ErrorKind::call, "array_is_compact", hint("copy it first"), {},
+          "array: only arrays without gaps are copied to and from devices");
+  NDArray copy = empty_on(target, {shape().begin(), shape().end()}, dtype());
+  const auto bytes = static_cast<std::size_t>(size_in_bytes(dtype(), size()));
+  const DLTensor &from = body_->tensor, &into = copy.body_->tensor;
+  const auto is_host = [](const DLTensor& tensor) { return tensor.device.device_type == kDLCPU; };
+  char* data = static_cast<char*>(from.data);
+  if (is_host(from) && is_host(into)) {
+    if (bytes > 0) std::memcpy(into.data, data + from.byte_offset, bytes);
+  } else if (is_host(from)) {
+    open_device(target)->write(into.data, 0, data + from.byte_offset, bytes);
+  } else if (is_host(into)) {
+    open_device(from.device)->read(into.data, data, from.byte_offset, bytes);
+  } else {
+    copy = copy_to({kDLCPU, 0}).copy_to(target);
+  }
+  return copy;
 }
 
 NDArray NDArray::zeros(std::vector<std::int64_t> shape, DLDataType dtype) {

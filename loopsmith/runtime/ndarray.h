@@ -18,6 +18,12 @@ class NDArray {
 
   /// A compact array in the processor's memory, of any content.
   static NDArray empty(std::vector<std::int64_t> shape, DLDataType dtype = dtype::float32);
+  /// A compact array in the memory of a device.
+  static NDArray empty_on(DLDevice device, std::vector<std::int64_t> shape,
+                          DLDataType dtype = dtype::float32);
+  /// A compact copy in the memory of a device, or for the processor's in its memory. The array must
+  /// be compact.
+  NDArray copy_to(DLDevice device) const;
   /// The same, filled with zeros.
   static NDArray zeros(std::vector<std::int64_t> shape, DLDataType dtype = dtype::float32);
   /// An array that another library lends. Takes ownership of `lent`, also when it throws.

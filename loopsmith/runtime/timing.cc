@@ -48,7 +48,9 @@ void drop_from_caches(const DLTensor& tensor) {
 
 void drop_from_caches(std::span<const CallArgument> arguments) {
   for (const CallArgument& argument : arguments) {
-    if (argument.kind == LS_TENSOR) drop_from_caches(*argument.value.as_tensor);
+    const bool is_here =
+        argument.kind == LS_TENSOR && argument.value.as_tensor->device.device_type == kDLCPU;
+    if (is_here) drop_from_caches(*argument.value.as_tensor);
   }
 #if defined(__x86_64__)
   _mm_mfence();

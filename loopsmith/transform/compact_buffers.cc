@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/compact_buffers.h"
 
+#include <cstdlib>
+
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/accesses.h"
+#include "loopsmith/transform/coverage.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/lower_blocks.h"
+#include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith {
 namespace {
@@ -19,17 +24,87 @@ struct Compact {
   std::vector<Expr> start;
 };
 
-/// The part of dimension `d` that is used: its start and extent; none where all of it may be.
+/// What the loops over threads around `within` run through: memory that they share has room for all
+/// of them, wherever it is allocated.
+arith::Intervals threads_around(const Allocation& allocation, const Scope* within) {
+  arith::Intervals threads;
+  if (!is_shared_by_threads(allocation.buffer->scope())) return threads;
+  for (const Scope* s = within; s; s = s->parent) {
+    if (!is_thread_axis(launch_axis_of(s->stmt))) continue;
+    const For& loop = *s->stmt.as<For>();
+    const Expr last = loop.min + (loop.extent - int_imm(loop.extent.dtype(), 1)) * loop.step;
+    threads[loop.loop_var] = arith::Interval{loop.min, last};
+  }
+  return threads;
+}
+
+/// What an index of an access runs through in one iteration of `within`.
+std::optional<arith::Interval> values_within(AccessTable& table, const Expr& index,
+                                             const Scope* within, const arith::Intervals& threads) {
+  auto values = table.values(index, within);
+  if (!values || threads.empty()) return values;
+  const auto first = arith::relax(values->min, threads), last = arith::relax(values->max, threads);
+  if (!first || !last) return std::nullopt;
+  return arith::Interval{first->min, last->max};
+}
+
+/// True when in some dimension each iteration of `loop` uses a window of its own: no value goes
+/// from one iteration to another.
+bool has_window_of_its_own(AccessTable& table, const Allocation& allocation, const Scope* within) {
+  const Ptr<Var>& variable = within->stmt.as<For>()->loop_var;
+  const arith::Intervals threads = threads_around(allocation, within);
+  Analyzer& analyzer = table.analyzer_at(within);
+  for (std::size_t d = 0; d < allocation.buffer->shape.size(); ++d) {
+    std::optional<arith::Interval> all;
+    bool is_known = true;
+    for (const Access& access : allocation.accesses) {
+      const auto values = values_within(table, (*access.indices)[d], within, threads);
+      is_known = is_known && values && values->min.dtype().is_scalar();
+      if (!is_known) break;
+      all = !all ? values
+                 : arith::Interval{analyzer.simplify(min(all->min, values->min)),
+                                   analyzer.simplify(max(all->max, values->max))};
+    }
+    if (!is_known || !all) continue;
+    const Expr next = substitute(all->min, {{variable, variable + int_imm(variable->dtype, 1)}});
+    const Expr stride = analyzer.simplify(next - all->min);
+    const std::int64_t* constant = as_int(stride);
+    if (!constant || *constant == 0) continue;
+    const Expr rest = analyzer.simplify(all->min - cast(all->min.dtype(), variable) * stride);
+    const Expr width = analyzer.simplify(all->max - all->min);
+    const Expr room = int_imm(width.dtype(), std::abs(*constant));
+    if (!uses_variable(rest, variable) && analyzer.can_prove(width < room)) return true;
+  }
+  return false;
+}
+
+/// The innermost loop whose iterations use memory that threads share each for itself, so that one
+/// part of it serves all of them; else the place of the allocation.
+const Scope* reused_in(AccessTable& table, const Allocation& allocation) {
+  if (!is_shared_by_threads(allocation.buffer->scope())) return allocation.inside;
+  for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
+    const auto* loop = s->stmt.as<For>();
+    if (!loop || !launch_axis_of(s->stmt).empty()) continue;
+    if (has_window_of_its_own(table, allocation, s) || writes_before_reads(table, allocation, s)) {
+      return s;
+    }
+  }
+  return allocation.inside;
+}
+
+/// The part of dimension `d` that is used in `within`: its start and extent; none where all of it
+/// may be.
 std::optional<std::pair<Expr, Expr>> used_part(AccessTable& table, const Allocation& allocation,
-                                               std::size_t d) {
+                                               const Scope* within, std::size_t d) {
   std::optional<arith::Interval> all;
   const Expr& old = allocation.buffer->shape[d];
   const std::int64_t* before = as_int(old);
-  Analyzer& analyzer = table.analyzer_at(allocation.inside);
+  const arith::Intervals threads = threads_around(allocation, within);
+  Analyzer& analyzer = table.analyzer_at(within);
   for (const Access& access : allocation.accesses) {
     const Expr& index = (*access.indices)[d];
     if (!index.dtype().is_scalar()) return std::nullopt;
-    std::optional<arith::Interval> values = table.values(index, allocation.inside);
+    std::optional<arith::Interval> values = values_within(table, index, within, threads);
     if (!values) return std::nullopt;
     values->min = analyzer.simplify(values->min);
     values->max = analyzer.simplify(values->max);
@@ -51,6 +126,7 @@ std::optional<std::pair<Expr, Expr>> used_part(AccessTable& table, const Allocat
     }
   }
   const std::int64_t* now = as_int(extent);
+  if (!now && within != allocation.inside) return std::nullopt;
   if (now && before && *now >= *before) return std::nullopt;
   if (!now && !analyzer.can_prove(extent < old)) return std::nullopt;
   return std::pair(all->min, cast(old.dtype(), extent));
@@ -79,11 +155,12 @@ std::unordered_map<Ref, Compact, RefHash, RefEqual> find_compact(AccessTable& ta
   for (const Allocation& allocation : table.allocations()) {
     if (!allocation.buffer || allocation.is_opaque || !allocation.common) continue;
     if (allocation.accesses.empty() || !allocation.buffer->strides.empty()) continue;
+    const Scope* within = reused_in(table, allocation);
     Buffer buffer = *allocation.buffer;
     std::vector<Expr> start(buffer.shape.size());
     bool changed = false;
     for (std::size_t d = 0; d < start.size(); ++d) {
-      if (const auto part = used_part(table, allocation, d)) {
+      if (const auto part = used_part(table, allocation, within, d)) {
         start[d] = part->first;
         buffer.shape[d] = part->second;
         changed = true;
@@ -139,6 +216,10 @@ Ptr<PrimFunc> compact_buffers(const Ptr<PrimFunc>& func) {
     return make(std::move(copy));
   });
   return rewrite.body_of(func);
+}
+
+Ptr<PrimFunc> compact_thread_memory(const Ptr<PrimFunc>& func) {
+  return has_launch(func->body) ? compact_buffers(func) : func;
 }
 
 }  // namespace loopsmith

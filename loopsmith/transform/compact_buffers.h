@@ -14,4 +14,7 @@ namespace loopsmith {
 /// `buffer_dim_align` is made good: strides are rounded up as it says.
 Ptr<PrimFunc> compact_buffers(const Ptr<PrimFunc>& func);
 
+/// The same in functions with kernels, of which each thread has memory of its own by now.
+Ptr<PrimFunc> compact_thread_memory(const Ptr<PrimFunc>& func);
+
 }  // namespace loopsmith

@@ -11,6 +11,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith {
 namespace {
@@ -94,7 +95,7 @@ bool Partitioner::is_worth_it(const For& loop) const {
   const bool is_small =
       inside.levels <= most_loops_outside && inside.statements <= most_statements_copied;
   return inside.has_conditions && (is_small || hinted_ == loop.loop_var.get()) &&
-         !leaves_loop(loop.body);
+         !leaves_loop(loop.body) && !has_block_barrier(loop.body);
 }
 
 /// `condition` holds for all values of inner loops when the loop variable lies between some bounds.

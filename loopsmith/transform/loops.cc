@@ -67,7 +67,13 @@ Stmt with_body(const Stmt& around, Stmt body) {
     return make(std::move(node));
   };
   if (const auto* loop = around.as<For>()) return changed(For(*loop));
+  if (const auto* loop = around.as<While>()) return changed(While(*loop));
   if (const auto* let = around.as<LetStmt>()) return changed(LetStmt(*let));
+  if (const auto* attribute = around.as<AttrStmt>()) return changed(AttrStmt(*attribute));
+  if (const auto* allocate = around.as<Allocate>()) return changed(Allocate(*allocate));
+  if (const auto* constant = around.as<AllocateConst>()) return changed(AllocateConst(*constant));
+  if (const auto* decl = around.as<DeclBuffer>()) return changed(DeclBuffer(*decl));
+  if (const auto* assertion = around.as<AssertStmt>()) return changed(AssertStmt(*assertion));
   const auto* branch = around.as<IfThenElse>();
   check(branch != nullptr, "with_body", "a statement without a body");
   return make(IfThenElse{.condition = branch->condition, .then_case = std::move(body)});

@@ -14,6 +14,7 @@
 #include "loopsmith/transform/flatten_buffers.h"
 #include "loopsmith/transform/hoist_invariants.h"
 #include "loopsmith/transform/inject_virtual_threads.h"
+#include "loopsmith/transform/insert_barriers.h"
 #include "loopsmith/transform/lift_reductions.h"
 #include "loopsmith/transform/loop_partition.h"
 #include "loopsmith/transform/lower_blocks.h"
@@ -33,6 +34,8 @@
 #include "loopsmith/transform/simplify.h"
 #include "loopsmith/transform/software_pipeline.h"
 #include "loopsmith/transform/storage_rewrite.h"
+#include "loopsmith/transform/thread_reductions.h"
+#include "loopsmith/transform/unify_threads.h"
 #include "loopsmith/transform/unroll_loops.h"
 #include "loopsmith/transform/vectorize_loops.h"
 
@@ -64,7 +67,8 @@ constexpr bool still_simple = true;
 constexpr Pass lowering[] = {
     // First: what is one statement now may become several, or none.
     {"mark_stages", plain<mark_stages>, Form::scheduled},
-    // While blocks say what a reduction combines, and how.
+    // While blocks say what a reduction combines, and how. Threads before others.
+    {"thread_reductions", plain<thread_reductions>, Form::scheduled},
     {"parallel_reductions", plain<parallel_reductions>, Form::scheduled},
     {"lower_init", plain<lower_init>, Form::no_init},
     // While blocks say which region a view is of.
@@ -83,6 +87,10 @@ constexpr Pass lowering[] = {
     {"software_pipeline", plain<software_pipeline>, Form::loops},
     // Where memory lies decides how much of it is used at a time.
     {"compact_buffers", plain<compact_buffers>, Form::loops},
+    // While indices have dimensions, and when it is known which memory is the same.
+    {"unify_threads", plain<unify_threads>, Form::loops},
+    {"compact_thread_memory", plain<compact_thread_memory>, Form::loops},
+    {"insert_barriers", plain<insert_barriers>, Form::loops},
     // Before indices lose their dimensions: conditions and indices are related most simply here.
     {"simplify", plain<simplify>, Form::loops},
     {"flatten_buffers", plain<flatten_buffers>, Form::flat, still_simple},

@@ -275,7 +275,7 @@ Ptr<PrimFunc> one_by_one(const Ptr<PrimFunc>& func, const For& found) {
 Ptr<PrimFunc> privatized(const Ptr<PrimFunc>& func, const Privatization& found) {
   const Ptr<Buffer>& shared = found.allocation->buffer;
   Buffer copy = *shared;
-  copy.data = var(shared->data->name, shared->data->dtype);
+  copy.data = make(Var(*shared->data));
   const Ptr<Buffer> own = make(std::move(copy));
   Rewriter rename;
   rename.replace_buffer(shared, own);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
@@ -60,7 +61,11 @@ void Lives::visit_sequence(const Stmt& stmt) {
     if (const auto* allocate = inner.as<Allocate>()) {
       for (const Expr& extent : allocate->extents) visit(extent);
       by_pointer_[allocate->buffer_var] = all.size();
-      all.push_back({.allocate = allocate, .sequence = sequence, .place = all.size()});
+      // Between the uses of two buffers that became one, threads would have to wait.
+      all.push_back({.allocate = allocate,
+                     .sequence = sequence,
+                     .place = all.size(),
+                     .is_shared = !is_shared_by_threads(scope_of(*allocate->buffer_var))});
       inner = allocate->body;
     } else if (const auto* decl = inner.as<DeclBuffer>()) {
       inner = decl->body;

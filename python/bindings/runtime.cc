@@ -6,11 +6,13 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <tuple>
 
 #include "bindings/bindings.h"
 #include "bindings/callable.h"
 #include "bindings/dlpack.h"
 #include "loopsmith/codegen/signature.h"
+#include "loopsmith/runtime/device.h"
 #include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
@@ -60,6 +62,30 @@ std::string numpy_name(DLDataType dtype) {
     case kDLFloat8_e5m2: return "float8_e5m2";
     default: return to_string(dtype);
   }
+}
+
+/// A device by its name, `opencl` or `cuda:1`, or as loopsmith.Device has it; None is the
+/// processor.
+DLDevice device_from_python(nb::handle device) {
+  if (device.is_none()) return {kDLCPU, 0};
+  std::string kind;
+  int number = 0;
+  if (std::pair<std::string, int> named; nb::try_cast(device, named)) {
+    std::tie(kind, number) = named;
+  } else {
+    require(nb::try_cast(device, kind), ErrorKind::type_mismatch, "device_is_known",
+            hint("pass loopsmith.device(\"opencl\", 0), or its name"), {},
+            "array: the device is {}, no device", nb::repr(device).c_str());
+    const std::size_t colon = kind.find(':');
+    const std::string digits = colon == std::string::npos ? "0" : kind.substr(colon + 1);
+    const bool is_number = !digits.empty() && digits.size() < 6 &&
+                           digits.find_first_not_of("0123456789") == std::string::npos;
+    require(is_number, ErrorKind::type_mismatch, "device_is_known", hint("write it as opencl:0"),
+            {}, "array: the device is '{}', no device", kind);
+    number = std::stoi(digits);
+    kind.resize(std::min(colon, kind.size()));
+  }
+  return parse_device(kind, number);
 }
 
 /// The format of an element in Python's struct module; null when it has none.
@@ -129,8 +155,9 @@ NDArray reinterpreted(const NDArray& array, DLDataType dtype) {
   return NDArray::from_dlpack(lent);
 }
 
-/// A NumPy array of the same data.
+/// A NumPy array of the same data; of a copy where that lies on a device.
 nb::object to_numpy(const NDArray& array) {
+  if (array.device().device_type != kDLCPU) return to_numpy(array.copy_to({kDLCPU, 0}));
   const nb::module_ numpy = nb::module_::import_("numpy");
   const auto view = [&](const NDArray& own) {
     const nb::object object = nb::cast(own);
@@ -213,7 +240,18 @@ void bind_array(nb::module_& m) {
       .def("reshape", &NDArray::reshape, nb::arg("shape"),
            "Return the same elements in row-major order with another shape.")
       .def("numpy", to_numpy, nb::sig("def numpy(self) -> NumpyArray[typing.Any]"),
-           "Return a NumPy array that shares the data. bfloat16 and float8 need ml_dtypes.")
+           "Return a NumPy array that shares the data, or that has a copy of a device's. bfloat16 "
+           "and float8 need ml_dtypes.")
+      .def(
+          "to",
+          [](const NDArray& self, nb::handle device) {
+            const DLDevice target = device_from_python(device);
+            const nb::gil_scoped_release unlocked;
+            return self.copy_to(target);
+          },
+          nb::arg("device").none(),
+          nb::sig("def to(self, device: tuple[str, int] | str | None) -> NDArray"),
+          "Return a copy in the memory of a device; None is the processor.")
       .def(
           "__array__",
           [](const NDArray& self, nb::handle dtype, nb::handle copy) {
@@ -248,13 +286,14 @@ void bind_array(nb::module_& m) {
 
   m.def(
       "empty",
-      [](nb::handle shape, nb::handle dtype) {
-        return NDArray::empty(shape_from_python(shape), dtype_from_python(dtype));
+      [](nb::handle shape, nb::handle dtype, nb::handle device) {
+        return NDArray::empty_on(device_from_python(device), shape_from_python(shape),
+                                 dtype_from_python(dtype));
       },
-      nb::arg("shape"), nb::arg("dtype") = "float32",
-      nb::sig("def empty(shape: int | typing.Sequence[int], dtype: typing.Any = 'float32') -> "
-              "NDArray"),
-      "Make an array of any content.");
+      nb::arg("shape"), nb::arg("dtype") = "float32", nb::arg("device") = nb::none(),
+      nb::sig("def empty(shape: int | typing.Sequence[int], dtype: typing.Any = 'float32', device: "
+              "tuple[str, int] | str | None = None) -> NDArray"),
+      "Make an array of any content, in the memory of the processor or of a device.");
   m.def(
       "zeros",
       [](nb::handle shape, nb::handle dtype) {
@@ -290,9 +329,35 @@ void bind_timing(nb::module_& m) {
       });
 }
 
+void bind_devices(nb::module_& m) {
+  m.def(
+      "device_count",
+      [](const std::string& kind) { return device_count(parse_device(kind, 0).device_type); },
+      nb::arg("kind"), "How many devices of a kind there are; 0 without a driver.");
+  m.def(
+      "describe_device",
+      [](const std::string& kind, int number) {
+        const auto device = open_device(parse_device(kind, number));
+        const DeviceLimits limits = device->limits();
+        return nb::make_tuple(device->name(), limits.threads_per_block,
+                              limits.shared_bytes_per_block);
+      },
+      nb::arg("kind"), nb::arg("number"),
+      nb::sig("def describe_device(kind: str, number: int) -> tuple[str, int, int]"),
+      "What a driver calls a device, and how many threads and shared bytes a block may have.");
+  m.def(
+      "wait_for_device",
+      [](const std::string& kind, int number) {
+        const nb::gil_scoped_release unlocked;
+        open_device(parse_device(kind, number))->wait();
+      },
+      nb::arg("kind"), nb::arg("number"), "Return when all that was started has ended.");
+}
+
 }  // namespace
 
 void bind_runtime(nb::module_& m) {
+  bind_devices(m);
   bind_array(m);
   bind_timing(m);
   bind_callables(m);

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import arith, host, interp, ir, script, te, tir
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
+from .device import Device, device
 from .driver import PassRecord, build, export_runtime, load_module, lower, run_pass
 from .errors import (
     BoundsError,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BoundsError",
     "CallError",
+    "Device",
     "FormatError",
     "Function",
     "InternalError",
@@ -59,6 +61,7 @@ __all__ = [
     "assert_same",
     "assert_structural_equal",
     "build",
+    "device",
     "empty",
     "export_runtime",
     "from_dlpack",

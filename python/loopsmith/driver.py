@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _core
 from ._core import IRModule, Module, PrimFunc, Schedule, Target, TeSchedule
+from .device import find_nvrtc
 from .mistakes import explained
 
 if TYPE_CHECKING:
@@ -200,9 +201,12 @@ def build(
     else:
         allowed = _names("build", "fast_math", fast_math)
     args, target = _arguments_and_target("build", args, target)
+    target = _target("build", target)
+    if target.kind == "cuda":
+        find_nvrtc()
     return _core.build(
         _program("build", x, name, args, binds, keeps_trace=True),
-        _target("build", target),
+        target,
         contract,
         allowed,
         _count("num_threads", num_threads or 0),

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     from ._core import Module
 
-LEXERS = {"source": "python", "ir": "python", "llvm": "llvm", "assembly": "gas", "c": "c"}
+LEXERS = {
+    "source": "python",
+    "ir": "python",
+    "llvm": "llvm",
+    "assembly": "gas",
+    "c": "c",
+    "opencl": "c",
+    "cuda": "cuda",
+    "ptx": "ptx",
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,7 @@ class Form:
     """One form of a program as text."""
 
     name: str
-    """``source``, ``ir``, ``llvm``, ``assembly`` or ``c``."""
+    """``source``, ``ir``, or a form of the target: ``llvm``, ``c``, ``opencl``, ..."""
     text: str
     program_lines: Sequence[Sequence[int]]
     """For each line, the lines of the lowered program (``ir``) that it belongs to."""
@@ -103,13 +112,29 @@ class Sources:
         """The file of C, of a module that was built for target c."""
         return self._module.source("c")
 
+    @property
+    def opencl(self) -> str:
+        """The kernels in OpenCL C, of a module that was built for target opencl."""
+        return self._module.source("opencl")
+
+    @property
+    def cuda(self) -> str:
+        """The kernels in CUDA C++, of a module that was built for target cuda."""
+        return self._module.source("cuda")
+
+    @property
+    def ptx(self) -> str:
+        """What CUDA's compiler makes of them, which has to be there."""
+        return self._module.source("ptx")
+
     def related(self, form: str, line: int) -> dict[str, list[int]]:
         """Return the lines of all forms that belong together with one.
 
         Parameters
         ----------
         form
-            Where the line stands: ``source``, ``ir``, ``llvm``, ``assembly`` or ``c``.
+            Where the line stands: ``source``, ``ir``, or a form of the target: ``llvm``,
+            ``c``, ``opencl``, ...
         line
             Its number in that text, counted from 1.
 

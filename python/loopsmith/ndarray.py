@@ -8,7 +8,7 @@ from typing import Any
 from ._core import NDArray, empty
 
 
-def array(data: Any, dtype: Any = None) -> NDArray:
+def array(data: Any, dtype: Any = None, device: tuple[str, int] | str | None = None) -> NDArray:
     """Copy numbers into a new array.
 
     Parameters
@@ -17,11 +17,13 @@ def array(data: Any, dtype: Any = None) -> NDArray:
         Whatever ``numpy.asarray`` takes: numbers, nested lists, arrays.
     dtype
         The element type; by default that of `data`.
+    device
+        Where its memory is to be, as `loopsmith.device` names it; by default the processor's.
 
     Returns
     -------
     NDArray
-        Compact, in the processor's memory.
+        Compact, in the processor's memory or the device's.
 
     Raises
     ------
@@ -35,4 +37,4 @@ def array(data: Any, dtype: Any = None) -> NDArray:
     source = np.asarray(data, kind)
     copy = empty(source.shape, source.dtype)
     np.copyto(copy.numpy(), source)
-    return copy
+    return copy if device is None else copy.to(device)

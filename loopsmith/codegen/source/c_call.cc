@@ -111,16 +111,25 @@ CText CWriter::call(const Call& call, const CLane& lane) {
     case op("atomic_or").index():
     case op("atomic_xor").index(): {
       require_atomic(call);
+      if (module_.dialect.is_device) return atomic_update(call);
       const DataType type = call.args[1].dtype();
       return {.text = fmt::format("{}({}, {})", module_.helpers.atomic(call.op, type),
                                   operand(0).text, operand(1).text),
               .bound = type.is_integer() ? arith::all_of(type) : ConstIntBound{}};
     }
-    case op("call_global").index(): return call_function(call);
+    case op("call_global").index():
+      if (module_.dialect.is_device) {
+        refuse_on_device(call, "a call of a function of the module", "write its statements there");
+      }
+      return call_function(call);
     case op("call_extern").index():
     case op("call_pure_extern").index(): return call_symbol(call, lane);
     case op("tvm_call_packed").index():
-    case op("tvm_call_cpacked").index(): return call_host(call);
+    case op("tvm_call_cpacked").index():
+      if (module_.dialect.is_device) {
+        refuse_on_device(call, "a call of a function of the host", "call it outside of the kernel");
+      }
+      return call_host(call);
     case op("vectorlow").index(): return value(call.args[0], lane);
     case op("vectorhigh").index():
       return lane_of(call.args[0], std::stoi(lane.text) + call.dtype.lanes);
@@ -140,7 +149,7 @@ CText CWriter::call(const Call& call, const CLane& lane) {
     }
     default: break;
   }
-  refuse_call(call, "c");
+  refuse_call(call, module_.dialect.name);
 }
 
 /// A function of <math.h>. Rounding to integers: an integer is its own.

@@ -382,7 +382,7 @@ CText CWriter::cast(DataType from, DataType to, const CText& value) {
 
 CText CWriter::ramp(const Ramp& ramp, const CLane& lane, bool is_index) {
   const DataType dtype = ramp.dtype.element();
-  const auto part = [&](const Expr& expr) { return is_index ? index(expr) : value(expr); };
+  const auto part = [&](const Expr& expr) { return is_index ? wide_index(expr) : value(expr); };
   const CText base = part(ramp.base), stride = part(ramp.stride);
   if (lane.text == "0") return base;
   const CText step{.text = lane.text, .bound = {0, lane.lanes - 1}};
@@ -440,10 +440,62 @@ CText CWriter::shuffle(const Shuffle& shuffle, const CLane& lane) {
 }
 
 CText CWriter::index(const Expr& expr, const CLane& lane) {
+  if (module_.dialect.is_device && expr.dtype().is_scalar()) {
+    if (const auto narrow = narrow_index(expr)) return *narrow;
+  }
+  return wide_index(expr, lane);
+}
+
+/// An integer of which no part leaves 32 bits; nothing where that is not known.
+std::optional<CText> CWriter::narrow_index(const Expr& expr) {
+  const auto found = variables_.find(expr.get());
+  if (found != variables_.end() && expr.dtype().is_index()) {
+    const CVariable& known = found->second;
+    if (!fits_int32(known.bound)) return {};
+    if (!known.is_wide) return CText{.text = known.name, .bound = known.bound};
+    return CText{.text = "(int32_t)" + known.name, .level = CLevel::unary, .bound = known.bound};
+  }
+  if (const std::int64_t* constant = as_int(expr)) {
+    if (!fits_int32(arith::point(*constant))) return {};
+    return CText{.text = c_constant(i32, *constant),
+                 .level = *constant < 0 ? CLevel::unary : CLevel::atom,
+                 .bound = arith::point(*constant)};
+  }
+  const auto combine = [&](const auto& node) -> std::optional<CText> {
+    const auto a = deep_call([&] { return narrow_index(node.a); });
+    const auto b = a ? deep_call([&] { return narrow_index(node.b); }) : std::nullopt;
+    if (!b) return {};
+    const Operator& row = operator_of(expr);
+    const ConstIntBound bound = row.bound(a->bound, b->bound);
+    if (!fits_int32(bound)) return {};
+    CText text = infix(*a, row.sign, *b, row.level);
+    text.bound = bound;
+    return text;
+  };
+  const auto divide = [&](const auto& node) -> std::optional<CText> {
+    const std::int64_t* divisor = as_int(node.b);
+    if (!divisor || *divisor <= 0) return {};
+    const auto text = combine(node);
+    const auto dividend = text ? narrow_index(node.a) : std::nullopt;
+    return dividend && dividend->bound.is_non_negative() ? text : std::nullopt;
+  };
+  if (!expr.dtype().is_index()) return {};
+  if (const auto* node = expr.as<Add>()) return combine(*node);
+  if (const auto* node = expr.as<Sub>()) return combine(*node);
+  if (const auto* node = expr.as<Mul>()) return combine(*node);
+  if (const auto* node = expr.as<FloorDiv>()) return divide(*node);
+  if (const auto* node = expr.as<FloorMod>()) return divide(*node);
+  if (const auto* node = expr.as<Div>()) return divide(*node);
+  if (const auto* node = expr.as<Mod>()) return divide(*node);
+  const auto* cast = expr.as<Cast>();
+  return cast && cast->value.dtype().is_index() ? narrow_index(cast->value) : std::nullopt;
+}
+
+CText CWriter::wide_index(const Expr& expr, const CLane& lane) {
   const CLane own = expr.dtype().is_scalar() ? CLane{} : lane;
   const auto combine = [&](const auto& node) {
-    const CText a = deep_call([&] { return index(node.a, own); });
-    const CText b = deep_call([&] { return index(node.b, own); });
+    const CText a = deep_call([&] { return wide_index(node.a, own); });
+    const CText b = deep_call([&] { return wide_index(node.b, own); });
     const Operator& row = operator_of(expr);
     CText text = infix(a, row.sign, b, row.level);
     // Sums of indices need no order.
@@ -451,7 +503,7 @@ CText CWriter::index(const Expr& expr, const CLane& lane) {
     text.bound = row.bound(a.bound, b.bound);
     return text;
   };
-  if (const auto* broadcast = expr.as<Broadcast>()) return index(broadcast->value);
+  if (const auto* broadcast = expr.as<Broadcast>()) return wide_index(broadcast->value);
   if (expr.is<IntImm>()) return value(expr);
   if (expr.dtype().element().is_index()) {
     if (!known_.contains({expr.get(), own.text})) {
@@ -468,7 +520,7 @@ CText CWriter::index(const Expr& expr, const CLane& lane) {
     }
     const auto* cast = expr.as<Cast>();
     if (cast && cast->value.dtype().is_index() && cast->value.dtype().bits <= expr.dtype().bits) {
-      return index(cast->value, own);
+      return wide_index(cast->value, own);
     }
   }
   CText text = value(expr, own);

@@ -13,7 +13,7 @@ std::uint64_t mask_of(DataType dtype) {
   return dtype.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << dtype.bits) - 1;
 }
 
-/// What follows `static inline T name(...)`, on T a and T b.
+/// What follows `LS_INLINE T name(...)`, on T a and T b.
 std::string integer_body(std::string_view name, DataType dtype) {
   const auto wrapped = [&](const std::string& expr) { return c_wrapped(dtype, expr); };
   const bool is_signed = dtype.is_int();
@@ -83,13 +83,13 @@ std::string CHelpers::operation(std::string_view name, DataType dtype) {
   const std::string type = c_type(element);
   if (element.is_integer()) {
     text_ +=
-        fmt::format("static inline {} {}({} a{}) {{\n{}}}\n\n", type, full, type,
+        fmt::format("LS_INLINE {} {}({} a{}) {{\n{}}}\n\n", type, full, type,
                     is_unary(name) ? "" : fmt::format(", {} b", type), integer_body(name, element));
   } else if (name == "muladd") {
     const bool is_double = element.bits == 64;
     text_ += fmt::format(
         "/* a * b + c, rounded once where the processor does so at once. */\n"
-        "static inline {0} {1}({0} a, {0} b, {0} c) {{\n#ifdef FP_FAST_FMA{2}\n"
+        "LS_INLINE {0} {1}({0} a, {0} b, {0} c) {{\n#ifdef FP_FAST_FMA{2}\n"
         "  return fma{3}(a, b, c);\n#else\n  return a * b + c;\n#endif\n}}\n\n",
         type, full, is_double ? "" : "F", is_double ? "" : "f");
   } else {
@@ -98,13 +98,13 @@ std::string CHelpers::operation(std::string_view name, DataType dtype) {
     if (is_narrow_float(element)) {
       const std::string wide = to_float32(element);
       text_ += fmt::format(
-          "static inline {0} {1}({0} a, {0} b) {{\n"
+          "LS_INLINE {0} {1}({0} a, {0} b) {{\n"
           "  const float x = {2}(a), y = {2}(b);\n  return x != x || x {3} y ? a : b;\n}}\n\n",
           type, full, wide, sign);
     } else {
       text_ += fmt::format(
-          "static inline {0} {1}({0} a, {0} b) {{\n  return a != a || a {2} b ? a : b;\n}}\n\n",
-          type, full, sign);
+          "LS_INLINE {0} {1}({0} a, {0} b) {{\n  return a != a || a {2} b ? a : b;\n}}\n\n", type,
+          full, sign);
     }
   }
   return full;
@@ -114,8 +114,9 @@ std::string CHelpers::reinterpretation(DataType from, DataType to) {
   std::string name = fmt::format("ls_bits_{}_{}", c_suffix(from), c_suffix(to));
   if (is_new(name)) {
     text_ += fmt::format(
-        "static inline {0} {1}({2} x) {{\n  {0} result;\n"
-        "  memcpy(&result, &x, sizeof result);\n  return result;\n}}\n\n",
+        "LS_INLINE {0} {1}({2} x) {{\n"
+        "  union {{ {2} from; {0} to; }} bits;\n"
+        "  bits.from = x;\n  return bits.to;\n}}\n\n",
         c_type(to), name, c_type(from));
   }
   return name;
@@ -152,7 +153,7 @@ std::string CHelpers::to_float32(DataType from) {
     body += fmt::format("  return {0}(sign | magnitude << {1}) * {2};\n", as_float, 23 - mantissa,
                         fmt::format("0x1p{}f", bias_change));
   }
-  text_ += fmt::format("static inline float {}({} x) {{\n{}}}\n\n", name, c_type(from), body);
+  text_ += fmt::format("LS_INLINE float {}({} x) {{\n{}}}\n\n", name, c_type(from), body);
   return name;
 }
 
@@ -192,7 +193,7 @@ std::string CHelpers::from_float32(DataType to) {
         static_cast<std::uint32_t>(127 + min_exponent - 1) << mantissa, largest, as_bits,
         reinterpretation(u32, f32), magic, c_type(to));
   }
-  text_ += fmt::format("static inline {} {}(float x) {{\n{}}}\n\n", c_type(to), name, body);
+  text_ += fmt::format("LS_INLINE {} {}(float x) {{\n{}}}\n\n", c_type(to), name, body);
   return name;
 }
 
@@ -202,7 +203,7 @@ std::string CHelpers::round_to_odd() {
   std::string name = "ls_odd_f64_f32";
   if (!is_new(name)) return name;
   text_ += fmt::format(
-      "static inline float {}(double x) {{\n"
+      "LS_INLINE float {}(double x) {{\n"
       "  const float rounded = (float)x;\n"
       "  uint32_t bits = {}(rounded);\n"
       "  if (x == x && (double)rounded != x && !(bits & 1)) {{\n"
@@ -237,8 +238,7 @@ std::string CHelpers::conversion(DataType from, DataType to) {
         "  return ({})x;\n",
         low, c_constant(to, min_int(to)), above, suffix, most, c_type(to));
   }
-  text_ +=
-      fmt::format("static inline {} {}({} x) {{\n{}}}\n\n", c_type(to), name, c_type(from), body);
+  text_ += fmt::format("LS_INLINE {} {}({} x) {{\n{}}}\n\n", c_type(to), name, c_type(from), body);
   return name;
 }
 
@@ -276,11 +276,10 @@ std::string CHelpers::memory(std::string_view name, DataType element) {
                      ">> 8 * k);\n",
                      bytes);
   }
-  text_ += is_load
-               ? fmt::format("static inline {} {}(const uint8_t* memory, int64_t i) {{\n{}}}\n\n",
-                             type, full, body)
-               : fmt::format("static inline void {}(uint8_t* memory, int64_t i, {} x) {{\n{}}}\n\n",
-                             full, type, body);
+  text_ += is_load ? fmt::format("LS_INLINE {} {}(const uint8_t* memory, int64_t i) {{\n{}}}\n\n",
+                                 type, full, body)
+                   : fmt::format("LS_INLINE void {}(uint8_t* memory, int64_t i, {} x) {{\n{}}}\n\n",
+                                 full, type, body);
   return full;
 }
 
@@ -298,7 +297,7 @@ std::string CHelpers::atomic(Op atomic, DataType dtype) {
   };
   const std::string after = combined();
   text_ += fmt::format(
-      "static inline {0} {1}(void* memory, {0} x) {{\n"
+      "LS_INLINE {0} {1}(void* memory, {0} x) {{\n"
       "  {0} before, after;\n"
       "  __atomic_load(({0}*)memory, &before, __ATOMIC_RELAXED);\n"
       "  do {{\n    after = {2};\n"

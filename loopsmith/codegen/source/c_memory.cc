@@ -34,6 +34,10 @@ CWriter::Place CWriter::place(const Ptr<Buffer>& buffer, const std::vector<Expr>
                               const CLane& lane) {
   check(buffer->strides.empty(), "codegen", "buffer {} was not flattened", buffer->name);
   const DataType element = buffer->dtype.element();
+  if (module_.dialect.is_device && (shares_bytes(element) || has_odd_bytes(element))) {
+    refuse_on_device(*buffer, fmt::format("elements of {}", to_string(element)),
+                     "store it as int8, or as int32");
+  }
   require(!shares_bytes(element) || 8 % element.bits == 0, ErrorKind::type_mismatch, "packed_bits",
           hint("store it as a type of 1, 2, 4 or 8 bits"), {},
           "buffer {}: elements of {} do not fill bytes", buffer->name, to_string(element));
@@ -44,7 +48,11 @@ CWriter::Place CWriter::place(const Ptr<Buffer>& buffer, const std::vector<Expr>
   // Memory that is used as several types: C must know that they may be the same.
   const bool is_its_own =
       found->second.type == type + "*" || found->second.type == "const " + type + "*";
-  if (!is_its_own) memory = fmt::format("((ls_any_{}*){})", type, memory);
+  if (!is_its_own && module_.dialect.is_device) {
+    memory = fmt::format("(({}{}*){})", found->second.space, type, memory);
+  } else if (!is_its_own) {
+    memory = fmt::format("((ls_any_{}*){})", type, memory);
+  }
 
   const Expr flat = c_flat_index(*buffer, indices);
   const int group = buffer->dtype.lanes;
@@ -149,6 +157,7 @@ void CWriter::store_lane(const BufferStore& store, const CText& value, const CLa
 void CWriter::store(const BufferStore& store) {
   const int lanes = store.value.dtype().lanes;
   const int group = store.buffer->dtype.lanes;
+  if (module_.dialect.is_device && copy_at_once(store)) return;
   if (lanes == 1) return store_lane(store, value(store.value), {});
   check(group == 1 || !store.predicate.defined() || is_const_int(store.predicate, 1), "codegen",
         "a predicate over groups");
@@ -165,6 +174,7 @@ void CWriter::store(const BufferStore& store) {
 }
 
 void CWriter::allocate(const Allocate& allocate) {
+  if (module_.dialect.is_device) return allocate_on_device(allocate);
   const DataType element = allocate.dtype.element();
   const std::string type = c_memory_type(element);
   const std::string name = new_name(allocate.buffer_var->name);
@@ -225,7 +235,9 @@ void CWriter::allocate_constant(const AllocateConst& constant) {
   for (const Expr& each : constant.data) {
     items += fmt::format("{}{}", items.empty() ? "" : ", ", value(each).text);
   }
-  line(fmt::format("LS_ALIGNED({}) static const {} {}[{}] = {{{}}};", alignment,
+  const bool is_device = module_.dialect.is_device;
+  line(fmt::format("{}const {} {}[{}] = {{{}}};",
+                   is_device ? "" : fmt::format("LS_ALIGNED({}) static ", alignment),
                    c_memory_type(element), name, std::max<std::size_t>(constant.data.size(), 1),
                    items.empty() ? "0" : items));
   bind(constant.buffer_var, {name, handle_type, c_memory_type(element) + "*"});

@@ -18,16 +18,21 @@ constexpr int most_nested_loops = 1000;
 
 /// Words of C, and names that the text around the functions uses.
 constexpr std::string_view taken_names[] = {
-    "auto",      "break",     "case",   "char",     "const",    "continue", "default",  "do",
-    "double",    "else",      "enum",   "extern",   "float",    "for",      "goto",     "if",
-    "inline",    "int",       "long",   "register", "restrict", "return",   "short",    "signed",
-    "sizeof",    "static",    "struct", "switch",   "typedef",  "union",    "unsigned", "void",
-    "volatile",  "while",     "bool",   "true",     "false",    "asm",      "typeof",   "context",
-    "arguments", "closure",   "given",  "begin",    "end",      "l",        "main",     "NAN",
-    "INFINITY",  "NULL",      "errno",  "I",        "unix",     "linux",    "memcpy",   "isinf",
-    "isnan",     "isfinite",  "sqrt",   "sqrtf",    "fabs",     "fabsf",    "floor",    "floorf",
-    "ceil",      "ceilf",     "trunc",  "truncf",   "round",    "roundf",   "rint",     "rintf",
-    "copysign",  "copysignf", "fma",    "fmaf"};
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
+    "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict",
+    "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
+    "unsigned", "void", "volatile", "while", "bool", "true", "false", "asm", "typeof", "context",
+    "arguments", "closure", "given", "begin", "end", "l", "main", "NAN", "INFINITY", "NULL",
+    "errno", "I", "unix", "linux", "memcpy", "isinf", "isnan", "isfinite", "sqrt", "sqrtf", "fabs",
+    "fabsf", "floor", "floorf", "ceil", "ceilf", "trunc", "truncf", "round", "roundf", "rint",
+    "rintf", "copysign", "copysignf", "fma", "fmaf",
+    // Of OpenCL C and CUDA C++.
+    "kernel", "global", "local", "constant", "private", "generic", "half", "uchar", "ushort",
+    "uint", "ulong", "image", "event_t", "sampler_t", "barrier", "class", "new", "delete", "this",
+    "template", "typename", "namespace", "operator", "public", "protected", "friend", "virtual",
+    "using", "try", "catch", "throw", "and", "or", "not", "xor", "export", "explicit", "mutable",
+    "wchar_t", "nullptr", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "vec",
+    "pipe"};
 
 }  // namespace
 
@@ -157,7 +162,10 @@ void CWriter::new_statement(const Stmt& stmt) {
       const auto* call = expr.as<Call>();
       if (call && call->op == op("ret")) return leave_with(call->args[0]);
       remark(node);
-      if (call && is_packed_call(call->op)) {
+      if (call && call->op == op("tvm_storage_sync") && module_.dialect.is_device) {
+        return wait_for_threads(*call);
+      }
+      if (call && is_packed_call(call->op) && !module_.dialect.is_device) {
         call_host(*call, LS_NONE);
         return;
       }
@@ -186,10 +194,15 @@ void CWriter::let(const LetStmt& let) {
     bind(let.var, {name, dtype, c_type(dtype.element())});
   } else if (dtype.is_index()) {
     const CText text = index(let.value);
-    line(fmt::format("const int64_t {} = {};", name, text.text));
-    bind(let.var, {name, dtype, "int64_t", text.bound, /*is_wide=*/true});
+    const bool is_narrow = module_.dialect.is_device && dtype.bits == 32 && !text.is_wide;
+    const std::string type = is_narrow ? "int32_t" : "int64_t";
+    line(fmt::format("const {} {} = {};", type, name, text.text));
+    bind(let.var, {name, dtype, type, text.bound, !is_narrow});
   } else {
     const bool is_pointer = dtype.is_handle() && let.var->pointer;
+    if (dtype.is_handle() && !module_.dialect.global_space.empty()) {
+      refuse_on_device(let, "a name for a pointer", "use the buffer, or a view of it");
+    }
     const std::string type =
         is_pointer ? c_memory_type(let.var->pointer->element.element()) + "*" : c_type(dtype);
     const CText text = value(let.value);
@@ -201,6 +214,9 @@ void CWriter::let(const LetStmt& let) {
 }
 
 void CWriter::check_assertion(const AssertStmt& assertion) {
+  if (module_.dialect.is_device) {
+    refuse_on_device(assertion, "an assertion", "check it before the kernel is launched");
+  }
   remark(assertion);
   leave_if("!" + value(assertion.condition).in(CLevel::unary),
            fmt::format("LS_ASSERTION, -1, -1, 0, 0, {}", value(assertion.message).text));
@@ -232,7 +248,8 @@ void CWriter::loop(const For& loop) {
   require_no_thread(loop);
   ++loop_depth_;
   const std::int64_t* extent = as_int(loop.extent);
-  if (loop.kind == ForKind::parallel && !(extent && *extent == 1)) {
+  const bool is_parallel = loop.kind == ForKind::parallel && !module_.dialect.is_device;
+  if (is_parallel && !(extent && *extent == 1)) {
     parallel_loop(loop);
   } else {
     count_loop(loop, "0", index(loop.extent).text);
@@ -245,7 +262,8 @@ void CWriter::hint_unrolling(const For& loop) {
   const std::int64_t* extent = as_int(loop.extent);
   if (!loop.annotations.contains(unroll_later) || !extent || *extent < 1) return;
   // No compiler takes more.
-  line(fmt::format("#pragma GCC unroll {}", std::min<std::int64_t>(*extent, 65534)));
+  line(fmt::format("#pragma {}unroll {}", module_.dialect.is_device ? "" : "GCC ",
+                   std::min<std::int64_t>(*extent, 65534)));
 }
 
 /// The iterations begin, ..., end - 1.
@@ -265,6 +283,9 @@ void CWriter::count_loop(const For& loop, const std::string& begin, const std::s
     bind(loop.loop_var, {name, dtype, is_wide ? "int64_t" : c_type(dtype), bound, is_wide});
   };
   if (is_const_int(loop.step, 1) && dtype.is_index()) {
+    // Counted in 32 bits where that is known to do.
+    const ConstIntBound ends = arith::unite(bound, arith::add(min.bound, extent.bound));
+    const bool is_narrow = module_.dialect.is_device && dtype.bits == 32 && fits_int32(ends);
     const auto from_min = [&](const std::string& count, CLevel level) {
       if (min.text == "0") return count;
       if (count == "0") return min.text;
@@ -272,9 +293,10 @@ void CWriter::count_loop(const For& loop, const std::string& begin, const std::s
     };
     const std::string first = from_min(begin, CLevel::atom);
     const std::string limit = from_min(end, end == extent.text ? extent.level : CLevel::atom);
-    bind_to(true);
+    bind_to(!is_narrow);
     hint_unrolling(loop);
-    block(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, first, limit),
+    block(fmt::format("for ({3} {0} = {1}; {0} < {2}; ++{0})", name, first, limit,
+                      is_narrow ? "int32_t" : "int64_t"),
           [&] { statement(loop.body); });
   } else {
     const std::string count = new_name(name + "_count");
@@ -360,6 +382,9 @@ void CWriter::jump(bool to_end, const Stmt& stmt) {
 }
 
 void CWriter::leave_with(const Expr& result) {
+  if (module_.dialect.is_device) {
+    refuse_on_device(*result.get(), "a return", "put what follows under a condition");
+  }
   require(!is_loop_body_, "return_in_parallel_loop", hint("make the loop serial"),
           "Return leaves a parallel loop");
   if (!result_.empty() && result.defined()) {

@@ -102,6 +102,10 @@ bool has_c_width(DataType dtype) {
   return dtype.is_integer() && dtype.bits == container_bits(dtype);
 }
 
+bool fits_int32(const ConstIntBound& bound) {
+  return bound.min_value >= INT32_MIN && bound.max_value <= INT32_MAX;
+}
+
 bool shares_bytes(DataType element) {
   return element.is_integer() && element.bits < 8 && !element.is_bool();
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 
+#include "loopsmith/arith/const_int_bound.h"
 #include "loopsmith/ir/data_type.h"
 
 namespace loopsmith::detail {
@@ -26,6 +27,8 @@ std::string c_string(std::string_view text);
 bool is_narrow_float(DataType dtype);
 /// True for integers whose width is that of a C type.
 bool has_c_width(DataType dtype);
+/// True when all integers within the bound are known to fit into 32 bits.
+bool fits_int32(const ConstIntBound& bound);
 /// True for integers of fewer than 8 bits, which share bytes in memory.
 bool shares_bytes(DataType element);
 /// True for integers of 3, 5, 6 or 7 bytes in memory.

@@ -14,6 +14,7 @@
 #include "loopsmith/codegen/host_call.h"
 #include "loopsmith/codegen/lined_text.h"
 #include "loopsmith/codegen/options.h"
+#include "loopsmith/codegen/source/c_dialect.h"
 #include "loopsmith/codegen/source/c_helpers.h"
 #include "loopsmith/ir/function.h"
 
@@ -50,11 +51,14 @@ struct CText {
 
 /// Around the number of the line of the program that a line of C was made of, where it is marked.
 inline constexpr char c_line_mark = '\x01';
+/// A text without these marks, and the numbers that they say of its lines.
+LinedText without_marks(const std::string& marked);
 
 /// What the functions of one file share.
 struct CModule {
   FloatOptions floats;
   const StatementLines* lines = nullptr;  ///< Null: lines get no marks.
+  const CDialect& dialect = dialect_of(TargetKind::c);
   CHelpers helpers;
   std::string imported = {};                 ///< Code that the program brings along.
   std::string declarations;                  ///< Of what is called by name.
@@ -69,9 +73,10 @@ struct CModule {
 struct CVariable {
   std::string name;
   DataType dtype;
-  std::string type;          ///< Of the variable; of a vector, of its elements.
-  ConstIntBound bound = {};  ///< Of an integer.
-  bool is_wide = false;      ///< An int64_t that may hold more than the type of the value does.
+  std::string type;             ///< Of the variable; of a vector, of its elements.
+  ConstIntBound bound = {};     ///< Of an integer.
+  bool is_wide = false;         ///< An int64_t that may hold more than the type of the value does.
+  std::string_view space = {};  ///< Of the memory behind a pointer, as the language says it.
 };
 
 /// Which lane of a vector is meant: a constant, or the C variable that counts them.
@@ -120,6 +125,13 @@ class CWriter {
     CText index;
   };
 
+  // c_device.cc
+  void wait_for_threads(const Call& call);
+  CText atomic_update(const Call& call);
+  bool copy_at_once(const BufferStore& store);
+  void allocate_on_device(const Allocate& allocate);
+  void refuse_on_device(const Object& node, std::string_view what, std::string_view instead) const;
+
   // c_expr.cc
   CText new_value(const Expr& expr, const CLane& lane);
   CText arithmetic(const Expr& expr, const Expr& a, const Expr& b, const CLane& lane);
@@ -136,6 +148,8 @@ class CWriter {
   CText widened(const Expr& expr, const CLane& lane);
   CText narrowed(DataType dtype, std::string float32, CLevel level);
   CText named(const Expr& expr, const CText& value, const CLane& lane);
+  std::optional<CText> narrow_index(const Expr& expr);
+  CText wide_index(const Expr& expr, const CLane& lane = {});
   void count_uses(const Expr& root);
 
   // c_call.cc

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "loopsmith/codegen/code_request.h"
+#include "loopsmith/codegen/lined_text.h"
+#include "loopsmith/runtime/device.h"
+
+namespace loopsmith {
+
+/// The kernels of a request's functions as one file in the language of its target, OpenCL C or
+/// CUDA C++.
+std::string device_text(const CodeRequest& request);
+/// The same text, with the lines of the statements that its lines were made of.
+LinedText device_lines(const CodeRequest& request, const StatementLines& lines);
+
+/// The kernels in that file.
+std::vector<KernelInfo> kernels_of(const CodeRequest& request);
+
+}  // namespace loopsmith

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA by its driver, libcuda.so.1, and its compiler, NVRTC. The few names of their interfaces that
+// are needed are declared here, so that no header has to be there.
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "loopsmith/runtime/drivers.h"
+#include "loopsmith/runtime/shared_library.h"
+
+namespace loopsmith {
+namespace {
+
+using CudaContext = struct CudaContextTag*;
+using CudaModule = struct CudaModuleTag*;
+using CudaFunction = struct CudaFunctionTag*;
+using CudaPointer = std::uint64_t;
+using Result = int;
+using NvrtcProgram = struct NvrtcProgramTag*;
+
+constexpr Result fine = 0;
+constexpr int max_threads_per_block = 1, max_block_dim_x = 2, max_grid_dim_x = 5,
+              max_shared_memory_per_block = 8, compute_capability_major = 75,
+              compute_capability_minor = 76;  // Attributes of a device.
+
+/// The library that an environment variable names, before those of the system.
+std::vector<std::string> library_names(const char* variable, std::vector<std::string> names) {
+  if (const char* chosen = std::getenv(variable)) names.insert(names.begin(), chosen);
+  return names;
+}
+
+/// The functions of the driver.
+struct Cuda {
+  Result (*init)(unsigned);
+  Result (*error_string)(Result, const char**);
+  Result (*count)(int*);
+  Result (*get_device)(int*, int);
+  Result (*get_name)(char*, int, int);
+  Result (*get_attribute)(int*, int, int);
+  Result (*retain_context)(CudaContext*, int);
+  Result (*set_context)(CudaContext);
+  Result (*allocate)(CudaPointer*, std::size_t);
+  Result (*release)(CudaPointer);
+  Result (*write)(CudaPointer, const void*, std::size_t);
+  Result (*read)(void*, CudaPointer, std::size_t);
+  Result (*wait)();
+  Result (*load_module)(CudaModule*, const void*);
+  Result (*unload_module)(CudaModule);
+  Result (*get_function)(CudaFunction*, CudaModule, const char*);
+  Result (*launch)(CudaFunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   unsigned, void*, void**, void**);
+
+  Cuda() {
+    const DriverLibrary library(library_names("LOOPSMITH_CUDA", {"libcuda.so.1", "libcuda.so"}),
+                                "the CUDA driver",
+                                "install NVIDIA's driver on a machine with one of its GPUs");
+    library.find(init, "cuInit");
+    library.find(error_string, "cuGetErrorString");
+    library.find(count, "cuDeviceGetCount");
+    library.find(get_device, "cuDeviceGet");
+    library.find(get_name, "cuDeviceGetName");
+    library.find(get_attribute, "cuDeviceGetAttribute");
+    library.find(retain_context, "cuDevicePrimaryCtxRetain");
+    library.find(set_context, "cuCtxSetCurrent");
+    library.find(allocate, "cuMemAlloc_v2");
+    library.find(release, "cuMemFree_v2");
+    library.find(write, "cuMemcpyHtoD_v2");
+    library.find(read, "cuMemcpyDtoH_v2");
+    library.find(wait, "cuCtxSynchronize");
+    library.find(load_module, "cuModuleLoadData");
+    library.find(unload_module, "cuModuleUnload");
+    library.find(get_function, "cuModuleGetFunction");
+    library.find(launch, "cuLaunchKernel");
+    require_success(init(0), "the driver does not start");
+  }
+
+  std::string text(Result result) const {
+    const char* words = nullptr;
+    error_string(result, &words);
+    return words ? words : fmt::format("error {}", result);
+  }
+
+  void require_success(Result result, std::string_view what) const {
+    require(result == fine, ErrorKind::call, "device_does_it", hint("see what the driver says"), {},
+            "cuda: {}: {}", what, text(result));
+  }
+};
+
+const Cuda& cuda() {
+  static const Cuda functions;
+  return functions;
+}
+
+/// The functions of the compiler.
+struct Nvrtc {
+  int (*create)(NvrtcProgram*, const char*, const char*, int, const char* const*,
+                const char* const*);
+  int (*destroy)(NvrtcProgram*);
+  int (*compile)(NvrtcProgram, int, const char* const*);
+  int (*ptx_size)(NvrtcProgram, std::size_t*);
+  int (*ptx)(NvrtcProgram, char*);
+  int (*log_size)(NvrtcProgram, std::size_t*);
+  int (*log)(NvrtcProgram, char*);
+  const char* (*error_string)(int);
+
+  Nvrtc() {
+    const DriverLibrary library(
+        library_names("LOOPSMITH_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}),
+        "NVRTC, the compiler of CUDA",
+        "pip install nvidia-cuda-nvrtc, or name the library in LOOPSMITH_NVRTC");
+    library.find(create, "nvrtcCreateProgram");
+    library.find(destroy, "nvrtcDestroyProgram");
+    library.find(compile, "nvrtcCompileProgram");
+    library.find(ptx_size, "nvrtcGetPTXSize");
+    library.find(ptx, "nvrtcGetPTX");
+    library.find(log_size, "nvrtcGetProgramLogSize");
+    library.find(log, "nvrtcGetProgramLog");
+    library.find(error_string, "nvrtcGetErrorString");
+  }
+};
+
+const Nvrtc& nvrtc() {
+  static const Nvrtc functions;
+  return functions;
+}
+
+class CudaCode final : public DeviceCode {
+ public:
+  CudaCode(CudaContext context, CudaModule module) : context_(context), module_(module) {}
+  ~CudaCode() override {
+    cuda().set_context(context_);
+    cuda().unload_module(module_);
+  }
+  CudaCode(const CudaCode&) = delete;
+  CudaCode& operator=(const CudaCode&) = delete;
+
+  void launch(const KernelInfo& info, const LaunchShape& shape,
+              std::span<const ls_value> arguments) override {
+    cuda().set_context(context_);
+    CudaFunction function = find(info);
+    std::vector<ls_value> values(arguments.begin(), arguments.end());
+    std::vector<float> narrow(values.size());
+    std::vector<void*> pointers;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      narrow[i] = static_cast<float>(values[i].as_float);
+      const bool is_narrow = info.arguments[i] == KernelArgument::float32;
+      pointers.push_back(is_narrow ? static_cast<void*>(&narrow[i]) : &values[i]);
+    }
+    const auto part = [](std::int64_t extent) { return static_cast<unsigned>(extent); };
+    const Result result =
+        cuda().launch(function, part(shape.blocks[0]), part(shape.blocks[1]), part(shape.blocks[2]),
+                      part(shape.threads[0]), part(shape.threads[1]), part(shape.threads[2]), 0,
+                      nullptr, pointers.data(), nullptr);
+    require(result == fine, ErrorKind::call, "kernel_is_launched",
+            hint("launch fewer threads in a block, or use less shared memory"), {},
+            "cuda: kernel {} is not launched with {}: {}", info.name, shape.text(),
+            cuda().text(result));
+  }
+
+ private:
+  CudaFunction find(const KernelInfo& info) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [symbol, function] : functions_) {
+      if (symbol == info.symbol) return function;
+    }
+    CudaFunction function = nullptr;
+    cuda().require_success(cuda().get_function(&function, module_, info.symbol.c_str()),
+                           fmt::format("kernel {}", info.name));
+    functions_.emplace_back(info.symbol, function);
+    return function;
+  }
+
+  std::mutex mutex_;
+  CudaContext context_;
+  CudaModule module_;
+  std::vector<std::pair<std::string, CudaFunction>> functions_;
+};
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(int number) : number_(number) {
+    cuda().require_success(cuda().get_device(&device_, number), "no such device");
+    cuda().require_success(cuda().retain_context(&context_, device_), "no context");
+  }
+
+  DLDevice id() const override { return {kDLCUDA, number_}; }
+
+  std::string name() const override {
+    char text[256] = {};
+    cuda().get_name(text, sizeof text - 1, device_);
+    return text;
+  }
+
+  DeviceLimits limits() const override {
+    DeviceLimits limits{.threads_per_block = attribute(max_threads_per_block),
+                        .shared_bytes_per_block = attribute(max_shared_memory_per_block)};
+    for (int i = 0; i < 3; ++i) {
+      const auto axis = static_cast<std::size_t>(i);
+      limits.threads[axis] = attribute(max_block_dim_x + i);
+      limits.blocks[axis] = attribute(max_grid_dim_x + i);
+    }
+    return limits;
+  }
+
+  void* allocate(std::size_t bytes) override {
+    cuda().set_context(context_);
+    CudaPointer pointer = 0;
+    const Result result = cuda().allocate(&pointer, std::max<std::size_t>(bytes, 1));
+    require(result == fine, ErrorKind::call, "device_has_memory",
+            hint("free arrays of the device, or work in parts"), {},
+            "cuda: no memory of {} bytes: {}", bytes, cuda().text(result));
+    return reinterpret_cast<void*>(pointer);
+  }
+  void release(void* memory) noexcept override {
+    cuda().set_context(context_);
+    cuda().release(address(memory, 0));
+  }
+  void write(void* memory, std::size_t offset, const void* from, std::size_t bytes) override {
+    cuda().set_context(context_);
+    if (bytes == 0) return;
+    cuda().require_success(cuda().write(address(memory, offset), from, bytes),
+                           "memory is not written");
+  }
+  void read(void* into, void* memory, std::size_t offset, std::size_t bytes) override {
+    cuda().set_context(context_);
+    if (bytes == 0) return;
+    cuda().require_success(cuda().read(into, address(memory, offset), bytes), "memory is not read");
+  }
+  void wait() override {
+    cuda().set_context(context_);
+    cuda().require_success(cuda().wait(), "a kernel failed");
+  }
+
+  std::shared_ptr<DeviceCode> compile(const std::string& source) override {
+    cuda().set_context(context_);
+    const std::string arch = fmt::format("sm_{}{}", attribute(compute_capability_major),
+                                         attribute(compute_capability_minor));
+    const std::string ptx = compile_cuda(source, arch);
+    CudaModule module = nullptr;
+    cuda().require_success(cuda().load_module(&module, ptx.c_str()), "the code is not loaded");
+    return std::make_shared<CudaCode>(context_, module);
+  }
+
+ private:
+  static CudaPointer address(void* memory, std::size_t offset) {
+    return reinterpret_cast<CudaPointer>(memory) + offset;
+  }
+  int attribute(int which) const {
+    int value = 0;
+    cuda().get_attribute(&value, which, device_);
+    return value;
+  }
+
+  int number_;
+  int device_ = 0;
+  CudaContext context_ = nullptr;
+};
+
+}  // namespace
+
+int cuda_count() {
+  int count = 0;
+  cuda().require_success(cuda().count(&count), "devices are not counted");
+  return count;
+}
+
+std::shared_ptr<Device> open_cuda(int number) {
+  const int count = cuda_count();
+  require(number >= 0 && number < count, ErrorKind::call, "device_exists", hint("count from 0"), {},
+          "cuda: there is no device {}, there are {}", number, count);
+  return std::make_shared<CudaDevice>(number);
+}
+
+std::string compile_cuda(const std::string& source, const std::string& arch) {
+  const Nvrtc& compiler = nvrtc();
+  NvrtcProgram program = nullptr;
+  const int created = compiler.create(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr);
+  require(created == 0, ErrorKind::call, "compiler_takes_source", hint("see what NVRTC says"), {},
+          "cuda: NVRTC: {}", compiler.error_string(created));
+  // PTX names a virtual architecture: `compute_80`.
+  const std::string number = arch.starts_with("sm_") ? arch.substr(3) : arch;
+  const std::string architecture = "--gpu-architecture=compute_" + number;
+  const char* options[] = {architecture.c_str(), "--fmad=false", "--std=c++17"};
+  const int compiled = compiler.compile(program, 3, options);
+  const auto text_of = [&](auto size_of, auto get) {
+    std::size_t size = 0;
+    size_of(program, &size);
+    std::string text(size, '\0');
+    get(program, text.data());
+    return text.substr(0, text.find('\0'));
+  };
+  std::string text = compiled == 0 ? text_of(compiler.ptx_size, compiler.ptx)
+                                   : text_of(compiler.log_size, compiler.log);
+  compiler.destroy(&program);
+  require(compiled == 0, ErrorKind::call, "driver_compiles_kernel",
+          hint("name an architecture that this NVRTC knows, as in cuda -arch=sm_80"), {},
+          "cuda: NVRTC does not compile the kernels for {}: {}\n{}", arch,
+          compiler.error_string(compiled), text);
+  return text;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/check_launches.h"
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/thread_axes.h"
+
+namespace loopsmith {
+namespace {
+
+void check_axis(const For& loop, const GpuLimits& limits, const Target& target) {
+  const std::string& tag = loop.thread_binding->thread_tag;
+  const std::int64_t* extent = as_int(loop.extent);
+  const std::int64_t* most = is_block_axis(tag) ? limits.blocks : limits.threads;
+  const std::int64_t limit = most[tag.back() - 'x'];
+  require(!extent || *extent <= limit, ErrorKind::lower, "launch_axis_fits_device",
+          hint("split the loop, and bind the outer part to another axis"), loop.span,
+          "loop {} over {} has {} iterations, target {} has at most {}", loop.loop_var->name, tag,
+          extent ? *extent : 0, target.text(), limit);
+}
+
+void check_launch(const Stmt& stmt, const Target& target) {
+  const GpuLimits limits = gpu_limits(target);
+  const Launch launch = launch_of(stmt);
+  for (const Ptr<For>& loop : launch.blocks) check_axis(*loop, limits, target);
+  std::int64_t threads = 1;
+  for (const Ptr<For>& loop : launch.threads) {
+    check_axis(*loop, limits, target);
+    const std::int64_t* extent = as_int(loop->extent);
+    threads *= extent ? *extent : 1;
+  }
+  require(threads <= limits.threads_per_block, ErrorKind::lower, "threads_fit_block",
+          hint("split the loops over threads, and bind the outer parts to blocks"),
+          stmt.get()->span, "a block has {} threads, target {} runs {} at most", threads,
+          target.text(), limits.threads_per_block);
+  std::int64_t bytes = 0;
+  std::string largest;
+  std::int64_t most = -1;
+  for (const Stmt& memory : launch.memory) {
+    const auto* allocate = memory.as<Allocate>();
+    if (!allocate) continue;
+    std::int64_t size = allocate->dtype.bytes();
+    for (const Expr& extent : allocate->extents) size *= *as_int(extent);
+    bytes += size;
+    if (size > most) largest = allocate->buffer_var->name;
+    most = std::max(most, size);
+  }
+  require(
+      bytes <= limits.shared_bytes_per_block, ErrorKind::lower, "shared_memory_fits_block",
+      hint("cache smaller tiles: split the loops around the copy, or compute it further inside"),
+      stmt.get()->span,
+      "the threads of a block share {} bytes, {} of them for {}; target {} has {}", bytes, most,
+      largest, target.text(), limits.shared_bytes_per_block);
+}
+
+}  // namespace
+
+void check_launches(const PrimFunc& func, const Target& target) {
+  pre_order_visit(func.body, [&](const Ref& ref) {
+    const Stmt stmt = Stmt::from(ref);
+    if (launch_axis_of(stmt).empty()) return !is_expr(*ref.get());
+    check_launch(stmt, target);
+    return false;
+  });
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/thread_axes.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/loops.h"
+
+namespace loopsmith {
+
+bool is_thread_axis(std::string_view tag) {
+  return tag.starts_with("threadIdx.");
+}
+
+bool is_block_axis(std::string_view tag) {
+  return tag.starts_with("blockIdx.");
+}
+
+std::string_view launch_axis_of(const Stmt& stmt) {
+  const auto* loop = stmt.as<For>();
+  if (!loop || loop->kind != ForKind::thread_binding) return {};
+  const std::string_view tag = loop->thread_binding->thread_tag;
+  return std::ranges::find(launch_axes, tag) == launch_axes.end() ? std::string_view() : tag;
+}
+
+bool has_launch(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    found = found || !launch_axis_of(Stmt::from(ref)).empty();
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
+namespace {
+
+/// What an allocation, a view or a name is for; null of any other statement.
+Stmt memory_or_name_body(const Stmt& stmt) {
+  if (const auto* allocate = stmt.as<Allocate>()) return allocate->body;
+  if (const auto* decl = stmt.as<DeclBuffer>()) return decl->body;
+  const auto* let = stmt.as<LetStmt>();
+  return let ? let->body : nullptr;
+}
+
+}  // namespace
+
+bool is_block_barrier(const Expr& value) {
+  const auto* call = value.as<Call>();
+  if (!call || call->op != op("tvm_storage_sync")) return false;
+  const auto* scope = call->args.empty() ? nullptr : call->args[0].as<StringImm>();
+  return !scope || scope->value != "warp";
+}
+
+bool has_block_barrier(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const auto* evaluate = ref.as<Evaluate>();
+    found = found || (evaluate && is_block_barrier(evaluate->value));
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
+Launch launch_of(const Stmt& root) {
+  Launch launch;
+  std::vector<Stmt> names;
+  for (Stmt at = root;;) {
+    const std::string_view axis = launch_axis_of(at);
+    if (is_block_axis(axis) && launch.threads.empty()) {
+      launch.blocks.push_back(Ptr<For>::from(at));
+      at = launch.blocks.back()->body;
+    } else if (is_thread_axis(axis)) {
+      launch.threads.push_back(Ptr<For>::from(at));
+      at = launch.threads.back()->body;
+    } else if (const Stmt body = has_launch(at) ? memory_or_name_body(at) : Stmt()) {
+      (at.is<LetStmt>() ? names : launch.memory).push_back(at);
+      at = body;
+    } else {
+      launch.body = at;
+      break;
+    }
+  }
+  for (std::size_t i = names.size(); i-- > 0;) {
+    launch.body = with_body(names[i], std::move(launch.body));
+  }
+  return launch;
+}
+
+Stmt launch_stmt(const Launch& launch) {
+  Stmt stmt = launch.body;
+  for (std::size_t i = launch.threads.size(); i-- > 0;) {
+    stmt = with_body(launch.threads[i], std::move(stmt));
+  }
+  for (std::size_t i = launch.memory.size(); i-- > 0;) {
+    stmt = with_body(launch.memory[i], std::move(stmt));
+  }
+  for (std::size_t i = launch.blocks.size(); i-- > 0;) {
+    stmt = with_body(launch.blocks[i], std::move(stmt));
+  }
+  return stmt;
+}
+
+}  // namespace loopsmith

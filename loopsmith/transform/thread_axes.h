@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops over the threads and the blocks of a kernel.
+#pragma once
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "loopsmith/ir/stmt.h"
+
+namespace loopsmith {
+
+/// The axes of a launch as a kernel's loops nest, from the outside in.
+inline constexpr std::array<std::string_view, 6> launch_axes{
+    "blockIdx.z", "blockIdx.y", "blockIdx.x", "threadIdx.z", "threadIdx.y", "threadIdx.x"};
+
+/// True for an axis of the threads of a block; of the blocks of a grid.
+bool is_thread_axis(std::string_view tag);
+bool is_block_axis(std::string_view tag);
+
+/// The axis of a loop that is bound to one of `launch_axes`; empty for any other statement.
+std::string_view launch_axis_of(const Stmt& stmt);
+
+/// True when a loop over threads or blocks is in `stmt`.
+bool has_launch(const Stmt& stmt);
+
+/// True when `value` makes the threads of a block wait for each other.
+bool is_block_barrier(const Expr& value);
+/// True when threads wait for each other in `stmt`.
+bool has_block_barrier(const Stmt& stmt);
+
+/// A kernel in its last form: one loop for each axis of the launch, and what each thread does.
+struct Launch {
+  std::vector<Ptr<For>> blocks;   ///< The loops over blocks, from the outside in.
+  std::vector<Stmt> memory;       ///< The allocations that threads share, from the outside in.
+  std::vector<Ptr<For>> threads;  ///< The loops over the threads of a block.
+  Stmt body;
+};
+
+/// The parts of a kernel whose outermost loop is `root`, and back.
+Launch launch_of(const Stmt& root);
+Stmt launch_stmt(const Launch& launch);
+
+}  // namespace loopsmith

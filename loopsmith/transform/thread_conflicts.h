@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether threads of a block meet in an element of memory.
+#pragma once
+#include <vector>
+
+#include "loopsmith/ir/stmt.h"
+
+namespace loopsmith {
+
+/// A statement that uses memory, in what stands around it up to some place: loops, conditions and
+/// names.
+struct ThreadAccess {
+  Stmt nest;
+  bool is_opaque = false;  ///< It may use any memory.
+  bool is_atomic = false;  ///< An update in one step.
+};
+
+/// Answers for the threads of one launch.
+class ThreadConflicts {
+ public:
+  explicit ThreadConflicts(std::vector<Ptr<For>> threads) : threads_(std::move(threads)) {}
+
+  /// True unless it is proved that no two threads use one element, one of them to write it, when
+  /// each does `first` and `second`. `around` are the statements around both, from the outside in.
+  bool may_conflict(const ThreadAccess& first, const ThreadAccess& second,
+                    const std::vector<Stmt>& around) const;
+
+  /// The same where `second` is in a later iteration of `loop`, `first` in an earlier one of it;
+  /// in the next one if `is_next`.
+  bool may_conflict_later(const ThreadAccess& first, const ThreadAccess& second, const For& loop,
+                          bool is_next, const std::vector<Stmt>& around) const;
+
+ private:
+  bool carries(const ThreadAccess& first, const ThreadAccess& second, Stmt both,
+               const std::vector<Stmt>& around) const;
+
+  std::vector<Ptr<For>> threads_;
+};
+
+}  // namespace loopsmith

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/thread_reductions.h"
+
+#include "loopsmith/interp/assert_same.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/script/parse.h"
+#include "loopsmith/transform/pipeline.h"
+#include "loopsmith/transform/testing/functions.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace testing;
+
+/// The rows of a matrix, reduced in the loops of `loops`.
+Ptr<PrimFunc> rows(const std::string& loops, const std::string& init = "T.float32(0)",
+                   const std::string& value = "C[vi] + A[vi, vk]") {
+  return parse_function(R"(@T.prim_func
+def main(A: T.Buffer((6, 48), "float32"), C: T.Buffer((6,), "float32")):
+)" + loops + R"(                    with T.block("C"):
+                        vi = T.axis.spatial(6, i)
+                        vk = T.axis.reduce(48, k0 * 16 + k1)
+                        with T.init():
+                            C[vi] = )" +
+                        init + R"(
+                        C[vi] = )" +
+                        value + "\n");
+}
+
+constexpr const char* serial_first = R"(    for i in T.thread_binding(6, thread="blockIdx.x"):
+            for k0 in range(3):
+                for k1 in T.thread_binding(16, thread="threadIdx.x"):
+)";
+
+TEST(thread_reductions, combines_halves_in_shared_memory) {
+  const auto func = rows(serial_first);
+  const auto made = thread_reductions(func);
+  const std::string text = script(made);
+  // Threads are outside of the loop that each of them does.
+  EXPECT_LT(text.find("thread=\"threadIdx.x\""), text.find("for k0 in range(3)")) << text;
+  for (const char* half : {"+ 8]", "+ 4]", "+ 2]", "+ 1]"}) {
+    EXPECT_NE(text.find(half), std::string::npos) << half << text;
+  }
+  interp::assert_same(func, lower_function(func, {.verify = true}));
+}
+
+TEST(thread_reductions, begins_with_an_init_that_is_no_neutral_element) {
+  const auto func = rows(serial_first, "T.float32(5)");
+  EXPECT_NE(script(thread_reductions(func)).find("T.float32(5)"), std::string::npos);
+  interp::assert_same(func, lower_function(func, {.verify = true}));
+}
+
+TEST(thread_reductions, takes_extremes) {
+  const auto func = rows(serial_first, "T.min_value(\"float32\")", "T.max(C[vi], A[vi, vk])");
+  interp::assert_same(func, lower_function(func, {.verify = true}));
+}
+
+TEST(thread_reductions, keeps_groups_of_other_axes_apart) {
+  const auto func = rows(R"(    for i in T.thread_binding(6, thread="threadIdx.y"):
+            for k0 in range(3):
+                for k1 in T.thread_binding(16, thread="threadIdx.x"):
+)");
+  EXPECT_NE(script(thread_reductions(func)).find("(6, 16)"), std::string::npos);
+  interp::assert_same(func, lower_function(func, {.verify = true}));
+}
+
+TEST(thread_reductions, reduces_over_two_axes_of_threads) {
+  const auto func = rows(R"(    for i in T.thread_binding(6, thread="blockIdx.x"):
+            for k0 in T.thread_binding(3, thread="threadIdx.y"):
+                for k1 in T.thread_binding(16, thread="threadIdx.x"):
+)");
+  interp::assert_same(func, lower_function(func, {.verify = true}));
+}
+
+TEST(thread_reductions, makes_a_launch_of_its_own_without_one_around) {
+  const auto func = rows(R"(    for i in range(6):
+            for k0 in range(3):
+                for k1 in T.thread_binding(16, thread="threadIdx.x"):
+)");
+  EXPECT_NE(script(thread_reductions(func)).find("T.thread_binding(1, thread=\"blockIdx.x\")"),
+            std::string::npos);
+  interp::assert_same(func, lower_function(func, {.verify = true}));
+}
+
+TEST(thread_reductions, leaves_results_that_depend_on_the_threads) {
+  // Each thread has results of its own, two of them for one reduction axis.
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
+    for t in T.thread_binding(64, thread="threadIdx.x"):
+        with T.block("C"):
+            vi = T.axis.spatial(8, t // 8)
+            vk = T.axis.reduce(8, t % 8)
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+)");
+  EXPECT_EQ(script(thread_reductions(func)).find("C_all"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices with memory of their own: GPUs, and what else speaks OpenCL."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from . import _core
+
+
+class Device(NamedTuple):
+    """A device by its kind, ``opencl`` or ``cuda``, and its number; ``cpu`` is the processor."""
+
+    kind: str
+    number: int = 0
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a driver that has this device."""
+        return self.kind == "cpu" or 0 <= self.number < _core.device_count(self.kind)
+
+    @property
+    def name(self) -> str:
+        """What its driver calls it."""
+        return "cpu" if self.kind == "cpu" else _core.describe_device(*self)[0]
+
+    @property
+    def max_threads_per_block(self) -> int:
+        """How many threads a block may have."""
+        return _core.describe_device(*self)[1]
+
+    @property
+    def max_shared_memory_per_block(self) -> int:
+        """How many bytes the threads of a block may share."""
+        return _core.describe_device(*self)[2]
+
+    def sync(self) -> None:
+        """Wait for all that was started on it."""
+        if self.kind != "cpu":
+            _core.wait_for_device(*self)
+
+    def __str__(self) -> str:
+        """Return the name that `array` takes: ``opencl:0``."""
+        return f"{self.kind}:{self.number}"
+
+
+def device(kind: str, number: int = 0) -> Device:
+    """Name a device.
+
+    Parameters
+    ----------
+    kind
+        ``opencl``, ``cuda`` or ``cpu``.
+    number
+        Which of its kind, from 0.
+
+    Returns
+    -------
+    Device
+        Nothing is opened before it is used; `Device.exists` tells whether it is there.
+
+    Raises
+    ------
+    CallError
+        The kind is unknown.
+    """
+    _core.device_count(kind)
+    return Device(kind, number)
+
+
+def find_nvrtc() -> None:
+    """Name CUDA's compiler in ``LOOPSMITH_NVRTC``, where a package of Python has brought it."""
+    spec = None if "LOOPSMITH_NVRTC" in os.environ else importlib.util.find_spec("nvidia")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        found = sorted(Path(folder).glob("*/lib*/libnvrtc.so.*"))
+        if found:
+            os.environ["LOOPSMITH_NVRTC"] = str(found[-1])
+            return

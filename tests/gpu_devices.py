@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The devices on which kernels are tested: OpenCL's first, CUDA's, or CUDA without a GPU."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import loopsmith as ls
+
+FOLDER = Path(__file__).parent / "cuda_on_cpu"
+
+
+@cache
+def has_opencl() -> bool:
+    """Whether a driver for OpenCL is there."""
+    return ls.device("opencl").exists
+
+
+@cache
+def has_cuda() -> bool:
+    """Make CUDA's driver and compiler of tests/cuda_on_cpu known, where there is a C++ compiler."""
+    if not shutil.which("g++"):
+        return False
+    folder = tempfile.mkdtemp(prefix="cuda_on_cpu_")
+    library = f"{folder}/libcuda_on_cpu.so"
+    command = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-o", library]
+    header = f'-DCUDA_ON_CPU_HEADER="{FOLDER / "kernels.h"}"'
+    subprocess.run([*command, header, str(FOLDER / "driver.cc"), "-ldl"], check=True)
+    os.environ["CUDA_ON_CPU_FOLDER"] = folder
+    os.environ["LOOPSMITH_CUDA"] = os.environ["LOOPSMITH_NVRTC"] = library
+    return ls.device("cuda").exists
+
+
+def require(target: str) -> None:
+    """Skip the test where nothing runs code for the target."""
+    if target.startswith("opencl") and not has_opencl():
+        pytest.skip("no driver for OpenCL: install pocl-opencl-icd")
+    if target.startswith("cuda") and not has_cuda():
+        pytest.skip("no g++, which compiles CUDA for the processor")
+
+
+both = pytest.mark.parametrize("target", ["opencl", "cuda"])

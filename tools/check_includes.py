@@ -32,6 +32,8 @@ BACK_ARROWS: dict[str, tuple[str, ...]] = {
     "interp/threads": ("interp/machine",),
     # Bounds of an expression are asked of what is known of its variables.
     "arith/int_set": ("arith/analyzer",),
+    # A device is opened by the drivers, which give devices.
+    "runtime/device": ("runtime/drivers",),
     # A place in a text shows its line.
     "support/span": ("support/source",),
     # The nodes know each other: an expression may be a load, a buffer has expressions for its

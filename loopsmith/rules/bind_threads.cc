@@ -6,7 +6,6 @@
 
 #include "loopsmith/arith/initial_nests.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/primitives/add_unit_loop.h"
 #include "loopsmith/schedule/primitives/cache_read.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
@@ -18,6 +17,7 @@
 #include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith {

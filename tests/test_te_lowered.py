@@ -62,23 +62,34 @@ LOWERED = {
                 B[i] = B[i] + A_shared[i * 1108 + k]
     """,
     "compute_at": """
-        B_rf = T.decl_buffer((32,), scope="local")
-        B_rf_shared = T.decl_buffer((32,), scope="shared")
-        B_rf_1_shared = T.decl_buffer((4,), scope="shared")
-        for k_inner_v_1 in T.thread_binding(32, thread="threadIdx.x"):
-            B_rf[k_inner_v_1] = T.float32(0)
-            for k_outer in range(32):
-                B_rf[k_inner_v_1] = B_rf[k_inner_v_1] + A[k_inner_v_1 + k_outer * 32]
-        for k_inner_v_2 in T.thread_binding(32, thread="threadIdx.x"):
-            B_rf_shared[k_inner_v_2] = T.float32(0)
-            B_rf_shared[k_inner_v_2] = B_rf_shared[k_inner_v_2] + B_rf[k_inner_v_2]
-        for k_inner_v_0_1 in range(4):
-            B_rf_1_shared[k_inner_v_0_1] = T.float32(0)
-            for k_inner_v_1_1_1 in range(8):
-                B_rf_1_shared[k_inner_v_0_1] = B_rf_1_shared[k_inner_v_0_1] + B_rf_shared[k_inner_v_0_1 * 8 + k_inner_v_1_1_1]
-        B[0] = T.float32(0)
-        for k_inner_v_0 in range(4):
-            B[0] = B[0] + B_rf_1_shared[k_inner_v_0]
+        for block in T.thread_binding(1, thread="blockIdx.x"):
+            B_all = T.decl_buffer((32,), scope="shared")
+            for k_inner_v in T.thread_binding(32, thread="threadIdx.x"):
+                with T.decl_buffer((1,), scope="local") as B_rf:
+                    B_own = T.decl_buffer((1,), scope="local")
+                    B_rf[0] = T.float32(0)
+                    for k_outer in range(32):
+                        B_rf[0] = B_rf[0] + A[k_inner_v + k_outer * 32]
+                    B_own[0] = T.float32(0)
+                    B_own[0] = B_own[0] + B_rf[0]
+                    B_all[k_inner_v] = B_own[0]
+                T.tvm_storage_sync("shared")
+                if k_inner_v < 16:
+                    B_all[k_inner_v] = B_all[k_inner_v] + B_all[k_inner_v + 16]
+                T.tvm_storage_sync("shared")
+                if k_inner_v < 8:
+                    B_all[k_inner_v] = B_all[k_inner_v] + B_all[k_inner_v + 8]
+                T.tvm_storage_sync("shared")
+                if k_inner_v < 4:
+                    B_all[k_inner_v] = B_all[k_inner_v] + B_all[k_inner_v + 4]
+                T.tvm_storage_sync("shared")
+                if k_inner_v < 2:
+                    B_all[k_inner_v] = B_all[k_inner_v] + B_all[k_inner_v + 2]
+                T.tvm_storage_sync("shared")
+                if k_inner_v < 1:
+                    B_all[0] = B_all[0] + B_all[1]
+                if k_inner_v == 0:
+                    B[0] = B_all[0]
     """,
     "compute_inline": """
         A_1 = T.decl_buffer((1048576,), data=A.data)
@@ -92,22 +103,34 @@ LOWERED = {
     """,
     "compute_root": """
         B_rf = T.decl_buffer((32,))
-        B_rf_shared = T.decl_buffer((32,), scope="shared")
-        B_rf_1_shared = T.decl_buffer((4,), scope="shared")
         for k_inner in range(32):
             B_rf[k_inner] = T.float32(0)
             for k_outer in range(32):
                 B_rf[k_inner] = B_rf[k_inner] + A[k_inner + k_outer * 32]
-        for ax0_4 in T.thread_binding(32, thread="threadIdx.x"):
-            B_rf_shared[ax0_4] = T.float32(0)
-            B_rf_shared[ax0_4] = B_rf_shared[ax0_4] + B_rf[ax0_4]
-        for ax0_3 in range(4):
-            B_rf_1_shared[ax0_3] = T.float32(0)
-            for ax1 in range(8):
-                B_rf_1_shared[ax0_3] = B_rf_1_shared[ax0_3] + B_rf_shared[ax0_3 * 8 + ax1]
-        B[0] = T.float32(0)
-        for k_inner_v_0 in range(4):
-            B[0] = B[0] + B_rf_1_shared[k_inner_v_0]
+        for block in T.thread_binding(1, thread="blockIdx.x"):
+            B_all = T.decl_buffer((32,), scope="shared")
+            for k_inner_v in T.thread_binding(32, thread="threadIdx.x"):
+                with T.decl_buffer((1,), scope="local") as B_own:
+                    B_own[0] = T.float32(0)
+                    B_own[0] = B_own[0] + B_rf[k_inner_v]
+                    B_all[k_inner_v] = B_own[0]
+                T.tvm_storage_sync("shared")
+                if k_inner_v < 16:
+                    B_all[k_inner_v] = B_all[k_inner_v] + B_all[k_inner_v + 16]
+                T.tvm_storage_sync("shared")
+                if k_inner_v < 8:
+                    B_all[k_inner_v] = B_all[k_inner_v] + B_all[k_inner_v + 8]
+                T.tvm_storage_sync("shared")
+                if k_inner_v < 4:
+                    B_all[k_inner_v] = B_all[k_inner_v] + B_all[k_inner_v + 4]
+                T.tvm_storage_sync("shared")
+                if k_inner_v < 2:
+                    B_all[k_inner_v] = B_all[k_inner_v] + B_all[k_inner_v + 2]
+                T.tvm_storage_sync("shared")
+                if k_inner_v < 1:
+                    B_all[0] = B_all[0] + B_all[1]
+                if k_inner_v == 0:
+                    B[0] = B_all[0]
     """,
     "fuse": """
         B[0] = T.float32(0)

@@ -13,8 +13,14 @@ namespace {
 
 /// `A.shared`, or `A.d.shared` where that is taken.
 std::string cache_name(const ScheduleData& schedule, std::string name, const std::string& scope) {
-  while (has_stage_named(schedule, name + "." + scope)) name += ".d";
-  return name + "." + scope;
+  const std::string ending = "." + scope;
+  std::string whole = name + ending;
+  while (has_stage_named(schedule, whole)) {
+    name += ".d";
+    whole = name;
+    whole += ending;
+  }
+  return whole;
 }
 
 void require_scope(std::string_view call, const std::string& scope) {

@@ -198,3 +198,25 @@ for i, j in T.grid(8, 4):
 
     parameters = 'A: T.Buffer((10, 4), "float32"), B: T.Buffer((8, 4), "float32")'
     assert outcome(parameters, body, steps) == "same"
+
+
+def test_a_copy_of_what_changes_is_not_read_later():
+    body = """
+for i in range(2):
+    with T.block("b0"):
+        vi = T.axis.spatial(2, i)
+        B[0] = A[vi]
+    with T.block("b1"):
+        vi = T.axis.spatial(2, i)
+        C[vi] = B[0]
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.write_at("i", "b0", 0, "shared")
+        sch.cache_write("b0", 0, "shared")
+        sch.reverse_compute_at("b1", sch.get_loops("B_shared_shared")[-1])
+
+    arrays = ", ".join(
+        f'{name}: T.Buffer(({size},), "float32")' for name, size in zip("ABC", (2, 1, 2))
+    )
+    assert outcome(arrays, body, steps) == "step_keeps_results"

@@ -85,9 +85,32 @@ class MotionChecker : VersionChecker {
   /// Stable, and each element is written by one instance (of a reduction, for one result).
   bool is_stable(int s) {
     if (!versions_.is_stable(s)) return false;
-    const auto [known, is_new] = has_own_elements_.try_emplace(statement(s).block, false);
-    if (is_new) known->second = find_own_elements(statement(s).block);
-    return known->second;
+    return has_stable_elements(statement(s).block);
+  }
+
+  /// True when each element of the block, and of the blocks that write what it reads in the same
+  /// loops, is written by one instance.
+  bool has_stable_elements(int block) {
+    const auto [known, is_new] = has_own_elements_.try_emplace(block, false);
+    if (!is_new) return known->second;
+    const bool is_own = find_own_elements(block) && have_inputs_own_elements(block);
+    return has_own_elements_[block] = is_own;
+  }
+
+  bool have_inputs_own_elements(int block) {
+    const int count = versions_.first_access_after();
+    for (int i = 0; i < count; ++i) {
+      const int s = access(i).statement;
+      if (access(i).writes || statement(s).block != block) continue;
+      for (int k = 0; k < count; ++k) {
+        const int t = access(k).statement;
+        const bool is_input = access(k).writes && statement(t).block != block &&
+                              may_conflict(access(i), access(k)) &&
+                              text_order(program_, t, s) != TextOrder::always;
+        if (is_input && !has_stable_elements(statement(t).block)) return false;
+      }
+    }
+    return true;
   }
 
   bool find_own_elements(int block) {

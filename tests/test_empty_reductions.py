@@ -397,7 +397,7 @@ def test_the_loop_around_takes_it(
         lambda sch: sch.read_at("k", "C", 0, "local"),
     ],
 )
-def test_a_condition_on_the_reduction_alone_says_where_it_ends(
+def test_a_condition_on_the_reduction_alone_says_which_updates_there_are(
     schedule: Callable[[tir.Schedule], object],
 ) -> None:
     func = ls.from_source("""
@@ -422,7 +422,51 @@ def main(a: T.handle, c: T.handle):
         for run in (kernel, lambda *given: ls.interp.run(sch.func, *given)):
             c = np.full(4, 7, "float32")
             run(np.ones((4, m), "float32"), c)
-            np.testing.assert_array_equal(c, max(m, 1))
+            # There is nothing to reduce at 0; at 1, the first instance does not run.
+            np.testing.assert_array_equal(c, 7 if m == 1 else max(m, 1))
+
+
+@pytest.mark.parametrize(
+    ("binding", "extent", "sums"),
+    [("k % 8", 16, 8), ("k * k // 2", 3, 2), ("k // 2", 4, 3), ("7 - k", 8, 1)],
+)
+def test_an_init_runs_in_each_instance_at_the_start_of_its_axes(
+    binding: str, extent: int, sums: int
+) -> None:
+    func = ls.from_source(f"""
+@T.prim_func
+def main(A: T.Buffer((4, 8)), C: T.Buffer((4,))):
+    for j, k in T.grid(4, {extent}):
+        with T.block("C"):
+            vj = T.axis.spatial(4, j)
+            vk = T.axis.reduce(8, {binding})
+            with T.init():
+                C[vj] = T.float32(0)
+            C[vj] = C[vj] + A[vj, vk]
+""")
+    runs = [ls.build(func), ls.build(func, default_schedule=False)]
+    for run in (*runs, lambda *given: ls.interp.run(func, *given)):
+        c = np.full(4, 7, "float32")
+        run(np.ones((4, 8), "float32"), c)
+        np.testing.assert_array_equal(c, sums)
+
+
+@pytest.mark.parametrize("order", ["k, i", "i, k"])
+def test_inits_of_results_that_share_elements_come_between_their_updates(order: str) -> None:
+    func = ls.from_source(f"""
+@T.prim_func
+def main(A: T.Buffer((4, 8)), C: T.Buffer((2,))):
+    for {order} in T.grid({"8, 4" if order == "k, i" else "4, 8"}):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi // 2] = T.float32(0)
+            C[vi // 2] = C[vi // 2] + A[vi, vk]
+""")
+    for default in (True, False):
+        c = np.full(2, 7, "float32")
+        ls.build(func, default_schedule=default)(np.ones((4, 8), "float32"), c)
+        np.testing.assert_array_equal(c, 15 if order == "k, i" else 8)
 
 
 @pytest.mark.parametrize("extent", ["1", "m"])

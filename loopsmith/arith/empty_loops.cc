@@ -46,28 +46,20 @@ bool runs_with(const Expr& extent, std::span<const Expr> others) {
   return std::ranges::any_of(others, [&](const Expr& other) { return is_none(analyzer, other); });
 }
 
-bool holds_if_run(const Expr& condition, std::span<const For* const> loops) {
-  Substitution starts;
-  for (const For* loop : loops) starts[loop->loop_var] = loop->min;
+Expr unless_empty(const Expr& condition, std::span<const Expr> extents) {
   Analyzer analyzer;
-  const Expr first = analyzer.simplify(substitute(condition, starts));
-  if (is_const_int(first, 1)) return true;
-  const ConstraintScope fails = analyzer.constraint_scope(!first);
-  return std::ranges::any_of(loops,
-                             [&](const For* loop) { return is_none(analyzer, loop->extent); });
-}
-
-Expr holds_at_start(const Expr& condition, std::span<const For* const> loops) {
-  if (holds_if_run(condition, loops)) return true;
-  Substitution starts;
-  for (const For* loop : loops) starts[loop->loop_var] = loop->min;
-  Analyzer analyzer;
-  Expr result = analyzer.simplify(substitute(condition, starts));
-  for (const For* loop : loops) {
-    if (!runs_with(loop->extent, {}))
-      result = result && loop->extent >= int_imm(loop->extent.dtype(), 1);
+  const Expr simple = analyzer.simplify(condition);
+  if (is_const_int(simple, 1)) return simple;
+  {
+    Expr all_run = true;
+    for (const Expr& extent : extents) all_run = all_run && extent >= int_imm(extent.dtype(), 1);
+    const ConstraintScope known = analyzer.constraint_scope(all_run);
+    if (analyzer.can_prove(simple)) return true;
   }
-  return result;
+  const ConstraintScope fails = analyzer.constraint_scope(!simple);
+  const bool is_implied =
+      std::ranges::any_of(extents, [&](const Expr& each) { return is_none(analyzer, each); });
+  return is_implied ? Expr(true) : simple;
 }
 
 }  // namespace loopsmith::arith

@@ -10,12 +10,8 @@ namespace loopsmith::arith {
 /// True when a loop of `extent` has iterations wherever loops of all the other extents have some.
 bool runs_with(const Expr& extent, std::span<const Expr> others);
 
-/// True where the first iteration of the loops passes the condition if they run at all: if it did
-/// not, one of them would be empty.
-bool holds_if_run(const Expr& condition, std::span<const For* const> loops);
-
-/// That the loops have a first iteration, and that it passes the condition; true where it does if
-/// they run at all.
-Expr holds_at_start(const Expr& condition, std::span<const For* const> loops);
+/// What is left to ask of a condition where none of the extents is below 1: true where it holds
+/// whenever that is so.
+Expr unless_empty(const Expr& condition, std::span<const Expr> extents);
 
 }  // namespace loopsmith::arith

@@ -11,10 +11,6 @@
 namespace loopsmith::arith {
 namespace {
 
-Ptr<For> loop_over(const Ptr<Var>& variable, Expr extent) {
-  return Ptr<For>::from(for_loop(variable, 0, std::move(extent), make(Evaluate{.value = 0})));
-}
-
 TEST(empty_loops, run_with_others) {
   const Expr n = var("n"), m = var("m"), size = size_var("s");
   const std::vector<Expr> around{n, m};
@@ -37,24 +33,12 @@ TEST(empty_loops, parts_run_where_their_whole_does) {
   EXPECT_FALSE(runs_with(n - 1, parts));
 }
 
-TEST(empty_loops, conditions_of_parts_hold_at_the_start) {
-  const Ptr<Var> i = var("i"), j = var("j");
-  const Expr n = var("n");
-  const Ptr<For> outer = loop_over(i, floordiv(n + 3, 4)), inner = loop_over(j, 4);
-  const std::vector<const For*> loops{outer.get(), inner.get()};
-  EXPECT_TRUE(holds_if_run(i * 4 + j < n, loops));
-  EXPECT_FALSE(holds_if_run(i * 4 + j < n - 1, loops));
-  EXPECT_FALSE(holds_if_run(i > 0, loops));
-}
-
-TEST(empty_loops, what_holds_at_the_start_says_that_there_is_one) {
-  const Ptr<Var> i = var("i"), k = var("k");
-  const Expr n = var("n");
-  const Ptr<For> sum = loop_over(k, n), part = loop_over(k, 8);
-  const std::vector<const For*> loops{sum.get()}, parts{part.get()};
-  EXPECT_TRUE(is_const_int(holds_at_start(k < n, loops), 1));
-  EXPECT_TRUE(structural_equal(holds_at_start(k < i, loops), 0 < Expr(i) && n >= 1));
-  EXPECT_TRUE(structural_equal(holds_at_start(k < i, parts), 0 < Expr(i)));
+TEST(empty_loops, conditions_hold_unless_parts_are_empty) {
+  const Expr i = var("i"), n = var("n");
+  const std::vector<Expr> parts{floordiv(n + 3, 4), Expr(4)};
+  EXPECT_TRUE(is_const_int(unless_empty(0 < n, parts), 1));
+  EXPECT_TRUE(structural_equal(unless_empty(1 < n, parts), 1 < n));
+  EXPECT_TRUE(structural_equal(unless_empty(0 < i, parts), 0 < i));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/interp/arith.h"
 #include "loopsmith/interp/compiler.h"
 #include "loopsmith/interp/control.h"
@@ -91,7 +91,7 @@ void Compiler::new_stmt(const Stmt& s) {
     return;
   }
   if (const auto* n = s.as<For>()) {
-    if (const Stmt init = initial_nests_.before(*n)) {
+    if (const Stmt init = empty_reductions_.before(*n)) {
       stmt(init);
       statement_ = next_statement();
     }

@@ -97,9 +97,10 @@ TEST(lower_init, guards_the_init_where_more_than_the_block_is_in_the_loop) {
 }
 
 TEST(lower_init, starts_reductions_over_nothing_beside_others) {
-  const RowSum t;
+  RowSum t;
   const Ptr<Buffer> seen = decl_buffer({1}, f32, "seen");
   const Expr n = var("n");
+  t.axes[1] = axis(t.vk, n, IterType::comm_reduce);
   const Stmt other = store(seen, f(2), {0});
   const Ptr<Var> i = t.i, k = t.k;
   const auto actual = t.lowered(for_loop(i, 0, 8, for_loop(k, 0, n, seq({other, t.sum({i, k})}))));
@@ -107,6 +108,38 @@ TEST(lower_init, starts_reductions_over_nothing_beside_others) {
   EXPECT_TRUE(same(
       actual->body,
       for_loop(i, 0, 8, seq({t.init_at(i, n <= 0), for_loop(k, 0, n, seq({other, guarded}))}))));
+}
+
+TEST(lower_init, guards_an_init_that_runs_in_several_iterations) {
+  const RowSum t;
+  const Ptr<Var> i = t.i, k = t.k;
+  const Expr twice = floormod(k, 16);
+  const auto actual = t.lowered(for_loop(i, 0, 8, for_loop(k, 0, 32, t.sum({i, twice}))));
+  const Stmt guarded = block(t.axes, {i, twice}, seq({if_then(t.vk == 0, t.init), t.update}));
+  EXPECT_TRUE(same(actual->body, for_loop(i, 0, 8, for_loop(k, 0, 32, guarded))));
+}
+
+TEST(lower_init, guards_an_init_that_meets_updates_of_other_results) {
+  RowSum t;
+  t.init = store(t.c, f(0), {floordiv(t.vi, 2)});
+  const Ptr<Var> i = t.i, k = t.k;
+  const auto actual = t.lowered(for_loop(k, 0, 16, for_loop(i, 0, 8, t.sum({i, k}))));
+  const Stmt guarded = block(t.axes, {i, k}, seq({if_then(t.vk == 0, t.init), t.update}));
+  EXPECT_TRUE(same(actual->body, for_loop(k, 0, 16, for_loop(i, 0, 8, guarded))));
+}
+
+TEST(lower_init, initialises_where_the_start_passes_its_conditions) {
+  const RowSum t;
+  const Ptr<Var> i = t.i, k = t.k;
+  const Expr late = k >= 2, both = i + k < 5;
+  const auto never = t.lowered(for_loop(i, 0, 8, for_loop(k, 0, 16, t.sum({i, k}, late))));
+  EXPECT_TRUE(same(never->body, for_loop(i, 0, 8,
+                                         seq({t.init_at(i, false),
+                                              for_loop(k, 0, 16, t.without_init({i, k}, late))}))));
+  const auto some = t.lowered(for_loop(i, 0, 8, for_loop(k, 0, 16, t.sum({i, k}, both))));
+  EXPECT_TRUE(same(some->body, for_loop(i, 0, 8,
+                                        seq({t.init_at(i, i < 5),
+                                             for_loop(k, 0, 16, t.without_init({i, k}, both))}))));
 }
 
 TEST(lower_init, leaves_the_init_to_the_part_of_a_loop_that_is_first) {

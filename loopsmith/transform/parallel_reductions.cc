@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/at_once.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"

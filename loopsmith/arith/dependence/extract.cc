@@ -5,7 +5,7 @@
 #include "loopsmith/arith/dependence/linearize.h"
 #include "loopsmith/arith/dependence/program.h"
 #include "loopsmith/arith/dependence/views.h"
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -58,7 +58,7 @@ class Extractor {
         program_.parts[number].end_statement = static_cast<int>(program_.statements.size());
       }
     } else if (const auto* node = stmt.as<For>()) {
-      if (const Stmt init = initial_nests_.before(*node)) visit(init);
+      if (const Stmt init = empty_reductions_.before(*node)) visit(init);
       visit_for(stmt, *node);
     } else if (const auto* node = stmt.as<BufferStore>()) {
       visit_store(stmt, *node);
@@ -480,7 +480,7 @@ class Extractor {
   const BufferLoad* updated_ = nullptr;  ///< and its load of what was there.
   std::optional<Reduction> reduction_;
   int reductions_ = 0;
-  arith::InitialNests initial_nests_;
+  arith::EmptyReductions empty_reductions_;
   std::vector<int> ordered_;  ///< Those that do not combine their elements in any order.
   Views views_;
   std::unordered_map<const Object*, int> allocated_;

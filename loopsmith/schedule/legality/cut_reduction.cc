@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/dependence.h"
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/nest_facts.h"
 #include "loopsmith/schedule/queries/analysis.h"

@@ -5,8 +5,9 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/empty_loops.h"
+#include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/arith/iter_map.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -164,7 +165,6 @@ class BlockBuilder {
       return Refusal{&block_is_reduction,
                      {Argument(handle), Argument(std::int64_t{kinds.breaks_reduction})}};
     }
-    if (!starts_at_start(chain)) return fail("its reduction does not start at the first iteration");
     if (!tells_loops_apart(chain, divided)) return fail("a loop repeats its instances");
 
     Block init{.name_hint = inner.name_hint + "_init", .annotations = inner.annotations};
@@ -210,12 +210,28 @@ class BlockBuilder {
       init.iter_vars.push_back(make(std::move(axis)));
       start.iter_values.push_back(substitute(divided.inner.values[i], loops));
     }
-    for (const Expr& condition : arith::conjuncts(divided.inner_predicate)) {
-      if (uses_any(condition, dropped, schedule_) && !is_of_results(condition, copied)) continue;
-      const Expr first = divider_.in_axes(at_start(condition, dropped));
-      if (!first.defined()) return fail("its axes do not tell its conditions");
-      start.predicate = start.predicate && substitute(first, loops);
+    const BlockRealize& realize = schedule_.realize(handle);
+    std::vector<LoopRV> reductions;
+    std::vector<const For*> reduced;
+    for (const LoopRV loop : loops_around(schedule_, chain.block)) {
+      if (!arith::is_reduction_loop(realize, schedule_.get(loop).loop_var) &&
+          std::ranges::find(dropped, loop) == dropped.end())
+        continue;
+      reductions.push_back(loop);
+      reduced.push_back(&schedule_.get(loop));
     }
+    std::vector<Expr> of_reduction;
+    for (const Expr& condition : arith::conjuncts(realize.predicate)) {
+      if (uses_any(condition, reductions, schedule_))
+        of_reduction.push_back(condition);
+      else if (uses_any(condition, copied, schedule_))
+        start.predicate = start.predicate && condition;
+    }
+    const Expr starts = arith::init_condition(realize, reduced, of_reduction);
+    if (!starts.defined()) return fail("its reduction does not start at the first iteration");
+    start.predicate = divider_.in_axes(start.predicate && starts);
+    if (!start.predicate.defined()) return fail("its axes do not tell its conditions");
+    start.predicate = substitute(start.predicate, loops);
     init.body = clone_with(inner.init, axes);
     AccessRegions regions = access_regions(init);
     init.reads = std::move(regions.reads);
@@ -235,57 +251,6 @@ class BlockBuilder {
     }
     inner.reads = std::move(reads);
     return {};
-  }
-
-  /// True when a condition is on the results, not on their reduction alone.
-  bool is_of_results(const Expr& condition, const std::vector<LoopRV>& copied) const {
-    return uses_any(condition, copied, schedule_) ||
-           std::ranges::any_of(divider_.outer_axes().axes, [&](const Ptr<IterVar>& axis) {
-             return axis->iter_type != IterType::comm_reduce && uses_variable(condition, axis->var);
-           });
-  }
-
-  /// A condition where the loops of the reduction start, if they do.
-  Expr at_start(const Expr& condition, const std::vector<LoopRV>& dropped) const {
-    if (!uses_any(condition, dropped, schedule_)) return condition;
-    std::vector<const For*> loops;
-    for (const LoopRV handle : dropped) loops.push_back(&schedule_.get(handle));
-    Analyzer analyzer;
-    for (const auto& axis : divider_.outer_axes().axes) analyzer.bind(axis->var, axis->dom);
-    return analyzer.simplify(arith::holds_at_start(condition, loops));
-  }
-
-  static bool drives_results(const BlockRealize& realize, const For& loop) {
-    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-      const bool is_result = realize.block->iter_vars[i]->iter_type != IterType::comm_reduce;
-      if (is_result && uses_variable(realize.iter_values[i], loop.loop_var)) return true;
-    }
-    return false;
-  }
-
-  /// True when the first iteration of all loops is the first of each reduction axis inside.
-  bool starts_at_start(const Chain& chain) const {
-    const BlockRealize& realize = schedule_.realize(schedule_.block_at(chain.block));
-    Substitution first;
-    for (const LoopRV handle : loops_around(schedule_, chain.block)) {
-      // In each iteration of loops over results, the reduction starts anew.
-      const For& loop = schedule_.get(handle);
-      if (!drives_results(realize, loop)) first[loop.loop_var] = substitute(loop.min, first);
-    }
-    for (const LoopRV handle : chain.loops) {
-      const auto* step = as_int(schedule_.get(handle).step);
-      if (!step || *step < 1) return false;
-    }
-    Analyzer analyzer;
-    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-      const IterVar& axis = *realize.block->iter_vars[i];
-      if (axis.iter_type != IterType::comm_reduce) continue;
-      if (!uses_any(realize.iter_values[i], chain.loops, schedule_)) continue;
-      if (!analyzer.can_prove_equal(substitute(realize.iter_values[i], first), axis.dom->min)) {
-        return false;
-      }
-    }
-    return true;
   }
 
   /// True when each iteration of the loops inside is an instance of its own.

@@ -5,7 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/empty_loops.h"
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/buffer_uses.h"
@@ -15,15 +15,20 @@ namespace loopsmith {
 
 namespace {
 
-/// A loop, `around` or outside of it, without whose iterations a writer does nothing but its init.
+/// A loop, `around` or outside of it, that a writer reduces over, where there may be nothing to
+/// reduce: it does nothing then but its init, outside of that loop.
 std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, const CacheSubject& subject,
                                          NodeId around) {
   for (NodeId node = around; node != no_node; node = schedule.at(node).parent) {
     if (schedule.as<BlockRealize>(node)) break;
     const auto* loop = schedule.as<For>(node);
-    if (!loop || arith::runs_with(loop->extent, {})) continue;
+    if (!loop) continue;
     for (const BlockRV writer : subject.writers) {
-      if (schedule.get(writer).init &&
+      const Block& block = schedule.get(writer);
+      const bool is_sure = std::ranges::all_of(block.iter_vars, [](const auto& axis) {
+        return axis->iter_type != IterType::comm_reduce || arith::runs_with(axis->dom->extent, {});
+      });
+      if (block.init && !is_sure &&
           arith::is_reduction_loop(schedule.realize(writer), loop->loop_var)) {
         return Refusal{&inits_are_copied_back,
                        {Argument(schedule.loop_at(node)), Argument(writer)}};

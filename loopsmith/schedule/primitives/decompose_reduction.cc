@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "loopsmith/arith/access_regions.h"
-#include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/empty_loops.h"
+#include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -31,7 +31,6 @@ class Decomposition {
   }
 
   Planned<DecomposeReductionPlan> find() && {
-    const Block& block = *realize_.block;
     if (auto refusal = collect()) return *std::move(refusal);
     for (const LoopRV handle : inner_) {
       const For& loop = schedule_.get(handle);
@@ -51,7 +50,6 @@ class Decomposition {
     }
     for (const LoopRV handle : dropped_) {
       const For& loop = schedule_.get(handle);
-      at_start_[loop.loop_var] = loop.min;
       // Each time round, the init inside the block starts anew.
       if (!drives(loop.loop_var, IterType::comm_reduce) && !is_const_int(loop.extent, 1)) {
         return fail(fmt::format("loop {} repeats it inside", loop.loop_var->name));
@@ -60,17 +58,7 @@ class Decomposition {
     if (const For* loop = repeating_loop()) {
       return fail(fmt::format("loop {} may repeat some of its instances", loop->loop_var->name));
     }
-    for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-      if (!starts_at_start(realize_.iter_values[i], *block.iter_vars[i])) {
-        return fail("its reduction does not start at the first iteration");
-      }
-    }
-    for (const Expr& condition : arith::conjuncts(realize_.predicate)) {
-      if (auto refusal = restate(condition, is_of_results(condition))) return *std::move(refusal);
-    }
-    for (const Expr& condition : conditions_) {
-      if (auto refusal = restate(condition, true)) return *std::move(refusal);
-    }
+    if (auto refusal = find_condition()) return *std::move(refusal);
     if (auto refusal = refuse_uses()) return *std::move(refusal);
     return std::move(plan_);
   }
@@ -140,74 +128,27 @@ class Decomposition {
     return nullptr;
   }
 
-  /// True when the first iteration of the loops of the reduction is the first of an axis.
-  bool starts_at_start(const Expr& binding, const IterVar& axis) const {
-    if (axis.iter_type != IterType::comm_reduce || is_const_int(axis.dom->extent, 1)) return true;
-    const bool is_in_order = std::ranges::all_of(inner_, [&](LoopRV handle) {
-      const For& loop = schedule_.get(handle);
-      const auto* step = as_int(loop.step);
-      return !uses(binding, loop.loop_var) || (step && *step > 0);
-    });
-    if (!is_in_order) return false;
-    const Expr first = substitute(binding, at_start_);
-    if (first.same_as(axis.dom->min)) return true;
-    Analyzer analyzer;
-    return analyzer.can_prove_equal(first, axis.dom->min);
-  }
-
-  /// True when a condition is on more than the loops of the reduction, as on results.
-  bool is_of_results(const Expr& condition) const {
-    const auto variables = free_variables(condition);
-    return std::ranges::any_of(variables, [&](const Ptr<Var>& used) {
-      const bool is_dropped = std::ranges::any_of(
-          dropped_, [&](LoopRV loop) { return schedule_.get(loop).loop_var.same_as(used); });
-      return !is_dropped && is_bound(used);
-    });
-  }
-
-  /// True for variables of loops and blocks around the block; false for sizes.
-  bool is_bound(const Ptr<Var>& variable) const {
-    const NodeId block = schedule_.node(plan_.block);
-    for (NodeId node = schedule_.at(block).parent; node != no_node;
-         node = schedule_.at(node).parent) {
-      if (const auto* loop = schedule_.as<For>(node)) {
-        if (loop->loop_var.same_as(variable)) return true;
-      } else if (const auto* realize = schedule_.as<BlockRealize>(node)) {
-        for (const auto& axis : realize->block->iter_vars) {
-          if (axis->var.same_as(variable)) return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  /// A condition as it is when the loops of the reduction start. One that does not say which
-  /// results there are says where the reduction ends, if it has any element.
-  std::optional<Refusal> restate(const Expr& condition, bool is_of_results) {
-    bool uses_dropped = false;
-    for (const auto& variable : free_variables(condition)) {
-      for (const LoopRV handle : dropped_) {
-        uses_dropped = uses_dropped || schedule_.get(handle).loop_var.same_as(variable);
-      }
-    }
-    if (reads_memory(condition)) return fail("whether it runs depends on memory");
-    if (!uses_dropped) {
-      plan_.conditions.push_back(condition);
-      return {};
-    }
-    if (!is_of_results) return {};
-    IndexForms forms(ranges_around(schedule_, schedule_.at(schedule_.node(plan_.block)).parent));
-    for (const auto& [variable, value] : at_start_) forms.bind(Ptr<Var>::from(variable), value);
-    if (is_const_int(forms.condition(condition), 1)) return {};
+  /// Under which conditions the init runs where it goes.
+  std::optional<Refusal> find_condition() {
     std::vector<const For*> loops;
     for (const LoopRV handle : dropped_) loops.push_back(&schedule_.get(handle));
-    for (const Expr& part : arith::conjuncts(arith::holds_at_start(condition, loops))) {
-      // Of a loop inside, whether it runs at all may be up to one around it.
-      const Expr there = substitute(part, single_values());
-      const bool is_open = std::ranges::any_of(
-          loops, [&](const For* loop) { return uses_variable(there, loop->loop_var); });
-      if (is_open) return fail("which of its iterations is the first depends on its loops");
-      plan_.conditions.push_back(there);
+    std::vector<Expr> conditions = arith::conjuncts(realize_.predicate), of_reduction;
+    conditions.insert(conditions.end(), conditions_.begin(), conditions_.end());
+    for (const Expr& condition : conditions) {
+      if (reads_memory(condition)) return fail("whether it runs depends on memory");
+      const bool uses_dropped = std::ranges::any_of(
+          loops, [&](const For* loop) { return uses(condition, loop->loop_var); });
+      (uses_dropped ? of_reduction : plan_.conditions).push_back(condition);
+    }
+    const Expr starts = arith::init_condition(realize_, loops, of_reduction);
+    if (!starts.defined()) return fail("its reduction does not start at the first iteration");
+    const Expr there = substitute(starts, single_values());
+    for (const For* loop : loops) {
+      if (uses(there, loop->loop_var))
+        return fail("which of its iterations is the first depends on its loops");
+    }
+    for (const Expr& part : arith::conjuncts(there)) {
+      if (!is_const_int(part, 1)) plan_.conditions.push_back(part);
     }
     return {};
   }
@@ -278,7 +219,6 @@ class Decomposition {
   std::vector<LoopRV> inner_;
   std::vector<LoopRV> dropped_;
   std::vector<Expr> conditions_;
-  Substitution at_start_;
   bool is_repeated_ = false;
   DecomposeReductionPlan plan_;
 };

@@ -3,7 +3,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/empty_loops.h"
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/nest_facts.h"
@@ -22,24 +22,24 @@ bool depends_on(const Expr& bound, const Ptr<Var>& var) {
   return !bound.is<IntImm>() && uses_variable(bound, var);
 }
 
-/// Refuses where one of the loops is that of a reduction, may not run, and is fused with others
-/// than those of the reduction: for whose iterations nothing is reduced could not be told any more.
+/// Refuses where a loop of a reduction is fused with others than those of the reduction, and there
+/// may be nothing to reduce: for whose iterations the init is given could not be told any more.
 std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, std::span<const LoopRV> loops) {
-  for (const LoopRV handle : loops) {
-    const For& loop = schedule.get(handle);
-    const std::int64_t* constant = as_int(loop.extent);
-    if (constant && *constant > 0) continue;
-    for (const BlockRV block : child_blocks(schedule, schedule.node(loops.back()))) {
-      const auto reduces = [&](LoopRV each) {
-        return arith::is_reduction_loop(schedule.realize(block), schedule.get(each).loop_var);
-      };
-      if (!schedule.get(block).init || !reduces(handle)) continue;
-      std::vector<Expr> others;
-      for (const LoopRV each : loops) {
-        if (!reduces(each)) others.push_back(schedule.get(each).extent);
-      }
-      if (!others.empty() && !arith::runs_with(loop.extent, others)) {
-        return Refusal{&empty_reductions_start, {Argument(handle), Argument(block)}};
+  for (const BlockRV block : child_blocks(schedule, schedule.node(loops.back()))) {
+    if (!schedule.get(block).init) continue;
+    std::optional<LoopRV> reduction;
+    std::vector<Expr> others;
+    for (const LoopRV each : loops) {
+      if (arith::is_reduction_loop(schedule.realize(block), schedule.get(each).loop_var))
+        reduction = each;
+      else
+        others.push_back(schedule.get(each).extent);
+    }
+    if (!reduction || others.empty()) continue;
+    for (const auto& axis : schedule.get(block).iter_vars) {
+      if (axis->iter_type != IterType::comm_reduce) continue;
+      if (!arith::runs_with(axis->dom->extent, others)) {
+        return Refusal{&empty_reductions_start, {Argument(*reduction), Argument(block)}};
       }
     }
   }

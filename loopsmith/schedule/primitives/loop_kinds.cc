@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/at_once.h"

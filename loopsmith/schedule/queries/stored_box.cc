@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/empty_loops.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -121,6 +122,14 @@ class StoreReader {
     is_conditional_ = outer;
   }
 
+  static std::vector<Expr> reduction_domains(const Block& block) {
+    std::vector<Expr> extents;
+    for (const auto& axis : block.iter_vars) {
+      if (axis->iter_type == IterType::comm_reduce) extents.push_back(axis->dom->extent);
+    }
+    return extents;
+  }
+
   /// True when a loop that may have no iteration does not tell what is stored: then there may be
   /// something to store to, and nobody who does it. Where that loop is of a reduction, its init
   /// does.
@@ -133,7 +142,8 @@ class StoreReader {
                });
       });
       const bool has_init = std::ranges::any_of(blocks_, [&](const BlockRealize* realize) {
-        return realize->block->init && arith::is_reduction_loop(*realize, loop->loop_var);
+        return realize->block->init && arith::is_reduction_loop(*realize, loop->loop_var) &&
+               arith::runs_with(loop->extent, reduction_domains(*realize->block));
       });
       return !tells && !has_init;
     });

@@ -55,8 +55,10 @@ bool has_hashes(const Ptr<PrimFunc>& func) {
 
 }  // namespace
 
-std::optional<std::string> disagreement(const Ptr<PrimFunc>& func) {
-  constexpr std::int64_t sizes[] = {5};
+namespace {
+
+std::optional<std::string> disagreement_at(const Ptr<PrimFunc>& func, std::int64_t size) {
+  const std::int64_t sizes[] = {size};
   const std::vector<judge::JudgeArgument> drawn = judge::draw_arguments(*func, sizes, 1);
   const judge::JudgeResult expected = judge::run(*func, drawn);
   if (expected.ending != judge::Ending::ran) return {};
@@ -89,6 +91,13 @@ std::optional<std::string> disagreement(const Ptr<PrimFunc>& func) {
     }
   }
   return {};
+}
+
+}  // namespace
+
+std::optional<std::string> disagreement(const Ptr<PrimFunc>& func) {
+  auto difference = disagreement_at(func, 5);
+  return difference ? difference : disagreement_at(func, 0);
 }
 
 }  // namespace loopsmith::schedule_testing

@@ -37,7 +37,7 @@ struct Index {
   int low = 0;
   int high = 0;
   std::string symbol = {};  ///< Not empty: it runs to this size, and `high` is unknown.
-  bool may_be_empty = false;
+  std::string range;        ///< Of a loop, as it is written.
 
   bool fits(const Size& size) const {
     if (!symbol.empty() || !size.symbol.empty()) return symbol == size.symbol && low >= 0;
@@ -190,7 +190,7 @@ class ProgramWriter {
       } else {
         line(fmt::format("for {} in range({}):", name, size.text()));
       }
-      index.may_be_empty = size.value == 0;
+      index.range = index.low == 0 ? size.text() : "1, " + size.text();
       index.high = std::max(index.high, 0);
       ++indent_;
       loops_.push_back(index);
@@ -332,7 +332,6 @@ class ProgramWriter {
     Index index{name, 0, size.value - 1, size.symbol};
     std::string range = size.text();
     if (size.symbol.empty()) {
-      int least = 0;  // So that the loop has an iteration.
       // Others, whose bounds the variable of this one may be read in.
       const bool has_outer = !loops_.empty() && loops_.back().symbol.empty();
       switch (draw_.weighted<int>({{0, 60}, {1, 5}, {2, 4}, {3, 3}, {4, 3}, {5, 3}, {6, 3}})) {
@@ -341,8 +340,7 @@ class ProgramWriter {
           range = fmt::format("{}, {}", index.low, size.value);
           break;
         case 2:
-          least = draw_.between(0, 1);
-          range = fmt::format("{}, {}, 2", least, size.value);
+          range = fmt::format("{}, {}, 2", draw_.between(0, 1), size.value);
           break;
         case 3: range = fmt::format("{}, -1, -1", size.value - 1); break;
         case 4:
@@ -354,7 +352,6 @@ class ProgramWriter {
           if (!has_outer) break;
           range = fmt::format("{}, {}", loops_.back().text, size.value);
           index.low = loops_.back().low;
-          least = loops_.back().high;
           break;
         case 6:
           range = "1";
@@ -362,9 +359,9 @@ class ProgramWriter {
           break;
         default: break;
       }
-      index.may_be_empty = index.high < std::max(index.low, least) || size.value == 0;
       index.high = std::max(index.high, index.low);
     }
+    index.range = range;
     line(fmt::format("for {} in range({}):", name, range));
     ++indent_;
     loops_.push_back(index);
@@ -390,6 +387,16 @@ class ProgramWriter {
     if (!loop.symbol.empty()) return loop.symbol;
     return loop.low == 0 ? std::to_string(loop.high + 1)
                          : fmt::format("({}, {})", loop.low, loop.high + 1);
+  }
+
+  /// That of an axis: of a reduction also what its loop says, which may be nothing.
+  std::string domain_of(const Axis& axis) {
+    const auto loop = std::ranges::find(loops_, axis.name, &Index::text);
+    const bool may_be_loop = axis.kind != AxisKind::spatial && loop != loops_.end() &&
+                             std::ranges::count(loop->range, ',') <= 1;
+    if (!may_be_loop || loop->range.empty() || draw_.chance(50)) return domain(axis.value);
+    const std::size_t comma = loop->range.find(',');
+    return comma == std::string::npos ? loop->range : fmt::format("({})", loop->range);
   }
 
   // ---- Expressions ----
@@ -563,11 +570,6 @@ class ProgramWriter {
 
   // ---- Statements ----
 
-  /// Of reductions that may be without elements, it is not agreed what their inits give.
-  bool may_init() const {
-    return std::ranges::none_of(loops_, [](const Index& loop) { return loop.may_be_empty; });
-  }
-
   /// A store, mostly in a block.
   void leaf() {
     --statements_left_;
@@ -606,7 +608,7 @@ class ProgramWriter {
     const bool reduces = spatial.size() < axes.size();
     const bool has_condition = !is_plain_ && draw_.chance(is_tame_ ? 4 : 12);
     bool has_init = false;
-    if (reduces && may_init() && draw_.chance(75)) {
+    if (reduces && draw_.chance(75)) {
       has_init = true;
       reduction(spatial, values);
     } else if (reduces) {
@@ -625,15 +627,11 @@ class ProgramWriter {
     indent_ = inside;
     for (const Axis& axis : axes) {
       line(fmt::format("{} = T.axis.{}({}, {})", axis.value.text,
-                       axis.kind == AxisKind::spatial ? "spatial" : "reduce", domain(axis.value),
+                       axis.kind == AxisKind::spatial ? "spatial" : "reduce", domain_of(axis),
                        axis.name));
     }
-    // An init needs the least value of each reduction axis, which is not always where loops start.
-    const bool is_backward = std::ranges::any_of(
-        axes, [](const Axis& axis) { return axis.name.find(" - ") != std::string::npos; });
-    if (has_condition && !(has_init && is_backward)) {
-      line(fmt::format("T.where({})", condition(loops_, has_init)));
-    }
+    if (has_condition)
+      line(fmt::format("T.where({})", condition(loops_, has_init && draw_.chance(70))));
     body_ += rest;
   }
   /// Axes for the loops around, each spatial or of a reduction.

@@ -18,7 +18,7 @@ constexpr std::uint64_t seeds[] = {1, 2};
 
 judge::Judgement judged(const PrimFunc& before, const PrimFunc& after) {
   judge::Judgement result;
-  for (const std::int64_t size : {7, 4, 1}) {
+  for (const std::int64_t size : {7, 4, 1, 0}) {
     judge::Judgement judgement = judge::same(before, after, {&size, 1}, seeds);
     if (judgement.sameness == judge::Sameness::different) {
       judgement.reason += fmt::format(" (sizes that are open: {})", size);

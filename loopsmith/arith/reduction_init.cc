@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/arith/reduction_init.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/arith/empty_loops.h"
+#include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith::arith {
+namespace {
+
+using VarSet = std::unordered_set<const Object*>;
+
+bool uses_any(const Ref& root, const VarSet& variables) {
+  return std::ranges::any_of(free_variables(root),
+                             [&](const Ptr<Var>& used) { return variables.contains(used.get()); });
+}
+
+bool is_reduction(const IterVar& axis) {
+  return axis.iter_type == IterType::comm_reduce;
+}
+
+/// The first value of each of the loops, outermost first.
+Substitution first_values(std::span<const For* const> loops) {
+  Substitution first;
+  for (const For* loop : loops) first[loop->loop_var] = substitute(loop->min, first);
+  return first;
+}
+
+/// The extents of the domains of reduction axes that may be empty.
+std::vector<Expr> unsure_domains(const Block& block, const Substitution& first) {
+  std::vector<Expr> found;
+  for (const auto& axis : block.iter_vars) {
+    if (!is_reduction(*axis)) continue;
+    const std::int64_t* constant = as_int(axis->dom->extent);
+    if (!constant || *constant <= 0) found.push_back(substitute(axis->dom->extent, first));
+  }
+  return found;
+}
+
+Expr is_empty(std::span<const Expr> extents) {
+  Expr result = false;
+  for (const Expr& extent : extents) result = result || extent <= int_imm(extent.dtype(), 0);
+  return result;
+}
+
+/// True where the reduction axes are at their start in the first iteration of all loops, and in no
+/// other.
+bool starts_once(const BlockRealize& realize, std::span<const For* const> loops,
+                 const Substitution& first) {
+  std::vector<const For*> moving;
+  for (const For* loop : loops) {
+    const std::int64_t* step = as_int(loop->step);
+    if (is_const_int(loop->extent, 1)) continue;
+    if (!step || *step <= 0) return false;
+    moving.push_back(loop);
+  }
+  std::optional<Analyzer> ranges;
+  const auto analyzer = [&]() -> Analyzer& {
+    if (ranges) return *ranges;
+    ranges.emplace();
+    for (const For* loop : moving) {
+      if (is_const_int(loop->step, 1)) ranges->bind(loop->loop_var, range(loop->min, loop->extent));
+    }
+    return *ranges;
+  };
+  std::vector<const For*> told;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& axis = *realize.block->iter_vars[i];
+    if (!is_reduction(axis)) continue;
+    const Expr& value = realize.iter_values[i];
+    const Expr start = substitute(value, first), least = substitute(axis.dom->min, first);
+    if (!start.same_as(least) && !Analyzer().can_prove_equal(start, least)) return false;
+    for (const For* loop : moving) {
+      if (std::ranges::find(told, loop) != told.end()) continue;
+      if (value.same_as(loop->loop_var)) {
+        told.push_back(loop);
+      } else if (uses_variable(value, loop->loop_var)) {
+        const ConstraintScope later =
+            analyzer().constraint_scope(loop->loop_var >= loop->min + loop->step);
+        if (analyzer().can_prove(value > axis.dom->min)) told.push_back(loop);
+      }
+    }
+  }
+  return told.size() == moving.size();
+}
+
+}  // namespace
+
+bool is_reduction_loop(const BlockRealize& realize, const Ptr<Var>& loop_var) {
+  bool binds = false;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const Expr& value = realize.iter_values[i];
+    if (!is_reduction(*realize.block->iter_vars[i])) {
+      if (value.same_as(loop_var)) return false;
+    } else {
+      binds = binds || uses_variable(value, loop_var);
+    }
+  }
+  return binds;
+}
+
+Expr init_condition(const BlockRealize& realize, std::span<const For* const> loops,
+                    std::span<const Expr> conditions) {
+  const Substitution first = first_values(loops);
+  if (!starts_once(realize, loops, first)) return {};
+  const std::vector<Expr> domains = unsure_domains(*realize.block, first);
+  Expr runs = true;
+  for (const For* loop : loops) {
+    const Expr extent = substitute(loop->extent, first);
+    if (!runs_with(extent, domains)) runs = runs && extent >= int_imm(extent.dtype(), 1);
+  }
+  for (const Expr& condition : conditions) {
+    runs = runs && unless_empty(substitute(condition, first), domains);
+  }
+  return is_const_int(runs, 1) ? runs : runs || is_empty(domains);
+}
+
+Stmt init_block(const BlockRealize& realize, Expr predicate) {
+  const Block& block = *realize.block;
+  Block init{.writes = block.writes, .name_hint = block.name_hint + "_init", .body = block.init};
+  BlockRealize result{.predicate = std::move(predicate)};
+  Substitution starts;
+  for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
+    const IterVar& axis = *block.iter_vars[i];
+    if (is_reduction(axis)) {
+      starts[axis.var] = axis.dom->min;
+    } else {
+      init.iter_vars.push_back(block.iter_vars[i]);
+      result.iter_values.push_back(realize.iter_values[i]);
+    }
+  }
+  result.block = make(std::move(init));
+  return substitute(make(std::move(result)), starts);
+}
+
+Stmt EmptyReductions::before(const For& loop) {
+  if (!nested_.contains(&loop)) {
+    Path path;
+    enter(loop, path);
+  }
+  const auto found = inits_.find(&loop);
+  return found == inits_.end() ? Stmt() : found->second;
+}
+
+void EmptyReductions::enter(const For& loop, Path& path) {
+  path.push_back({.loop = &loop});
+  follow(loop.body, path);
+  path.pop_back();
+}
+
+void EmptyReductions::follow(const Stmt& stmt, Path& path) {
+  if (const auto* loop = stmt.as<For>()) {
+    nested_.insert(loop);
+    deep_call([&] { enter(*loop, path); });
+  } else if (const auto* sequence = stmt.as<SeqStmt>()) {
+    path.emplace_back();
+    for (const Stmt& part : sequence->seq) follow(part, path);
+    path.pop_back();
+  } else if (const auto* branch = stmt.as<IfThenElse>()) {
+    path.push_back({.condition = branch->condition});
+    deep_call([&] { follow(branch->then_case, path); });
+    path.back().condition = !branch->condition;
+    if (branch->else_case) deep_call([&] { follow(branch->else_case, path); });
+    path.pop_back();
+  } else if (const auto* realize = stmt.as<BlockRealize>()) {
+    if (realize->block->init) add_init(*realize, path);
+  }
+}
+
+void EmptyReductions::add_init(const BlockRealize& realize, std::span<const Step> path) {
+  if (unsure_domains(*realize.block, {}).empty()) return;
+  const auto reduces = [&](const Step& step) {
+    return step.loop && is_reduction_loop(realize, step.loop->loop_var);
+  };
+  const auto outermost = std::ranges::find_if(path, reduces);
+  if (outermost == path.end()) return;
+  const std::span<const Step> inside(outermost, path.end());
+
+  std::vector<const For*> reductions, others;
+  VarSet dropped;
+  for (const Step& step : inside) {
+    if (!step.loop) continue;
+    (reduces(step) ? reductions : others).push_back(step.loop);
+    if (reduces(step)) dropped.insert(step.loop->loop_var.get());
+  }
+  const Expr empty = is_empty(unsure_domains(*realize.block, first_values(reductions)));
+  Expr condition = empty;
+  const auto demand = [&](const Expr& given) {
+    for (const Expr& each : conjuncts(given)) {
+      if (!uses_any(each, dropped)) condition = condition && each;
+    }
+  };
+  demand(realize.predicate);
+  for (const Step& step : inside) {
+    if (step.condition.defined()) demand(step.condition);
+  }
+  Stmt nest = init_block(realize, condition);
+  for (std::size_t i = others.size(); i-- > 0;) {
+    For loop = *others[i];
+    loop.body = std::move(nest);
+    nest = make(std::move(loop));
+  }
+  if (uses_any(nest, dropped)) return;
+  // The init itself may read memory: it runs at its place. What decides whether it runs may not.
+  const bool is_shared = std::ranges::any_of(
+      inside, [](const Step& step) { return !step.loop && !step.condition.defined(); });
+  const auto reads = [](const For* loop) {
+    return reads_memory(loop->min) || reads_memory(loop->extent);
+  };
+  if (is_shared && (reads_memory(condition) || std::ranges::any_of(others, reads))) return;
+  nest = clone_with(nest, {});
+  Stmt& all = inits_[outermost->loop];
+  all = all ? seq({all, nest}) : nest;
+}
+
+}  // namespace loopsmith::arith

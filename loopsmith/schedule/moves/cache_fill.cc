@@ -4,35 +4,22 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/empty_loops.h"
-#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/buffer_uses.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/stored_box.h"
 
 namespace loopsmith {
 
 namespace {
 
-/// A loop, `around` or outside of it, that a writer reduces over, where there may be nothing to
-/// reduce: it does nothing then but its init, outside of that loop.
+/// Refuses where a writer, with nothing to reduce, does its init outside of a loop around.
 std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, const CacheSubject& subject,
                                          NodeId around) {
-  for (NodeId node = around; node != no_node; node = schedule.at(node).parent) {
-    if (schedule.as<BlockRealize>(node)) break;
-    const auto* loop = schedule.as<For>(node);
-    if (!loop) continue;
-    for (const BlockRV writer : subject.writers) {
-      const Block& block = schedule.get(writer);
-      const bool is_sure = std::ranges::all_of(block.iter_vars, [](const auto& axis) {
-        return axis->iter_type != IterType::comm_reduce || arith::runs_with(axis->dom->extent, {});
-      });
-      if (block.init && !is_sure &&
-          arith::is_reduction_loop(schedule.realize(writer), loop->loop_var)) {
-        return Refusal{&inits_are_copied_back,
-                       {Argument(schedule.loop_at(node)), Argument(writer)}};
-      }
+  for (const BlockRV writer : subject.writers) {
+    if (const auto loop = loop_of_empty_reduction(schedule, writer, around)) {
+      return Refusal{&inits_are_copied_back, {Argument(*loop), Argument(writer)}};
     }
   }
   return {};

@@ -8,6 +8,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/nest_facts.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/known_around.h"
 #include "loopsmith/schedule/queries/rebind.h"
 
@@ -26,7 +27,8 @@ bool depends_on(const Expr& bound, const Ptr<Var>& var) {
 /// may be nothing to reduce: for whose iterations the init is given could not be told any more.
 std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, std::span<const LoopRV> loops) {
   for (const BlockRV block : child_blocks(schedule, schedule.node(loops.back()))) {
-    if (!schedule.get(block).init) continue;
+    const std::vector<Expr> domains = unsure_domains(schedule.get(block));
+    if (domains.empty()) continue;
     std::optional<LoopRV> reduction;
     std::vector<Expr> others;
     for (const LoopRV each : loops) {
@@ -36,9 +38,8 @@ std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, std::span<con
         others.push_back(schedule.get(each).extent);
     }
     if (!reduction || others.empty()) continue;
-    for (const auto& axis : schedule.get(block).iter_vars) {
-      if (axis->iter_type != IterType::comm_reduce) continue;
-      if (!arith::runs_with(axis->dom->extent, others)) {
+    for (const Expr& domain : domains) {
+      if (!arith::runs_with(domain, others)) {
         return Refusal{&empty_reductions_start, {Argument(*reduction), Argument(block)}};
       }
     }
@@ -84,7 +85,6 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
     return Refusal{&loop_runs_to_its_end, {Argument(loops.back())}};
   }
   if (auto refusal = refuse_lost_inits(schedule, loops)) return *std::move(refusal);
-  if (auto refusal = refuse_hidden_init(schedule, loops[0])) return *std::move(refusal);
   return FusePlan{loops, arguments.name};
 }
 

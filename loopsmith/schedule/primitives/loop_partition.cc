@@ -6,6 +6,7 @@
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/rebind.h"
 
 namespace loopsmith {
@@ -129,7 +130,13 @@ Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
   if (is_left_by_break(schedule, arguments.loop)) {
     return Refusal{&loop_runs_to_its_end, {Argument(arguments.loop)}};
   }
-  if (auto refusal = refuse_hidden_init(schedule, arguments.loop)) return *std::move(refusal);
+  // Blocks around the parts keep inits from going outside of them.
+  const NodeId around = schedule.at(schedule.node(arguments.loop)).parent;
+  for (const BlockRV block : child_blocks(schedule, schedule.node(arguments.loop))) {
+    if (const auto reduction = loop_of_empty_reduction(schedule, block, around)) {
+      return Refusal{&empty_reductions_start, {Argument(*reduction), Argument(block)}};
+    }
+  }
   LoopPartitionPlan plan{.loop = arguments.loop, .drops_units = !arguments.preserve_unit_iters};
   std::int64_t first = 0;
   for (const std::int64_t length : std::get<std::vector<std::int64_t>>(lengths)) {

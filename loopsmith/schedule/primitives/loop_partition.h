@@ -46,7 +46,7 @@ inline constexpr Condition parts_fit_the_loop{"parts_fit_the_loop",
 inline constexpr const Condition* loop_partition_conditions[] = {
     &loop_is_plain,          &loop_bounds_are_constant, &factor_is_positive,
     &one_factor_is_inferred, &parts_fit_the_loop,       &loop_runs_to_its_end,
-    &init_is_not_hidden,     &loops_at_once_stay_right, &threads_share_out_fills};
+    &empty_reductions_start, &loops_at_once_stay_right, &threads_share_out_fills};
 
 Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
                                                const LoopPartitionArguments& arguments);

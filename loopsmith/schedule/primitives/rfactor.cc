@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "loopsmith/arith/access_regions.h"
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/moves/edits.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/known_around.h"
 
 namespace loopsmith {
 namespace {
@@ -38,9 +40,13 @@ class Factoring {
         old_(realize_.block),
         loop_(schedule.get(plan.loop)) {
     const std::uint32_t function = schedule.function_of(schedule.node(plan.block));
+    Analyzer analyzer;
+    learn_sizes(schedule, function, analyzer);
+    const Expr zero = int_imm(loop_.extent.dtype(), 0);
+    const bool may_be_below = !analyzer.can_prove(loop_.extent >= zero);
+    const Expr count = may_be_below ? analyzer.simplify(max(loop_.extent, zero)) : loop_.extent;
     for (const Ptr<Buffer>& buffer : plan.reduction.buffers) {
-      partial_.push_back(decl_buffer(inserted(buffer->shape, plan.axis, loop_.extent),
-                                     buffer->dtype,
+      partial_.push_back(decl_buffer(inserted(buffer->shape, plan.axis, count), buffer->dtype,
                                      schedule.fresh_buffer_name(function, buffer->name + "_rf"),
                                      std::string(buffer->scope())));
     }

@@ -365,28 +365,6 @@ BlockKinds kinds_of(const Schedule& schedule, BlockRV handle, const ScopeUses& u
   return kinds;
 }
 
-std::optional<Refusal> refuse_hidden_init(const Schedule& schedule, LoopRV loop) {
-  for (const BlockRV handle : child_blocks(schedule, schedule.node(loop))) {
-    const BlockRealize& realize = schedule.realize(handle);
-    if (!realize.block->init || is_const_int(realize.predicate, 1)) continue;
-    Substitution start;
-    for (const LoopRV each : loops_around(schedule, schedule.node(handle))) {
-      const For& around = schedule.get(each);
-      for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-        if (realize.block->iter_vars[i]->iter_type == IterType::comm_reduce &&
-            uses_variable(realize.iter_values[i], around.loop_var)) {
-          start[around.loop_var] = around.min;
-        }
-      }
-    }
-    Analyzer analyzer;
-    if (is_const_int(analyzer.simplify(substitute(realize.predicate, start)), 0)) {
-      return Refusal{&init_is_not_hidden, {Argument(handle), Argument(Ref(realize.predicate))}};
-    }
-  }
-  return {};
-}
-
 Instances instances_of(const Schedule& schedule, BlockRV block) {
   return InstanceFinder(schedule, block).find();
 }

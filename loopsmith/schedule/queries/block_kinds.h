@@ -51,15 +51,6 @@ inline constexpr Condition instances_are_known{
     "instances_are_known", "which instances of block {} run is not understood, as {}",
     "let its bindings be sums of whole loops, its conditions comparisons of its axes"};
 
-inline constexpr Condition init_is_not_hidden{
-    "init_is_not_hidden",
-    "block {} starts its reduction behind the condition {}, which its init would not see any more",
-    "use decompose_reduction first"};
-/// Refuses where a block inside the loop runs under a condition that leaves out the start of its
-/// reduction: its init then runs with the first instance that is left, which only the loops as they
-/// are say.
-std::optional<Refusal> refuse_hidden_init(const Schedule& schedule, LoopRV loop);
-
 /// The instances of a block that run under all loops of its scope: those in the domains of its
 /// axes for which `conditions`, which are about the axes, hold.
 struct Instances {

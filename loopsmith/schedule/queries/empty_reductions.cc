@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/queries/empty_reductions.h"
+
+#include "loopsmith/arith/empty_loops.h"
+#include "loopsmith/arith/reduction_init.h"
+
+namespace loopsmith {
+
+std::vector<Expr> unsure_domains(const Block& block) {
+  std::vector<Expr> found;
+  if (!block.init) return found;
+  for (const auto& axis : block.iter_vars) {
+    if (axis->iter_type == IterType::comm_reduce && !arith::runs_with(axis->dom->extent, {})) {
+      found.push_back(axis->dom->extent);
+    }
+  }
+  return found;
+}
+
+std::optional<LoopRV> loop_of_empty_reduction(const Schedule& schedule, BlockRV block,
+                                              NodeId node) {
+  if (unsure_domains(schedule.get(block)).empty()) return {};
+  for (; node != no_node && !schedule.as<BlockRealize>(node); node = schedule.at(node).parent) {
+    const auto* loop = schedule.as<For>(node);
+    if (loop && arith::is_reduction_loop(schedule.realize(block), loop->loop_var)) {
+      return schedule.loop_at(node);
+    }
+  }
+  return {};
+}
+
+}  // namespace loopsmith

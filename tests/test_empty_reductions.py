@@ -158,6 +158,31 @@ def main(A: T.Buffer((4, 2), "float32"), C: T.Buffer((5,), "float32")):
     assert "iteration i=0, j=1, k=0 writes C[1]" in str(caught.value)
 
 
+def test_a_copy_as_large_as_a_domain_that_loops_change_is_refused() -> None:
+    sch = tir.Schedule(rows_below)
+    with pytest.raises(ls.ScheduleError) as caught:
+        sch.reindex("C", ("read", 0))
+    assert caught.value.code == "instances_are_complete"
+
+
+def test_parts_of_a_reduction_that_does_not_start_are_not_factored() -> None:
+    """Without iterations nothing starts the result, as its axis has elements."""
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((4, 8)), C: T.Buffer((4,)), n: T.int32):
+    for j, k in T.grid(4, n):
+        with T.block("C"):
+            vj = T.axis.spatial(4, j)
+            vk = T.axis.reduce(8, k)
+            with T.init():
+                C[vj] = T.float32(0)
+            C[vj] = C[vj] + A[vj, vk]
+""")
+    sch = tir.Schedule(func)
+    with pytest.raises(ls.ScheduleError, match="may be empty where there is something to reduce"):
+        sch.rfactor("k", 0)
+
+
 SUMS = """
 @T.prim_func
 def main(a: T.handle, c: T.handle, n: T.int32, m: T.int32):

@@ -90,6 +90,14 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
   for (const auto& axis : block.iter_vars) {
     if (is_used(plan.indices, axis->var)) plan.axes.push_back(axis);
   }
+  // The copy is as large as the domains, wherever it stands.
+  for (const LoopRV loop : loops_around(schedule, schedule.node(handle))) {
+    const Ptr<Var>& variable = schedule.get(loop).loop_var;
+    const bool is_inside = std::ranges::any_of(plan.axes, [&](const auto& axis) {
+      return uses_variable(axis->dom->min, variable) || uses_variable(axis->dom->extent, variable);
+    });
+    if (is_inside) return Refusal{&instances_are_complete, {Argument(handle)}};
+  }
   plan.nest = nest_of(schedule, plan.subject.scope, handle);
   const NodeId scope = schedule.node(plan.subject.scope);
   const ScopeUses uses = uses_in_scope(schedule, scope);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/legality.h"
@@ -162,6 +163,18 @@ class RfactorPlanner {
       is_in_reduction = is_in_reduction || is_reduction;
       if (is_reduction && !is_const_int(loop.step, 1)) return fail("its loop has a step");
       if (is_reduction && handle != plan_.loop) plan_.dropped.push_back(handle);
+    }
+    // Both blocks have the loops for domains: where these are empty, they give their init.
+    std::vector<Expr> domains;
+    for (const auto& axis : realize_.block->iter_vars) {
+      if (axis->iter_type == IterType::comm_reduce) domains.push_back(axis->dom->extent);
+    }
+    for (const auto& [handle, alone] : loops) {
+      const For& loop = schedule_.get(handle);
+      if (drives_axis(realize_, loop.loop_var, IterType::comm_reduce) &&
+          !arith::runs_with(loop.extent, domains)) {
+        return fail("a loop may be empty where there is something to reduce");
+      }
     }
     // The partial results have a dimension as long as the loop, wherever it stands.
     const auto around = loops_around(schedule_, schedule_.node(plan_.block));

@@ -602,6 +602,7 @@ class ProgramWriter {
     const std::size_t head = body_.size();
     std::vector<Index> values, spatial;
     for (Axis& axis : axes) {
+      axis.value.range.clear();  // Blocks inside see the axis alone.
       values.push_back(axis.value);
       if (axis.kind == AxisKind::spatial) spatial.push_back(axis.value);
     }

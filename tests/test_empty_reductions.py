@@ -163,6 +163,29 @@ def test_a_copy_as_large_as_a_domain_that_loops_change_is_refused() -> None:
     with pytest.raises(ls.ScheduleError) as caught:
         sch.reindex("C", ("read", 0))
     assert caught.value.code == "instances_are_complete"
+    with pytest.raises(ls.ScheduleError) as caught:
+        sch.transform_block_layout("C", lambda j, k: (j, k))
+    assert caught.value.code == "loops_are_the_axes"
+
+
+def test_an_init_stays_where_loops_without_iterations_are_fused() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(C: T.Buffer((1,))):
+    for i, j in T.grid(0, 0):
+        with T.block("C"):
+            vi = T.axis.reduce(1, i)
+            vj = T.axis.reduce(0, j)
+            with T.init():
+                C[0] = T.float32(1)
+            C[0] = C[0] + T.float32(1)
+""")
+    sch = tir.Schedule(func)
+    sch.fuse("i", "j")
+    assert sch.verify()
+    c = np.zeros(1, "float32")
+    ls.build(sch)(c)
+    np.testing.assert_array_equal(c, 1)
 
 
 def test_parts_of_a_reduction_that_does_not_start_are_not_factored() -> None:

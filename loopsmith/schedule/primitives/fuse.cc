@@ -128,11 +128,12 @@ LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
   for (std::size_t i = plan.loops.size(); i-- > 0;) {
     const For& loop = schedule.get(plan.loops[i]);
     const Expr extent = cast(type, loop.extent);
-    const bool has_digit = !is_const_int(extent, 0) && !is_const_int(extent, 1);
+    const bool is_empty = is_const_int(extent, 0);  // Nothing runs then.
+    const bool has_digit = !is_empty && !is_const_int(extent, 1);
     const Expr within =
         i == 0 || !has_digit ? Expr(fused.loop_var) : floormod(fused.loop_var, extent * below);
-    digits[i] = !has_digit ? fused.min : floordiv(within, below);
-    if (!is_const_int(extent, 0)) below = below * extent;  // Nothing runs then.
+    digits[i] = has_digit ? floordiv(within, below) : is_empty ? within : fused.min;
+    if (!is_empty) below = below * extent;
   }
   for (std::size_t i = 0; i < plan.loops.size(); ++i) {
     const For& loop = schedule.get(plan.loops[i]);

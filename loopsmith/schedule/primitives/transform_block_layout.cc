@@ -75,6 +75,13 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
   if (!loops_are_axes(schedule, arguments.block, loops)) {
     return Refusal{&loops_are_the_axes, {Argument(arguments.block)}};
   }
+  for (const LoopRV loop : loops) {
+    const Ptr<Var>& variable = schedule.get(loop).loop_var;
+    const bool changes_domains = std::ranges::any_of(block.iter_vars, [&](const auto& axis) {
+      return uses_variable(axis->dom->extent, variable);
+    });
+    if (changes_domains) return Refusal{&loops_are_the_axes, {Argument(arguments.block)}};
+  }
   const std::size_t count = arguments.index_map->initial_indices.size();
   if (count != block.iter_vars.size()) {
     return Refusal{&map_fits_the_axes,

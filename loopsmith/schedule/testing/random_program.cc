@@ -339,9 +339,7 @@ class ProgramWriter {
           index.low = draw_.between(1, 2);
           range = fmt::format("{}, {}", index.low, size.value);
           break;
-        case 2:
-          range = fmt::format("{}, {}, 2", draw_.between(0, 1), size.value);
-          break;
+        case 2: range = fmt::format("{}, {}, 2", draw_.between(0, 1), size.value); break;
         case 3: range = fmt::format("{}, -1, -1", size.value - 1); break;
         case 4:
           if (!has_outer) break;

@@ -220,3 +220,20 @@ for i in range(2):
         f'{name}: T.Buffer(({size},), "float32")' for name, size in zip("ABC", (2, 1, 2))
     )
     assert outcome(arrays, body, steps) == "step_keeps_results"
+
+
+def test_a_cache_of_what_conditions_never_let_be_stored_is_not_copied_back():
+    code = outcome(
+        'A: T.Buffer((3, 3), "int8"), F: T.Buffer((3, 3), "int8")',
+        """
+for i in range(2, 3):
+    for j in range(3):
+        with T.block("b"):
+            vi = T.axis.spatial(3, i)
+            vj = T.axis.spatial(3, j)
+            T.where(i < 2)
+            F[vi, vj] = A[vi, vj]
+""",
+        lambda sch: sch.cache_write("b", 0, "shared"),
+    )
+    assert code == "written_box_is_known"

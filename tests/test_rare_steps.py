@@ -237,3 +237,22 @@ for i in range(2, 3):
         lambda sch: sch.cache_write("b", 0, "shared"),
     )
     assert code == "written_box_is_known"
+
+
+def test_a_block_in_a_loop_without_iterations_runs_nowhere():
+    code = outcome(
+        'A: T.Buffer((7,), "uint32"), C: T.Buffer((3,), "uint32")',
+        """
+B = T.alloc_buffer((1,), "uint32")
+for ax0 in range(1):
+    with T.block("B"):
+        v0 = T.axis.spatial(1, ax0)
+        B[v0] = A[v0]
+for i in range(0):
+    with T.block("C"):
+        vi = T.axis.spatial((2, 3), 2)
+        C[vi] = B[vi - 2]
+""",
+        lambda sch: sch.reverse_compute_at("C", "ax0"),
+    )
+    assert code == "instances_are_known"

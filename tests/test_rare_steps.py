@@ -256,3 +256,17 @@ for i in range(0):
         lambda sch: sch.reverse_compute_at("C", "ax0"),
     )
     assert code == "instances_are_known"
+
+
+def test_a_block_around_what_never_runs_stays_in_its_domain():
+    code = outcome(
+        'C: T.Buffer((1,), "float32")',
+        """
+for i in range(0):
+    with T.block("C"):
+        vi = T.axis.reduce(1, -1)
+        C[0] = T.float32(1)
+""",
+        lambda sch: sch.blockize("i"),
+    )
+    assert code == "space_is_divisible"

@@ -30,6 +30,7 @@ constexpr const char* help = R"(schedule_fuzz: random steps on random programs.
   --findings D   a folder that takes a file for each finding, and SUMMARY
   --limit N      shrink and keep so many findings of a kind for each primitive; 20
   --shrink T     shrink each for so many seconds; 10
+  --mixed        loops and dimensions of 32 and of 64 bits
   --show         print each program instead
 )";
 
@@ -41,6 +42,9 @@ struct Settings {
   int limit = 20;
   double shrink_seconds = 10;
   bool shows = false;
+  bool mixes_types = false;
+
+  IndexTypes types() const { return mixes_types ? IndexTypes::mixed : IndexTypes::int32; }
 };
 
 /// What became of the draws of one primitive.
@@ -90,15 +94,16 @@ class Fuzzer {
   void one(std::uint64_t seed) {
     Ptr<PrimFunc> program;
     try {
-      program = random_program(seed);
+      program = random_program(seed, settings_.types());
     } catch (const std::exception& error) {
       ++unreadable_;
       if (unreadable_ <= 3) {
-        fmt::print("seed {}: {}\n{}\n", seed, error.what(), random_script(seed));
+        fmt::print("seed {}: {}\n{}\n", seed, error.what(), random_script(seed, settings_.types()));
       }
       return;
     }
-    if (settings_.shows) fmt::print("# seed {}\n{}\n", seed, random_script(seed));
+    if (settings_.shows)
+      fmt::print("# seed {}\n{}\n", seed, random_script(seed, settings_.types()));
     if (!is_valid(program)) {
       const std::optional<std::string> difference = disagreement(program);
       if (!difference) return;
@@ -107,7 +112,7 @@ class Fuzzer {
       const std::string reason = difference->substr(0, difference->find('\n'));
       if (disagreements_++ < 5) {
         fmt::print("seed {}: the judge and the interpreter differ: {}\n{}\n", seed, reason,
-                   random_script(seed));
+                   random_script(seed, settings_.types()));
       }
       return;
     }
@@ -140,7 +145,8 @@ class Fuzzer {
     const auto start = std::chrono::steady_clock::now();
     finding = shrunk(std::move(finding), settings_.shrink_seconds);
     shrinking_ += seconds_since(start);
-    const std::string shown = fmt::format("{}# --seed {} --programs 1\n", text(finding), seed);
+    const std::string shown = fmt::format("{}# --seed {} --programs 1{}\n", text(finding), seed,
+                                          settings_.mixes_types ? " --mixed" : "");
     if (settings_.findings.empty()) {
       fmt::print("{}\n", shown);
       return;
@@ -197,8 +203,8 @@ int main_of(int count, char** words) {
   Settings settings{.seed = std::random_device()() % 1'000'000'000};
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
-    if (word == "--show") {
-      settings.shows = true;
+    if (word == "--show" || word == "--mixed") {
+      (word == "--show" ? settings.shows : settings.mixes_types) = true;
       continue;
     }
     if (i + 1 == count) {

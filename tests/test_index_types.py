@@ -181,10 +181,10 @@ def test_steps_do_the_same_in_64_bits(kind: str, sizes: int, loops: int, table: 
     assert {name: outcome(wide, each) for name, each in steps} == expected
 
 
-def test_an_index_map_names_its_indices():
+def test_a_map_whose_indices_nothing_counts_names_them():
     sch = tir.Schedule(ls.from_source(STAGES.format(s="", l="")))
     with pytest.raises(ls.TypeMismatch) as error:
-        sch.transform_layout("S", ("write", 0), lambda *a: a[::-1])
+        sch.annotate_buffer_access("S", 0, "read", lambda *a: a)
     assert str(error.value) == (
         "an index map takes *a: how many indices there are is not known\n"
         "  hint: name them, or pass arith.index_map(function, ndim)"

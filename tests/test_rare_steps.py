@@ -220,3 +220,53 @@ for i in range(2):
         f'{name}: T.Buffer(({size},), "float32")' for name, size in zip("ABC", (2, 1, 2))
     )
     assert outcome(arrays, body, steps) == "step_keeps_results"
+
+
+def test_a_cache_of_what_conditions_never_let_be_stored_is_not_copied_back():
+    code = outcome(
+        'A: T.Buffer((3, 3), "int8"), F: T.Buffer((3, 3), "int8")',
+        """
+for i in range(2, 3):
+    for j in range(3):
+        with T.block("b"):
+            vi = T.axis.spatial(3, i)
+            vj = T.axis.spatial(3, j)
+            T.where(i < 2)
+            F[vi, vj] = A[vi, vj]
+""",
+        lambda sch: sch.cache_write("b", 0, "shared"),
+    )
+    assert code == "written_box_is_known"
+
+
+def test_a_block_in_a_loop_without_iterations_runs_nowhere():
+    code = outcome(
+        'A: T.Buffer((7,), "uint32"), C: T.Buffer((3,), "uint32")',
+        """
+B = T.alloc_buffer((1,), "uint32")
+for ax0 in range(1):
+    with T.block("B"):
+        v0 = T.axis.spatial(1, ax0)
+        B[v0] = A[v0]
+for i in range(0):
+    with T.block("C"):
+        vi = T.axis.spatial((2, 3), 2)
+        C[vi] = B[vi - 2]
+""",
+        lambda sch: sch.reverse_compute_at("C", "ax0"),
+    )
+    assert code == "instances_are_known"
+
+
+def test_a_block_around_what_never_runs_stays_in_its_domain():
+    code = outcome(
+        'C: T.Buffer((1,), "float32")',
+        """
+for i in range(0):
+    with T.block("C"):
+        vi = T.axis.reduce(1, -1)
+        C[0] = T.float32(1)
+""",
+        lambda sch: sch.blockize("i"),
+    )
+    assert code == "space_is_divisible"

@@ -56,11 +56,11 @@ for i, j in T.grid(8, 4):
         break
 """,
 )
-TRIANGLE = program(
-    'A: T.Buffer((8, 8), "float32")',
+RAGGED = program(
+    'N: T.Buffer((8,), "int32"), A: T.Buffer((8, 8), "float32")',
     """
 for i in range(8):
-    for j in range(i + 1):
+    for j in range(N[i]):
         A[i, j] = T.float32(0)
 """,
 )
@@ -245,7 +245,7 @@ REFUSALS: list[tuple[str, tir.PrimFunc, Call, str]] = [
     ),
     (
         "extents_are_independent",
-        TRIANGLE,
+        RAGGED,
         lambda sch: sch.fuse("i", "j"),
         "fuse: the bounds of loop j depend on loop i",
     ),

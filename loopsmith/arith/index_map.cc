@@ -7,15 +7,30 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 namespace {
+
+bool is_empty(const Range& side) {
+  const std::int64_t* extent = as_int(side.extent);
+  return extent && *extent <= 0;
+}
 
 void require_rank(const IndexMap& map, std::size_t count) {
   require(map.initial_indices.size() == count, "index_map_arity",
           hint("give one for each parameter of the map"),
           "index map: number of parameters mismatch: the map takes {} indices, {} were given",
           map.initial_indices.size(), count);
+}
+
+/// Boxes without points are as those of one point at their start: any map of them has an inverse.
+std::vector<Ptr<Range>> with_points(std::span<const Ptr<Range>> ranges) {
+  std::vector<Ptr<Range>> result(ranges.begin(), ranges.end());
+  for (Ptr<Range>& side : result) {
+    if (is_empty(*side)) side = range(side->min, const_of(side->extent.dtype(), 1));
+  }
+  return result;
 }
 
 std::vector<Iterator> iterators_of(const IndexMap& map, std::span<const Ptr<Range>> ranges) {
@@ -131,8 +146,10 @@ std::vector<Expr> map_indices(const IndexMap& map, std::span<const Expr> indices
   return result;
 }
 
-std::vector<Ptr<Range>> map_ranges(const IndexMap& map, std::span<const Ptr<Range>> ranges,
-                                   Analyzer& analyzer) {
+namespace {
+
+std::vector<Ptr<Range>> image_of_points(const IndexMap& map, std::span<const Ptr<Range>> ranges,
+                                        Analyzer& analyzer) {
   const IterMapResult forms = detected(map, ranges, IterMapLevel::no_check, analyzer);
   std::vector<Ptr<Range>> result;
   if (forms.ok()) {
@@ -153,6 +170,22 @@ std::vector<Ptr<Range>> map_ranges(const IndexMap& map, std::span<const Ptr<Rang
     const Expr one = const_of(index.dtype(), 1);
     result.push_back(range(values.min_value(),
                            analyzer.simplify(values.max_value() - values.min_value() + one)));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Ptr<Range>> map_ranges(const IndexMap& map, std::span<const Ptr<Range>> ranges,
+                                   Analyzer& analyzer) {
+  require_rank(map, ranges.size());
+  auto result = image_of_points(map, with_points(ranges), analyzer);
+  for (std::size_t k = 0; k < result.size(); ++k) {
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      if (is_empty(*ranges[i]) && uses_variable(map.final_indices[k], map.initial_indices[i])) {
+        result[k] = range(result[k]->min, zero_of(result[k]->extent.dtype()));
+      }
+    }
   }
   return result;
 }
@@ -180,7 +213,8 @@ std::pair<Ptr<IndexMap>, Expr> non_surjective_inverse(const IndexMap& map,
                                                       Analyzer& analyzer) {
   require_rank(map, ranges.size());
   if (map.inverse_index_map) return {map.inverse_index_map, false};
-  const Turned found = turned(map, ranges, IterMapLevel::surjective, analyzer);
+  const auto box = with_points(ranges);
+  const Turned found = turned(map, box, IterMapLevel::surjective, analyzer);
   const IterMapResult& forms = found.forms;
   require(forms.ok(), "index_map_is_affine", hint("use + - * // % of the indices"),
           "index map: Could not parse mapping as sum of iterators. {}",
@@ -188,19 +222,20 @@ std::pair<Ptr<IndexMap>, Expr> non_surjective_inverse(const IndexMap& map,
   require(forms.is_injective, "index_map_is_injective",
           hint("keep every part of each index in one index of the image"),
           "index map: different indices are mapped to the same");
-  return inverted(found, ranges);
+  return inverted(found, box);
 }
 
 Ptr<IndexMap> inverse(const IndexMap& map, std::span<const Ptr<Range>> ranges, Analyzer& analyzer) {
   require_rank(map, ranges.size());
   if (map.inverse_index_map) return map.inverse_index_map;
-  const Turned found = turned(map, ranges, IterMapLevel::bijective, analyzer);
+  const auto box = with_points(ranges);
+  const Turned found = turned(map, box, IterMapLevel::bijective, analyzer);
   const IterMapResult& forms = found.forms;
   require(forms.ok(), "index_map_is_bijective",
           hint("let each index of the image be a part of its own, and leave none out"),
           "index map: Could not parse mapping as sum of iterators. {}",
           forms.ok() ? "" : forms.errors[0]);
-  const auto [result, padding] = inverted(found, ranges);
+  const auto [result, padding] = inverted(found, box);
   require(is_const_int(padding, 0), "index_map_is_bijective",
           hint("use non_surjective_inverse for a map that pads"),
           "index map: the image has points that no index is mapped to");

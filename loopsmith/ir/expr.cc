@@ -436,7 +436,27 @@ Ptr<Var> pointer_var(std::string name, DataType element, std::string scope) {
   return make(Var{.name = std::move(name), .pointer = std::move(pointer)}, handle_type);
 }
 
+namespace {
+
+/// An integer as one of another type.
+Expr as_integer(DataType type, const Expr& value) {
+  if (value.dtype() == type) return value;
+  const auto* constant = value.as<IntImm>();
+  if (constant) return int_imm(type, constant->value);
+  Cast made{.value = value};
+  made.dtype = type;
+  return make(std::move(made));
+}
+
+}  // namespace
+
 Ptr<Range> range(Expr min, Expr extent) {
+  const DataType from = min.dtype(), count = extent.dtype();
+  if (from.is_index() && count.is_index() && from.is_scalar() && count.is_scalar()) {
+    const DataType wider = from.bits < count.bits ? count : from;
+    min = as_integer(wider, min);
+    extent = as_integer(wider, extent);
+  }
   return make(Range{.min = std::move(min), .extent = std::move(extent)});
 }
 

@@ -275,10 +275,18 @@ bool Rewriter::rebuild(const Object& node, Ref& fresh) {
 
 namespace {
 
+/// The value as what uses of the variable expect: an axis may be bound to a loop of another width.
+Expr as_type_of(const Var& variable, const Expr& value) {
+  const DataType type = value.dtype();
+  const bool is_of_width = type == variable.dtype || !type.is_scalar() || !type.is_integer() ||
+                           !variable.dtype.is_scalar() || !variable.dtype.is_integer();
+  return is_of_width ? value : cast(variable.dtype, value);
+}
+
 /// Substitutions name variables by their nodes, as uses do.
 void replace_all(Rewriter& rewrite, const Substitution& values) {
   for (const auto& [variable, value] : values) {
-    rewrite.replace_variable(Ptr<Var>::from(variable), value);
+    rewrite.replace_variable(Ptr<Var>::from(variable), as_type_of(*variable.as<Var>(), value));
   }
 }
 

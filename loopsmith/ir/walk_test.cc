@@ -105,6 +105,13 @@ TEST(substitute, replaces_uses_only) {
   EXPECT_EQ(to_string(substitute(x + y, {{x, y}, {y, x}})), "y + x");
 }
 
+TEST(substitute, gives_values_the_type_of_the_variable) {
+  const auto wide = var("wide", i64);
+  const Expr result = substitute(x + y, {{x, wide}});
+  EXPECT_EQ(result.dtype(), i32);
+  EXPECT_EQ(to_string(result), "T.Cast(\"int32\", wide) + y");
+}
+
 TEST(clone, renews_each_definition_and_shares_nothing) {
   const auto A = decl_buffer({8}, f32, "A");
   const auto T = decl_buffer({8}, f32, "T");

@@ -60,6 +60,8 @@ struct PrimitiveDefinition {
   Planned<Plan> (*plan)(const Schedule&, const Arguments&);
   /// Does it. Cannot fail; where it throws all the same, the step is taken back.
   Made (*commit)(Schedule&, Plan&&);
+  /// How many indices the argument `index_map` takes by the others, 0 where these are refused.
+  std::size_t (*index_count)(const Schedule&, const Arguments&) = nullptr;
 };
 
 namespace detail {
@@ -90,7 +92,8 @@ class Primitive : public PrimitiveBase {
       : PrimitiveBase(definition.name, definition.past, definition.doc, definition.conditions,
                       definition.required, definition.pure, definition.moves_accesses),
         plan_(definition.plan),
-        commit_(definition.commit) {}
+        commit_(definition.commit),
+        index_count_(definition.index_count) {}
 
   bool can_apply(const Schedule& schedule, const Arguments& arguments) const {
     return !why_not(schedule, arguments);
@@ -118,6 +121,8 @@ class Primitive : public PrimitiveBase {
   Argument call(Schedule& schedule, std::span<const Argument* const> arguments) const override;
   std::optional<Refusal> refuse(const Schedule& schedule,
                                 std::span<const Argument* const> arguments) const override;
+  std::optional<std::size_t> index_count(const Schedule& schedule,
+                                         std::span<const Argument* const> arguments) const override;
 
  private:
   template <class Visit>
@@ -139,6 +144,7 @@ class Primitive : public PrimitiveBase {
 
   Planned<Plan> (*plan_)(const Schedule&, const Arguments&);
   Made (*commit_)(Schedule&, Plan&&);
+  std::size_t (*index_count_)(const Schedule&, const Arguments&);
 };
 
 template <class Arguments, class Plan, class Made>

@@ -73,6 +73,10 @@ class PrimitiveBase {
   /// Why it cannot be applied, if it cannot.
   virtual std::optional<Refusal> refuse(const Schedule& schedule,
                                         std::span<const Argument* const> arguments) const = 0;
+  /// How many indices its index map takes by its other arguments, 0 where these are refused;
+  /// nothing where that is up to the map.
+  virtual std::optional<std::size_t> index_count(
+      const Schedule& schedule, std::span<const Argument* const> arguments) const = 0;
 
  protected:
   ~PrimitiveBase() = default;

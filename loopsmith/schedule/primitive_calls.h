@@ -193,6 +193,21 @@ std::optional<Refusal> Primitive<Arguments, Plan, Made>::refuse(
 }
 
 template <class Arguments, class Plan, class Made>
+std::optional<std::size_t> Primitive<Arguments, Plan, Made>::index_count(
+    const Schedule& schedule, std::span<const Argument* const> arguments) const {
+  if (!index_count_) return {};
+  ArgumentReader reader(schedule);
+  const Arguments values = read(reader, arguments);
+  bool is_refused = false;
+  each([&](const auto& parameter) {
+    for_each_handle(values.*parameter.member, [&](const auto& handle) {
+      is_refused = is_refused || schedule.refuse(handle);
+    });
+  });
+  return is_refused ? 0 : index_count_(schedule, values);
+}
+
+template <class Arguments, class Plan, class Made>
 Arguments Primitive<Arguments, Plan, Made>::read(ArgumentReader& reader,
                                                  std::span<const Argument* const> arguments) const {
   Arguments values{};

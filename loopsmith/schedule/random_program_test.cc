@@ -55,6 +55,24 @@ TEST(random_program, takes_steps_that_leave_no_trace_where_they_are_refused) {
   EXPECT_LT(wrong, static_cast<int>(cases) / 25);
 }
 
+/// Types of indices are not what a step may fail for, nor what changes its answer by much.
+TEST(random_program, takes_steps_on_loops_of_both_widths) {
+  std::set<std::string_view> accepted[2];
+  for (const IndexTypes types : {IndexTypes::int32, IndexTypes::mixed}) {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+      const Ptr<PrimFunc> program = random_program(seed, types);
+      if (!is_valid(program)) continue;
+      Trial trial(program);
+      play(trial, seed, [&](const DrawnStep& step, Taken taken) {
+        if (taken == Taken::same) accepted[types == IndexTypes::mixed].insert(step.primitive->name);
+      });
+      if (!trial.finding()) continue;
+      EXPECT_NE(trial.finding()->wrong, Wrong::exception) << text(*trial.finding());
+    }
+  }
+  EXPECT_GT(accepted[1].size() + 4, accepted[0].size());
+}
+
 TEST(random_program, is_shrunk_to_what_makes_the_difference) {
   // What a promise says that is not true: iteration 1 reads what iteration 0 writes.
   const Ptr<PrimFunc> program = parse_function(R"(@T.prim_func

@@ -37,15 +37,26 @@ std::int64_t number_of(const Method& method, std::size_t parameter, nb::handle v
   return result;
 }
 
-/// An index map from a Python function of so many indices as it has parameters.
-Ref map_of(nb::handle function) {
-  const nb::object code = nb::getattr(function, "__code__", nb::none());
-  if (code.is_none()) return nullptr;
-  const auto count = nb::cast<std::size_t>(code.attr("co_argcount"));
+/// The code of a Python function; none of what else can be called.
+nb::object code_of(nb::handle function) {
+  return nb::getattr(function, "__code__", nb::none());
+}
+
+/// True when a function takes a list of indices, `*a`, so that its parameters do not count them.
+bool takes_any_number(nb::handle function) {
   constexpr long takes_list = 4;  // Of inspect.CO_VARARGS.
+  const nb::object code = code_of(function);
+  return !code.is_none() && (nb::cast<long>(code.attr("co_flags")) & takes_list) != 0;
+}
+
+/// An index map from a Python function of `count` indices, or as many as it has parameters.
+Ref map_of(nb::handle function, std::optional<std::size_t> count = {}) {
+  const nb::object code = code_of(function);
+  if (code.is_none()) return nullptr;
+  const auto named = nb::cast<std::size_t>(code.attr("co_argcount"));
   const nb::object names = code.attr("co_varnames");
-  if ((nb::cast<long>(code.attr("co_flags")) & takes_list) != 0) {
-    const std::size_t last = count + nb::cast<std::size_t>(code.attr("co_kwonlyargcount"));
+  if (!count && takes_any_number(function)) {
+    const std::size_t last = named + nb::cast<std::size_t>(code.attr("co_kwonlyargcount"));
     fail(ErrorKind::type_mismatch, "index_map_names_indices",
          hint("name them, or pass arith.index_map(function, ndim)"), {},
          "an index map takes *{}: how many indices there are is not known",
@@ -53,8 +64,9 @@ Ref map_of(nb::handle function) {
   }
   IndexMap map;
   nb::list indices;
-  for (std::size_t i = 0; i < count; ++i) {
-    map.initial_indices.push_back(var(nb::cast<std::string>(names[i])));
+  for (std::size_t i = 0; i < count.value_or(named); ++i) {
+    const std::string name = i < named ? nb::cast<std::string>(names[i]) : fmt::format("i{}", i);
+    map.initial_indices.push_back(var(name));
     indices.append(to_python(map.initial_indices.back()));
   }
   const nb::object results = nb::borrow(function)(*nb::tuple(indices));
@@ -166,9 +178,39 @@ void read_arrow(const Method& method, Arguments& arguments) {
   arguments.set(0, method.takes_many ? Argument(std::move(left)) : left[0]);
 }
 
-Arguments read_arguments(const Method& method, const nb::args& args, const nb::kwargs& kwargs) {
+/// An index map that a function gives of as many indices as the other arguments say.
+struct OpenMap {
+  std::size_t parameter = 0;
+  nb::object function;
+
+  /// True when the value is such a function; it is read once the others are.
+  bool take(const Method& method, std::size_t i, nb::handle value, Arguments& arguments) {
+    const bool is_open = method.parameters[i].name == "index_map" &&
+                         PyCallable_Check(value.ptr()) && takes_any_number(value);
+    if (!is_open) return false;
+    parameter = i;
+    function = nb::borrow(value);
+    arguments.set(i, Ref(make(IndexMap{})));
+    return true;
+  }
+
+  void close(const Method& method, const Schedule& schedule, Arguments& arguments) const {
+    if (!function.is_valid()) return;
+    const auto count = method.primitive->index_count(schedule, arguments.given);
+    arguments.set(parameter, map_of(function, count));
+  }
+};
+
+Arguments read_arguments(const Method& method, const Schedule& schedule, const nb::args& args,
+                         const nb::kwargs& kwargs) {
   const std::size_t count = method.parameters.size();
   Arguments arguments(count);
+  OpenMap map;
+  const auto read = [&](std::size_t i, nb::handle value) {
+    if (!map.take(method, i, value, arguments)) {
+      arguments.set(i, to_argument_of(method, i, value));
+    }
+  };
   const std::size_t positional = args.size();
   if (method.takes_many && positional > 0) {
     const bool is_list = PyList_Check(nb::handle(args[0]).ptr()) ||
@@ -183,9 +225,7 @@ Arguments read_arguments(const Method& method, const nb::args& args, const nb::k
     require(positional <= count, ErrorKind::type_mismatch, "arguments_are_few",
             hint("see its documentation"), {}, "{}: takes {} arguments, {} were given",
             method.primitive->name, count, positional);
-    for (std::size_t i = 0; i < positional; ++i) {
-      arguments.set(i, to_argument_of(method, i, args[i]));
-    }
+    for (std::size_t i = 0; i < positional; ++i) read(i, args[i]);
   }
   for (auto [key, value] : kwargs) {
     std::size_t i = 0;
@@ -195,9 +235,10 @@ Arguments read_arguments(const Method& method, const nb::args& args, const nb::k
     require(!arguments.given[i], ErrorKind::type_mismatch, "argument_is_given_once",
             hint("leave one out"), {}, "{}: the argument {} is given twice", method.primitive->name,
             method.parameters[i].name);
-    arguments.set(i, to_argument_of(method, i, value));
+    read(i, value);
   }
   read_arrow(method, arguments);
+  map.close(method, schedule, arguments);
   return arguments;
 }
 
@@ -235,7 +276,7 @@ std::string default_text(const Argument& value) {
 nb::object call_method(const Method& method, nb::handle self, const nb::args& args,
                        const nb::kwargs& kwargs) {
   PySchedule& owner = schedule_of(self);
-  Arguments arguments = read_arguments(method, args, kwargs);
+  Arguments arguments = read_arguments(method, owner.schedule, args, kwargs);
   if (!owner.checks_dependences && method.independence >= 0) {
     const auto place = static_cast<std::size_t>(method.independence);
     if (!arguments.given[place]) arguments.set(place, true);
@@ -253,7 +294,7 @@ nb::object call_method(const Method& method, nb::handle self, const nb::args& ar
 
 bool can_call(const Method& method, const PySchedule& self, const nb::args& args,
               const nb::kwargs& kwargs) {
-  const Arguments arguments = read_arguments(method, args, kwargs);
+  const Arguments arguments = read_arguments(method, self.schedule, args, kwargs);
   return !method.primitive->refuse(self.schedule, arguments.given);
 }
 

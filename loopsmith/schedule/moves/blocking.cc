@@ -88,7 +88,7 @@ class BlockBuilder {
   /// An outer axis that may leave its domain where the conditions of some statements do not hold;
   /// null when there is none.
   const IterVar* escaping_axis() const {
-    if (!has_own_conditions_) return nullptr;
+    if (!has_own_conditions_ && !runs_never_) return nullptr;
     Analyzer analyzer;
     for (const LoopRV handle : loops_around(schedule_, blocking_.first)) {
       const For& loop = schedule_.get(handle);
@@ -106,6 +106,9 @@ class BlockBuilder {
     }
     return nullptr;
   }
+
+  /// True when a loop inside has no iterations: where axes would leave their domains, nothing ran.
+  bool runs_never() const { return runs_never_; }
 
   Blocking finish(std::string name) && {
     blocking_.bound = divider_.outer_axes();
@@ -145,6 +148,8 @@ class BlockBuilder {
                                                 loop.loop_var->name));
         }
       }
+      const std::int64_t* extent = as_int(loop.extent);
+      runs_never_ = runs_never_ || (extent && *extent <= 0);
       loop.body = std::move(body);
       body = make(std::move(loop));
     }
@@ -279,6 +284,7 @@ class BlockBuilder {
   std::vector<Stmt> statements_;
   std::vector<Expr> shared_;
   bool has_own_conditions_ = false;
+  bool runs_never_ = false;
   Stmt init_;
 };
 
@@ -322,6 +328,12 @@ std::variant<Blocking, Refusal> around_loop(const Schedule& schedule, LoopRV loo
   }
   BlockBuilder build(schedule, node, preserve_unit_iters);
   if (auto refusal = build.add(chain, true)) return *std::move(refusal);
+  if (const IterVar* axis = build.runs_never() ? build.escaping_axis() : nullptr) {
+    return Refusal{&space_is_divisible,
+                   {Argument(blocks[0]), Argument(loop),
+                    Argument(fmt::format("axis {} would leave its domain, and no iteration did",
+                                         axis->var->name))}};
+  }
   return std::move(build).finish(schedule.get(blocks[0]).name_hint + "_o");
 }
 

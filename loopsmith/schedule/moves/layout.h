@@ -17,4 +17,10 @@ Ptr<IndexMap> with_index_type(const IndexMap& map, DataType type);
 AccessChange layout_change(const Ptr<Buffer>& from, const Ptr<Buffer>& to,
                            const Ptr<IndexMap>& map);
 
+/// How many axes the block of a primitive's arguments has, for maps from its axes.
+template <class Arguments>
+std::size_t axis_count(const Schedule& schedule, const Arguments& arguments) {
+  return schedule.get(arguments.block).iter_vars.size();
+}
+
 }  // namespace loopsmith

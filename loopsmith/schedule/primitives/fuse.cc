@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/fuse.h"
 
+#include <numeric>
+
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/arith/reduction_init.h"
@@ -19,8 +21,12 @@ Argument kind_name(const For& loop) {
   return Argument(EnumNames<ForKind>::names[static_cast<std::size_t>(loop.kind)]);
 }
 
-bool depends_on(const Expr& bound, const Ptr<Var>& var) {
-  return !bound.is<IntImm>() && uses_variable(bound, var);
+/// The loops with bounds that do not read each other.
+std::optional<NestShape> rectangle_of(const Schedule& schedule, std::span<const LoopRV> loops,
+                                      NestObstacle& why) {
+  std::vector<std::size_t> inside_out(loops.size());
+  std::iota(inside_out.rbegin(), inside_out.rend(), 0);
+  return shape_for(schedule, loops, inside_out, why);
 }
 
 /// Refuses where a loop of a reduction is fused with others than those of the reduction, and there
@@ -73,22 +79,24 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
       return Refusal{&loops_have_one_kind,
                      {Argument(loops[0]), kind_name(a), Argument(loops[i]), kind_name(b)}};
     }
-    for (std::size_t k = 0; k < i; ++k) {
-      const Ptr<Var>& outer_var = schedule.get(loops[k]).loop_var;
-      if (depends_on(b.min, outer_var) || depends_on(b.extent, outer_var) ||
-          depends_on(b.step, outer_var)) {
-        return Refusal{&extents_are_independent, {Argument(loops[i]), Argument(loops[k])}};
-      }
-    }
   }
   if (is_left_by_break(schedule, loops.back())) {
     return Refusal{&loop_runs_to_its_end, {Argument(loops.back())}};
   }
-  if (auto refusal = refuse_lost_inits(schedule, loops)) return *std::move(refusal);
-  return FusePlan{loops, arguments.name};
+  NestObstacle why;
+  auto shape = rectangle_of(schedule, loops, why);
+  if (!shape) {
+    return Refusal{&extents_are_independent,
+                   {Argument(loops[why.loop]), Argument(loops[why.inner])}};
+  }
+  Schedule shaped = schedule.snapshot();
+  if (!shape->is_as_it_is()) take_shape(shaped, loops, *shape);
+  if (auto refusal = refuse_lost_inits(shaped, loops)) return *std::move(refusal);
+  return FusePlan{loops, *std::move(shape), arguments.name};
 }
 
 LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
+  if (!plan.shape.is_as_it_is()) take_shape(schedule, plan.loops, plan.shape);
   const NodeId top = schedule.node(plan.loops[0]);
   const std::uint32_t function = schedule.function_of(top);
   const For& outermost = schedule.get(plan.loops[0]);

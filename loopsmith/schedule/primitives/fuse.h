@@ -3,6 +3,7 @@
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/schedule/queries/nest_shape.h"
 
 namespace loopsmith {
 
@@ -20,6 +21,7 @@ struct FuseArguments {
 
 struct FusePlan {
   std::vector<LoopRV> loops;
+  NestShape shape;  ///< That they take before.
   std::optional<std::string> name;
 };
 
@@ -33,7 +35,8 @@ inline constexpr Condition inner_is_only_child{"inner_is_only_child",
                                                "move what else is in the loop elsewhere"};
 inline constexpr Condition extents_are_independent{
     "extents_are_independent", "the bounds of loop {} depend on loop {}",
-    "fuse loops whose bounds are known outside of both"};
+    "fuse loops whose ends have bounds outside of both; of a reduction with an init, those that "
+    "are never empty"};
 inline constexpr Condition loops_have_one_kind{"loops_have_one_kind",
                                                "loop {} is {}, loop {} is {}",
                                                "fuse first, then parallelize, vectorize or unroll"};
@@ -48,12 +51,17 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
 /// for i in n:                for i_j_fused in n * m:
 ///   for j in m:       =>       body(i_j_fused // m, i_j_fused % m)
 ///     body(i, j)
+///
+/// for i in n:                for i_j_fused in n * n:
+///   for j in i..n:    =>       if i_j_fused // n <= i_j_fused % n:
+///     body(i, j)                 body(i_j_fused // n, i_j_fused % n)
 LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan);
 
 inline constexpr Primitive fuse(PrimitiveDefinition{
     .name = "fuse",
     .past = "fused",
-    .doc = "Makes one loop of nested ones.",
+    .doc = "Makes one loop of nested ones. Of bounds that read an outer loop the new loop goes "
+           "through all values, and a guard leaves out what the old loops did.",
     .conditions = fuse_conditions,
     .moves_accesses = true,
     .plan = plan_fuse,

@@ -3,6 +3,7 @@
 #pragma once
 #include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/moves/cache_stage.h"
+#include "loopsmith/schedule/moves/layout.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {
@@ -130,6 +131,7 @@ inline constexpr Primitive reindex_cache_read(PrimitiveDefinition{
     .moves_accesses = true,
     .plan = plan_reindex_cache_read,
     .commit = commit_reindex,
+    .index_count = axis_count<ReindexCacheArguments>,
 });
 
 inline constexpr Primitive reindex_cache_write(PrimitiveDefinition{
@@ -141,6 +143,7 @@ inline constexpr Primitive reindex_cache_write(PrimitiveDefinition{
     .moves_accesses = true,
     .plan = plan_reindex_cache_write,
     .commit = commit_reindex,
+    .index_count = axis_count<ReindexCacheArguments>,
 });
 
 }  // namespace loopsmith

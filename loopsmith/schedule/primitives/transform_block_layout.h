@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/schedule/moves/layout.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {
@@ -61,6 +62,7 @@ inline constexpr Primitive transform_block_layout(PrimitiveDefinition{
     .moves_accesses = true,
     .plan = plan_transform_block_layout,
     .commit = commit_transform_block_layout,
+    .index_count = axis_count<TransformBlockLayoutArguments>,
 });
 
 }  // namespace loopsmith

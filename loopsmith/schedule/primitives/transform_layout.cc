@@ -273,6 +273,12 @@ Planned<TransformLayoutPlan> plan_transform_layout(const Schedule& schedule,
   return plan;
 }
 
+std::size_t dimension_count(const Schedule& schedule, const TransformLayoutArguments& arguments) {
+  const auto selected =
+      select_buffer(schedule.get(arguments.block), arguments.buffer, BufferSelector::Side::write);
+  return selected ? selected->buffer->shape.size() : 0;
+}
+
 Nothing commit_transform_layout(Schedule& schedule, TransformLayoutPlan&& plan) {
   const SpanScope span(schedule.span_from(schedule.at(schedule.node(plan.scope)).object->span));
   change_accesses(schedule, plan.uses, layout_change(plan.from, plan.to, plan.index_map));

@@ -74,6 +74,9 @@ Planned<TransformLayoutPlan> plan_transform_layout(const Schedule& schedule,
 /// writers, a block of its own does.
 Nothing commit_transform_layout(Schedule& schedule, TransformLayoutPlan&& plan);
 
+/// How many dimensions the buffer has.
+std::size_t dimension_count(const Schedule& schedule, const TransformLayoutArguments& arguments);
+
 inline constexpr Primitive transform_layout(PrimitiveDefinition{
     .name = "transform_layout",
     .doc = "Keeps the elements of a buffer elsewhere: where an index map says.",
@@ -82,6 +85,7 @@ inline constexpr Primitive transform_layout(PrimitiveDefinition{
     .moves_accesses = true,
     .plan = plan_transform_layout,
     .commit = commit_transform_layout,
+    .index_count = dimension_count,
 });
 
 }  // namespace loopsmith

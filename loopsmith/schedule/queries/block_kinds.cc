@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/queries/block_kinds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
@@ -118,6 +122,19 @@ class InstanceFinder {
     for (std::size_t k = 0; k < realize_.iter_values.size(); ++k) {
       const Expr& binding = realize_.iter_values[k];
       runs_.push_back({.binding = binding, .form = forms_.read(binding)});
+    }
+    return others_run();
+  }
+
+  /// A loop that no axis tells must have iterations: without them no instance runs.
+  bool others_run() {
+    for (const For* loop : loops_) {
+      const bool is_bound = std::ranges::any_of(realize_.iter_values, [&](const Expr& value) {
+        return uses_variable(value, loop->loop_var);
+      });
+      if (!is_bound && !arith::runs_with(loop->extent, {})) {
+        return fail(fmt::format("loop {} may have no iterations", loop->loop_var->name));
+      }
     }
     return true;
   }

@@ -165,6 +165,7 @@ bool IndexForms::read_into(IndexForm& sum, const Expr& expr, std::int64_t factor
     if (!constant || __builtin_mul_overflow(factor, constant->value, &weight)) return false;
     return read_into(sum, is_left ? node->b : node->a, weight);
   }
+  if (const auto* node = expr.as<Cast>()) return read_cast(sum, *node, factor);
   const auto* division = expr.as<FloorDiv>();
   const auto* modulo = expr.as<FloorMod>();
   if (!division && !modulo) return false;
@@ -175,6 +176,18 @@ bool IndexForms::read_into(IndexForm& sum, const Expr& expr, std::int64_t factor
   const auto result = division ? quotient(inner, by->value, expr.dtype())
                                : remainder(inner, by->value, expr.dtype());
   return result && add(sum, *result, factor);
+}
+
+bool IndexForms::read_cast(IndexForm& sum, const Cast& node, std::int64_t factor) const {
+  const DataType from = node.value.dtype(), to = node.dtype;
+  if (!from.is_index() || !from.is_scalar() || !to.is_index()) return false;
+  IndexForm inner;
+  if (!read_into(inner, node.value, 1)) return false;
+  if (to.bits < from.bits) {
+    const auto range = inner.range();
+    if (!range || range->first < min_int(to) || range->second > max_int(to)) return false;
+  }
+  return add(sum, inner, factor);
 }
 
 std::optional<IndexForm> IndexForms::read(const Expr& expr) const {
@@ -289,8 +302,8 @@ Expr IndexForms::write(const IndexForm& form, DataType type) const {
   for (const IndexTerm& term : form.terms) {
     const bool is_negative = term.coefficient < 0 && sum.defined();
     const std::int64_t weight = is_negative ? -term.coefficient : term.coefficient;
-    Expr part =
-        weight == 1 ? term.atom : Expr(make(Mul{.a = term.atom, .b = int_imm(type, weight)}));
+    const Expr atom = term.atom.dtype() == type ? term.atom : cast(type, term.atom);
+    Expr part = weight == 1 ? atom : Expr(make(Mul{.a = atom, .b = int_imm(type, weight)}));
     if (!sum.defined()) {
       sum = std::move(part);
     } else if (is_negative) {

@@ -78,6 +78,8 @@ class IndexForms {
     std::optional<IndexForm> form;
   };
   bool read_into(IndexForm& sum, const Expr& expr, std::int64_t factor) const;
+  /// The same of a conversion that keeps the value: to a wider type, or of what fits.
+  bool read_cast(IndexForm& sum, const Cast& node, std::int64_t factor) const;
   bool add(IndexForm& sum, const IndexForm& other, std::int64_t factor) const;
   bool add_term(IndexForm& sum, IndexTerm term) const;
   bool join_digits(IndexForm& sum, std::size_t i, std::size_t k) const;

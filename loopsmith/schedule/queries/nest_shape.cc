@@ -12,6 +12,7 @@
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/index_form.h"
 #include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/reduction_start.h"
 
 namespace loopsmith {
 namespace {
@@ -27,17 +28,6 @@ bool has_value_always(const Expr& expr) {
     return !divides;
   });
   return !divides;
-}
-
-/// True when a block inside has an init: under another guard it might start elsewhere.
-bool has_init_inside(const Schedule& schedule, LoopRV loop) {
-  bool found = false;
-  pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {
-    const auto* block = ref.as<Block>();
-    found = found || (block && block->init.defined());
-    return !found && !is_expr(*ref.get());
-  });
-  return found;
 }
 
 /// The guards between a loop and the next one of its band, outermost first; nothing when there is
@@ -93,24 +83,38 @@ std::optional<LoopBounds> hull_of(const For& loop, const std::vector<const For*>
   return {};
 }
 
+/// That a loop with bounds around its own is where it was.
+Expr guard_within(const For& loop, const LoopBounds& hull) {
+  Analyzer analyzer;
+  const Expr end = analyzer.simplify(loop.min + loop.extent);
+  Expr guard = true;
+  if (!analyzer.can_prove_equal(loop.min, hull.min)) guard = guard && loop.min <= loop.loop_var;
+  if (!analyzer.can_prove_equal(end, hull.min + hull.extent)) guard = guard && loop.loop_var < end;
+  return guard;
+}
+
 }  // namespace
 
 std::optional<NestShape> shape_for(const Schedule& schedule, std::span<const LoopRV> band,
                                    std::span<const std::size_t> order, NestObstacle& why) {
   NestShape shape{std::vector<std::optional<LoopBounds>>(band.size())};
   const auto loop_at = [&](std::size_t place) -> const For& { return schedule.get(band[place]); };
+  Expr all;  // What the old loops and guards say of the innermost body.
+  const auto ask = [](Expr& guard, const Expr& condition) {
+    guard = guard.defined() ? guard && condition : condition;
+  };
   for (std::size_t i = 0; i + 1 < band.size(); ++i) {
     const auto guards = guards_between(schedule, band[i], band[i + 1]);
     why = {i, i};
     if (!guards) return {};
     if (guards->empty()) continue;
     shape.has_guards = true;
+    for (const NodeId guard : *guards) ask(all, schedule.as<IfThenElse>(guard)->condition);
     for (std::size_t k = i + 1; k < band.size(); ++k) {
       const For& inner = loop_at(k);
       if (!has_value_always(inner.min) || !has_value_always(inner.extent)) return {};
     }
   }
-  if (shape.has_guards && has_init_inside(schedule, band.back())) return {};
   for (std::size_t i = 0; i < order.size(); ++i) {
     const For& loop = loop_at(order[i]);
     std::vector<const For*> inner;
@@ -124,14 +128,12 @@ std::optional<NestShape> shape_for(const Schedule& schedule, std::span<const Loo
       if (&loop_at(order[k]) == *read) why = {order[i], order[k]};
     }
     if (!has_value_always(loop.min) || !has_value_always(loop.extent)) return {};
-    if (has_init_inside(schedule, band.back())) return {};
     shape.bounds[order[i]] = hull_of(loop, inner);
     if (!shape.bounds[order[i]]) return {};
-    Analyzer analyzer;
-    const Expr from = loop.min <= loop.loop_var;
-    const Expr to = loop.loop_var < analyzer.simplify(loop.min + loop.extent);
-    shape.guard = shape.guard.defined() ? shape.guard && from && to : from && to;
+    ask(shape.guard, guard_within(loop, *shape.bounds[order[i]]));
+    ask(all, loop.min <= loop.loop_var && loop.loop_var < loop.min + loop.extent);
   }
+  if (all.defined() && !guard_keeps_starts(schedule, band.back(), all)) return {};
   return shape;
 }
 

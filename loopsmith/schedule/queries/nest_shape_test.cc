@@ -84,20 +84,37 @@ for k in range(14):
 )"));
 }
 
-/// The start of a reduction is where its first iteration is, and a guard could hide that.
-TEST(nest_shape, leaves_reductions_with_inits_alone) {
-  Schedule sch(program(matrices, R"(
+std::string sums_of(const std::string& bounds) {
+  return R"(
 for i in range(12):
-    for k in range(i + 1):
+    for k in range()" +
+         bounds + R"():
         with T.block("B"):
             vi, vk = T.axis.remap("SR", [i, k])
             with T.init():
                 B[vi, 0] = T.float32(0)
             B[vi, 0] = B[vi, 0] + A[vi, vk]
-)"));
-  EXPECT_EQ(error_of([&] { reorder(sch, {get_loop(sch, "k"), get_loop(sch, "i")}); }),
-            "outer_bounds_are_outer: reorder: the bounds of loop k depend on loop i, which would "
-            "be inside it");
+)";
+}
+
+TEST(nest_shape, keeps_starts_of_reductions_that_are_never_empty) {
+  for (const char* bounds : {"i + 1", "i, 14"}) {
+    const auto before = program(matrices, sums_of(bounds));
+    Schedule sch(before);
+    reorder(sch, {get_loop(sch, "k"), get_loop(sch, "i")});
+    expect_result(sch, before);
+  }
+}
+
+/// A guard would hide the init of a result that is reduced over nothing, or starts elsewhere.
+TEST(nest_shape, leaves_reductions_that_may_be_empty_alone) {
+  for (const char* bounds : {"i", "i, 6", "A_size[i]"}) {
+    Schedule sch(
+        program(std::string(matrices) + R"(, A_size: T.Buffer((12,), "int32"))", sums_of(bounds)));
+    EXPECT_EQ(error_of([&] { reorder(sch, {get_loop(sch, "k"), get_loop(sch, "i")}); }),
+              "outer_bounds_are_outer: reorder: the bounds of loop k depend on loop i, which would "
+              "be inside it");
+  }
 }
 
 /// A guard may keep the index of a bound that is read from memory within the memory.

@@ -33,12 +33,14 @@ class StoreReader {
   std::optional<Box> box() const {
     std::optional<Box> all;
     for (const Store& store : stores_) {
+      if (stores_nothing(store)) continue;
       const Box box = hull(store);
       all = all ? unite(*all, box) : box;
     }
     if (!all) return {};
     const bool is_filled = std::ranges::any_of(stores_, [&](const Store& store) {
-      return !store.is_conditional && fills(store) && covers(hull(store), *all);
+      return !store.is_conditional && !stores_nothing(store) && fills(store) &&
+             covers(hull(store), *all);
     });
     return is_filled ? all : std::nullopt;
   }
@@ -179,7 +181,9 @@ class StoreReader {
     return nullptr;
   }
 
-  Side side(const Store& store, std::size_t dimension) const {
+  /// What an index runs through, as far as its limit lets it; from above its end where that lets
+  /// nothing be stored.
+  Side reach(const Store& store, std::size_t dimension) const {
     const auto& form = store.indices[dimension];
     if (!form) return {};
     Side side = side_of(*form, inner_);
@@ -187,7 +191,19 @@ class StoreReader {
       const std::int64_t* bound = as_int(limit->limit);
       if (bound && !side.is_whole) side.high = std::min(side.high, *bound - 1);
     }
-    return clipped(std::move(side), *buffer_, dimension);
+    return side;
+  }
+
+  bool stores_nothing(const Store& store) const {
+    for (std::size_t i = 0; i < store.indices.size(); ++i) {
+      const Side side = reach(store, i);
+      if (!side.is_whole && side.high < side.low) return true;
+    }
+    return false;
+  }
+
+  Side side(const Store& store, std::size_t dimension) const {
+    return clipped(reach(store, dimension), *buffer_, dimension);
   }
 
   Box hull(const Store& store) const {

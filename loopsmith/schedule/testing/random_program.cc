@@ -54,7 +54,7 @@ struct Axis {
 
 class ProgramWriter {
  public:
-  explicit ProgramWriter(std::uint64_t seed) : draw_(seed) {}
+  ProgramWriter(std::uint64_t seed, IndexTypes types) : draw_(seed), types_(types), wide_(~seed) {}
 
   std::string write() {
     draw_sizes();
@@ -85,6 +85,12 @@ class ProgramWriter {
  private:
   // ---- Sizes and tensors ----
 
+  /// A size where loops end, or as a dimension: of 64 bits here and there.
+  std::string extent(const Size& size) {
+    const bool is_wide = types_ == IndexTypes::mixed && size.symbol.empty() && wide_.chance(60);
+    return is_wide ? fmt::format("T.int64({})", size.text()) : size.text();
+  }
+
   void draw_sizes() {
     const int count = draw_.between(2, 3);
     for (int i = 0; i < count; ++i) {
@@ -109,9 +115,9 @@ class ProgramWriter {
     tensors_.push_back({name, type, std::move(shape), is_local, is_written});
     return tensors_.size() - 1;
   }
-  static std::string text(const std::vector<Size>& shape) {
+  std::string text(const std::vector<Size>& shape) {
     std::string list;
-    for (const Size& size : shape) list += size.text() + ", ";
+    for (const Size& size : shape) list += extent(size) + ", ";
     if (shape.size() > 1) list.resize(list.size() - 2);
     if (shape.size() == 1) list.resize(list.size() - 1);
     return "(" + list + ")";
@@ -143,7 +149,7 @@ class ProgramWriter {
     body_ += std::string(4 * static_cast<std::size_t>(indent_), ' ') + text + "\n";
   }
 
-  std::string finished() const {
+  std::string finished() {
     std::vector<std::string> parameters, matches, allocations;
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
       const DrawnTensor& tensor = tensors_[t];
@@ -163,7 +169,9 @@ class ProgramWriter {
             fmt::format("{}: T.Buffer({}, \"{}\")", tensor.name, shape, tensor.type));
       }
     }
-    if (has_symbol_) parameters.push_back("n: T.int32");
+    if (has_symbol_) {
+      parameters.push_back(types_ == IndexTypes::mixed ? "n: T.int64" : "n: T.int32");
+    }
     return fmt::format("@T.prim_func\ndef main({}):\n{}{}{}{}", fmt::join(parameters, ", "),
                        fmt::join(matches, ""), fmt::join(allocations, ""), views_, body_);
   }
@@ -186,9 +194,9 @@ class ProgramWriter {
       Index index{name, 0, size.value - 1, size.symbol};
       if (has_other_start && size.symbol.empty() && size.value > 1) {
         index.low = 1;
-        line(fmt::format("for {} in range(1, {}):", name, size.text()));
+        line(fmt::format("for {} in range(1, {}):", name, extent(size)));
       } else {
-        line(fmt::format("for {} in range({}):", name, size.text()));
+        line(fmt::format("for {} in range({}):", name, extent(size)));
       }
       index.range = index.low == 0 ? size.text() : "1, " + size.text();
       index.high = std::max(index.high, 0);
@@ -265,7 +273,7 @@ class ProgramWriter {
       const std::string name = fmt::format("i{}", names_++);
       loops.push_back({name, 0, std::max(size.value - 1, 0), size.symbol});
       axes.push_back({"v" + name, 0, std::max(size.value - 1, 0), size.symbol});
-      line(fmt::format("for {} in range({}):", name, size.text()));
+      line(fmt::format("for {} in range({}):", name, extent(size)));
       ++indent_;
     }
     line(fmt::format("with T.block(\"b{}\"):", blocks_++));
@@ -330,7 +338,7 @@ class ProgramWriter {
     const std::string name = fmt::format("i{}", names_++);
     const Size size = draw_size();
     Index index{name, 0, size.value - 1, size.symbol};
-    std::string range = size.text();
+    std::string range = extent(size);
     if (size.symbol.empty()) {
       // Others, whose bounds the variable of this one may be read in.
       const bool has_outer = !loops_.empty() && loops_.back().symbol.empty();
@@ -740,6 +748,8 @@ class ProgramWriter {
   }
 
   Draw draw_;
+  IndexTypes types_;
+  Draw wide_;  ///< Apart, so that a seed gives the same program in all types.
   std::vector<Size> sizes_;
   bool has_symbol_ = false;
   std::string type_;
@@ -760,12 +770,12 @@ class ProgramWriter {
 
 }  // namespace
 
-std::string random_script(std::uint64_t seed) {
-  return ProgramWriter(seed).write();
+std::string random_script(std::uint64_t seed, IndexTypes types) {
+  return ProgramWriter(seed, types).write();
 }
 
-Ptr<PrimFunc> random_program(std::uint64_t seed) {
-  return parse_function(random_script(seed));
+Ptr<PrimFunc> random_program(std::uint64_t seed, IndexTypes types) {
+  return parse_function(random_script(seed, types));
 }
 
 }  // namespace loopsmith::schedule_testing

@@ -26,4 +26,15 @@ std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopR
   return {};
 }
 
+Refusal in_terms_of(const Schedule& schedule, Refusal refusal, LoopRV loop) {
+  for (Argument& subject : refusal.subjects) {
+    const auto* other = subject.as<LoopRV>();
+    const auto* block = subject.as<BlockRV>();
+    const bool is_unknown =
+        (other && schedule.refuse(*other)) || (block && schedule.refuse(*block));
+    if (is_unknown) subject = Argument(loop);
+  }
+  return refusal;
+}
+
 }  // namespace loopsmith

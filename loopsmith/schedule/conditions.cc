@@ -26,13 +26,9 @@ std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopR
   return {};
 }
 
-Refusal in_terms_of(const Schedule& schedule, Refusal refusal, LoopRV loop) {
+Refusal in_terms_of(LoopRV loop, Refusal refusal) {
   for (Argument& subject : refusal.subjects) {
-    const auto* other = subject.as<LoopRV>();
-    const auto* block = subject.as<BlockRV>();
-    const bool is_unknown =
-        (other && schedule.refuse(*other)) || (block && schedule.refuse(*block));
-    if (is_unknown) subject = Argument(loop);
+    if (subject.as<LoopRV>() || subject.as<BlockRV>()) subject = Argument(loop);
   }
   return refusal;
 }

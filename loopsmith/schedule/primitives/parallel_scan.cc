@@ -131,7 +131,7 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
   for (const LoopRV each : {loops[0], loops[2]}) {
     const auto planned = plan_parallel(after, {.loop = each});
     if (const auto* refusal = std::get_if<Refusal>(&planned)) {
-      return in_terms_of(schedule, *refusal, arguments.loop);
+      return in_terms_of(arguments.loop, *refusal);
     }
   }
   return plan;

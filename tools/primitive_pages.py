@@ -93,6 +93,32 @@ PROGRAMS = {
             vi = T.axis.spatial(70, i)
             Y[vi] = T.if_then_else(3 <= vi and vi < 67, X[vi - 3], T.float32(0))
 """,
+    "sweep": """
+    A: T.Buffer((34, 34), "float32")
+    for i, j in T.grid(32, 32):
+        A[i + 1, j + 1] = A[i, j + 1] + A[i + 1, j] + A[i + 2, j + 1] + A[i + 1, j + 2]
+""",
+    "statements": """
+    A: T.Buffer((33,), "float32"), B: T.Buffer((32,), "float32"), C: T.Buffer((32,), "float32")
+    t = T.alloc_buffer((1,))
+    for i in range(32):
+        A[i + 1] = A[i] + B[i]
+    for j in range(32):
+        t[0] = A[j] * T.float32(2)
+        C[j] = t[0] + T.float32(1)
+    for k in range(1, 32):
+        B[k] = C[k - 1]
+""",
+    "branches": """
+    A: T.Buffer((32, 16), "float32")
+    for i in range(32):
+        if i % 2 == 0:
+            for j in range(16):
+                A[i, j] = T.float32(1)
+        else:
+            for k in range(16):
+                A[i, k] = T.float32(2)
+""",
     "dot": """
     A: T.Buffer((4,), "uint8"), B: T.Buffer((16, 4), "int8"), C: T.Buffer((16,), "int32")
     for i, k in T.grid(16, 4):
@@ -153,6 +179,23 @@ EXAMPLES = {
         'sch.split("i", [None, 16])\nsch.reorder("i_0", "i_1", "j", "k")\nsch.blockize("i_1")',
     ),
     "loop_partition": ("update", 'sch.loop_partition("i", [8, None])'),
+    "peel": ("update", 'sch.peel("i", first=1, last=2)'),
+    "distribute": (
+        "statements",
+        'sch.expand_scalar("t", "j")\nsch.distribute("j")',
+    ),
+    "shift": ("update", 'sch.shift("i", 4)'),
+    "skew": ("sweep", 'sch.skew("i", "j")\nsch.reorder("j", "i")\nsch.parallel("i")'),
+    "sink_if": ("branches", 'sch.sink_if("j")'),
+    "hoist_if": ("branches", 'sch.sink_if("j")\nsch.hoist_if("j")'),
+    "reorder_statements": (
+        "statements",
+        'sch.peel("k")\nsch.reorder_statements("k", "k_first")',
+    ),
+    "merge_siblings": ("statements", 'sch.merge_siblings("j", "k")'),
+    "expand_scalar": ("statements", 'sch.expand_scalar("t", "j")'),
+    "normalize_nest": ("branches", 'sch.normalize_nest("i")'),
+    "parallel_scan": ("statements", 'sch.parallel_scan("i", length=16)'),
     "cache_index": ("transposed", 'sch.fuse("i", "j")\nsch.cache_index("B", "local", 0)'),
     "read_at": ("stages", 'sch.read_at("y", "C", 0, "local")'),
     "write_at": ("stages", 'sch.write_at("y", "C", 0, "local")'),

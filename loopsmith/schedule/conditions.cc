@@ -26,4 +26,11 @@ std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopR
   return {};
 }
 
+Refusal in_terms_of(LoopRV loop, Refusal refusal) {
+  for (Argument& subject : refusal.subjects) {
+    if (subject.as<LoopRV>() || subject.as<BlockRV>()) subject = Argument(loop);
+  }
+  return refusal;
+}
+
 }  // namespace loopsmith

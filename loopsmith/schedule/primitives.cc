@@ -14,7 +14,8 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &get_output_blocks,
       // Loops.
       &split, &fuse, &merge, &reorder, &add_unit_loop, &parallel, &vectorize, &unroll, &bind,
-      &loop_partition,
+      &loop_partition, &peel, &distribute, &shift, &skew, &sink_if, &hoist_if, &reorder_statements,
+      &merge_siblings, &expand_scalar, &normalize_nest, &parallel_scan,
       // Places.
       &compute_at, &reverse_compute_at, &compute_inline, &reverse_compute_inline,
       &fuse_reduction_epilogue, &rolling_buffer,

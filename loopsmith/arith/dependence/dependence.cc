@@ -276,6 +276,35 @@ DependenceAnswer Dependences::distributable(const Ptr<Var>& variable, const Stmt
   return std::move(inquiry).answer();
 }
 
+bool Dependences::may_be_private(const Ptr<Var>& loop, const Ptr<Buffer>& buffer) {
+  return analysis_->is_private(buffer->data, analysis_->loop_of(loop));
+}
+
+DependenceAnswer Dependences::exchangeable(const Stmt& first, const Stmt& second) {
+  const auto part_of = [&](const Stmt& statement) -> const SequencePart& {
+    const auto& parts = analysis_->program().parts;
+    const auto found = std::ranges::find(parts, statement.get(), &SequencePart::node);
+    check(found != parts.end(), "Dependences", "a statement is of no sequence");
+    return *found;
+  };
+  const auto is_in = [&](int access, const SequencePart& part) {
+    const int statement = analysis_->access(access).statement;
+    return statement >= part.first_statement && statement < part.end_statement;
+  };
+  const SequencePart& before = part_of(first);
+  const SequencePart& after = part_of(second);
+  Inquiry inquiry(*analysis_);
+  for (const Dependence& dependence : analysis_->dependences()) {
+    if (inquiry.is_over()) break;
+    // Between iterations of the loops around both, nothing changes.
+    if (is_carried(dependence)) continue;
+    if (is_in(dependence.source, before) && is_in(dependence.sink, after)) {
+      inquiry.ask(ordered(dependence), {});
+    }
+  }
+  return std::move(inquiry).answer();
+}
+
 std::string ConflictWitness::text() const {
   const auto iteration = [](const ConflictSide& side) {
     std::string result;

@@ -119,6 +119,12 @@ class Dependences {
   /// body, the second the rest? Loops between it and `second_part` are cut, too.
   DependenceAnswer distributable(const Ptr<Var>& loop, const Stmt& second_part);
 
+  /// May each iteration of the loop have a copy of the buffer, one of `local_buffers`: is it used
+  /// nowhere else, and does an iteration read of it only what it wrote itself?
+  bool may_be_private(const Ptr<Var>& loop, const Ptr<Buffer>& buffer);
+  /// May two statements of one sequence, the second of which stands after the first, change places?
+  DependenceAnswer exchangeable(const Stmt& first, const Stmt& second);
+
   /// Intervals of the distances of all loop-carried dependences, without those of which the
   /// questions so far proved that they never happen.
   DistanceTable distances() const;

@@ -7,6 +7,7 @@
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/dependence_answers.h"
 #include "loopsmith/schedule/legality/nest_facts.h"
 #include "loopsmith/schedule/legality/own_memory.h"
 #include "loopsmith/schedule/legality/shared_tiles.h"
@@ -347,12 +348,6 @@ bool is_known_as_own(const Schedule& schedule, LoopRV loop, const Buffer* buffer
   return true;
 }
 
-Witness::Iteration iteration_of(const ConflictSide& side) {
-  Witness::Iteration made{.loops = {}, .writes = side.writes};
-  for (const auto& [var, value] : side.iteration) made.loops.emplace_back(var->name, value);
-  return made;
-}
-
 /// Takes the shared memory of threads from what the iterations of a loop own when they run so.
 std::vector<Ptr<Buffer>> take_shared(AtOnce how, ElementAccesses& accesses) {
   std::vector<Ptr<Buffer>> shared;
@@ -386,22 +381,6 @@ NestQuestion question_of(AtOnce how) {
     case AtOnce::in_block_threads: return NestQuestion::carried_in_block_threads;
   }
   return NestQuestion::carried_in_threads;
-}
-
-std::optional<Witness> witness_of(const DependenceAnswer& found) {
-  if (!found.witness) return {};
-  return Witness{.first = iteration_of(found.witness->first),
-                 .second = iteration_of(found.witness->second),
-                 .buffer = found.witness->buffer->name,
-                 .element = found.witness->element};
-}
-
-OrderAnswer answer_of(const DependenceAnswer& found) {
-  if (found.verdict == Verdict::proved) return proved();
-  if (found.verdict == Verdict::unknown) return unknown(found.reason);
-  OrderAnswer answer{.kind = OrderAnswer::Kind::violated, .witness = {}, .why = found.reason};
-  answer.witness = witness_of(found);
-  return answer;
 }
 
 /// True when a conflict is about a buffer that each iteration has for itself, and the elements that

@@ -6,10 +6,22 @@
 #include <vector>
 
 #include "loopsmith/arith/access_regions.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
 namespace {
+
+/// The blocks inside a statement, in the order of the text.
+std::vector<const Block*> blocks_in(const Stmt& stmt) {
+  std::vector<const Block*> found;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    if (const auto* block = ref.as<Block>()) found.push_back(block);
+    return !is_expr(*ref.get());
+  });
+  return found;
+}
 
 bool is_prefetch_of(const Stmt& stmt, const Buffer& buffer) {
   const auto* prefetch = stmt.as<Prefetch>();
@@ -39,6 +51,18 @@ void replace_buffer(Schedule& schedule, NodeId node, const Ptr<Buffer>& from,
   const Stmt old = schedule.statement(node);
   Stmt renewed = rewrite(old);
   if (!renewed.same_as(old)) schedule.replace(node, std::move(renewed));
+}
+
+BlockRV block_around_or_root(Schedule& schedule, NodeId node) {
+  if (const auto block = block_around(schedule, node)) return *block;
+  while (!schedule.as<PrimFunc>(schedule.at(node).parent)) node = schedule.at(node).parent;
+  Block root;
+  root.name_hint = "root";
+  root.body = schedule.statement(node);
+  BlockRealize realize;
+  realize.predicate = true;
+  realize.block = make(std::move(root));
+  return schedule.block_at(schedule.replace(node, make(std::move(realize))));
 }
 
 void allocate_in(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer) {
@@ -73,6 +97,20 @@ void update_regions(Schedule& schedule, BlockRV handle) {
   Block& block = schedule.edit(handle);
   block.reads = std::move(found.reads);
   block.writes = std::move(found.writes);
+}
+
+void update_regions_around(Schedule& schedule, BlockRV block) {
+  for (auto around = block_around(schedule, schedule.node(block)); around;
+       around = block_around(schedule, schedule.node(block))) {
+    update_regions(schedule, block);
+    block = *around;
+  }
+}
+
+void add_renewed_blocks(const Stmt& before, const Stmt& after, Schedule::Renewed& renewed) {
+  if (before.same_as(after)) return;
+  const std::vector<const Block*> old = blocks_in(before), now = blocks_in(after);
+  for (std::size_t i = 0; i < old.size() && i < now.size(); ++i) renewed[old[i]] = now[i];
 }
 
 }  // namespace loopsmith

@@ -10,6 +10,10 @@ namespace loopsmith {
 void replace_buffer(Schedule& schedule, NodeId node, const Ptr<Buffer>& from,
                     const Ptr<Buffer>& to);
 
+/// The block around a node; where there is none, a root block that is put around the function's
+/// body. Then the node may be another one.
+BlockRV block_around_or_root(Schedule& schedule, NodeId node);
+
 /// Allocates a buffer in a block.
 void allocate_in(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer);
 
@@ -21,5 +25,12 @@ void drop_prefetches(Schedule& schedule, BlockRV block, const Buffer& buffer);
 
 /// Reads the regions of a block anew from its body, with those of the blocks inside it as they are.
 void update_regions(Schedule& schedule, BlockRV block);
+
+/// The same of a block and of those around it but the outermost, the root of the function.
+void update_regions_around(Schedule& schedule, BlockRV block);
+
+/// Adds which blocks of a statement have taken the place of which, after a substitution in it:
+/// those without axes are other objects then.
+void add_renewed_blocks(const Stmt& before, const Stmt& after, Schedule::Renewed& renewed);
 
 }  // namespace loopsmith

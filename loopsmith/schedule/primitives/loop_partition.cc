@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/schedule/moves/loop_parts.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/rebind.h"
@@ -58,63 +59,6 @@ Stmt without_axes(std::string name, Stmt body, const BufferOfPointer& buffers) {
   return make(BlockRealize{.block = make(std::move(block))});
 }
 
-/// The blocks inside the loop whose init never runs in a part of it.
-std::vector<const Block*> going_on_in(const Schedule& schedule, LoopRV handle,
-                                      const LoopPart& part) {
-  const For& loop = schedule.get(handle);
-  const std::int64_t start = *as_int(loop.min) + part.first * *as_int(loop.step);
-  const std::int64_t last = start + (part.count - 1) * *as_int(loop.step);
-  std::vector<const Block*> found;
-  const auto visit = [&](const auto& self, NodeId node, IndexForms forms) -> void {
-    const auto* inner = schedule.as<For>(node);
-    if (inner && node != schedule.node(handle)) {
-      if (const auto range = range_of(*inner)) forms.add_range(*range);
-    }
-    if (const auto* realize = schedule.as<BlockRealize>(node)) {
-      bool never_starts = false;
-      for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
-        const IterVar& axis = *realize->block->iter_vars[i];
-        forms.bind(axis.var, realize->iter_values[i]);
-        const auto form = forms.read(axis.var);
-        const auto values = form ? form->range() : std::nullopt;
-        const std::int64_t* first = as_int(axis.dom->min);
-        if (axis.iter_type != IterType::comm_reduce || !values || !first) continue;
-        never_starts = never_starts || *first < values->first || *first > values->second;
-      }
-      if (realize->block->init && never_starts) found.push_back(realize->block.get());
-    }
-    for (NodeId child = schedule.at(node).first_child; child != no_node;
-         child = schedule.at(child).next) {
-      deep_call([&] { self(self, child, forms); });
-    }
-  };
-  IndexForms forms(ranges_around(schedule, schedule.at(schedule.node(handle)).parent));
-  forms.add_range({loop.loop_var.get(), std::min(start, last), std::max(start, last)});
-  visit(visit, schedule.node(handle), std::move(forms));
-  return found;
-}
-
-/// The loop's body for one part: blocks with `suffix`, and without the inits that never run there.
-Stmt body_of_part(Schedule& schedule, std::uint32_t function, const Stmt& body,
-                  const LoopPart& part, const std::string& suffix, const BufferOfPointer& buffers) {
-  Rewriter rewrite;
-  std::size_t changed = 0;
-  rewrite.on<Block>([&](const Block& block) {
-    const std::size_t before = changed;
-    Block copy = *rewrite.children(block);
-    copy.name_hint = schedule.fresh_block_name(function, block.name_hint + suffix);
-    if (std::ranges::find(part.going_on, &block) != part.going_on.end()) {
-      ++changed;
-      copy.init = nullptr;
-      copy.reads.insert(copy.reads.begin(), copy.writes.begin(), copy.writes.end());
-    } else if (changed != before) {
-      copy.reads = access_regions(copy, buffers).reads;
-    }
-    return make(std::move(copy));
-  });
-  return rewrite(body);
-}
-
 }  // namespace
 
 Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
@@ -141,7 +85,7 @@ Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
   std::int64_t first = 0;
   for (const std::int64_t length : std::get<std::vector<std::int64_t>>(lengths)) {
     LoopPart& part = plan.parts.emplace_back(LoopPart{.first = first, .count = length});
-    part.going_on = going_on_in(schedule, arguments.loop, part);
+    part.going_on = blocks_without_start(schedule, arguments.loop, part.first, part.count);
     first += length;
   }
   const auto blocks = child_blocks(schedule, schedule.node(arguments.loop));
@@ -167,7 +111,7 @@ Handles<LoopRV> commit_loop_partition(Schedule& schedule, LoopPartitionPlan&& pl
     part.min = loop.min + int_imm(type, piece.first) * loop.step;
     part.extent = int_imm(type, piece.count);
     const Stmt body =
-        body_of_part(schedule, function, loop.body, piece, "_" + names.back(), buffers);
+        body_of_part(schedule, function, loop.body, piece.going_on, "_" + names.back(), buffers);
     const bool is_value = plan.drops_units && piece.count == 1;
     part.body = clone_with(body, {{loop.loop_var, is_value ? part.min : Expr(part.loop_var)}});
     Stmt stmt = make(std::move(part));

@@ -48,6 +48,12 @@ Handles<LoopRV> loops_around(const Schedule& schedule, NodeId node) {
   return loops;
 }
 
+LoopRV loop_of_var(const Schedule& schedule, std::uint32_t function, const Ptr<Var>& variable) {
+  const Handles<LoopRV> named = schedule.loops_named(function, variable->name);
+  return *std::ranges::find_if(
+      named, [&](LoopRV loop) { return schedule.get(loop).loop_var.same_as(variable); });
+}
+
 std::optional<BlockRV> block_around(const Schedule& schedule, NodeId node) {
   const NodeId scope = scope_of(schedule, node);
   return is_block(schedule, scope) ? std::optional(schedule.block_at(scope)) : std::nullopt;

@@ -11,6 +11,9 @@ namespace loopsmith {
 /// The loops around a node, outermost first, up to the block around it.
 Handles<LoopRV> loops_around(const Schedule& schedule, NodeId node);
 
+/// The loop over that variable, which there is.
+LoopRV loop_of_var(const Schedule& schedule, std::uint32_t function, const Ptr<Var>& variable);
+
 /// The innermost block around a node; none at the top of a function without a root block.
 std::optional<BlockRV> block_around(const Schedule& schedule, NodeId node);
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/queries/empty_reductions.h"
 
+#include <algorithm>
+
 #include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
 
@@ -24,6 +27,20 @@ std::optional<LoopRV> loop_of_empty_reduction(const Schedule& schedule, BlockRV 
     const auto* loop = schedule.as<For>(node);
     if (loop && arith::is_reduction_loop(schedule.realize(block), loop->loop_var)) {
       return schedule.loop_at(node);
+    }
+  }
+  return {};
+}
+
+std::optional<Refusal> refuse_empty_reductions(const Schedule& schedule,
+                                               std::span<const LoopRV> loops) {
+  for (const BlockRV block : child_blocks(schedule, schedule.node(loops.back()))) {
+    if (unsure_domains(schedule.get(block)).empty()) continue;
+    const auto reduced = std::ranges::find_if(loops, [&](LoopRV loop) {
+      return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
+    });
+    if (reduced != loops.end()) {
+      return Refusal{&empty_reductions_start, {Argument(*reduced), Argument(block)}};
     }
   }
   return {};

@@ -2,8 +2,10 @@
 // Reductions that may have nothing to reduce: their init then runs outside of their loops.
 #pragma once
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
@@ -14,5 +16,10 @@ std::vector<Expr> unsure_domains(const Block& block);
 /// A loop around `node` of the same scope, or `node`, that the block reduces over, if its reduction
 /// may be empty.
 std::optional<LoopRV> loop_of_empty_reduction(const Schedule& schedule, BlockRV block, NodeId node);
+
+/// Refuses where a block reduces over one of the loops, and its reduction may be empty: the loops
+/// are about to change so that they would not give its init any more.
+std::optional<Refusal> refuse_empty_reductions(const Schedule& schedule,
+                                               std::span<const LoopRV> loops);
 
 }  // namespace loopsmith

@@ -33,7 +33,13 @@ constexpr std::string_view rare[] = {"cache_inplace",
                                      "reverse_compute_inline",
                                      "decompose_reduction",
                                      "reindex_cache_read",
-                                     "reindex_cache_write"};
+                                     "reindex_cache_write",
+                                     "distribute",
+                                     "merge_siblings",
+                                     "reorder_statements",
+                                     "expand_scalar",
+                                     "parallel_scan",
+                                     "skew"};
 
 std::vector<const PrimitiveBase*> drawn_primitives() {
   std::vector<const PrimitiveBase*> found;
@@ -261,6 +267,10 @@ class StepDrawer {
     if (name == "candidates") return Argument::List{Argument(2), Argument(4)};
     if (name == "probs") return Argument::List{Argument(0.5), Argument(0.5)};
     if (name == "n") return draw_.between(1, 3);
+    if (name == "length") return draw_.between(1, 20);
+    if (name == "outer") return loop_ ? name_of(a_loop_around(*loop_)) : Argument("none");
+    if (name == "second") return a_sibling();
+    if (is("expand_scalar") && name == "buffer") return a_local_buffer();
     if (name == "factor") return draw_.of<int>({2, 4, 8});
     if (name == "factor_axis") return draw_.between(-1, 2);
     if (name == "reduction_block") return a_producer();
@@ -319,6 +329,8 @@ class StepDrawer {
     std::vector<LoopRV> chain;
     if (is("merge")) {
       chain = neighbours();
+    } else if (is("merge_siblings")) {
+      chain = siblings();
     } else if (loop_) {
       chain = loops_around(schedule_, schedule_.node(*loop_));
       chain.push_back(*loop_);
@@ -353,6 +365,55 @@ class StepDrawer {
       }
     }
     return found.empty() ? std::vector<LoopRV>{} : draw_.of(found);
+  }
+
+  LoopRV a_loop_around(LoopRV loop) {
+    const Handles<LoopRV> around = loops_around(schedule_, schedule_.node(loop));
+    return around.empty() ? loop : draw_.of<LoopRV>(around);
+  }
+
+  /// A loop and later ones of its sequence.
+  std::vector<LoopRV> siblings() {
+    std::vector<std::vector<LoopRV>> found;
+    for (const LoopRV first : loops_) {
+      std::vector<LoopRV> group{first};
+      NodeId node = schedule_.at(schedule_.node(first)).next;
+      for (; node != no_node; node = schedule_.at(node).next) {
+        if (schedule_.as<For>(node) && draw_.chance(70)) group.push_back(schedule_.loop_at(node));
+      }
+      if (group.size() > 1) found.push_back(std::move(group));
+    }
+    return found.empty() ? std::vector<LoopRV>{} : draw_.of(found);
+  }
+
+  /// A block or loop of the sequence in which the step's block or loop stands.
+  Argument a_sibling() {
+    NodeId node = block_ && draw_.chance(50) ? schedule_.node(*block_) : no_node;
+    if (node == no_node && loop_) node = schedule_.node(*loop_);
+    while (node != no_node && schedule_.at(node).parent != no_node &&
+           !schedule_.as<SeqStmt>(schedule_.at(node).parent)) {
+      node = schedule_.at(node).parent;
+    }
+    if (node == no_node || schedule_.at(node).parent == no_node) return "none";
+    std::vector<Argument> names;
+    for (NodeId each = schedule_.at(schedule_.at(node).parent).first_child; each != no_node;
+         each = schedule_.at(each).next) {
+      if (schedule_.as<For>(each)) names.push_back(name_of(schedule_.loop_at(each)));
+      if (schedule_.as<BlockRealize>(each)) names.push_back(name_of(schedule_.block_at(each)));
+    }
+    return names.empty() ? Argument("none") : draw_.of(names);
+  }
+
+  Argument a_local_buffer() {
+    std::vector<Argument> names;
+    for (const auto* blocks : {&root_, &blocks_}) {
+      for (const BlockRV block : *blocks) {
+        for (const auto& buffer : schedule_.get(block).alloc_buffers) {
+          names.emplace_back(buffer->name);
+        }
+      }
+    }
+    return names.empty() ? Argument("none") : draw_.of(names);
   }
 
   Argument some_blocks() {

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of examples/long_tail beside NumPy, SciPy, Numba and C with OpenMP.
+
+Ratios are times of a peer over times of the scheduled program: above 1, the schedule is faster.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import runpy
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import interleaved, print_table
+
+import loopsmith as ls
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = runpy.run_path(str(ROOT / "examples" / "long_tail" / "programs.py"))
+PROGRAMS: dict[str, Any] = EXAMPLES["PROGRAMS"]
+SIZES = {"mixed_nest": 4000, "gauss_seidel": 3000, "edit_distance": 3000, "game_of_life": 3000}
+SIZE = 10_000_000
+GOAL = 1.0
+
+Call = Callable[[], object]
+
+# What a C programmer writes: the same loops, with OpenMP where they are independent.
+C_SOURCES = {
+    "in_place": "_Float16 *a = p[0], *b = p[1];\n#pragma omp parallel for simd\n"
+    "for (long i = 0; i < n; ++i) b[i] += a[i];",
+    "start_at_one": "_Float16 *a = p[0], *b = p[1];\n#pragma omp parallel for simd\n"
+    "for (long i = 1; i < n; ++i) b[i] = a[i] + (_Float16)1;",
+    "mixed_nest": "_Float16 *a = p[0];\n#pragma omp parallel for\nfor (long i = 0; i < n; ++i)\n"
+    "  for (long j = 0; j < n; ++j) a[i * n + j] = i % 2 == 0 ? 1 : 2;",
+    "prefix_sum": "double *a = p[0], *b = p[1]; b[0] = 0;\n"
+    "for (long i = 0; i < n; ++i) b[i + 1] = b[i] + a[i];",
+    "prefix_sum_int64": "long *a = p[0], *b = p[1]; b[0] = 0;\n"
+    "for (long i = 0; i < n; ++i) b[i + 1] = b[i] + a[i];",
+    "running_maximum": "float *a = p[0], *b = p[1], top = -3e38f;\n"
+    "for (long i = 0; i < n; ++i) { top = top > a[i] ? top : a[i]; b[i] = top; }",
+    "moving_average": "double *a = p[0], *b = p[1], v = 0;\n"
+    "for (long i = 0; i < n; ++i) { v = 0.9 * v + 0.1 * a[i]; b[i] = v; }",
+    "segmented_sum": "long *a = p[0], *b = p[2]; int *s = p[1]; b[0] = 0;\n"
+    "for (long i = 0; i < n; ++i) b[i + 1] = s[i] > 90 ? a[i] : b[i] + a[i];",
+    "gauss_seidel": "double *a = p[0]; long m = n + 2;\nfor (long i = 1; i <= n; ++i)\n"
+    "  for (long j = 1; j <= n; ++j) a[i * m + j] = 0.25 * (a[(i - 1) * m + j] + "
+    "a[i * m + j - 1] + a[(i + 1) * m + j] + a[i * m + j + 1]);",
+    "edit_distance": "int *a = p[0], *b = p[1], *d = p[2]; long m = n + 1;\n"
+    "for (long i = 0; i < n; ++i) for (long j = 0; j < n; ++j) {\n"
+    "  int x = d[i * m + j] + (a[i] != b[j]), y = d[i * m + j + 1] + 1;\n"
+    "  int z = d[(i + 1) * m + j] + 1;\n"
+    "  x = x < y ? x : y; d[(i + 1) * m + j + 1] = x < z ? x : z; }",
+    "fission": "double *a = p[0], *b = p[1], *c = p[2];\n"
+    "for (long i = 0; i < n; ++i) { a[i + 1] = a[i] * 0.5 + b[i]; c[i] = a[i] * 2 + b[i]; }",
+    "histogram_256": "int *a = p[0], *h = p[1];\n#pragma omp parallel for reduction(+ : h[:256])\n"
+    "for (long i = 0; i < n; ++i) ++h[a[i]];",
+    "histogram_65536": "int *a = p[0], *h = p[1];\n"
+    "#pragma omp parallel for reduction(+ : h[:65536])\nfor (long i = 0; i < n; ++i) ++h[a[i]];",
+    "sparse_product": "int *s = p[0], *c = p[1]; float *v = p[2], *x = p[3], *y = p[4];\n"
+    "#pragma omp parallel for schedule(dynamic, 256)\nfor (long i = 0; i < n; ++i) {\n"
+    "  float sum = 0; for (long k = s[i]; k < s[i + 1]; ++k) sum += v[k] * x[c[k]]; y[i] = sum; }",
+    "game_of_life": "int *a = p[0], *b = p[1];\n#pragma omp parallel for\n"
+    "for (long i = 0; i < n; ++i) for (long j = 0; j < n; ++j)\n"
+    "  b[i * n + j] = a[(i + n - 1) % n * n + j] + a[(i + 1) % n * n + j] + "
+    "a[i * n + (j + n - 1) % n] + a[i * n + (j + 1) % n] == 2;",
+}
+
+NUMPY: dict[str, Callable[..., object]] = {
+    "in_place": lambda a, b: np.add(a, b, out=b),
+    "start_at_one": lambda a, b: np.add(a[1:], np.float16(1), out=b[1:]),
+    "prefix_sum": lambda a, b: np.cumsum(a, out=b[1:]),
+    "prefix_sum_int64": lambda a, b: np.cumsum(a, out=b[1:]),
+    "running_maximum": lambda a, b: np.maximum.accumulate(a, out=b),
+    "histogram_256": lambda a, h: np.bincount(a, minlength=256),
+    "histogram_65536": lambda a, h: np.bincount(a, minlength=65536),
+}
+
+
+def compiled_in_c(folder: Path) -> dict[str, Any]:
+    """Return the C programs as functions of pointers and a size; none without a compiler."""
+    if shutil.which("gcc") is None:
+        return {}
+    source = folder / "long_tail.c"
+    source.write_text(
+        "\n".join(
+            f"void {name}(void **p, long n) {{\n{body}\n}}" for name, body in C_SOURCES.items()
+        )
+    )
+    library = folder / "long_tail.so"
+    flags = ["-O3", "-march=native", "-fopenmp", "-shared", "-fPIC"]
+    subprocess.run(["gcc", *flags, source, "-o", library], check=True)
+    loaded = ctypes.CDLL(str(library))
+    return {name: getattr(loaded, name) for name in C_SOURCES}
+
+
+def in_c(function: Any, arrays: list[Any], size: int) -> Call:
+    """Return a call of a C program."""
+    pointers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+    return lambda: function(pointers, ctypes.c_long(size))
+
+
+def in_numba() -> dict[str, Callable[..., object]]:
+    """Return programs as functions that Numba has compiled; none where it is not installed."""
+    try:
+        numba = importlib.import_module("numba")
+    except ImportError:
+        return {}
+    parallel = numba.njit(parallel=True, fastmath=False)
+
+    def prefix_sum(a: Any, b: Any) -> None:
+        b[0] = 0
+        for i in range(len(a)):
+            b[i + 1] = b[i] + a[i]
+
+    def moving_average(a: Any, b: Any) -> None:
+        value = 0.0
+        for i in range(len(a)):
+            value = 0.9 * value + 0.1 * a[i]
+            b[i] = value
+
+    def gauss_seidel(a: Any) -> None:
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                a[i, j] = 0.25 * (a[i - 1, j] + a[i, j - 1] + a[i + 1, j] + a[i, j + 1])
+
+    def sparse_product(starts: Any, columns: Any, values: Any, x: Any, y: Any) -> None:
+        for i in numba.prange(len(y)):
+            total = np.float32(0)
+            for k in range(starts[i], starts[i + 1]):
+                total += values[k] * x[columns[k]]
+            y[i] = total
+
+    return {
+        "prefix_sum": numba.njit(prefix_sum),
+        "prefix_sum_int64": numba.njit(prefix_sum),
+        "moving_average": numba.njit(moving_average),
+        "gauss_seidel": numba.njit(gauss_seidel),
+        "sparse_product": parallel(sparse_product),
+    }
+
+
+def in_scipy() -> dict[str, Callable[..., object]]:
+    """Return programs as calls of SciPy; none where it is not installed."""
+    try:
+        signal = importlib.import_module("scipy.signal")
+        sparse = importlib.import_module("scipy.sparse")
+    except ImportError:
+        return {}
+    return {
+        "moving_average": lambda a, b: signal.lfilter([0.1], [1, -0.9], a),
+        "sparse_product": lambda s, c, v, x, y: sparse.csr_matrix((v, c, s)) @ x,
+    }
+
+
+def main() -> None:
+    """Measure every program, and print the ratios."""
+    peers = {"NumPy": NUMPY, "SciPy": in_scipy(), "Numba": in_numba()}
+    wanted = sys.argv[1:] or list(PROGRAMS)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        c = compiled_in_c(Path(folder))
+        for name in wanted:
+            size = SIZES.get(name, SIZE)
+            given = PROGRAMS[name].arguments(size)
+
+            def copies(given: list[Any] = given) -> list[Any]:
+                return [array.copy() for array in given]
+
+            calls: dict[str, Call] = {}
+            for what, program in (
+                ("scheduled", PROGRAMS[name].schedule()),
+                ("plain", PROGRAMS[name].func),
+            ):
+                calls[what] = functools.partial(ls.build(program), *copies())
+            for what, known in peers.items():
+                if name in known:
+                    calls[what] = functools.partial(known[name], *copies())
+            arrays = copies()
+            if name in c:
+                calls["C"] = in_c(c[name], arrays, size)
+            times = interleaved(calls, rounds=7, warmup=2)
+            ratios = {what: taken / times["scheduled"] for what, taken in times.items()}
+            best = min(ratio for what, ratio in ratios.items() if what != "scheduled")
+            rows.append(
+                [name, f"{times['scheduled'] * 1e3:.2f}"]
+                + [f"{ratios[w]:.2f}" if w in ratios else "-" for w in ("plain", *peers, "C")]
+                + ["yes" if best >= GOAL else "no"]
+            )
+    head = ["program", "ms", "plain", *peers, "gcc -O3 -fopenmp", f">= {GOAL}"]
+    print_table("Times of others over those of the schedule", head, rows)
+    missing = [what for what, known in peers.items() if not known] + ([] if c else ["gcc"])
+    if missing:
+        print("not installed: " + ", ".join(missing))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,476 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that are no products and no stencils of the textbook, and schedules that make them fast.
+
+Each entry of `PROGRAMS` has the program as anybody writes it, the steps that schedule it, its
+arguments for a size, and what NumPy says of the result.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+import loopsmith as ls
+from loopsmith import tir
+
+Array = npt.NDArray[np.generic]
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A program, its schedule, its arguments for a size, and its results by NumPy."""
+
+    source: str
+    steps: Callable[[tir.Schedule], object]
+    arguments: Callable[[int], list[Array]]
+    expected: Callable[[list[Array]], list[Array]]
+    rtol: float = 1e-5
+
+    @property
+    def func(self) -> tir.PrimFunc:
+        """The program as it is written."""
+        return ls.from_source("@T.prim_func\n" + self.source.strip("\n"))
+
+    def schedule(self) -> tir.Schedule:
+        """Return the program with its steps applied."""
+        sch = tir.Schedule(self.func)
+        self.steps(sch)
+        return sch
+
+
+def numbers(shape: int | tuple[int, ...], dtype: str = "float32", seed: int = 0) -> Array:
+    """Return random numbers between 0 and 1, or below 100 where they are integers."""
+    generator = np.random.default_rng(seed)
+    if np.issubdtype(np.dtype(dtype), np.integer):
+        return generator.integers(0, 100, shape).astype(dtype)
+    return generator.random(shape).astype(dtype)
+
+
+PROGRAMS: dict[str, Program] = {}
+
+
+# ---- Programs of the form in which they are found ----
+
+
+def halves(sch: tir.Schedule) -> None:
+    """Cut the only loop into tiles, and let several threads share them."""
+    outer, inner = sch.split(sch.get_loops("block")[0], [None, 32])
+    sch.parallel(outer)
+    sch.vectorize(inner)
+
+
+PROGRAMS["start_at_one"] = Program(
+    """
+def start_at_one(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float16")
+    B = T.match_buffer(b, (n,), "float16")
+    for i_ in range(1, n):
+        with T.block("block"):
+            i = T.axis.remap("S", [i_])
+            B[i] = A[i] + T.float16(1)
+""",
+    halves,
+    lambda n: [numbers(n, "float16"), np.zeros(n, "float16")],
+    lambda given: [given[0], np.concatenate([given[1][:1], given[0][1:] + np.float16(1)])],
+)
+
+PROGRAMS["in_place"] = Program(
+    """
+def in_place(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float16")
+    B = T.match_buffer(b, (n,), "float16")
+    for i_ in range(n):
+        with T.block("block"):
+            i = T.axis.remap("S", [i_])
+            B[i] = B[i] + A[i]
+""",
+    halves,
+    lambda n: [numbers(n, "float16"), numbers(n, "float16", 1)],
+    lambda given: [given[0], given[1] + given[0]],
+)
+
+
+def mixed(sch: tir.Schedule) -> None:
+    """Bring the nest into normal form; then it splits and runs at once like any other."""
+    sch.normalize_nest("i")
+    rows, columns = sch.get_loops("block1")
+    sch.split(columns, [None, 256])
+    sch.parallel(rows)
+
+
+PROGRAMS["mixed_nest"] = Program(
+    """
+def mixed_nest(a: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, n), "float16")
+    for i in range(n):
+        if i % 2 == 0:
+            for j in range(n):
+                with T.block("block1"):
+                    A[i, j] = T.float16(1)
+        else:
+            for j in range(n):
+                with T.block("block2"):
+                    A[i, j] = T.float16(2)
+""",
+    mixed,
+    lambda n: [numbers((n, n), "float16")],
+    lambda given: [
+        np.repeat((1 + np.arange(len(given[0])) % 2)[:, None], len(given[0]), 1).astype("float16")
+    ],
+)
+
+
+# ---- Scans: each iteration takes over a value ----
+
+
+def scan(sch: tir.Schedule) -> None:
+    """Cut the recurrence into parts that run at once."""
+    sch.parallel_scan("i")
+
+
+def prefix_sum(dtype: str) -> str:
+    """Return a prefix sum in that type."""
+    return f"""
+def prefix_sum(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "{dtype}")
+    B = T.match_buffer(b, (n + 1,), "{dtype}")
+    B[0] = T.{dtype}(0)
+    for i in range(n):
+        B[i + 1] = B[i] + A[i]
+"""
+
+
+def summed(given: list[Array]) -> list[Array]:
+    """Return the prefix sum of the first argument."""
+    return [given[0], np.concatenate([[0], np.cumsum(given[0])]).astype(given[1].dtype)]
+
+
+PROGRAMS["prefix_sum"] = Program(
+    prefix_sum("float64"),
+    scan,
+    lambda n: [numbers(n, "float64"), np.zeros(n + 1)],
+    summed,
+)
+PROGRAMS["prefix_sum_int64"] = Program(
+    prefix_sum("int64"),
+    scan,
+    lambda n: [numbers(n, "int64"), np.zeros(n + 1, "int64")],
+    summed,
+)
+
+PROGRAMS["running_maximum"] = Program(
+    """
+def running_maximum(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    top = T.alloc_buffer((1,), "float32")
+    top[0] = T.min_value("float32")
+    for i in range(n):
+        top[0] = T.max(top[0], A[i])
+        B[i] = top[0]
+""",
+    scan,
+    lambda n: [numbers(n), np.zeros(n, "float32")],
+    lambda given: [given[0], np.maximum.accumulate(given[0])],
+)
+
+
+def smoothed(given: list[Array]) -> list[Array]:
+    """Return a recurrence of first order, one number after another."""
+    result = np.zeros_like(given[1])
+    value = given[0].dtype.type(0)
+    for i, x in enumerate(given[0]):
+        value = given[0].dtype.type(0.9) * value + given[0].dtype.type(0.1) * x
+        result[i] = value
+    return [given[0], result]
+
+
+PROGRAMS["moving_average"] = Program(
+    """
+def moving_average(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float64")
+    B = T.match_buffer(b, (n,), "float64")
+    value = T.alloc_buffer((1,), "float64")
+    value[0] = T.float64(0)
+    for i in range(n):
+        value[0] = T.float64(0.9) * value[0] + T.float64(0.1) * A[i]
+        B[i] = value[0]
+""",
+    scan,
+    lambda n: [numbers(n, "float64"), np.zeros(n)],
+    smoothed,
+)
+
+PROGRAMS["segmented_sum"] = Program(
+    """
+def segmented_sum(a: T.handle, s: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int64")
+    Starts = T.match_buffer(s, (n,), "int32")
+    B = T.match_buffer(b, (n + 1,), "int64")
+    B[0] = T.int64(0)
+    for i in range(n):
+        B[i + 1] = T.Select(Starts[i] > 90, A[i], B[i] + A[i])
+""",
+    scan,
+    lambda n: [numbers(n, "int64"), numbers(n, "int32", 1), np.zeros(n + 1, "int64")],
+    lambda given: [given[0], given[1], segmented(given[0], given[1] > 90)],
+)
+
+
+def segmented(values: Array, starts: Array) -> Array:
+    """Return sums that start anew where `starts` says so."""
+    result = np.zeros(len(values) + 1, values.dtype)
+    for i, value in enumerate(values):
+        result[i + 1] = value if starts[i] else result[i] + value
+    return result
+
+
+# ---- Sweeps: each element takes neighbours that are new ----
+
+
+def wavefront(sch: tir.Schedule) -> None:
+    """Let the diagonals follow each other, and the elements of one run at once."""
+    sch.skew("i", "j")
+    sch.reorder("j", "i")
+    sch.parallel("i")
+
+
+def swept(given: list[Array]) -> list[Array]:
+    """Return one sweep of Gauss and Seidel."""
+    grid = given[0].copy()
+    for i in range(1, grid.shape[0] - 1):
+        for j in range(1, grid.shape[1] - 1):
+            grid[i, j] = (grid[i - 1, j] + grid[i, j - 1] + grid[i + 1, j] + grid[i, j + 1]) / 4
+    return [grid]
+
+
+PROGRAMS["gauss_seidel"] = Program(
+    """
+def gauss_seidel(a: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n + 2, n + 2), "float64")
+    for i, j in T.grid(n, n):
+        A[i + 1, j + 1] = (
+            A[i, j + 1] + A[i + 1, j] + A[i + 2, j + 1] + A[i + 1, j + 2]
+        ) * T.float64(0.25)
+""",
+    wavefront,
+    lambda n: [numbers((n + 2, n + 2), "float64")],
+    swept,
+)
+
+
+def edit_distance(given: list[Array]) -> list[Array]:
+    """Return the table of distances between all beginnings of two texts."""
+    a, b, table = given
+    distance = table.copy()
+    for i in range(len(a)):
+        for j in range(len(b)):
+            distance[i + 1, j + 1] = min(
+                distance[i, j] + (a[i] != b[j]), distance[i, j + 1] + 1, distance[i + 1, j] + 1
+            )
+    return [a, b, distance]
+
+
+def borders(n: int) -> list[Array]:
+    """Return two texts, and a table of which the borders are filled."""
+    table = np.zeros((n + 1, n + 1), "int32")
+    table[0] = table[:, 0] = np.arange(n + 1)
+    return [numbers(n, "int32") % 4, numbers(n, "int32", 1) % 4, table]
+
+
+PROGRAMS["edit_distance"] = Program(
+    """
+def edit_distance(a: T.handle, b: T.handle, d: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int32")
+    B = T.match_buffer(b, (n,), "int32")
+    D = T.match_buffer(d, (n + 1, n + 1), "int32")
+    for i, j in T.grid(n, n):
+        D[i + 1, j + 1] = T.min(
+            D[i, j] + T.Select(A[i] == B[j], 0, 1), T.min(D[i, j + 1], D[i + 1, j]) + 1
+        )
+""",
+    wavefront,
+    borders,
+    edit_distance,
+)
+
+
+# ---- Loops that have to be taken apart ----
+
+
+def fission(sch: tir.Schedule) -> None:
+    """Part the recurrence from what uses it; then each has a schedule of its own."""
+    sch.expand_scalar("scaled", "i")
+    _, first, last = sch.distribute("i")
+    sch.parallel(first)
+    sch.parallel(last)
+
+
+PROGRAMS["fission"] = Program(
+    """
+def fission(a: T.handle, b: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n + 1,), "float64")
+    B = T.match_buffer(b, (n,), "float64")
+    C = T.match_buffer(c, (n,), "float64")
+    scaled = T.alloc_buffer((1,), "float64")
+    for i in range(n):
+        A[i + 1] = A[i] * T.float64(0.5) + B[i]
+        scaled[0] = A[i] * T.float64(2)
+        C[i] = scaled[0] + B[i]
+""",
+    fission,
+    lambda n: [numbers(n + 1, "float64"), numbers(n, "float64", 1), np.zeros(n)],
+    lambda given: parted(given),
+)
+
+
+def parted(given: list[Array]) -> list[Array]:
+    """Return a recurrence, and what is made of its values."""
+    a = given[0].copy()
+    for i, b in enumerate(given[1]):
+        a[i + 1] = a[i] * 0.5 + b
+    return [a, given[1], a[:-1] * 2 + given[1]]
+
+
+# ---- Updates through computed indices, loops of unknown length ----
+
+
+def parallel_i(sch: tir.Schedule) -> None:
+    """Let threads share the iterations; what they update together, each updates for itself."""
+    sch.parallel("i")
+
+
+def histogram(bins: int) -> Program:
+    """Return the counting of numbers below `bins`."""
+    return Program(
+        f"""
+def histogram(a: T.handle, H: T.Buffer(({bins},), "int32")):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int32")
+    for i in range(n):
+        H[A[i]] = H[A[i]] + 1
+""",
+        parallel_i,
+        lambda n: [
+            (np.random.default_rng(0).random(n) ** 4 * bins).astype("int32"),
+            np.zeros(bins, "int32"),
+        ],
+        lambda given: [given[0], np.bincount(given[0], minlength=bins).astype("int32")],
+    )
+
+
+PROGRAMS["histogram_256"] = histogram(256)
+PROGRAMS["histogram_65536"] = histogram(65536)
+
+
+def sparse_matrix(n: int) -> list[Array]:
+    """Return a matrix with rows of very different lengths by its rows, a vector, and a result."""
+    generator = np.random.default_rng(0)
+    lengths = np.minimum(generator.zipf(1.7, n), max(n, 1)).astype("int32")
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype("int32")
+    columns = generator.integers(0, max(n, 1), starts[-1]).astype("int32")
+    values = generator.random(starts[-1]).astype("float32")
+    return [starts, columns, values, numbers(n), np.zeros(n, "float32")]
+
+
+def sparse_product(given: list[Array]) -> list[Array]:
+    """Return the product, by sums of the rows."""
+    starts, columns, values, x, _ = given
+    products = np.concatenate([[0], np.cumsum(values.astype("float64") * x[columns])])
+    return [*given[:4], (products[starts[1:]] - products[starts[:-1]]).astype("float32")]
+
+
+PROGRAMS["sparse_product"] = Program(
+    """
+def sparse_product(p: T.handle, c: T.handle, v: T.handle, x: T.handle, y: T.handle):
+    n = T.int32()
+    m = T.int32()
+    Starts = T.match_buffer(p, (n + 1,), "int32")
+    Columns = T.match_buffer(c, (m,), "int32")
+    Values = T.match_buffer(v, (m,), "float32")
+    X = T.match_buffer(x, (n,), "float32")
+    Y = T.match_buffer(y, (n,), "float32")
+    for i in range(n):
+        Y[i] = T.float32(0)
+        for k in range(Starts[i], Starts[i + 1]):
+            Y[i] = Y[i] + Values[k] * X[Columns[k]]
+""",
+    parallel_i,
+    sparse_matrix,
+    sparse_product,
+    rtol=1e-4,
+)
+
+PROGRAMS["game_of_life"] = Program(
+    """
+def game_of_life(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, n), "int32")
+    B = T.match_buffer(b, (n, n), "int32")
+    for i in range(n):
+        for j in range(n):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = T.Select(
+                    A[(vi + n - 1) % n, vj] + A[(vi + 1) % n, vj]
+                    + A[vi, (vj + n - 1) % n] + A[vi, (vj + 1) % n] == 2,
+                    1,
+                    0,
+                )
+""",
+    parallel_i,
+    lambda n: [numbers((n, n), "int32") % 2, np.zeros((n, n), "int32")],
+    lambda given: [
+        given[0],
+        (sum(np.roll(given[0], s, k) for s in (1, -1) for k in (0, 1)) == 2).astype("int32"),
+    ],
+)
+
+
+def median_time(run: Callable[[], object], repeats: int = 5) -> float:
+    """Return the median time of a call, in seconds."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return sorted(times)[repeats // 2]
+
+
+SIZES = {"mixed_nest": 2000, "gauss_seidel": 2000, "edit_distance": 2000, "game_of_life": 2000}
+
+
+def main(scale: float = 1) -> None:
+    """Check each program, and say how long it takes as it is written and as it is scheduled."""
+    for name, program in PROGRAMS.items():
+        size = int(SIZES.get(name, 2_000_000) * scale)
+        given = program.arguments(size)
+        times = {}
+        for what, compiled in {"plain": program.func, "scheduled": program.schedule()}.items():
+            run = ls.build(compiled)
+            arrays = [array.copy() for array in given]
+            run(*arrays)
+            times[what] = median_time(lambda run=run, arrays=arrays: run(*arrays))
+        ratio = times["plain"] / times["scheduled"]
+        print(
+            f"{name:18} {size:8}  plain {times['plain'] * 1e3:8.2f} ms  "
+            f"scheduled {times['scheduled'] * 1e3:8.2f} ms  {ratio:5.2f} x"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/distribute.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/statement_order.h"
+#include "loopsmith/schedule/moves/edits.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/jumps.h"
+
+namespace loopsmith {
+namespace {
+
+/// The loop and those inside it, each alone in the one around, down to a sequence; no sequence:
+/// empty.
+std::vector<LoopRV> chain_to_sequence(const Schedule& schedule, LoopRV loop) {
+  std::vector<LoopRV> chain;
+  NodeId node = schedule.node(loop);
+  while (const auto* inside = schedule.as<For>(node)) {
+    chain.push_back(schedule.loop_at(node));
+    if (inside->body.is<SeqStmt>()) return chain;
+    node = only_child(schedule, node);
+    if (node == no_node) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+Planned<DistributePlan> plan_distribute(const Schedule& schedule,
+                                        const DistributeArguments& arguments) {
+  DistributePlan plan{chain_to_sequence(schedule, arguments.loop), {}};
+  if (plan.chain.empty()) return Refusal{&loop_has_statements, {Argument(arguments.loop)}};
+  for (const LoopRV loop : plan.chain) {
+    if (auto refusal = refuse_unless_plain(schedule, loop)) return *std::move(refusal);
+    if (auto refusal = refuse_unless_bounds_stay(schedule, loop, arguments.loop)) {
+      return *std::move(refusal);
+    }
+  }
+  if (const auto jump = jump_out_of(schedule.get(plan.chain.back()).body)) {
+    return Refusal{&iterations_reach_their_end, {Argument(*jump), Argument(plan.chain.back())}};
+  }
+  const std::vector<Stmt>& parts = schedule.get(plan.chain.back()).body.as<SeqStmt>()->seq;
+  OrderAnswer obstacle;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    OrderAnswer answer = may_distribute(schedule, arguments.loop, parts[i]);
+    if (answer.is_proved()) {
+      plan.cuts.push_back(i);
+    } else if (i == 1 || answer.kind == OrderAnswer::Kind::violated) {
+      obstacle = std::move(answer);
+    }
+  }
+  if (!plan.cuts.empty()) return plan;
+  if (obstacle.kind == OrderAnswer::Kind::violated) {
+    return Refusal{
+        &distribution_keeps_order, {Argument(arguments.loop)}, std::move(obstacle.witness)};
+  }
+  return Refusal{&distribution_is_known, {Argument(arguments.loop), Argument(obstacle.why)}};
+}
+
+Handles<LoopRV> commit_distribute(Schedule& schedule, DistributePlan&& plan) {
+  const NodeId top = schedule.node(plan.chain.front());
+  const std::uint32_t function = schedule.function_of(top);
+  const For outermost = schedule.get(plan.chain.front());
+  const SpanScope span(schedule.span_from(outermost.span));
+  const Stmt body = schedule.get(plan.chain.back()).body;
+  const std::vector<Stmt>& statements = body.as<SeqStmt>()->seq;
+  plan.cuts.push_back(statements.size());
+
+  std::vector<Stmt> nests;
+  std::vector<Ptr<Var>> variables;
+  Schedule::Renewed renewed;
+  std::size_t first = 0;
+  for (const std::size_t end : plan.cuts) {
+    const auto at = [&](std::size_t i) {
+      return statements.begin() + static_cast<std::ptrdiff_t>(i);
+    };
+    const Stmt part = seq(std::vector<Stmt>(at(first), at(end)));
+    Substitution values;
+    std::vector<For> loops;
+    for (const LoopRV handle : plan.chain) {
+      For loop = schedule.get(handle);
+      if (first > 0) {
+        const std::string name = schedule.fresh_loop_name(
+            function, fmt::format("{}_{}", loop.loop_var->name, nests.size()));
+        const Ptr<Var> fresh = var(name, loop.loop_var->dtype);
+        loop.min = substitute(loop.min, values);
+        loop.extent = substitute(loop.extent, values);
+        loop.step = substitute(loop.step, values);
+        values[loop.loop_var] = fresh;
+        loop.loop_var = fresh;
+      }
+      loops.push_back(std::move(loop));
+    }
+    Stmt nest = values.empty() ? part : substitute(part, values);
+    add_renewed_blocks(part, nest, renewed);
+    for (std::size_t i = loops.size(); i-- > 0;) {
+      loops[i].body = std::move(nest);
+      nest = make(For(loops[i]));
+    }
+    variables.push_back(loops[0].loop_var);
+    nests.push_back(std::move(nest));
+    first = end;
+  }
+  schedule.replace(top, seq(std::move(nests)), renewed);
+  Handles<LoopRV> made;
+  for (const Ptr<Var>& variable : variables)
+    made.push_back(loop_of_var(schedule, function, variable));
+  return made;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct DistributeArguments {
+  LoopRV loop;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &DistributeArguments::loop,
+                "With several statements inside; other loops may be between."}};
+};
+
+struct DistributePlan {
+  std::vector<LoopRV> chain;      ///< The loop, and those down to the statements.
+  std::vector<std::size_t> cuts;  ///< The statements that start another loop.
+};
+
+inline constexpr Condition loop_has_statements{
+    "loop_has_statements", "loop {} does not hold several statements that follow each other",
+    "give a loop whose body, or that of the only loop inside, is a sequence"};
+inline constexpr Condition iterations_reach_their_end{
+    "iterations_reach_their_end", "a {} ends loop {}, or an iteration of it, early",
+    "rewrite it as a condition on the rest of the body"};
+inline constexpr Condition distribution_keeps_order{
+    "distribution_keeps_order",
+    "each statement of loop {} needs what those after it make in earlier iterations",
+    "expand_scalar gives each iteration a place of its own, peel or shift may break the circle"};
+inline constexpr Condition distribution_is_known{
+    "distribution_is_known",
+    "whether statements of loop {} may run in loops of their own is unknown, as {}",
+    "let the indices be sums of loops and sizes with constant factors"};
+inline constexpr const Condition* distribute_conditions[] = {&loop_is_plain,
+                                                             &bounds_stay,
+                                                             &loop_has_statements,
+                                                             &iterations_reach_their_end,
+                                                             &distribution_keeps_order,
+                                                             &distribution_is_known,
+                                                             &loops_at_once_stay_right,
+                                                             &threads_share_out_fills};
+
+Planned<DistributePlan> plan_distribute(const Schedule& schedule,
+                                        const DistributeArguments& arguments);
+
+/// for i in n:        for i in n:    a(i)
+///   a(i)        =>   for i_1 in n:  b(i_1)
+///   b(i)
+///
+/// Statements that need each other in later iterations stay together. Gives the loops in the place
+/// of `loop`, in their order; the first keeps its name.
+Handles<LoopRV> commit_distribute(Schedule& schedule, DistributePlan&& plan);
+
+inline constexpr Primitive distribute(PrimitiveDefinition{
+    .name = "distribute",
+    .past = "distributed",
+    .doc = "Gives the statements in a loop loops of their own, wherever dependences allow to cut "
+           "between them (loop fission).",
+    .conditions = distribute_conditions,
+    .moves_accesses = true,
+    .plan = plan_distribute,
+    .commit = commit_distribute,
+});
+
+}  // namespace loopsmith

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/moves/iteration_dimension.h"
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct ExpandScalarArguments {
+  BufferSelector buffer;
+  LoopRV loop;
+
+  static constexpr std::tuple parameters{
+      Parameter{"buffer", &ExpandScalarArguments::buffer,
+                "The name of a buffer that a block around the loop allocates, or the buffer."},
+      Parameter{"loop", &ExpandScalarArguments::loop,
+                "Each iteration of which gets a place of its own."}};
+};
+
+struct ExpandScalarPlan {
+  LoopRV loop;
+  NodeId owner = no_node;
+  Ptr<Buffer> buffer;
+  UsesByBlock uses;
+};
+
+inline constexpr Condition buffer_is_allocated_around{
+    "buffer_is_allocated_around", "no block around loop {} allocates a buffer {}",
+    "pass the name of an intermediate buffer, allocated outside of the loop"};
+inline constexpr Condition buffer_is_used_by_indices{
+    "buffer_is_used_by_indices", "buffer {} is not used by its indices alone",
+    "do this before you tensorize; views and pointers must not reach the buffer"};
+inline constexpr Condition uses_are_in_the_loop{
+    "uses_are_in_the_loop", "buffer {} is used outside loop {}, or in a condition of a block there",
+    "keep what is used later in another buffer"};
+inline constexpr Condition iterations_write_first{
+    "iterations_write_first",
+    "it is not known that each iteration of loop {} writes what it reads of buffer {}",
+    "write the buffer in each iteration before it is read"};
+inline constexpr Condition extent_is_known_outside{
+    "extent_is_known_outside", "the bounds of loop {} are not known where buffer {} is allocated",
+    "choose a loop whose bounds are constants or sizes"};
+inline constexpr const Condition* expand_scalar_conditions[] = {
+    &loop_is_plain,           &buffer_is_allocated_around, &buffer_is_used_by_indices,
+    &uses_are_in_the_loop,    &iterations_write_first,     &extent_is_known_outside,
+    &loops_at_once_stay_right};
+
+Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
+                                             const ExpandScalarArguments& arguments);
+
+/// t = alloc(1)             t = alloc(n, 1)
+/// for i in n:              for i in n:
+///   t[0] = a(i)      =>      t[i, 0] = a(i)
+///   b(t[0])                  b(t[i, 0])
+Nothing commit_expand_scalar(Schedule& schedule, ExpandScalarPlan&& plan);
+
+inline constexpr Primitive expand_scalar(PrimitiveDefinition{
+    .name = "expand_scalar",
+    .past = "expanded",
+    .doc = "Gives each iteration of a loop elements of its own in an intermediate buffer: what one "
+           "place kept apart in time, `distribute` may then run apart.",
+    .conditions = expand_scalar_conditions,
+    .required = 2,
+    .moves_accesses = true,
+    .plan = plan_expand_scalar,
+    .commit = commit_expand_scalar,
+});
+
+}  // namespace loopsmith

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/merge_siblings.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/schedule/legality/statement_order.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/jumps.h"
+#include "loopsmith/schedule/queries/rebind.h"
+
+namespace loopsmith {
+namespace {
+
+std::uint32_t slot_of(const Schedule& schedule, LoopRV loop) {
+  return schedule.at(schedule.node(loop)).slot;
+}
+
+/// Where the statements between the loops go: first those before them, then the loops, then the
+/// others. The statement that can go nowhere, where there is one.
+std::optional<Stmt> bring_together(const Schedule& schedule, MergeSiblingsPlan& plan) {
+  const std::vector<Stmt>& all = schedule.as<SeqStmt>(plan.sequence)->seq;
+  std::vector<std::uint32_t> slots, before, after;
+  for (const LoopRV loop : plan.loops) slots.push_back(slot_of(schedule, loop));
+  const auto may_change = [&](std::uint32_t first, std::uint32_t second) {
+    return may_exchange(schedule, plan.sequence, all[first], all[second]).is_proved();
+  };
+  for (std::uint32_t i = slots.front() + 1; i < slots.back(); ++i) {
+    if (std::ranges::find(slots, i) != slots.end()) continue;
+    if (jump_out_of(all[i])) return all[i];
+    const auto passes = [&](std::uint32_t other) {
+      return other < i ? may_change(other, i) : may_change(i, other);
+    };
+    const auto next = std::ranges::lower_bound(slots, i);
+    if (std::all_of(slots.begin(), next, passes) && std::ranges::all_of(after, passes)) {
+      before.push_back(i);
+    } else if (std::all_of(next, slots.end(), passes)) {
+      after.push_back(i);
+    } else {
+      return all[i];
+    }
+  }
+  for (std::uint32_t i = 0; i < slots.front(); ++i) plan.order.push_back(i);
+  plan.order.insert(plan.order.end(), before.begin(), before.end());
+  plan.first_slot = static_cast<std::uint32_t>(plan.order.size());
+  plan.order.insert(plan.order.end(), slots.begin(), slots.end());
+  plan.order.insert(plan.order.end(), after.begin(), after.end());
+  for (std::uint32_t i = slots.back() + 1; i < all.size(); ++i) plan.order.push_back(i);
+  return {};
+}
+
+/// A reduction that starts in the loop.
+std::optional<BlockRV> started_in(const Schedule& schedule, LoopRV loop) {
+  for (const BlockRV block : child_blocks(schedule, schedule.node(loop))) {
+    const BlockRealize& realize = schedule.realize(block);
+    if (realize.block->init && arith::is_reduction_loop(realize, schedule.get(loop).loop_var)) {
+      return block;
+    }
+  }
+  return {};
+}
+
+/// Finds the values that the loops have together, where they differ.
+std::optional<Refusal> join_bounds(const Schedule& schedule, MergeSiblingsPlan& plan) {
+  Analyzer analyzer;
+  const For& first = schedule.get(plan.loops[0]);
+  const auto runs_alike = [&](LoopRV loop) {
+    const For& other = schedule.get(loop);
+    return analyzer.can_prove_equal(first.min, other.min) &&
+           analyzer.can_prove_equal(first.extent, other.extent) &&
+           analyzer.can_prove_equal(first.step, other.step);
+  };
+  if (std::ranges::all_of(plan.loops, runs_alike)) return {};
+  Expr low, high;
+  for (const LoopRV handle : plan.loops) {
+    const For& loop = schedule.get(handle);
+    if (!is_const_int(loop.step, 1)) {
+      return Refusal{&siblings_have_one_step, {Argument(plan.loops[0]), Argument(handle)}};
+    }
+    if (reads_memory(loop.min) || reads_memory(loop.extent)) {
+      return Refusal{&sibling_bounds_are_known, {Argument(handle)}};
+    }
+    if (const auto block = started_in(schedule, handle)) {
+      return Refusal{&extended_loops_start_nothing, {Argument(handle), Argument(*block)}};
+    }
+    const Expr end = loop.min + loop.extent;
+    low = low.defined() ? min(low, loop.min) : Expr(loop.min);
+    high = high.defined() ? max(high, end) : end;
+  }
+  plan.min = analyzer.simplify(low);
+  plan.extent = analyzer.simplify(high - low);
+  return {};
+}
+
+/// Puts the statements in their order, and lets the loops run over all of their values.
+void arrange(Schedule& schedule, const MergeSiblingsPlan& plan) {
+  const std::vector<Stmt> old = schedule.as<SeqStmt>(plan.sequence)->seq;
+  std::vector<Stmt> statements;
+  for (const std::uint32_t i : plan.order) statements.push_back(old[i]);
+  if (!std::ranges::is_sorted(plan.order))
+    schedule.replace(plan.sequence, seq(std::move(statements)));
+  if (!plan.min.defined()) return;
+  Analyzer analyzer;
+  for (const LoopRV handle : plan.loops) {
+    For& loop = schedule.edit(handle);
+    const Expr begin = loop.min, end = analyzer.simplify(loop.min + loop.extent);
+    loop.min = plan.min;
+    loop.extent = plan.extent;
+    const Expr variable = loop.loop_var;
+    Expr guard = true;
+    if (!analyzer.can_prove_equal(begin, plan.min)) guard = begin <= variable;
+    const Expr all = plan.min + plan.extent;
+    if (!analyzer.can_prove_equal(end, all)) guard = guard && variable < end;
+    if (!is_const_int(guard, 1)) rebind_body(schedule, handle, IndexForms(), guard);
+  }
+}
+
+}  // namespace
+
+Planned<MergeSiblingsPlan> plan_merge_siblings(const Schedule& schedule,
+                                               const MergeSiblingsArguments& arguments) {
+  MergeSiblingsPlan plan{.loops = arguments.loops};
+  if (plan.loops.size() < 2) {
+    return Refusal{&two_loops_are_given, {Argument(static_cast<std::int64_t>(plan.loops.size()))}};
+  }
+  plan.sequence = schedule.at(schedule.node(plan.loops[0])).parent;
+  for (const LoopRV loop : plan.loops) {
+    if (!schedule.as<SeqStmt>(plan.sequence) ||
+        schedule.at(schedule.node(loop)).parent != plan.sequence) {
+      return Refusal{&nests_follow_each_other, {Argument(loop), Argument(plan.loops[0])}};
+    }
+    if (auto refusal = refuse_unless_plain(schedule, loop)) return *std::move(refusal);
+  }
+  std::ranges::sort(plan.loops, {}, [&](LoopRV loop) { return slot_of(schedule, loop); });
+  const auto twice = std::ranges::adjacent_find(plan.loops, {}, &LoopRV::index);
+  if (twice != plan.loops.end()) {
+    return Refusal{&nests_follow_each_other, {Argument(*twice), Argument(*twice)}};
+  }
+  if (const auto obstacle = bring_together(schedule, plan)) {
+    return Refusal{&siblings_can_meet, {Argument(Ref(*obstacle))}};
+  }
+  if (auto refusal = join_bounds(schedule, plan)) return *std::move(refusal);
+  Schedule arranged = schedule.snapshot();
+  arrange(arranged, plan);
+  const auto merging = plan_merge(arranged, {.loops = plan.loops});
+  if (const auto* refusal = std::get_if<Refusal>(&merging)) return *refusal;
+  return plan;
+}
+
+LoopRV commit_merge_siblings(Schedule& schedule, MergeSiblingsPlan&& plan) {
+  arrange(schedule, plan);
+  MergePlan merging{.sequence = schedule.at(schedule.node(plan.loops[0])).parent,
+                    .first_slot = plan.first_slot,
+                    .nests = {}};
+  for (const LoopRV loop : plan.loops) merging.nests.push_back({loop});
+  return commit_merge(schedule, std::move(merging));
+}
+
+}  // namespace loopsmith

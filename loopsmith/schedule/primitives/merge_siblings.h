@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/primitives/merge.h"
+
+namespace loopsmith {
+
+struct MergeSiblingsArguments {
+  std::vector<LoopRV> loops;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loops", &MergeSiblingsArguments::loops, "Of one sequence of statements."}};
+};
+
+struct MergeSiblingsPlan {
+  NodeId sequence = no_node;
+  std::vector<LoopRV> loops;         ///< In the order of the text.
+  std::vector<std::uint32_t> order;  ///< The statements of the sequence in their new order.
+  std::uint32_t first_slot = 0;      ///< Where the loops come to stand, one after another.
+  Expr min;                          ///< Where the loops start once they run alike; null: they do.
+  Expr extent;
+};
+
+inline constexpr Condition siblings_can_meet{
+    "siblings_can_meet",
+    "`{}`, which stands between the loops, can go neither before nor after them",
+    "merge loops with nothing in between that depends on both"};
+inline constexpr Condition siblings_have_one_step{
+    "siblings_have_one_step", "loops {} and {} start or end elsewhere and do not both have step 1",
+    "split them, which counts their iterations"};
+inline constexpr Condition sibling_bounds_are_known{
+    "sibling_bounds_are_known", "the bounds of loop {} read memory",
+    "read them before the loop: n = A[0], then range(n)"};
+inline constexpr Condition extended_loops_start_nothing{
+    "extended_loops_start_nothing",
+    "loop {} would run over more values, and block {} starts its reduction in it",
+    "use decompose_reduction first"};
+inline constexpr const Condition* merge_siblings_conditions[] = {&two_loops_are_given,
+                                                                 &nests_follow_each_other,
+                                                                 &loop_is_plain,
+                                                                 &siblings_can_meet,
+                                                                 &siblings_have_one_step,
+                                                                 &sibling_bounds_are_known,
+                                                                 &extended_loops_start_nothing,
+                                                                 &bounds_stay,
+                                                                 &nests_are_alike,
+                                                                 &loop_runs_to_its_end,
+                                                                 &merging_keeps_order,
+                                                                 &merging_is_known,
+                                                                 &loops_at_once_stay_right,
+                                                                 &threads_share_out_fills,
+                                                                 &iterations_run_to_their_end};
+
+Planned<MergeSiblingsPlan> plan_merge_siblings(const Schedule& schedule,
+                                               const MergeSiblingsArguments& arguments);
+
+/// for i in n:        a(i)         other
+/// other                    =>     for i_m in n + 1:
+/// for j in 1..n + 1: b(j)           if i_m < n:   a(i_m)
+///                                   if 1 <= i_m:  b(i_m)
+LoopRV commit_merge_siblings(Schedule& schedule, MergeSiblingsPlan&& plan);
+
+inline constexpr Primitive merge_siblings(PrimitiveDefinition{
+    .name = "merge_siblings",
+    .past = "merged",
+    .doc = "Makes one loop of several of a sequence, by their values: they may start and end "
+           "elsewhere, and other statements may be in between. See `shift`.",
+    .conditions = merge_siblings_conditions,
+    .moves_accesses = true,
+    .plan = plan_merge_siblings,
+    .commit = commit_merge_siblings,
+});
+
+}  // namespace loopsmith

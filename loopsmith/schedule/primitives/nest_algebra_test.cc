@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+// peel, shift, skew, distribute, merge_siblings, sink_if, hoist_if, reorder_statements,
+// expand_scalar, normalize_nest: what they make, and what they refuse.
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+constexpr auto vectors =
+    R"(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32"), C: T.Buffer((10,), "float32"))";
+
+std::string refusal(const Ptr<PrimFunc>& func, const std::function<void(Schedule&)>& step) {
+  Schedule sch(func);
+  return error_of([&] { step(sch); });
+}
+
+TEST(peel, takes_iterations_from_both_ends) {
+  const auto before = program(vectors, R"(
+for i in range(10):
+    B[i] = A[T.max(i - 1, 0)] + A[T.min(i + 1, 9)]
+)");
+  Schedule sch(before);
+  const LoopRV i = get_loop(sch, "i");
+  const auto loops = peel(sch, i, 1, 2);
+  ASSERT_EQ(loops.size(), 3u);
+  EXPECT_EQ(loops[1], i);
+  expect_result(sch, before, program(vectors, R"(
+for i_first in range(1):
+    B[i_first] = A[T.max(i_first - 1, 0)] + A[T.min(i_first + 1, 9)]
+for i in range(1, 8):
+    B[i] = A[T.max(i - 1, 0)] + A[T.min(i + 1, 9)]
+for i_last in range(8, 10):
+    B[i_last] = A[T.max(i_last - 1, 0)] + A[T.min(i_last + 1, 9)]
+)"));
+}
+
+TEST(peel, starts_a_reduction_once) {
+  const auto before = matmul(4, 3, 8);
+  Schedule sch(before);
+  peel(sch, get_loops(sch, get_block(sch, "C"))[2], 1, 1);
+  EXPECT_TRUE(sch.get(get_block(sch, "C_first")).init.defined());
+  EXPECT_FALSE(sch.get(get_block(sch, "C")).init.defined());
+  EXPECT_FALSE(sch.get(get_block(sch, "C_last")).init.defined());
+  expect_result(sch, before);
+}
+
+TEST(peel, refuses_what_is_not_there) {
+  const auto func = program(vectors, "for i in range(10):\n    B[i] = A[i]\n");
+  EXPECT_EQ(refusal(func, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 0, 0); }),
+            "peeled_numbers_are_positive: peel: 0 iterations of loop i are to come before it");
+  EXPECT_EQ(refusal(func, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 1, -2); }),
+            "peeled_numbers_are_positive: peel: -2 iterations of loop i are to come after it");
+  EXPECT_EQ(refusal(func, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 6, 5); }),
+            "peeled_iterations_fit: peel: 11 iterations are to be peeled of loop i, which has 10");
+  const auto left = program(vectors, R"(
+for i in range(10):
+    B[i] = A[i]
+    if A[i] > T.float32(0):
+        break
+)");
+  EXPECT_EQ(refusal(left, [](Schedule& sch) { peel(sch, get_loop(sch, "i")); }),
+            "loop_runs_to_its_end: peel: a break leaves loop i");
+}
+
+TEST(peel, refuses_to_part_reductions_of_unknown_length) {
+  const auto func = program(R"(a: T.handle, C: T.Buffer((1,), "float32"))", R"(
+n = T.int32()
+A = T.match_buffer(a, (n,), "float32")
+for k in range(n):
+    with T.block("C"):
+        vk = T.axis.reduce(n, k)
+        with T.init():
+            C[0] = T.float32(0)
+        C[0] = C[0] + A[vk]
+)");
+  EXPECT_EQ(refusal(func, [](Schedule& sch) { peel(sch, get_loop(sch, "k")); }),
+            "reduction_starts_in_the_loop: peel: block C starts its reduction in one of the "
+            "iterations of loop k, whose bounds are no constants");
+  EXPECT_EQ(refusal(func, [](Schedule& sch) { shift(sch, get_loop(sch, "k"), 1); }),
+            "empty_reductions_start: shift: loop k may have no iteration, where block C gives "
+            "its init; in their new form, the loops would not say so any more");
+}
+
+TEST(shift, renames_iterations) {
+  const auto before = program(vectors, "for i in range(1, 9):\n    B[i] = A[i - 1]\n");
+  Schedule sch(before);
+  shift(sch, get_loop(sch, "i"), -1);
+  expect_result(sch, before, program(vectors, "for i in range(8):\n    B[i + 1] = A[i]\n"));
+  EXPECT_EQ(error_of([&] { shift(sch, get_loop(sch, "i"), std::int64_t{1} << 31); }),
+            "shifted_values_fit: shift: loop i shifted by 2147483648 leaves the range of its type, "
+            "int32");
+}
+
+constexpr auto grid = R"(A: T.Buffer((10, 12), "float32"))";
+constexpr auto seidel = R"(
+for i, j in T.grid(8, 10):
+    A[i + 1, j + 1] = (A[i, j + 1] + A[i + 1, j] + A[i + 2, j + 1] + A[i + 1, j + 2])
+)";
+
+TEST(skew, lets_a_wavefront_run_at_once) {
+  const auto before = program(grid, seidel);
+  Schedule sch(before);
+  const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j");
+  EXPECT_EQ(error_of([&] { parallel(sch, i); }),
+            "no_dependence_is_carried: parallel: iterations of loop i depend on each other: "
+            "iteration i=0, j=0 writes A[1, 1], iteration i=1, j=0 reads it");
+  skew(sch, i, j);
+  EXPECT_EQ(sch.name(j), "j");
+  reorder(sch, {j, i});
+  parallel(sch, i);
+  expect_result(sch, before);
+}
+
+TEST(skew, refuses_loops_that_are_not_nested) {
+  const auto func = program(grid, seidel);
+  EXPECT_EQ(refusal(func, [](Schedule& sch) { skew(sch, get_loop(sch, "j"), get_loop(sch, "i")); }),
+            "inner_is_inside_outer: skew: loop i is not inside loop j");
+}
+
+TEST(distribute, parts_what_does_not_depend_on_each_other) {
+  const auto before = program(vectors, R"(
+for i in range(9):
+    A[i + 1] = A[i] + T.float32(1)
+    B[i] = A[i] * T.float32(2)
+)");
+  Schedule sch(before);
+  const auto loops = distribute(sch, get_loop(sch, "i"));
+  ASSERT_EQ(loops.size(), 2u);
+  parallel(sch, loops[1]);
+  expect_result(sch, before, program(vectors, R"(
+for i in range(9):
+    A[i + 1] = A[i] + T.float32(1)
+for i_1 in T.parallel(9):
+    B[i_1] = A[i_1] * T.float32(2)
+)"));
+}
+
+TEST(distribute, keeps_together_what_needs_each_other) {
+  const auto before = program(vectors, R"(
+for i in range(9):
+    A[i + 1] = B[i] + T.float32(1)
+    B[i + 1] = A[i] * T.float32(2)
+    C[i] = A[i] + B[i]
+)");
+  Schedule sch(before);
+  EXPECT_EQ(distribute(sch, get_loop(sch, "i")).size(), 2u);
+  EXPECT_EQ(error_of([&] { distribute(sch, get_loop(sch, "i")); }),
+            "distribution_keeps_order: distribute: each statement of loop i needs what those after "
+            "it make in earlier iterations: iteration i=0 writes B[1], iteration i=1 reads it");
+  expect_result(sch, before);
+}
+
+TEST(distribute, refuses_other_bodies) {
+  const auto one = program(vectors, "for i in range(9):\n    A[i] = T.float32(1)\n");
+  EXPECT_EQ(refusal(one, [](Schedule& sch) { distribute(sch, get_loop(sch, "i")); }),
+            "loop_has_statements: distribute: loop i does not hold several statements that follow "
+            "each other");
+  const auto left = program(vectors, R"(
+for i in range(9):
+    A[i] = T.float32(1)
+    if B[i] > T.float32(0):
+        continue
+    C[i] = T.float32(1)
+)");
+  EXPECT_EQ(refusal(left, [](Schedule& sch) { distribute(sch, get_loop(sch, "i")); }),
+            "iterations_reach_their_end: distribute: a continue ends loop i, or an iteration of "
+            "it, early");
+  const auto unknown = program(
+      R"(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "int32"), C: T.Buffer((10,), "float32"))",
+      R"(
+for i in range(9):
+    C[i] = A[B[i]]
+    A[i] = T.float32(1)
+)");
+  EXPECT_EQ(
+      refusal(unknown, [](Schedule& sch) { distribute(sch, get_loop(sch, "i")); }).substr(0, 109),
+      "distribution_is_known: distribute: whether statements of loop i may run in loops of "
+      "their own is unknown, as ");
+}
+
+TEST(expand_scalar, gives_each_iteration_a_place) {
+  const auto before = program(vectors, R"(
+t = T.alloc_buffer((1,))
+for i in range(10):
+    t[0] = A[i] * T.float32(2)
+    B[i] = t[0] + C[i]
+)");
+  Schedule sch(before);
+  EXPECT_EQ(error_of([&] { distribute(sch, get_loop(sch, "i")); }).substr(0, 24),
+            "distribution_keeps_order");
+  expand_scalar(sch, "t", get_loop(sch, "i"));
+  distribute(sch, get_loop(sch, "i"));
+  expect_result(sch, before, program(vectors, R"(
+t = T.alloc_buffer((10, 1))
+for i in range(10):
+    t[i, 0] = A[i] * T.float32(2)
+for i_1 in range(10):
+    B[i_1] = t[i_1, 0] + C[i_1]
+)"));
+}
+
+TEST(expand_scalar, gives_blocks_an_axis) {
+  const auto before = program(R"(A: T.Buffer((4, 3)), B: T.Buffer((4,)))", R"(
+t = T.alloc_buffer((1,))
+for i in range(4):
+    for k in range(3):
+        with T.block("t"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                t[0] = T.float32(0)
+            t[0] = t[0] + A[vi, vk]
+    for u in range(1):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = t[0]
+)");
+  Schedule sch(before);
+  expand_scalar(sch, "t", get_loops(sch, get_block(sch, "B"))[0]);
+  parallel(sch, distribute(sch, get_loops(sch, get_block(sch, "B"))[0])[0]);
+  expect_result(sch, before);
+}
+
+TEST(expand_scalar, refuses_values_that_go_on) {
+  const auto func = program(vectors, R"(
+t = T.alloc_buffer((1,))
+u = T.alloc_buffer((1,))
+t[0] = T.float32(0)
+for i in range(10):
+    t[0] = t[0] + A[i]
+    u[0] = A[i]
+for j in range(10):
+    B[j] = t[0]
+for k in range(10):
+    if A[k] > T.float32(0):
+        u[0] = A[k]
+    C[k] = u[0]
+)");
+  const auto of = [&](const char* buffer, const char* loop) {
+    return refusal(func, [&](Schedule& sch) { expand_scalar(sch, buffer, get_loop(sch, loop)); });
+  };
+  EXPECT_EQ(of("v", "i"),
+            "buffer_is_allocated_around: expand_scalar: no block around loop i allocates a buffer "
+            "v");
+  EXPECT_EQ(of("t", "i"),
+            "uses_are_in_the_loop: expand_scalar: buffer t is used outside loop i, or in a "
+            "condition of a block there");
+  const auto sometimes = program(vectors, R"(
+u = T.alloc_buffer((1,))
+for k in range(10):
+    if A[k] > T.float32(0):
+        u[0] = A[k]
+    C[k] = u[0]
+)");
+  EXPECT_EQ(refusal(sometimes, [](Schedule& sch) { expand_scalar(sch, "u", get_loop(sch, "k")); }),
+            "iterations_write_first: expand_scalar: it is not known that each iteration of loop k "
+            "writes what it reads of buffer u");
+}
+
+TEST(reorder_statements, moves_what_is_independent) {
+  const auto before = program(vectors, R"(
+for i in range(10):
+    A[i] = T.float32(1)
+for j in range(10):
+    C[j] = T.float32(3)
+for k in range(10):
+    B[k] = A[k] + T.float32(1)
+)");
+  Schedule sch(before);
+  const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j"), k = get_loop(sch, "k");
+  reorder_statements(sch, BlockOrLoop(k), BlockOrLoop(j));
+  EXPECT_EQ(error_of([&] { reorder_statements(sch, BlockOrLoop(k), BlockOrLoop(i)); }),
+            "statement_order_is_kept: reorder_statements: k and `for i in range(10)` need each "
+            "other in this order: iteration i=0 writes A[0], iteration k=0 reads it");
+  expect_result(sch, before, program(vectors, R"(
+for i in range(10):
+    A[i] = T.float32(1)
+for k in range(10):
+    B[k] = A[k] + T.float32(1)
+for j in range(10):
+    C[j] = T.float32(3)
+)"));
+}
+
+TEST(merge_siblings, aligns_loops_by_their_values) {
+  const auto before = program(vectors, R"(
+for i in range(10):
+    A[i] = T.float32(1)
+for j in range(10):
+    C[j] = T.float32(3)
+for k in range(9):
+    B[k] = A[k + 1] + T.float32(1)
+)");
+  Schedule sch(before);
+  const LoopRV i = get_loop(sch, "i"), k = get_loop(sch, "k");
+  EXPECT_EQ(error_of([&] { merge_siblings(sch, {i, k}); }),
+            "merging_keeps_order: merge_siblings: loop k needs what a later iteration of loop i "
+            "makes: iteration i=1 writes A[1], iteration k=0 reads it");
+  shift(sch, k, 1);
+  merge_siblings(sch, {i, k});
+  expect_result(sch, before, program(vectors, R"(
+for j in range(10):
+    C[j] = T.float32(3)
+for i_m in range(10):
+    A[i_m] = T.float32(1)
+    if 0 < i_m:
+        B[i_m - 1] = A[i_m] + T.float32(1)
+)"));
+}
+
+TEST(merge_siblings, refuses_what_stands_between) {
+  const auto func = program(vectors, R"(
+for i in range(10):
+    A[i] = T.float32(1)
+A[0] = T.float32(2)
+for k in range(10):
+    B[k] = A[k]
+)");
+  EXPECT_EQ(
+      refusal(func,
+              [](Schedule& sch) { merge_siblings(sch, {get_loop(sch, "i"), get_loop(sch, "k")}); }),
+      "siblings_can_meet: merge_siblings: `A[0] = T.float32(2)`, which stands between the "
+      "loops, can go neither before nor after them");
+}
+
+constexpr auto square = R"(A: T.Buffer((10, 10), "float16"), B: T.Buffer((10,), "float32"))";
+constexpr auto mixed = R"(
+for i in range(10):
+    if i % 2 == 0:
+        for j in range(10):
+            with T.block("block1"):
+                A[i, j] = T.float16(1)
+    else:
+        for j in range(10):
+            with T.block("block2"):
+                A[i, j] = T.float16(2)
+)";
+
+TEST(sink_if, joins_the_loops_of_both_branches) {
+  const auto before = program(square, mixed);
+  Schedule sch(before);
+  const BlockRV second = get_block(sch, "block2");
+  sink_if(sch, get_loops(sch, get_block(sch, "block1"))[1]);
+  EXPECT_EQ(sch.name(second), "block2");
+  EXPECT_EQ(get_loops(sch, second), get_loops(sch, get_block(sch, "block1")));
+  fuse(sch, {get_loops(sch, second)[0], get_loops(sch, second)[1]});
+  expect_result(sch, before);
+}
+
+TEST(sink_if, refuses_conditions_that_change) {
+  const auto func = program(square, R"(
+for i in range(10):
+    if B[0] < T.float32(5):
+        for j in range(10):
+            B[j] = B[j] + T.float32(1)
+for i in range(10):
+    if B[i] < T.float32(5):
+        A[i, 0] = T.float16(1)
+        for k in range(10):
+            A[i, k] = T.float16(1)
+)");
+  EXPECT_EQ(refusal(func, [](Schedule& sch) { sink_if(sch, get_loop(sch, "j")); }),
+            "condition_stays: sink_if: the condition B[0] < T.float32(5) reads what loop j writes");
+  EXPECT_EQ(refusal(func, [](Schedule& sch) { sink_if(sch, get_loop(sch, "k")); }),
+            "loop_is_alone_in_a_branch: sink_if: loop k is not all that a branch of an `if` holds");
+  const auto other = program(square, R"(
+for i in range(10):
+    if B[i] < T.float32(5):
+        for j in range(10):
+            A[i, j] = T.float16(1)
+    else:
+        for k in range(9):
+            A[i, k] = T.float16(1)
+)");
+  EXPECT_EQ(refusal(other, [](Schedule& sch) { sink_if(sch, get_loop(sch, "k")); }),
+            "branches_have_equal_loops: sink_if: the other branch of the `if` around loop k is not "
+            "a loop alike");
+}
+
+TEST(hoist_if, unswitches_a_loop) {
+  const auto before = program(square, R"(
+for i in range(10):
+    for j in range(10):
+        if B[i] > T.float32(0):
+            A[i, j] = T.float16(1)
+        else:
+            A[i, j] = T.float16(2)
+)");
+  Schedule sch(before);
+  EXPECT_EQ(hoist_if(sch, get_loop(sch, "j")).size(), 2u);
+  expect_result(sch, before, program(square, R"(
+for i in range(10):
+    if B[i] > T.float32(0):
+        for j in range(10):
+            A[i, j] = T.float16(1)
+    else:
+        for j_1 in range(10):
+            A[i, j_1] = T.float16(2)
+)"));
+  EXPECT_EQ(error_of([&] { hoist_if(sch, get_loop(sch, "i")); }),
+            "condition_is_outside: hoist_if: the condition B[i] > T.float32(0) depends on loop i");
+  EXPECT_EQ(error_of([&] { hoist_if(sch, get_loop(sch, "j")); }),
+            "body_is_an_if: hoist_if: the body of loop j is not an `if`");
+}
+
+TEST(normalize_nest, makes_blocks_with_predicates) {
+  const auto before = program(square, mixed);
+  Schedule sch(before);
+  normalize_nest(sch, get_loop(sch, "i"));
+  expect_result(sch, before, program(square, R"(
+for i, j in T.grid(10, 10):
+    with T.block("block1"):
+        v_i, v_j = T.axis.remap("SS", [i, j])
+        T.where(i % 2 == 0)
+        A[v_i, v_j] = T.float16(1)
+    with T.block("block2"):
+        v_i, v_j = T.axis.remap("SS", [i, j])
+        T.where(not i % 2 == 0)
+        A[v_i, v_j] = T.float16(2)
+)"));
+  const auto loops = get_loops(sch, get_block(sch, "block1"));
+  const LoopRV fused = fuse(sch, {loops[0], loops[1]});
+  const auto parts = split(sch, fused, {infer, 32});
+  bind(sch, parts[0], "blockIdx.x");
+  bind(sch, parts[1], "threadIdx.x");
+}
+
+TEST(normalize_nest, counts_from_zero) {
+  const auto before = program(vectors, R"(
+for i in range(1, 9, 2):
+    B[i] = A[i] + T.float32(1)
+    if A[i] > T.float32(0):
+        A[i] = T.float32(0)
+)");
+  Schedule sch(before);
+  const auto blocks = normalize_nest(sch, get_loop(sch, "i"));
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(sch.name(blocks[0]), "B");
+  EXPECT_EQ(sch.name(blocks[1]), "A");
+  expect_result(sch, before, program(vectors, R"(
+for i in range(4):
+    with T.block("B"):
+        v_i = T.axis.spatial(4, i)
+        B[v_i * 2 + 1] = A[v_i * 2 + 1] + T.float32(1)
+    if A[i * 2 + 1] > T.float32(0):
+        with T.block("A"):
+            v_i = T.axis.spatial(4, i)
+            A[v_i * 2 + 1] = T.float32(0)
+)"));
+  const auto left = program(vectors, R"(
+for i in range(9):
+    if B[i] > T.float32(0):
+        break
+    C[i] = T.float32(1)
+)");
+  EXPECT_EQ(refusal(left, [](Schedule& s) { normalize_nest(s, get_loop(s, "i")); }),
+            "nest_has_no_jumps: normalize_nest: loop i holds a break, a continue or a return");
+}
+
+}  // namespace
+}  // namespace loopsmith

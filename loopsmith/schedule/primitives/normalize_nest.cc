@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/normalize_nest.h"
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/moves/edits.h"
+
+namespace loopsmith {
+namespace {
+
+bool has_jumps(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    found = found || ref.is<Break>() || ref.is<Continue>() || ref.is<Return>();
+    // Those of a while loop stay in its block.
+    return !found && !ref.is<While>() && !is_expr(*ref.get());
+  });
+  return found;
+}
+
+}  // namespace
+
+Planned<NormalizeNestPlan> plan_normalize_nest(const Schedule& schedule,
+                                               const NormalizeNestArguments& arguments) {
+  if (auto refusal = refuse_unless_plain(schedule, arguments.loop)) return *std::move(refusal);
+  if (auto refusal = refuse_unless_bounds_stay(schedule, arguments.loop)) {
+    return *std::move(refusal);
+  }
+  if (has_jumps(schedule.get(arguments.loop).body)) {
+    return Refusal{&nest_has_no_jumps, {Argument(arguments.loop)}};
+  }
+  return NormalizeNestPlan{arguments.loop};
+}
+
+Handles<BlockRV> commit_normalize_nest(Schedule& schedule, NormalizeNestPlan&& plan) {
+  block_around_or_root(schedule, schedule.node(plan.loop));
+  const NodeId node = schedule.node(plan.loop);
+  const std::uint32_t function = schedule.function_of(node);
+  const SpanScope span(schedule.span_from(schedule.get(plan.loop).span));
+  NormalizedNest nest = normalized_nest(schedule, plan.loop);
+  schedule.replace(node, nest.nest, nest.renewed);
+  Handles<BlockRV> made;
+  for (const std::string& name : nest.new_blocks) {
+    made.push_back(schedule.blocks_named(function, name).back());
+  }
+  return made;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/queries/recurrence.h"
+
+namespace loopsmith {
+
+struct ParallelScanArguments {
+  LoopRV loop;
+  std::int64_t length = 4096;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &ParallelScanArguments::loop,
+                "Whose iterations each take over one value from the iteration before."},
+      Parameter{"length", &ParallelScanArguments::length,
+                "How many iterations a part has, rounded up to a multiple of 16; the parts run at "
+                "once."}};
+};
+
+struct ParallelScanPlan {
+  LoopRV loop;
+  std::int64_t length = 0;
+  std::vector<Stmt> stores;
+  Recurrence recurrence;
+  std::optional<Argument> reordered_reduction = {};
+};
+
+inline constexpr Condition body_is_of_stores{
+    "body_is_of_stores", "the body of loop {} is not a sequence of stores",
+    "distribute the loop first, so that the recurrence is alone with what uses it"};
+inline constexpr Condition loop_has_a_recurrence{
+    "loop_has_a_recurrence",
+    "no store in loop {} takes over the value that the iteration before has stored",
+    "write it as x[i + 1] = x[i] + a[i], or in one element: x[0] = x[0] + a[i]"};
+inline constexpr Condition recurrence_is_associative{
+    "recurrence_is_associative",
+    "{} is made of the value before by no operation that is known to be associative",
+    "use a sum, a product, min, max, or the form a * x + b"};
+inline constexpr Condition recurrence_inputs_stay{
+    "recurrence_inputs_stay", "the recurrence of loop {} reads {}, which the loop writes elsewhere",
+    "distribute the loop first"};
+inline constexpr Condition part_length_is_positive{"part_length_is_positive",
+                                                   "parts of loop {} are to have {} iterations",
+                                                   "pass a number from 1 to 16777216"};
+inline constexpr Condition extent_is_known_in_the_block{
+    "extent_is_known_in_the_block",
+    "the bounds of loop {} are not known where its block allocates memory",
+    "choose a loop whose bounds are constants or sizes"};
+inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
+                                                                &bounds_stay,
+                                                                &part_length_is_positive,
+                                                                &extent_is_known_in_the_block,
+                                                                &body_is_of_stores,
+                                                                &loop_has_a_recurrence,
+                                                                &recurrence_is_associative,
+                                                                &recurrence_inputs_stay,
+                                                                &loop_is_not_left,
+                                                                &no_dependence_is_carried,
+                                                                &dependence_is_known,
+                                                                &own_reads_are_apart,
+                                                                &loop_is_no_reduction,
+                                                                &updates_have_partial_results,
+                                                                &loops_at_once_stay_right};
+
+Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
+                                             const ParallelScanArguments& arguments);
+
+/// for i in n:                 for p in parallel(parts):  total[p] = a(i) + ... of its iterations
+///   x[i + 1] = x[i] + a(i)    for p in parts:            carry[p + 1] = carry[p] + total[p]
+///                        =>   for p in parallel(parts):
+///                               for i of part p:  carry[p] = carry[p] + a(i);  x[i + 1] = carry[p]
+///
+/// Gives the three loops over the parts. Statements beside the recurrence run in the last one.
+Handles<LoopRV> commit_parallel_scan(Schedule& schedule, ParallelScanPlan&& plan);
+
+inline constexpr Primitive parallel_scan(PrimitiveDefinition{
+    .name = "parallel_scan",
+    .past = "cut into parts",
+    .doc = "Runs a loop in parallel of which each iteration needs the value of the one before, "
+           "made by an associative operation or linear in it: prefix sums, running extremes, "
+           "recurrences of first order, segmented by a condition or not.",
+    .conditions = parallel_scan_conditions,
+    .moves_accesses = true,
+    .plan = plan_parallel_scan,
+    .commit = commit_parallel_scan,
+});
+
+}  // namespace loopsmith

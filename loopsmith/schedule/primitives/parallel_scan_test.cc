@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/parallel_scan.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+constexpr auto sums = R"(A: T.Buffer((100,), "int32"), B: T.Buffer((101,), "int32"))";
+constexpr auto floats =
+    R"(A: T.Buffer((50,), "float64"), F: T.Buffer((50,), "float64"), B: T.Buffer((51,), "float64"))";
+
+void expect_scan(const char* parameters, const char* body) {
+  const auto before = program(parameters, body);
+  for (const std::int64_t length : {1, 32, 200}) {
+    Schedule sch(before);
+    const auto loops = parallel_scan(sch, get_loop(sch, "i"), length);
+    ASSERT_EQ(loops.size(), 3u);
+    EXPECT_EQ(sch.get(loops[0]).kind, ForKind::parallel);
+    EXPECT_EQ(sch.get(loops[1]).kind, ForKind::serial);
+    EXPECT_EQ(sch.get(loops[2]).kind, ForKind::parallel);
+    expect_result(sch, before);
+  }
+}
+
+TEST(parallel_scan, takes_a_prefix_sum) {
+  expect_scan(sums, "B[0] = 0\nfor i in range(100):\n    B[i + 1] = B[i] + A[i]\n");
+}
+
+TEST(parallel_scan, takes_blocks_and_sums_in_place) {
+  expect_scan(sums, R"(
+for i in range(99):
+    with T.block("A"):
+        vi = T.axis.reduce(99, i)
+        A[vi + 1] = A[vi + 1] + A[vi]
+)");
+}
+
+TEST(parallel_scan, takes_values_kept_in_one_element) {
+  expect_scan(sums, R"(
+t = T.alloc_buffer((1,), "int32")
+t[0] = 5
+for i in range(100):
+    B[i] = t[0]
+    t[0] = T.max(t[0], A[i])
+B[100] = t[0]
+)");
+}
+
+TEST(parallel_scan, takes_linear_recurrences) {
+  expect_scan(floats, "for i in range(50):\n    B[i + 1] = F[i] * B[i] + A[i]\n");
+  expect_scan(floats, "for i in range(1, 48, 2):\n    B[i + 2] = (B[i] - A[i]) * T.float64(0.5)\n");
+}
+
+TEST(parallel_scan, takes_segments) {
+  expect_scan(sums, R"(
+for i in range(100):
+    B[i + 1] = T.Select(A[i] % 7 == 0, A[i], B[i] + A[i])
+)");
+}
+
+TEST(parallel_scan, leaves_alone_what_has_no_iteration) {
+  const auto before = program(R"(a: T.handle, b: T.handle)", R"(
+n = T.int32()
+A = T.match_buffer(a, (n,), "int32")
+B = T.match_buffer(b, (n,), "int32")
+for i in range(n - 1):
+    B[i + 1] = B[i] + A[i]
+)");
+  Schedule sch(before);
+  parallel_scan(sch, get_loop(sch, "i"), 16);
+  expect_result(sch, before);
+}
+
+TEST(parallel_scan, refuses_what_is_no_scan) {
+  const auto of = [](const char* parameters, const char* body) {
+    Schedule sch(program(parameters, body));
+    return error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 16); });
+  };
+  EXPECT_EQ(of(sums, "for i in range(100):\n    B[i] = A[i]\n"),
+            "loop_has_a_recurrence: parallel_scan: no store in loop i takes over the value that "
+            "the iteration before has stored");
+  EXPECT_EQ(of(sums, "for i in range(100):\n    B[i + 1] = B[i] * B[i] + A[i]\n"),
+            "recurrence_is_associative: parallel_scan: B is made of the value before by no "
+            "operation that is known to be associative");
+  EXPECT_EQ(of(sums, "for i in range(99):\n    B[i + 1] = B[i] + A[i]\n    A[i + 1] = B[i]\n"),
+            "recurrence_inputs_stay: parallel_scan: the recurrence of loop i reads A, which the "
+            "loop writes elsewhere");
+  EXPECT_EQ(of(sums, R"(
+for i in range(100):
+    for j in range(2):
+        B[i + 1] = B[i] + A[i]
+)"),
+            "body_is_of_stores: parallel_scan: the body of loop i is not a sequence of stores");
+  EXPECT_EQ(of(sums, R"(
+for i in range(98):
+    B[i + 1] = B[i] + 1
+    A[i + 2] = A[i + 1] * 3 + 1
+)")
+                .substr(0, 39),
+            "no_dependence_is_carried: parallel_scan");
+  Schedule sch(program(sums, "for i in range(100):\n    B[i + 1] = B[i] + A[i]\n"));
+  EXPECT_EQ(error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 0); }),
+            "part_length_is_positive: parallel_scan: parts of loop i are to have 0 iterations");
+  Schedule exact(program(floats, "for i in range(50):\n    B[i + 1] = B[i] + A[i]\n"));
+  exact.allow_reassociation(false);
+  EXPECT_EQ(error_of([&] { parallel_scan(exact, get_loop(exact, "i")); }),
+            "reductions_keep_their_order: parallel_scan: reduction B would combine its elements in "
+            "another order, and allow_reassociation is False");
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/peel.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/moves/edits.h"
+#include "loopsmith/schedule/moves/loop_parts.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/known_around.h"
+#include "loopsmith/schedule/queries/rebind.h"
+
+namespace loopsmith {
+namespace {
+
+/// The first reduction that starts in an iteration of the loop.
+std::optional<BlockRV> reduction_started_in(const Schedule& schedule, LoopRV loop) {
+  for (const BlockRV block : child_blocks(schedule, schedule.node(loop))) {
+    const BlockRealize& realize = schedule.realize(block);
+    if (realize.block->init && arith::is_reduction_loop(realize, schedule.get(loop).loop_var)) {
+      return block;
+    }
+  }
+  return {};
+}
+
+/// The parts before, in, and after the loop, as far as they have iterations.
+std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& arguments) {
+  const For& loop = schedule.get(arguments.loop);
+  const DataType type = loop.loop_var->dtype;
+  Analyzer analyzer;
+  learn_sizes(schedule, schedule.function_of(schedule.node(arguments.loop)), analyzer);
+  const Expr zero = int_imm(type, 0);
+  Expr all = cast(type, loop.extent);
+  if (!analyzer.can_prove(all >= zero, ProofStrength::symbolic_bound)) all = max(all, zero);
+  const Expr first = analyzer.simplify(min(int_imm(type, arguments.first), all));
+  const Expr last = analyzer.simplify(min(int_imm(type, arguments.last), all - first));
+  const Expr rest = analyzer.simplify(all - first - last);
+  std::vector<PeeledPart> parts;
+  const auto add = [&](const Expr& before, const Expr& extent, std::string suffix) {
+    if (is_const_int(extent, 0)) return;
+    parts.push_back({analyzer.simplify(before), extent, std::move(suffix)});
+  };
+  add(zero, first, "_first");
+  add(first, rest, "");
+  add(first + rest, last, "_last");
+  return parts;
+}
+
+}  // namespace
+
+Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& arguments) {
+  const Argument handle(arguments.loop);
+  if (auto refusal = refuse_unless_plain(schedule, arguments.loop)) return *std::move(refusal);
+  if (auto refusal = refuse_unless_bounds_stay(schedule, arguments.loop)) {
+    return *std::move(refusal);
+  }
+  const auto& [loop, first, last] = arguments;
+  const std::int64_t most = max_int(schedule.get(loop).loop_var->dtype) / 2;
+  if (first < 0 || last < 0 || (first == 0 && last == 0)) {
+    const bool is_last = first > 0 || (first == 0 && last < 0);
+    return Refusal{
+        &peeled_numbers_are_positive,
+        {Argument(is_last ? last : first), handle, Argument(is_last ? "after" : "before")}};
+  }
+  const std::int64_t* extent = as_int(schedule.get(loop).extent);
+  if (first > most || last > most || (extent && first + last > *extent)) {
+    return Refusal{
+        &peeled_iterations_fit,
+        {Argument(first > most || last > most ? "too many" : fmt::format("{}", first + last)),
+         handle, Argument(Ref(schedule.get(loop).extent))}};
+  }
+  if (is_left_by_break(schedule, loop)) return Refusal{&loop_runs_to_its_end, {handle}};
+  if (auto refusal = refuse_hidden_init(schedule, loop)) return *std::move(refusal);
+  PeelPlan plan{loop, parts_of(schedule, arguments)};
+  const bool is_constant =
+      extent && as_int(schedule.get(loop).min) && as_int(schedule.get(loop).step);
+  if (!is_constant) {
+    if (const auto block = reduction_started_in(schedule, loop)) {
+      return Refusal{&reduction_starts_in_the_loop, {Argument(*block), handle}};
+    }
+    return plan;
+  }
+  for (PeeledPart& part : plan.parts) {
+    part.going_on =
+        blocks_without_start(schedule, loop, *as_int(part.before), *as_int(part.extent));
+  }
+  return plan;
+}
+
+Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan) {
+  const For loop = schedule.get(plan.loop);
+  const NodeId node = schedule.node(plan.loop);
+  const std::uint32_t function = schedule.function_of(node);
+  const SpanScope span(schedule.span_from(loop.span));
+  const auto buffers = buffers_by_pointer(*schedule.as<PrimFunc>(schedule.root(function)));
+  Analyzer analyzer;
+  std::vector<Stmt> parts;
+  std::vector<Ptr<Var>> variables;
+  Schedule::Renewed renewed;
+  for (const PeeledPart& piece : plan.parts) {
+    For part = loop;
+    part.min = analyzer.simplify(loop.min + piece.before * loop.step);
+    part.extent = piece.extent;
+    if (!piece.suffix.empty() || !piece.going_on.empty()) {
+      part.body =
+          body_of_part(schedule, function, loop.body, piece.going_on, piece.suffix, buffers);
+    }
+    if (piece.suffix.empty()) {
+      add_renewed_blocks(loop.body, part.body, renewed);
+    } else {
+      part.loop_var = var(schedule.fresh_loop_name(function, loop.loop_var->name + piece.suffix),
+                          loop.loop_var->dtype);
+      part.body = clone_with(part.body, {{loop.loop_var, part.loop_var}});
+    }
+    variables.push_back(part.loop_var);
+    parts.push_back(make(std::move(part)));
+  }
+  const bool reads_results = std::ranges::any_of(
+      plan.parts, [](const PeeledPart& part) { return !part.going_on.empty(); });
+  const std::optional<BlockRV> outer = block_around(schedule, node);
+  schedule.replace(node, seq(std::move(parts)), renewed);
+  if (reads_results && outer) update_regions_around(schedule, *outer);
+  Handles<LoopRV> made;
+  for (const Ptr<Var>& variable : variables)
+    made.push_back(loop_of_var(schedule, function, variable));
+  return made;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct ShiftArguments {
+  LoopRV loop;
+  std::int64_t offset = 0;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &ShiftArguments::loop},
+      Parameter{"offset", &ShiftArguments::offset,
+                "What is added to the values of the loop; may be negative."}};
+};
+
+struct ShiftPlan {
+  LoopRV loop;
+  std::int64_t offset = 0;
+};
+
+inline constexpr Condition shifted_values_fit{
+    "shifted_values_fit", "loop {} shifted by {} leaves the range of its type, {}",
+    "shift it by less"};
+inline constexpr const Condition* shift_conditions[] = {
+    &loop_is_plain, &bounds_stay, &shifted_values_fit, &empty_reductions_start};
+
+Planned<ShiftPlan> plan_shift(const Schedule& schedule, const ShiftArguments& arguments);
+
+/// for i in n:        for i in 2..n + 2:
+///   body(i)     =>     body(i - 2)
+///
+/// The loop keeps its name, and the order of its iterations.
+Nothing commit_shift(Schedule& schedule, ShiftPlan&& plan);
+
+inline constexpr Primitive shift(PrimitiveDefinition{
+    .name = "shift",
+    .past = "shifted",
+    .doc = "Lets a loop start elsewhere: what it did for `i`, it does for `i + offset`. Loops that "
+           "are merged afterwards by `merge_siblings` then run so many iterations apart.",
+    .conditions = shift_conditions,
+    .required = 2,
+    .plan = plan_shift,
+    .commit = commit_shift,
+});
+
+}  // namespace loopsmith

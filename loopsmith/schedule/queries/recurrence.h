@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops that carry one value from each iteration to the next: x[i + 1] = a(i) * x[i] + b(i).
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "loopsmith/ir/accumulation.h"
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+/// How a store makes the next value of the one before, `state`.
+struct Recurrence {
+  std::size_t statement = 0;   ///< Which of the body's it is.
+  Ptr<Buffer> buffer;          ///< What holds the values.
+  std::vector<Expr> indices;   ///< Where an iteration stores its value.
+  std::vector<Expr> previous;  ///< Where it finds the one before.
+  bool is_in_place = false;    ///< All values are kept in one element, which is read, too.
+  Ptr<Var> state;              ///< The value before, in what follows.
+  Expr value;                  ///< The next one.
+  /// `combine(state, operand)`, or `factor * state + operand`.
+  std::optional<Combiner> combiner;
+  Expr factor;
+  Expr operand;
+};
+
+/// The statements of a loop's body as stores; those in blocks without inits and conditions, with
+/// their axes replaced by what they are bound to. Nothing where there is anything else.
+std::optional<std::vector<Stmt>> stores_of_body(const For& loop);
+
+/// The first store in the loop that takes over a value of the iteration before; its operation is
+/// left open where it is neither associative nor linear.
+std::optional<Recurrence> recurrence_of(const For& loop, const std::vector<Stmt>& stores);
+
+/// `expr` with the load of the value before replaced.
+Expr with_state(const Expr& expr, const Recurrence& recurrence, const Expr& state);
+
+}  // namespace loopsmith

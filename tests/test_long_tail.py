@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of examples/long_tail compute what NumPy does, at sizes small and large."""
+
+from __future__ import annotations
+
+import runpy
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+import loopsmith as ls
+
+MODULE = runpy.run_path(str(ROOT / "examples" / "long_tail" / "programs.py"))
+PROGRAMS: dict[str, Any] = MODULE["PROGRAMS"]
+
+
+@pytest.fixture(scope="module", params=list(PROGRAMS))
+def compiled(request: pytest.FixtureRequest) -> tuple[Any, Any]:
+    program = PROGRAMS[request.param]
+    return program, ls.build(program.schedule())
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 100, 523])
+def test_a_scheduled_program_computes_what_numpy_does(compiled: tuple[Any, Any], size: int) -> None:
+    program, run = compiled
+    given = program.arguments(size)
+    expected = program.expected([array.copy() for array in given])
+    run(*given)
+    for array, wanted in zip(given, expected, strict=True):
+        np.testing.assert_allclose(array, wanted, rtol=program.rtol)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_schedule_of_a_program_is_verified(name: str) -> None:
+    verified = PROGRAMS[name].schedule().verify()
+    assert verified, verified.reason
+
+
+def test_the_examples_print_their_times(capsys: pytest.CaptureFixture[str]) -> None:
+    MODULE["main"](0.001)
+    assert "prefix_sum" in capsys.readouterr().out

@@ -6,6 +6,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/script/lowering.h"
 #include "loopsmith/script/python_number.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 namespace {

@@ -10,6 +10,7 @@
 #include "loopsmith/script/builder.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/script/words.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Optional
 try:
     import typer
 except ImportError as error:  # pragma: no cover
-    raise SystemExit(f"loopsmith: {error.name} is missing: pip install 'loopsmith[cli]'") from None
+    raise SystemExit(f"loopsmith: {error.name} is missing: pip install 'loopsmith-compiler[cli]'") from None
 
 from . import _core, doctor, driver, ir, programs
 from ._core import NDArray, PrimFunc, Schedule, Target, Var
@@ -22,7 +22,7 @@ from .errors import UserError
 app = typer.Typer(
     help="A tensor-program compiler with schedules that one can see.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     # Plain text: errors are not wrapped in boxes, and nobody waits for rich.
     rich_markup_mode=None,

@@ -54,6 +54,7 @@ def lower(
     *,
     target: Target | str | None = None,
     simple_mode: bool = False,
+    passes: Mapping[str, Any] | None = None,
     dump: Dump = None,
     timings: dict[str, float] | None = None,
 ) -> Any:
@@ -75,6 +76,9 @@ def lower(
         What code is to be generated for; without, this machine.
     simple_mode
         Leaves loops whole that would be cut at a guard: fewer lines to read.
+    passes
+        Passes of one's own, by the names of those that they come after:
+        ``{"simplify": my_pass}``. Each takes a PrimFunc and returns one, in the same form.
     dump
         Passes to print before and after, to the standard error, by their names (``"simplify"``,
         ``["flatten_buffers", "simplify"]``, ``"all"``); or a function that gets the `PassRecord`
@@ -95,7 +99,9 @@ def lower(
     args, target = _arguments_and_target("lower", args, target)
     program = _program("lower", x, name, args, binds)
     observer = _observer("lower", dump, timings)
-    return _core.lower(program, _target("lower", target), simple_mode, observer)
+    return _core.lower(
+        program, _target("lower", target), simple_mode, observer, _own_passes("lower", passes)
+    )
 
 
 @explained
@@ -139,6 +145,7 @@ def build(
     affinity: Sequence[int] | None = None,
     default_schedule: bool = True,
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    passes: Mapping[str, Any] | None = None,
     dump: Dump = None,
     timings: dict[str, float] | None = None,
 ) -> Module:
@@ -172,7 +179,7 @@ def build(
     functions
         What ``T.call_packed`` calls, by name, before what `register_func` has registered at the
         time of the call; see `loopsmith.host`. Threads of parallel loops call them one at a time.
-    dump, timings
+    passes, dump, timings
         As in `lower`.
 
     Returns
@@ -180,7 +187,9 @@ def build(
     Module
         Called with arrays in the order of the parameters, it writes the results in place. Arrays
         may be of NumPy, PyTorch, JAX, or any that speaks DLPack or the buffer protocol; they are
-        not copied.
+        not copied. Arguments may be given by name. An output, which the program writes and does
+        not read before, may be left out, and is then returned; ``out=`` gives the arrays for those
+        that are left out.
 
     Raises
     ------
@@ -214,6 +223,7 @@ def build(
         default_schedule,
         dict(functions or {}),
         _observer("build", dump, timings),
+        _own_passes("build", passes),
     )
 
 
@@ -243,6 +253,28 @@ def load_module(
         The file has no metadata of ours, or of a newer release.
     """
     return _core.load_module(os.fspath(path), dict(functions or {}))
+
+
+def reduced(module: Module) -> tuple[Any, ...]:
+    """Return how pickle makes a module again: of its code, exported as a shared object."""
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "module.so"
+        module.export(path)
+        return unpickled, (path.read_bytes(),)
+
+
+def unpickled(code: bytes) -> Module:
+    """Load the module that `reduced` exported. It must be trusted: its code runs."""
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "module.so"
+        path.write_bytes(code)
+        return load_module(path)
 
 
 @explained
@@ -426,6 +458,24 @@ def _observer(
             print(record, file=sys.stderr)
 
     return observe
+
+
+def _own_passes(who: str, passes: Mapping[str, Any] | None) -> dict[str, list[Any]]:
+    """Return lists of passes by the names of those that they come after, which must exist."""
+    lists = {
+        after: list(own) if isinstance(own, (list, tuple)) else [own]
+        for after, own in (passes or {}).items()
+    }
+    known = _core.pass_names()
+    for after in lists:
+        if after not in known:
+            _core.fail(
+                "UserError",
+                "pass_exists",
+                f"{who}: there is no pass '{after}' to come after",
+                hint=f"the passes are {', '.join(dict.fromkeys(known))}",
+            )
+    return lists
 
 
 def _dumped_names(who: str, dump: Dump) -> set[str]:

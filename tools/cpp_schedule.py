@@ -83,6 +83,8 @@ def parameter(one: dict[str, Any]) -> str:
         return f"const std::optional<{plain}>& {one['name']} = {{}}"
     if default is None:
         return f"{cpp} {one['name']}"
+    if kind == "str":
+        return f"{cpp} {one['name']} = {{}}"
     return f"{cpp} {one['name']} = {default.lower()}"
 
 

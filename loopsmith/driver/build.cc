@@ -43,11 +43,6 @@ std::int32_t refuse_processor(ls_context* context, const ls_argument*) {
                 "export it, and run it there, or build it for llvm -mcpu=native");
 }
 
-/// The function as it was lowered, without what only modules ask it for.
-Ptr<PrimFunc> without_notes(const Ptr<PrimFunc>& func) {
-  return with_attr(without_trace(func), outputs_attribute, nullptr);
-}
-
 std::string tir_text(const CodeRequest& request) {
   std::string text;
   for (const Ptr<PrimFunc>& func : request.helpers) text += script(func) + "\n";

@@ -5,6 +5,7 @@
 
 #include "loopsmith/support/error.h"
 #include "loopsmith/support/json.h"
+#include "loopsmith/transform/outputs.h"
 
 namespace loopsmith {
 namespace {
@@ -132,8 +133,12 @@ Signature function_of(const JsonValue& json) {
 
 }  // namespace
 
-Ptr<PrimFunc> without_trace(const Ptr<PrimFunc>& func) {
-  return func->attrs.contains(trace_attribute) ? with_attr(func, trace_attribute, nullptr) : func;
+Ptr<PrimFunc> without_notes(const Ptr<PrimFunc>& func) {
+  Ptr<PrimFunc> plain = func;
+  for (const std::string_view key : {trace_attribute, outputs_attribute}) {
+    if (plain->attrs.contains(key)) plain = with_attr(plain, key, nullptr);
+  }
+  return plain;
 }
 
 std::string metadata_text(const Metadata& metadata) {

@@ -399,6 +399,14 @@ class ScheduleMethods {
   }
   /// Marks where a trace ends that is to be searched; what follows only finishes it.
   void enter_postproc() { call("enter_postproc", {}); }
+  /// Marks where the steps of a user's own primitive begin.
+  /// `name`: Of the primitive.
+  /// `arguments`: What it was called with, for people to read.
+  void begin_macro(const std::string& name, const std::string& arguments = {}) {
+    call("begin_macro", {value_of(name), value_of(arguments)});
+  }
+  /// Marks where the steps of a user's own primitive end.
+  void end_macro() { call("end_macro", {}); }
 
  protected:
   ScheduleMethods() = default;

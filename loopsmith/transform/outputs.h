@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <string_view>
 #include <vector>
 
 #include "loopsmith/ir/function.h"
@@ -13,7 +14,7 @@ std::vector<bool> outputs_of(const PrimFunc& func);
 
 /// The attribute of a function that says so, where the structure does not any more: the names of
 /// its outputs.
-inline constexpr const char* outputs_attribute = "tir.outputs";
+inline constexpr std::string_view outputs_attribute = "tir.outputs";
 
 /// The function with that attribute; as it is, if it has it.
 Ptr<PrimFunc> with_outputs(const Ptr<PrimFunc>& func);

@@ -98,7 +98,8 @@ def _refuse_missing(
 
 
 def _fail(function: Callee, code: str, problem: str, hint: str) -> NoReturn:
-    name = getattr(function, "name", None) or "main"
+    names = [function.name] if isinstance(function, _core.Function) else function.names
+    name = names[0] if len(names) == 1 else "main"
     _core.fail("TypeMismatch", code, f"{name}: {problem}", hint=hint)
 
 

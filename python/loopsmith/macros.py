@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 import reprlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -108,6 +109,8 @@ def method_of(sch: Schedule, name: str) -> Any:
     """Return a primitive of one's own as a method; an AttributeError with a hint if none."""
     if name in _primitives:
         return functools.partial(_primitives[name], sch)
+    if not name.startswith("_") and hasattr(type(sch), name):  # A property that has refused.
+        return inspect.getattr_static(type(sch), name).__get__(sch, type(sch))
     _refuse(name)
 
 

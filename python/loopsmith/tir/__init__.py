@@ -29,7 +29,7 @@ from .arithmetic import *
 from .definitions import *
 from .intrinsics import *
 from .nodes import *
-from .visitor import Rewriter, Visitor
+from .visitor import Rewriter, Visitor, replace
 
 __all__ = [
     "BlockRV",
@@ -47,6 +47,7 @@ __all__ = [
     "pre_order_visit",
     "primitive",
     "remove_primitive",
+    "replace",
     "rewrite",
     "substitute",
     "verify_well_formed",

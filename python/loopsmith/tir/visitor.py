@@ -3,11 +3,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+import ast
+import functools
+from typing import Any, TypeVar
 
+from .. import _core
 from .._core import Node, pre_order_visit, rewrite
 
-__all__ = ["Rewriter", "Visitor"]
+__all__ = ["Rewriter", "Visitor", "replace"]
+
+_N = TypeVar("_N", bound=Node)
+
+
+@functools.cache
+def _fields(kind: Any) -> list[str]:
+    """Return the names of the fields of a class of nodes: what its constructor takes."""
+    text = kind.__init__.__nb_signature__[0][0].replace("\\0", "...") + ": ..."
+    (definition,) = ast.parse(text).body
+    assert isinstance(definition, ast.FunctionDef)
+    arguments = definition.args
+    return [each.arg for each in [*arguments.args, *arguments.kwonlyargs] if each.arg != "self"]
+
+
+def replace(node: _N, **fields: Any) -> _N:
+    """Return a node like another one, with other values of some fields.
+
+    >>> tir.replace(loop, kind="unrolled")
+    """
+    known = _fields(type(node))
+    for name in fields:
+        if name not in known:
+            _core.fail("TypeMismatch", "field_exists",
+                       f"replace: a {type(node).__name__} has no field {name}",
+                       hint=f"its fields are {', '.join(known)}")  # fmt: skip
+    return type(node)(**{name: fields.get(name, getattr(node, name)) for name in known})
 
 
 class Visitor:
@@ -60,7 +89,7 @@ class Rewriter:
     >>> class Unrolled(tir.Rewriter):
     ...     def rewrite_For(self, node):
     ...         node = self.rewrite_children(node)
-    ...         return node.replace(kind="unrolled") if node.extent < 4 else node
+    ...         return tir.replace(node, kind="unrolled")
     """
 
     def rewrite(self, node: Any) -> Any:

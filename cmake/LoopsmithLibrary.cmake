@@ -56,6 +56,7 @@ if(NOT SKBUILD)
   endforeach()
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES.md
           DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/loopsmith)
+  file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
   configure_file(${CMAKE_CURRENT_LIST_DIR}/loopsmith.pc.in ${PROJECT_BINARY_DIR}/loopsmith.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/loopsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
   configure_package_config_file(

@@ -25,7 +25,7 @@ int main() {
   sch.parallel(i_outer);
   sch.vectorize(j_inner);
   try {
-    sch.parallel(sum);
+    sch.split(sum, {ls::infer, 0});
   } catch (const ls::UserError& error) {
     std::printf("%s\n", error.problem().c_str());
   }

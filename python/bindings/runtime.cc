@@ -324,7 +324,7 @@ void bind_array(nb::module_& m) {
       [](nb::handle shape, nb::handle dtype, const nb::bytes& data) {
         NDArray array = NDArray::empty(shape_from_python(shape), dtype_from_python(dtype));
         const auto size = static_cast<std::size_t>(size_in_bytes(array.dtype(), array.size()));
-        require(data.size() == size, ErrorKind::format, "array_is_whole",
+        require(data.size() == size, ErrorKind::format, "bytes_are_an_array",
                 hint("pickle the array again"), {}, "array: {} bytes are given for {}", data.size(),
                 size);
         if (size != 0) std::memcpy(array.c_tensor().data, data.c_str(), size);

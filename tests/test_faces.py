@@ -155,7 +155,7 @@ def test_a_primitive_of_ones_own_is_a_method_and_a_named_part_of_the_trace(tile)
         "i0_0", "i1_0", "i0_1", "i1_1",
     ]  # fmt: skip
     lines = [line.strip() for line in str(sch.trace).splitlines()]
-    assert lines[2] == "sch.begin_macro(name=\"tile_2d\", arguments=\"'matmul', 4, columns=8\")"
+    assert lines[2] == 'sch.begin_macro(name="tile_2d", arguments="\'matmul\', 4, columns=8")'
     assert "sch.end_macro()" in lines
     other = tir.Schedule(matmul())
     sch.trace.apply_to_schedule(other)

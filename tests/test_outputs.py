@@ -92,7 +92,8 @@ def test_what_is_read_before_it_is_written_is_no_output():
 def test_what_is_read_after_it_was_written_is_an_output():
     # A whole nest, then one that reads it.
     assert outputs_of(
-        "A: T.Buffer((8,), 'float32'), B: T.Buffer((8,), 'float32'), C: T.Buffer((8,), 'float32')):\n"
+        "A: T.Buffer((8,), 'float32'), B: T.Buffer((8,), 'float32'), "
+        "C: T.Buffer((8,), 'float32')):\n"
         "    for i in range(8):\n        B[i] = A[i] + 1.0\n"
         "    for i in range(8):\n        C[i] = B[7 - i]\n"
     ) == ["B", "C"]
@@ -107,16 +108,20 @@ def test_what_is_read_after_it_was_written_is_an_output():
 def test_what_may_not_be_written_before_it_is_read_is_no_output():
     # Half of it, under a condition, or another element.
     half = (
-        "A: T.Buffer((8,), 'float32'), B: T.Buffer((8,), 'float32'), C: T.Buffer((8,), 'float32')):\n"
+        "A: T.Buffer((8,), 'float32'), B: T.Buffer((8,), 'float32'), "
+        "C: T.Buffer((8,), 'float32')):\n"
         "    for i in range({}):\n{}"
         "    for i in range(8):\n        C[i] = B[i]\n"
     )
     assert outputs_of(half.format(4, "        B[i] = A[i]\n")) == ["C"]
     guarded = "        if A[i] > 0.0:\n            B[i] = A[i]\n"
     assert outputs_of(half.format(8, guarded)) == ["C"]
-    assert outputs_of(
-        "B: T.Buffer((9,), 'float32')):\n    for i in range(8):\n        B[i + 1] = B[i]\n"
-    ) == []
+    assert (
+        outputs_of(
+            "B: T.Buffer((9,), 'float32')):\n    for i in range(8):\n        B[i + 1] = B[i]\n"
+        )
+        == []
+    )
 
 
 def test_the_outputs_of_a_scheduled_program_are_those_of_the_program():

@@ -90,7 +90,10 @@ def test_arguments_are_those_that_users_know(name: str):
 
 def test_every_primitive_is_in_the_table():
     assert set(PRIMITIVES) - set(LINES) == {
-        "begin_macro", "end_macro", "get_loop", "prefetch",
+        "begin_macro",
+        "end_macro",
+        "get_loop",
+        "prefetch",
     }  # Our own.  fmt: skip
 
 

@@ -92,7 +92,7 @@ def test_products_are_numpys():
 def convolved(x: np.ndarray, w: np.ndarray, stride: int, padding: int, dilation: int, groups: int):
     """Return a convolution, element by element."""
     x = np.pad(x, [(0, 0), (0, 0), (padding, padding), (padding, padding)])
-    n, c, h, width = x.shape
+    n, _, h, width = x.shape
     out, per_group, kh, kw = w.shape
     height = (h - dilation * (kh - 1) - 1) // stride + 1
     columns = (width - dilation * (kw - 1) - 1) // stride + 1
@@ -164,10 +164,12 @@ MISTAKES = {
     "  hint: give tensors whose extents agree": lambda x: nn.matmul(x, x),
     "reshape: the number of elements of X is 24, and that of the new shape is 25\n"
     "  hint: give tensors whose extents agree": lambda x: x.reshape(5, 5),
-    "X has 2 dimensions, and 3 indices are given\n"
-    "  hint: leave out the last ones": lambda x: x[:, :, 0],
-    "pad: 1 sizes for the 2 dimensions of X\n"
-    "  hint: give one for each dimension": lambda x: nn.pad(x, [1], [1]),
+    "X has 2 dimensions, and 3 indices are given\n  hint: leave out the last ones": lambda x: x[
+        :, :, 0
+    ],
+    "pad: 1 sizes for the 2 dimensions of X\n  hint: give one for each dimension": lambda x: nn.pad(
+        x, [1], [1]
+    ),
     "matmul: A has 1 dimensions, and X has 2\n"
     "  hint: give (..., n, k) and (..., k, m), or (k, m)": lambda x: nn.matmul(
         te.placeholder((4,), name="A"), x

@@ -80,21 +80,27 @@ def _placed(
     by_name = {each.name: i for i, each in enumerate(parameters)}
     for name, value in named.items():
         if name not in by_name:
-            _fail(function, "argument_exists", f"there is no parameter {name}",
-                  f"its parameters are {', '.join(by_name)}")  # fmt: skip
+            _fail(
+                function,
+                "argument_exists",
+                f"there is no parameter {name}",
+                f"its parameters are {', '.join(by_name)}",
+            )
         if values[by_name[name]] is not MISSING:
             _fail(function, "argument_is_given_once", f"{name} is given twice", "leave one out")
         values[by_name[name]] = value
     return values
 
 
-def _refuse_missing(
-    function: Callee, parameters: list[Parameter], left_out: list[int]
-) -> NoReturn:
+def _refuse_missing(function: Callee, parameters: list[Parameter], left_out: list[int]) -> NoReturn:
     """Name the parameters that cannot be left out; the number of arguments is as it should be."""
     names = [parameters[i].name for i in left_out if not parameters[i].is_output]
-    _fail(function, "argument_is_given", f"{', '.join(names)} is missing",
-          "pass it: only outputs, which are written and not read before, may be left out")  # fmt: skip
+    _fail(
+        function,
+        "argument_is_given",
+        f"{', '.join(names)} is missing",
+        "pass it: only outputs, which are written and not read before, may be left out",
+    )
 
 
 def _fail(function: Callee, code: str, problem: str, hint: str) -> NoReturn:
@@ -104,20 +110,30 @@ def _fail(function: Callee, code: str, problem: str, hint: str) -> NoReturn:
 
 
 def _outputs(
-    function: Callee, parameters: list[Parameter], values: list[Any], left_out: list[int],
-    out: Any, maker: ArrayMaker,
-) -> list[Any]:  # fmt: skip
+    function: Callee,
+    parameters: list[Parameter],
+    values: list[Any],
+    left_out: list[int],
+    out: Any,
+    maker: ArrayMaker,
+) -> list[Any]:
     """Return the arrays for the outputs that were left out: those of ``out``, or new ones."""
     if out is not None:
         given = list(out) if isinstance(out, (tuple, list)) else [out]
         if len(given) != len(left_out):
             names = ", ".join(parameters[i].name for i in left_out) or "none"
-            _fail(function, "out_has_outputs", f"out has {len(given)} arrays for {names}",
-                  "pass one for each output that is left out")  # fmt: skip
+            _fail(
+                function,
+                "out_has_outputs",
+                f"out has {len(given)} arrays for {names}",
+                "pass one for each output that is left out",
+            )
         return given
     sizes = _sizes(parameters, values)
-    return [maker.zeros(_shape_of(function, parameters[i], sizes), parameters[i].dtype)
-            for i in left_out]  # fmt: skip
+    return [
+        maker.zeros(_shape_of(function, parameters[i], sizes), parameters[i].dtype)
+        for i in left_out
+    ]
 
 
 def _sizes(parameters: list[Parameter], values: list[Any]) -> dict[str, int]:
@@ -139,8 +155,12 @@ def _shape_of(function: Callee, parameter: Parameter, sizes: dict[str, int]) -> 
     for rule in parameter.shape:
         extent = sizes.get(rule) if isinstance(rule, str) else rule
         if extent is None:
-            _fail(function, "size_is_known", f"a size of the output {parameter.name} is not known",
-                  f"pass an array for {parameter.name}")  # fmt: skip
+            _fail(
+                function,
+                "size_is_known",
+                f"a size of the output {parameter.name} is not known",
+                f"pass an array for {parameter.name}",
+            )
         shape.append(extent)
     return tuple(shape)
 

@@ -33,7 +33,10 @@ def name_of(who: str, dtype: Any) -> str:
     """Return the name of an element type; an error of `who` for what is none."""
     name = None if dtype is None else find_name(dtype)
     if name is None:
-        _core.fail("TypeMismatch", "dtype_is_known", f"{who}: {dtype!r} is no type of elements",
-                   hint="pass a name, as float32, or a type of NumPy, PyTorch or ml_dtypes",
-                   )  # fmt: skip
+        _core.fail(
+            "TypeMismatch",
+            "dtype_is_known",
+            f"{who}: {dtype!r} is no type of elements",
+            hint="pass a name, as float32, or a type of NumPy, PyTorch or ml_dtypes",
+        )
     return name

@@ -44,9 +44,11 @@ def primitive(function: _F) -> _F:
     name = function.__name__
     if hasattr(_core.Schedule, name):
         _core.fail(
-            "UserError", "primitive_is_new", f"primitive: schedules have a method {name}",
+            "UserError",
+            "primitive_is_new",
+            f"primitive: schedules have a method {name}",
             hint="choose another name",
-        )  # fmt: skip
+        )
 
     @functools.wraps(function)
     def call(sch: Schedule, *args: Any, **kwargs: Any) -> Any:
@@ -67,8 +69,12 @@ def primitive(function: _F) -> _F:
 def remove_primitive(name: str) -> None:
     """Forget a primitive of one's own."""
     if _primitives.pop(name, None) is None:
-        _core.fail("UserError", "primitive_exists", f"primitive: there is none called {name}",
-                   hint=f"there are {', '.join(_primitives) or 'none'}")  # fmt: skip
+        _core.fail(
+            "UserError",
+            "primitive_exists",
+            f"primitive: there is none called {name}",
+            hint=f"there are {', '.join(_primitives) or 'none'}",
+        )
 
 
 def _shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -111,7 +117,7 @@ def method_of(sch: Schedule, name: str) -> Any:
         return functools.partial(_primitives[name], sch)
     if not name.startswith("_") and hasattr(type(sch), name):  # A property that has refused.
         return inspect.getattr_static(type(sch), name).__get__(sch, type(sch))
-    _refuse(name)
+    return _refuse(name)
 
 
 def _refuse(name: str) -> NoReturn:

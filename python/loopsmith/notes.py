@@ -70,14 +70,18 @@ class _Finder(Visitor):
         if len(serial) < len(self.around) or starts is None or starts <= MOST_STARTS:
             return
         name, outer = loop.loop_var.name, self.around[0].loop_var.name
-        self.found.append(Note(
-            "parallel_region_is_large", name,
-            f"loop {name} is parallel inside of {', '.join(_names(serial))}: a call starts {starts} "
-            "parallel regions, and each start takes microseconds",
-            self._tried(lambda sch: _outer_parallel(sch, outer, name),
-                        f'make "{outer}" parallel in the place of "{name}": '
-                        f'sch.parallel("{outer}")'),
-        ))  # fmt: skip
+        self.found.append(
+            Note(
+                "parallel_region_is_large",
+                name,
+                f"loop {name} is parallel inside of {', '.join(_names(serial))}: a call starts "
+                f"{starts} parallel regions, and each start takes microseconds",
+                self._tried(
+                    lambda sch: _outer_parallel(sch, outer, name),
+                    f'make "{outer}" parallel in the place of "{name}": sch.parallel("{outer}")',
+                ),
+            )
+        )
 
     def _unrolled(self, loop: For) -> None:
         inside = _nested(loop)
@@ -85,13 +89,18 @@ class _Finder(Visitor):
         if copies is None or copies <= MOST_UNROLLED:
             return
         name = loop.loop_var.name
-        self.found.append(Note(
-            "unrolled_code_is_small", name,
-            f"loop {name} and those inside are unrolled into {copies} copies: the code does not "
-            "fit the caches for instructions",
-            self._tried(lambda sch: sch.split(name, [None, 4]),
-                        f'unroll a part: sch.split("{name}", [None, 4]) before it'),
-        ))  # fmt: skip
+        self.found.append(
+            Note(
+                "unrolled_code_is_small",
+                name,
+                f"loop {name} and those inside are unrolled into {copies} copies: the code does not "
+                "fit the caches for instructions",
+                self._tried(
+                    lambda sch: sch.split(name, [None, 4]),
+                    f'unroll a part: sch.split("{name}", [None, 4]) before it',
+                ),
+            )
+        )
 
     def _tried(self, step: Callable[[Schedule], Any], text: str) -> str:
         try:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, display
 from ._core import BufferLoad, BufferStore, Call, For, IfThenElse, Node, PrimFunc, Ramp
+from .errors import UserError
 from .timing import seconds_text
 
 if TYPE_CHECKING:
@@ -24,8 +25,20 @@ if TYPE_CHECKING:
     from ._core import Module, Timing
 
 ARITHMETIC = (_core.Add, _core.Sub, _core.Mul, _core.Div, _core.Min, _core.Max)
-NO_CALLS = {"if_then_else", "likely", "reinterpret", "bitwise_and", "bitwise_or", "shift_left",
-            "shift_right", "address_of", "prefetch", "vectorlow", "vectorhigh"}  # fmt: skip
+NO_CALLS = {
+    "if_then_else",
+    "precise",
+    "likely",
+    "reinterpret",
+    "bitwise_and",
+    "bitwise_or",
+    "shift_left",
+    "shift_right",
+    "address_of",
+    "prefetch",
+    "vectorlow",
+    "vectorhigh",
+}
 
 
 @dataclass(frozen=True)
@@ -100,11 +113,15 @@ class Report:
             )
         for nest in self.nests:
             if nest.gathers:
-                found.append(f"loops {nest.loops} gather {nest.gathers} vectors: let the vectorized"
-                             " loop be the one of the last index")  # fmt: skip
+                found.append(
+                    f"loops {nest.loops} gather {nest.gathers} vectors: let the vectorized"
+                    " loop be the one of the last index"
+                )
             if nest.guards and nest.lanes == 1 and nest.flops:
-                found.append(f"loops {nest.loops} keep {nest.guards} guards, and are not vectorized:"
-                             " choose factors that divide the extents")  # fmt: skip
+                found.append(
+                    f"loops {nest.loops} keep {nest.guards} guards, and are not vectorized:"
+                    " choose factors that divide the extents"
+                )
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,16 +137,31 @@ class Report:
         }
 
     def _rows(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        header = ("function", "loops", "flops", "loaded", "stored", "lanes", "gathers", "guards",
-                  "calls")  # fmt: skip
+        header = (
+            "function",
+            "loops",
+            "flops",
+            "loaded",
+            "stored",
+            "lanes",
+            "gathers",
+            "guards",
+            "calls",
+        )
         return header, [
             (
-                nest.function, ("parallel " if nest.is_parallel else "") + nest.loops,
-                amount(nest.flops), amount(nest.loaded, "B"), amount(nest.stored, "B"),
-                str(nest.lanes), str(nest.gathers), str(nest.guards), ", ".join(nest.calls) or "-",
+                nest.function,
+                ("parallel " if nest.is_parallel else "") + nest.loops,
+                amount(nest.flops),
+                amount(nest.loaded, "B"),
+                amount(nest.stored, "B"),
+                str(nest.lanes),
+                str(nest.gathers),
+                str(nest.guards),
+                ", ".join(nest.calls) or "-",
             )
             for nest in self.nests
-        ]  # fmt: skip
+        ]
 
     def _sentences(self) -> list[str]:
         lines = []
@@ -195,15 +227,9 @@ def report(module: Module) -> Report:
     nests = [nest for func in functions for nest in nests_of(func)]
     try:
         code = code_of(module.source("assembly"))
-    except _core_errors():
+    except UserError:  # The target has no assembly.
         code = None
     return Report(nests, code, module)
-
-
-def _core_errors() -> type[Exception]:
-    from .errors import UserError
-
-    return UserError
 
 
 def nests_of(func: PrimFunc) -> list[Nest]:
@@ -236,10 +262,17 @@ class _Counter:
     def nest(self) -> Nest:
         """Return what was counted."""
         return Nest(
-            self.function, ", ".join(dict.fromkeys(self.loops)), self.totals["flops"],
-            self.totals["loaded"], self.totals["stored"], self.lanes, self.gathers, self.guards,
-            tuple(dict.fromkeys(self.calls)), self.is_parallel,
-        )  # fmt: skip
+            self.function,
+            ", ".join(dict.fromkeys(self.loops)),
+            self.totals["flops"],
+            self.totals["loaded"],
+            self.totals["stored"],
+            self.lanes,
+            self.gathers,
+            self.guards,
+            tuple(dict.fromkeys(self.calls)),
+            self.is_parallel,
+        )
 
     def _add(self, what: str, number: float, times: float | None) -> None:
         total = self.totals[what]
@@ -291,7 +324,8 @@ class _Counter:
             self._add("flops", 2 * _lanes(call.dtype), times)
         elif _is_float(call.dtype):
             self._add("flops", _lanes(call.dtype), times)
-        self.calls.append(name)
+        if not name.endswith(("fma", "muladd")) and not name.startswith("vector_reduce"):
+            self.calls.append(name)
 
     def _note_lanes(self, dtype: str, indices: Iterable[Any]) -> None:
         lanes = _lanes(dtype)

@@ -38,8 +38,12 @@ def plot(timing: Timing, axes: Any = None) -> Any:
         try:
             from matplotlib import pyplot
         except ImportError:
-            _core.fail("UserError", "matplotlib_is_installed",
-                       "plot: matplotlib is not installed", hint="install matplotlib")  # fmt: skip
+            _core.fail(
+                "UserError",
+                "matplotlib_is_installed",
+                "plot: matplotlib is not installed",
+                hint="install matplotlib",
+            )
         axes = pyplot.gca()
     axes.plot([sample * 1e6 for sample in timing.samples], ".")
     axes.axhline(timing.median * 1e6, linestyle="--", label=f"median {seconds_text(timing.median)}")
@@ -101,8 +105,12 @@ def compare(
         How long a sample takes at least.
     """
     if repeat < 1:
-        _core.fail("BoundsError", "repeat_is_positive", f"compare: repeat is {repeat}, not positive",
-                   hint="pass 1 or more")  # fmt: skip
+        _core.fail(
+            "BoundsError",
+            "repeat_is_positive",
+            f"compare: repeat is {repeat}, not positive",
+            hint="pass 1 or more",
+        )
     programs = (first, second)
     counts = [_calls_in(seconds, program, args) for program in programs]
     samples: tuple[list[float], list[float]] = ([], [])

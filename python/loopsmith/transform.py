@@ -37,8 +37,11 @@ def apply(program: PrimFunc | IRModule, passes: Iterable[str | Pass]) -> Any:
 def _applied(program: PrimFunc | IRModule, own: Pass) -> Any:
     if isinstance(program, PrimFunc):
         return own(program)
-    return IRModule(names=list(program.names), functions=[own(f) for f in program.functions],
-                    attrs=program.attrs)  # fmt: skip
+    return IRModule(
+        names=list(program.names),
+        functions=[own(f) for f in program.functions],
+        attrs=program.attrs,
+    )
 
 
 def __getattr__(name: str) -> Callable[[PrimFunc | IRModule], Any]:

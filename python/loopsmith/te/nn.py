@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that many programs need, as plain tensor expressions: read them, copy them, change them.
+"""Operators that many programs need, as plain tensor expressions: read them, copy and change them.
 
 All of them return tensors; nothing is computed before the program is built.
 """
@@ -30,10 +30,11 @@ def _positions(name: str, x: Tensor, axis: Axes) -> list[int]:
     for each in chosen:
         if not -rank <= each < rank:
             _core.fail(
-                "BoundsError", "axis_exists",
+                "BoundsError",
+                "axis_exists",
                 f"{name}: there is no dimension {each}, {x.name} has {rank}",
                 hint=f"count from 0 to {rank - 1}, or from -1 to {-rank} from the end",
-            )  # fmt: skip
+            )
     return sorted({each % rank for each in chosen})
 
 
@@ -44,9 +45,12 @@ def _pair(value: Pair) -> tuple[int, int]:
 def _same_extent(name: str, first: str, a: Any, second: str, b: Any) -> None:
     """Stop where two extents are known and differ."""
     if isinstance(a, _core.IntImm) and isinstance(b, _core.IntImm) and int(a) != int(b):
-        _core.fail("TypeMismatch", "extents_are_equal",
-                   f"{name}: {first} is {a}, and {second} is {b}",
-                   hint="give tensors whose extents agree")  # fmt: skip
+        _core.fail(
+            "TypeMismatch",
+            "extents_are_equal",
+            f"{name}: {first} is {a}, and {second} is {b}",
+            hint="give tensors whose extents agree",
+        )
 
 
 # ---- Reductions ----
@@ -62,8 +66,9 @@ def _reduced(name: str, reducer: Reducer, x: Tensor, axis: Axes, keepdims: bool)
 
     def element(*indices: Any) -> Any:
         rest = dict(zip(range(x.ndim) if keepdims else kept, indices))
-        return reducer(x[tuple(over.get(i, rest.get(i)) for i in range(x.ndim))],
-                       axis=list(over.values()))  # fmt: skip
+        return reducer(
+            x[tuple(over.get(i, rest.get(i)) for i in range(x.ndim))], axis=list(over.values())
+        )
 
     return compute(shape, element, name=f"{x.name}_{name}")
 
@@ -99,8 +104,9 @@ def mean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     count: Any = 1
     for i in _positions("mean", x, axis):
         count = x.shape[i] * count
-    return compute(total.shape, lambda *i: total[i] / _core.const(count).astype(x.dtype),
-                   name=f"{x.name}_mean")  # fmt: skip
+    return compute(
+        total.shape, lambda *i: total[i] / _core.const(count).astype(x.dtype), name=f"{x.name}_mean"
+    )
 
 
 def _first_of(is_better: Callable[[Any, Any], Any], limit: Callable[[str], Any], name: str) -> Any:
@@ -146,9 +152,12 @@ def transpose(x: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     """Return the tensor with its dimensions in the order `axes`; reversed, without."""
     order = list(range(x.ndim))[::-1] if axes is None else [int(i) for i in axes]
     if sorted(i % x.ndim if x.ndim else i for i in order) != list(range(x.ndim)):
-        _core.fail("BoundsError", "axes_are_a_permutation",
-                   f"transpose: {order} is no order of the {x.ndim} dimensions of {x.name}",
-                   hint="name each dimension once")  # fmt: skip
+        _core.fail(
+            "BoundsError",
+            "axes_are_a_permutation",
+            f"transpose: {order} is no order of the {x.ndim} dimensions of {x.name}",
+            hint="name each dimension once",
+        )
     order = [i % x.ndim for i in order]
 
     def element(*indices: Any) -> Any:
@@ -162,8 +171,13 @@ def reshape(x: Tensor, shape: Any) -> Tensor:
     """Return the elements in row-major order in another shape."""
     sizes = [shape] if isinstance(shape, int) else list(shape)
     before, after = _product(x.shape), _product(sizes)
-    _same_extent("reshape", f"the number of elements of {x.name}", _core.const(before),
-                 "that of the new shape", _core.const(after))  # fmt: skip
+    _same_extent(
+        "reshape",
+        f"the number of elements of {x.name}",
+        _core.const(before),
+        "that of the new shape",
+        _core.const(after),
+    )
 
     def element(*indices: Any) -> Any:
         flat: Any = 0
@@ -195,17 +209,25 @@ def sliced(x: Tensor, index: Any) -> Tensor:
         given[at : at + 1] = [slice(None)] * rest
     given += [slice(None)] * (x.ndim - len(given))
     if len(given) > x.ndim:
-        _core.fail("BoundsError", "index_has_dimensions",
-                   f"{x.name} has {x.ndim} dimensions, and {len(given)} indices are given",
-                   hint="leave out the last ones")  # fmt: skip
-    parts = [_range_of(x, each, i) if isinstance(each, slice) else each
-             for i, each in enumerate(given)]  # fmt: skip
+        _core.fail(
+            "BoundsError",
+            "index_has_dimensions",
+            f"{x.name} has {x.ndim} dimensions, and {len(given)} indices are given",
+            hint="leave out the last ones",
+        )
+    parts = [
+        _range_of(x, each, i) if isinstance(each, slice) else each for i, each in enumerate(given)
+    ]
     shape = [part[2] for part in parts if isinstance(part, tuple)]
 
     def element(*indices: Any) -> Any:
         rest = iter(indices)
-        return x[tuple(part[0] + next(rest) * part[1] if isinstance(part, tuple) else part
-                       for part in parts)]  # fmt: skip
+        return x[
+            tuple(
+                part[0] + next(rest) * part[1] if isinstance(part, tuple) else part
+                for part in parts
+            )
+        ]
 
     return compute(shape, element, name=f"{x.name}_slice")
 
@@ -218,9 +240,12 @@ def _range_of(x: Tensor, part: slice, dimension: int) -> tuple[Any, int, Any]:
         return begin, step, len(range(begin, end, step))
     step = 1 if part.step is None else part.step
     if step != 1:
-        _core.fail("TypeMismatch", "slice_has_step_one",
-                   f"{x.name}: a slice of a dimension of size {extent} has step {step}",
-                   hint="write the elements with te.compute")  # fmt: skip
+        _core.fail(
+            "TypeMismatch",
+            "slice_has_step_one",
+            f"{x.name}: a slice of a dimension of size {extent} has step {step}",
+            hint="write the elements with te.compute",
+        )
     begin = 0 if part.start is None else part.start
     end = extent if part.stop is None else part.stop
     begin, end = (extent + at if isinstance(at, int) and at < 0 else at for at in (begin, end))
@@ -232,9 +257,12 @@ def pad(x: Tensor, before: Sequence[int], after: Sequence[int], value: float = 0
     """Return the tensor with so many elements of `value` before and after it in each dimension."""
     for sizes in (before, after):
         if len(sizes) != x.ndim:
-            _core.fail("TypeMismatch", "padding_has_dimensions",
-                       f"pad: {len(sizes)} sizes for the {x.ndim} dimensions of {x.name}",
-                       hint="give one for each dimension")  # fmt: skip
+            _core.fail(
+                "TypeMismatch",
+                "padding_has_dimensions",
+                f"pad: {len(sizes)} sizes for the {x.ndim} dimensions of {x.name}",
+                hint="give one for each dimension",
+            )
     shape = [extent + low + high for extent, low, high in zip(x.shape, before, after)]
     fill = _core.const(value, x.dtype)
 
@@ -267,11 +295,19 @@ def matmul(a: Tensor, b: Tensor, dtype: str | None = None) -> Tensor:
         In what the products are summed; by default, in that of `a`.
     """
     if a.ndim < 2 or b.ndim not in (2, a.ndim):
-        _core.fail("TypeMismatch", "operands_are_matrices",
-                   f"matmul: {a.name} has {a.ndim} dimensions, and {b.name} has {b.ndim}",
-                   hint="give (..., n, k) and (..., k, m), or (k, m)")  # fmt: skip
-    _same_extent("matmul", f"the last extent of {a.name}", a.shape[-1],
-                 f"the last but one of {b.name}", b.shape[-2])  # fmt: skip
+        _core.fail(
+            "TypeMismatch",
+            "operands_are_matrices",
+            f"matmul: {a.name} has {a.ndim} dimensions, and {b.name} has {b.ndim}",
+            hint="give (..., n, k) and (..., k, m), or (k, m)",
+        )
+    _same_extent(
+        "matmul",
+        f"the last extent of {a.name}",
+        a.shape[-1],
+        f"the last but one of {b.name}",
+        b.shape[-2],
+    )
     k = _core.te_reduce_axis(0, a.shape[-1], "k")
     kind = dtype or a.dtype
 
@@ -285,9 +321,13 @@ def matmul(a: Tensor, b: Tensor, dtype: str | None = None) -> Tensor:
 
 @explained
 def conv2d(
-    x: Tensor, weight: Tensor, stride: Pair = 1, padding: Pair = 0, dilation: Pair = 1,
+    x: Tensor,
+    weight: Tensor,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    dilation: Pair = 1,
     groups: int = 1,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Return the convolution of images.
 
     Parameters
@@ -304,8 +344,13 @@ def conv2d(
     (sy, sx), (py, px), (dy, dx) = _pair(stride), _pair(padding), _pair(dilation)
     n, c, h, w = x.shape
     out, per_group, kh, kw = weight.shape
-    _same_extent("conv2d", f"the number of channels of {x.name}", c,
-                 f"that of {weight.name} times groups", _core.const(per_group * groups))  # fmt: skip
+    _same_extent(
+        "conv2d",
+        f"the number of channels of {x.name}",
+        c,
+        f"that of {weight.name} times groups",
+        _core.const(per_group * groups),
+    )
     padded = pad(x, [0, 0, py, px], [0, 0, py, px]) if py or px else x
     rc = _core.te_reduce_axis(0, per_group, "rc")
     ry = _core.te_reduce_axis(0, kh, "ry")
@@ -345,8 +390,9 @@ def avg_pool2d(x: Tensor, size: Pair, stride: Pair | None = None) -> Tensor:
     """Return the means of windows of images; they touch, without a stride."""
     total = _pooled("window_sum", sum_of, x, size, stride)
     kh, kw = _pair(size)
-    return compute(total.shape, lambda *i: total[i] / _core.const(kh * kw, x.dtype),
-                   name="avg_pool2d")  # fmt: skip
+    return compute(
+        total.shape, lambda *i: total[i] / _core.const(kh * kw, x.dtype), name="avg_pool2d"
+    )
 
 
 # ---- Elements and rows ----
@@ -363,8 +409,9 @@ def relu(x: Tensor) -> Tensor:
 def gelu(x: Tensor) -> Tensor:
     """Return ``x * P(normal <= x)``."""
     half, root = _core.const(0.5, x.dtype), _core.const(2**-0.5, x.dtype)
-    return compute(x.shape, lambda *i: x[i] * half * (1 + _core.erf(x[i] * root)),
-                   name=f"{x.name}_gelu")  # fmt: skip
+    return compute(
+        x.shape, lambda *i: x[i] * half * (1 + _core.erf(x[i] * root)), name=f"{x.name}_gelu"
+    )
 
 
 @explained
@@ -389,14 +436,19 @@ def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, epsilon: float = 1e-5) -
     def at(indices: tuple[Any, ...]) -> tuple[Any, ...]:
         return (*indices[:-1], 0)
 
-    squares = compute(x.shape, lambda *i: (x[i] - average[at(i)]) * (x[i] - average[at(i)]),
-                      name=f"{x.name}_squares")  # fmt: skip
+    squares = compute(
+        x.shape,
+        lambda *i: (x[i] - average[at(i)]) * (x[i] - average[at(i)]),
+        name=f"{x.name}_squares",
+    )
     variance = mean(squares, -1, keepdims=True)
     tiny = _core.const(epsilon, x.dtype)
     return compute(
         x.shape,
-        lambda *i: (x[i] - average[at(i)]) * _core.rsqrt(variance[at(i)] + tiny) * scale[i[-1]]
-        + shift[i[-1]],
+        lambda *i: (
+            (x[i] - average[at(i)]) * _core.rsqrt(variance[at(i)] + tiny) * scale[i[-1]]
+            + shift[i[-1]]
+        ),
         name=f"{x.name}_layer_norm",
     )
 

@@ -33,9 +33,12 @@ def replace(node: _N, **fields: Any) -> _N:
     known = _fields(type(node))
     for name in fields:
         if name not in known:
-            _core.fail("TypeMismatch", "field_exists",
-                       f"replace: a {type(node).__name__} has no field {name}",
-                       hint=f"its fields are {', '.join(known)}")  # fmt: skip
+            _core.fail(
+                "TypeMismatch",
+                "field_exists",
+                f"replace: a {type(node).__name__} has no field {name}",
+                hint=f"its fields are {', '.join(known)}",
+            )
     return type(node)(**{name: fields.get(name, getattr(node, name)) for name in known})
 
 

@@ -36,6 +36,10 @@ bench: build  ## Measure the compiler and its kernels beside their peers.
 wheels: setup  ## Build a wheel for each interpreter found, and try each in a clean environment.
 	@$(PYTHON_IN_VENV) tools/wheels.py $(if $(BESIDE),--beside $(BESIDE))
 
+docs: setup  ## Build the guide as a site, in build/site.
+	@$(VENV)/bin/pip install -q --disable-pip-version-check -r tools/requirements_docs.txt
+	@$(VENV)/bin/mkdocs build -q
+
 asan: setup  ## Run the tests of all floors without LLVM under the address and undefined-behaviour sanitizers.
 	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) asan
 

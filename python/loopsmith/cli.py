@@ -204,7 +204,7 @@ def library_arguments(module: Module, sizes: dict[str, int], seed: int) -> list[
                 "UserError", "size_is_known", f"run: a size of {name} is not known",
                 hint="call the function from Python",
             )  # fmt: skip
-        extents = [sizes.setdefault(n, 64) if isinstance(n, str) else n for n in shape]
+        extents = [sizes.setdefault(n, 64) if isinstance(n, str) else n or 0 for n in shape]
         array = _core.empty(tuple(extents), dtype)
         fill(array, random, np)
         arguments.append(array)

@@ -23,7 +23,7 @@ def find_name(dtype: Any) -> str | None:
     import numpy as np
 
     try:
-        name = np.dtype(dtype).name
+        name = str(np.dtype(dtype).name)
     except TypeError:
         return None
     return OWN_NAMES.get(name, name)

@@ -93,8 +93,8 @@ class _Finder(Visitor):
             Note(
                 "unrolled_code_is_small",
                 name,
-                f"loop {name} and those inside are unrolled into {copies} copies: the code does not "
-                "fit the caches for instructions",
+                f"loop {name} and those inside are unrolled into {copies} copies: the code does "
+                "not fit the caches for instructions",
                 self._tried(
                     lambda sch: sch.split(name, [None, 4]),
                     f'unroll a part: sch.split("{name}", [None, 4]) before it',

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ def plot(timing: Timing, axes: Any = None) -> Any:
     """Draw the samples in the order in which they were taken; return the axes of matplotlib."""
     if axes is None:
         try:
-            from matplotlib import pyplot
+            pyplot: Any = importlib.import_module("matplotlib.pyplot")
         except ImportError:
             _core.fail(
                 "UserError",

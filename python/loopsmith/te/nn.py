@@ -129,7 +129,9 @@ def _arg(name: str, reducer: Any, x: Tensor, axis: int) -> Tensor:
         at = (*indices[:place], k, *indices[place:])
         return reducer((k.var.astype("int64"), x[at]), axis=k)
 
-    return compute(shape, element, name=f"{x.name}_{name}")[0]
+    places: Any = compute(shape, element, name=f"{x.name}_{name}")
+    first: Tensor = places[0]
+    return first
 
 
 @explained
@@ -236,9 +238,9 @@ def _range_of(x: Tensor, part: slice, dimension: int) -> tuple[Any, int, Any]:
     """Return where a slice begins, its step, and how many elements it has."""
     extent = x.shape[dimension]
     if isinstance(extent, _core.IntImm):
-        begin, end, step = part.indices(int(extent))
-        return begin, step, len(range(begin, end, step))
-    step = 1 if part.step is None else part.step
+        known = range(*part.indices(int(extent)))
+        return known.start, known.step, len(known)
+    step: Any = 1 if part.step is None else part.step
     if step != 1:
         _core.fail(
             "TypeMismatch",
@@ -246,7 +248,7 @@ def _range_of(x: Tensor, part: slice, dimension: int) -> tuple[Any, int, Any]:
             f"{x.name}: a slice of a dimension of size {extent} has step {step}",
             hint="write the elements with te.compute",
         )
-    begin = 0 if part.start is None else part.start
+    begin: Any = 0 if part.start is None else part.start
     end = extent if part.stop is None else part.stop
     begin, end = (extent + at if isinstance(at, int) and at < 0 else at for at in (begin, end))
     return begin, 1, end - begin

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 from .. import _core
 from .._core import Expr, Tensor
@@ -161,7 +161,8 @@ def compute(
     outputs = _core.te_compute(
         extents[: len(axes)], body, name, current_tag(tag), dict(attrs or {}), axes
     )
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+    # A tuple is what unpacks it asked for; all others get a tensor.
+    return cast("Tensor", outputs[0] if len(outputs) == 1 else tuple(outputs))
 
 
 @explained

@@ -30,7 +30,8 @@ def replace(node: _N, **fields: Any) -> _N:
 
     >>> tir.replace(loop, kind="unrolled")
     """
-    known = _fields(type(node))
+    kind: Any = type(node)
+    known = _fields(kind)
     for name in fields:
         if name not in known:
             _core.fail(
@@ -39,7 +40,8 @@ def replace(node: _N, **fields: Any) -> _N:
                 f"replace: a {type(node).__name__} has no field {name}",
                 hint=f"its fields are {', '.join(known)}",
             )
-    return type(node)(**{name: fields.get(name, getattr(node, name)) for name in known})
+    made: _N = kind(**{name: fields.get(name, getattr(node, name)) for name in known})
+    return made
 
 
 class Visitor:

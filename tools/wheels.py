@@ -53,10 +53,15 @@ def interpreters() -> list[Path]:
     """Return the interpreters of this machine that there are wheels for, each version once."""
     found: dict[str, Path] = {}
     names = [shutil.which(f"python{version}") for version in VERSIONS]
-    for path in [*filter(None, names), sys.executable]:
-        version = run(path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
-        if version in VERSIONS:
-            found.setdefault(version, Path(path))
+    for path in [sys.executable, *filter(None, names)]:
+        # What stands for an interpreter may say that there is none.
+        told = subprocess.run(
+            [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+            capture_output=True,
+            text=True,
+        )
+        if told.returncode == 0 and told.stdout.strip() in VERSIONS:
+            found.setdefault(told.stdout.strip(), Path(path))
     return list(found.values())
 
 

@@ -19,6 +19,7 @@
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/to_tir.h"
+#include "loopsmith/transform/check_bounds.h"
 #include "loopsmith/transform/check_launches.h"
 #include "loopsmith/transform/link_calls.h"
 #include "loopsmith/transform/outputs.h"
@@ -103,7 +104,10 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
   const BackEnd& back_end = back_end_of(target);
   FloatOptions floats = allow({.contract = options.contract}, options.fast_math);
   CodeRequest request{{}, target, floats};
-  for (const Ptr<PrimFunc>& func : functions) verify_well_formed(func);
+  for (const Ptr<PrimFunc>& func : functions) {
+    verify_well_formed(func);
+    check_bounds(*func);
+  }
   const LinkedFunctions linked = link_calls(functions);
   require(!target.is_gpu() || linked.helpers.empty(), ErrorKind::lower, "functions_are_apart",
           hint("write what the other function does in its place"), {},

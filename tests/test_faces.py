@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import run
 
 import loopsmith as ls
 from loopsmith import te, tir, transform
+from loopsmith.script import tir as T
 
 
 def matmul() -> tir.PrimFunc:
@@ -300,3 +305,54 @@ def test_element_types_of_other_libraries_are_taken():
     with pytest.raises(ls.TypeMismatch) as caught:
         te.placeholder((4,), print)
     assert str(caught.value).startswith("placeholder: <built-in function print> is no type of")
+
+
+# ---- Scripts and the end of the process ----
+
+
+def test_print_in_a_script_is_refused_with_what_to_write():
+    with pytest.raises(ls.ScriptError) as caught:
+
+        @T.prim_func
+        def shouting(A: T.Buffer((4,), "float32")):
+            for i in range(4):
+                print(i)
+                A[i] = 1.0
+
+    assert "print would run while the script is read, not in the program" in str(caught.value)
+    assert 'T.evaluate(T.call_packed("show", x))' in str(caught.value)
+
+
+def test_what_the_hint_for_print_says_works():
+    shown: list[float] = []
+
+    @T.prim_func
+    def telling(A: T.Buffer((3,), "float32")):
+        for i in range(3):
+            T.evaluate(T.call_packed("show", A[i]))
+
+    ls.build(telling, functions={"show": shown.append})(np.arange(3, dtype="float32"))
+    assert shown == [0.0, 1.0, 2.0]
+
+
+def test_the_process_ends_silently():
+    program = "from loopsmith.script import tir as T\n@T.macro\ndef set_first(A):\n    A[0] = 1.0\n"
+    path = Path(tempfile.mkdtemp()) / "program.py"
+    path.write_text(program)
+    assert run(sys.executable, path) == ""
+
+
+WORDS = {
+    "print": 'register a function of the host, ls.register_func("show", print), and write',
+    "Parallel": "write `for i in T.parallel(n):`",
+    "sblock": 'write `with T.block("name"):`',
+    "expp": "see the names of loopsmith.script.tir",
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_of_other_systems_have_hints_in_scripts(word: str):
+    text = f"@T.prim_func\ndef f(A: T.Buffer((4,), 'float32')):\n    T.{word}(A[0])\n"
+    with pytest.raises(ls.ScriptError) as caught:
+        ls.from_source(text)
+    assert f"T has no attribute {word}\n  hint: {WORDS[word]}" in str(caught.value)

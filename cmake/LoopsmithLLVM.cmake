@@ -4,6 +4,9 @@
 # zlib and zstd become part of what we link: a wheel asks its host for nothing but the C and C++
 # libraries.
 set(ZLIB_USE_STATIC_LIBS ON)
+if(ZLIB_LIBRARY_RELEASE MATCHES "\\.so$")
+  unset(ZLIB_LIBRARY_RELEASE CACHE)
+endif()
 loopsmith_require(LLVM "LLVM 22" llvm-22-dev 22.1 CONFIG PATHS /usr/lib/llvm-22/cmake)
 if(TARGET zstd::libzstd_static AND TARGET zstd::libzstd_shared)
   get_target_property(zstd_archive zstd::libzstd_static IMPORTED_LOCATION)

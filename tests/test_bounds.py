@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import loopsmith as ls
-from loopsmith import te
+from loopsmith import te, tir
 from loopsmith.script import from_source
 
 HEAD = "@T.prim_func\ndef f(A: T.Buffer((8, 8), 'float32'), B: T.Buffer((8, 8), 'float32')):\n"
@@ -58,3 +59,34 @@ IN_BOUNDS = [
 @pytest.mark.parametrize("body", IN_BOUNDS)
 def test_what_may_stay_inside_is_built(body: str):
     ls.build(from_source(HEAD + body))
+
+
+GATHER = """@T.prim_func
+def gather(A: T.Buffer((8,), "float32"), I: T.Buffer((4,), "int32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[I[vi]] * 2.0
+"""
+
+
+def test_checks_stop_a_program_that_leaves_a_tensor():
+    checked = ls.build(from_source(GATHER), checks=True)
+    a, i = np.arange(8, dtype="float32"), np.array([0, 7, 3, 3], "int32")
+    np.testing.assert_array_equal(checked(a, i), a[i] * 2)
+    for wrong in (8, -1):
+        i[2] = wrong
+        with pytest.raises(ls.CallError, match="A is read outside of dimension 0: index"):
+            checked(a, i)
+
+
+def test_checks_leave_results_as_they_are():
+    A, B = (te.placeholder((9, 9), name=name) for name in "AB")
+    sch = tir.Schedule(te.create_prim_func([A, B, te.nn.matmul(A, B)]))
+    i, j, _ = sch.get_loops("matmul")
+    sch.vectorize(sch.split(j, [None, 4])[1])
+    sch.parallel(i)
+    a, b = np.random.default_rng(0).random((2, 9, 9), "float32")
+    np.testing.assert_allclose(ls.build(sch, checks=True)(a, b), a @ b, rtol=1e-5)
+    padded = te.nn.pad(A, [1, 1], [1, 1])
+    np.testing.assert_array_equal(ls.build([A, padded], checks=True)(a), np.pad(a, 1))

@@ -5,6 +5,7 @@
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/inspect.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/transform/outputs.h"
 
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
@@ -175,6 +176,10 @@ void bind_driver(nb::module_& m) {
       [](const Ptr<PrimFunc>& func, const std::string& name) { return run_pass(func, name); },
       nb::arg("func"), nb::arg("name"),
       nb::sig("def run_pass(func: PrimFunc, name: str) -> PrimFunc"));
+  m.def(
+      "with_outputs", [](const Ptr<PrimFunc>& func) { return with_outputs(func); }, nb::arg("func"),
+      nb::sig("def with_outputs(func: PrimFunc) -> PrimFunc"),
+      "The function with a note of its outputs, which steps of a schedule may hide.");
   m.def("pass_names", [] {
     std::vector<std::string> names;
     for (const Pass& pass : lowering_passes()) names.emplace_back(pass.name);

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Arguments = Sequence[Union[Tensor, Var]]
 
 DEFAULT_TARGET = "llvm -mcpu=native"
+OUTPUTS = "tir.outputs"
 
 
 class PassRecord(NamedTuple):
@@ -144,6 +145,7 @@ def build(
     num_threads: int | None = None,
     affinity: Sequence[int] | None = None,
     default_schedule: bool = True,
+    checks: bool = False,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     passes: Mapping[str, Any] | None = None,
     dump: Dump = None,
@@ -176,6 +178,9 @@ def build(
         The processors on which the module's threads run.
     default_schedule
         Whether what nobody scheduled is scheduled by rule.
+    checks
+        Whether the program stops with an error where an access would leave its tensor. It is then
+        slow: nothing is vectorized, or scheduled by rule.
     functions
         What ``T.call_packed`` calls, by name, before what `register_func` has registered at the
         time of the call; see `loopsmith.host`. Threads of parallel loops call them one at a time.
@@ -213,14 +218,19 @@ def build(
     target = _target("build", target)
     if target.kind == "cuda":
         find_nvrtc()
+    program = _program("build", x, name, args, binds, keeps_trace=True)
+    if checks:
+        from .checks import with_checks
+
+        program = _each_function(program, lambda func: with_checks(_core.with_outputs(func)))
     return _core.build(
-        _program("build", x, name, args, binds, keeps_trace=True),
+        program,
         target,
         contract,
         allowed,
         _count("num_threads", num_threads or 0),
         [_count("affinity", cpu) for cpu in _list("build", "affinity", affinity or ())],
-        default_schedule,
+        default_schedule and not checks,
         dict(functions or {}),
         _observer("build", dump, timings),
         _own_passes("build", passes),
@@ -370,6 +380,24 @@ def _program(
     return x.with_attr("global_symbol", name)
 
 
+def _with_outputs(func: PrimFunc, original: IRModule) -> PrimFunc:
+    """Return a scheduled function with a note of the outputs that it had before its schedule."""
+    for name, before in zip(original.names, original.functions):
+        if len(original.functions) == 1 or name.name_hint == func.name:
+            return func.with_attr(OUTPUTS, _core.with_outputs(before).attrs[OUTPUTS])
+    return func
+
+
+def _each_function(
+    program: PrimFunc | IRModule, change: Callable[[PrimFunc], PrimFunc]
+) -> PrimFunc | IRModule:
+    """Return a function, or the functions of a module, changed."""
+    if isinstance(program, PrimFunc):
+        return change(program)
+    functions = [change(func) for func in program.functions]
+    return IRModule(names=list(program.names), functions=functions, attrs=program.attrs)
+
+
 def _target(who: str, target: Target | str) -> Target:
     """Return a target; a text that is none is refused with those that there are."""
     if not isinstance(target, (Target, str)):
@@ -428,6 +456,8 @@ def _scheduled(sch: Schedule, keeps_trace: bool) -> PrimFunc | IRModule:
     """Return the program of a schedule; what has been scheduled is not scheduled by rule."""
     module = sch.mod
     functions = list(module.functions)
+    if keeps_trace:
+        functions = [_with_outputs(func, sch.original) for func in functions]
     if len(sch.trace) > 0:
         functions = [func.with_attr("tir.is_scheduled", 1) for func in functions]
         if keeps_trace:

@@ -12,7 +12,7 @@ from typing import Any, Union
 
 from . import _core
 from ._core import IRModule, PrimFunc
-from .driver import lower, run_pass
+from .driver import _each_function, lower, run_pass
 
 __all__ = ["apply", "lower", "names", "run_pass"]
 
@@ -27,21 +27,13 @@ def names() -> list[str]:
     return list(dict.fromkeys(_core.pass_names()))
 
 
-def apply(program: PrimFunc | IRModule, passes: Iterable[str | Pass]) -> Any:
+def apply(program: Any, passes: Iterable[str | Pass]) -> Any:
     """Return a program after some passes, each given by its name or as a function."""
     for each in passes:
-        program = run_pass(program, each) if isinstance(each, str) else _applied(program, each)
+        program = (
+            run_pass(program, each) if isinstance(each, str) else _each_function(program, each)
+        )
     return program
-
-
-def _applied(program: PrimFunc | IRModule, own: Pass) -> Any:
-    if isinstance(program, PrimFunc):
-        return own(program)
-    return IRModule(
-        names=list(program.names),
-        functions=[own(f) for f in program.functions],
-        attrs=program.attrs,
-    )
 
 
 def __getattr__(name: str) -> Callable[[PrimFunc | IRModule], Any]:

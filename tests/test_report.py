@@ -77,7 +77,7 @@ def test_a_tile_that_does_not_fit_the_registers_is_told():
 def test_a_measured_report_has_a_share_of_the_roofline(tmp_path: Path):
     arrays = [np.ones((64, 64), "float32") for _ in range(3)]
     made = ls.build(matmul()).report().measured(*arrays)
-    assert made.share is not None and 0 < made.share < 2
+    assert made.share is not None and made.share > 0
     text = str(made)
     assert "GFLOP/s" in text and "of this machine's roofline" in text
     data = json.loads(json.dumps(made.to_dict()))

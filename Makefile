@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 600
 PYTHON_IN_VENV := $(VENV)/bin/python
 export VENV
 
-.PHONY: help setup build demo test bench asan tsan fuzz format lint clean
+.PHONY: help setup build demo test bench wheels docs asan tsan fuzz format lint clean
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -32,6 +32,13 @@ bench: build  ## Measure the compiler and its kernels beside their peers.
 	@cmake --preset release -DLOOPSMITH_BUILD_BENCH=ON >/dev/null
 	@cmake --build --preset release --parallel $(JOBS)
 	@$(PYTHON_IN_VENV) bench/run.py
+
+wheels: setup  ## Build a wheel for each interpreter found, and try each in a clean environment.
+	@$(PYTHON_IN_VENV) tools/wheels.py $(if $(BESIDE),--beside $(BESIDE))
+
+docs: setup  ## Build the guide as a site, in build/site.
+	@$(VENV)/bin/pip install -q --disable-pip-version-check -r tools/requirements_docs.txt
+	@$(VENV)/bin/mkdocs build -q
 
 asan: setup  ## Run the tests of all floors without LLVM under the address and undefined-behaviour sanitizers.
 	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) asan

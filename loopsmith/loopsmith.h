@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a C++ user needs: tensor expressions, building, calling.
+// All that a C++ user needs: tensor expressions, scheduling, building, calling.
 #pragma once
 #include "loopsmith/driver/build.h"
+#include "loopsmith/driver/schedule.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/script_text.h"
 #include "loopsmith/runtime/ndarray.h"
 #include "loopsmith/te/te.h"

@@ -53,6 +53,10 @@ SCALED = "random_schedules.scaled"
 tir.TensorIntrin.register(SCALED, scaled, _scaled_at_once, override=True)
 
 
+MARKS = frozenset({"begin_macro", "end_macro"})
+"""They do nothing, and are not drawn."""
+
+
 class RandomSteps:
     """Draws calls of primitives, by the types of their parameters."""
 
@@ -61,7 +65,7 @@ class RandomSteps:
         self.primitives = [
             primitive
             for primitive in _core.primitives()
-            if primitive["name"] not in skip and not primitive["name"].startswith("get_")
+            if primitive["name"] not in skip | MARKS and not primitive["name"].startswith("get_")
             for _ in range(3 if primitive["name"] in RARE else 1)
         ]
 

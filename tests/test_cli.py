@@ -132,7 +132,7 @@ def test_python_gives_its_functions_modules_and_schedules(tmp_path: Path) -> Non
     assert "def first" not in lowered(f"{path}:second")
     done = loopsmith("run", f"{path}:sch")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[1].split() == ["X_handle", "float32", "(64,)"]
+    assert done.stdout.splitlines()[1].split() == ["X", "float32", "(64,)"]
     text = "the module has several functions: first, second\n  hint: add :NAME to the file"
     assert text in problem("run", f"{path}:both")
 

@@ -56,3 +56,14 @@ def test_the_product_on_a_gpu_prints_its_times(
     gpu_product["main"](64)
     printed = capsys.readouterr().out
     assert "tiles_of_threads" in printed or "no driver for OpenCL" in printed
+
+
+def test_the_tutorial_of_a_product_goes_from_loops_to_fast_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    runpy.run_path(str(ROOT / "examples" / "tutorials" / "gemm.py"))
+    lines = capsys.readouterr().out.splitlines()
+    steps = [line for line in lines if "GFLOP/s" in line and line[0].isdigit()]
+    assert [line[0] for line in steps] == list("123456")
+    rates = [float(line.split()[-2]) for line in steps]
+    assert rates[3] > 5 * rates[0]

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from random_mistakes import KINDS, Mistakes
 from random_programs import random_program
-from random_schedules import RandomSteps, changes_parameters
+from random_schedules import MARKS, RandomSteps, changes_parameters
 
 import loopsmith as ls
 from loopsmith import _core, tir
@@ -96,7 +96,7 @@ def test_each_primitive_is_accepted_now_and_then():
         sch = tir.Schedule(random_program(rng), seed=seed + 1)
         accepted.update(apply_steps(rng, sch, RandomSteps(rng), tries_fixes=False))
     names = {one["name"] for one in _core.primitives() if not one["name"].startswith("get_")}
-    assert names == accepted
+    assert names - MARKS == accepted
 
 
 @pytest.mark.parametrize("group", range(GROUPS))

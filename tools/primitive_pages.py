@@ -244,6 +244,15 @@ EXAMPLES = {
         'sch.compute_at("B", sch.sample_compute_location("B", decision=0))',
     ),
     "enter_postproc": ("update", "sch.enter_postproc()\nprint(sch.trace)"),
+    "begin_macro": (
+        "update",
+        'sch.begin_macro("halves", "i")\nsch.split("i", [2, None])\nsch.end_macro()\n'
+        "print(sch.trace)",
+    ),
+    "end_macro": (
+        "update",
+        'sch.begin_macro("in_parallel")\nsch.parallel("i")\nsch.end_macro()\nprint(sch.trace)',
+    ),
 }
 
 

@@ -6,6 +6,7 @@
 #include "loopsmith/arith/engine.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace arith {

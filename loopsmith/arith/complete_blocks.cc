@@ -2,6 +2,7 @@
 #include "loopsmith/arith/complete_blocks.h"
 
 #include "loopsmith/arith/access_regions.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

@@ -4,6 +4,7 @@
 #include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/arith/linear.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::arith {
 

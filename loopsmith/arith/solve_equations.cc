@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear equations over the integers, by bringing their matrix to diagonal form (Smith).
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "loopsmith/arith/linear_row.h"

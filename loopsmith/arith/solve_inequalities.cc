@@ -7,6 +7,7 @@
 #include "loopsmith/arith/linear_row.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

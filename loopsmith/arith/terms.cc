@@ -8,6 +8,7 @@
 #include "loopsmith/ir/buffer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/support/deep_call.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::arith {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/codegen/host_call.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

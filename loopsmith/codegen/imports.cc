@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/codegen/signature.h"
 
+#include <fmt/format.h>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "loopsmith/ir/packed_array.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/outputs.h"
 
 namespace loopsmith {
 namespace {
@@ -54,7 +56,12 @@ class Effects {
 
 class SignatureMaker {
  public:
-  explicit SignatureMaker(const PrimFunc& func) : func_(func), effects_(func.body) {}
+  explicit SignatureMaker(const PrimFunc& func) : func_(func), effects_(func.body) {
+    const Ref said = func.attrs.get(outputs_attribute);
+    if (const auto* names = said.as<List>()) {
+      for (const Ref& name : names->items) outputs_.insert(name.as<StringImm>()->value);
+    }
+  }
 
   Signature make() {
     spec_.name = func_.name();
@@ -108,6 +115,7 @@ class SignatureMaker {
     }
     parameter.alignment = required_alignment(buffer);
     parameter.writable = effects_.contains(buffer);
+    parameter.is_output = parameter.writable && outputs_.contains(buffer.name);
     return parameter;
   }
 
@@ -128,6 +136,7 @@ class SignatureMaker {
   const PrimFunc& func_;
   const Effects effects_;
   SignatureSpec spec_;
+  std::unordered_set<std::string> outputs_;
   std::unordered_map<const Object*, std::string> symbols_;
   std::unordered_set<std::string> names_;
 };

@@ -6,6 +6,7 @@
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/codegen/source/device_text.h"
 #include "loopsmith/driver/back_end.h"
+#include "loopsmith/driver/costs.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/script_printer.h"
@@ -14,10 +15,14 @@
 #include "loopsmith/rules/bind_threads.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
+#include "loopsmith/runtime/device_program.h"
 #include "loopsmith/schedule/legality/obligations.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/to_tir.h"
+#include "loopsmith/transform/check_bounds.h"
 #include "loopsmith/transform/check_launches.h"
 #include "loopsmith/transform/link_calls.h"
+#include "loopsmith/transform/outputs.h"
 
 namespace loopsmith {
 namespace {
@@ -39,25 +44,10 @@ std::int32_t refuse_processor(ls_context* context, const ls_argument*) {
                 "export it, and run it there, or build it for llvm -mcpu=native");
 }
 
-/// How many bytes the tensors of constant shape have: what a call reads and writes at least.
-double bytes_of(const PrimFunc& func) {
-  double bytes = 0;
-  for (const Ptr<Buffer>& buffer : func.buffer_map) {
-    if (!buffer) continue;
-    double size = buffer->dtype.bytes();
-    for (const Expr& extent : buffer->shape) {
-      const std::int64_t* constant = as_int(extent);
-      size *= constant ? static_cast<double>(*constant) : 0;
-    }
-    bytes += size;
-  }
-  return bytes;
-}
-
 std::string tir_text(const CodeRequest& request) {
   std::string text;
   for (const Ptr<PrimFunc>& func : request.helpers) text += script(func) + "\n";
-  for (const Ptr<PrimFunc>& func : request.functions) text += script(without_trace(func)) + "\n";
+  for (const Ptr<PrimFunc>& func : request.functions) text += script(without_notes(func)) + "\n";
   return text;
 }
 
@@ -81,7 +71,8 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
       lower_function(back_end.adapted(func, target), {.vector_bits = back_end.vector_bits(target),
                                                       .fast_math = floats.approximate,
                                                       .cut_loops = options.cut_loops,
-                                                      .on_pass = options.on_pass});
+                                                      .on_pass = options.on_pass,
+                                                      .after_pass = options.after_pass});
   if (target.is_gpu()) check_launches(*lowered, target);
   return lowered;
 }
@@ -113,7 +104,10 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
   const BackEnd& back_end = back_end_of(target);
   FloatOptions floats = allow({.contract = options.contract}, options.fast_math);
   CodeRequest request{{}, target, floats};
-  for (const Ptr<PrimFunc>& func : functions) verify_well_formed(func);
+  for (const Ptr<PrimFunc>& func : functions) {
+    verify_well_formed(func);
+    check_bounds(*func);
+  }
   const LinkedFunctions linked = link_calls(functions);
   require(!target.is_gpu() || linked.helpers.empty(), ErrorKind::lower, "functions_are_apart",
           hint("write what the other function does in its place"), {},
@@ -121,7 +115,9 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
           linked.helpers.empty() ? "" : linked.helpers[0]->name(), target.text());
   for (const Ptr<PrimFunc>& func : linked.entries) {
     const Ptr<PrimFunc> scheduled = schedule_by_rule(with_promise_of_steps(func), target, options);
-    request.functions.push_back(lower_known(scheduled, target, options));
+    request.functions.push_back(with_attr(lower_known(scheduled, target, options),
+                                          outputs_attribute,
+                                          with_outputs(func)->attrs.get(outputs_attribute)));
   }
   for (const Ptr<PrimFunc>& func : linked.helpers) {
     request.helpers.push_back(lower_known(func, target, options));
@@ -139,11 +135,13 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
   const auto program = device_program(request);
   RuntimeOptions runtime = options.runtime;
   if (program) runtime.call_host = launcher(program, runtime.call_host);
-  for (const Ptr<PrimFunc>& func : request.functions) {
+  for (std::size_t i = 0; i < request.functions.size(); ++i) {
+    const Ptr<PrimFunc>& func = request.functions[i];
     auto* address = reinterpret_cast<ls_packed_function>(code->find(entry_symbol(func->name())));
     compiled.push_back({.signature = signature_of(*func),
                         .address = address,
                         .code = code,
+                        .flops = flops_of(*linked.entries[i]),
                         .bytes = bytes_of(*func),
                         .device = program});
   }

@@ -20,6 +20,7 @@ struct BuildOptions {
   bool cut_loops = true;               ///< Cut loops where guards come to hold.
   RuntimeOptions runtime;              ///< Threads and memory of the module.
   std::function<void(const PassRecord&)> on_pass = {};  ///< Called after each pass.
+  ExtraPass after_pass = {};                            ///< Passes of one's own.
 };
 
 /// What `build` makes of a function before it lowers it: scheduled by rule, unless the options or

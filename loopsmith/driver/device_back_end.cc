@@ -5,6 +5,7 @@
 #include "loopsmith/driver/back_end.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/runtime/device.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/transform/expand_llvm_intrinsics.h"
 #include "loopsmith/transform/split_host_device.h"
 

@@ -17,6 +17,7 @@
 #include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/json.h"
 #include "loopsmith/runtime/kernel/sources.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

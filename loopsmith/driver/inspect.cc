@@ -107,7 +107,7 @@ Inspection inspect(const CodeRequest& request) {
   LinedText ir;
   LineFinder finder;
   const auto add = [&](const Ptr<PrimFunc>& built) {
-    const Ptr<PrimFunc> func = without_trace(built);
+    const Ptr<PrimFunc> func = without_notes(built);
     const std::string text = script(func) + "\n";
     const auto lines_before = static_cast<std::uint32_t>(std::ranges::count(ir.text, '\n'));
     finder.add(func, text, lines_before);

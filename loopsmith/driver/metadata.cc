@@ -5,6 +5,7 @@
 
 #include "loopsmith/support/error.h"
 #include "loopsmith/support/json.h"
+#include "loopsmith/transform/outputs.h"
 
 namespace loopsmith {
 namespace {
@@ -40,6 +41,7 @@ std::string parameter_text(const ParameterSpec& p) {
   if (p.kind == LS_TENSOR) {
     text += fmt::format(R"(, "shape": {}, "alignment": {}, "writable": {})", list_text(p.shape),
                         p.alignment, p.writable);
+    if (p.is_output) text += R"(, "is_output": true)";
     if (p.strides) text += fmt::format(R"(, "strides": {})", list_text(*p.strides));
   }
   if (!p.symbol.empty()) text += R"(, "symbol": )" + json_text(p.symbol);
@@ -103,6 +105,7 @@ ParameterSpec parameter_of(const JsonValue& json) {
     p.shape = rules_of(get<JsonValue::List>(json, "shape"));
     p.alignment = get<std::int64_t>(json, "alignment");
     p.writable = get<bool>(json, "writable");
+    p.is_output = json.find("is_output") && get<bool>(json, "is_output");
     if (json.find("strides")) p.strides = rules_of(get<JsonValue::List>(json, "strides"));
   }
   if (json.find("symbol")) p.symbol = get<std::string>(json, "symbol");
@@ -130,8 +133,12 @@ Signature function_of(const JsonValue& json) {
 
 }  // namespace
 
-Ptr<PrimFunc> without_trace(const Ptr<PrimFunc>& func) {
-  return func->attrs.contains(trace_attribute) ? with_attr(func, trace_attribute, nullptr) : func;
+Ptr<PrimFunc> without_notes(const Ptr<PrimFunc>& func) {
+  Ptr<PrimFunc> plain = func;
+  for (const std::string_view key : {trace_attribute, outputs_attribute}) {
+    if (plain->attrs.contains(key)) plain = with_attr(plain, key, nullptr);
+  }
+  return plain;
 }
 
 std::string metadata_text(const Metadata& metadata) {

@@ -21,8 +21,8 @@ struct Metadata {
 /// Under which attribute of a function `build` finds its trace.
 inline constexpr std::string_view trace_attribute = "tir.schedule_trace";
 
-/// The function without its trace, for people to read.
-Ptr<PrimFunc> without_trace(const Ptr<PrimFunc>& func);
+/// The function without what only modules ask it for: its trace, its outputs.
+Ptr<PrimFunc> without_notes(const Ptr<PrimFunc>& func);
 
 /// As JSON, the same for equal metadata; and back. What is no such text is a FormatError.
 std::string metadata_text(const Metadata& metadata);

@@ -6,6 +6,7 @@
 
 #include "loopsmith/interp/machine.h"
 #include "loopsmith/interp/ring.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "loopsmith/interp/ring.h"
 #include "loopsmith/runtime/dtype.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "loopsmith/interp/lanes.h"
 #include "loopsmith/interp/ring.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp {
 

@@ -10,6 +10,7 @@
 #include "loopsmith/interp/sample.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp {
 namespace {

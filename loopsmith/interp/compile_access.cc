@@ -11,6 +11,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp::detail {
 namespace {

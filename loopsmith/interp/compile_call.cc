@@ -7,6 +7,7 @@
 #include "loopsmith/ir/atomics.h"
 #include "loopsmith/ir/llvm_intrinsics.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp::detail {
 

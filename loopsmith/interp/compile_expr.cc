@@ -4,6 +4,7 @@
 #include "loopsmith/interp/ring.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/deep_call.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp::detail {
 namespace {

@@ -6,6 +6,7 @@
 #include "loopsmith/interp/host_call.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/packed_array.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp::detail {
 namespace {

@@ -10,6 +10,7 @@
 #include "loopsmith/ir/packed_array.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/deep_call.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp::detail {
 namespace {

@@ -5,6 +5,7 @@
 #include "loopsmith/ir/solved_sizes.h"
 #include "loopsmith/ir/vector_lanes.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp {
 

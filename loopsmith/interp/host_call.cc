@@ -7,6 +7,7 @@
 #include "loopsmith/interp/arguments.h"
 #include "loopsmith/interp/lanes.h"
 #include "loopsmith/interp/ring.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp {
 namespace {

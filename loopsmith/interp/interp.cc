@@ -4,6 +4,7 @@
 #include "loopsmith/interp/arguments.h"
 #include "loopsmith/interp/compiler.h"
 #include "loopsmith/interp/machine.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp {
 namespace {

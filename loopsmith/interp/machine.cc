@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/interp/machine.h"
+#include "loopsmith/support/error.h"
 
 #include <algorithm>
 

@@ -7,6 +7,7 @@
 #include "loopsmith/interp/code.h"
 #include "loopsmith/interp/interp.h"
 #include "loopsmith/interp/threads.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Races in random nests of serial, parallel and vectorized loops, against all pairs of accesses.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/interp/random_inputs.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/interp/sample.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "loopsmith/interp/difference.h"

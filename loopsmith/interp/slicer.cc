@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a function stores, where, and on what that depends.
+#include <fmt/format.h>
 #include <algorithm>
 #include <ranges>
 

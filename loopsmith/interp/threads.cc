@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "loopsmith/interp/machine.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::interp {
 namespace {

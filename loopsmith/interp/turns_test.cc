@@ -2,6 +2,7 @@
 // What lanes of a vectorized loop do in step, and what would change its order.
 #include "loopsmith/interp/turns.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "loopsmith/interp/testing/call.h"

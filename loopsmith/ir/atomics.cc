@@ -2,6 +2,7 @@
 #include "loopsmith/ir/atomics.h"
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 

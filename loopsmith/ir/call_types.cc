@@ -7,6 +7,7 @@
 
 #include "loopsmith/ir/expr.h"
 #include "loopsmith/ir/type_name.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

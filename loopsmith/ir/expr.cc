@@ -8,6 +8,7 @@
 #include "loopsmith/ir/buffer.h"
 #include "loopsmith/ir/tensor.h"
 #include "loopsmith/ir/type_name.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

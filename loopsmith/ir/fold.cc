@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace detail {

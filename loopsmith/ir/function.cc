@@ -6,6 +6,7 @@
 
 #include "loopsmith/ir/type_name.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 

@@ -6,6 +6,7 @@
 #include "loopsmith/ir/expr.h"
 #include "loopsmith/ir/json.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/support/json.h"
 #include "loopsmith/support/source.h"
 

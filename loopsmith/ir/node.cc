@@ -8,6 +8,7 @@
 #include "loopsmith/ir/function.h"
 #include "loopsmith/ir/stmt.h"
 #include "loopsmith/ir/tensor.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

@@ -10,7 +10,7 @@
 #include "loopsmith/ir/op.h"
 #include "loopsmith/ir/ref.h"
 #include "loopsmith/ir/reflect.h"
-#include "loopsmith/support/error.h"
+#include "loopsmith/support/user_error.h"
 
 namespace loopsmith {
 

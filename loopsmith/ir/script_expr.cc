@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/ir/extent.h"
+
+#include <fmt/format.h>
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_literals.h"
 #include "loopsmith/ir/script_writer.h"

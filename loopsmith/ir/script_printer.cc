@@ -5,6 +5,7 @@
 #include <map>
 
 #include "loopsmith/ir/script_writer.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace detail {

@@ -6,6 +6,7 @@
 #include "loopsmith/ir/access.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/type_name.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

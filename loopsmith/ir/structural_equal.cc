@@ -8,6 +8,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/support/deep_call.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/solved_sizes.h"
 #include "loopsmith/support/deep_call.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

@@ -12,6 +12,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/judge/judge.h"
 #include "loopsmith/judge/scalar.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::judge {
 namespace {

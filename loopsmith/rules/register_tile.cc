@@ -6,6 +6,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

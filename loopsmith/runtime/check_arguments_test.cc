@@ -8,6 +8,7 @@
 #include "loopsmith/runtime/ndarray.h"
 #include "loopsmith/runtime/signature.h"
 #include "loopsmith/runtime/testing/error_of.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

@@ -232,7 +232,10 @@ void Function::run(std::span<const CallArgument> arguments) const {
 
 Timing Function::time(std::span<const CallArgument> arguments, const TimingOptions& options) const {
   call(arguments);  // so that errors come before anything is measured
-  return measure([&] { call(arguments); }, arguments, options);
+  Timing timing = measure([&] { call(arguments); }, arguments, options);
+  timing.flops = flops();
+  timing.bytes = bytes();
+  return timing;
 }
 
 }  // namespace loopsmith

@@ -10,12 +10,13 @@
 
 #include "loopsmith/runtime/argument.h"
 #include "loopsmith/runtime/context.h"
-#include "loopsmith/runtime/device_program.h"
 #include "loopsmith/runtime/signature.h"
 #include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/runtime/timing.h"
 
 namespace loopsmith {
+
+class DeviceProgram;
 
 /// What a module is made from: one compiled function.
 struct CompiledFunction {

@@ -6,6 +6,7 @@
 
 #include "loopsmith/runtime/drivers.h"
 #include "loopsmith/runtime/shared_library.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

@@ -39,6 +39,7 @@ struct ParameterSpec {
   std::optional<std::vector<ExtentRule>> strides = {};  ///< In elements. None: compact row-major.
   std::int64_t alignment = 1;                           ///< Of the data, in bytes: a power of two.
   bool writable = false;
+  bool is_output = false;  ///< No element is read before it was written: a call may make it.
 
   // Of an integer.
   std::string symbol = {};  ///< The symbol whose value it is; empty: none.

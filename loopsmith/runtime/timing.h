@@ -22,6 +22,8 @@ struct Timing {
   double median = 0;
   double mean = 0;
   std::vector<double> samples;  ///< In the order in which they were taken.
+  double flops = 0;             ///< Floating-point operations of a call; 0 where not known.
+  double bytes = 0;             ///< Read and written at least by a call; 0 where not known.
 };
 
 /// Measures `call`; cold samples are taken after the data of `arguments` was dropped from the

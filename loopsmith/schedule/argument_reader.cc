@@ -6,6 +6,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/closest.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

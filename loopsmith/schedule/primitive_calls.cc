@@ -4,6 +4,7 @@
 #include "loopsmith/schedule/primitives/get_block.h"
 #include "loopsmith/schedule/primitives/get_loop.h"
 #include "loopsmith/schedule/python_text.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 

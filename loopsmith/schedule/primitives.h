@@ -28,6 +28,7 @@
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/loop_partition.h"
+#include "loopsmith/schedule/primitives/macro.h"
 #include "loopsmith/schedule/primitives/merge.h"
 #include "loopsmith/schedule/primitives/merge_siblings.h"
 #include "loopsmith/schedule/primitives/normalize_nest.h"

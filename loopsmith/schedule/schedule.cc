@@ -11,6 +11,7 @@
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/schedule/closest.h"
 #include "loopsmith/schedule/primitive_base.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 

@@ -18,6 +18,7 @@
 #include "loopsmith/schedule/refusal.h"
 #include "loopsmith/schedule/shared_vector.h"
 #include "loopsmith/schedule/trace.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 

@@ -9,6 +9,7 @@
 
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/schedule/repairs/fixes.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

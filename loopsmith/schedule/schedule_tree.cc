@@ -4,6 +4,7 @@
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/trace.h"
+#include "loopsmith/support/error.h"
 
 #include <algorithm>
 #include <map>
@@ -276,8 +277,15 @@ void Trace::apply_to(Schedule& schedule, bool remove_postproc, const Observer& o
   }
 }
 
-void Trace::apply_json(std::string_view text, Schedule& schedule,
-                       std::span<const PrimitiveBase* const> primitives) {
+namespace {
+
+/// Does a step, or only notes it: gets its primitive, its arguments, and how many handles it gave.
+using TakeStep =
+    std::function<Argument(const PrimitiveBase&, const std::vector<Argument>&, std::size_t)>;
+
+/// Reads the steps that `as_json` wrote.
+void read_steps(std::string_view text, std::span<const PrimitiveBase* const> primitives,
+                const TakeStep& take) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_array() || json.size() != 2 || !json[0].is_array() || !json[1].is_array()) {
     refuse_json("it is no list of steps and decisions");
@@ -312,7 +320,7 @@ void Trace::apply_json(std::string_view text, Schedule& schedule,
       if (next >= values.size()) refuse_json(fmt::format("step {} has too few arguments", i));
       arguments.push_back(argument_of(values[next++], named));
     }
-    const Argument result = call(schedule, *primitive, arguments);
+    const Argument result = take(*primitive, arguments, item[3].size());
     std::size_t output = 0;
     const auto define = [&](const auto& self, const Argument& made) -> void {
       if (const auto* list = made.as<Argument::List>()) {
@@ -325,6 +333,43 @@ void Trace::apply_json(std::string_view text, Schedule& schedule,
     };
     define(define, result);
   }
+}
+
+/// Handles of no schedule in the place of those that a step gave.
+Argument handles_of(const PrimitiveBase& primitive, std::size_t count, std::uint32_t& next) {
+  const std::string type = primitive.result_type();
+  const auto one = [&]() -> Argument {
+    const std::uint32_t index = next++;
+    if (type.find("LoopRV") != std::string::npos) return LoopRV{0, index};
+    if (type.find("BlockRV") != std::string::npos) return BlockRV{0, index};
+    return ExprRV{0, index};
+  };
+  if (!type.starts_with("list")) return count == 0 ? Argument() : one();
+  Argument::List list;
+  for (std::size_t i = 0; i < count; ++i) list.push_back(one());
+  return Argument(std::move(list));
+}
+
+}  // namespace
+
+void Trace::apply_json(std::string_view text, Schedule& schedule,
+                       std::span<const PrimitiveBase* const> primitives) {
+  read_steps(text, primitives,
+             [&](const PrimitiveBase& primitive, const std::vector<Argument>& arguments,
+                 std::size_t) { return call(schedule, primitive, arguments); });
+}
+
+Trace Trace::from_json(std::string_view text, std::span<const PrimitiveBase* const> primitives) {
+  Trace trace;
+  std::uint32_t next = 0;
+  read_steps(text, primitives,
+             [&](const PrimitiveBase& primitive, const std::vector<Argument>& arguments,
+                 std::size_t count) {
+               Argument result = handles_of(primitive, count, next);
+               trace.append({&primitive, arguments, result});
+               return result;
+             });
+  return trace;
 }
 
 std::optional<Step> Trace::pop() {

@@ -53,6 +53,8 @@ class Trace {
   /// Does the steps that `as_json` wrote; each is one of `primitives`.
   static void apply_json(std::string_view json, Schedule& schedule,
                          std::span<const PrimitiveBase* const> primitives);
+  /// The trace that `as_json` wrote, apart from any schedule: it can be applied to one.
+  static Trace from_json(std::string_view json, std::span<const PrimitiveBase* const> primitives);
 
   /// Adds a step, as if it had been done after the others.
   void append(Step step) { steps_.push_back(std::move(step)); }

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/script/lowering.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 namespace {

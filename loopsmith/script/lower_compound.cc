@@ -5,6 +5,7 @@
 #include "loopsmith/arith/complete_blocks.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/script/lowering.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 namespace {

@@ -5,7 +5,9 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/script/lowering.h"
+#include "loopsmith/script/other_words.h"
 #include "loopsmith/script/python_number.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 namespace {
@@ -167,8 +169,10 @@ ScriptValue Lowering::attribute(const ScriptValue& given, std::string_view name,
         // Neither a word nor a type: refused below.
       }
     }
-    fail(ErrorKind::script, "word_is_known", hint("see the names of loopsmith.script.tir"),
-         current_span, "{} has no attribute {}", space->name, name);
+    const std::string_view other = hint_for_other_word(name);
+    fail(ErrorKind::script, "word_is_known",
+         hint(other.empty() ? "see the names of loopsmith.script.tir" : other), current_span,
+         "{} has no attribute {}", space->name, name);
   }
   if (const auto* word = value.as<const Word*>(); word && (*word)->name == "call_packed") {
     if (const Word* inner = find_word("T", name)) return ScriptValue::Data(inner);

@@ -4,6 +4,7 @@
 #include "loopsmith/ir/power.h"
 #include "loopsmith/script/lowering.h"
 #include "loopsmith/script/python_number.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 namespace {

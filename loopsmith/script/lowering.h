@@ -18,6 +18,7 @@
 #include "loopsmith/script/variables.h"
 #include "loopsmith/script/words.h"
 #include "loopsmith/support/deep_call.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 

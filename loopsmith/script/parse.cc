@@ -2,6 +2,7 @@
 #include "loopsmith/script/parse.h"
 
 #include "loopsmith/script/lowering.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 

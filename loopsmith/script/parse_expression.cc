@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "loopsmith/script/parser.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 namespace {

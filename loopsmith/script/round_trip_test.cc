@@ -7,6 +7,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/script/parse.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

@@ -4,6 +4,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/target.h"
 #include "loopsmith/script/lowering.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 namespace {

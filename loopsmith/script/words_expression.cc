@@ -4,6 +4,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/script/lowering.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 

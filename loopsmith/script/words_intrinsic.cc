@@ -5,6 +5,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/packed_array.h"
 #include "loopsmith/script/lowering.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 

@@ -3,6 +3,7 @@
 #include "loopsmith/ir/extent.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/script/lowering.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 namespace {

@@ -3,6 +3,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/vector_lanes.h"
 #include "loopsmith/script/lowering.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::parsing {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/dataflow.h"
 #include "loopsmith/te/relations.h"
 #include "loopsmith/te/schedule.h"

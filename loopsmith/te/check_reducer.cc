@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/evaluate.h"
 
 namespace loopsmith::te {

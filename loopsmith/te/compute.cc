@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::te {
 namespace {
@@ -114,6 +115,14 @@ std::vector<Ptr<loopsmith::IterVar>> axes_of(std::string_view name, const std::v
 }
 
 }  // namespace
+
+void detail::require_one_parameter_a_dimension(const std::string& name, std::size_t count,
+                                               std::size_t given) {
+  require(given == count, ErrorKind::type_mismatch, "one_parameter_a_dimension",
+          hint("give the function one parameter for each dimension"), current_span,
+          "compute {}: the function takes {} indices, the shape has {} dimensions", name, count,
+          given);
+}
 
 std::vector<Tensor> compute_outputs(std::vector<Expr> shape, const ComputeFunction& function,
                                     std::string name, ComputeOptions options, const Place& place) {

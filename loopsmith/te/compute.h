@@ -47,6 +47,10 @@ constexpr std::size_t parameter_count() {
   }
 }
 
+/// Stops unless a function that takes `count` indices is given that many.
+void require_one_parameter_a_dimension(const std::string& name, std::size_t count,
+                                       std::size_t given);
+
 template <class Fn, std::size_t... I>
 auto call_with(Fn& fn, const std::vector<Expr>& indices, std::index_sequence<I...>) {
   return fn(indices[I]...);
@@ -59,10 +63,7 @@ auto call_with(Fn& fn, const std::vector<Expr>& indices, const std::string& name
   if constexpr (count == most_parameters) {
     return fn(indices);
   } else {
-    require(indices.size() == count, ErrorKind::type_mismatch, "one_parameter_a_dimension",
-            hint("give the function one parameter for each dimension"), current_span,
-            "compute {}: the function takes {} indices, the shape has {} dimensions", name, count,
-            indices.size());
+    require_one_parameter_a_dimension(name, count, indices.size());
     return call_with(fn, indices, std::make_index_sequence<count>());
   }
 }

@@ -6,6 +6,7 @@
 
 #include "loopsmith/arith/complete_blocks.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/index_dtype.h"
 #include "loopsmith/te/lower_ops.h"
 

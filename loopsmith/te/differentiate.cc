@@ -9,6 +9,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/deep_call.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::te {
 namespace {

@@ -6,6 +6,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/same_extent.h"
 
 namespace loopsmith::te {

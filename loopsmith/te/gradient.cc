@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/differentiate.h"
 #include "loopsmith/te/readers.h"
 #include "loopsmith/te/reduce.h"

@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::te {
 namespace {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/complete_blocks.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/lower_ops.h"
 
 namespace loopsmith::te {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te/reduce.h"
 
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/check_reducer.h"
 
 namespace loopsmith::te {

@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/reduce.h"
 
 namespace loopsmith::te {

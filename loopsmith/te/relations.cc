@@ -2,6 +2,7 @@
 #include "loopsmith/te/relations.h"
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::te {
 namespace {

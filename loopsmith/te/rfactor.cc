@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/dataflow.h"
 #include "loopsmith/te/relations.h"
 #include "loopsmith/te/schedule.h"

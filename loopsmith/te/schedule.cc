@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te/schedule.h"
+#include "loopsmith/support/error.h"
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 // What a user says of one stage: its loops, and where it is computed.
 #include <algorithm>
 
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/schedule.h"
 
 namespace loopsmith::te {

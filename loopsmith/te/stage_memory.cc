@@ -2,6 +2,7 @@
 // What a user says of a stage's memory, and of when it is written.
 #include <algorithm>
 
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/schedule.h"
 
 namespace loopsmith::te {

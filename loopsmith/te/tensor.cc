@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::te {
 namespace {

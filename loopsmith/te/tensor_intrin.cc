@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::te {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te/tensor_operators.h"
 
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/same_extent.h"
 
 namespace loopsmith::te {

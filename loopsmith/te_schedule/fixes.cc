@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te_schedule/fixes.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::te {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/dataflow.h"
 
 namespace loopsmith::te {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/inline_steps.h"
 
 namespace loopsmith::te {

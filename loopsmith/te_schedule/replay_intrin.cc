@@ -2,6 +2,7 @@
 // Tiles of a stage that a tensor intrinsic computes.
 #include <algorithm>
 
+#include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/intrin_functions.h"
 #include "loopsmith/te_schedule/replay.h"
 

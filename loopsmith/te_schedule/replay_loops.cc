@@ -2,6 +2,7 @@
 // Splits, fuses and orders of one stage, on its loops.
 #include <algorithm>
 
+#include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/replay.h"
 
 namespace loopsmith::te {

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/replay.h"
 
 namespace loopsmith::te {

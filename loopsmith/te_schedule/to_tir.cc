@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/fixes.h"
 #include "loopsmith/te_schedule/inline_steps.h"
 #include "loopsmith/te_schedule/replay.h"

@@ -2,6 +2,7 @@
 #include "loopsmith/transform/check_launches.h"
 
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith {

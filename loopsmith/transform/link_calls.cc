@@ -11,6 +11,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/transform/hoist_calls.h"
 
 namespace loopsmith {

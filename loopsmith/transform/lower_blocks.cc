@@ -6,6 +6,7 @@
 #include "loopsmith/ir/block_span.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/pragmas.h"
 

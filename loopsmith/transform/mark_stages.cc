@@ -3,6 +3,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/stages.h"
 

@@ -18,6 +18,7 @@
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/transform/loops.h"
 
 namespace loopsmith {

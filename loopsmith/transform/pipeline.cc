@@ -9,6 +9,7 @@
 #include "loopsmith/ir/vector_lanes.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/transform/common_subexpressions.h"
 #include "loopsmith/transform/compact_buffers.h"
 #include "loopsmith/transform/flatten_buffers.h"
@@ -214,6 +215,11 @@ Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& opti
     }
     const auto time = Clock::now() - start;
     if (options.verify) verify_form(next, pass.form, pass.name);
+    if (options.after_pass) {
+      next = options.after_pass(pass.name, next);
+      verify_well_formed(next);
+      verify_form(next, pass.form, pass.name);
+    }
     if (options.on_pass) {
       options.on_pass({.name = pass.name, .before = current, .after = next, .time = time});
     }

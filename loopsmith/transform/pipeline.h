@@ -33,6 +33,10 @@ inline constexpr bool internal_checks = true;
 inline constexpr bool internal_checks = false;
 #endif
 
+/// Gets the function after each pass of the table, by that one's name; what it gives takes the
+/// function's place.
+using ExtraPass = std::function<Ptr<PrimFunc>(std::string_view after, const Ptr<PrimFunc>&)>;
+
 /// What lowering is to know of the target, and who watches it.
 struct LowerOptions {
   int vector_bits = 512;          ///< Of the vectors that long loops are cut into.
@@ -41,6 +45,7 @@ struct LowerOptions {
   bool verify = internal_checks;  ///< Check the form after each pass.
   /// Called after each pass. A dump and a table of times are made of what it gets.
   std::function<void(const PassRecord&)> on_pass = {};
+  ExtraPass after_pass = {};
 };
 
 /// One row of the table of passes.

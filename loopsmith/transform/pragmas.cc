@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/pragmas.h"
+#include "loopsmith/support/error.h"
 
 #include <algorithm>
 

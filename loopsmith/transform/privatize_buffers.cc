@@ -10,6 +10,7 @@
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/stores_alike.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/transform/coverage.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/plan_allocations.h"

@@ -6,6 +6,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/stages.h"

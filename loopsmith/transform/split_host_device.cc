@@ -7,6 +7,7 @@
 #include "loopsmith/ir/packed_array.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/thread_axes.h"
 

@@ -7,6 +7,7 @@
 
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

@@ -3,6 +3,7 @@
 // functions that users call.
 #include "bindings/arith.h"
 
+#include <fmt/format.h>
 #include <nanobind/operators.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

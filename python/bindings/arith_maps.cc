@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Iteration maps, index maps and regions in Python.
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>

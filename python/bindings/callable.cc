@@ -7,6 +7,8 @@
 #include <nanobind/stl/vector.h>
 #include <structmember.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "bindings/arguments.h"
@@ -55,6 +57,18 @@ void run(const Function& function, const Arguments& arguments) {
   function.call(arguments.list());
 }
 
+/// A call that leaves out outputs, or names arguments: Python finds them, and calls again.
+nb::object complete(PyObject* object, PyObject* const* values, std::size_t count, PyObject* names) {
+  nb::list given;
+  for (std::size_t i = 0; i < count; ++i) given.append(nb::borrow(values[i]));
+  nb::dict named;
+  for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i) {
+    named[nb::borrow(PyTuple_GET_ITEM(names, i))] =
+        nb::borrow(values[count + static_cast<std::size_t>(i)]);
+  }
+  return nb::module_::import_("loopsmith.calls").attr("complete")(nb::borrow(object), given, named);
+}
+
 PyObject* call(PyObject* object, PyObject* const* values, std::size_t count_and_flag,
                PyObject* names) noexcept {
   try {
@@ -62,12 +76,12 @@ PyObject* call(PyObject* object, PyObject* const* values, std::size_t count_and_
     if (!self.function) [[unlikely]]
       function_of(self);
     const Function& function = *self.function;
-    require(!names || PyTuple_GET_SIZE(names) == 0, ErrorKind::type_mismatch, "no_keywords",
-            hint("pass the arguments in the order of the parameters"), {},
-            "{}: takes no keyword arguments", function.name());
-    const Arguments arguments(
-        function.signature(), values,
-        static_cast<std::size_t>(PyVectorcall_NARGS(static_cast<std::size_t>(count_and_flag))));
+    const auto count =
+        static_cast<std::size_t>(PyVectorcall_NARGS(static_cast<std::size_t>(count_and_flag)));
+    const bool is_complete = count == function.signature().spec().parameters.size();
+    if (names || !is_complete) [[unlikely]]
+      return complete(object, values, count, names).release().ptr();
+    const Arguments arguments(function.signature(), values, count);
     run(function, arguments);
     Py_RETURN_NONE;
   } catch (...) {
@@ -179,6 +193,41 @@ std::string module_text(const Module& module) {
   return fmt::format("<loopsmith.Module {}>", fmt::join(functions, "; "));
 }
 
+/// A parameter as loopsmith.calls reads it: name, kind, element type, and of a tensor its sizes
+/// (numbers, names of symbols, None), whether it is an output; of an integer, its symbol.
+nb::tuple described(const ParameterSpec& parameter) {
+  nb::list shape;
+  for (const ExtentRule& rule : parameter.shape) {
+    switch (rule.kind) {
+      case ExtentRule::Kind::constant: shape.append(rule.constant); break;
+      case ExtentRule::Kind::symbol: shape.append(rule.symbol); break;
+      case ExtentRule::Kind::computed: shape.append(nb::none()); break;
+    }
+  }
+  constexpr const char* kinds[] = {"tensor", "int", "float", "bool", "handle"};
+  const ls_kind order[] = {LS_TENSOR, LS_INT, LS_FLOAT, LS_BOOL, LS_HANDLE};
+  const auto found = std::find(std::begin(order), std::end(order), parameter.kind);
+  return nb::make_tuple(parameter.name, kinds[found - std::begin(order)],
+                        to_string(parameter.dtype), nb::tuple(shape), parameter.is_output,
+                        parameter.writable, parameter.symbol);
+}
+
+nb::list described(const Function& function) {
+  nb::list list;
+  for (const ParameterSpec& one : function.signature().spec().parameters) {
+    list.append(described(one));
+  }
+  return list;
+}
+
+/// A call with these values, as many as they are: of a wrong number, the error that says so.
+void call_with(const Function& function, const nb::list& values) {
+  std::vector<PyObject*> pointers;
+  for (nb::handle value : values) pointers.push_back(value.ptr());
+  const Arguments arguments(function.signature(), pointers.data(), pointers.size());
+  run(function, arguments);
+}
+
 Timing time(const Function& function, const nb::args& values, const TimingOptions& options) {
   std::vector<PyObject*> pointers;
   for (nb::handle value : values) pointers.push_back(value.ptr());
@@ -241,6 +290,17 @@ void bind_function(nb::module_& m) {
            return fmt::format("<loopsmith.Function {}>",
                               signature_text(function_of(owner_of(self))));
          });
+  property(
+      function_type, "outputs", "def outputs(self) -> list[str]",
+      "The parameters that a call may leave out, and then returns: written, and not read "
+      "before.",
+      [](nb::handle self) {
+        std::vector<std::string> names;
+        for (const ParameterSpec& one : function_of(owner_of(self)).signature().spec().parameters) {
+          if (one.is_output) names.push_back(one.name);
+        }
+        return names;
+      });
   def_time(function_type);
 }
 
@@ -314,6 +374,22 @@ void bind_module(nb::module_& m) {
         export_module(module, file, declarations);
       },
       nb::arg("path"), nb::arg("header") = nb::none());
+  method(module_type, "report", "def report(self) -> Report",
+         "Tell for each loop what it does: operations, bytes, vectors, calls, guards, spills.",
+         [](nb::handle self) {
+           owner_of(self);
+           return nb::module_::import_("loopsmith.report").attr("report")(self);
+         });
+  method(module_type, "_repr_html_", "def _repr_html_(self) -> str", "What notebooks show.",
+         [](nb::handle self) {
+           owner_of(self);
+           return nb::module_::import_("loopsmith.display").attr("module_html")(self);
+         });
+  method(module_type, "__reduce__", "def __reduce__(self) -> tuple[typing.Any, ...]",
+         "Its code, exported, for pickle.", [](nb::handle self) {
+           owner_of(self);
+           return nb::module_::import_("loopsmith.driver").attr("reduced")(self);
+         });
   def_time(module_type);
 }
 
@@ -331,6 +407,20 @@ const Module& module_of(nb::handle object) {
 }
 
 void bind_callables(nb::module_& m) {
+  m.def(
+      "describe_parameters", [](nb::handle self) { return described(function_of(owner_of(self))); },
+      nb::arg("function"),
+      nb::sig("def describe_parameters(function: Function | Module) -> list[tuple[str, str, str, "
+              "tuple[int | str | None, ...], bool, bool, str]]"),
+      "For each parameter: name, kind, element type, sizes, whether it is an output, whether it is "
+      "written, and the symbol whose value it is.");
+  m.def(
+      "call_with",
+      [](nb::handle self, const nb::list& values) {
+        call_with(function_of(owner_of(self)), values);
+      },
+      nb::arg("function"), nb::arg("values"),
+      nb::sig("def call_with(function: Function | Module, values: list[typing.Any]) -> None"));
   bind_function(m);
   bind_module(m);
 }

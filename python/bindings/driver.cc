@@ -4,7 +4,10 @@
 #include "loopsmith/driver/build.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/inspect.h"
+#include "loopsmith/support/error.h"
+#include "loopsmith/transform/outputs.h"
 
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
 #include <nanobind/stl/map.h>
@@ -31,14 +34,36 @@ void watch(BuildOptions& options, const nb::object& on_pass) {
   };
 }
 
+/// Passes of Python, by the names of those that they come after; each gives a function.
+void add_passes(BuildOptions& options, const nb::dict& passes) {
+  if (passes.empty()) return;
+  options.after_pass = [&passes](std::string_view after, const Ptr<PrimFunc>& func) {
+    const nb::gil_scoped_acquire locked;
+    const nb::str name(after.data(), after.size());
+    Ptr<PrimFunc> current = func;
+    if (!passes.contains(name)) return current;
+    for (nb::handle pass : passes[name]) {
+      const nb::object made = pass(current);
+      current = Ptr<PrimFunc>::from(node_of(made));
+      require(current.defined(), ErrorKind::type_mismatch, "pass_gives_function",
+              hint("return the function that it was given, or a new one"), {},
+              "lower: a pass after {} gave a {}, not a PrimFunc", after,
+              nb::cast<std::string>(nb::str(nb::handle(made.type()).attr("__name__"))));
+    }
+    return current;
+  };
+}
+
 nb::object build_program(const Ref& program, const Target& target, bool contract,
                          std::vector<std::string> fast_math, int num_threads,
                          std::vector<int> affinity, bool default_schedule,
-                         const nb::dict& functions, const nb::object& on_pass) {
+                         const nb::dict& functions, const nb::object& on_pass,
+                         const nb::dict& passes) {
   BuildOptions options{.contract = contract,
                        .fast_math = std::move(fast_math),
                        .default_schedule = default_schedule};
   watch(options, on_pass);
+  add_passes(options, passes);
   if (num_threads != 0 || !affinity.empty()) {
     options.runtime.pool = make_pool({.num_threads = num_threads, .affinity = std::move(affinity)});
   }
@@ -69,9 +94,10 @@ nb::tuple inspected(const Module& module) {
 }
 
 Ref lower_program(const Ref& program, const Target& target, bool simple_mode,
-                  const nb::object& on_pass) {
+                  const nb::object& on_pass, const nb::dict& passes) {
   BuildOptions options{.cut_loops = !simple_mode};
   watch(options, on_pass);
+  add_passes(options, passes);
   const nb::gil_scoped_release unlocked;
   const auto* module = program.as<IRModule>();
   if (!module) return lower(Ptr<PrimFunc>::from(program), target, options);
@@ -111,15 +137,18 @@ void bind_driver(nb::module_& m) {
   m.def("build", build_program, nb::arg("program"), nb::arg("target"), nb::arg("contract"),
         nb::arg("fast_math"), nb::arg("num_threads"), nb::arg("affinity"),
         nb::arg("default_schedule"), nb::arg("functions"), nb::arg("on_pass").none(),
+        nb::arg("passes"),
         nb::sig("def build(program: Node, target: Target | str, contract: bool, fast_math: "
                 "typing.Sequence[str], num_threads: int, affinity: typing.Sequence[int], "
                 "default_schedule: bool, functions: dict[str, typing.Any], on_pass: "
                 "typing.Callable[[str, PrimFunc, PrimFunc, "
-                "float], None] | None) -> Module"));
+                "float], None] | None, passes: dict[str, list[typing.Callable[[PrimFunc], "
+                "PrimFunc]]]) -> Module"));
   m.def("lower", lower_program, nb::arg("program"), nb::arg("target"), nb::arg("simple_mode"),
-        nb::arg("on_pass").none(),
+        nb::arg("on_pass").none(), nb::arg("passes"),
         nb::sig("def lower(program: Node, target: Target | str, simple_mode: bool, on_pass: "
-                "typing.Callable[[str, PrimFunc, PrimFunc, float], None] | None) -> Node"));
+                "typing.Callable[[str, PrimFunc, PrimFunc, float], None] | None, passes: "
+                "dict[str, list[typing.Callable[[PrimFunc], PrimFunc]]]) -> Node"));
   m.def(
       "load_module",
       [](const std::string& path, const nb::dict& functions) {
@@ -147,6 +176,10 @@ void bind_driver(nb::module_& m) {
       [](const Ptr<PrimFunc>& func, const std::string& name) { return run_pass(func, name); },
       nb::arg("func"), nb::arg("name"),
       nb::sig("def run_pass(func: PrimFunc, name: str) -> PrimFunc"));
+  m.def(
+      "with_outputs", [](const Ptr<PrimFunc>& func) { return with_outputs(func); }, nb::arg("func"),
+      nb::sig("def with_outputs(func: PrimFunc) -> PrimFunc"),
+      "The function with a note of its outputs, which steps of a schedule may hide.");
   m.def("pass_names", [] {
     std::vector<std::string> names;
     for (const Pass& pass : lowering_passes()) names.emplace_back(pass.name);

@@ -13,6 +13,7 @@
 #include "loopsmith/interp/assert_same.h"
 #include "loopsmith/interp/ring.h"
 #include "loopsmith/runtime/ndarray.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 

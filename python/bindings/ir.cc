@@ -14,6 +14,7 @@
 #include "loopsmith/ir/tensor.h"
 #include "loopsmith/ir/vector_lanes.h"
 #include "loopsmith/ir/well_formed.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 

@@ -9,6 +9,7 @@
 #include "loopsmith/ir/power.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/type_name.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 

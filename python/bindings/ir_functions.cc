@@ -7,6 +7,7 @@
 #include "loopsmith/ir/packed_array.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/type_name.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 

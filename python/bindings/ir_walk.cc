@@ -5,6 +5,7 @@
 #include "bindings/bindings.h"
 #include "bindings/ir.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 

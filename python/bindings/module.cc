@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/bindings.h"
 
+#include <cstdlib>
+
 NB_MODULE(_core, m) {
   using namespace loopsmith::python;
+  // Objects that live until the process ends are no mistake of who imports us.
+  nanobind::set_leak_warnings(std::getenv("LOOPSMITH_LEAK_WARNINGS") != nullptr);
   m.doc() = "The C++ library under the package loopsmith.";
   m.attr("version") = LOOPSMITH_VERSION;
   bind_errors(m);

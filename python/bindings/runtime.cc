@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <tuple>
 
@@ -37,14 +39,10 @@ Shape shape_from_python(nb::handle shape) {
 DLDataType dtype_from_python(nb::handle dtype) {
   nb::object name = nb::borrow(dtype);
   if (!PyUnicode_Check(dtype.ptr())) {
-    const nb::object known = nb::module_::import_("numpy").attr("dtype");
-    try {
-      name = known(dtype).attr("name");
-    } catch (nb::python_error&) {
-      fail(ErrorKind::type_mismatch, "dtype_is_known",
-           hint("pass a name, such as float32, or a dtype of NumPy"), {},
-           "array: the dtype is {}, no type of elements", nb::repr(dtype).c_str());
-    }
+    name = nb::module_::import_("loopsmith.dtypes").attr("find_name")(dtype);
+    require(!name.is_none(), ErrorKind::type_mismatch, "dtype_is_known",
+            hint("pass a name, such as float32, or a dtype of NumPy"), {},
+            "array: the dtype is {}, no type of elements", nb::repr(dtype).c_str());
   }
   const DataType type = parse_data_type(nb::cast<std::string>(name));
   require(type.code != TypeCode::handle, ErrorKind::type_mismatch, "elements_are_numbers",
@@ -277,6 +275,24 @@ void bind_array(nb::module_& m) {
                                   self.device().device_id);
           },
           nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
+      .def(
+          "__reduce__",
+          [](const NDArray& self) {
+            const NDArray own = self.copy_to({kDLCPU, 0});
+            const auto size = static_cast<std::size_t>(size_in_bytes(own.dtype(), own.size()));
+            const DLTensor& tensor = own.c_tensor();
+            const nb::bytes data(static_cast<const char*>(tensor.data) + tensor.byte_offset, size);
+            return nb::make_tuple(
+                nb::module_::import_("loopsmith.ndarray").attr("unpickled"),
+                nb::make_tuple(tuple_of(own.shape()), to_string(own.dtype()), data));
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
+      .def(
+          "_repr_html_",
+          [](nb::handle self) {
+            return nb::module_::import_("loopsmith.ndarray").attr("html")(self);
+          },
+          nb::sig("def _repr_html_(self) -> str"))
       .def("__len__",
            [](const NDArray& self) {
              if (self.shape().empty()) throw nb::type_error("len() of an array without dimensions");
@@ -303,6 +319,21 @@ void bind_array(nb::module_& m) {
       nb::sig("def zeros(shape: int | typing.Sequence[int], dtype: typing.Any = 'float32') -> "
               "NDArray"),
       "Make an array of zeros.");
+  m.def(
+      "array_of_bytes",
+      [](nb::handle shape, nb::handle dtype, const nb::bytes& data) {
+        NDArray array = NDArray::empty(shape_from_python(shape), dtype_from_python(dtype));
+        const auto size = static_cast<std::size_t>(size_in_bytes(array.dtype(), array.size()));
+        require(data.size() == size, ErrorKind::format, "bytes_are_an_array",
+                hint("pickle the array again"), {}, "array: {} bytes are given for {}", data.size(),
+                size);
+        if (size != 0) std::memcpy(array.c_tensor().data, data.c_str(), size);
+        return array;
+      },
+      nb::arg("shape"), nb::arg("dtype"), nb::arg("data"),
+      nb::sig("def array_of_bytes(shape: typing.Sequence[int], dtype: str, data: bytes) -> "
+              "NDArray"),
+      "Return an array of bytes that were copied from one, in row-major order.");
   m.def("from_dlpack", borrow_array, nb::arg("array"),
         nb::sig("def from_dlpack(array: typing.Any) -> NDArray"),
         "Take an array that another library lends through DLPack; the data is shared.");
@@ -316,16 +347,97 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.4g} ns", seconds * 1e9);
 }
 
+/// The sample that `share` of all samples are not slower than, between two of them in proportion.
+double quantile(const Timing& timing, double share) {
+  std::vector<double> sorted = timing.samples;
+  if (sorted.empty()) return 0;
+  std::sort(sorted.begin(), sorted.end());
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+Timing timing_of(std::vector<double> samples, double flops, double bytes) {
+  require(!samples.empty(), ErrorKind::user, "timing_has_samples", hint("pass one or more"), {},
+          "Timing: there are no samples");
+  Timing timing{.samples = std::move(samples), .flops = flops, .bytes = bytes};
+  timing.min = *std::min_element(timing.samples.begin(), timing.samples.end());
+  timing.median = quantile(timing, 0.5);
+  for (const double sample : timing.samples) timing.mean += sample;
+  timing.mean /= static_cast<double>(timing.samples.size());
+  return timing;
+}
+
+/// Billions a second of what a call does; None where it is not known.
+nb::object rate(double amount, double seconds) {
+  if (amount <= 0 || seconds <= 0) return nb::none();
+  return nb::float_(amount / seconds * 1e-9);
+}
+
+std::string timing_text(const Timing& self) {
+  std::string text = fmt::format("median {}, min {}, mean {}, p10 {}, p90 {} of {} samples",
+                                 seconds_text(self.median), seconds_text(self.min),
+                                 seconds_text(self.mean), seconds_text(quantile(self, 0.1)),
+                                 seconds_text(quantile(self, 0.9)), self.samples.size());
+  if (self.flops > 0) text += fmt::format(", {:.4g} GFLOP/s", self.flops / self.median * 1e-9);
+  if (self.bytes > 0) text += fmt::format(", {:.4g} GB/s", self.bytes / self.median * 1e-9);
+  return text;
+}
+
 void bind_timing(nb::module_& m) {
   nb::class_<Timing>(m, "Timing", "How long a call took, in seconds.")
+      .def(
+          "__init__",
+          [](Timing* self, std::vector<double> samples, double flops, double bytes) {
+            new (self) Timing(timing_of(std::move(samples), flops, bytes));
+          },
+          nb::arg("samples"), nb::arg("flops") = 0.0, nb::arg("bytes") = 0.0)
       .def_ro("min", &Timing::min, "The shortest sample.")
       .def_ro("median", &Timing::median, "The sample in the middle.")
       .def_ro("mean", &Timing::mean, "The mean of the samples.")
+      .def_prop_ro(
+          "p10", [](const Timing& self) { return quantile(self, 0.1); },
+          "A tenth of the samples are not slower.")
+      .def_prop_ro(
+          "p90", [](const Timing& self) { return quantile(self, 0.9); },
+          "A tenth of the samples are slower.")
       .def_ro("samples", &Timing::samples, "All samples, in the order in which they were taken.")
+      .def_ro("flops", &Timing::flops,
+              "Floating-point operations of a call, as its program asks for; 0 where not known.")
+      .def_ro("bytes", &Timing::bytes,
+              "Bytes that a call reads and writes at least: its tensors; 0 where not known.")
+      .def_prop_ro(
+          "gflops", [](const Timing& self) { return rate(self.flops, self.median); },
+          nb::for_getter(nb::sig("def gflops(self) -> float | None")),
+          "GFLOP/s in the median sample.")
+      .def_prop_ro(
+          "gbps", [](const Timing& self) { return rate(self.bytes, self.median); },
+          nb::for_getter(nb::sig("def gbps(self) -> float | None")), "GB/s in the median sample.")
+      .def(
+          "plot",
+          [](nb::handle self, nb::handle axes) {
+            return nb::module_::import_("loopsmith.timing").attr("plot")(self, axes);
+          },
+          nb::arg("axes") = nb::none(),
+          nb::sig("def plot(self, axes: typing.Any = None) -> typing.Any"),
+          "Draw the samples with matplotlib, into its axes if given.")
+      .def(
+          "_repr_html_",
+          [](nb::handle self) {
+            return nb::module_::import_("loopsmith.timing").attr("html")(self);
+          },
+          nb::sig("def _repr_html_(self) -> str"))
+      .def(
+          "__reduce__",
+          [](const Timing& self) {
+            return nb::make_tuple(nb::type<Timing>(),
+                                  nb::make_tuple(self.samples, self.flops, self.bytes));
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
+      .def("__str__", timing_text)
       .def("__repr__", [](const Timing& self) {
-        return fmt::format("<loopsmith.Timing median {}, min {}, mean {} of {} samples>",
-                           seconds_text(self.median), seconds_text(self.min),
-                           seconds_text(self.mean), self.samples.size());
+        return fmt::format("<loopsmith.Timing {}>", timing_text(self));
       });
 }
 

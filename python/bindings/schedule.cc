@@ -18,6 +18,7 @@
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/schedule_error.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 
@@ -282,6 +283,38 @@ A step that is refused raises a ScheduleError and changes nothing.)");
             require_no_obligations(self.schedule, who);
           },
           nb::arg("who"), "Raise a ScheduleError, as asked by `who`, if there are obligations.")
+      .def_prop_ro(
+          "original", [](const PySchedule& self) { return to_python(self.schedule.original()); },
+          nb::for_getter(nb::sig("def original(self) -> IRModule")),
+          "The program before the first step.")
+      .def(
+          "notes",
+          [](nb::handle self) {
+            schedule_of(self);
+            return nb::module_::import_("loopsmith.notes").attr("notes")(self);
+          },
+          nb::sig("def notes(self) -> typing.Any"),
+          "Tell what is legal in this schedule and cannot be meant, each with a tried fix.")
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            schedule_of(self);
+            return nb::module_::import_("loopsmith.schedule").attr("reduced")(self);
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
+      .def(
+          "__getattr__",
+          [](nb::handle self, const std::string& name) {
+            return nb::module_::import_("loopsmith.macros").attr("method_of")(self, name);
+          },
+          nb::arg("name"), nb::sig("def __getattr__(self, name: str, /) -> typing.Any"))
+      .def(
+          "_repr_html_",
+          [](nb::handle self) {
+            schedule_of(self);
+            return nb::module_::import_("loopsmith.schedule").attr("html")(self);
+          },
+          nb::sig("def _repr_html_(self) -> str"))
       .def(
           "show",
           [](const PySchedule& self) {

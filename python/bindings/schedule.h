@@ -8,6 +8,7 @@
 
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/schedule_error.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::python {
 

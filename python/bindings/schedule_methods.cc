@@ -8,6 +8,7 @@
 #include "bindings/schedule.h"
 #include "bindings/tensor_intrin.h"
 #include "loopsmith/schedule/schedule_error.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 

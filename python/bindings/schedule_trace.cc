@@ -9,6 +9,7 @@
 #include "bindings/bindings.h"
 #include "bindings/ir.h"
 #include "bindings/schedule.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 
@@ -247,6 +248,24 @@ decision_provider
           nb::arg("json_obj"), nb::arg("sch"),
           nb::sig("def apply_json_to_schedule(json_obj: typing.Any, sch: Schedule) -> None"),
           "Do the steps that `as_json` gave.")
+      .def_static(
+          "from_json",
+          [](const std::string& text) { return Trace::from_json(text, all_primitives()); },
+          nb::arg("text"),
+          "Return the trace that `as_json` gave, as text, apart from any schedule.")
+      .def(
+          "__reduce__",
+          [](const Trace& self) {
+            return nb::make_tuple(nb::module_::import_("loopsmith.schedule").attr("trace_of"),
+                                  nb::make_tuple(self.as_json()));
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
+      .def(
+          "_repr_html_",
+          [](const Trace& self) {
+            return nb::module_::import_("loopsmith.display").attr("code_html")(self.text());
+          },
+          nb::sig("def _repr_html_(self) -> str"))
       .def("simplified", &Trace::simplified, nb::arg("remove_postproc") = false,
            "Return the trace without queries whose results nobody uses.")
       .def(

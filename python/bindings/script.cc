@@ -10,6 +10,7 @@
 #include "loopsmith/script/builder.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/script/words.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 
@@ -228,8 +229,11 @@ class PythonResolver : public Resolver {
             ? nb::cast<std::string>(problem)
             : fmt::format("{}: {}", nb::cast<std::string>(error.type().attr("__name__")),
                           nb::cast<std::string>(nb::str(error.value())));
-    fail(ErrorKind::script, "python_raises", hint("see what Python says"), current_span, "{}",
-         text);
+    const nb::object advice = nb::getattr(error.value(), "hint", nb::none());
+    const std::string what_to_do =
+        nb::isinstance<nb::str>(advice) ? nb::cast<std::string>(advice) : std::string();
+    fail(ErrorKind::script, "python_raises",
+         hint(what_to_do.empty() ? "see what Python says" : what_to_do), current_span, "{}", text);
   }
 
   nb::object lookup_;

@@ -6,6 +6,7 @@
 #include "bindings/ir_detail.h"
 #include "bindings/schedule.h"
 #include "bindings/te.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/attachments.h"
 #include "loopsmith/te_schedule/to_tir.h"
 

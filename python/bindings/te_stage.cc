@@ -6,6 +6,7 @@
 #include "bindings/ir.h"
 #include "bindings/ir_detail.h"
 #include "bindings/te.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/schedule.h"
 
 namespace nb = nanobind;

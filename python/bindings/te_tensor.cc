@@ -6,6 +6,7 @@
 #include "bindings/ir_detail.h"
 #include "bindings/te.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/te/te.h"
 
 namespace nb = nanobind;
@@ -151,6 +152,58 @@ void extend_operation(nb::class_<Handle<T>>& type) {
 
 }  // namespace
 
+bool is_slice(nb::handle index) {
+  return PySlice_Check(index.ptr()) || index.is(nb::ellipsis());
+}
+
+/// Whether an index, or one of several, is a slice as NumPy has it.
+bool has_slices(nb::handle index) {
+  if (!PyTuple_Check(index.ptr())) return is_slice(index);
+  for (nb::handle each : nb::borrow<nb::tuple>(index)) {
+    if (is_slice(each)) return true;
+  }
+  return false;
+}
+
+/// `A.T`, `A.sum(axis)`: what NumPy's arrays have, as tensor expressions of loopsmith.te.nn.
+void def_reshaping(nb::class_<Handle<Tensor>>& type) {
+  const auto operators = [] { return nb::module_::import_("loopsmith.te.nn"); };
+  type.def_prop_ro(
+      "T", [operators](nb::handle self) { return operators().attr("transpose")(self); },
+      nb::for_getter(nb::sig("def T(self) -> Tensor")), "The tensor with its dimensions reversed.");
+  type.def(
+      "transpose",
+      [operators](nb::handle self, const nb::args& axes) {
+        if (axes.size() == 0) return operators().attr("transpose")(self);
+        return operators().attr("transpose")(self, nb::borrow(axes));
+      },
+      nb::sig("def transpose(self, *axes: int) -> Tensor"),
+      "The tensor with its dimensions in this order; reversed, without.");
+  type.def(
+      "reshape",
+      [operators](nb::handle self, const nb::args& shape) {
+        const bool is_list = shape.size() == 1 && !PyLong_Check(nb::handle(shape[0]).ptr());
+        return operators().attr("reshape")(self,
+                                           is_list ? nb::object(shape[0]) : nb::borrow(shape));
+      },
+      nb::sig("def reshape(self, *shape: typing.Any) -> Tensor"),
+      "The elements in row-major order in another shape.");
+  constexpr const char* reductions[] = {"sum", "max", "min", "mean", "prod"};
+  for (const char* name : reductions) {
+    const std::string method = name;
+    type.def(
+        name,
+        [operators, method](nb::handle self, nb::handle axis, bool keepdims) {
+          return operators().attr(method.c_str())(self, axis, keepdims);
+        },
+        nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
+        nb::sig(kept("def " + method +
+                     "(self, axis: int | typing.Sequence[int] | None = None, keepdims: bool = "
+                     "False) -> Tensor")),
+        "Reduces the dimensions `axis`; all of them, without.");
+  }
+}
+
 void extend(nb::class_<Handle<Tensor>>& type) {
   type.def(
       "__call__",
@@ -162,11 +215,15 @@ void extend(nb::class_<Handle<Tensor>>& type) {
       "The element at the indices, one for each dimension.");
   type.def(
       "__getitem__",
-      [](const NodeHandle& self, nb::handle index) {
-        return element_or_slice(tensor_of(self), {}, index);
+      [](nb::handle self, nb::handle index) -> nb::object {
+        if (has_slices(index)) {
+          return nb::module_::import_("loopsmith.te.nn").attr("sliced")(self, index);
+        }
+        return element_or_slice(tensor_of(*nb::inst_ptr<Handle<Tensor>>(self)), {}, index);
       },
       nb::sig("def __getitem__(self, index: typing.Any, /) -> typing.Any"),
       "The element at the indices; with fewer of them, a slice that takes the others.");
+  def_reshaping(type);
   type.def("__repr__", [](const NodeHandle& self) { return text_of(tensor_of(self)); });
   type.def("__str__", [](const NodeHandle& self) { return text_of(tensor_of(self)); });
   type.def("__eq__", equal, nb::is_operator(),

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/ir.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import arith, host, interp, ir, script, te, tir
+from . import arith, host, interp, ir, script, te, tir, transform
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
 from .device import Device, device
@@ -33,6 +33,7 @@ from .ir import (
 )
 from .ndarray import array
 from .script import from_source
+from .timing import Comparison, compare
 
 if TYPE_CHECKING:
     from . import inspection
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BoundsError",
     "CallError",
+    "Comparison",
     "Device",
     "FormatError",
     "Function",
@@ -61,6 +63,7 @@ __all__ = [
     "assert_same",
     "assert_structural_equal",
     "build",
+    "compare",
     "device",
     "empty",
     "export_runtime",
@@ -83,6 +86,7 @@ __all__ = [
     "te",
     "tir",
     "to_json",
+    "transform",
     "zeros",
 ]
 

@@ -12,17 +12,19 @@ from typing import Annotated, Any, Optional
 try:
     import typer
 except ImportError as error:  # pragma: no cover
-    raise SystemExit(f"loopsmith: {error.name} is missing: pip install 'loopsmith[cli]'") from None
+    raise SystemExit(
+        f"loopsmith: {error.name} is missing: pip install 'loopsmith-compiler[cli]'"
+    ) from None
 
 from . import _core, doctor, driver, ir, programs
-from ._core import NDArray, PrimFunc, Schedule, Target, Var
+from ._core import Module, NDArray, PrimFunc, Schedule, Target, Var
 from .driver import DEFAULT_TARGET
 from .errors import UserError
 
 app = typer.Typer(
     help="A tensor-program compiler with schedules that one can see.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     # Plain text: errors are not wrapped in boxes, and nobody waits for rich.
     rich_markup_mode=None,
@@ -46,6 +48,9 @@ DumpOption = Annotated[
 ]
 OutputOption = Annotated[Optional[Path], typer.Option("--output", "-o", help="The file to write.")]
 HeaderOption = Annotated[Optional[Path], typer.Option(help="A C header to write.")]
+OtherArgument = Annotated[
+    Optional[str], typer.Argument(metavar="[OTHER]", help="A program to compare it with.")
+]
 SizeOption = Annotated[
     Optional[list[str]], typer.Option(help="A symbolic size, as n=1000; 64 without.")
 ]
@@ -178,6 +183,57 @@ def is_whole_program(file: str) -> bool:
     return imports_tvm(path.read_text(encoding="utf-8", errors="replace"))
 
 
+def is_library(program: str) -> bool:
+    """Return whether a file is one that `build` wrote, to be loaded."""
+    return Path(program).suffix in (".so", ".o") and Path(program).is_file()
+
+
+def library_arguments(module: Module, sizes: dict[str, int], seed: int) -> list[Any]:
+    """Return arrays and numbers for the function of a module that a call runs."""
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    arguments: list[Any] = []
+    for name, kind, dtype, shape, _, _, symbol in _core.describe_parameters(module):
+        if kind != "tensor":
+            value = sizes.get(symbol or name, 64)
+            arguments.append(float(value) if kind == "float" else value)
+            continue
+        if None in shape:
+            _core.fail(
+                "UserError", "size_is_known", f"run: a size of {name} is not known",
+                hint="call the function from Python",
+            )  # fmt: skip
+        extents = [sizes.setdefault(n, 64) if isinstance(n, str) else n or 0 for n in shape]
+        array = _core.empty(tuple(extents), dtype)
+        fill(array, random, np)
+        arguments.append(array)
+    return arguments
+
+
+def show_call(module: Module, arguments: Sequence[Any]) -> None:
+    """Print the parameters of a call."""
+    rows = []
+    for described, argument in zip(_core.describe_parameters(module), arguments):
+        shape = getattr(argument, "shape", None)
+        rows.append((described[0], described[2], str(argument) if shape is None else str(shape)))
+    print_table(("parameter", "dtype", "shape"), rows)
+
+
+def prepared(
+    program: str, target: str, size: list[str] | None, seed: int
+) -> tuple[str, Module, list[Any]]:
+    """Return the name, the module and random arguments of a program, or of a library."""
+    sizes = parsed_sizes(size)
+    if is_library(program):
+        module = driver.load_module(program)
+        name = "main" if "main" in module.names else module.names[0]
+        return name, module, library_arguments(module, sizes, seed)
+    loaded = programs.load_program(program)
+    func = entry_of(loaded)
+    return func.name, driver.build(loaded, Target(target)), random_arguments(func, sizes, seed)
+
+
 @app.command()
 def run(
     program: ProgramArgument,
@@ -194,18 +250,89 @@ def run(
 
         run_program(program)
         return
-    sizes = parsed_sizes(size)
+    name, module, arguments = prepared(program, target, size, seed)
+    show_call(module, arguments)
+    print(f"{name}: {module.time(*arguments)}")
+
+
+@app.command()
+def bench(
+    program: ProgramArgument,
+    other: OtherArgument = None,
+    target: TargetOption = DEFAULT_TARGET,
+    size: SizeOption = None,
+    repeat: Annotated[int, typer.Option(help="How many samples are taken.")] = 20,
+) -> None:
+    """Measure a program, or two of them in turns on the same random arguments."""
+    from .timing import compare
+
+    name, module, arguments = prepared(program, target, size, 0)
+    if other is None:
+        print(f"{name}: {module.time(*arguments, repeat=repeat)}")
+        return
+    _, second, _ = prepared(other, target, size, 0)
+    print(compare(module, second, *arguments, repeat=repeat))
+
+
+@app.command()
+def verify(program: ProgramArgument) -> None:
+    """Compare a schedule with the program before it, on the reference interpreter."""
     loaded = programs.load_program(program)
-    func = entry_of(loaded)
-    arguments = random_arguments(func, sizes, seed)
-    timing = driver.build(loaded, Target(target)).time(*arguments)
-    rows = []
-    for param, argument in zip(func.params, arguments):
-        shape = getattr(argument, "shape", None)
-        dtype = str(getattr(argument, "dtype", param.dtype))
-        rows.append((param.name, dtype, str(argument) if shape is None else str(shape)))
-    print_table(("parameter", "dtype", "shape"), rows)
-    print(f"{func.name}: {timing}")
+    if not isinstance(loaded, Schedule):
+        _core.fail(
+            "TypeMismatch", "program_is_schedule", f"verify: {program} is no schedule",
+            hint="name a schedule: FILE:NAME",
+        )  # fmt: skip
+    found = loaded.verify()
+    print(f"{found.answer}: {found.reason}" if found.reason else found.answer)
+    if not found:
+        raise SystemExit(1)
+
+
+@app.command("report")
+def show_report(
+    program: ProgramArgument,
+    target: TargetOption = DEFAULT_TARGET,
+    size: SizeOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Tell what the loops of a program do, and how far a call is from this machine's best.
+
+    With -o page.html, as a page; with -o report.json, as data.
+    """
+    import json
+
+    _, module, arguments = prepared(program, target, size, 0)
+    made = module.report().measured(*arguments)
+    if output is None:
+        print(made)
+    elif output.suffix == ".html":
+        made.write_html(output)
+    else:
+        output.write_text(json.dumps(made.to_dict(), indent=2) + "\n", encoding="utf-8")
+
+
+@app.command("version")
+def show_version() -> None:
+    """Print the version."""
+    print(f"loopsmith {_core.version}")
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version and leave, if that is wanted."""
+    if wanted:
+        show_version()
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=print_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
 
 
 @app.command()

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from ._core import Module
 
 
 class HasScript(Protocol):
@@ -49,6 +52,32 @@ def in_colour(text: str, formatter: str, style: str | None, language: str = "pyt
         made = formatters.Terminal256Formatter(style=chosen)
     lexer = lexers.get_lexer_by_name(language, stripnl=False)
     return str(pygments.highlight(text, lexer, made))
+
+
+def code_html(text: str) -> str:
+    """Give a text of Python as HTML."""
+    return f"<pre>{in_colour(text, 'html', None) or escaped(text)}</pre>"
+
+
+def difference_html(text: str) -> str:
+    """Give the lines of a difference as HTML, those that came and went in colour."""
+    colours = {"+": "#2a8a2a", "-": "#b03030"}
+    lines = (
+        f'<span style="color: {colours.get(line[:1], "inherit")}">{escaped(line)}</span>'
+        for line in text.splitlines()
+    )
+    return f"<pre>{chr(10).join(lines)}</pre>"
+
+
+def module_html(module: Module) -> str:
+    """Give the functions of a compiled module, and what they take, as HTML."""
+    rows = "".join(
+        f"<tr><td>{escaped(name)}</td><td><code>{escaped(', '.join(module[name].parameters))}"
+        f"</code></td><td>{escaped(', '.join(module[name].outputs))}</td></tr>"
+        for name in module.names
+    )
+    header = "<tr><th>function</th><th>parameters</th><th>outputs</th></tr>"
+    return f"<table>{header}{rows}</table>"
 
 
 def show_html(text: str) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Arguments = Sequence[Union[Tensor, Var]]
 
 DEFAULT_TARGET = "llvm -mcpu=native"
+OUTPUTS = "tir.outputs"
 
 
 class PassRecord(NamedTuple):
@@ -54,6 +55,7 @@ def lower(
     *,
     target: Target | str | None = None,
     simple_mode: bool = False,
+    passes: Mapping[str, Any] | None = None,
     dump: Dump = None,
     timings: dict[str, float] | None = None,
 ) -> Any:
@@ -75,6 +77,9 @@ def lower(
         What code is to be generated for; without, this machine.
     simple_mode
         Leaves loops whole that would be cut at a guard: fewer lines to read.
+    passes
+        Passes of one's own, by the names of those that they come after:
+        ``{"simplify": my_pass}``. Each takes a PrimFunc and returns one, in the same form.
     dump
         Passes to print before and after, to the standard error, by their names (``"simplify"``,
         ``["flatten_buffers", "simplify"]``, ``"all"``); or a function that gets the `PassRecord`
@@ -95,7 +100,9 @@ def lower(
     args, target = _arguments_and_target("lower", args, target)
     program = _program("lower", x, name, args, binds)
     observer = _observer("lower", dump, timings)
-    return _core.lower(program, _target("lower", target), simple_mode, observer)
+    return _core.lower(
+        program, _target("lower", target), simple_mode, observer, _own_passes("lower", passes)
+    )
 
 
 @explained
@@ -138,7 +145,9 @@ def build(
     num_threads: int | None = None,
     affinity: Sequence[int] | None = None,
     default_schedule: bool = True,
+    checks: bool = False,
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    passes: Mapping[str, Any] | None = None,
     dump: Dump = None,
     timings: dict[str, float] | None = None,
 ) -> Module:
@@ -169,10 +178,13 @@ def build(
         The processors on which the module's threads run.
     default_schedule
         Whether what nobody scheduled is scheduled by rule.
+    checks
+        Whether the program stops with an error where an access would leave its tensor. It is then
+        slow: nothing is vectorized, or scheduled by rule.
     functions
         What ``T.call_packed`` calls, by name, before what `register_func` has registered at the
         time of the call; see `loopsmith.host`. Threads of parallel loops call them one at a time.
-    dump, timings
+    passes, dump, timings
         As in `lower`.
 
     Returns
@@ -180,7 +192,9 @@ def build(
     Module
         Called with arrays in the order of the parameters, it writes the results in place. Arrays
         may be of NumPy, PyTorch, JAX, or any that speaks DLPack or the buffer protocol; they are
-        not copied.
+        not copied. Arguments may be given by name. An output, which the program writes and does
+        not read before, may be left out, and is then returned; ``out=`` gives the arrays for those
+        that are left out.
 
     Raises
     ------
@@ -204,16 +218,22 @@ def build(
     target = _target("build", target)
     if target.kind == "cuda":
         find_nvrtc()
+    program = _program("build", x, name, args, binds, keeps_trace=True)
+    if checks:
+        from .checks import with_checks
+
+        program = _each_function(program, lambda func: with_checks(_core.with_outputs(func)))
     return _core.build(
-        _program("build", x, name, args, binds, keeps_trace=True),
+        program,
         target,
         contract,
         allowed,
         _count("num_threads", num_threads or 0),
         [_count("affinity", cpu) for cpu in _list("build", "affinity", affinity or ())],
-        default_schedule,
+        default_schedule and not checks,
         dict(functions or {}),
         _observer("build", dump, timings),
+        _own_passes("build", passes),
     )
 
 
@@ -243,6 +263,28 @@ def load_module(
         The file has no metadata of ours, or of a newer release.
     """
     return _core.load_module(os.fspath(path), dict(functions or {}))
+
+
+def reduced(module: Module) -> tuple[Any, ...]:
+    """Return how pickle makes a module again: of its code, exported as a shared object."""
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "module.so"
+        module.export(path)
+        return unpickled, (path.read_bytes(),)
+
+
+def unpickled(code: bytes) -> Module:
+    """Load the module that `reduced` exported. It must be trusted: its code runs."""
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "module.so"
+        path.write_bytes(code)
+        return load_module(path)
 
 
 @explained
@@ -338,6 +380,24 @@ def _program(
     return x.with_attr("global_symbol", name)
 
 
+def _with_outputs(func: PrimFunc, original: IRModule) -> PrimFunc:
+    """Return a scheduled function with a note of the outputs that it had before its schedule."""
+    for name, before in zip(original.names, original.functions):
+        if len(original.functions) == 1 or name.name_hint == func.name:
+            return func.with_attr(OUTPUTS, _core.with_outputs(before).attrs[OUTPUTS])
+    return func
+
+
+def _each_function(
+    program: PrimFunc | IRModule, change: Callable[[PrimFunc], PrimFunc]
+) -> PrimFunc | IRModule:
+    """Return a function, or the functions of a module, changed."""
+    if isinstance(program, PrimFunc):
+        return change(program)
+    functions = [change(func) for func in program.functions]
+    return IRModule(names=list(program.names), functions=functions, attrs=program.attrs)
+
+
 def _target(who: str, target: Target | str) -> Target:
     """Return a target; a text that is none is refused with those that there are."""
     if not isinstance(target, (Target, str)):
@@ -396,6 +456,8 @@ def _scheduled(sch: Schedule, keeps_trace: bool) -> PrimFunc | IRModule:
     """Return the program of a schedule; what has been scheduled is not scheduled by rule."""
     module = sch.mod
     functions = list(module.functions)
+    if keeps_trace:
+        functions = [_with_outputs(func, sch.original) for func in functions]
     if len(sch.trace) > 0:
         functions = [func.with_attr("tir.is_scheduled", 1) for func in functions]
         if keeps_trace:
@@ -426,6 +488,24 @@ def _observer(
             print(record, file=sys.stderr)
 
     return observe
+
+
+def _own_passes(who: str, passes: Mapping[str, Any] | None) -> dict[str, list[Any]]:
+    """Return lists of passes by the names of those that they come after, which must exist."""
+    lists = {
+        after: list(own) if isinstance(own, (list, tuple)) else [own]
+        for after, own in (passes or {}).items()
+    }
+    known = _core.pass_names()
+    for after in lists:
+        if after not in known:
+            _core.fail(
+                "UserError",
+                "pass_exists",
+                f"{who}: there is no pass '{after}' to come after",
+                hint=f"the passes are {', '.join(dict.fromkeys(known))}",
+            )
+    return lists
 
 
 def _dumped_names(who: str, dump: Dump) -> set[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._core import NDArray, empty
+from ._core import NDArray, array_of_bytes, empty
+from .display import escaped
 
 
 def array(data: Any, dtype: Any = None, device: tuple[str, int] | str | None = None) -> NDArray:
@@ -38,3 +39,17 @@ def array(data: Any, dtype: Any = None, device: tuple[str, int] | str | None = N
     copy = empty(source.shape, source.dtype)
     np.copyto(copy.numpy(), source)
     return copy if device is None else copy.to(device)
+
+
+def unpickled(shape: tuple[int, ...], dtype: str, data: bytes) -> NDArray:
+    """Return an array of the bytes that pickle kept of one, in row-major order."""
+    return array_of_bytes(shape, dtype, data)
+
+
+def html(array: NDArray) -> str:
+    """Return what notebooks show of an array: what it is, and its elements as NumPy prints them."""
+    try:
+        elements = str(array.numpy())
+    except (ImportError, TypeError):
+        elements = ""
+    return f"<p><code>{escaped(repr(array))}</code></p><pre>{escaped(elements)}</pre>"

@@ -7,12 +7,29 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from . import _core, display
+from .ir import from_json, to_json
 from .mistakes import explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ._core import IRModule, Schedule
+    from ._core import IRModule, Schedule, Trace
+
+
+class History(list["HistoryStep"]):
+    """The steps of a schedule."""
+
+    def __str__(self) -> str:
+        """Return all calls and differences."""
+        return "\n\n".join(map(str, self))
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            f"<details><summary><code>{display.escaped(f'{step.number}: {step.call}')}</code>"
+            f"</summary>{display.difference_html(step.difference)}</details>"
+            for step in self
+        )
 
 
 @dataclass(frozen=True)
@@ -40,13 +57,35 @@ class HistoryStep:
         return f"# {self.number}: {self.call}" + (f"\n{difference}" if difference else "")
 
 
-def history(sch: Schedule) -> list[HistoryStep]:
+def history(sch: Schedule) -> History:
     """Return the steps of a schedule, each with the program before and after it."""
     programs = sch.programs()
-    return [
+    return History(
         HistoryStep(i + 1, call, programs[i], programs[i + 1])
         for i, call in enumerate(sch.trace.as_python())
-    ]
+    )
+
+
+def html(sch: Schedule) -> str:
+    """Return what notebooks show of a schedule: the program, and the trace below it."""
+    return display.html(sch.mod) + display.code_html(str(sch.trace))
+
+
+def reduced(sch: Schedule) -> tuple[Any, ...]:
+    """Return how pickle makes a schedule again: the program, and its steps."""
+    return replayed, (to_json(sch.original), sch.trace.as_json())
+
+
+def trace_of(text: str) -> Trace:
+    """Return the trace that pickle kept as JSON."""
+    return _core.Trace.from_json(text)
+
+
+def replayed(program: str, trace: Any) -> Schedule:
+    """Return the schedule of a program in JSON after the steps of a trace in JSON."""
+    sch = _core.Schedule(from_json(program))
+    _core.Trace.apply_json_to_schedule(trace, sch)
+    return sch
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@
 #include "loopsmith/arith/dependence/isl_objects.h"
 #include "loopsmith/arith/dependence/polyhedra.h"
 #include "loopsmith/arith/dependence/program.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::dependence {
 

@@ -8,6 +8,7 @@
 #include "loopsmith/arith/dependence/delinearize.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::dependence {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/analysis.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 

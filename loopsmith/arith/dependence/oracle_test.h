@@ -11,6 +11,7 @@
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/arith/dependence/enumerate_test.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::testing {
 

@@ -10,6 +10,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::dependence {
 namespace {

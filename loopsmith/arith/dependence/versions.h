@@ -9,6 +9,7 @@
 #include "loopsmith/arith/dependence/polyhedra.h"
 #include "loopsmith/arith/dependence/preservation.h"
 #include "loopsmith/arith/dependence/program.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::dependence {
 

@@ -4,6 +4,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/iter_map/amounts.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace arith {

@@ -13,6 +13,7 @@
 #include "loopsmith/codegen/llvm/emit_module.h"
 #include "loopsmith/codegen/llvm/link_imports.h"
 #include "loopsmith/codegen/llvm/machine.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 

@@ -2,6 +2,7 @@
 // Memory of the function: small and constant on the stack, else from the context's allocator.
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/runtime/c_abi.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/codegen/refuse.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 

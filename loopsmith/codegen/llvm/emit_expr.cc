@@ -9,6 +9,7 @@
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/support/deep_call.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 namespace {

@@ -3,6 +3,7 @@
 #include "loopsmith/codegen/llvm/emit_helper.h"
 
 #include "loopsmith/runtime/c_abi.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 namespace {

@@ -7,6 +7,7 @@
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/support/deep_call.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 namespace {

@@ -5,6 +5,7 @@
 #include "loopsmith/codegen/refuse.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/runtime/c_abi.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/transform/pragmas.h"
 
 namespace loopsmith::detail {

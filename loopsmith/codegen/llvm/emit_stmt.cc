@@ -8,6 +8,7 @@
 #include "loopsmith/codegen/refuse.h"
 #include "loopsmith/runtime/c_abi.h"
 #include "loopsmith/support/deep_call.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 

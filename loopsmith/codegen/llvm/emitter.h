@@ -17,6 +17,7 @@
 #include "loopsmith/codegen/llvm/types.h"
 #include "loopsmith/codegen/options.h"
 #include "loopsmith/ir/function.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 

@@ -10,6 +10,7 @@
 
 #include "loopsmith/codegen/imports.h"
 #include "loopsmith/codegen/source/c_compiler.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 namespace {

@@ -7,6 +7,7 @@
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 namespace {

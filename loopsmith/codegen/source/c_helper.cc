@@ -3,6 +3,7 @@
 #include "loopsmith/codegen/source/c_helper.h"
 
 #include "loopsmith/codegen/source/c_types.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "loopsmith/ir/data_type.h"
 #include "loopsmith/ir/op.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packed calls: of functions of the host, by their names, through the context.
 #include "loopsmith/codegen/host_call.h"
+
+#include <fmt/format.h>
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"

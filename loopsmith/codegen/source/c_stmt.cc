@@ -8,6 +8,7 @@
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/support/source.h"
 #include "loopsmith/transform/pragmas.h"
 

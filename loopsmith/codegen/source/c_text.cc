@@ -9,6 +9,7 @@
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/ir/solved_sizes.h"
 #include "loopsmith/runtime/kernel/sources.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace detail {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/codegen/source/device_text.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "loopsmith/codegen/signature.h"

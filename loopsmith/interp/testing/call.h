@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests: functions made and run in a line.
 #pragma once
+#include <fmt/format.h>
+
 #include <deque>
 #include <string>
 #include <vector>

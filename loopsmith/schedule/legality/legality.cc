@@ -17,6 +17,7 @@
 #include "loopsmith/schedule/queries/joined_digits.h"
 #include "loopsmith/schedule/queries/known_around.h"
 #include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

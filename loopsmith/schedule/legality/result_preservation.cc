@@ -14,6 +14,7 @@
 #include "loopsmith/schedule/legality/uncached.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/known_around.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

@@ -9,6 +9,7 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

@@ -8,6 +8,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/index_form.h"
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 

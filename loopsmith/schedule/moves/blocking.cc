@@ -15,6 +15,7 @@
 #include "loopsmith/schedule/moves/axis_rewrite.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

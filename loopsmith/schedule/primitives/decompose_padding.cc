@@ -13,6 +13,7 @@
 #include "loopsmith/schedule/moves/axis_rewrite.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

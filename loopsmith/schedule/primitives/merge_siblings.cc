@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/schedule/legality/statement_order.h"

@@ -85,7 +85,7 @@ for k in range(n):
             "iterations of loop k, whose bounds are no constants");
   EXPECT_EQ(refusal(func, [](Schedule& sch) { shift(sch, get_loop(sch, "k"), 1); }),
             "empty_reductions_start: shift: loop k may have no iteration, where block C gives "
-            "its init; in their new form, the loops would not say so any more");
+            "its init; after this step it would give nothing");
 }
 
 TEST(shift, renames_iterations) {

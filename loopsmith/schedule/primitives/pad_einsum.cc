@@ -11,6 +11,7 @@
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_uses.h"
 #include "loopsmith/schedule/queries/reducers.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

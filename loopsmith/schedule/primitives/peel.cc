@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/moves/edits.h"
@@ -74,7 +74,6 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
          handle, Argument(Ref(schedule.get(loop).extent))}};
   }
   if (is_left_by_break(schedule, loop)) return Refusal{&loop_runs_to_its_end, {handle}};
-  if (auto refusal = refuse_hidden_init(schedule, loop)) return *std::move(refusal);
   PeelPlan plan{loop, parts_of(schedule, arguments)};
   const bool is_constant =
       extent && as_int(schedule.get(loop).min) && as_int(schedule.get(loop).step);

@@ -46,7 +46,6 @@ inline constexpr const Condition* peel_conditions[] = {&loop_is_plain,
                                                        &peeled_numbers_are_positive,
                                                        &peeled_iterations_fit,
                                                        &loop_runs_to_its_end,
-                                                       &init_is_not_hidden,
                                                        &reduction_starts_in_the_loop,
                                                        &loops_at_once_stay_right,
                                                        &threads_share_out_fills};

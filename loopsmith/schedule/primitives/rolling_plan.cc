@@ -11,6 +11,7 @@
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/rebind.h"
 #include "loopsmith/schedule/queries/stability.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

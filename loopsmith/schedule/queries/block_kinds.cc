@@ -16,6 +16,7 @@
 #include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {

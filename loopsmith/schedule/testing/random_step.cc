@@ -17,6 +17,8 @@ constexpr LeftOut reasons[] = {
     {"unsafe_set_dtype", "rounds to another type"},
     {"unsafe_hide_buffer_access", "says of a block what is not true"},
     {"annotate_buffer_access", "says of a block what need not be true"},
+    {"begin_macro", "marks steps, and changes nothing"},
+    {"end_macro", "marks steps, and changes nothing"},
 };
 
 /// Seldom possible, so often drawn.

@@ -3,6 +3,7 @@
 // where formulas change, and all special values. docs/math.md has the errors of every float32.
 #include "loopsmith/transform/math/functions.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>

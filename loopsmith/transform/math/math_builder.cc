@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/math/math_builder.h"
 
+#include <fmt/format.h>
+
 #include <unordered_map>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/testing/programs.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <functional>
 #include <random>

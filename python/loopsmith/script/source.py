@@ -60,6 +60,14 @@ class Names:
         for scope in self._scopes:
             if name in scope:
                 return scope[name]
+        if name == "print":
+            _core.fail(
+                "ScriptError",
+                "print_runs_in_the_program",
+                "print would run while the script is read, not in the program",
+                hint='register a function of the host, ls.register_func("show", print), and '
+                'write T.evaluate(T.call_packed("show", x))',
+            )
         return vars(builtins)[name]
 
     def evaluate(self, source: str, local_names: dict[str, Any]) -> Any:

@@ -79,6 +79,7 @@ from .._core import (
 )
 from .._core import pow as power
 from ..mistakes import explained
+from . import nn
 from .arithmetic import add, multiply, subtract
 from .axes import reduce_axis, thread_axis
 from .external import extern, extern_primfunc
@@ -159,6 +160,7 @@ __all__ = [
     "min_value",
     "multiply",
     "nearbyint",
+    "nn",
     "placeholder",
     "popcount",
     "power",

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 from .. import _core
 from .._core import Expr, Tensor
+from ..dtypes import name_of
 from ..mistakes import explained
 from .shapes import Shape, sizes_of
 from .tags import current_tag
 
 
 @explained
-def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder") -> Tensor:
+def placeholder(shape: Shape, dtype: Any = None, name: str = "placeholder") -> Tensor:
     """Return an input tensor.
 
     Parameters
@@ -23,7 +24,8 @@ def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder
     shape
         Its extents: ints of 0 and more, or integer expressions. A single one is a shape of one.
     dtype
-        The type of its elements, ``"float32"`` if not given.
+        The type of its elements, ``"float32"`` if not given: a name, or a type of NumPy, PyTorch
+        or ml_dtypes.
     name
         What the function, errors and printed programs call it.
 
@@ -34,7 +36,8 @@ def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder
     TypeMismatch
         For an extent that is no integer.
     """
-    return _core.te_placeholder(sizes_of(shape), dtype or "float32", name)
+    kind = "float32" if dtype is None else name_of("placeholder", dtype)
+    return _core.te_placeholder(sizes_of(shape), kind, name)
 
 
 class Parameters(NamedTuple):
@@ -116,7 +119,7 @@ def compute(
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
     varargs_names: Sequence[str] | None = None,
-) -> Any:
+) -> Tensor:
     """Return the tensor whose element at (i, j, ...) is ``fcompute(i, j, ...)``.
 
     Parameters
@@ -158,7 +161,8 @@ def compute(
     outputs = _core.te_compute(
         extents[: len(axes)], body, name, current_tag(tag), dict(attrs or {}), axes
     )
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+    # A tuple is what unpacks it asked for; all others get a tensor.
+    return cast("Tensor", outputs[0] if len(outputs) == 1 else tuple(outputs))
 
 
 @explained

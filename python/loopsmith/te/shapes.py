@@ -8,19 +8,20 @@ from typing import Any
 
 from .. import _core
 from .._core import Var
+from ..dtypes import name_of
 
 Shape = Any
 """A size, or a sequence of sizes: ints and integer expressions."""
 
 
-def var(name: str = "tindex", dtype: str = "int32") -> Var:
+def var(name: str = "tindex", dtype: Any = "int32") -> Var:
     """Return a new scalar variable."""
-    return _core.te_var(name, dtype)
+    return _core.te_var(name, name_of("var", dtype))
 
 
-def size_var(name: str = "size", dtype: str = "int32") -> Var:
+def size_var(name: str = "size", dtype: Any = "int32") -> Var:
     """Return a new scalar variable that is known not to be negative."""
-    return _core.te_size_var(name, dtype)
+    return _core.te_size_var(name, name_of("size_var", dtype))
 
 
 def _size(extent: Any) -> Any:

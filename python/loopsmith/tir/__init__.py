@@ -23,24 +23,31 @@ from .._core import (
     substitute,
     verify_well_formed,
 )
+from ..macros import primitive, remove_primitive
 from . import arithmetic, definitions, intrinsics, ir_builder, nodes
 from .arithmetic import *
 from .definitions import *
 from .intrinsics import *
 from .nodes import *
+from .visitor import Rewriter, Visitor, replace
 
 __all__ = [
     "BlockRV",
     "ExprRV",
     "LoopRV",
+    "Rewriter",
     "Schedule",
     "TensorIntrin",
     "Trace",
+    "Visitor",
     "clone",
     "ir_builder",
     "is_well_formed",
     "post_order_visit",
     "pre_order_visit",
+    "primitive",
+    "remove_primitive",
+    "replace",
     "rewrite",
     "substitute",
     "verify_well_formed",

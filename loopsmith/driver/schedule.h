@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules as C++ users write them. The engine is behind a pointer: its headers are not needed.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loopsmith/driver/build.h"
+#include "loopsmith/driver/schedule_methods.h"
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith {
+class Schedule;
+}
+
+namespace loopsmith::tir {
+
+/// A program and how it is carried out. A step that would change its results is refused by a
+/// UserError, and leaves the schedule as it was. It belongs to one thread.
+///
+///     tir::Schedule sch(func);
+///     auto [i, j, k] = sch.get_loops("C").take<3>();
+///     auto [io, ii] = sch.split(i, {infer, 32}).take<2>();
+///     sch.parallel(io);
+///     Module module = build(sch);
+class Schedule final : public ScheduleMethods {
+ public:
+  /// Throws a UserError when the program is not well-formed. `seed` -1: a random one.
+  explicit Schedule(const Ptr<PrimFunc>& func, std::int64_t seed = -1);
+  explicit Schedule(const Ptr<IRModule>& module, std::int64_t seed = -1);
+  Schedule(Schedule&&) noexcept;
+  Schedule& operator=(Schedule&&) noexcept;
+  ~Schedule();
+
+  /// The program as it is now.
+  Ptr<IRModule> mod() const;
+  Ptr<PrimFunc> func() const;
+  /// Looks up blocks and loops in that function from here on.
+  void work_on(std::string_view function);
+  /// Another schedule with the same steps and handles.
+  Schedule copy();
+  /// Takes back the last steps.
+  void undo(std::size_t steps = 1);
+
+  /// Whether a primitive would be accepted.
+  bool can_apply(std::string_view primitive, const std::vector<Argument>& arguments) const;
+  /// The steps so far, as a function of Python, and as JSON.
+  std::string trace() const;
+  std::string trace_json() const;
+  /// Does the steps that `trace_json` wrote.
+  void apply_json(std::string_view json);
+
+  /// Throws a UserError, as asked by `who`, when steps rest on promises that are not kept yet.
+  void require_no_obligations(std::string_view who) const;
+
+ private:
+  explicit Schedule(std::unique_ptr<loopsmith::Schedule> engine);
+  Argument call(std::string_view primitive, std::vector<Argument> arguments) override;
+
+  std::unique_ptr<loopsmith::Schedule> engine_;
+};
+
+}  // namespace loopsmith::tir
+
+namespace loopsmith {
+
+/// Compiles a program as it is scheduled, and loads the code.
+Module build(const tir::Schedule& schedule, const Target& target = Target("llvm -mcpu=native"),
+             const BuildOptions& options = {});
+
+}  // namespace loopsmith

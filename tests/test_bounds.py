@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accesses that leave their tensors for certain are refused by `build`; others are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import te, tir
+from loopsmith.script import from_source
+
+HEAD = "@T.prim_func\ndef f(A: T.Buffer((8, 8), 'float32'), B: T.Buffer((8, 8), 'float32')):\n"
+
+
+def refusal(body: str) -> str:
+    with pytest.raises(ls.BoundsError) as caught:
+        ls.build(from_source(HEAD + body))
+    assert caught.value.code == "access_is_in_bounds"
+    return str(caught.value).split("\n  at ")[0]
+
+
+def test_a_read_beyond_the_end_names_the_index():
+    A = te.placeholder((8, 8), name="A")
+    B = te.compute((8, 8), lambda i, j: A[i, j + 1], name="B")
+    with pytest.raises(ls.BoundsError) as caught:
+        ls.build([A, B])
+    assert str(caught.value).startswith(
+        "A[v_i, v_j + 1] reads index 8 of dimension 1, which has 8 elements, where j = 7\n"
+        "  hint: make the loop shorter, or guard the access by a condition"
+    )
+
+
+def test_a_write_before_the_begin_names_the_index():
+    body = "    for i, j in T.grid(8, 8):\n        B[i, 3 - j] = A[i, j]\n"
+    assert refusal(body).startswith(
+        "B[i, 3 - j] writes index -4 of dimension 1, which has 8 elements, where j = 7"
+    )
+
+
+def test_a_sum_of_loops_is_followed():
+    body = "    for i, j in T.grid(4, 8):\n        B[i * 2 + j, 0] = 1.0\n"
+    assert "writes index 13 of dimension 0, which has 8 elements, where" in refusal(body)
+
+
+IN_BOUNDS = [
+    "    for i, j in T.grid(8, 7):\n        B[i, j] = A[i, j + 1]\n",
+    # Under a condition, or as one of several values.
+    "    for i, j in T.grid(8, 8):\n        if j < 7:\n            B[i, j] = A[i, j + 1]\n",
+    "    for i, j in T.grid(8, 8):\n"
+    "        B[i, j] = T.if_then_else(j < 7, A[i, j + 1], 0.0)\n",
+    # Never more than 7, though the parts are.
+    "    for i, j in T.grid(8, 8):\n        B[i, j + i - i] = A[i, (i + j) % 8]\n",
+    "    for i in range(0):\n        B[i, 9] = 1.0\n",
+    "    for i in range(9):\n        if i == 8:\n            break\n        B[i, 0] = 1.0\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", IN_BOUNDS)
+def test_what_may_stay_inside_is_built(body: str):
+    ls.build(from_source(HEAD + body))
+
+
+GATHER = """@T.prim_func
+def gather(A: T.Buffer((8,), "float32"), I: T.Buffer((4,), "int32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[I[vi]] * 2.0
+"""
+
+
+def test_checks_stop_a_program_that_leaves_a_tensor():
+    checked = ls.build(from_source(GATHER), checks=True)
+    a, i = np.arange(8, dtype="float32"), np.array([0, 7, 3, 3], "int32")
+    np.testing.assert_array_equal(checked(a, i), a[i] * 2)
+    for wrong in (8, -1):
+        i[2] = wrong
+        with pytest.raises(ls.CallError, match="A is read outside of dimension 0: index"):
+            checked(a, i)
+
+
+def test_checks_leave_results_as_they_are():
+    A, B = (te.placeholder((9, 9), name=name) for name in "AB")
+    sch = tir.Schedule(te.create_prim_func([A, B, te.nn.matmul(A, B)]))
+    i, j, _ = sch.get_loops("matmul")
+    sch.vectorize(sch.split(j, [None, 4])[1])
+    sch.parallel(i)
+    a, b = np.random.default_rng(0).random((2, 9, 9), "float32")
+    np.testing.assert_allclose(ls.build(sch, checks=True)(a, b), a @ b, rtol=1e-5)
+    padded = te.nn.pad(A, [1, 1], [1, 1])
+    np.testing.assert_array_equal(ls.build([A, padded], checks=True)(a), np.pad(a, 1))

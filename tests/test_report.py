@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports of compiled programs, and notes on schedules."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import run
+
+import loopsmith as ls
+from loopsmith import report, te, tir
+
+ASSEMBLY = """
+main:
+\tvmovaps\t%zmm0, 64(%rsp)
+.LBB0_1:
+\tvmovaps\t64(%rsp), %zmm1
+\tvfmadd231ps\t%zmm1, %zmm2, %zmm3
+\tvgatherdps\t(%rax,%zmm4), %zmm5 {%k1}
+\tjne\t.LBB0_1
+\tretq
+"""
+
+
+def matmul(n: int = 64) -> tir.PrimFunc:
+    A, B = (te.placeholder((n, n), name=name) for name in "AB")
+    return te.create_prim_func([A, B, te.nn.matmul(A, B)])
+
+
+def test_a_report_counts_what_a_nest_does():
+    A = te.placeholder((32, 16), name="A")
+    B = te.compute((32, 16), lambda i, j: A[i, j] * 2.0 + 1.0, name="B")
+    sch = tir.Schedule(te.create_prim_func([A, B]))
+    sch.vectorize("j")
+    sch.parallel("i")
+    (nest,) = ls.build(sch, name="f").report().nests
+    assert nest.function == "f"
+    assert nest.flops == 2 * 32 * 16
+    assert (nest.loaded, nest.stored) == (32 * 16 * 4, 32 * 16 * 4)
+    assert (nest.lanes, nest.gathers, nest.guards, nest.calls) == (16, 0, 0, ())
+    assert nest.is_parallel and nest.loops == "i"
+
+
+def test_a_report_tells_gathers_guards_and_calls():
+    A = te.placeholder((32, 16), name="A")
+    B = te.compute((32, 16), lambda i, j: A[i, j] + 1.0, name="B")
+    sch = tir.Schedule(te.create_prim_func([A, B]))
+    sch.reorder("j", "i")
+    sch.vectorize(sch.split("i", [None, 8])[1])
+    made = ls.build(sch).report()
+    assert made.nests[0].gathers == 1
+    assert "gather 1 vectors" in made.remarks[0]
+    n = te.size_var("n")
+    X = te.placeholder((n,), name="X")
+    sines = ls.build([X, te.compute((n,), lambda i: te.sin(X[i]), name="Y")], "c").report()
+    assert sines.nests[0].flops is None and sines.code is None
+    assert "?" in str(sines)
+
+
+def test_assembly_is_read_loop_by_loop():
+    code = report.code_of(ASSEMBLY)
+    assert code == report.Code(vector_bits=512, fused=1, gathers=1, inner_loops=1, spills=1)
+
+
+def test_a_tile_that_does_not_fit_the_registers_is_told():
+    nest = ls.build(matmul()).report()
+    spilled = report.Report(nest.nests, report.Code(512, 1, 0, 1, 406), nest.module)
+    assert spilled.remarks[0] == (
+        "406 vector operands of inner loops lie on the stack: the tile needs more registers than "
+        "there are; make it smaller"
+    )
+
+
+def test_a_measured_report_has_a_share_of_the_roofline(tmp_path: Path):
+    arrays = [np.ones((64, 64), "float32") for _ in range(3)]
+    made = ls.build(matmul()).report().measured(*arrays)
+    assert made.share is not None and made.share > 0
+    text = str(made)
+    assert "GFLOP/s" in text and "of this machine's roofline" in text
+    data = json.loads(json.dumps(made.to_dict()))
+    assert data["nests"][0]["flops"] == 2 * 64**3
+    assert made._repr_html_().startswith("<table>")
+    made.write_html(tmp_path / "page.html")
+    assert "<table>" in (tmp_path / "page.html").read_text()
+
+
+def test_many_starts_of_parallel_regions_are_noted():
+    sch = tir.Schedule(matmul(128))
+    sch.parallel(sch.get_loops("matmul")[1])
+    (note,) = sch.notes()
+    assert (note.code, note.loop) == ("parallel_region_is_large", "i1")
+    assert str(note) == (
+        "loop i1 is parallel inside of i0: a call starts 128 parallel regions, and each start "
+        "takes microseconds\n"
+        '  fix: make "i0" parallel in the place of "i1": sch.parallel("i0")'
+    )
+
+
+def test_much_unrolled_code_is_noted():
+    sch = tir.Schedule(matmul(64))
+    for loop in sch.get_loops("matmul"):
+        sch.unroll(loop)
+    (note,) = sch.notes()
+    assert note.code == "unrolled_code_is_small" and "into 262144 copies" in note.problem
+
+
+def test_a_usual_schedule_has_no_notes():
+    sch = tir.Schedule(matmul(128))
+    sch.parallel(sch.get_loops("matmul")[0])
+    assert list(sch.notes()) == [] and str(sch.notes()) == "nothing to note"
+
+
+PROGRAM = """
+from loopsmith import te, tir
+A = te.placeholder((16, 16), name="A")
+B = te.compute((16, 16), lambda i, j: A[i, j] + 1.0, name="B")
+func = te.create_prim_func([A, B])
+sch = tir.Schedule(func)
+sch.vectorize("j")
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def loopsmith(*arguments: str | Path) -> str:
+    import sys
+
+    return run(sys.executable, "-m", "loopsmith", *arguments)
+
+
+def test_the_command_measures_verifies_and_reports(program: Path, tmp_path: Path):
+    assert loopsmith("verify", f"{program}:sch").startswith("same")
+    assert "median" in loopsmith("bench", f"{program}:sch", "--repeat", "3")
+    assert "times as quick" in loopsmith("bench", f"{program}:sch", f"{program}:func")
+    assert "flops" in loopsmith("report", f"{program}:sch")
+    loopsmith("report", f"{program}:sch", "-o", tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_text())["nests"][0]["lanes"] == 16
+
+
+def test_the_command_runs_what_it_built(program: Path, tmp_path: Path):
+    loopsmith("build", f"{program}:sch", "-o", tmp_path / "x.so")
+    lines = loopsmith("run", tmp_path / "x.so").splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["A", "B"]
+    assert "median" in lines[3]
+
+
+def test_the_command_tells_its_version():
+    assert loopsmith("version") == loopsmith("--version") == f"loopsmith {ls.__version__}\n"
+
+
+def test_only_schedules_are_verified(program: Path):
+    with pytest.raises(AssertionError, match=r"is no schedule\n *hint: name a schedule: FILE:NAME"):
+        loopsmith("verify", f"{program}:func")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/hoisted_inits.h"
 #include "loopsmith/interp/arith.h"
 #include "loopsmith/interp/compiler.h"
 #include "loopsmith/interp/control.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/hoisted_inits.h"
 #include "loopsmith/interp/code.h"
 #include "loopsmith/interp/interp.h"
 
@@ -222,7 +222,7 @@ class Compiler {
   std::vector<Exits> exits_;
   /// Where jumps out of an assumption start; null: none is compiled.
   std::vector<std::size_t>* assumption_exits_ = nullptr;
-  arith::InitialNests initial_nests_;
+  arith::HoistedInits initial_nests_;
 
   // Threads.
   bool has_threads_ = false, has_blocks_ = false;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/hoisted_inits.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitives/add_unit_loop.h"
 #include "loopsmith/schedule/primitives/cache_read.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/hoisted_inits.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 
@@ -37,7 +37,7 @@ Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
   std::vector<const For*> nest;  // The loops with nothing but each other around the current place.
   std::unordered_map<const For*, Stmt> before;  // What goes before a loop.
-  arith::InitialNests initial_nests;
+  arith::HoistedInits initial_nests;
 
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Stmt if_empty = initial_nests.before(loop);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_set>
 
-#include "loopsmith/arith/initial_nests.h"
+#include "loopsmith/arith/hoisted_inits.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"

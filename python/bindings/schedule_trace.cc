@@ -248,7 +248,7 @@ decision_provider
           nb::sig("def apply_json_to_schedule(json_obj: typing.Any, sch: Schedule) -> None"),
           "Do the steps that `as_json` gave.")
       .def("simplified", &Trace::simplified, nb::arg("remove_postproc") = false,
-           "Return the trace without queries whose results nobody uses.")
+           "Return the trace without queries whose results are not used.")
       .def(
           "with_decision",
           [](const Trace& self, nb::handle inst, const nb::object& decision, bool remove_postproc) {

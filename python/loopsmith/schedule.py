@@ -7,7 +7,7 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .mistakes import explained
+from .argument_errors import explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

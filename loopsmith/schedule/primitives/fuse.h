@@ -53,7 +53,7 @@ inline constexpr const Condition* fuse_conditions[] = {&loops_are_given,
                                                        &loop_runs_to_its_end,
                                                        &empty_reductions_start,
                                                        &init_is_not_hidden,
-                                                       &loops_at_once_stay_right,
+                                                       &concurrent_loops_stay_legal,
                                                        &threads_share_out_fills};
 
 Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& arguments);

@@ -2,8 +2,8 @@
 // Primitives that copy a buffer as one block accesses it, in an order of indices of their own.
 #pragma once
 #include "loopsmith/schedule/legality/result_preservation.h"
-#include "loopsmith/schedule/moves/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
 
 namespace loopsmith {
 
@@ -81,7 +81,7 @@ inline constexpr const Condition* reindex_conditions[] = {&block_has_the_buffer,
                                                           &instances_are_complete,
                                                           &nest_stands_alone,
                                                           &copied_elements_are_written,
-                                                          &loops_at_once_stay_right,
+                                                          &concurrent_loops_stay_legal,
                                                           &step_keeps_results,
                                                           &results_are_known_to_stay,
                                                           &threads_share_out_fills};
@@ -93,7 +93,7 @@ inline constexpr const Condition* reindex_cache_conditions[] = {
     &consumer_does_not_write,  &instances_are_complete,
     &nest_stands_alone,        &copied_elements_are_written,
     &index_map_fits_the_block, &index_map_uses_the_same_axes,
-    &index_map_tells_apart,    &loops_at_once_stay_right,
+    &index_map_tells_apart,    &concurrent_loops_stay_legal,
     &step_keeps_results,       &results_are_known_to_stay,
     &threads_share_out_fills};
 

@@ -93,7 +93,7 @@ bool is_valid(const Ptr<PrimFunc>& program) {
 Trial::Trial(Ptr<PrimFunc> program, bool asks_interp)
     : program_(std::move(program)), schedule_(program_, 1), asks_interp_(asks_interp) {
   // Quick answers are held against the exact ones.
-  schedule_.doubt_quick_answers(asks_interp);
+  schedule_.verify_quick_answers(asks_interp);
 }
 
 Taken Trial::found(Wrong wrong, std::string reason) {
@@ -157,7 +157,7 @@ Taken Trial::compare() {
     }
     return found(Wrong::result, judgement.reason);
   }
-  // Values that nobody uses may be made of memory that nobody wrote: the judge follows them.
+  // Values that nobody uses may be made of memory never written: the judge follows them.
   const bool is_unused = judgement.sameness == judge::Sameness::same &&
                          verdict.reason.find("was never written") != std::string::npos;
   if (verdict.answer == interp::Answer::different && !is_unused) {

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from .. import _core
 from .._core import Expr, Tensor
-from ..mistakes import explained
+from ..argument_errors import explained
 from .shapes import Shape, sizes_of
 from .tags import current_tag
 

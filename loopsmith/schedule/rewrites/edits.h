@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes that the commits of several primitives make.
+#pragma once
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+/// Puts `to` in the place of `from` inside a node: in loads, stores, regions, views. Does not
+/// change where `from` is allocated.
+void replace_buffer(Schedule& schedule, NodeId node, const Ptr<Buffer>& from,
+                    const Ptr<Buffer>& to);
+
+/// Allocates a buffer in a block.
+void allocate_in(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer);
+
+/// Takes a buffer from those that a block allocates, and drops its prefetches there.
+void free_in(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer);
+
+/// Removes the prefetches of a buffer inside a block, with the loops that do nothing else.
+void drop_prefetches(Schedule& schedule, BlockRV block, const Buffer& buffer);
+
+/// Reads the regions of a block anew from its body, with those of the blocks inside it as they are.
+void update_regions(Schedule& schedule, BlockRV block);
+
+}  // namespace loopsmith

@@ -60,7 +60,7 @@ bool is_wanted(const std::string& name) {
 
 /// The loops around each of some blocks.
 using Nests = std::vector<Handles<LoopRV>>;
-constexpr int most_nests = 10;
+constexpr int max_nests = 10;
 
 /// Prints the time of one of `count` steps that `round` does on a schedule of its own. What a copy
 /// takes, and the first change of each nest, which makes lists its own, is left out.
@@ -74,7 +74,7 @@ void row(const std::string& name, const Ptr<PrimFunc>& func, int blocks, int cou
     Schedule sch = fresh.copy();
     const BlockRV block = get_block(sch, "B2");
     Nests nests;
-    for (int b = 0; b < std::min(blocks, most_nests); ++b) {
+    for (int b = 0; b < std::min(blocks, max_nests); ++b) {
       nests.push_back(get_loops(sch, get_block(sch, fmt::format("B{}", b))));
       unroll(sch, nests.back()[0]);
     }
@@ -104,7 +104,7 @@ void steps(int blocks, int depth) {
     }
   });
   // Loops of several blocks once each: a loop that is split on and on is no schedule.
-  const int splits = 3 * std::min(blocks, most_nests);
+  const int splits = 3 * std::min(blocks, max_nests);
   row("split" + where, func, blocks, splits, [](Schedule& sch, BlockRV, Nests& nests) {
     for (const Handles<LoopRV>& loops : nests) {
       for (std::size_t i = 1; i < 4; ++i) split(sch, loops[i], {infer, 2});
@@ -114,7 +114,7 @@ void steps(int blocks, int depth) {
     LoopRV loop = nests[2][1];
     for (int i = 0; i < count / 2; ++i) loop = fuse(sch, split(sch, loop, {infer, 8}));
   });
-  const int inner = std::min(blocks, most_nests);
+  const int inner = std::min(blocks, max_nests);
   row("parallel" + where, func, blocks, inner, [](Schedule& sch, BlockRV, Nests& nests) {
     for (const Handles<LoopRV>& loops : nests) parallel(sch, loops[1]);
   });

@@ -52,9 +52,9 @@ class Fits:
             if "index_map" in self.arguments and name != "transform_layout":
                 self.fit_map(len(self.sch.get(block).iter_vars))
 
-    def any(self, preferred: Iterable[Any], otherwise: list[Any]) -> Any:
+    def any(self, preferred: Iterable[Any], default_values: list[Any]) -> Any:
         """Return one of what is preferred, if there is any."""
-        return self.rng.choice(list(preferred) or otherwise or ["none"])
+        return self.rng.choice(list(preferred) or default_values or ["none"])
 
     def block(self, is_preferred: Callable[[tir.Block], Any]) -> Any:
         """Choose a block, one of the preferred if possible."""

@@ -202,7 +202,7 @@ def test_a_pointer_without_sizes_is_refused():
         def main(A: T.Buffer((4, 4), "float32")):
             cls.clear(A.data)  # noqa: F821
 
-    assert "clear: Y is given a pointer, and nobody says its sizes" in refusal(Sizes)
+    assert "clear: Y is given a pointer, and its sizes are not given" in refusal(Sizes)
 
 
 def test_a_tensor_of_another_size_is_refused():

@@ -93,7 +93,7 @@ def test_names_that_are_not_there_say_what_to_do(tvm: Any) -> None:
         tvm.auto_scheduler.SearchTask
     assert str(caught.value) == (
         "tvm.auto_scheduler is not provided: schedules are not searched for here; ls.build "
-        "schedules by rule what nobody scheduled"
+        "schedules by rule what has no schedule"
     )
     assert not hasattr(tvm.te, "no_such_name")
     with pytest.raises(

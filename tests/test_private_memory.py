@@ -121,7 +121,7 @@ def test_what_is_accepted_reads_what_it_wrote(how: str):
         accepted += 1
         verdict = sch.verify()
         if not verdict:
-            # Elements that nobody wrote are a mistake of the program.
+            # Elements never written are a mistake of the program.
             is_program_s = "undecided" in verdict.answer or "before" in verdict.reason
             assert is_program_s, f"{seed}: {verdict}\n{func.script()}"
             continue

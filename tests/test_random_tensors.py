@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random tensor expressions that nobody scheduled compute what the interpreter does.
+"""Random tensor expressions without a schedule compute what the interpreter does.
 
 ``LOOPSMITH_FUZZ_CASES`` says how many functions, ``LOOPSMITH_FUZZ_SEED`` the first of them. They
 are built in turn for this processor and for such as have shorter vectors.

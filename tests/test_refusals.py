@@ -316,7 +316,7 @@ for i in range(4):
         "block_has_consumers",
         UNREAD,
         lambda sch: sch.compute_inline("B"),
-        "compute_inline: nobody reads what block B writes",
+        "compute_inline: no block reads what block B writes",
     ),
     (
         "block_has_no_init",

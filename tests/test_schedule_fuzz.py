@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_mistakes import KINDS, Mistakes
 from random_programs import random_program
 from random_schedules import MARKS, RandomSteps, changes_parameters
+from random_wrong_calls import KINDS, WrongCalls
 
 import loopsmith as ls
 from loopsmith import _core, tir
@@ -120,11 +120,11 @@ def test_mistakes_of_each_kind_get_fixes_that_work():
     for seed in range(FIRST, FIRST + CASES):
         rng = random.Random(seed)
         sch = tir.Schedule(random_program(rng), seed=seed + 1)
-        mistakes = Mistakes(rng, sch)
+        wrong_calls = WrongCalls(rng, sch)
         steps = RandomSteps(rng)
         for _ in range(STEPS):
-            is_mistaken = rng.random() < 0.7
-            name, arguments = mistakes.draw() if is_mistaken else steps.draw(sch)
+            is_wrong = rng.random() < 0.7
+            name, arguments = wrong_calls.draw() if is_wrong else steps.draw(sch)
             loops = arguments.pop("loops", ())
             func = sch.func
             try:

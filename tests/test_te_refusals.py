@@ -247,7 +247,7 @@ FORM: list[tuple[Callable[[Program], Any], str, str]] = [
     ),
     (
         lambda p: p.s.cache_read(p.A, "shared", []),
-        "cache_read: nobody is to read the copy of tensor A",
+        "cache_read: no operation is given to read the copy of tensor A",
         "name the stages that are to read the copy",
     ),
     (
@@ -303,7 +303,7 @@ FORM: list[tuple[Callable[[Program], Any], str, str]] = [
     ),
     (
         rfactor_fused,
-        "rfactor: axis y.k.fused of stage P touches y, an axis of the output",
+        "rfactor: axis y.k.fused of stage P uses y, an axis of the output",
         "factor an axis that is fused with no output axis",
     ),
     (

@@ -45,7 +45,7 @@ BACK_ARROWS: dict[str, tuple[str, ...]] = {
     "ir/node": ("ir/function", "ir/stmt", "ir/tensor"),
     "ir/stmt": ("ir/script_printer",),
     # The text of a refusal has fixes, which are found by calling primitives.
-    "schedule/schedule_error": ("schedule/repairs/fixes",),
+    "schedule/schedule_error": ("schedule/fixes/tried_fixes",),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)

@@ -8,7 +8,7 @@
 
 namespace loopsmith {
 
-/// What a piece of program touches. One region for each buffer, in order of first appearance.
+/// What a piece of program accesses. One region for each buffer, in order of first appearance.
 struct AccessRegions {
   std::vector<Ptr<BufferRegion>> reads;
   std::vector<Ptr<BufferRegion>> writes;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/complete_blocks.h"
+#include "loopsmith/arith/infer_regions.h"
 #include "loopsmith/ir/operators.h"
 
 namespace loopsmith {
@@ -129,34 +129,34 @@ Ptr<PrimFunc> function_with(const Program& p, Stmt body) {
                        .body = make(BlockRealize{.iter_values = {0}, .block = block})});
 }
 
-TEST(complete_blocks, fills_in_what_is_asked_for) {
+TEST(infer_regions, fills_in_what_is_asked_for) {
   const Program p;
-  const auto func = complete_blocks(function_with(p, store(p.B, load(p.A, {p.i, 0}), {p.i})));
+  const auto func = infer_regions(function_with(p, store(p.B, load(p.A, {p.i, 0}), {p.i})));
   const auto& block = func->body.as<BlockRealize>()->block;
   EXPECT_EQ(block->reads.size(), 1u);
   EXPECT_EQ(block->writes.size(), 1u);
   EXPECT_TRUE(block->annotations.empty());
-  EXPECT_TRUE(complete_blocks(func).same_as(func));
+  EXPECT_TRUE(infer_regions(func).same_as(func));
 }
 
-TEST(complete_blocks, reads_the_mask_of_an_access_pointer) {
+TEST(infer_regions, reads_the_mask_of_an_access_pointer) {
   const Program p;
   const Expr pointer =
       call(handle_type, op("tvm_access_ptr"), {float_imm(f32, 0), p.A->data, 0, 64, 1});
   const Stmt body =
       make(Evaluate{.value = call(i32, op("call_extern"), {string_imm("f"), pointer})});
-  const auto block = complete_blocks(function_with(p, body))->body.as<BlockRealize>()->block;
+  const auto block = infer_regions(function_with(p, body))->body.as<BlockRealize>()->block;
   ASSERT_EQ(block->reads.size(), 1u);
   expect_range(block->reads[0]->region[0], 0, p.n);
   EXPECT_TRUE(block->writes.empty());
 }
 
-TEST(complete_blocks, refuses_a_bare_pointer) {
+TEST(infer_regions, refuses_a_bare_pointer) {
   const Program p;
   const Stmt body =
       make(Evaluate{.value = call(i32, op("call_extern"), {string_imm("f"), p.A->data})});
   try {
-    complete_blocks(function_with(p, body));
+    infer_regions(function_with(p, body));
     FAIL() << "no error";
   } catch (const UserError& error) {
     EXPECT_EQ(error.code(), "regions_can_be_found");

@@ -9,7 +9,7 @@
 namespace loopsmith::arith {
 namespace {
 /// Of longer conjunctions, the rest teaches nothing.
-constexpr int most_conjuncts = 64;
+constexpr int max_conjuncts = 64;
 }  // namespace
 
 void Simplifier::assume_bound(Term term, const ConstIntBound& bound) {
@@ -27,7 +27,7 @@ void Simplifier::assume_truth(Term condition, bool truth) {
 void Simplifier::assume(Term condition) {
   // Conjuncts are taken apart without recursion, and not without limit.
   std::vector<Term> open{condition};
-  for (int count = 0; !open.empty() && count < most_conjuncts; ++count) {
+  for (int count = 0; !open.empty() && count < max_conjuncts; ++count) {
     const Term next = open.back();
     open.pop_back();
     const TermNode node = terms_[next];

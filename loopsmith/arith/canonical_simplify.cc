@@ -20,7 +20,7 @@ bool is_arithmetic(Kind kind) {
 }
 
 /// Products of more factors stay as they were written.
-constexpr std::size_t most_factors = 8;
+constexpr std::size_t max_factors = 8;
 
 }  // namespace
 
@@ -118,10 +118,10 @@ std::optional<Sum> Simplifier::product(const TermNode& node) {
 
   // Each factor without the largest constant that divides it, then all of them in one order.
   std::int64_t scale = 1;
-  std::array<Term, most_factors> factors{};
+  std::array<Term, max_factors> factors{};
   std::size_t count = 0;
   const auto add_factor = [&](Term factor) {
-    if (count == most_factors) return false;
+    if (count == max_factors) return false;
     std::size_t place = count++;
     for (; place > 0 && factors[place - 1] > factor; --place) factors[place] = factors[place - 1];
     factors[place] = factor;

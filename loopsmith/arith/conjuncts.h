@@ -20,7 +20,7 @@ struct Comparison {
   bool is_equality = false;
 };
 
-/// A comparison of integers by < <= > >= or ==; nothing for any other condition.
+/// A comparison of integers by < <= > >= or ==; nullopt for any other condition.
 std::optional<Comparison> comparison_of(const Expr& condition);
 
 }  // namespace loopsmith::arith

@@ -11,7 +11,7 @@ namespace loopsmith::arith {
 namespace {
 
 /// A larger form counts as one that overflows.
-constexpr int most_visited = 32;
+constexpr int max_visited = 32;
 
 constexpr bool keeps_excess(Kind kind) {
   return kind == Kind::add || kind == Kind::sub || kind == Kind::mul;
@@ -62,7 +62,7 @@ bool Simplifier::data_may_overflow(Term term) {
     const TermNode node = terms_[each];
     if (node.kind == Kind::variable || node.kind == Kind::load) return false;
     const bool is_known = node.kind != Kind::other && node.kind != Kind::call;
-    if (!is_known || ++visited > most_visited || may_overflow(each)) return true;
+    if (!is_known || ++visited > max_visited || may_overflow(each)) return true;
     return self(self, node.a) || self(self, node.b) || self(self, node.c);
   };
   return visit(visit, term);
@@ -88,7 +88,7 @@ bool Simplifier::overflows_anew(const TermNode& before, Term after) {
       return false;
     }
     if (std::ranges::find(originals, term) != originals.end()) return false;
-    if (++visited > most_visited || (!cancels && may_overflow(term))) return true;
+    if (++visited > max_visited || (!cancels && may_overflow(term))) return true;
     const bool passes = keeps_excess(node.kind);
     if (is_choice(node.kind)) {
       return self(self, node.a, false) || self(self, node.b, cancels) ||

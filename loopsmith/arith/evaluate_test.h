@@ -13,7 +13,7 @@ namespace loopsmith::testing {
 using Environment = std::map<const Object*, std::int64_t>;
 
 /// The value of each lane of an integer expression, computed as the interpreter would: index types
-/// never overflow, others wrap. Nothing where it divides by 0 or leaves 64 bits.
+/// never overflow, others wrap. Nullopt where it divides by 0 or leaves 64 bits.
 std::optional<std::vector<std::int64_t>> evaluate(const Expr& expr, const Environment& values);
 
 /// The value of a scalar.

@@ -15,12 +15,12 @@ namespace loopsmith {
 class Analyzer;
 
 /// An integer that no loop changes: a constant, or an expression.
-struct Amount {
+struct SymbolicInt {
   std::int64_t constant = 0;
   Expr symbolic;  ///< Where it is not null, this is the value.
 
-  Amount(std::int64_t constant = 0) : constant(constant) {}
-  explicit Amount(const Expr& expr);
+  SymbolicInt(std::int64_t constant = 0) : constant(constant) {}
+  explicit SymbolicInt(const Expr& expr);
 
   bool is_constant() const { return !symbolic.defined(); }
   bool is(std::int64_t value) const { return is_constant() && constant == value; }
@@ -32,15 +32,15 @@ struct IterMark;
 /// scale * ((source // lower_factor) % extent), where 0 <= source < source->extent.
 struct IterSplitExpr {
   std::shared_ptr<const IterMark> source;
-  Amount lower_factor = 1;
-  Amount extent;
-  Amount scale = 1;
+  SymbolicInt lower_factor = 1;
+  SymbolicInt extent;
+  SymbolicInt scale = 1;
 };
 
 /// The sum of `args` and `base`.
 struct IterSumExpr {
   std::vector<IterSplitExpr> args;
-  Amount base;
+  SymbolicInt base;
 };
 
 /// A number that runs through 0, 1, ..., extent - 1: `var - min`, or a sum.
@@ -48,7 +48,7 @@ struct IterMark {
   Ptr<Var> var;  ///< Null for a sum.
   Expr min;      ///< Of `var`; null for a sum.
   IterSumExpr sum;
-  Amount extent;
+  SymbolicInt extent;
   std::int64_t left_pad = 0;  ///< So many of its first values are never taken.
   bool overlaps = false;      ///< Different values of what is summed may give the same sum.
   int depth = 0;              ///< 0 for a variable; for a sum, one more than what it sums.
@@ -115,8 +115,8 @@ Substitution inverse_affine_iter_map(std::span<const IterSumExpr> map,
 struct SubspacePart {
   IterSumExpr outer;
   IterSumExpr inner;
-  Amount outer_extent = 1;
-  Amount inner_extent = 1;
+  SymbolicInt outer_extent = 1;
+  SymbolicInt inner_extent = 1;
 };
 
 /// A map divided into what the iterators outside a subspace do and what those inside do.

@@ -15,7 +15,7 @@ struct LinearRow {
   bool is_equality = false;
 };
 
-/// A comparison as a row; nothing where it is not linear, or a coefficient is no constant.
+/// A comparison as a row; nullopt where it is not linear, or a coefficient is no constant.
 std::optional<LinearRow> linear_row(const Expr& relation, std::span<const Ptr<Var>> variables);
 
 /// a * x + b * y. Throws a UserError where a number leaves 64 bits.

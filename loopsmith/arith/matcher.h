@@ -34,7 +34,7 @@ std::span<const Candidate> candidates(Kind kind, Kind first);
 /// Matches the rule's `before` with a term of these operands.
 bool match(const Candidate& candidate, Terms& terms, const TermNode& root, Binding& binding);
 
-/// The value of a pattern of constants; nothing when it mentions variables or overflows.
+/// The value of a pattern of constants; nullopt when it mentions variables or overflows.
 std::optional<std::int64_t> constant_value(const Pattern::Atom* atom, const Binding& binding);
 
 /// True when the rule's types and `given` allow it.

@@ -44,8 +44,8 @@ Term Simplifier::simplify_operands(Term term, Recurse recurse) {
 /// time: what is known of each term is derived anew in each state of the facts. Terms that are
 /// shared would be looked at once for each path to them.
 Term Simplifier::simplify_where(Term condition, Term term, Recurse recurse) {
-  constexpr int most_scopes = 8;
-  if (scopes_ >= most_scopes || visits_left_ <= 0 || !terms_.type(condition).is_scalar()) {
+  constexpr int max_scopes = 8;
+  if (scopes_ >= max_scopes || visits_left_ <= 0 || !terms_.type(condition).is_scalar()) {
     return (this->*recurse)(term);
   }
   ++scopes_;
@@ -159,7 +159,7 @@ Term Simplifier::simplify_other(Term term, Recurse recurse) {
   if (std::ranges::any_of(info.children, binds)) return term;
 
   Expr copy(static_cast<const ExprBase*>(info.clone(*expr.get())));
-  Object& node = const_cast<ExprBase&>(*copy.get());  // Nobody else holds it yet.
+  Object& node = const_cast<ExprBase&>(*copy.get());  // It has no other owner yet.
   bool is_changed = false;
   const auto simplify_operand = [&](Ref& ref) {
     const Expr operand = Expr::from(ref);
@@ -175,7 +175,7 @@ Term Simplifier::simplify_other(Term term, Recurse recurse) {
     if (field.type == FieldType::refs) std::ranges::for_each(field.refs(node), simplify_operand);
   }
   if (!is_changed) return term;
-  info.settle(node);
+  info.canonicalize(node);
   return terms_.read(copy);
 }
 

@@ -28,9 +28,9 @@ struct Pattern {
 
     bool operator==(const Atom&) const = default;
   };
-  static constexpr std::size_t most_atoms = 31;
+  static constexpr std::size_t max_atoms = 31;
 
-  std::array<Atom, most_atoms> atoms{};
+  std::array<Atom, max_atoms> atoms{};
   std::uint8_t size = 0;  ///< 0: the condition that always holds.
 
   constexpr Pattern() = default;

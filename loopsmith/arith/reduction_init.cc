@@ -5,7 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/conjuncts.h"
-#include "loopsmith/arith/empty_loops.h"
+#include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"

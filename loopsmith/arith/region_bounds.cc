@@ -16,7 +16,7 @@ bool mentions(const Expr& expr, std::span<const Iterator> iterators) {
                      [&](const Iterator& iterator) { return uses_variable(expr, iterator.var); });
 }
 
-/// The values of `extent` numbers from each value of a detected index on; nothing where they leave
+/// The values of `extent` numbers from each value of a detected index on; nullopt where they leave
 /// holes between them.
 std::optional<IntSet> swept(const IterSumExpr& index, const Expr& extent, Analyzer& analyzer) {
   const DataType type = extent.dtype();
@@ -179,7 +179,7 @@ IntSet union_lower_bound(std::span<const IntSet> sets, Analyzer& analyzer) {
 }
 
 bool is_covered(const IntBox& box, std::span<const IntBox> covers, Analyzer& analyzer) {
-  constexpr std::size_t most_pieces = 1000;
+  constexpr std::size_t max_pieces = 1000;
   for (const IntSet& side : box) {
     if (is_empty(side, analyzer)) return true;
   }
@@ -192,7 +192,7 @@ bool is_covered(const IntBox& box, std::span<const IntBox> covers, Analyzer& ana
     for (IntBox& piece : left) subtract(std::move(piece), cover, analyzer, next);
     left = std::move(next);
     if (left.empty()) return true;
-    if (left.size() > most_pieces) return false;
+    if (left.size() > max_pieces) return false;
   }
   return false;
 }

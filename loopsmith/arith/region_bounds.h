@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which elements a region touches while iterators run: exactly, at least, at most; and whether some
-// regions cover another.
+// Which elements a region accesses while iterators run: exactly, at least, at most; and whether
+// some regions cover another.
 #pragma once
 #include <optional>
 #include <span>
@@ -15,12 +15,12 @@ namespace loopsmith {
 using IntBox = std::vector<IntSet>;
 
 /// The union of `region` over all values of the iterators for which `predicate` holds (null:
-/// always); nothing where that is no box that is known exactly.
+/// always); nullopt where that is no box that is known exactly.
 std::optional<IntBox> estimate_region_strict_bound(std::span<const Ptr<Range>> region,
                                                    std::span<const Iterator> iterators,
                                                    const Expr& predicate, Analyzer& analyzer);
 
-/// A box within that union; nothing where none is known.
+/// A box within that union; nullopt where none is known.
 std::optional<IntBox> estimate_region_lower_bound(std::span<const Ptr<Range>> region,
                                                   std::span<const Iterator> iterators,
                                                   const Expr& predicate, Analyzer& analyzer);

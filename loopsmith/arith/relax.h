@@ -13,11 +13,11 @@ struct Interval {
   Expr max;
 };
 
-/// What variables run through; nothing where that is not known.
+/// What variables run through; nullopt where that is not known.
 using Intervals = std::unordered_map<Ref, std::optional<Interval>, RefHash, RefEqual>;
 
 /// An interval that holds all values of an integer expression while the variables of `ranges` run
-/// through theirs; nothing where none is known. Free of those variables.
+/// through theirs; nullopt where none is known. Free of those variables.
 std::optional<Interval> relax(const Expr& expr, const Intervals& ranges);
 
 }  // namespace loopsmith::arith

@@ -41,7 +41,7 @@ std::int64_t fit(Domain domain, std::int64_t value) {
   return value;
 }
 
-/// What the pattern is worth; nothing where it divides by 0.
+/// What the pattern is worth; nullopt where it divides by 0.
 Value value_of(const Atom* atom, const Assignment& at) {
   switch (atom->place) {
     case Place::variable: return at.variables[static_cast<std::size_t>(atom->value)];
@@ -127,12 +127,12 @@ std::string text_of(const Pattern& pattern) {
 /// Tries random values until the row was tried often enough; gives how often it was.
 int try_row(const Rule& rule, Domain domain, std::mt19937& random, const std::string& where) {
   constexpr int wanted = 40;
-  constexpr int most_attempts = 40000;
+  constexpr int max_attempts = 40000;
   const auto pick = [&](int low, int high) {
     return fit(domain, std::uniform_int_distribution(low, high)(random));
   };
   int tried = 0;
-  for (int attempt = 0; attempt < most_attempts && tried < wanted; ++attempt) {
+  for (int attempt = 0; attempt < max_attempts && tried < wanted; ++attempt) {
     Assignment at{.domain = domain};
     const int size = attempt % 3 == 0 ? 3 : 17;
     for (std::size_t i = 0; i < at.variables.size(); ++i) {

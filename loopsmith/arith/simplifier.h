@@ -149,7 +149,7 @@ class Simplifier {
   std::int64_t visits_left_ = 0;
 };
 
-/// The constant that an operation gives for two constants; nothing where it overflows a type that
+/// The constant that an operation gives for two constants; nullopt where it overflows a type that
 /// must not, or divides by 0.
 std::optional<std::int64_t> fold_constants(Kind kind, DataType operand_type, std::int64_t a,
                                            std::int64_t b);

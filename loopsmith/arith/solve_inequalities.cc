@@ -15,7 +15,7 @@ namespace {
 using arith::combined;
 using arith::LinearRow;
 
-constexpr std::size_t most_rows = 4000;
+constexpr std::size_t max_rows = 4000;
 
 class InequalitySolver {
  public:
@@ -75,8 +75,8 @@ class InequalitySolver {
       }
       if (structural_equal(known.base, row.base)) return;
     }
-    require(rows_.size() < most_rows, "inequalities_are_few", hint("eliminate fewer variables"),
-            "solve: more than {} inequalities arose", most_rows);
+    require(rows_.size() < max_rows, "inequalities_are_few", hint("eliminate fewer variables"),
+            "solve: more than {} inequalities arose", max_rows);
     rows_.push_back(std::move(row));
   }
 

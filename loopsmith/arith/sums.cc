@@ -17,9 +17,9 @@ namespace {
 using Wide = __int128;
 
 /// Longer sums are cut: what was added so far becomes one opaque index.
-constexpr std::uint32_t most_pieces = 64;
+constexpr std::uint32_t max_pieces = 64;
 /// Pieces of one index that are compared digit by digit.
-constexpr std::size_t most_digits = 12;
+constexpr std::size_t max_digits = 12;
 
 auto order(const Piece& piece) {
   return std::make_tuple(piece.index, -piece.lower, -piece.upper, piece.rounds_to_zero);
@@ -66,7 +66,7 @@ class Digits {
   }
 
   /// Each run of digits in their natural proportion as one piece: x % 16 and (x // 16) * 5.
-  std::size_t as_runs(std::array<Piece, most_digits>& out) const {
+  std::size_t as_runs(std::array<Piece, max_digits>& out) const {
     std::size_t used = 0;
     for (std::size_t k = 0; k + 1 < count_;) {
       std::size_t end = k + 1;
@@ -83,13 +83,13 @@ class Digits {
   }
 
   /// Every piece up to the highest bound: x and (x // 16) * 4.
-  std::size_t as_quotients(std::array<Piece, most_digits>& out) const {
+  std::size_t as_quotients(std::array<Piece, max_digits>& out) const {
     std::size_t used = 0;
     for (std::size_t k = 0; k + 1 < count_; ++k) {
       const Wide below =
           k == 0 ? Wide{0} : Wide{coefficients_[k - 1]} * (bounds_[k] / bounds_[k - 1]);
       const auto rest = narrow_down(coefficients_[k] - below);
-      if (!rest) return most_digits + 1;
+      if (!rest) return max_digits + 1;
       if (*rest != 0) out[used++] = piece(k, bounds_[count_ - 1], *rest);
     }
     return used;
@@ -99,7 +99,7 @@ class Digits {
   bool add_bound(std::int64_t bound) {
     const auto* end = bounds_.data() + count_;
     if (std::find(static_cast<const std::int64_t*>(bounds_.data()), end, bound) != end) return true;
-    if (count_ == most_digits) return false;
+    if (count_ == max_digits) return false;
     bounds_[count_++] = bound;
     return true;
   }
@@ -110,8 +110,8 @@ class Digits {
 
   Term index_ = Term::none;
   bool rounds_to_zero_ = false;
-  std::array<std::int64_t, most_digits> bounds_{};
-  std::array<std::int64_t, most_digits> coefficients_{};
+  std::array<std::int64_t, max_digits> bounds_{};
+  std::array<std::int64_t, max_digits> coefficients_{};
   std::size_t count_ = 0;
 };
 
@@ -124,9 +124,9 @@ double size_of(std::span<const Piece> pieces) {
 /// The pieces of one index in their shortest form; gives how many they are now.
 std::size_t shorten(std::span<Piece> pieces) {
   Digits digits;
-  if (pieces.size() > most_digits || !digits.read(pieces)) return pieces.size();
-  std::array<Piece, most_digits> runs{};
-  std::array<Piece, most_digits> quotients{};
+  if (pieces.size() > max_digits || !digits.read(pieces)) return pieces.size();
+  std::array<Piece, max_digits> runs{};
+  std::array<Piece, max_digits> quotients{};
   const std::size_t run_count = digits.as_runs(runs);
   const std::size_t quotient_count = digits.as_quotients(quotients);
   const bool prefers_quotients =
@@ -160,7 +160,7 @@ void Simplifier::merge_digits(std::uint32_t first) {
 
 std::optional<Sum> Simplifier::add_scaled(const Sum& a, const Sum& b, std::int64_t scale) {
   const auto base = scaled_sum(a.base, b.base, scale);
-  if (!base || a.count + b.count > most_pieces) return std::nullopt;
+  if (!base || a.count + b.count > max_pieces) return std::nullopt;
   Sum result{static_cast<std::uint32_t>(pieces_.size()), 0, *base};
   std::uint32_t i = a.first;
   std::uint32_t j = b.first;

@@ -19,7 +19,7 @@ const BackEnd& back_end_of(const Target& target) {
 
 std::int64_t own_core_cache_bytes() {
   const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return bytes > 0 ? bytes : Machine().core_cache_bytes;
+  return bytes > 0 ? bytes : CpuModel().core_cache_bytes;
 }
 
 std::string weak_kernel_source() {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "loopsmith/codegen/code_request.h"
-#include "loopsmith/codegen/lined_text.h"
-#include "loopsmith/rules/machine.h"
+#include "loopsmith/codegen/line_table.h"
+#include "loopsmith/rules/cpu_model.h"
 
 namespace loopsmith {
 
@@ -17,7 +17,7 @@ namespace loopsmith {
 struct TextForm {
   const char* name;
   std::string (*text)(const CodeRequest& request);
-  LinedText (*lined)(const CodeRequest& request, const StatementLines& lines);
+  TextWithLines (*lined)(const CodeRequest& request, const StatementLines& lines);
 };
 
 /// A file that a library is linked from: an object, or C to be compiled with some flags.
@@ -42,7 +42,7 @@ class BackEnd {
   /// How wide vectors should be.
   virtual int vector_bits(const Target& target) const = 0;
   /// What rules know of the processor; not how many cores are to be used.
-  virtual Machine machine_of(const Target& target) const = 0;
+  virtual CpuModel machine_of(const Target& target) const = 0;
   /// A function that only does what the processor can.
   virtual Ptr<PrimFunc> adapted(const Ptr<PrimFunc>& func, const Target& target) const = 0;
 

@@ -152,7 +152,7 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
 
 Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
                                const BuildOptions& options) {
-  Machine machine = back_end_of(target).machine_of(target);
+  CpuModel machine = back_end_of(target).machine_of(target);
   if (!options.default_schedule) return func;
   if (target.is_gpu()) return bind_threads(func, gpu_limits(target));
   const ThreadPool* pool = options.runtime.pool.get();

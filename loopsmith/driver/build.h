@@ -16,7 +16,7 @@ namespace loopsmith {
 struct BuildOptions {
   bool contract = true;                ///< `a * b + c` may be rounded once.
   std::vector<std::string> fast_math;  ///< What else may go; see codegen/options.h.
-  bool default_schedule = true;        ///< Schedule by rule what nobody scheduled.
+  bool default_schedule = true;        ///< Schedule by rule what has no schedule.
   bool cut_loops = true;               ///< Cut loops where guards come to hold.
   RuntimeOptions runtime;              ///< Threads and memory of the module.
   std::function<void(const PassRecord&)> on_pass = {};  ///< Called after each pass.

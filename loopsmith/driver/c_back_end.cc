@@ -42,7 +42,7 @@ class CBackEnd final : public BackEnd {
 
   int vector_bits(const Target&) const override { return bits_of_vectors; }
 
-  Machine machine_of(const Target&) const override {
+  CpuModel machine_of(const Target&) const override {
     return {.vector_bytes = bits_of_vectors / 8, .core_cache_bytes = own_core_cache_bytes()};
   }
 

@@ -32,7 +32,7 @@ double operations_in(const Expr& expr) {
 std::optional<double> operations_of(const Stmt& stmt);
 
 /// The most that one of several statements does.
-std::optional<double> most_of(const Stmt& first, const Stmt& second) {
+std::optional<double> max_of(const Stmt& first, const Stmt& second) {
   const auto a = operations_of(first);
   const auto b = operations_of(second);
   if (!a || !b) return {};
@@ -45,7 +45,7 @@ std::optional<double> operations_of(const Stmt& stmt) {
   if (const auto* store = stmt.as<BufferStore>()) return operations_in(store->value);
   if (const auto* evaluated = stmt.as<Evaluate>()) return operations_in(evaluated->value);
   if (const auto* branch = stmt.as<IfThenElse>()) {
-    return most_of(branch->then_case, branch->else_case);
+    return max_of(branch->then_case, branch->else_case);
   }
   if (const auto* realize = stmt.as<BlockRealize>()) return operations_of(realize->block->body);
   if (const auto* loop = stmt.as<For>()) {

@@ -19,8 +19,8 @@ std::string ptx_text(const CodeRequest& request) {
 }
 
 /// What is missing stands in its place: who looks at all forms wants the others.
-LinedText ptx_lines(const CodeRequest& request, const StatementLines&) {
-  LinedText made;
+TextWithLines ptx_lines(const CodeRequest& request, const StatementLines&) {
+  TextWithLines made;
   try {
     made.text = ptx_text(request);
   } catch (const UserError& error) {
@@ -64,7 +64,7 @@ class DeviceBackEnd : public BackEnd {
   std::string foreign_triple(const Target&) const override { return {}; }
   bool has_instructions_of(const Target&) const override { return true; }
   int vector_bits(const Target&) const override { return bits_of_device_vectors; }
-  Machine machine_of(const Target&) const override {
+  CpuModel machine_of(const Target&) const override {
     return {.vector_bytes = bits_of_device_vectors / 8};
   }
 

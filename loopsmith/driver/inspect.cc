@@ -83,13 +83,13 @@ class LineFinder {
 
 /// The user's lines, with the few between them that nothing came from.
 std::vector<InspectedLine> quoted(const SourceLines& sources) {
-  constexpr std::uint32_t most_between = 3;
+  constexpr std::uint32_t max_lines_between = 3;
   std::vector<InspectedLine> lines;
   std::pair<std::uint32_t, std::uint32_t> last{0, 0};
   for (const auto& [place, made] : sources) {
     const auto [source, line] = place;
     const std::string file = source_name(source);
-    const bool is_near = source == last.first && line - last.second <= most_between + 1;
+    const bool is_near = source == last.first && line - last.second <= max_lines_between + 1;
     for (std::uint32_t between = last.second + 1; is_near && between < line; ++between) {
       lines.push_back({file, between, source_line(source, between), {}});
     }
@@ -104,7 +104,7 @@ std::vector<InspectedLine> quoted(const SourceLines& sources) {
 }  // namespace
 
 Inspection inspect(const CodeRequest& request) {
-  LinedText ir;
+  TextWithLines ir;
   LineFinder finder;
   const auto add = [&](const Ptr<PrimFunc>& built) {
     const Ptr<PrimFunc> func = without_notes(built);

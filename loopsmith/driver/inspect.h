@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "loopsmith/codegen/code_request.h"
-#include "loopsmith/codegen/lined_text.h"
+#include "loopsmith/codegen/line_table.h"
 #include "loopsmith/runtime/module.h"
 
 namespace loopsmith {
@@ -22,7 +22,7 @@ struct InspectedLine {
 struct InspectedText {
   std::string
       name;  ///< `ir`; then `llvm` and `assembly`, or `c`, or `opencl`, or `cuda` and `ptx`.
-  LinedText text;
+  TextWithLines text;
 };
 
 /// All forms of a program, their lines related by those of the lowered program.

@@ -37,16 +37,16 @@ class LlvmBackEnd final : public BackEnd {
 
   int vector_bits(const Target& target) const override { return preferred_vector_bits(target); }
 
-  Machine machine_of(const Target& target) const override {
+  CpuModel machine_of(const Target& target) const override {
     const int vector_bytes = vector_bits(target) / 8;
     const bool is_x86 = x86_vector_bits(target) > 0;
     return {.vector_bytes = vector_bytes,
             .vector_registers = has_features(target, "+avx512vl") ? 32 : 16,
             .core_cache_bytes =
-                is_foreign(target) ? Machine().core_cache_bytes : own_core_cache_bytes(),
+                is_foreign(target) ? CpuModel().core_cache_bytes : own_core_cache_bytes(),
             .streamed_bytes = is_x86 ? vector_bytes : 0,
             .prefetch_bytes = is_x86 ? prefetch_bytes : 0,
-            .pair_products = is_x86 ? pair_products_of(target, vector_bytes * 8) : nullptr};
+            .dot_product = is_x86 ? pair_products_of(target, vector_bytes * 8) : nullptr};
   }
 
   Ptr<PrimFunc> adapted(const Ptr<PrimFunc>& func, const Target& target) const override {

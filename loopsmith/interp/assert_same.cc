@@ -94,7 +94,7 @@ Verdict compare_on(const Pair& pair, const Inputs& inputs, std::uint64_t seed,
     return {.reason = with_sizes("before: " + error.problem(), inputs),
             .is_hopeless = is_limit(error)};
   }
-  options.max_statements = most_after(expected.statements, limits.max_statements);
+  options.max_statements = max_after(expected.statements, limits.max_statements);
   Outcome actual;
   try {
     actual = run_on(pair.after, pair.after_module, pair.name, after, options);

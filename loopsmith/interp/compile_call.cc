@@ -262,7 +262,7 @@ std::vector<Register> Compiler::sizes_for(const Buffer& buffer, const Expr& poin
     for (const Expr& extent : buffer.shape) {
       const std::int64_t* value = as_int(extent);
       if (!value)
-        unsupported(call, fmt::format("a pointer for {}, whose sizes nobody says", buffer.name));
+        unsupported(call, fmt::format("a pointer for {}, whose sizes are not given", buffer.name));
       sizes.push_back(integer(*value));
     }
   }

@@ -137,7 +137,7 @@ class Machine {
   std::vector<Level> levels_;
   std::uint64_t strand_ = 1;
   Turn turn_;
-  Turns turns_;  ///< Of the outermost vectorized loop that is running.
+  Interleaving turns_;  ///< Of the outermost vectorized loop that is running.
   std::int64_t thread_ = -1;
   Team* team_ = nullptr;
   std::size_t team_levels_ = 0;  ///< Parallel loops that were open when its threads started.

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "loopsmith/interp/turns.h"
+#include "loopsmith/interp/interleaving.h"
 #include "loopsmith/interp/zeroed.h"
 #include "loopsmith/ir/data_type.h"
 
@@ -31,7 +31,7 @@ constexpr int stored_bits(DataType element) {
   return element.bits < 8 ? element.bits : element.bytes() * 8;
 }
 
-/// Who touched an element last, for the search of races: the number of a strand (an iteration of a
+/// Who accessed an element last, for the search of races: the number of a strand (an iteration of a
 /// parallel loop, from one barrier to the next) and of the access in the program; 0: nobody.
 struct Touched {
   std::uint64_t write = 0;
@@ -68,7 +68,7 @@ struct Memory {
   bool may_be_private = false;
   /// The same of loops over blocks of threads.
   bool may_be_of_blocks = false;
-  /// The strand that allocated it: what happened before has not touched it.
+  /// The strand that allocated it: what happened before has not accessed it.
   std::uint64_t birth = 0;
 
   Zeroed<std::uint64_t> storage;  ///< What `bytes` leads to, if it is our own.
@@ -76,7 +76,7 @@ struct Memory {
   Zeroed<Touched> touched;        ///< For each granule; empty: none.
   std::unordered_map<std::int64_t, std::unique_ptr<Memory>> copies;  ///< By thread.
 
-  /// Fresh memory that nobody has written.
+  /// Fresh memory never written.
   void allocate(std::string_view for_whom, DataType element, std::int64_t count, bool ring);
   /// Cuts granules so small that elements of `bits` are made of whole ones.
   void cut_granules(int bits);

@@ -17,9 +17,9 @@
 // them do a statement before any does the next, and of a loop inside, however often each goes
 // round, all that come to an iteration do it before any does the next, and all leave the loop
 // before what follows. Or they go one by one, as they do here; so what is in the same order in both
-// ways, taken apart by iterations and statements (`Turns`), is no race. And the buffers of a block
-// lie where they are used after lowering: iterations may write one element each for itself, as long
-// as each reads what it wrote, and nobody reads it later.
+// ways, taken apart by iterations and statements (`Interleaving`), is no race. And the buffers of a
+// block lie where they are used after lowering: iterations may write one element each for itself,
+// as long as each reads what it wrote, and nobody reads it later.
 //
 // Threads of a block may fill their shared memory alike: of two that store one value, neither
 // races.
@@ -57,7 +57,7 @@ void Machine::open_level(const ParallelLoop& loop, std::int64_t min, std::int64_
     enter_loop(loop.statement);
   } else if (!turn_.loop) {
     turns_.clear();
-    turn_ = Turns::lane;
+    turn_ = Interleaving::lane;
   }
 }
 
@@ -72,7 +72,7 @@ void Machine::next_iteration() {
     level.starts.emplace_back(strand_, iteration + 1);
   }
   level.iteration = strand_;
-  if (level.loop->is_vector) turn_ = level.around.loop ? level.around : Turns::lane;
+  if (level.loop->is_vector) turn_ = level.around.loop ? level.around : Interleaving::lane;
 }
 
 void Machine::close_level() {

@@ -42,7 +42,7 @@ struct Touch {
   }
 };
 
-/// Draws a nest, and lists what it touches in the order in which it runs.
+/// Draws a nest, and lists what it accesses in the order in which it runs.
 class Nest {
  public:
   explicit Nest(unsigned seed) : random_(seed) {}
@@ -56,7 +56,7 @@ class Nest {
   }
   Ptr<Buffer> buffer() const { return buffer_; }
 
-  /// Whether two touches of one element, of which one writes, are in iterations that nothing
+  /// Whether two accesses of one element, of which one writes, are in iterations that nothing
   /// orders.
   bool races() {
     std::vector<Touch> touches;

@@ -14,7 +14,7 @@ namespace loopsmith::interp {
 namespace {
 
 /// What may not be exceeded by all tensors together, in bytes.
-constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t max_bytes = std::int64_t{1} << 30;
 
 /// The buffers that are read to find an index, an extent or a condition's bound.
 std::unordered_set<const Object*> buffers_in_indices(const Stmt& body) {
@@ -147,7 +147,7 @@ std::optional<Inputs> InputDrawer::draw(std::string& reason) {
         const auto too_large = __builtin_mul_overflow(
             tensor.strides[d + 1], std::max<std::int64_t>(tensor.shape[d + 1], 1),
             &tensor.strides[d]);
-        if (too_large) tensor.strides[d] = most_bytes;
+        if (too_large) tensor.strides[d] = max_bytes;
       }
       const auto declared = buffer->strides.empty() ? std::nullopt : value_of(buffer->strides[d]);
       if (declared) tensor.strides[d] = *declared;
@@ -159,16 +159,16 @@ std::optional<Inputs> InputDrawer::draw(std::string& reason) {
       if (__builtin_mul_overflow(std::max<std::int64_t>(tensor.shape[d] - 1, 0), tensor.strides[d],
                                  &reach) ||
           __builtin_add_overflow(last, reach, &last)) {
-        last = most_bytes;
+        last = max_bytes;
       }
     }
     const bool is_field = tensor.element.is_float() && mode_ == Mode::ring;
     const int bits = is_field ? 64 : stored_bits(tensor.element);
     const std::int64_t size =
-        last >= most_bytes ? most_bytes + 1 : ((last + 1) * buffer->dtype.lanes * bits + 7) / 8;
-    bytes += std::min(size, most_bytes + 1);
-    if (bytes > most_bytes) {
-      reason = fmt::format("the arguments take more than {} bytes", most_bytes);
+        last >= max_bytes ? max_bytes + 1 : ((last + 1) * buffer->dtype.lanes * bits + 7) / 8;
+    bytes += std::min(size, max_bytes + 1);
+    if (bytes > max_bytes) {
+      reason = fmt::format("the arguments take more than {} bytes", max_bytes);
       return std::nullopt;
     }
     tensor.bytes.resize(static_cast<std::size_t>(size));

@@ -142,7 +142,7 @@ Verdict compare_at(const Sample& sample, Side& before, Side& after, Options opti
   } catch (const UserError& error) {
     return {.reason = "before: " + error.problem(), .is_hopeless = note(error)};
   }
-  options.max_statements = most_after(expected, options.max_statements);
+  options.max_statements = max_after(expected, options.max_statements);
   try {
     statements += expected + after.run(sample, options, kept);
   } catch (const UserError& error) {
@@ -180,7 +180,7 @@ bool is_limit(const UserError& error) {
   return false;
 }
 
-std::int64_t most_after(std::int64_t before, std::int64_t most) {
+std::int64_t max_after(std::int64_t before, std::int64_t most) {
   return std::max(1'000'000 + 40 * before, most);
 }
 

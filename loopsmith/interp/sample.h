@@ -21,6 +21,6 @@ bool is_limit(const UserError& error);
 
 /// How many statements `after` may take where `before` took some and may take `most`: a schedule
 /// may do more, but not without end.
-std::int64_t most_after(std::int64_t before, std::int64_t most);
+std::int64_t max_after(std::int64_t before, std::int64_t most);
 
 }  // namespace loopsmith::interp

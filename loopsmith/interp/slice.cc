@@ -29,8 +29,8 @@ struct Need {
       return true;
     }
     // What grows without end soon counts as everything.
-    constexpr int most_growths = 12;
-    const bool is_wild = growths > most_growths;
+    constexpr int max_growths = 12;
+    const bool is_wild = growths > max_growths;
     const bool has_more_turns = grow(*ranges, own, is_wild);
     const bool has_grown = grow(box, more, is_wild) || has_more_turns;
     growths += has_grown ? 1 : 0;
@@ -366,8 +366,8 @@ Slice Slicer::slice(std::size_t parameter, const std::vector<std::int64_t>& elem
   std::size_t target = 0;
   while (memories_[target].parameter != parameter) ++target;
   found.find(target, element);
-  constexpr double most_moved = 1e9;
-  if (kept != all_loops && moved_bytes(*this, found) > most_moved) {
+  constexpr double max_moved = 1e9;
+  if (kept != all_loops && moved_bytes(*this, found) > max_moved) {
     return slice(parameter, element, all_loops);
   }
   Slice made{.func = SliceWriter(*this, found).write(func_), .written = {}};

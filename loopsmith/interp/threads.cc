@@ -10,7 +10,7 @@
 namespace loopsmith::interp {
 namespace {
 
-constexpr std::int64_t most_threads = 1 << 16;
+constexpr std::int64_t max_threads = 1 << 16;
 
 const Instr* fork(const Instr* at, Word*, Machine& machine) {
   machine.run_team(*static_cast<const ThreadRegion*>(at->data), at);
@@ -167,9 +167,9 @@ void Machine::run_team(const ThreadRegion& region, const Instr* at) {
   for (const ThreadAxis& axis : region.axes) {
     const std::int64_t extent = r_[axis.extent].i;
     if (extent <= 0) return;
-    if (extent > most_threads / count) {
+    if (extent > max_threads / count) {
       fail(at, "thread_limit", hint("launch fewer threads in a block"),
-           "a block has more than {} threads", most_threads);
+           "a block has more than {} threads", max_threads);
     }
     count *= extent;
   }

@@ -67,7 +67,7 @@ class Program {
             .node = axis, .attr_key = "thread_extent", .value = threads, .body = seq(statements)}));
   }
 
-  /// Whether two threads touch an element, one of them to write it, and no barrier is between.
+  /// Whether two threads access an element, one of them to write it, and no barrier is between.
   bool races() const {
     for (std::size_t i = 0; i < actions_.size(); ++i) {
       bool has_warp_barrier = false;

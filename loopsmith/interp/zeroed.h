@@ -8,7 +8,7 @@
 
 namespace loopsmith::interp {
 
-/// Memory that starts as zeros, of which the system makes pages only where it is touched.
+/// Memory that starts as zeros, of which the system makes pages only where it is accessed.
 template <class T>
 struct ZeroedAllocator {
   using value_type = T;

@@ -13,7 +13,7 @@ std::string_view Buffer::scope() const {
   return data && data->pointer ? std::string_view(data->pointer->storage_scope) : "global";
 }
 
-void settle(Buffer& node) {
+void canonicalize(Buffer& node) {
   require(node.data->dtype.is_handle(), ErrorKind::type_mismatch, "buffer_data_is_pointer",
           hint("use pointer_var"), node.span, "buffer {}: its data is {}, not a pointer", node.name,
           TypeName(node.data->dtype));
@@ -68,14 +68,14 @@ Ptr<Buffer> decl_buffer(std::vector<Expr> shape, DataType dtype, std::string nam
       .data = std::move(data), .dtype = dtype, .shape = std::move(shape), .name = std::move(name)});
 }
 
-void settle(BufferRegion& node) {
+void canonicalize(BufferRegion& node) {
   require(node.region.size() == node.buffer->shape.size(), ErrorKind::type_mismatch,
           "one_range_a_dimension", hint("give one range for each dimension"), node.span,
           "region: buffer {} has {} dimensions, {} ranges were given", node.buffer->name,
           node.buffer->shape.size(), node.region.size());
 }
 
-void settle(MatchBufferRegion& node) {
+void canonicalize(MatchBufferRegion& node) {
   const Buffer& source = *node.source->buffer;
   const Buffer& view = *node.buffer;
   require(view.dtype == source.dtype && view.scope() == source.scope(), ErrorKind::type_mismatch,

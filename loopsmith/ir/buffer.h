@@ -38,7 +38,7 @@ struct Buffer : PartNode<Buffer> {
   /// Where it lives: `global`, `shared`, `local`, ...
   std::string_view scope() const;
 };
-void settle(Buffer& node);
+void canonicalize(Buffer& node);
 
 /// A box of elements of a buffer.
 struct BufferRegion : PartNode<BufferRegion> {
@@ -51,7 +51,7 @@ struct BufferRegion : PartNode<BufferRegion> {
     visit("region", &BufferRegion::region);
   }
 };
-void settle(BufferRegion& node);
+void canonicalize(BufferRegion& node);
 
 /// `buffer`, defined here, is a view of `source`.
 struct MatchBufferRegion : PartNode<MatchBufferRegion> {
@@ -64,7 +64,7 @@ struct MatchBufferRegion : PartNode<MatchBufferRegion> {
     visit("buffer", &MatchBufferRegion::buffer, Role::matches);
   }
 };
-void settle(MatchBufferRegion& node);
+void canonicalize(MatchBufferRegion& node);
 
 /// A new buffer with its own pointer, compact and row-major.
 Ptr<Buffer> decl_buffer(std::vector<Expr> shape, DataType dtype = f32, std::string name = "buffer",

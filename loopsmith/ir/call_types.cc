@@ -171,7 +171,7 @@ void check_types(const Call& call) {
 
 }  // namespace
 
-void settle(Call& node) {
+void canonicalize(Call& node) {
   const OpInfo& info = node.op.info();
   require(info.arity < 0 || static_cast<std::size_t>(info.arity) == node.args.size(),
           ErrorKind::type_mismatch, "argument_count", hint("see the table of intrinsics"),

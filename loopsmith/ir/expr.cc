@@ -13,7 +13,7 @@
 namespace loopsmith {
 namespace {
 
-constexpr std::int64_t most_lanes = 0xFFFF;
+constexpr std::int64_t max_lanes = 0xFFFF;
 
 /// The operands have one type; the result has it too.
 template <class T>
@@ -57,7 +57,7 @@ void settle_logic(T& node, std::string_view what) {
 
 DataType with_lanes(const Object& node, DataType element, std::int64_t lanes,
                     std::string_view what) {
-  require(lanes >= 1 && lanes <= most_lanes && lanes != scalable_lanes, ErrorKind::type_mismatch,
+  require(lanes >= 1 && lanes <= max_lanes && lanes != scalable_lanes, ErrorKind::type_mismatch,
           "lanes_in_range",
           hint("a vector has 1 to 32767 lanes; split the loop by a smaller factor"), node.span,
           "{}: {} lanes", what, lanes);
@@ -106,7 +106,7 @@ DataType access_type(const Object& node, const Ptr<Buffer>& buffer,
 }
 }  // namespace detail
 
-void settle(IntImm& node) {
+void canonicalize(IntImm& node) {
   const DataType type = node.dtype;
   require(type.is_integer() && type.is_scalar(), ErrorKind::type_mismatch, "constant_is_integer",
           hint("use float_imm for floating-point constants"), node.span,
@@ -116,7 +116,7 @@ void settle(IntImm& node) {
           "constant {} is out of the range of {}", node.value, TypeName(type));
 }
 
-void settle(FloatImm& node) {
+void canonicalize(FloatImm& node) {
   const DataType type = node.dtype;
   require(type.is_float() && type.is_scalar(), ErrorKind::type_mismatch, "constant_is_float",
           hint("use int_imm for integer constants"), node.span,
@@ -131,18 +131,18 @@ void settle(FloatImm& node) {
   node.value = rounded;
 }
 
-void settle(StringImm& node) {
+void canonicalize(StringImm& node) {
   node.dtype = handle_type;
 }
-void settle(GlobalVar& node) {
+void canonicalize(GlobalVar& node) {
   node.dtype = handle_type;
 }
 
-void settle(PointerType& node) {
+void canonicalize(PointerType& node) {
   if (node.storage_scope.empty()) node.storage_scope = "global";
 }
 
-void settle(Var& node) {
+void canonicalize(Var& node) {
   if (node.pointer && node.dtype.is_void()) node.dtype = handle_type;
   require(!node.dtype.is_void(), ErrorKind::type_mismatch, "variable_has_type",
           hint("give the variable a data type"), node.span, "variable {} has type void", node.name);
@@ -151,7 +151,7 @@ void settle(Var& node) {
           "size variable {} is {}, not an integer", node.name, TypeName(node.dtype));
 }
 
-void settle(Cast& node) {
+void canonicalize(Cast& node) {
   const DataType from = node.value.dtype();
   require(from.lanes == node.dtype.lanes, ErrorKind::type_mismatch, "cast_keeps_lanes",
           hint("broadcast the value first"), node.span,
@@ -161,66 +161,66 @@ void settle(Cast& node) {
           node.span, "cast: {} to {}", TypeName(from), TypeName(node.dtype));
 }
 
-void settle(Add& node) {
+void canonicalize(Add& node) {
   settle_arithmetic(node, "Add");
 }
-void settle(Sub& node) {
+void canonicalize(Sub& node) {
   settle_arithmetic(node, "Sub");
 }
-void settle(Mul& node) {
+void canonicalize(Mul& node) {
   settle_arithmetic(node, "Mul");
 }
-void settle(Div& node) {
+void canonicalize(Div& node) {
   settle_arithmetic(node, "Div");
 }
-void settle(Mod& node) {
+void canonicalize(Mod& node) {
   settle_integer_arithmetic(node, "Mod");
 }
-void settle(FloorDiv& node) {
+void canonicalize(FloorDiv& node) {
   settle_integer_arithmetic(node, "FloorDiv");
 }
-void settle(FloorMod& node) {
+void canonicalize(FloorMod& node) {
   settle_integer_arithmetic(node, "FloorMod");
 }
-void settle(Min& node) {
+void canonicalize(Min& node) {
   settle_arithmetic(node, "Min");
 }
-void settle(Max& node) {
+void canonicalize(Max& node) {
   settle_arithmetic(node, "Max");
 }
-void settle(EQ& node) {
+void canonicalize(EQ& node) {
   settle_comparison(node, "EQ");
 }
-void settle(NE& node) {
+void canonicalize(NE& node) {
   settle_comparison(node, "NE");
 }
-void settle(LT& node) {
+void canonicalize(LT& node) {
   settle_comparison(node, "LT");
 }
-void settle(LE& node) {
+void canonicalize(LE& node) {
   settle_comparison(node, "LE");
 }
-void settle(GT& node) {
+void canonicalize(GT& node) {
   settle_comparison(node, "GT");
 }
-void settle(GE& node) {
+void canonicalize(GE& node) {
   settle_comparison(node, "GE");
 }
-void settle(And& node) {
+void canonicalize(And& node) {
   settle_logic(node, "And");
 }
-void settle(Or& node) {
+void canonicalize(Or& node) {
   settle_logic(node, "Or");
 }
 
-void settle(Not& node) {
+void canonicalize(Not& node) {
   require(node.a.dtype().is_bool(), ErrorKind::type_mismatch, "operands_are_bool",
           hint("compare with 0 to make a bool"), node.span, "Not: the operand is {}, not bool",
           TypeName(node.a.dtype()));
   node.dtype = node.a.dtype();
 }
 
-void settle(Select& node) {
+void canonicalize(Select& node) {
   const DataType condition = node.condition.dtype();
   const DataType yes = node.true_value.dtype();
   const DataType no = node.false_value.dtype();
@@ -234,7 +234,7 @@ void settle(Select& node) {
   node.dtype = yes;
 }
 
-void settle(Ramp& node) {
+void canonicalize(Ramp& node) {
   const DataType type = node.base.dtype();
   require(type.is_integer() && type.is_scalar() && type == node.stride.dtype(),
           ErrorKind::type_mismatch, "ramp_of_integers",
@@ -243,7 +243,7 @@ void settle(Ramp& node) {
   node.dtype = with_lanes(node, type, node.lanes, "Ramp");
 }
 
-void settle(Broadcast& node) {
+void canonicalize(Broadcast& node) {
   const DataType type = node.value.dtype();
   require(type.is_scalar(), ErrorKind::type_mismatch, "broadcast_of_scalar",
           hint("broadcast a scalar"), node.span, "Broadcast: the value is {}, not a scalar",
@@ -251,7 +251,7 @@ void settle(Broadcast& node) {
   node.dtype = with_lanes(node, type, node.lanes, "Broadcast");
 }
 
-void settle(Shuffle& node) {
+void canonicalize(Shuffle& node) {
   require(!node.vectors.empty() && !node.indices.empty(), ErrorKind::type_mismatch,
           "shuffle_has_operands", hint("give at least one vector and one index"), node.span,
           "Shuffle: {} vectors, {} indices", node.vectors.size(), node.indices.size());
@@ -273,18 +273,18 @@ void settle(Shuffle& node) {
                           static_cast<std::int64_t>(node.indices.size()), "Shuffle");
 }
 
-void settle(Let& node) {
+void canonicalize(Let& node) {
   require(node.var->dtype == node.value.dtype(), ErrorKind::type_mismatch, "let_has_type_of_value",
           hint("cast the value"), node.span, "Let: variable {} is {}, its value {}", node.var->name,
           TypeName(node.var->dtype), TypeName(node.value.dtype()));
   node.dtype = node.body.dtype();
 }
 
-void settle(BufferLoad& node) {
+void canonicalize(BufferLoad& node) {
   node.dtype = detail::access_type(node, node.buffer, node.indices, node.predicate, "load");
 }
 
-void settle(ProducerLoad& node) {
+void canonicalize(ProducerLoad& node) {
   require(node.indices.size() == node.producer->shape.size(), ErrorKind::type_mismatch,
           "one_index_a_dimension", hint("give one index for each dimension"), node.span,
           "a tensor of {} dimensions needs as many indices, {} were given",
@@ -297,7 +297,7 @@ void settle(ProducerLoad& node) {
   node.dtype = node.producer->dtype;
 }
 
-void settle(Range& node) {
+void canonicalize(Range& node) {
   require(node.min.dtype() == node.extent.dtype() && node.min.dtype().is_integer() &&
               node.min.dtype().is_scalar(),
           ErrorKind::type_mismatch, "range_of_integers",
@@ -305,14 +305,14 @@ void settle(Range& node) {
           TypeName(node.min.dtype()), TypeName(node.extent.dtype()));
 }
 
-void settle(IterVar& node) {
+void canonicalize(IterVar& node) {
   require(!node.dom || node.dom->extent.dtype() == node.var->dtype, ErrorKind::type_mismatch,
           "axis_has_type_of_domain", hint("cast the extent, or give the axis its type"), node.span,
           "axis {} is {}, its domain {}", node.var->name, TypeName(node.var->dtype),
           node.dom ? to_string(node.dom->extent.dtype()) : "");
 }
 
-void settle(CommReducer& node) {
+void canonicalize(CommReducer& node) {
   const std::size_t n = node.result.size();
   require(
       n > 0 && node.lhs.size() == n && node.rhs.size() == n && node.identity_element.size() == n,
@@ -332,7 +332,7 @@ void settle(CommReducer& node) {
   }
 }
 
-void settle(Reduce& node) {
+void canonicalize(Reduce& node) {
   const std::size_t n = node.combiner->result.size();
   require(node.source.size() == n, ErrorKind::type_mismatch, "reduction_fits_reducer",
           hint("reduce as many values as the reducer combines"), node.span,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expressions. Names and fields are those of the field's scripts; `settle` checks a node and
-// derives its type.
+// The expressions. Names and fields are those of the field's scripts; `canonicalize` checks a node
+// and derives its type.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ struct IntImm : ExprNode<IntImm> {
     visit("dtype", &IntImm::dtype);
   }
 };
-void settle(IntImm& node);
+void canonicalize(IntImm& node);
 
 /// A floating-point constant; `value` is representable in `dtype`.
 struct FloatImm : ExprNode<FloatImm> {
@@ -32,7 +32,7 @@ struct FloatImm : ExprNode<FloatImm> {
     visit("dtype", &FloatImm::dtype);
   }
 };
-void settle(FloatImm& node);
+void canonicalize(FloatImm& node);
 
 /// A text constant: names of functions, messages.
 struct StringImm : ExprNode<StringImm> {
@@ -43,7 +43,7 @@ struct StringImm : ExprNode<StringImm> {
     visit("value", &StringImm::value);
   }
 };
-void settle(StringImm& node);
+void canonicalize(StringImm& node);
 
 /// What a pointer points to.
 struct PointerType : PartNode<PointerType> {
@@ -56,7 +56,7 @@ struct PointerType : PartNode<PointerType> {
     visit("storage_scope", &PointerType::storage_scope);
   }
 };
-void settle(PointerType& node);
+void canonicalize(PointerType& node);
 
 /// A variable is its object: two of the same name differ.
 struct Var : ExprNode<Var> {
@@ -72,7 +72,7 @@ struct Var : ExprNode<Var> {
     visit("is_size", &Var::is_size);
   }
 };
-void settle(Var& node);
+void canonicalize(Var& node);
 
 /// `value` converted to `dtype`; what is lost is in docs/semantics.md.
 struct Cast : ExprNode<Cast> {
@@ -84,7 +84,7 @@ struct Cast : ExprNode<Cast> {
     visit("value", &Cast::value);
   }
 };
-void settle(Cast& node);
+void canonicalize(Cast& node);
 
 struct Add : ExprNode<Add> {
   Expr a, b;
@@ -219,24 +219,24 @@ struct Not : ExprNode<Not> {
     visit("a", &Not::a);
   }
 };
-void settle(Add& node);
-void settle(Sub& node);
-void settle(Mul& node);
-void settle(Div& node);
-void settle(Mod& node);
-void settle(FloorDiv& node);
-void settle(FloorMod& node);
-void settle(Min& node);
-void settle(Max& node);
-void settle(EQ& node);
-void settle(NE& node);
-void settle(LT& node);
-void settle(LE& node);
-void settle(GT& node);
-void settle(GE& node);
-void settle(And& node);
-void settle(Or& node);
-void settle(Not& node);
+void canonicalize(Add& node);
+void canonicalize(Sub& node);
+void canonicalize(Mul& node);
+void canonicalize(Div& node);
+void canonicalize(Mod& node);
+void canonicalize(FloorDiv& node);
+void canonicalize(FloorMod& node);
+void canonicalize(Min& node);
+void canonicalize(Max& node);
+void canonicalize(EQ& node);
+void canonicalize(NE& node);
+void canonicalize(LT& node);
+void canonicalize(LE& node);
+void canonicalize(GT& node);
+void canonicalize(GE& node);
+void canonicalize(And& node);
+void canonicalize(Or& node);
+void canonicalize(Not& node);
 
 /// One of two values, both of which are evaluated.
 struct Select : ExprNode<Select> {
@@ -251,7 +251,7 @@ struct Select : ExprNode<Select> {
     visit("false_value", &Select::false_value);
   }
 };
-void settle(Select& node);
+void canonicalize(Select& node);
 
 /// The vector base, base + stride, ..., of `lanes` values.
 struct Ramp : ExprNode<Ramp> {
@@ -266,7 +266,7 @@ struct Ramp : ExprNode<Ramp> {
     visit("lanes", &Ramp::lanes);
   }
 };
-void settle(Ramp& node);
+void canonicalize(Ramp& node);
 
 /// The vector of `lanes` times `value`.
 struct Broadcast : ExprNode<Broadcast> {
@@ -279,7 +279,7 @@ struct Broadcast : ExprNode<Broadcast> {
     visit("lanes", &Broadcast::lanes);
   }
 };
-void settle(Broadcast& node);
+void canonicalize(Broadcast& node);
 
 /// Lanes chosen by constant `indices` from the concatenation of `vectors`.
 struct Shuffle : ExprNode<Shuffle> {
@@ -292,7 +292,7 @@ struct Shuffle : ExprNode<Shuffle> {
     visit("indices", &Shuffle::indices);
   }
 };
-void settle(Shuffle& node);
+void canonicalize(Shuffle& node);
 
 /// `body`, in which `var` is `value`.
 struct Let : ExprNode<Let> {
@@ -307,7 +307,7 @@ struct Let : ExprNode<Let> {
     visit("body", &Let::body);
   }
 };
-void settle(Let& node);
+void canonicalize(Let& node);
 
 /// The intrinsic `op` applied to `args`.
 struct Call : ExprNode<Call> {
@@ -321,7 +321,7 @@ struct Call : ExprNode<Call> {
     visit("args", &Call::args);
   }
 };
-void settle(Call& node);
+void canonicalize(Call& node);
 
 /// The name of a function of the module; the first argument of a `call_global`.
 struct GlobalVar : ExprNode<GlobalVar> {
@@ -332,7 +332,7 @@ struct GlobalVar : ExprNode<GlobalVar> {
     visit("name_hint", &GlobalVar::name_hint);
   }
 };
-void settle(GlobalVar& node);
+void canonicalize(GlobalVar& node);
 
 /// Elements of `buffer` at `indices`, one for each dimension; only the last may be a vector.
 struct BufferLoad : ExprNode<BufferLoad> {
@@ -347,7 +347,7 @@ struct BufferLoad : ExprNode<BufferLoad> {
     visit("predicate", &BufferLoad::predicate, Role::optional);
   }
 };
-void settle(BufferLoad& node);
+void canonicalize(BufferLoad& node);
 
 /// An element of a tensor, in tensor expressions only.
 struct ProducerLoad : ExprNode<ProducerLoad> {
@@ -360,7 +360,7 @@ struct ProducerLoad : ExprNode<ProducerLoad> {
     visit("indices", &ProducerLoad::indices);
   }
 };
-void settle(ProducerLoad& node);
+void canonicalize(ProducerLoad& node);
 
 /// The values min, min + 1, ..., min + extent - 1.
 struct Range : PartNode<Range> {
@@ -373,7 +373,7 @@ struct Range : PartNode<Range> {
     visit("extent", &Range::extent);
   }
 };
-void settle(Range& node);
+void canonicalize(Range& node);
 
 /// What an axis may be used for.
 enum class IterType : std::int32_t {
@@ -404,7 +404,7 @@ struct IterVar : PartNode<IterVar> {
     visit("thread_tag", &IterVar::thread_tag);
   }
 };
-void settle(IterVar& node);
+void canonicalize(IterVar& node);
 
 /// A commutative, associative combination of tuples: `result` of `lhs` and `rhs`, with its neutral
 /// element.
@@ -422,7 +422,7 @@ struct CommReducer : PartNode<CommReducer> {
     visit("identity_element", &CommReducer::identity_element);
   }
 };
-void settle(CommReducer& node);
+void canonicalize(CommReducer& node);
 
 /// Element `value_index` of the reduction of `source` over `axis`, in tensor expressions only.
 struct Reduce : ExprNode<Reduce> {
@@ -443,7 +443,7 @@ struct Reduce : ExprNode<Reduce> {
     visit("value_index", &Reduce::value_index);
   }
 };
-void settle(Reduce& node);
+void canonicalize(Reduce& node);
 
 /// A function from indices to indices.
 struct IndexMap : PartNode<IndexMap> {

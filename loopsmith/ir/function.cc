@@ -10,7 +10,7 @@
 
 namespace loopsmith {
 
-void settle(PrimFunc& node) {
+void canonicalize(PrimFunc& node) {
   if (node.buffer_map.empty()) node.buffer_map.resize(node.params.size());
   require(node.buffer_map.size() == node.params.size(), "one_buffer_a_parameter",
           hint("give a buffer, or null, for each parameter"),
@@ -27,7 +27,7 @@ void settle(PrimFunc& node) {
 }
 
 /// Keeps the functions sorted by name, `main` last, so that modules are compared and printed alike.
-void settle(IRModule& node) {
+void canonicalize(IRModule& node) {
   require(node.names.size() == node.functions.size(), "one_name_a_function",
           hint("give each function a name"), "module: {} names for {} functions", node.names.size(),
           node.functions.size());

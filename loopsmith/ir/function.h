@@ -28,7 +28,7 @@ struct PrimFunc : PartNode<PrimFunc> {
   /// Its name: the attribute `global_symbol`; `main` without it.
   std::string name() const { return attrs.get_string("global_symbol", "main"); }
 };
-void settle(PrimFunc& node);
+void canonicalize(PrimFunc& node);
 
 /// Functions by name, which are kept sorted, `main` last.
 struct IRModule : PartNode<IRModule> {
@@ -46,7 +46,7 @@ struct IRModule : PartNode<IRModule> {
   /// The function of that name, or null.
   Ptr<PrimFunc> find(std::string_view name) const;
 };
-void settle(IRModule& node);
+void canonicalize(IRModule& node);
 
 /// What a tensor intrinsic means (`desc`) and how it is done (`impl`).
 struct TensorIntrin : PartNode<TensorIntrin> {

@@ -140,14 +140,14 @@ class Reader {
       const bool nests = std::ranges::any_of(sequence->seq, &Stmt::is<SeqStmt>);
       require_here(!nests, "sequence_is_flat", "holds a SeqStmt itself");
     }
-    settle(*info, *node);
+    canonicalize(*info, *node);
     return holder;
   }
 
   /// What the rules of the node refuse is refused here, with the place.
-  void settle(const NodeInfo& info, Object& node) {
+  void canonicalize(const NodeInfo& info, Object& node) {
     try {
-      info.settle(node);
+      info.canonicalize(node);
     } catch (const UserError& e) {
       throw UserError(ErrorKind::format, e.code(),
                       fmt::format("from_json: {}: {}", place_, e.problem()), e.hint(), e.span());

@@ -140,7 +140,7 @@ class NodeMaker {
         one_in(3) ? Span{source_id("<random>"), pick<std::uint32_t>({1, 70'000}), 3, 4, 5} : Span();
     for (const FieldInfo& field : info.fields) fill(*node, field);
     try {
-      info.settle(*node);
+      info.canonicalize(*node);
     } catch (const UserError&) {
       return nullptr;
     }

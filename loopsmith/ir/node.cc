@@ -101,7 +101,7 @@ NodeInfo info_of() {
           .children = with_references(fields_of<T>()),
           .clone = [](const Object& node) -> Object* { return new T(static_cast<const T&>(node)); },
           .create = []() -> Object* { return new T(); },
-          .settle =
+          .canonicalize =
               [](Object& node) {
                 detail::require_fields(static_cast<const T&>(node));
                 detail::settle_node(static_cast<T&>(node));
@@ -172,16 +172,16 @@ Ref Attrs::get(std::string_view key) const {
   return found != items_.end() && found->first == key ? found->second : Ref();
 }
 
-std::int64_t Attrs::get_int(std::string_view key, std::int64_t otherwise) const {
+std::int64_t Attrs::get_int(std::string_view key, std::int64_t default_value) const {
   const Ref value = get(key);
   const auto* number = value.as<IntImm>();
-  return number ? number->value : otherwise;
+  return number ? number->value : default_value;
 }
 
-std::string Attrs::get_string(std::string_view key, std::string_view otherwise) const {
+std::string Attrs::get_string(std::string_view key, std::string_view default_value) const {
   const Ref value = get(key);
   const auto* text = value.as<StringImm>();
-  return text ? text->value : std::string(otherwise);
+  return text ? text->value : std::string(default_value);
 }
 
 Attrs Attrs::with(std::string_view key, Ref value) const {

@@ -157,10 +157,10 @@ class Attrs {
   /// The value of `key`, null if absent.
   Ref get(std::string_view key) const;
   bool contains(std::string_view key) const { return get(key).defined(); }
-  /// The integer under `key`, or `otherwise` when it is absent or no integer.
-  std::int64_t get_int(std::string_view key, std::int64_t otherwise) const;
-  /// The text under `key`, or `otherwise` when it is absent or no text.
-  std::string get_string(std::string_view key, std::string_view otherwise = {}) const;
+  /// The integer under `key`, or `default_value` when it is absent or no integer.
+  std::int64_t get_int(std::string_view key, std::int64_t default_value) const;
+  /// The text under `key`, or `default_value` when it is absent or no text.
+  std::string get_string(std::string_view key, std::string_view default_value = {}) const;
   /// A copy with `key` set; with a null `value`, without `key`.
   Attrs with(std::string_view key, Ref value) const;
 
@@ -224,9 +224,9 @@ struct NodeInfo {
   std::string_view name;
   std::vector<FieldInfo> fields;
   std::vector<FieldInfo> children;  ///< Those of the fields that hold references.
-  Object* (*clone)(const Object&);  ///< A copy that nobody holds yet.
-  Object* (*create)();              ///< An empty node that nobody holds yet.
-  void (*settle)(Object&);          ///< What `make` does before it hands a node out.
+  Object* (*clone)(const Object&);  ///< A copy without an owner yet.
+  Object* (*create)();              ///< An empty node without an owner yet.
+  void (*canonicalize)(Object&);    ///< What `make` does before it hands a node out.
   void (*remove)(const Object*);
 };
 
@@ -256,10 +256,10 @@ void require_fields(const T& node) {
   });
 }
 
-/// Checks the node and derives its type, where its header declares `settle(T&)`.
+/// Checks the node and derives its type, where its header declares `canonicalize(T&)`.
 template <class T>
 void settle_node(T& node) {
-  if constexpr (requires { settle(node); }) settle(node);
+  if constexpr (requires { canonicalize(node); }) canonicalize(node);
 }
 }  // namespace detail
 

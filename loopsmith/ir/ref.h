@@ -46,7 +46,7 @@ struct Object {
   bool is_unique() const { return count.load(std::memory_order_acquire) == 1; }
 };
 
-/// Deletes a node that nobody holds, and all that only it held. Needs no stack.
+/// Deletes a node without owners, and all that only it held. Needs no stack.
 void destroy(const Object* object) noexcept;
 
 /// A counted reference to an immutable node, or null.

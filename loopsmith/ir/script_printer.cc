@@ -18,14 +18,14 @@ ScriptWriter::ScriptWriter(const ScriptOptions& options) : options_(options) {
 }
 
 void ScriptWriter::put(std::string_view text) {
-  cut_ = cut_ || text_.size() + text.size() > options_.most_bytes;
+  cut_ = cut_ || text_.size() + text.size() > options_.max_bytes;
   if (!cut_) text_ += text;
 }
 
 void ScriptWriter::begin_line() {
   if (!text_.empty()) put("\n");
   const auto spaces = static_cast<std::size_t>(level_ * options_.indent);
-  cut_ = cut_ || text_.size() + spaces > options_.most_bytes;
+  cut_ = cut_ || text_.size() + spaces > options_.max_bytes;
   if (!cut_) text_.append(spaces, ' ');
 }
 
@@ -206,14 +206,14 @@ std::string script(const Ref& node, const ScriptOptions& options) {
   ScriptWriter writer(options);
   writer.root(node);
   require(!writer.is_cut(), ErrorKind::bounds, "script_fits_limit",
-          hint("raise most_bytes, or print a part; an expression that shares nodes may be endless "
+          hint("raise max_bytes, or print a part; an expression that shares nodes may be endless "
                "as text"),
-          {}, "script: the text is longer than {} bytes", options.most_bytes);
+          {}, "script: the text is longer than {} bytes", options.max_bytes);
   return finished(writer, options);
 }
 
-std::string to_string(const Ref& node, std::size_t most_bytes) {
-  const ScriptOptions options{.header = false, .declare = false, .most_bytes = most_bytes};
+std::string to_string(const Ref& node, std::size_t max_bytes) {
+  const ScriptOptions options{.header = false, .declare = false, .max_bytes = max_bytes};
   ScriptWriter writer(options);
   writer.root(node);
   return writer.is_cut() ? writer.text() + "..." : writer.text();

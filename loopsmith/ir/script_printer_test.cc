@@ -465,7 +465,7 @@ TEST(script_printer, a_message_is_cut_and_a_script_too_long_is_refused) {
   EXPECT_EQ(to_string(e, 20), "x * x * (x * x) * (x...");
   EXPECT_LT(fmt::format("{}", e).size(), 210U);
   try {
-    script(e, {.most_bytes = 1000});
+    script(e, {.max_bytes = 1000});
     FAIL();
   } catch (const UserError& error) {
     EXPECT_EQ(error.code(), "script_fits_limit");

@@ -319,10 +319,10 @@ void ScriptWriter::branch(const IfThenElse& first) {
           expr(here->condition);
         },
         here->then_case);
-    const Stmt otherwise = here->else_case;
-    here = otherwise.as<IfThenElse>();
+    const Stmt else_case = here->else_case;
+    here = else_case.as<IfThenElse>();
     word = "elif ";
-    if (otherwise.defined() && !here) nested(nullptr, [&] { put("else"); }, otherwise);
+    if (else_case.defined() && !here) nested(nullptr, [&] { put("else"); }, else_case);
   }
 }
 

@@ -24,15 +24,15 @@ struct ScriptOptions {
   std::vector<Ref> underline_path;
   std::vector<std::pair<Ref, std::string>> annotate;  ///< A comment on the line of a node.
   int context_lines = -1;  ///< Only so many lines around what is underlined, cut; -1: all.
-  std::size_t most_bytes = std::size_t{256} << 20;  ///< Longer scripts are refused.
+  std::size_t max_bytes = std::size_t{256} << 20;  ///< Longer scripts are refused.
 };
 
 /// `node` in the script language: a function or a module as a whole file; an expression, statement
 /// or buffer after the declarations of its free variables. A null reference is `None`.
 std::string script(const Ref& node, const ScriptOptions& options = {});
 
-/// `node` without declarations, cut off with `...` after `most_bytes`: for messages.
-std::string to_string(const Ref& node, std::size_t most_bytes = 4000);
+/// `node` without declarations, cut off with `...` after `max_bytes`: for messages.
+std::string to_string(const Ref& node, std::size_t max_bytes = 4000);
 
 /// The first line of `to_string`, without the colon of a loop or block, short enough to be quoted.
 std::string brief(const Ref& node);

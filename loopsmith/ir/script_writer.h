@@ -49,7 +49,7 @@ class ScriptWriter {
   const std::vector<Mark>& marks() const { return marks_; }
   /// Where lines begin, and what they came from; if asked for.
   const std::vector<std::pair<std::size_t, Span>>& spans() const { return spans_; }
-  /// True when the script would be longer than `most_bytes`: then it is cut off.
+  /// True when the script would be longer than `max_bytes`: then it is cut off.
   bool is_cut() const { return cut_; }
 
  private:

@@ -36,20 +36,20 @@ std::vector<Stmt> flatten(std::vector<Stmt> statements) {
 
 }  // namespace
 
-void settle(LetStmt& node) {
+void canonicalize(LetStmt& node) {
   require(node.var->dtype == node.value.dtype(), ErrorKind::type_mismatch, "let_has_type_of_value",
           hint("cast the value"), node.span, "let: variable {} is {}, its value {}", node.var->name,
           TypeName(node.var->dtype), TypeName(node.value.dtype()));
 }
 
-void settle(AssertStmt& node) {
+void canonicalize(AssertStmt& node) {
   require_scalar_bool(node, node.condition, "assert");
   require(node.message.is<StringImm>(), ErrorKind::type_mismatch, "message_is_text",
           hint("give a StringImm"), node.span, "assert: the message is {}, not a text",
           TypeName(node.message.dtype()));
 }
 
-void settle(BufferStore& node) {
+void canonicalize(BufferStore& node) {
   const DataType type =
       detail::access_type(node, node.buffer, node.indices, node.predicate, "store");
   require(node.value.dtype() == type, ErrorKind::type_mismatch, "store_has_type_of_buffer",
@@ -67,12 +67,12 @@ void require_pointer(const Object& node, const Var& pointer, std::string_view wh
 
 }  // namespace
 
-void settle(Allocate& node) {
+void canonicalize(Allocate& node) {
   require_scalar_bool(node, node.condition, "allocate");
   require_pointer(node, *node.buffer_var, "allocate");
 }
 
-void settle(AllocateConst& node) {
+void canonicalize(AllocateConst& node) {
   require_pointer(node, *node.buffer_var, "allocate_const");
   std::int64_t count = 1;
   bool counted = true;
@@ -92,7 +92,7 @@ void settle(AllocateConst& node) {
           fmt::join(node.extents, ", "));
 }
 
-void settle(SeqStmt& node) {
+void canonicalize(SeqStmt& node) {
   const auto is_sequence = [](const Stmt& stmt) { return stmt.is<SeqStmt>(); };
   if (std::ranges::any_of(node.seq, is_sequence)) {
     std::vector<Stmt> flat;
@@ -107,11 +107,11 @@ void settle(SeqStmt& node) {
           "SeqStmt: {} statements, at least 2 are needed", node.seq.size());
 }
 
-void settle(IfThenElse& node) {
+void canonicalize(IfThenElse& node) {
   require_scalar_bool(node, node.condition, "if");
 }
 
-void settle(For& node) {
+void canonicalize(For& node) {
   const DataType type = node.loop_var->dtype;
   require(type.is_integer() && type.is_scalar(), ErrorKind::type_mismatch, "loop_over_integers",
           hint("make the loop variable int32 or int64"), node.span, "loop {} is {}, not an integer",
@@ -133,18 +133,18 @@ void settle(For& node) {
           "loop {}: kind and thread_binding do not fit", node.loop_var->name);
 }
 
-void settle(While& node) {
+void canonicalize(While& node) {
   require_scalar_bool(node, node.condition, "while");
 }
 
-void settle(Prefetch& node) {
+void canonicalize(Prefetch& node) {
   require(node.bounds.size() == node.buffer->shape.size(), ErrorKind::type_mismatch,
           "one_range_a_dimension", hint("give one range for each dimension"), node.span,
           "prefetch: buffer {} has {} dimensions, {} ranges were given", node.buffer->name,
           node.buffer->shape.size(), node.bounds.size());
 }
 
-void settle(BlockRealize& node) {
+void canonicalize(BlockRealize& node) {
   require_scalar_bool(node, node.predicate, "block");
   require(node.iter_values.size() == node.block->iter_vars.size(), ErrorKind::type_mismatch,
           "one_value_an_axis", hint("bind each axis of the block"), node.span,

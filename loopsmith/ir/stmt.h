@@ -22,7 +22,7 @@ struct LetStmt : StmtNode<LetStmt> {
     visit("body", &LetStmt::body);
   }
 };
-void settle(LetStmt& node);
+void canonicalize(LetStmt& node);
 
 /// `body`, of which `attr_key` says something about `node`.
 struct AttrStmt : StmtNode<AttrStmt> {
@@ -53,7 +53,7 @@ struct AssertStmt : StmtNode<AssertStmt> {
     visit("body", &AssertStmt::body);
   }
 };
-void settle(AssertStmt& node);
+void canonicalize(AssertStmt& node);
 
 /// buffer[indices] = value.
 struct BufferStore : StmtNode<BufferStore> {
@@ -70,7 +70,7 @@ struct BufferStore : StmtNode<BufferStore> {
     visit("predicate", &BufferStore::predicate, Role::optional);
   }
 };
-void settle(BufferStore& node);
+void canonicalize(BufferStore& node);
 
 /// Memory for `body`, behind the pointer `buffer_var`.
 struct Allocate : StmtNode<Allocate> {
@@ -91,7 +91,7 @@ struct Allocate : StmtNode<Allocate> {
     visit("body", &Allocate::body);
   }
 };
-void settle(Allocate& node);
+void canonicalize(Allocate& node);
 
 /// Constant memory for `body`: `data` are the elements, integers by value, floats by their value.
 struct AllocateConst : StmtNode<AllocateConst> {
@@ -112,7 +112,7 @@ struct AllocateConst : StmtNode<AllocateConst> {
     visit("body", &AllocateConst::body);
   }
 };
-void settle(AllocateConst& node);
+void canonicalize(AllocateConst& node);
 
 /// `body`, in which `buffer` is a view of a pointer that exists.
 struct DeclBuffer : StmtNode<DeclBuffer> {
@@ -136,7 +136,7 @@ struct SeqStmt : StmtNode<SeqStmt> {
     visit("seq", &SeqStmt::seq);
   }
 };
-void settle(SeqStmt& node);
+void canonicalize(SeqStmt& node);
 
 /// Evaluates `value` for its effect. `Evaluate(0)` does nothing.
 struct Evaluate : StmtNode<Evaluate> {
@@ -160,7 +160,7 @@ struct IfThenElse : StmtNode<IfThenElse> {
     visit("else_case", &IfThenElse::else_case, Role::optional);
   }
 };
-void settle(IfThenElse& node);
+void canonicalize(IfThenElse& node);
 
 enum class ForKind : std::int32_t { serial, parallel, vectorized, unrolled, thread_binding };
 template <>
@@ -192,7 +192,7 @@ struct For : StmtNode<For> {
     visit("body", &For::body);
   }
 };
-void settle(For& node);
+void canonicalize(For& node);
 
 /// Runs `body` while `condition` holds before it.
 struct While : StmtNode<While> {
@@ -205,7 +205,7 @@ struct While : StmtNode<While> {
     visit("body", &While::body);
   }
 };
-void settle(While& node);
+void canonicalize(While& node);
 
 /// Leaves the innermost loop.
 struct Break : StmtNode<Break> {
@@ -240,7 +240,7 @@ struct Prefetch : StmtNode<Prefetch> {
     visit("bounds", &Prefetch::bounds);
   }
 };
-void settle(Prefetch& node);
+void canonicalize(Prefetch& node);
 
 /// A unit of computation: its axes, what it reads and writes, its body.
 struct Block : StmtNode<Block> {
@@ -281,7 +281,7 @@ struct BlockRealize : StmtNode<BlockRealize> {
     visit("block", &BlockRealize::block);
   }
 };
-void settle(BlockRealize& node);
+void canonicalize(BlockRealize& node);
 
 /// One statement after another: nested sequences are joined, those that do nothing dropped; none: a
 /// statement that does nothing.

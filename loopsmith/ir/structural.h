@@ -43,7 +43,7 @@ struct Difference {
   std::string text() const;
 };
 
-/// The first difference, in the order of the fields; nothing when the two are equal.
+/// The first difference, in the order of the fields; nullopt when the two are equal.
 std::optional<Difference> first_difference(const Ref& a, const Ref& b, bool map_free = false);
 
 /// Throws a UserError that shows the first difference, unless the two are structurally equal.

@@ -123,14 +123,15 @@ void Target::set(std::string_view name, std::string_view value) {
   options_.insert_or_assign(std::string(name), std::string(value));
 }
 
-std::string Target::get(std::string_view option, std::string_view otherwise) const {
+std::string Target::get(std::string_view option, std::string_view default_value) const {
   const auto found = options_.find(option);
-  return std::string(found == options_.end() ? otherwise : std::string_view(found->second));
+  return std::string(found == options_.end() ? default_value : std::string_view(found->second));
 }
 
-std::int64_t Target::get_int(std::string_view option, std::int64_t otherwise) const {
+std::int64_t Target::get_int(std::string_view option, std::int64_t default_value) const {
   const auto found = options_.find(option);
-  return found == options_.end() ? otherwise : parse_number(found->second).value_or(otherwise);
+  return found == options_.end() ? default_value
+                                 : parse_number(found->second).value_or(default_value);
 }
 
 std::string Target::text() const {
@@ -141,14 +142,14 @@ std::string Target::text() const {
 
 GpuLimits gpu_limits(const Target& target) {
   constexpr std::int64_t any = std::numeric_limits<std::int32_t>::max();
-  constexpr std::int64_t most_blocks = 65535;
+  constexpr std::int64_t max_blocks = 65535;
   // Every GPU with CUDA since sm_50; of OpenCL what all current devices have.
   GpuLimits limits = target.kind() == TargetKind::cuda
                          ? GpuLimits{.threads_per_block = 1024,
                                      .shared_bytes_per_block = 48 * 1024,
                                      .registers_per_block = 65536,
                                      .warp_size = 32,
-                                     .blocks = {any, most_blocks, most_blocks},
+                                     .blocks = {any, max_blocks, max_blocks},
                                      .threads = {1024, 1024, 64}}
                          : GpuLimits{.threads_per_block = 1024,
                                      .shared_bytes_per_block = 32 * 1024,

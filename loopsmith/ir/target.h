@@ -29,9 +29,9 @@ class Target {
   TargetKind kind() const { return kind_; }
   bool is_gpu() const { return kind_ == TargetKind::cuda || kind_ == TargetKind::opencl; }
   const Options& options() const { return options_; }
-  /// The value of an option, or `otherwise` where it was not given.
-  std::string get(std::string_view option, std::string_view otherwise = {}) const;
-  std::int64_t get_int(std::string_view option, std::int64_t otherwise) const;
+  /// The value of an option, or `default_value` where it was not given.
+  std::string get(std::string_view option, std::string_view default_value = {}) const;
+  std::int64_t get_int(std::string_view option, std::int64_t default_value) const;
 
   /// The text that reads back as this target, the same for equal targets.
   std::string text() const;

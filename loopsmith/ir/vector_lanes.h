@@ -8,7 +8,7 @@
 namespace loopsmith {
 
 /// The lanes that an expression counts: a constant n, or `scalable_lanes | n` for vscale() * n;
-/// nothing for any other.
+/// nullopt for any other.
 std::optional<std::int64_t> lanes_of(const Expr& count);
 
 /// The expression that counts `lanes`: its inverse.

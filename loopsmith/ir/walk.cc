@@ -268,7 +268,7 @@ bool Rewriter::rebuild(const Object& node, Ref& fresh) {
     }
   }
   if (!copy) return false;
-  info.settle(*copy);
+  info.canonicalize(*copy);
   fresh = std::move(holder);
   return true;
 }

@@ -49,7 +49,7 @@ struct JudgeResult {
   std::string message = {};  ///< What it did, or what is not known.
   std::vector<JudgedTensor> tensors = {};
   std::int64_t steps = 0;
-  bool runs_at_once = false;  ///< It has a loop of which the order may matter.
+  bool runs_concurrently = false;  ///< It has a loop of which the order may matter.
 };
 
 /// Runs `func` on one argument for each parameter. It walks over the tree and does what each

@@ -49,7 +49,7 @@ TEST(judge, runs_a_reduction_from_its_init_and_gives_the_sum) {
 TEST(judge, gives_an_init_where_each_reduction_axis_has_its_least_value) {
   const auto A = decl_buffer({2, 3}, i32, "A"), S = decl_buffer({2}, i32, "S");
   const Ptr<Var> i = var("i"), k = var("k"), again = var("again");
-  // The loop `again` drives no axis: each of its iterations starts the sum anew.
+  // The loop `again` is bound to no axis: each of its iterations starts the sum anew.
   const auto once = function({A, S}, for_loop(i, 0, 2, for_loop(k, 0, 3, sum_block(S, A, {i, k}))));
   const auto twice = function(
       {A, S}, for_loop(again, 0, 2, for_loop(i, 0, 2, for_loop(k, 0, 3, sum_block(S, A, {i, k})))));

@@ -81,7 +81,7 @@ class Machine {
   }
 
   JudgeResult result(const PrimFunc& func, std::span<const JudgeArgument> arguments) {
-    JudgeResult result{.steps = steps_, .runs_at_once = runs_at_once_};
+    JudgeResult result{.steps = steps_, .runs_concurrently = runs_concurrently_};
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Ptr<Buffer>& buffer = func.buffer_map[i];
       if (!buffer) continue;
@@ -396,13 +396,13 @@ class Machine {
     const std::int64_t first = number(loop.min), extent = number(loop.extent);
     const std::int64_t step = number(loop.step);
     // Virtual threads run one after another, wherever that makes a difference.
-    const bool is_at_once =
+    const bool is_concurrent =
         loop.kind == ForKind::parallel || (loop.kind == ForKind::thread_binding &&
                                            !loop.thread_binding->thread_tag.starts_with("vthread"));
-    runs_at_once_ = runs_at_once_ || (is_at_once && extent > 1);
+    runs_concurrently_ = runs_concurrently_ || (is_concurrent && extent > 1);
     start_empty_reductions(loop);
     std::vector<std::int64_t> turns;
-    if (is_at_once && options_.order != Order::forward && !drives_reduction(loop)) {
+    if (is_concurrent && options_.order != Order::forward && !drives_reduction(loop)) {
       turns.resize(static_cast<std::size_t>(std::max<std::int64_t>(extent, 0)));
       std::iota(turns.begin(), turns.end(), 0);
       std::ranges::reverse(turns);
@@ -612,7 +612,7 @@ class Machine {
   std::unordered_map<const Var*, Memory> memories_;
   std::unordered_map<const Buffer*, View> views_;
   View computed_;
-  bool runs_at_once_ = false;
+  bool runs_concurrently_ = false;
   std::unordered_map<const For*, bool> reductions_;
   std::unordered_map<const For*, std::vector<Started>> started_;
 };

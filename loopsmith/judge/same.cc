@@ -104,7 +104,7 @@ Judgement same(const PrimFunc& before, const PrimFunc& after, std::span<const st
       Judgement judgement = compared(expected, actual);
       if (judgement.sameness == Sameness::different) return judgement;
       if (judgement.sameness == Sameness::cannot_say) result = std::move(judgement);
-      if (!actual.runs_at_once) break;
+      if (!actual.runs_concurrently) break;
     }
   }
   return result;

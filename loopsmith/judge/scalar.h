@@ -10,7 +10,7 @@
 namespace loopsmith::judge {
 
 /// An integer of its type as 64 bits (unsigned ones as their bits), or for floating-point types an
-/// element of the field of 2^61 - 1. A poison comes from memory that nobody wrote.
+/// element of the field of 2^61 - 1. A poison comes from memory never written.
 struct Scalar {
   std::int64_t bits = 0;
   bool is_poison = false;

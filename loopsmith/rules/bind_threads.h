@@ -5,7 +5,7 @@
 
 namespace loopsmith {
 
-/// Binds the nests of a function that nobody scheduled to the blocks and threads of a GPU, by steps
+/// Binds the nests of a function without a schedule to the blocks and threads of a GPU, by steps
 /// of a schedule:
 ///
 /// - What is not reduced: all points in one line, 256 of them a block.

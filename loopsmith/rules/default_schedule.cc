@@ -5,19 +5,19 @@
 
 #include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/rules/bypass_caches.h"
-#include "loopsmith/rules/fuse_rows.h"
+#include "loopsmith/rules/fuse_row_nests.h"
 #include "loopsmith/rules/inline_elementwise.h"
 #include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/nontemporal_stores.h"
+#include "loopsmith/rules/overlap_check.h"
 #include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/strategy.h"
-#include "loopsmith/rules/when_apart.h"
 
 namespace loopsmith {
 namespace {
 
 /// Fewer points than this are done before another thread has woken.
-constexpr std::int64_t fewest_parallel_points = 1 << 14;
+constexpr std::int64_t min_parallel_points = 1 << 14;
 
 ForKind kind_for(const std::vector<Nest>& nests) {
   std::int64_t points = 0;
@@ -26,7 +26,7 @@ ForKind kind_for(const std::vector<Nest>& nests) {
     if (!count) return ForKind::parallel;
     points += *count;
   }
-  return points < fewest_parallel_points ? ForKind::serial : ForKind::parallel;
+  return points < min_parallel_points ? ForKind::serial : ForKind::parallel;
 }
 
 /// Turns parallel loops inside `stmt` into serial ones: there is too little to do.
@@ -48,7 +48,7 @@ Substitution unit_values(const std::vector<Axis>& axes) {
 
 /// A nest inside the loops that `values` come from, over its remaining spatial axes.
 Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
-                const Machine& machine) {
+                const CpuModel& machine) {
   if (nest.reduction().empty()) return inner_elementwise(nest, axes, values, machine);
   if (const auto reduction = row_reduction_of(nest)) {
     return loops_over(axes, values, [&](const Substitution& all) {
@@ -62,7 +62,7 @@ Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitut
   });
 }
 
-Stmt unpacked_reduction(const Nest& nest, const Machine& machine) {
+Stmt unpacked_reduction(const Nest& nest, const CpuModel& machine) {
   const std::vector<Axis> spatial = nest.spatial();
   const auto points = point_count(spatial);
   const std::optional<RowReduction> by_row = row_reduction_of(nest);
@@ -84,7 +84,7 @@ Stmt unpacked_reduction(const Nest& nest, const Machine& machine) {
   });
 }
 
-Stmt single_reduction(const Nest& nest, const Machine& machine) {
+Stmt single_reduction(const Nest& nest, const CpuModel& machine) {
   const auto packed = packed_reduction(nest, machine);
   if (!packed) return unpacked_reduction(nest, machine);
   if (is_const_int(packed->pays, 1)) return packed->stmt;
@@ -137,7 +137,7 @@ Ptr<Buffer> shrink(Group& group, const Ptr<Buffer>& buffer) {
   return row;
 }
 
-Stmt schedule_group(Group group, const std::vector<Ptr<Buffer>>& rows, const Machine& machine) {
+Stmt schedule_group(Group group, const std::vector<Ptr<Buffer>>& rows, const CpuModel& machine) {
   const std::vector<Axis> shared(
       group.nests[0].axes.begin(),
       group.nests[0].axes.begin() + static_cast<std::ptrdiff_t>(group.shared));
@@ -189,26 +189,26 @@ Program program_of(const PrimFunc& func, const Block& root) {
 
 /// The loops of `nests`, without threads where there is too little to do.
 Stmt finished(const Stmt& scheduled, const std::vector<Nest>& nests) {
-  return bypass_caches(kind_for(nests) == ForKind::serial ? without_threads(scheduled) : scheduled,
-                       nests);
+  return mark_nontemporal_stores(
+      kind_for(nests) == ForKind::serial ? without_threads(scheduled) : scheduled, nests);
 }
 
-Stmt single_nest(const Nest& nest, const Machine& machine) {
+Stmt single_nest(const Nest& nest, const CpuModel& machine) {
   return finished(nest.reduction().empty() ? single_elementwise(nest, machine)
                                            : single_reduction(nest, machine),
                   {nest});
 }
 
-Stmt schedule_program(Program program, Block root, const Machine& machine) {
+Stmt schedule_program(Program program, Block root, const CpuModel& machine) {
   inline_elementwise(program);
-  std::vector<Group> groups = fuse_rows(program, machine);
+  std::vector<Group> groups = fuse_row_nests(program, machine);
   std::vector<Stmt> statements;
   for (Group& group : groups) {
     if (group.opaque) {
       statements.push_back(group.opaque);
       continue;
     }
-    for (Nest& nest : group.nests) nest.streamed = written_past_caches(nest, program, machine);
+    for (Nest& nest : group.nests) nest.streamed = nontemporal_outputs(nest, program, machine);
     const auto split =
         group.nests.size() == 1 ? split_reduction(group.nests[0], machine) : std::nullopt;
     if (split) {
@@ -237,7 +237,7 @@ Stmt schedule_program(Program program, Block root, const Machine& machine) {
 
 }  // namespace
 
-Ptr<PrimFunc> default_schedule(const Ptr<PrimFunc>& func, const Machine& machine) {
+Ptr<PrimFunc> default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine) {
   const auto* realize = func->body.as<BlockRealize>();
   const bool has_root = realize && realize->block->iter_vars.empty() &&
                         is_const_int(realize->predicate, 1) && !realize->block->init &&
@@ -247,7 +247,8 @@ Ptr<PrimFunc> default_schedule(const Ptr<PrimFunc>& func, const Machine& machine
   const bool any =
       std::ranges::any_of(program.parts, [](const Part& part) { return part.nest.has_value(); });
   if (!any) return func;
-  return with_body(func, when_apart(*func, schedule_program(program, *realize->block, machine)));
+  return with_body(func,
+                   with_overlap_check(*func, schedule_program(program, *realize->block, machine)));
 }
 
 }  // namespace loopsmith

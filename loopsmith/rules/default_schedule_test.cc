@@ -20,11 +20,11 @@ using te::Tensor;
 using testing::Argument;
 using testing::numbers;
 
-constexpr Machine machine{.vector_bytes = 64, .vector_registers = 32, .cores = 2};
+constexpr CpuModel machine{.vector_bytes = 64, .vector_registers = 32, .cores = 2};
 
 /// The schedule, checked.
 Ptr<PrimFunc> checked(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
-                      const Machine& on = machine) {
+                      const CpuModel& on = machine) {
   return testing::checked_schedule(func, arguments, on);
 }
 
@@ -154,7 +154,7 @@ TEST(default_schedule, reads_operands_in_place_for_few_rows) {
 }
 
 TEST(default_schedule, lets_sums_wait_between_blocks_of_a_long_reduction) {
-  Machine small = machine;
+  CpuModel small = machine;
   small.core_cache_bytes = 1 << 13;
   const Ptr<Var> n = size_var("n"), m = size_var("m"), l = size_var("l");
   for (const auto& [rows, columns, depth] : {std::tuple{24, 48, 20}, {19, 50, 23}}) {
@@ -353,13 +353,13 @@ TEST(default_schedule, writes_large_outputs_past_the_caches) {
   };
   EXPECT_EQ(marks_in(default_schedule(copy_of(1 << 24), machine)), 1);
   EXPECT_EQ(marks_in(default_schedule(copy_of(1 << 20), machine)), 0);
-  Machine small = machine;
+  CpuModel small = machine;
   small.cache_bytes = 1 << 10;
   EXPECT_EQ(marks_in(checked(copy_of(1000), {numbers({1000}), numbers({1000})}, small)), 1);
 }
 
 TEST(default_schedule, starts_streams_where_they_are_aligned_and_reads_ahead) {
-  Machine streaming = machine;
+  CpuModel streaming = machine;
   streaming.cache_bytes = 1 << 10;
   streaming.streamed_bytes = 64;
   streaming.prefetch_bytes = 256;
@@ -390,8 +390,8 @@ TEST(default_schedule, starts_streams_where_they_are_aligned_and_reads_ahead) {
   }
 }
 
-Machine streaming_machine() {
-  Machine streaming = machine;
+CpuModel streaming_machine() {
+  CpuModel streaming = machine;
   streaming.cache_bytes = 1 << 10;
   streaming.streamed_bytes = 64;
   streaming.prefetch_bytes = 256;

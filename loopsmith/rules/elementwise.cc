@@ -3,8 +3,8 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/prefetch.h"
 #include "loopsmith/rules/strategy.h"
-#include "loopsmith/rules/streams.h"
 
 namespace loopsmith {
 namespace {
@@ -16,7 +16,7 @@ int computed_bytes(DataType type) {
 
 }  // namespace
 
-std::int64_t lanes_of(const Nest& nest, const Machine& machine) {
+std::int64_t lanes_of(const Nest& nest, const CpuModel& machine) {
   int widest = 1;
   const auto widen = [&](const Stmt& stmt) {
     pre_order_visit(stmt, [&](const Ref& ref) {
@@ -48,7 +48,7 @@ std::optional<Axis> contiguous_axis(const Nest& nest) {
 }
 
 Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
-                 const Machine& machine) {
+                 const CpuModel& machine) {
   const std::optional<Axis> wanted = contiguous_axis(nest);
   const auto chosen = std::ranges::find_if(
       axes, [&](const Axis& axis) { return wanted && axis.var.same_as(wanted->var); });
@@ -65,8 +65,8 @@ Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitu
       return all;
     };
     const auto body = [&](const Expr& value) { return at(nest.body, with(value)); };
-    const std::int64_t fewest = constant_extent(*chosen).value_or(chosen->fewest);
-    if (fewest < lanes || lanes == 1) return vectorized_loop(*chosen, lanes, body);
+    const std::int64_t min_extent = constant_extent(*chosen).value_or(chosen->min_extent);
+    if (min_extent < lanes || lanes == 1) return vectorized_loop(*chosen, lanes, body);
     const Expr past = elements_past_aligned(nest, with(chosen->min), lanes, machine);
     if (!past.defined()) return vectorized_loop(*chosen, lanes, body);
     const std::vector<NestAccess> accesses = accesses_in(nest);

@@ -6,9 +6,9 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
-#include "loopsmith/rules/cut_borders.h"
+#include "loopsmith/rules/collapse_axes.h"
 #include "loopsmith/rules/loops.h"
-#include "loopsmith/rules/merge_columns.h"
+#include "loopsmith/rules/peel_boundaries.h"
 #include "loopsmith/rules/strategy.h"
 
 namespace loopsmith {
@@ -28,8 +28,8 @@ Stmt under_views(const std::vector<Ptr<Buffer>>& views, Stmt body) {
 }
 
 /// What a cut nest computes in the borders of its axis.
-Stmt in_borders(const Nest& nest, const std::vector<Axis>& axes, const CutNest& cut,
-                const Substitution& values, const Machine& machine) {
+Stmt in_borders(const Nest& nest, const std::vector<Axis>& axes, const PeeledNest& cut,
+                const Substitution& values, const CpuModel& machine) {
   std::vector<Axis> others = axes;
   std::erase_if(others, [&](const Axis& axis) {
     return axis.var.same_as(cut.axis.var) || (cut.cells && axis.var.same_as(cut.cells->var));
@@ -48,7 +48,7 @@ Stmt in_borders(const Nest& nest, const std::vector<Axis>& axes, const CutNest& 
 }
 
 /// A one-dimensional nest, cut into tasks.
-Stmt long_vector(const Nest& nest, const Axis& axis, const Machine& machine) {
+Stmt long_vector(const Nest& nest, const Axis& axis, const CpuModel& machine) {
   const DataType type = axis.extent.dtype();
   const std::int64_t lanes = lanes_of(nest, machine);
   const auto extent = constant_extent(axis);
@@ -64,7 +64,7 @@ Stmt long_vector(const Nest& nest, const Axis& axis, const Machine& machine) {
                 Axis part = axis;
                 part.min = axis.min + piece * size;
                 part.extent = exact ? size : min(size, axis.extent - piece * size);
-                part.fewest = extent && *extent >= lanes ? lanes : 0;
+                part.min_extent = extent && *extent >= lanes ? lanes : 0;
                 return elementwise(nest, {part}, {}, machine);
               });
 }
@@ -132,30 +132,30 @@ std::optional<Nest> flattened(const Nest& nest, std::vector<Ptr<Buffer>>& views)
 }  // namespace
 
 Stmt inner_elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
-                       const Machine& machine) {
+                       const CpuModel& machine) {
   const std::int64_t lanes = lanes_of(nest, machine);
   std::vector<Ptr<Buffer>> views;
   std::vector<Axis> inner = axes;
-  if (const auto merged = with_merged_columns(nest, inner, lanes, views)) {
+  if (const auto merged = with_collapsed_axes(nest, inner, lanes, views)) {
     return under_views(views, elementwise(*merged, inner, values, machine));
   }
-  if (const auto cut = cut_borders(nest, axes, lanes)) {
+  if (const auto cut = peel_boundaries(nest, axes, lanes)) {
     const Stmt middle = elementwise(cut->nest, cut->axes, values, machine);
     return seq({under_views(cut->views, middle), in_borders(nest, axes, *cut, values, machine)});
   }
   return elementwise(nest, axes, values, machine);
 }
 
-Stmt single_elementwise(const Nest& nest, const Machine& machine) {
+Stmt single_elementwise(const Nest& nest, const CpuModel& machine) {
   std::vector<Ptr<Buffer>> views;
   std::optional<Nest> flat = flattened(nest, views);
   if (!flat) {
     std::vector<Axis> axes = nest.spatial();
-    flat = with_merged_columns(nest, axes, lanes_of(nest, machine), views);
+    flat = with_collapsed_axes(nest, axes, lanes_of(nest, machine), views);
   }
   const Nest& chosen = flat ? *flat : nest;
   const std::vector<Axis> axes = chosen.spatial();
-  const auto cut = flat ? std::nullopt : cut_borders(nest, axes, lanes_of(nest, machine));
+  const auto cut = flat ? std::nullopt : peel_boundaries(nest, axes, lanes_of(nest, machine));
   if (cut && cut->axes.size() == 1) {
     const Stmt middle = under_views(cut->views, long_vector(cut->nest, cut->axes[0], machine));
     return seq({middle, in_borders(nest, axes, *cut, {}, machine)});

@@ -150,7 +150,7 @@ Stmt overlapping_vectors(const Axis& axis, std::int64_t lanes, const Expr& behin
   return make(LetStmt{.value = cast(type, behind), .var = past, .body = main});
 }
 
-std::size_t parallel_prefix(const std::vector<Axis>& axes, const Machine& machine) {
+std::size_t parallel_prefix(const std::vector<Axis>& axes, const CpuModel& machine) {
   std::int64_t points = 1;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto extent = constant_extent(axes[i]);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "loopsmith/rules/machine.h"
+#include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/rules/nest.h"
 
 namespace loopsmith {
@@ -75,7 +75,7 @@ Section section_of(const Expr& all, std::int64_t size, const Expr& number);
 Stmt either(const Expr& condition, const Stmt& yes, const Stmt& no);
 
 /// So many of the first axes that there are enough points for all threads.
-std::size_t parallel_prefix(const std::vector<Axis>& axes, const Machine& machine);
+std::size_t parallel_prefix(const std::vector<Axis>& axes, const CpuModel& machine);
 
 /// The axes but for the first `count`.
 std::vector<Axis> drop(const std::vector<Axis>& axes, std::size_t count);

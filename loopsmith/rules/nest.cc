@@ -41,8 +41,8 @@ bool is_index(const NestAccess& access, const Ptr<Var>& axis) {
                              [&](const Expr& index) { return index.same_as(axis); });
 }
 
-/// Two points that differ in a spatial axis touch different elements of every buffer stored to; and
-/// what is loaded of such a buffer is what the point itself stores.
+/// Two points that differ in a spatial axis access different elements of every buffer stored to;
+/// and what is loaded of such a buffer is what the point itself stores.
 bool spatial_axes_are_independent(const Nest& nest) {
   const std::vector<NestAccess> accesses = accesses_in(nest);
   const std::vector<Axis> spatial = nest.spatial();
@@ -142,7 +142,7 @@ std::optional<Nest> nest_of(const BlockRealize& realize, std::vector<LoopOver> l
   return nest;
 }
 
-/// No nest touches what another one writes.
+/// No nest accesses what another one writes.
 bool are_unrelated(const std::vector<Nest>& nests) {
   for (const Nest& writer : nests) {
     for (const Ptr<Buffer>& buffer : written_buffers(writer)) {

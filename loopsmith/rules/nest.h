@@ -15,12 +15,12 @@ struct Axis {
   Expr min;
   Expr extent;
   bool reduce = false;
-  std::int64_t fewest = 0;  ///< The extent is at least this, where it is not a constant.
+  std::int64_t min_extent = 0;  ///< The extent is at least this, where it is not a constant.
 };
 
 /// A block that runs once for each point of a box: what the rules schedule. Each spatial axis is an
-/// index of every store, so that no two spatial points touch one element, and all points may run in
-/// any order, at once.
+/// index of every store, so that no two spatial points access one element, and all points may run
+/// in any order, at once.
 struct Nest {
   std::string name;
   std::vector<Axis> axes;  ///< Spatial ones first.
@@ -64,7 +64,7 @@ Stride stride_along(const NestAccess& access, const Ptr<Var>& variable);
 /// The constant extent of an axis, if it has one.
 std::optional<std::int64_t> constant_extent(const Axis& axis);
 
-/// The product of the constant extents; nothing when one is symbolic.
+/// The product of the constant extents; nullopt when one is symbolic.
 std::optional<std::int64_t> point_count(const std::vector<Axis>& axes);
 
 }  // namespace loopsmith

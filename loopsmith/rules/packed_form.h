@@ -22,8 +22,8 @@ struct PackedForm {
 
   Nest nest;
   std::optional<Combination> combination;
-  /// Where products of the nest stand for those of pairs; see pair_products.h.
-  const DotIntrinsic* pair_products = nullptr;
+  /// Where products of the nest stand for those of pairs; see dot_product_packing.h.
+  const DotIntrinsic* dot_product = nullptr;
   Axis vector_axis;
   Axis row_axis;
   std::vector<Axis> reduction;

@@ -4,29 +4,29 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/rules/dot_product_packing.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/packed_form.h"
-#include "loopsmith/rules/pair_products.h"
 #include "loopsmith/rules/strategy.h"
-#include "loopsmith/rules/task_grid.h"
+#include "loopsmith/rules/work_partition.h"
 
 namespace loopsmith {
 namespace {
 
 /// The panels of one task fill this part of a core's cache, one of them at most half as much.
 constexpr std::int64_t cache_parts = 4;
-constexpr std::int64_t most_steps = 1024;
+constexpr std::int64_t max_steps = 1024;
 /// Longer inner reductions than so many blocks are not cut.
 constexpr std::int64_t longest_inner = 8;
 /// Rows of tiles whose sums wait in memory between two blocks.
-constexpr std::int64_t most_waiting_rows = 512;
+constexpr std::int64_t max_waiting_rows = 512;
 /// Where rows are copied: so many together, some lines of memory; and shorter blocks of the
 /// reduction, so that more columns use a copy.
 constexpr std::int64_t rows_together = 64;
-constexpr std::int64_t most_steps_of_rows = 512;
+constexpr std::int64_t max_steps_of_rows = 512;
 /// How many tiles must read a panel before copying it pays; where it is copied across memory.
-constexpr std::int64_t fewest_readers = 2;
-constexpr std::int64_t fewest_readers_across = 4;
+constexpr std::int64_t min_readers = 2;
+constexpr std::int64_t min_readers_across = 4;
 /// What copying a column of tiles costs, in multiplications of a vector for each; across memory.
 constexpr double column_cost = 12.0;
 constexpr double column_cost_across = 40.0;
@@ -67,11 +67,11 @@ std::optional<Blocks> cut_reduction(const std::vector<Axis>& axes, std::int64_t 
 
 class Packing {
  public:
-  Packing(const Nest& nest, const Machine& machine, const Axis& vector_axis, const Axis& row_axis,
-          std::vector<Panel> columns, const DotIntrinsic* pair_products)
+  Packing(const Nest& nest, const CpuModel& machine, const Axis& vector_axis, const Axis& row_axis,
+          std::vector<Panel> columns, const DotIntrinsic* dot_product)
       : form_{.nest = nest,
               .combination = combination_of(nest),
-              .pair_products = pair_products,
+              .dot_product = dot_product,
               .vector_axis = vector_axis,
               .row_axis = row_axis,
               .reduction = nest.reduction(),
@@ -96,7 +96,7 @@ class Packing {
       bytes_a_step_ += form_.tile.width() * panel.source.dtype().bytes();
     }
     const std::int64_t steps = std::clamp<std::int64_t>(
-        budget_ / 2 / bytes_a_step_, 1, form_.rows.empty() ? most_steps : most_steps_of_rows);
+        budget_ / 2 / bytes_a_step_, 1, form_.rows.empty() ? max_steps : max_steps_of_rows);
     blocks_ = cut_reduction(form_.reduction, steps);
     if (blocks_) form_.block_count = blocks_->count;
   }
@@ -106,10 +106,10 @@ class Packing {
   /// Whether there are enough rows.
   Expr pays() const {
     const Expr items = item_count();
-    if (!is_across()) return !as_int(items) || *as_int(items) >= fewest_readers;
-    return items >= int_imm(items.dtype(), fewest_readers_across);
+    if (!is_across()) return !as_int(items) || *as_int(items) >= min_readers;
+    return items >= int_imm(items.dtype(), min_readers_across);
   }
-  Stmt run(const Machine& machine);
+  Stmt run(const CpuModel& machine);
 
  private:
   bool is_across() const {
@@ -119,7 +119,7 @@ class Packing {
   }
   std::int64_t tiles_together() const { return rows_together / form_.tile.rows; }
   Expr item_count() const { return number_of_points(items_); }
-  void choose_grid(const Machine& machine);
+  void choose_grid(const CpuModel& machine);
   void allocate_copies();
   std::vector<Axis> block_at(const Expr& number) const;
   Stmt task(const Substitution& values, const Section& items, const Section& panels) const;
@@ -134,10 +134,10 @@ class Packing {
   std::int64_t budget_;            ///< Bytes for the panels of a task.
   std::int64_t bytes_a_step_ = 0;  ///< Of one panel.
   std::optional<Blocks> blocks_;
-  TaskGrid grid_;
+  WorkPartition grid_;
 };
 
-Stmt Packing::run(const Machine& machine) {
+Stmt Packing::run(const CpuModel& machine) {
   choose_grid(machine);
   allocate_copies();
   const Expr items = item_count();
@@ -157,7 +157,7 @@ Stmt Packing::run(const Machine& machine) {
   });
 }
 
-void Packing::choose_grid(const Machine& machine) {
+void Packing::choose_grid(const CpuModel& machine) {
   const RegisterTile& tile = form_.tile;
   std::int64_t steps = blocks_->size;
   for (std::size_t i = 1; i < form_.reduction.size(); ++i) {
@@ -169,12 +169,12 @@ void Packing::choose_grid(const Machine& machine) {
   if (!divides(form_.row_axis, tile.rows)) {
     form_.last_rows = may_overlap ? PackedForm::LastRows::overlap : PackedForm::LastRows::repeat;
   }
-  grid_ = choose_task_grid(
+  grid_ = choose_work_partition(
       {.grids = point_count(outer_),
        .rows = point_count(items_),
        .columns = known(tiles_along(form_.vector_axis, tile.width())),
-       .most_rows = form_.is_cut() ? most_waiting_rows : INT32_MAX,
-       .most_columns = std::max<std::int64_t>(1, budget_ / (steps * bytes_a_step_)),
+       .max_rows = form_.is_cut() ? max_waiting_rows : INT32_MAX,
+       .max_columns = std::max<std::int64_t>(1, budget_ / (steps * bytes_a_step_)),
        .column_cost =
            (is_across() ? column_cost_across : column_cost) / static_cast<double>(tile.rows),
        .row_cost = form_.rows.empty() ? row_cost : row_cost_copied,
@@ -269,12 +269,12 @@ Stmt Packing::tiles(const std::vector<Axis>& block, const Expr& number, const Su
 }
 
 /// Nothing for a nest of another form, or with too few rows.
-std::optional<Packing> packing_of(const Nest& nest, const Machine& machine) {
+std::optional<Packing> packing_of(const Nest& nest, const CpuModel& machine) {
   const std::optional<Axis> vector_axis = contiguous_axis(nest);
   if (!vector_axis || nest.reduction().empty()) return std::nullopt;
   const std::optional<Axis> row_axis = row_axis_of(nest, *vector_axis);
   if (!row_axis) return std::nullopt;
-  const DotIntrinsic* pairs = machine.pair_products;
+  const DotIntrinsic* pairs = machine.dot_product;
   const bool fills_pairs =
       pairs && constant_extent(*vector_axis).value_or(pairs->result.lanes) >= pairs->result.lanes;
   const auto paired = fills_pairs ? with_pairs(nest, *vector_axis) : std::nullopt;
@@ -289,11 +289,11 @@ std::optional<Packing> packing_of(const Nest& nest, const Machine& machine) {
 
 }  // namespace
 
-bool is_packed(const Nest& nest, const Machine& machine) {
+bool is_packed(const Nest& nest, const CpuModel& machine) {
   return packing_of(nest, machine).has_value();
 }
 
-std::optional<PackedReduction> packed_reduction(const Nest& nest, const Machine& machine) {
+std::optional<PackedReduction> packed_reduction(const Nest& nest, const CpuModel& machine) {
   std::optional<Packing> packing = packing_of(nest, machine);
   if (!packing) return std::nullopt;
   return PackedReduction{.pays = packing->pays(), .stmt = packing->run(machine)};

@@ -3,9 +3,9 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/rules/dot_product_packing.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/packed_form.h"
-#include "loopsmith/rules/pair_products.h"
 
 namespace loopsmith {
 namespace {
@@ -48,9 +48,8 @@ Stmt add_pairs(const PackedForm& form, const PackedTile& tile, const Substitutio
     const auto operand = [&](const Expr& pair) {
       return clone_with(on_copies(form, tile, values, pair, row, column), here);
     };
-    const Expr sum =
-        add_pair_products(*form.pair_products, sums.at(combination.target, row, column),
-                          operand(product.a), operand(product.b));
+    const Expr sum = add_pair_products(*form.dot_product, sums.at(combination.target, row, column),
+                                       operand(product.a), operand(product.b));
     return sums.set(combination.target, sum, row, column);
   };
   const std::string& name = form.row_axis.var->name;
@@ -151,7 +150,7 @@ Stmt packed_tile(const PackedForm& form, const PackedTile& tile, const TileResul
     return sums.redirected(at(form.nest.init, all), row, column);
   });
   const Stmt update = loops_over(tile.block, tile.values, [&](const Substitution& all) {
-    if (form.pair_products) return add_pairs(form, tile, all, sums);
+    if (form.dot_product) return add_pairs(form, tile, all, sums);
     return each([&](const Expr& row, const Expr& column) {
       return combined(form, tile, all, sums, row, column);
     });

@@ -17,7 +17,7 @@ struct Panel {
 };
 
 /// The parts that depend on the vector axis and on memory, but not on the row axis: as large as can
-/// be, each once. Nothing where there are none, or where something that depends on the vector axis
+/// be, each once. Nullopt where there are none, or where something that depends on the vector axis
 /// can be no part of a panel: it depends on the row axis, too, or may be read only if a condition
 /// holds.
 std::vector<Panel> column_panels(const Nest& nest, const Axis& vector_axis, const Axis& row_axis);

@@ -12,12 +12,12 @@ namespace loopsmith {
 namespace {
 
 /// Rows of a tile are streams that the processor reads ahead; more than this many are too many.
-constexpr std::int64_t most_rows = 8;
-constexpr std::int64_t most_vectors = 8;
+constexpr std::int64_t max_rows = 8;
+constexpr std::int64_t max_vectors = 8;
 /// Small tiles are 10 % slower, but compile faster: so much is a sum less worth, where the points
 /// of a nest are no more than these.
 constexpr double cost_of_code = 0.012;
-constexpr std::int64_t most_points_for_small = std::int64_t{1} << 30;
+constexpr std::int64_t max_points_for_small = std::int64_t{1} << 30;
 
 /// The share of the work along an axis, in tiles of `size`, that is not beyond its end; less where
 /// there is a border, which takes code of its own.
@@ -48,19 +48,18 @@ std::optional<Axis> row_axis_of(const Nest& nest, const Axis& vector_axis) {
 /// anyway, a load for each row and for each vector, by measurement.
 RegisterTile choose_register_tile(const Nest& nest, const std::optional<Axis>& row_axis,
                                   const Axis& vector_axis, std::int64_t lanes,
-                                  const Machine& machine, bool copies_rows) {
-  const bool is_small = !copies_rows && point_count(nest.axes).value_or(0) <= most_points_for_small;
+                                  const CpuModel& machine, bool copies_rows) {
+  const bool is_small = !copies_rows && point_count(nest.axes).value_or(0) <= max_points_for_small;
   const auto row_extent = row_axis ? constant_extent(*row_axis) : std::optional<std::int64_t>(1);
   const auto vector_extent = constant_extent(vector_axis);
   // Shorter vectors rather than masks where the axis fills none.
   if (vector_extent && *vector_extent > 0 && *vector_extent < lanes) {
     lanes = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(*vector_extent)));
   }
-  const std::int64_t last_row = std::min(most_rows, row_extent.value_or(most_rows));
+  const std::int64_t last_row = std::min(max_rows, row_extent.value_or(max_rows));
   const std::int64_t last_vector =
-      vector_extent
-          ? std::clamp<std::int64_t>((*vector_extent + lanes - 1) / lanes, 1, most_vectors)
-          : most_vectors;
+      vector_extent ? std::clamp<std::int64_t>((*vector_extent + lanes - 1) / lanes, 1, max_vectors)
+                    : max_vectors;
   RegisterTile best{.lanes = lanes};
   double best_score = 0;
   for (std::int64_t rows = copies_rows ? last_row : 1; rows <= last_row; ++rows) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "loopsmith/rules/machine.h"
+#include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/rules/nest.h"
 
 namespace loopsmith {
@@ -28,7 +28,7 @@ std::optional<Axis> row_axis_of(const Nest& nest, const Axis& vector_axis);
 /// that is done soon, one with less code. Where rows are copied, they should be a vector.
 RegisterTile choose_register_tile(const Nest& nest, const std::optional<Axis>& row_axis,
                                   const Axis& vector_axis, std::int64_t lanes,
-                                  const Machine& machine, bool copies_rows = false);
+                                  const CpuModel& machine, bool copies_rows = false);
 
 /// How many tiles of `size` it takes to cover an axis.
 Expr tiles_along(const Axis& axis, std::int64_t size);

@@ -3,14 +3,14 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/prefetch.h"
 #include "loopsmith/rules/strategy.h"
-#include "loopsmith/rules/streams.h"
 
 namespace loopsmith {
 namespace {
 
 /// Independent chains of combinations, enough to hide the latency of one.
-constexpr std::int64_t most_chains = 4;
+constexpr std::int64_t max_chains = 4;
 /// Partial results of a full reduction.
 constexpr std::int64_t part_count = 64;
 
@@ -18,8 +18,8 @@ std::int64_t chains_for(const RowReduction& reduction, const Axis& axis, std::in
   // What a producer computes takes longer than a combination.
   if (reduction.producer) return 1;
   const auto extent = constant_extent(axis);
-  if (!extent) return most_chains;
-  std::int64_t chains = most_chains;
+  if (!extent) return max_chains;
+  std::int64_t chains = max_chains;
   while (chains > 1 && *extent < 2 * chains * lanes) chains /= 2;
   return chains;
 }
@@ -60,7 +60,7 @@ std::vector<NestAccess> reads_of(const TupleCombination& combination) {
 class RowWriter {
  public:
   RowWriter(const RowReduction& reduction, Axis axis, std::vector<Axis> outer, std::int64_t lanes,
-            const Machine& machine, Substitution values)
+            const CpuModel& machine, Substitution values)
       : reduction_(reduction),
         combination_(reduction.combination),
         axis_(std::move(axis)),
@@ -107,7 +107,7 @@ class RowWriter {
   const std::vector<Axis> outer_;
   const std::int64_t lanes_;
   const std::int64_t chains_;
-  const Machine& machine_;
+  const CpuModel& machine_;
   const Substitution values_;
   const std::vector<NestAccess> reads_;
   const std::vector<Ptr<Buffer>> partial_;
@@ -217,7 +217,7 @@ std::optional<RowReduction> row_reduction_of(const Nest& nest) {
   return std::nullopt;
 }
 
-Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Machine& machine,
+Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const CpuModel& machine,
                    const Substitution& values) {
   const TupleCombination& combination = reduction.combination;
   return RowWriter(reduction, reduction.axis, reduction.outer, lanes, machine, values)
@@ -230,13 +230,13 @@ Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Mach
       });
 }
 
-Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Machine& machine,
+Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const CpuModel& machine,
                     const Substitution& values) {
   const TupleCombination& combination = reduction.combination;
   // The outermost reduction axis is cut into parts; alone, it is also the vectorised one.
   const Axis& cut = reduction.outer.empty() ? reduction.axis : reduction.outer[0];
   const DataType index = cut.extent.dtype();
-  const std::int64_t grain = reduction.outer.empty() ? most_chains * lanes : 1;
+  const std::int64_t grain = reduction.outer.empty() ? max_chains * lanes : 1;
   const Expr size =
       ceildiv(ceildiv(cut.extent, int_imm(index, part_count)), int_imm(index, grain)) *
       int_imm(index, grain);

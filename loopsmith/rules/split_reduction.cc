@@ -10,27 +10,27 @@
 namespace loopsmith {
 namespace {
 
-constexpr std::int64_t most_parts = 16, fewest_parts = 4;
+constexpr std::int64_t max_parts = 16, min_parts = 4;
 /// A part has so many steps, all of them together so many points: less is done at once.
-constexpr std::int64_t fewest_steps = 1024;
-constexpr std::int64_t fewest_points = std::int64_t{1} << 20;
+constexpr std::int64_t min_steps = 1024;
+constexpr std::int64_t min_points = std::int64_t{1} << 20;
 /// More results than these give work enough: rows; tiles of columns; tiles of products.
-constexpr std::int64_t most_rows = 32, most_columns = 512, most_products = 4096;
+constexpr std::int64_t max_rows = 32, max_columns = 512, max_products = 4096;
 
-std::int64_t most_results(const Nest& nest, const Machine& machine) {
-  if (is_packed(nest, machine)) return most_products;
-  return row_reduction_of(nest) ? most_rows : most_columns;
+std::int64_t max_results(const Nest& nest, const CpuModel& machine) {
+  if (is_packed(nest, machine)) return max_products;
+  return row_reduction_of(nest) ? max_rows : max_columns;
 }
 
-bool is_long_for_few(const Nest& nest, const Ptr<Buffer>& target, const Machine& machine) {
+bool is_long_for_few(const Nest& nest, const Ptr<Buffer>& target, const CpuModel& machine) {
   const auto results = point_count(nest.spatial()), points = point_count(nest.axes);
   std::int64_t elements = 1;
   for (const Expr& extent : target->shape) {
     const std::int64_t* constant = as_int(extent);
     if (!constant || __builtin_mul_overflow(elements, *constant, &elements)) return false;
   }
-  return results && points && *results > 1 && *points >= fewest_points &&
-         std::max(*results, elements) <= most_products && *results <= most_results(nest, machine);
+  return results && points && *results > 1 && *points >= min_points &&
+         std::max(*results, elements) <= max_products && *results <= max_results(nest, machine);
 }
 
 struct Cut {
@@ -43,8 +43,8 @@ std::optional<Cut> even_cut(const Nest& nest) {
   const std::int64_t steps = *point_count(nest.reduction());
   for (const Axis& axis : nest.reduction()) {
     const std::int64_t extent = *constant_extent(axis);
-    for (std::int64_t parts = most_parts; parts >= fewest_parts; --parts) {
-      if (extent % parts == 0 && steps / parts >= fewest_steps) return Cut{axis, parts};
+    for (std::int64_t parts = max_parts; parts >= min_parts; --parts) {
+      if (extent % parts == 0 && steps / parts >= min_steps) return Cut{axis, parts};
     }
   }
   return std::nullopt;
@@ -63,7 +63,7 @@ Substitution renew(std::vector<Axis>& axes) {
 
 }  // namespace
 
-std::optional<SplitReduction> split_reduction(const Nest& nest, const Machine& machine) {
+std::optional<SplitReduction> split_reduction(const Nest& nest, const CpuModel& machine) {
   const std::optional<Combination> combination = combination_of(nest);
   if (!combination || !is_long_for_few(nest, combination->target, machine)) return std::nullopt;
   const std::optional<Cut> cut = even_cut(nest);

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "loopsmith/rules/machine.h"
+#include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/rules/nest.h"
 
 namespace loopsmith {
@@ -17,8 +17,8 @@ struct SplitReduction {
 /// for i, k: C[i] += A[i, k]    =>    for p, i, k: P[p, i] += A[i, p * n + k]
 ///                                    for i, p: C[i] += P[p, i]
 ///
-/// The number of parts depends on the program alone. Nothing where there are results enough to
+/// The number of parts depends on the program alone. Nullopt where there are results enough to
 /// compute at once, or no even cut.
-std::optional<SplitReduction> split_reduction(const Nest& nest, const Machine& machine);
+std::optional<SplitReduction> split_reduction(const Nest& nest, const CpuModel& machine);
 
 }  // namespace loopsmith

@@ -9,7 +9,7 @@ namespace loopsmith {
 namespace {
 
 /// How many parts the sums of so many columns get; 0: they stay whole.
-std::int64_t parts_of_columns(const Expr& rows, const Expr& columns, const Machine& machine = {}) {
+std::int64_t parts_of_columns(const Expr& rows, const Expr& columns, const CpuModel& machine = {}) {
   const te::Tensor a = te::placeholder({rows, columns}, f32, "A");
   const te::IterVar k = te::reduce_axis(0, rows, "k");
   const te::Tensor b =

@@ -5,34 +5,34 @@
 #include <optional>
 #include <vector>
 
-#include "loopsmith/rules/machine.h"
+#include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/rules/nest.h"
 #include "loopsmith/rules/tuple_combination.h"
 
 namespace loopsmith {
 
 /// How many lanes a vector has, so that the widest type of the nest fills one register.
-std::int64_t lanes_of(const Nest& nest, const Machine& machine);
+std::int64_t lanes_of(const Nest& nest, const CpuModel& machine);
 
 /// The spatial axis along which every store is contiguous, if there is one.
 std::optional<Axis> contiguous_axis(const Nest& nest);
 
 /// elementwise.cc: the contiguous axis vectorised, the other axes of `axes` serial around it.
 Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
-                 const Machine& machine);
+                 const CpuModel& machine);
 
 /// elementwise_nest.cc: a whole elementwise nest, by the forms of its axes.
-Stmt single_elementwise(const Nest& nest, const Machine& machine);
+Stmt single_elementwise(const Nest& nest, const CpuModel& machine);
 
 /// An elementwise nest inside the loops that `values` come from, over its remaining axes.
 Stmt inner_elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
-                       const Machine& machine);
+                       const CpuModel& machine);
 
 /// transposed.cc: where loads are contiguous along another axis than stores, tiles of them are
-/// copied as they lie, so that each line of memory is fetched once. `otherwise` is for axes that
+/// copied as they lie, so that each line of memory is fetched once. `fallback` is for axes that
 /// turn out to be too short. Nothing for other nests.
-std::optional<Stmt> transposed(const Nest& nest, const Machine& machine,
-                               const std::function<Stmt()>& otherwise);
+std::optional<Stmt> transposed(const Nest& nest, const CpuModel& machine,
+                               const std::function<Stmt()>& fallback);
 
 /// row_reduction.cc: which reduction axis may be vectorised, and how: all loads are contiguous
 /// along it, or do not move.
@@ -46,17 +46,17 @@ struct RowReduction {
 std::optional<RowReduction> row_reduction_of(const Nest& nest);
 
 /// for k in K: (vectorised)  partial[k % lanes] += source(k);     target = initial + sum(partial)
-Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Machine& machine,
+Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const CpuModel& machine,
                    const Substitution& values);
 
 /// The same for one point without spatial axes: a fixed number of partial results in parallel, then
 /// their combination, so that the result does not depend on the number of threads.
-Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const Machine& machine,
+Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const CpuModel& machine,
                     const Substitution& values);
 
 /// tiled_reduction.cc: the contiguous spatial axis vectorised, a tile of results kept in registers
 /// while the reduction runs; over all axes of the nest. Operands are read where they are.
-Stmt tiled_reduction(const Nest& nest, const Axis& vector_axis, const Machine& machine);
+Stmt tiled_reduction(const Nest& nest, const Axis& vector_axis, const CpuModel& machine);
 
 /// packed_reduction.cc: the same for results that share operands by rows and by columns. A task
 /// copies those of its columns once for all its rows, a block of the reduction at a time.
@@ -65,7 +65,7 @@ struct PackedReduction {
   Stmt stmt;
 };
 /// Nothing for a nest of another form, or if it never pays.
-std::optional<PackedReduction> packed_reduction(const Nest& nest, const Machine& machine);
-bool is_packed(const Nest& nest, const Machine& machine);
+std::optional<PackedReduction> packed_reduction(const Nest& nest, const CpuModel& machine);
+bool is_packed(const Nest& nest, const CpuModel& machine);
 
 }  // namespace loopsmith

@@ -15,7 +15,7 @@ constexpr std::int64_t pieces_a_thread = 4;
 
 class Tiling {
  public:
-  Tiling(const Nest& nest, const Axis& vector_axis, const Machine& machine)
+  Tiling(const Nest& nest, const Axis& vector_axis, const CpuModel& machine)
       : nest_(nest),
         combination_(combination_of(nest)),
         machine_(machine),
@@ -168,7 +168,7 @@ class Tiling {
 
   const Nest& nest_;
   std::optional<Combination> combination_;
-  const Machine& machine_;
+  const CpuModel& machine_;
   Axis vector_axis_;
   std::optional<Axis> row_axis_;
   RegisterTile tile_;
@@ -177,7 +177,7 @@ class Tiling {
 
 }  // namespace
 
-Stmt tiled_reduction(const Nest& nest, const Axis& vector_axis, const Machine& machine) {
+Stmt tiled_reduction(const Nest& nest, const Axis& vector_axis, const CpuModel& machine) {
   return Tiling(nest, vector_axis, machine).run();
 }
 

@@ -15,7 +15,7 @@ constexpr std::int64_t vectors_a_row = 2;
 /// A nest whose stores are contiguous along one axis and some of its loads along another.
 class Transposition {
  public:
-  Transposition(const Nest& nest, Axis stored, Axis loaded, const Machine& machine)
+  Transposition(const Nest& nest, Axis stored, Axis loaded, const CpuModel& machine)
       : nest_(nest),
         stored_(std::move(stored)),
         loaded_(std::move(loaded)),
@@ -146,8 +146,8 @@ std::optional<Axis> loaded_axis(const Nest& nest, const Axis& stored) {
 
 }  // namespace
 
-std::optional<Stmt> transposed(const Nest& nest, const Machine& machine,
-                               const std::function<Stmt()>& otherwise) {
+std::optional<Stmt> transposed(const Nest& nest, const CpuModel& machine,
+                               const std::function<Stmt()>& fallback) {
   const std::optional<Axis> stored = contiguous_axis(nest);
   const auto loaded = stored ? loaded_axis(nest, *stored) : std::nullopt;
   const bool reads_results = std::ranges::any_of(
@@ -157,7 +157,7 @@ std::optional<Stmt> transposed(const Nest& nest, const Machine& machine,
   const Expr fits = transposition.fits();
   if (is_const_int(fits, 0)) return std::nullopt;
   return is_const_int(fits, 1) ? transposition.run()
-                               : either(fits, transposition.run(), otherwise());
+                               : either(fits, transposition.run(), fallback());
 }
 
 }  // namespace loopsmith

@@ -16,7 +16,7 @@ using te::Tensor;
 using testing::Argument;
 using testing::numbers;
 
-constexpr Machine machine{.vector_bytes = 32, .vector_registers = 16, .cores = 2};
+constexpr CpuModel machine{.vector_bytes = 32, .vector_registers = 16, .cores = 2};
 
 /// The schedule as script, checked.
 std::string checked(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments) {

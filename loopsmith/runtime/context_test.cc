@@ -32,12 +32,12 @@ TEST(workspace, keeps_blocks_for_the_next_call) {
 
 TEST(workspace, keeps_no_more_than_its_limit) {
   Workspace workspace;
-  const std::size_t size = Workspace::most_kept / 2 + 1;
+  const std::size_t size = Workspace::max_kept / 2 + 1;
   void* first = workspace.allocate(size, 64);
   void* second = workspace.allocate(size, 64);
   workspace.release(first, size, 64);
   workspace.release(second, size, 64);
-  EXPECT_LE(workspace.kept(), Workspace::most_kept);
+  EXPECT_LE(workspace.kept(), Workspace::max_kept);
   EXPECT_GE(workspace.kept(), size);
 }
 

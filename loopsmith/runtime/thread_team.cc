@@ -29,7 +29,7 @@ constexpr std::uint32_t sleep_bit = 1U << 30;
 constexpr std::uint32_t helpers_mask = sleep_bit - 1;
 
 /// More chunks spread load better, fewer cost less.
-constexpr int most_chunks_per_part = 4;
+constexpr int max_chunks_per_part = 4;
 
 constexpr int no_root = -1;
 constexpr int caller = 0;  ///< Stands for the number of a worker where none is meant.
@@ -81,10 +81,10 @@ struct alignas(64) Team::Slot {
   std::uint64_t number = 0;  ///< Counts the loops that this slot has run.
   /// How far the first parts are; the others follow in `more_parts`. It is the number of the loop
   /// that it counts for, then the next chunk: a count for an older loop reads as 0, so that opening
-  /// a loop touches none.
+  /// a loop accesses none.
   std::atomic<std::uint64_t> parts[2]{};
 
-  // What only the caller touches, mostly.
+  // What only the caller accesses, mostly.
   alignas(64) std::unique_ptr<std::atomic<std::uint64_t>[]> more_parts;
   std::atomic<bool> taken{false};
   std::atomic<bool> caller_waits{false};
@@ -148,7 +148,7 @@ void Team::stop() {
 std::int32_t Team::run(std::int64_t begin, std::int64_t end, ls_body body, void* closure) {
   if (begin >= end) return LS_OK;
   const std::uint64_t extent = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
-  const auto pieces = static_cast<std::uint64_t>(num_threads_) * most_chunks_per_part;
+  const auto pieces = static_cast<std::uint64_t>(num_threads_) * max_chunks_per_part;
   const std::uint64_t piece = num_threads_ == 1 ? extent : (extent + pieces - 1) / pieces;
   const bool nested = here.team == this;
   while (true) {
@@ -218,11 +218,11 @@ std::int32_t Team::share(Slot& slot, const Loop& loop) {
   const std::uint64_t extent =
       static_cast<std::uint64_t>(loop.end) - static_cast<std::uint64_t>(loop.begin);
   const auto parts = std::min(extent, static_cast<std::uint64_t>(num_threads_));
-  const auto most_chunks = static_cast<std::uint64_t>(most_chunks_per_part);
+  const auto max_chunks = static_cast<std::uint64_t>(max_chunks_per_part);
   slot.loop = loop;
   slot.number += 1;
   slot.num_parts = static_cast<std::uint16_t>(parts);
-  slot.chunks_per_part = static_cast<std::uint8_t>(std::min((extent - 1) / parts + 1, most_chunks));
+  slot.chunks_per_part = static_cast<std::uint8_t>(std::min((extent - 1) / parts + 1, max_chunks));
   slot.status.store(LS_OK, std::memory_order_relaxed);
   slot.exhausted.store(false, std::memory_order_relaxed);
 

@@ -18,7 +18,7 @@ namespace loopsmith {
 namespace {
 
 constexpr double shortest_sample = 1e-3;
-constexpr int most_calls = 1'000'000;
+constexpr int max_calls = 1'000'000;
 
 /// Writes back and drops one line from the caches of all processors.
 void drop_line(const std::byte* line) {
@@ -71,10 +71,9 @@ int choose_number(const std::function<void()>& call) {
   int number = 1;
   while (true) {
     const double elapsed = seconds(call, number);
-    if (elapsed >= shortest_sample || number >= most_calls) return number;
+    if (elapsed >= shortest_sample || number >= max_calls) return number;
     const double wanted = number * std::min(1.2 * shortest_sample / std::max(elapsed, 1e-9), 100.0);
-    number =
-        std::max(number + 1, static_cast<int>(std::min<double>(std::ceil(wanted), most_calls)));
+    number = std::max(number + 1, static_cast<int>(std::min<double>(std::ceil(wanted), max_calls)));
   }
 }
 

@@ -46,7 +46,7 @@ void Workspace::release(void* memory, std::size_t size, std::size_t alignment) n
   size = size_class(size);
   try {
     const std::lock_guard lock(mutex_);
-    if (size <= most_kept - kept_) {
+    if (size <= max_kept - kept_) {
       free_.push_back({memory, size, alignment});
       kept_ += size;
       return;

@@ -7,11 +7,11 @@
 namespace loopsmith {
 
 /// Memory for what a kernel computes in between. Blocks are kept for the next call, so that it does
-/// not touch fresh pages again; any thread may use it.
+/// not access fresh pages again; any thread may use it.
 class Workspace {
  public:
   /// How much it keeps at most, in bytes.
-  static constexpr std::size_t most_kept = std::size_t{256} << 20;
+  static constexpr std::size_t max_kept = std::size_t{256} << 20;
 
   Workspace() = default;
   ~Workspace();

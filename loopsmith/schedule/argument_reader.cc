@@ -5,7 +5,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/closest.h"
+#include "loopsmith/schedule/spelling_suggestions.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {

@@ -21,8 +21,8 @@ inline constexpr Condition reductions_keep_their_order{
     "reduction {} would combine its elements in another order, and allow_reassociation is False",
     "make the schedule with allow_reassociation=True, or keep the order of the reduction"};
 
-inline constexpr Condition loops_at_once_stay_right{
-    "loops_at_once_stay_right",
+inline constexpr Condition concurrent_loops_stay_legal{
+    "concurrent_loops_stay_legal",
     "iterations of loop {}, which is {}, would depend on each other, or it is not known that they "
     "do not",
     "take this step first, then parallelize, vectorize or bind the loop"};
@@ -39,7 +39,7 @@ struct ParameterInfo {
   std::string type;  ///< In Python.
   bool is_promise = false;
   bool required = false;
-  Argument otherwise;  ///< The default.
+  Argument default_value;  ///< The default.
 };
 
 /// A primitive with its types forgotten.
@@ -51,7 +51,7 @@ class PrimitiveBase {
   std::span<const Condition* const> conditions;
   std::size_t required;  ///< How many parameters have no default; they come first.
   bool pure;             ///< Changes nothing: a query, or a choice.
-  bool moves_accesses;   ///< Changes which iterations touch which elements.
+  bool moves_accesses;   ///< Changes which iterations access which elements.
 
   constexpr PrimitiveBase(std::string_view name, std::string_view past, std::string_view doc,
                           std::span<const Condition* const> conditions, std::size_t required,

@@ -18,13 +18,13 @@ std::string handle_text(const Argument& given) {
 
 /// What was given, cut where it gets long.
 std::string given_text(const Argument& given) {
-  constexpr std::size_t most_shown = 80;
+  constexpr std::size_t max_shown_characters = 80;
   const auto* node = given.as<Ref>();
   const bool is_plain = node && (node->is<List>() || node->is<Dict>() || node->is<IntImm>() ||
                                  node->is<FloatImm>() || node->is<StringImm>());
   if (node && !is_plain) return fmt::format("a node {}", node_info(*node->get()).name);
   std::string text = python_text(given, handle_text);
-  if (text.size() > most_shown) text = text.substr(0, most_shown) + "...";
+  if (text.size() > max_shown_characters) text = text.substr(0, max_shown_characters) + "...";
   return text;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "loopsmith/schedule/argument_reader.h"
-#include "loopsmith/schedule/legality/at_once.h"
+#include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/schedule_error.h"
@@ -78,16 +78,16 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& sched
       return Refusal{&reductions_keep_their_order, {*reduction}};
     }
     const auto asked = preservation_of(*plan);
-    const bool asks_law = asked && (!asked->is_settled || schedule.doubts_quick_answers());
-    const bool runs_at_once = moves_accesses && schedule.has_loops_at_once();
-    if (asks_law || runs_at_once) {
+    const bool asks_law = asked && (!asked->is_proved || schedule.verifies_quick_answers());
+    const bool runs_concurrently = moves_accesses && schedule.has_concurrent_loops();
+    if (asks_law || runs_concurrently) {
       Schedule after = schedule.snapshot();
       commit(after, arguments, Plan(*plan));
       if (asks_law) {
         if (auto change = refuse_changed_results(schedule, after, *asked))
           return *std::move(change);
       }
-      if (runs_at_once) {
+      if (runs_concurrently) {
         if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
       }
     }
@@ -154,7 +154,7 @@ std::vector<ParameterInfo> Primitive<Arguments, Plan, Made>::parameters() const 
                    .type = python_type<std::decay_t<decltype(value)>>(),
                    .is_promise = parameter.is_promise,
                    .required = is_required,
-                   .otherwise = is_required ? Argument() : to_argument(value)});
+                   .default_value = is_required ? Argument() : to_argument(value)});
   });
   return all;
 }

@@ -19,7 +19,7 @@ struct Condition {
   std::string_view hint;
 };
 
-/// Two iterations that touch one element.
+/// Two iterations that access one element.
 struct Witness {
   struct Iteration {
     std::vector<std::pair<std::string, std::int64_t>> loops;  ///< Their values, by name.

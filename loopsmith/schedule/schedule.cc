@@ -9,8 +9,8 @@
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
-#include "loopsmith/schedule/closest.h"
 #include "loopsmith/schedule/primitive_base.h"
+#include "loopsmith/schedule/spelling_suggestions.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -63,7 +63,7 @@ void Schedule::load() {
   functions_.clear();
   nodes_.clear();
   free_nodes_ = no_node;
-  loops_at_once_ = 0;
+  concurrent_loops_ = 0;
   facts_.clear();
   entities_.clear();
   holes_.clear();
@@ -93,7 +93,7 @@ void Schedule::undo(std::size_t steps) {
   require(steps <= steps_.size(), ErrorKind::schedule, "steps_were_done",
           hint("see the trace for how many there are"), {},
           "undo: {} steps are to be undone, {} were done", steps, steps_.size());
-  SharedVector<Step> kept;
+  CowVector<Step> kept;
   for (std::size_t i = 0; i + steps < steps_.size(); ++i) kept.push_back(steps_[i]);
   const auto random = random_;
   load();
@@ -256,13 +256,14 @@ Handles<LoopRV> Schedule::loops_named(std::uint32_t function, std::string_view n
 // ---- What is known of blocks ----
 
 // Copies that share an entity share what is known of it, also when they belong to other threads.
-Schedule::Known Schedule::axes_are_true(BlockRV block) const {
-  std::atomic_ref known(entities_[block.index].axes_are_true);
+Schedule::Known Schedule::axes_are_injective(BlockRV block) const {
+  std::atomic_ref known(entities_[block.index].axes_are_injective);
   return known.load(std::memory_order_relaxed);
 }
 
-void Schedule::set_axes_are_true(BlockRV block, Known known) const {
-  std::atomic_ref(entities_[block.index].axes_are_true).store(known, std::memory_order_relaxed);
+void Schedule::set_axes_are_injective(BlockRV block, Known known) const {
+  std::atomic_ref(entities_[block.index].axes_are_injective)
+      .store(known, std::memory_order_relaxed);
 }
 
 // ---- Names ----
@@ -279,7 +280,7 @@ std::vector<std::string> Schedule::loop_names(std::uint32_t function) const {
   return names;
 }
 
-void Schedule::add_name(BearerTable& names, std::uint32_t entity, std::string_view name) {
+void Schedule::add_name(UniqueNames& names, std::uint32_t entity, std::string_view name) {
   const std::uint32_t next = names.first(name);
   names.set_first(name, entity);
   Entity& added = entities_.edit(entity);
@@ -294,7 +295,7 @@ void Schedule::remove_name(std::uint32_t entity) {
   const std::uint32_t previous = removed.previous_of_name;
   Function& function = functions_[removed.function];
   if (previous == no_node) {
-    BearerTable& names = removed.is_loop ? function.loops : function.blocks;
+    UniqueNames& names = removed.is_loop ? function.loops : function.blocks;
     names.set_first(removed.is_loop ? removed.var->name : removed.block_name, next);
   } else {
     entities_.edit(previous).next_of_name = next;
@@ -327,7 +328,7 @@ void Schedule::load_buffer_names(Function& function) {
 
 std::string Schedule::fresh_buffer_name(std::uint32_t function, std::string_view name) {
   load_buffer_names(functions_[function]);
-  BearerTable& names = functions_[function].buffers;
+  UniqueNames& names = functions_[function].buffers;
   std::string made = names.fresh(name);
   names.set_first(made, 0);
   return made;
@@ -357,7 +358,7 @@ void Schedule::end_step(Argument result) {
 }
 
 void Schedule::abandon_step() {
-  SharedVector<Step> kept;
+  CowVector<Step> kept;
   for (std::size_t i = 0; i + 1 < steps_.size(); ++i) kept.push_back(steps_[i]);
   const auto random = random_;
   load();

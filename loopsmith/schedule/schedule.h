@@ -14,10 +14,10 @@
 
 #include "loopsmith/arith/dependence/preservation.h"
 #include "loopsmith/ir/function.h"
-#include "loopsmith/schedule/bearer_table.h"
+#include "loopsmith/schedule/cow_vector.h"
 #include "loopsmith/schedule/refusal.h"
-#include "loopsmith/schedule/shared_vector.h"
 #include "loopsmith/schedule/trace.h"
+#include "loopsmith/schedule/unique_names.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -37,13 +37,13 @@ struct Handles : std::vector<T> {
   }
 };
 
-struct NestFacts;
+struct NestDependences;
 
 /// A step whose results are those of before by the law: asked of this scope, unless a quick answer
 /// settles it.
 struct Preservation {
   std::uint32_t scope = ~0U;  ///< The node of the scope.
-  bool is_settled = false;
+  bool is_proved = false;
 };
 
 /// The number of a statement in a schedule's tree.
@@ -51,7 +51,7 @@ using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = ~NodeId{0};
 
 /// True when the iterations of a loop run at once: parallel, vectorized, or threads.
-bool runs_at_once(const For& loop);
+bool runs_concurrently(const For& loop);
 
 /// A function, or a statement in which others stand. A BlockRealize stands for its Block, too.
 /// Statements without others inside have no node; what a block's `init` holds has none either.
@@ -62,7 +62,7 @@ struct TreeNode {
   NodeId next = no_node;         ///< The next child of the parent.
   std::uint32_t slot = 0;        ///< The place in the parent; of a function, its number.
   std::uint32_t entity = no_node;
-  bool is_at_once = false;  ///< A loop that `runs_at_once`.
+  bool is_concurrent = false;  ///< A loop that `runs_concurrently`.
 };
 
 /// The statement in place `slot` of a node; null beyond the last.
@@ -74,7 +74,7 @@ extern const Condition loop_is_alive;
 extern const Condition block_is_alive;
 extern const Condition step_is_not_undone;
 
-/// What is scheduled. Nodes that nobody else holds are edited where they lie, shared ones are
+/// What is scheduled. Nodes without another owner are edited in place, shared ones are
 /// copied first. A schedule belongs to one thread.
 class Schedule {
  public:
@@ -108,13 +108,13 @@ class Schedule {
 
   /// Whether each step is decided by the exact check, also where a quick answer would do; that they
   /// agree is then checked, and an InternalError where they do not.
-  bool doubts_quick_answers() const { return doubts_quick_answers_; }
-  void doubt_quick_answers(bool doubted) { doubts_quick_answers_ = doubted; }
+  bool verifies_quick_answers() const { return verifies_quick_answers_; }
+  void verify_quick_answers(bool doubted) { verifies_quick_answers_ = doubted; }
 
   /// The program as it was given.
   const Ptr<IRModule>& original() const { return original_; }
   Trace trace() const { return Trace(steps_); }
-  const SharedVector<Step>& steps() const { return steps_; }
+  const CowVector<Step>& steps() const { return steps_; }
   /// Takes back the last steps. Handles that they made are of no use any more.
   void undo(std::size_t steps = 1);
 
@@ -133,7 +133,7 @@ class Schedule {
   const Block& get(BlockRV block) const { return *realize(block).block; }
   const BlockRealize& realize(BlockRV block) const;
   std::int64_t get(ExprRV hole) const { return holes_[hole.index]; }
-  /// The number behind a factor; nothing for `infer`.
+  /// The number behind a factor; nullopt for `infer`.
   std::optional<std::int64_t> get(const Factor& factor) const;
   /// A mark of `sample_compute_location` has a name, too.
   std::string_view name(LoopRV loop) const {
@@ -173,7 +173,7 @@ class Schedule {
   const Stmt& statement(NodeId node) const;
 
   /// True when the program has loops whose iterations run at once.
-  bool has_loops_at_once() const { return loops_at_once_ > 0; }
+  bool has_concurrent_loops() const { return concurrent_loops_ > 0; }
 
   /// Throws an InternalError unless the shadow tree, names and handles fit the program.
   void check_tree() const;
@@ -249,16 +249,16 @@ class Schedule {
 
   /// What was found out about a block once, and holds until its body changes.
   enum class Known : std::uint8_t { not_yet, yes, no };
-  Known axes_are_true(BlockRV block) const;
-  void set_axes_are_true(BlockRV block, Known known) const;
+  Known axes_are_injective(BlockRV block) const;
+  void set_axes_are_injective(BlockRV block, Known known) const;
 
   /// What dependence analysis found out about the nest whose outermost loop is that node; null when
   /// there is nothing, or a step has changed the nest since.
-  std::shared_ptr<const NestFacts> facts_of(NodeId nest) const;
+  std::shared_ptr<const NestDependences> cached_dependences(NodeId nest) const;
   /// The same, which the schedule then forgets.
-  std::shared_ptr<const NestFacts> take_facts_of(NodeId nest);
-  void set_facts_of(NodeId nest, std::shared_ptr<const NestFacts> facts) const;
-  bool has_facts() const { return !facts_.empty(); }
+  std::shared_ptr<const NestDependences> take_cached_dependences(NodeId nest);
+  void cache_dependences(NodeId nest, std::shared_ptr<const NestDependences> facts) const;
+  bool has_cached_dependences() const { return !facts_.empty(); }
   /// How often nests were analysed so far: what is known of them is not looked for again.
   std::uint32_t analyses() const { return analyses_; }
   void count_analysis() const { ++analyses_; }
@@ -273,7 +273,7 @@ class Schedule {
     std::uint32_t successors = 0;
     std::uint32_t successors_end = 0;
     bool is_loop = false;
-    mutable Known axes_are_true = Known::not_yet;
+    mutable Known axes_are_injective = Known::not_yet;
     Ptr<Var> var;            ///< Of a loop.
     std::string block_name;  ///< Of a block.
   };
@@ -282,9 +282,9 @@ class Schedule {
     Ptr<GlobalVar> global;
     Ptr<PrimFunc> func;
     NodeId root = no_node;
-    BearerTable loops;
-    BearerTable blocks;
-    BearerTable buffers;
+    UniqueNames loops;
+    UniqueNames blocks;
+    UniqueNames buffers;
     bool has_buffer_names = false;
   };
   struct Ancestor {
@@ -304,7 +304,7 @@ class Schedule {
   NodeId index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Detached* known);
   NodeId new_node(const Object& object, NodeId parent, std::uint32_t slot);
   void free_node(NodeId node);
-  void count_if_at_once(NodeId node);
+  void count_if_concurrent(NodeId node);
   void set_next(NodeId parent, NodeId before, NodeId next);
   void link(NodeId node);
   void unlink(NodeId node);
@@ -313,7 +313,7 @@ class Schedule {
   void detach(NodeId node, Detached& into);
   void end_detached(const Detached& detached, std::uint32_t first_new);
   void end(std::uint32_t entity, std::uint32_t first_new, std::uint32_t end_new);
-  void add_name(BearerTable& names, std::uint32_t entity, std::string_view name);
+  void add_name(UniqueNames& names, std::uint32_t entity, std::string_view name);
   void remove_name(std::uint32_t entity);
   Stmt& place_of(NodeId node);
   NodeId insert(NodeId node, Stmt stmt, std::uint32_t offset);
@@ -331,17 +331,17 @@ class Schedule {
   Ptr<IRModule> original_;
   std::vector<Function> functions_;
   std::optional<std::uint32_t> working_on_;
-  SharedVector<TreeNode> nodes_;
+  CowVector<TreeNode> nodes_;
   NodeId free_nodes_ = no_node;
-  std::uint32_t loops_at_once_ = 0;
+  std::uint32_t concurrent_loops_ = 0;
   /// Each holds its nest: that of a nest which was changed since is another statement.
-  mutable std::vector<std::pair<NodeId, std::shared_ptr<const NestFacts>>> facts_;
+  mutable std::vector<std::pair<NodeId, std::shared_ptr<const NestDependences>>> facts_;
   mutable std::uint32_t analyses_ = 0;
-  SharedVector<Entity> entities_;
+  CowVector<Entity> entities_;
   std::vector<std::int64_t> holes_;
-  SharedVector<Step> steps_;
+  CowVector<Step> steps_;
   std::vector<Mirror> mirrors_;
-  bool doubts_quick_answers_ = false;
+  bool verifies_quick_answers_ = false;
   std::int64_t random_ = 1;
   bool allows_reassociation_ = true;
 };

@@ -8,7 +8,7 @@
 namespace loopsmith {
 namespace {
 
-/// The node behind a reference that nobody else holds; a copy put in its place when others do.
+/// The node behind a reference without another owner; a copy put in its place when others do.
 template <class Reference>
 Object& own(Reference& reference) {
   Ref& ref = reference;
@@ -33,8 +33,8 @@ Object& Schedule::edit_child(Object& parent, NodeId child) {
   if (object.kind == kind_of<BlockRealize>) {
     own(static_cast<BlockRealize&>(object).block);
     const std::uint32_t block = nodes_[child].entity;
-    if (entities_[block].axes_are_true != Known::not_yet) {
-      entities_.edit(block).axes_are_true = Known::not_yet;
+    if (entities_[block].axes_are_injective != Known::not_yet) {
+      entities_.edit(block).axes_are_injective = Known::not_yet;
     }
   }
   if (nodes_[child].object != &object) nodes_.edit(child).object = &object;
@@ -60,12 +60,12 @@ For& Schedule::set_kind(LoopRV loop, ForKind kind, Ptr<IterVar> binding) {
   For& edited = edit(loop);
   edited.kind = kind;
   edited.thread_binding = std::move(binding);
-  count_if_at_once(node(loop));
+  count_if_concurrent(node(loop));
   return edited;
 }
 
 BlockRealize& Schedule::edit_realize(BlockRV block) {
-  entities_.edit(block.index).axes_are_true = Known::not_yet;
+  entities_.edit(block.index).axes_are_injective = Known::not_yet;
   return static_cast<BlockRealize&>(edit(node(block)));
 }
 
@@ -310,7 +310,7 @@ Handles<LoopRV> Schedule::replace_loops(LoopRV top, LoopRV bottom, std::vector<F
     place.slot = i > 0 ? 0 : slot;
     place.first_child = i + 1 < ids.size() ? ids[i + 1] : inside;
     if (i > 0) place.next = no_node;
-    count_if_at_once(ids[i]);
+    count_if_concurrent(ids[i]);
     body = node;
   }
   // Where the body had no node, there is none below; else its nodes have a new parent.

@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "loopsmith/ir/script_printer.h"
-#include "loopsmith/schedule/repairs/fixes.h"
+#include "loopsmith/schedule/fixes/tried_fixes.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {

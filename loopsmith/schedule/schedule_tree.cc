@@ -33,7 +33,7 @@ const Stmt* statement_in(const Object& node, std::uint32_t slot) {
   }
 }
 
-bool runs_at_once(const For& loop) {
+bool runs_concurrently(const For& loop) {
   switch (loop.kind) {
     case ForKind::parallel:
     case ForKind::vectorized: return true;
@@ -71,25 +71,25 @@ NodeId Schedule::new_node(const Object& object, NodeId parent, std::uint32_t slo
 }
 
 void Schedule::free_node(NodeId node) {
-  if (nodes_[node].is_at_once) --loops_at_once_;
+  if (nodes_[node].is_concurrent) --concurrent_loops_;
   nodes_.edit(node) = {.next = free_nodes_};
   free_nodes_ = node;
 }
 
 /// Brings the count of loops that run at once up to date with the statement of a node.
-void Schedule::count_if_at_once(NodeId node) {
+void Schedule::count_if_concurrent(NodeId node) {
   const auto* loop = as<For>(node);
-  const bool is_at_once = loop && runs_at_once(*loop);
-  if (nodes_[node].is_at_once == is_at_once) return;
-  nodes_.edit(node).is_at_once = is_at_once;
-  is_at_once ? ++loops_at_once_ : --loops_at_once_;
+  const bool is_concurrent = loop && runs_concurrently(*loop);
+  if (nodes_[node].is_concurrent == is_concurrent) return;
+  nodes_.edit(node).is_concurrent = is_concurrent;
+  is_concurrent ? ++concurrent_loops_ : --concurrent_loops_;
 }
 
 NodeId Schedule::index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Detached* known) {
   if (!statement_in(*stmt.get(), 0)) return no_node;
   const NodeId id = new_node(*stmt.get(), parent, slot);
   if (stmt.is<For>() || stmt.is<BlockRealize>()) enter(id, known);
-  count_if_at_once(id);
+  count_if_concurrent(id);
   NodeId last = no_node;
   const Stmt* inside = nullptr;
   for (std::uint32_t i = 0; (inside = statement_in(*stmt.get(), i)); ++i) {
@@ -174,7 +174,7 @@ void Schedule::enter(NodeId node, Detached* known) {
     return;
   }
   const std::uint32_t entity = nodes_[node].entity;
-  entities_.edit(entity).axes_are_true = Known::not_yet;
+  entities_.edit(entity).axes_are_injective = Known::not_yet;
   if (entities_[entity].block_name == block.name_hint) return;
   remove_name(entity);
   entities_.edit(entity).block_name = block.name_hint;
@@ -225,8 +225,9 @@ std::uint32_t Schedule::check_node(NodeId node, const Stmt& stmt) const {
     check(entities_[entity].node == node, "schedule", "handle {} is elsewhere", entity);
   }
   const auto* loop = stmt.as<For>();
-  std::uint32_t at_once = loop && runs_at_once(*loop) ? 1 : 0;
-  check(nodes_[node].is_at_once == (at_once > 0), "schedule", "node {} has changed its kind", node);
+  std::uint32_t at_once = loop && runs_concurrently(*loop) ? 1 : 0;
+  check(nodes_[node].is_concurrent == (at_once > 0), "schedule", "node {} has changed its kind",
+        node);
   NodeId child = nodes_[node].first_child;
   const Stmt* inside = nullptr;
   for (std::uint32_t slot = 0; (inside = statement_in(*stmt.get(), slot)); ++slot) {
@@ -247,8 +248,8 @@ void Schedule::check_tree() const {
     check(nodes_[function.root].object == function.func.get(), "schedule", "a function was lost");
     if (body != no_node) at_once += check_node(body, function.func->body);
   }
-  check(at_once == loops_at_once_, "schedule", "{} loops run at once, {} were counted", at_once,
-        loops_at_once_);
+  check(at_once == concurrent_loops_, "schedule", "{} loops run at once, {} were counted", at_once,
+        concurrent_loops_);
 }
 
 }  // namespace loopsmith

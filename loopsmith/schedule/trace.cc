@@ -68,8 +68,8 @@ std::string line_of(const Step& step, Naming& naming) {
   std::vector<std::string> arguments;
   const auto name = [&](const Argument& handle) { return naming.use(*key_of(handle)); };
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const bool is_left_out =
-        !parameters[i].required && step.arguments[i].is_none() && parameters[i].otherwise.is_none();
+    const bool is_left_out = !parameters[i].required && step.arguments[i].is_none() &&
+                             parameters[i].default_value.is_none();
     if (is_left_out) continue;
     arguments.push_back(
         fmt::format("{}={}", parameters[i].name, python_text(step.arguments[i], name)));
@@ -412,7 +412,7 @@ Trace Trace::simplified(bool remove_postproc) const {
     }
     kept.push_back(step);
   }
-  SharedVector<Step> steps;
+  CowVector<Step> steps;
   for (std::size_t i = kept.size(); i-- > 0;) steps.push_back(std::move(kept[i]));
   return Trace(std::move(steps));
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "loopsmith/schedule/argument.h"
-#include "loopsmith/schedule/shared_vector.h"
+#include "loopsmith/schedule/cow_vector.h"
 
 namespace loopsmith {
 
@@ -28,9 +28,9 @@ struct Step {
 class Trace {
  public:
   Trace() = default;
-  explicit Trace(SharedVector<Step> steps) : steps_(std::move(steps)) {}
+  explicit Trace(CowVector<Step> steps) : steps_(std::move(steps)) {}
 
-  const SharedVector<Step>& steps() const { return steps_; }
+  const CowVector<Step>& steps() const { return steps_; }
 
   /// The lines `i, j = sch.get_loops(block=b0)`, without what surrounds them.
   std::vector<std::string> as_python(bool remove_postproc = false) const;
@@ -58,19 +58,19 @@ class Trace {
 
   /// Adds a step, as if it had been done after the others.
   void append(Step step) { steps_.push_back(std::move(step)); }
-  /// Takes the last step away; nothing when there is none.
+  /// Takes the last step away; nullopt when there is none.
   std::optional<Step> pop();
 
-  /// The decision of a step; nothing when it has none.
+  /// The decision of a step; nullopt when it has none.
   std::optional<Argument> decision(std::size_t step) const;
   Trace with_decision(std::size_t step, Argument decision, bool remove_postproc) const;
-  /// Without pure steps whose results nobody uses.
+  /// Without pure steps whose results are not used.
   Trace simplified(bool remove_postproc) const;
 
  private:
   std::size_t size(bool remove_postproc) const;
 
-  SharedVector<Step> steps_;
+  CowVector<Step> steps_;
 };
 
 }  // namespace loopsmith

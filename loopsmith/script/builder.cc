@@ -142,7 +142,7 @@ ScriptValue ScriptBuilder::enter(const std::shared_ptr<Frame>& frame) {
       open.outer_branch = std::exchange(lowering.branch_, open.branch.get());
       break;
     case Frame::Kind::then:
-    case Frame::Kind::otherwise:
+    case Frame::Kind::else_body:
       lowering.require_here(lowering.branch_ != nullptr, "branch_has_condition",
                             hint("put it into `with T.If(...):`"),
                             "T.Then or T.Else stands outside of T.If");
@@ -195,7 +195,7 @@ void ScriptBuilder::leave(const std::shared_ptr<Frame>& frame, bool has_failed) 
                             hint("write `with T.Then():` inside"), "T.If has no T.Then");
       return lowering.emit(make(std::move(*open.branch)));
     case Frame::Kind::then:
-    case Frame::Kind::otherwise:
+    case Frame::Kind::else_body:
       lowering.branch_ = open.outer_branch;
       (frame->kind == Frame::Kind::then ? open.outer_branch->then_case
                                         : open.outer_branch->else_case) = std::move(body);

@@ -11,7 +11,7 @@
 namespace loopsmith::parsing {
 namespace {
 
-constexpr std::int64_t most_lanes = scalable_lanes - 1;
+constexpr std::int64_t max_lanes = scalable_lanes - 1;
 
 /// An integer takes the type of `like` where it fits; else it is int32, int64 or uint64.
 Expr integer_expr(__int128 value, DataType like) {
@@ -298,7 +298,7 @@ std::vector<Expr> Lowering::access_indices(const ScriptValue::Access& access) {
     require_here(count != nullptr, "slice_has_constant_length",
                  hint("a vector has a constant number of lanes; write a loop"),
                  "the slice has {} elements, not a constant number", lanes);
-    require_here(*count >= 1 && *count <= most_lanes, "lanes_in_range",
+    require_here(*count >= 1 && *count <= max_lanes, "lanes_in_range",
                  hint("a vector has 1 to 32767 lanes; write a loop"), "a vector of {} lanes",
                  *count);
     indices.push_back(*count == 1

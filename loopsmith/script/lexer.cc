@@ -9,7 +9,7 @@ namespace loopsmith::parsing {
 namespace {
 
 /// More f-strings inside each other than anybody writes.
-constexpr int most_nested_texts = 50;
+constexpr int max_nested_texts = 50;
 constexpr int tab_width = 8;
 
 bool is_digit(char c) {
@@ -230,8 +230,8 @@ class Lexer {
   /// What stands in braces in an f-string: an expression, which may hold texts.
   void skip_field(int depth) {
     const Place begin = place();
-    require_here(depth < most_nested_texts, "texts_are_nested_little", hint("use variables"), begin,
-                 "more than {} texts inside each other", most_nested_texts);
+    require_here(depth < max_nested_texts, "texts_are_nested_little", hint("use variables"), begin,
+                 "more than {} texts inside each other", max_nested_texts);
     int open = 0;
     do {
       require_here(position_ < text_.size(), "text_is_closed", hint("add the closing brace"), begin,

@@ -13,8 +13,8 @@
 namespace loopsmith::parsing {
 namespace {
 
-constexpr int most_expansions = 10000;
-constexpr int most_nested_expansions = 200;
+constexpr int max_expansions = 10000;
+constexpr int max_nested_expansions = 200;
 
 using Named = std::vector<std::pair<std::string, ScriptValue>>;
 
@@ -349,12 +349,12 @@ void Lowering::expand(const MacroDefinition& macro, std::vector<ScriptValue> pos
                       Named named) {
   require_here(func_ != nullptr, "word_is_in_function", hint("call it in a @T.prim_func"),
                "a macro is called outside of a function");
-  require_here(++expansions_ <= most_expansions, "macro_is_finite",
+  require_here(++expansions_ <= max_expansions, "macro_is_finite",
                hint("write a loop, or a function"), "macros are expanded more than {} times",
-               most_expansions);
-  require_here(++expansion_depth_ <= most_nested_expansions, "macro_is_finite",
+               max_expansions);
+  require_here(++expansion_depth_ <= max_nested_expansions, "macro_is_finite",
                hint("a macro cannot call itself"), "macros are expanded inside each other {} deep",
-               most_nested_expansions);
+               max_nested_expansions);
   const Statement& s = *macro.function;
   const SyntaxTree* const outer_tree = std::exchange(tree_, macro.tree.get());
   const VariablePlan plan(s);

@@ -2,7 +2,7 @@
 // Loops, branches, and what stands after `with`.
 #include <algorithm>
 
-#include "loopsmith/arith/complete_blocks.h"
+#include "loopsmith/arith/infer_regions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/script/lowering.h"
 #include "loopsmith/support/error.h"
@@ -102,13 +102,13 @@ void Lowering::if_statement(const Statement& s) {
   const ScriptValue condition = named(eval(*s.value));
   // What Python knows is decided now; definitions of the branch hold after it, as in Python.
   if (const std::optional<bool> known = known_truth(condition)) {
-    return statements(*known ? s.body : s.otherwise);
+    return statements(*known ? s.body : s.else_body);
   }
   const Expr chosen = expr(condition);
   const AssignedVariables before = assigned_;
   Stmt then_case = suite(s.body);
   const AssignedVariables after_then = std::exchange(assigned_, before);
-  Stmt else_case = s.otherwise.statements.empty() ? Stmt() : suite(s.otherwise);
+  Stmt else_case = s.else_body.statements.empty() ? Stmt() : suite(s.else_body);
   assigned_.meet(after_then);
   emit(make(IfThenElse{
       .condition = chosen, .then_case = std::move(then_case), .else_case = std::move(else_case)}));
@@ -162,7 +162,7 @@ void Lowering::with_branch(const Statement& s, Frame& frame) {
                  "T.If has no T.Then");
     return emit(make(std::move(node)));
   }
-  require_here(frame.kind == Frame::Kind::then || frame.kind == Frame::Kind::otherwise,
+  require_here(frame.kind == Frame::Kind::then || frame.kind == Frame::Kind::else_body,
                "with_has_scope", hint("write it after `for`"), "with: a loop is no scope");
   require_here(branch_ != nullptr, "branch_has_condition", hint("put it into `with T.If(...):`"),
                "T.Then or T.Else stands outside of T.If");

@@ -132,7 +132,7 @@ ScriptValue Lowering::eval_number(const Expression& e) {
   bool is_number = !rest.empty();
   for (const char c : rest) {
     const int digit = digit_of(c);
-    is_number = is_number && digit < base && value < (most_integer >> 5);
+    is_number = is_number && digit < base && value < (max_python_integer >> 5);
     if (is_number) value = value * base + digit;
   }
   require_here(is_number, "number_is_known", hint("64 bits are the most that a constant can have"),

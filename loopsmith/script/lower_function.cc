@@ -2,7 +2,7 @@
 // Files, modules and functions.
 #include <algorithm>
 
-#include "loopsmith/arith/complete_blocks.h"
+#include "loopsmith/arith/infer_regions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/script/lowering.h"
@@ -360,7 +360,7 @@ Ptr<PrimFunc> Lowering::finished(Function& func, BlockState& root, const Stmt& b
                                        .ret_type = func.ret_type,
                                        .attrs = func.attrs,
                                        .body = has_root ? finished(root, body) : body});
-  if (detects_) result = complete_blocks(result);
+  if (detects_) result = infer_regions(result);
   if (options_.check_well_formed) verify_well_formed(result);
   return result;
 }

@@ -102,7 +102,7 @@ ScriptValue Lowering::eval_binary(std::string_view symbol, const ScriptValue& le
   return ask(fmt::format("a {} b", symbol), {{"a", a}, {"b", b}});
 }
 
-/// Whether a value is true; nothing for expressions, which are true or not when the program runs.
+/// Whether a value is true; nullopt for expressions, which are true or not when the program runs.
 std::optional<bool> Lowering::known_truth(const ScriptValue& value) {
   if (const auto number = number_of(value)) {
     return number->is_real ? number->real != 0 : number->integer != 0;

@@ -2,7 +2,7 @@
 // Suites and simple statements.
 #include <algorithm>
 
-#include "loopsmith/arith/complete_blocks.h"
+#include "loopsmith/arith/infer_regions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/script/lowering.h"

@@ -55,7 +55,7 @@ struct Frame {
     init,
     branch,
     then,
-    otherwise,
+    else_body,
     loop_while,
     definition,  ///< Of a builder, as are those below: what lasts to the end of its suite.
     function,

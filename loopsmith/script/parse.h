@@ -21,7 +21,7 @@ class Resolver {
   using Locals = std::vector<std::pair<std::string, ScriptValue>>;
 
   virtual ~Resolver() = default;
-  /// The value of a name; nothing when it has none.
+  /// The value of a name; nullopt when it has none.
   virtual std::optional<ScriptValue> name(std::string_view name) = 0;
   /// The value of `source`, an expression of Python, in which `locals` have these values.
   virtual ScriptValue evaluate(std::string_view source, const Locals& locals) = 0;

@@ -147,10 +147,10 @@ void Parser::if_statement(Suite& suite) {
   this->suite(s.body, "if");
   suite.statements.push_back(&s);
   if (is("elif")) {
-    deep_call([&] { if_statement(s.otherwise); });
+    deep_call([&] { if_statement(s.else_body); });
   } else if (take_if("else")) {
     expect(":", "after else");
-    this->suite(s.otherwise, "else");
+    this->suite(s.else_body, "else");
   }
 }
 

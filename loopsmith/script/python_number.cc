@@ -11,7 +11,7 @@ __int128 floor_divide(__int128 a, __int128 b) {
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-/// `a symbol b` of Python's integers; nothing when the script leaves it to the resolver.
+/// `a symbol b` of Python's integers; nullopt when the script leaves it to the resolver.
 std::optional<ScriptValue> integers(std::string_view symbol, __int128 a, __int128 b) {
   __int128 result = 0;
   bool overflow = false;
@@ -46,7 +46,7 @@ std::optional<ScriptValue> integers(std::string_view symbol, __int128 a, __int12
   } else {
     return std::nullopt;
   }
-  if (overflow || result > most_integer || result < -most_integer) return std::nullopt;
+  if (overflow || result > max_python_integer || result < -max_python_integer) return std::nullopt;
   return ScriptValue::integer(result);
 }
 

@@ -8,7 +8,7 @@
 namespace loopsmith::parsing {
 
 /// The largest magnitude of an integer that the script computes with.
-constexpr __int128 most_integer = (__int128{1} << 126);
+constexpr __int128 max_python_integer = (__int128{1} << 126);
 
 /// A number of Python, or a bool as one.
 struct Number {
@@ -22,7 +22,7 @@ struct Number {
 /// The number that a value is, if it is one.
 std::optional<Number> number_of(const ScriptValue& value);
 
-/// `a symbol b` of Python's numbers; nothing when the script leaves it to the resolver.
+/// `a symbol b` of Python's numbers; nullopt when the script leaves it to the resolver.
 std::optional<ScriptValue> numbers(std::string_view symbol, const Number& a, const Number& b);
 
 }  // namespace loopsmith::parsing

@@ -97,7 +97,7 @@ struct Statement {
   std::vector<Parameter> parameters;
   std::string module;  ///< Of an import: `loopsmith.script.tir`.
   Suite body;
-  Suite otherwise;
+  Suite else_body;
 };
 
 /// A whole source. The text that it was read from must outlive it.

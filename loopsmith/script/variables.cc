@@ -190,7 +190,7 @@ class Planner {
       case StatementKind::for_:
       case StatementKind::with: return nested(s.body, &s);
       case StatementKind::while_: return nested(s.body);
-      case StatementKind::if_: nested(s.body); return nested(s.otherwise);
+      case StatementKind::if_: nested(s.body); return nested(s.else_body);
       default: return;
     }
   }

@@ -247,7 +247,7 @@ std::span<const Word> statement_words() {
        "A branch, around T.Then and T.Else."},
       {"T", "Then", "", "ContextManager[None]", branch<Frame::Kind::then>,
        "What is done where the condition of T.If holds."},
-      {"T", "Else", "", "ContextManager[None]", branch<Frame::Kind::otherwise>,
+      {"T", "Else", "", "ContextManager[None]", branch<Frame::Kind::else_body>,
        "What is done where the condition of T.If does not hold."},
       {"T", "While", "condition: ExprLike", "ContextManager[None]", branch<Frame::Kind::loop_while>,
        "Runs while the condition holds."},

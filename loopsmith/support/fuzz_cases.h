@@ -4,10 +4,10 @@
 
 namespace loopsmith::testing {
 
-/// How many random cases a test tries: what LOOPSMITH_FUZZ_CASES says, else `otherwise`.
-inline int fuzz_cases(int otherwise) {
+/// How many random cases a test tries: what LOOPSMITH_FUZZ_CASES says, else `default_value`.
+inline int fuzz_cases(int default_value) {
   const char* text = std::getenv("LOOPSMITH_FUZZ_CASES");
-  return text ? std::atoi(text) : otherwise;
+  return text ? std::atoi(text) : default_value;
 }
 
 /// The seed of the first case: what LOOPSMITH_FUZZ_SEED says, else 0.

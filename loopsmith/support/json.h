@@ -47,7 +47,7 @@ void append_json(std::string& out, std::string_view text);
 /// `nan`, or `nan:` and the bits of a NaN that is not the usual one.
 void append_json(std::string& out, double value);
 
-/// What `append_json` wrote, read back; nothing when it never wrote that.
+/// What `append_json` wrote, read back; nullopt when it never wrote that.
 std::optional<std::string> text_of_json(const JsonValue& json);
 std::optional<double> real_of_json(const JsonValue& json);
 

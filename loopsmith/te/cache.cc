@@ -216,7 +216,7 @@ Tensor Schedule::cache_read(const Tensor& tensor, const std::string& scope,
   }
   require(!ids.empty(), ErrorKind::schedule, "cache_has_reader",
           hint("name the stages that are to read the copy"), current_span,
-          "cache_read: nobody is to read the copy of tensor {}", from.name());
+          "cache_read: no operation is given to read the copy of tensor {}", from.name());
   if (data_->is_state(from->op)) return cache_state(from, scope, ids);
   std::vector<Ptr<loopsmith::IterVar>> axes;
   std::vector<Expr> indices;

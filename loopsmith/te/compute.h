@@ -35,12 +35,12 @@ constexpr bool takes_exprs(std::index_sequence<I...>) {
   return std::is_invocable_v<Fn&, AlwaysExpr<I>...>;
 }
 
-constexpr std::size_t most_parameters = 12;
+constexpr std::size_t max_parameters = 12;
 
-/// How many indices `Fn` takes; `most_parameters` when it takes them as one vector.
+/// How many indices `Fn` takes; `max_parameters` when it takes them as one vector.
 template <class Fn, std::size_t Count = 0>
 constexpr std::size_t parameter_count() {
-  if constexpr (Count == most_parameters || takes_exprs<Fn>(std::make_index_sequence<Count>())) {
+  if constexpr (Count == max_parameters || takes_exprs<Fn>(std::make_index_sequence<Count>())) {
     return Count;
   } else {
     return parameter_count<Fn, Count + 1>();
@@ -60,7 +60,7 @@ auto call_with(Fn& fn, const std::vector<Expr>& indices, std::index_sequence<I..
 template <class Fn>
 auto call_with(Fn& fn, const std::vector<Expr>& indices, const std::string& name) {
   constexpr std::size_t count = parameter_count<Fn>();
-  if constexpr (count == most_parameters) {
+  if constexpr (count == max_parameters) {
     return fn(indices);
   } else {
     require_one_parameter_a_dimension(name, count, indices.size());

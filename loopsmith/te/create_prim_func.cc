@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "loopsmith/arith/complete_blocks.h"
+#include "loopsmith/arith/infer_regions.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te/index_dtype.h"
@@ -95,7 +95,7 @@ class FunctionBuilder {
     std::vector<Stmt> body;
     for (const Ref& op : order_) body.push_back(lower(op));
     require_definitions();
-    return complete_blocks(function_of(seq(std::move(body))));
+    return infer_regions(function_of(seq(std::move(body))));
   }
   void set_given(GraphBuffers given) { buffers_.set_given(std::move(given)); }
   BlocksOfOps take_blocks() { return std::move(context_.blocks); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "loopsmith/arith/complete_blocks.h"
+#include "loopsmith/arith/infer_regions.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te/lower_ops.h"
 

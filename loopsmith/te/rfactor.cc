@@ -39,7 +39,7 @@ Related related_to(const StageData& stage, const IterVar& axis) {
     if (!holds(touched, root)) continue;
     require(root->iter_type == IterType::comm_reduce, ErrorKind::schedule, "factor_is_of_reduction",
             hint("factor an axis that is fused with no output axis"), current_span,
-            "rfactor: axis {} of stage {} touches {}, an axis of the output", axis->var->name,
+            "rfactor: axis {} of stage {} uses {}, an axis of the output", axis->var->name,
             te::name_of(stage), root->var->name);
     related.roots.push_back(root);
   }

@@ -222,13 +222,13 @@ void Replay::start_reduction(StageId id) {
   const auto is_of_reduction = [](const IterVar& axis) {
     return axis->iter_type == IterType::comm_reduce;
   };
-  const bool runs_at_once = std::ranges::any_of(data.marks, [&](const AxisMark& mark) {
+  const bool runs_concurrently = std::ranges::any_of(data.marks, [&](const AxisMark& mark) {
     const auto* kind = std::get_if<KindMark>(&mark.what);
     return is_of_reduction(mark.axis) && (std::holds_alternative<BindMark>(mark.what) ||
                                           (kind && kind->kind != ForKind::unrolled));
   });
   const auto first = std::ranges::find_if(data.leaf_iter_vars, is_of_reduction);
-  if (runs_at_once || first == data.leaf_iter_vars.end()) return;
+  if (runs_concurrently || first == data.leaf_iter_vars.end()) return;
   std::vector<Nest> starts;
   for (const Nest& nest : nests_[id]) {
     const auto loop = nest.loops.find(*first);

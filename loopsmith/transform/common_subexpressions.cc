@@ -15,7 +15,7 @@ namespace loopsmith {
 namespace {
 
 /// Longer runs of stores are cut: names that live long cost registers.
-constexpr std::size_t most_together = 64;
+constexpr std::size_t max_in_set = 64;
 
 void mix(std::size_t& hash, std::size_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL;
@@ -262,7 +262,7 @@ Ptr<PrimFunc> common_subexpressions(const Ptr<PrimFunc>& func) {
     for (std::size_t i = 0; i < node.seq.size();) {
       rewrite.forget();
       std::size_t end = i;
-      while (end < node.seq.size() && end - i < most_together && node.seq[end].is<BufferStore>()) {
+      while (end < node.seq.size() && end - i < max_in_set && node.seq[end].is<BufferStore>()) {
         ++end;
       }
       end = std::max(end, i + 1);

@@ -6,8 +6,8 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/transform/accesses.h"
-#include "loopsmith/transform/coverage.h"
+#include "loopsmith/transform/access_table.h"
+#include "loopsmith/transform/definite_assignment.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/thread_axes.h"
@@ -16,7 +16,7 @@ namespace loopsmith {
 namespace {
 
 /// Up to here, a constant bound of an extent is better than the exact symbolic one.
-constexpr std::int64_t most_rounded_up = 4096;
+constexpr std::int64_t max_rounded_up = 4096;
 
 /// What a buffer becomes: elements from `start` on.
 struct Compact {
@@ -121,7 +121,7 @@ std::optional<std::pair<Expr, Expr>> used_part(AccessTable& table, const Allocat
   Expr extent = analyzer.simplify(all->max - all->min + one);
   if (!as_int(extent)) {
     const ConstIntBound bound = analyzer.const_int_bound(extent);
-    if (bound.max_value <= most_rounded_up) {
+    if (bound.max_value <= max_rounded_up) {
       extent = int_imm(extent.dtype(), std::max<std::int64_t>(bound.max_value, 1));
     }
   }

@@ -14,7 +14,7 @@ namespace loopsmith {
 namespace {
 
 /// Up to so many threads, a statement without loops is written out.
-constexpr std::int64_t most_copies = 16;
+constexpr std::int64_t max_copies = 16;
 
 /// Runs each statement for all threads before the next.
 class Spreader {
@@ -76,7 +76,7 @@ class Spreader {
 
   Stmt for_each_thread(const Stmt& stmt) const {
     const DataType type = thread_->dtype;
-    if (count_ <= most_copies && !contains<For>(stmt) && !contains<While>(stmt)) {
+    if (count_ <= max_copies && !contains<For>(stmt) && !contains<While>(stmt)) {
       std::vector<Stmt> parts;
       for (std::int64_t k = 0; k < count_; ++k) {
         parts.push_back(clone_with(stmt, {{thread_, int_imm(type, k)}}));

@@ -339,7 +339,8 @@ class BarrierInserter {
     }
     if (const auto* loop = body.as<For>()) {
       require_reached(is_timeless(loop->min) && is_timeless(loop->extent), loop->span,
-                      fmt::format("loop {}", loop->loop_var->name), "runs as often as memory says");
+                      fmt::format("loop {}", loop->loop_var->name),
+                      "runs as often as the buffer's contents say");
       return with_body(body, guarded(condition, loop->body));
     }
     const auto inner = body_of(body);

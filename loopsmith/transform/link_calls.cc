@@ -192,7 +192,7 @@ class Linker {
       const bool is_offset = each.kind == LayoutVariable::Kind::offset;
       require(tensor.defined() || is_offset, ErrorKind::lower, "sizes_are_known",
               hint("pass a whole buffer of as many dimensions, or declare constant sizes"),
-              call.span, "{}: {} is given a pointer, and nobody says its sizes", name->name_hint,
+              call.span, "{}: {} is given a pointer, and its sizes are not given", name->name_hint,
               parameter.name);
       made.args.push_back(cast(each.var->dtype, value_of(each, tensor)));
     }

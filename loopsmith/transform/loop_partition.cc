@@ -17,9 +17,9 @@ namespace loopsmith {
 namespace {
 
 /// Loops around more loops than this are left whole, so that the cost stays linear.
-constexpr int most_loops_outside = 8;
+constexpr int max_loops_outside = 8;
 /// Bodies that are larger than this are not duplicated.
-constexpr int most_statements_copied = 256;
+constexpr int max_statements_copied = 256;
 /// Loops of a window, as those of a convolution, are not longer than this.
 constexpr std::int64_t longest_window = 16;
 
@@ -93,7 +93,7 @@ bool Partitioner::is_worth_it(const For& loop) const {
   if (found == contents_.end()) return false;
   const LoopContent& inside = found->second;
   const bool is_small =
-      inside.levels <= most_loops_outside && inside.statements <= most_statements_copied;
+      inside.levels <= max_loops_outside && inside.statements <= max_statements_copied;
   return inside.has_conditions && (is_small || hinted_ == loop.loop_var.get()) &&
          !leaves_loop(loop.body) && !has_block_barrier(loop.body);
 }

@@ -4,7 +4,7 @@
 
 namespace loopsmith {
 
-/// Asks for each line of the processor's cache that a prefetched region of a parameter touches.
+/// Asks for each line of the processor's cache that a prefetched region of a parameter accesses.
 ///
 ///     prefetch A[i + 8, 0:64]      =>      for line in 4:
 ///                                            prefetch(address_of(A[i + 8, line*16]), ...)

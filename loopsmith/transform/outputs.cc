@@ -235,7 +235,7 @@ class Walk {
     found->second.is_read = true;
   }
 
-  /// The memory behind a pointer is touched in a way that is not followed.
+  /// The memory behind a pointer is accessed in a way that is not followed.
   void refuse(const Object* pointer) {
     const auto found = by_pointer_.find(pointer);
     if (found != by_pointer_.end()) state_[found->second].is_read = true;

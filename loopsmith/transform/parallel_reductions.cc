@@ -6,10 +6,10 @@
 
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/at_once.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
-#include "loopsmith/schedule/legality/cut_reduction.h"
+#include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/partial_results.h"
+#include "loopsmith/schedule/legality/reduction_fission.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
@@ -25,8 +25,8 @@ namespace loopsmith {
 namespace {
 
 /// So many partial results are combined one after another; more are combined in groups first.
-constexpr std::int64_t most_in_group = 8;
-constexpr std::int64_t most_in_group_of_any = 64;  ///< Where their number is not known.
+constexpr std::int64_t max_in_group = 8;
+constexpr std::int64_t max_in_unknown_group = 64;  ///< Where their number is not known.
 /// Where nobody says how many there are in all.
 constexpr std::int64_t iterations_of_part = 1024;
 
@@ -35,8 +35,8 @@ bool is_of_block_threads(const For& loop) {
          loop.thread_binding->thread_tag.starts_with("threadIdx.");
 }
 
-/// A parallel loop in `body`, or one of threads, that drives a reduction of a block inside and is
-/// not among `others`; null when there is none.
+/// A parallel loop in `body`, or one of threads, that is bound to a reduction of a block inside and
+/// is not among `others`; null when there is none.
 Ptr<Var> parallel_reduction_in(const Stmt& body, const std::vector<Ptr<Var>>& others) {
   Ptr<Var> found;
   std::vector<Ptr<Var>> parallel_loops;
@@ -98,8 +98,8 @@ Handles<BlockRV> combine_in_groups(Schedule& schedule, LoopRV part) {
   Handles<BlockRV> made;
   for (;;) {
     const std::int64_t* count = as_int(schedule.get(part).extent);
-    if (count ? *count <= most_in_group : !made.empty()) return made;
-    const std::int64_t size = count ? most_in_group : most_in_group_of_any;
+    if (count ? *count <= max_in_group : !made.empty()) return made;
+    const std::int64_t size = count ? max_in_group : max_in_unknown_group;
     const auto [group, inside] = split(schedule, part, {infer, size}).take<2>();
     if (!rfactor.can_apply(schedule, {.loop = group})) return made;
     made.push_back(rfactor(schedule, group, 0));
@@ -134,11 +134,12 @@ Ptr<PrimFunc> left_to_later(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var)
   Schedule schedule(func, /*seed=*/1);
   const LoopRV loop = loop_over(schedule, loop_var);
   const auto& threads = schedule.get(loop).thread_binding;
-  const AtOnce how = threads ? how_bound(threads->thread_tag) : AtOnce::in_threads;
+  const Concurrency how =
+      threads ? concurrency_of_axis(threads->thread_tag) : Concurrency::in_threads;
   if (has_partial_results(schedule, loop, how)) return nullptr;
-  const LoopCarries carries = carried_by(schedule, loop, how);
+  const CarriedDependences carries = carried_by(schedule, loop, how);
   if (carries.verdict.is_proved()) return func;
-  if (how == AtOnce::in_threads && accumulates_apart(schedule, loop, carries.own)) {
+  if (how == Concurrency::in_threads && accumulator_is_private(schedule, loop, carries.own)) {
     for (const BlockRV block : get_child_blocks(schedule, loop)) {
       const bool is_reduction =
           schedule.get(block).init && arith::is_reduction_loop(schedule.realize(block), loop_var);
@@ -153,7 +154,7 @@ Ptr<PrimFunc> with_parts(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var) {
   Schedule schedule(func, /*seed=*/1);
   const LoopRV whole = loop_over(schedule, loop_var);
   if (is_of_block_threads(schedule.get(whole))) {
-    if (auto apart = with_reduction_apart(schedule, whole)) schedule = *std::move(apart);
+    if (auto apart = with_reduction_split_off(schedule, whole)) schedule = *std::move(apart);
   }
   const Span span = schedule.get(whole).span;
   const ForKind kind = schedule.get(whole).kind;

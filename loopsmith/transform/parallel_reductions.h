@@ -4,8 +4,8 @@
 
 namespace loopsmith {
 
-/// Gives a parallel loop that drives a reduction partial results of its own, which are combined as
-/// a tree, each group of eight in its order:
+/// Gives a parallel loop that is bound to a reduction partial results of its own, which are
+/// combined as a tree, each group of eight in its order:
 ///
 ///     for k in T.parallel(n):            for p in T.parallel(64):
 ///       C[0] += A[k]              =>       C_rf[p] = sum of A over part p of n

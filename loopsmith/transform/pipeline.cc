@@ -13,10 +13,10 @@
 #include "loopsmith/transform/common_subexpressions.h"
 #include "loopsmith/transform/compact_buffers.h"
 #include "loopsmith/transform/flatten_buffers.h"
+#include "loopsmith/transform/hoist_horizontal_reductions.h"
 #include "loopsmith/transform/hoist_invariants.h"
 #include "loopsmith/transform/inject_virtual_threads.h"
 #include "loopsmith/transform/insert_barriers.h"
-#include "loopsmith/transform/lift_reductions.h"
 #include "loopsmith/transform/loop_partition.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/lower_init.h"
@@ -105,7 +105,7 @@ constexpr Pass lowering[] = {
     {"loop_partition", cut_loops, Form::flat},
     // Before unrolling, so that a loop inside a vector is unrolled as one of vectors.
     {"vectorize_loops", vectorize, Form::flat},
-    {"lift_reductions", plain<lift_reductions>, Form::flat},
+    {"hoist_horizontal_reductions", plain<hoist_horizontal_reductions>, Form::flat},
     // Before bodies are copied, so that it is done once for all copies.
     {"simplify", plain<simplify>, Form::flat},
     // After all that looks at expressions, before copies of them are made.

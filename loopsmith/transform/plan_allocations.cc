@@ -4,14 +4,14 @@
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/stores_alike.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/transform/coverage.h"
+#include "loopsmith/transform/definite_assignment.h"
 #include "loopsmith/transform/loops.h"
 
 namespace loopsmith {
 namespace {
 
 /// So many loops are tried, from the innermost outwards.
-constexpr int most_attempts = 3;
+constexpr int max_attempts = 3;
 
 /// The innermost scope around all accesses that is not inside a loop over threads which share the
 /// memory.
@@ -41,7 +41,7 @@ const Scope* place_of(AccessTable& table, const Allocation& allocation) {
   for (const Scope* s = innermost_of(allocation); s != allocation.inside; s = s->parent) {
     const auto* loop = s->stmt.as<For>();
     if (!loop || is_shared_by_lanes(*loop, allocation)) continue;
-    if (++attempts > most_attempts) return nullptr;
+    if (++attempts > max_attempts) return nullptr;
     // An opaque use may read anything.
     if (!allocation.is_opaque && writes_before_reads(table, allocation, s)) return s;
   }

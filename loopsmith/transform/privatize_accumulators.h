@@ -14,7 +14,7 @@ namespace loopsmith {
 ///                                       S[0] = S[0] + s[part]
 ///
 /// The number of parts depends on the program alone; many are combined in groups first. Integers
-/// whose places memory says stay as they are: they are updated atomically.
+/// whose indices are read from memory stay as they are: they are updated atomically.
 Ptr<PrimFunc> privatize_accumulators(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

@@ -11,7 +11,7 @@
 #include "loopsmith/ir/stores_alike.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/transform/coverage.h"
+#include "loopsmith/transform/definite_assignment.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/plan_allocations.h"
 
@@ -19,7 +19,7 @@ namespace loopsmith {
 namespace {
 
 /// More than a schedule's step may take: nobody tries this again and again.
-constexpr unsigned most_operations = 50000;
+constexpr unsigned max_operations = 50000;
 
 /// A loop whose iterations run at once, around accesses to memory that is allocated outside.
 struct LoopOfUses {
@@ -187,16 +187,16 @@ bool has_own_elements(const Allocation& allocation, const LoopOfUses& uses) {
 }
 
 /// What iterations of a loop have to do with each other in one piece of memory.
-struct Meeting {
+struct AliasQuery {
   bool may_happen = false;
   bool wants_own = false;  ///< It does not where each iteration has memory for itself.
 };
 
-Meeting meeting_in(AccessTable& table, const Allocation& allocation, const LoopOfUses& uses) {
+AliasQuery query_aliases(AccessTable& table, const Allocation& allocation, const LoopOfUses& uses) {
   const For& loop = uses.loop();
   const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(allocation.buffer); };
   Dependences dependences(without_calls(alone(*uses.scope), allocation.buffer),
-                          {.operations = most_operations, .local_buffers = {allocation.buffer}});
+                          {.operations = max_operations, .local_buffers = {allocation.buffer}});
   const DependenceAnswer answer = independence(dependences, loop);
   if (answer) {
     const bool wants_own = std::ranges::any_of(answer.private_buffers, is_it);
@@ -246,13 +246,13 @@ Privatization find_shared(const PrimFunc& func, AccessTable& table) {
         continue;
       }
       if (!may_have_own(loop, allocation.buffer) || has_own_elements(allocation, uses)) continue;
-      const Meeting meeting = meeting_in(table, allocation, uses);
-      if (!meeting.may_happen) continue;
-      if (meeting.wants_own && keeps_its_values(table, allocation, uses)) {
+      const AliasQuery aliases = query_aliases(table, allocation, uses);
+      if (!aliases.may_happen) continue;
+      if (aliases.wants_own && keeps_its_values(table, allocation, uses)) {
         return {&loop, &allocation};
       }
       const bool is_vectorized = loop.kind == ForKind::vectorized;
-      if (!is_vectorized || meeting.wants_own) refuse_race(func, loop, allocation.buffer);
+      if (!is_vectorized || aliases.wants_own) refuse_race(func, loop, allocation.buffer);
       // Lanes that cannot go in step, as in a reduction of pairs, go one by one.
       if (is_vectorized) return {&loop};
     }

@@ -4,8 +4,8 @@
 
 namespace loopsmith {
 
-/// Drops what does nothing: names that nobody uses, stores of an element to its own place, stores
-/// to memory that nobody reads, evaluations without an effect, and the loops and branches that are
+/// Drops what does nothing: names that are not used, stores of an element to its own place, stores
+/// to memory that is never read, evaluations without an effect, and the loops and branches that are
 /// empty then.
 Ptr<PrimFunc> remove_no_op(const Ptr<PrimFunc>& func);
 

@@ -70,8 +70,8 @@ Stmt Simplifier::branch(const IfThenElse& node) {
   edit.set(&IfThenElse::condition, condition);
   edit.set(&IfThenElse::then_case, under(condition, node.then_case));
   if (node.else_case) {
-    const Stmt otherwise = under(!condition, node.else_case);
-    edit.set(&IfThenElse::else_case, is_no_op(otherwise) ? Stmt() : otherwise);
+    const Stmt else_case = under(!condition, node.else_case);
+    edit.set(&IfThenElse::else_case, is_no_op(else_case) ? Stmt() : else_case);
   }
   if (!is_no_op(edit.now().then_case)) return std::move(edit).done();
   if (!edit.now().else_case) return no_op();

@@ -13,7 +13,7 @@ namespace loopsmith {
 namespace {
 
 /// Each stage makes a copy of the body before and after the loop.
-constexpr std::int64_t most_stages = 64;
+constexpr std::int64_t max_stages = 64;
 
 std::vector<std::int64_t> numbers_of(const For& loop, std::string_view key) {
   std::vector<std::int64_t> numbers;
@@ -74,10 +74,9 @@ std::optional<Stages> stages_of(const For& loop) {
           hint("give each statement a place of its own"), loop.span,
           "software_pipeline: two statements of loop {} have the place {}", name,
           twice == places.end() ? 0 : *twice);
-  require(stages.last() <= most_stages, ErrorKind::lower, "pipeline_is_bounded",
+  require(stages.last() <= max_stages, ErrorKind::lower, "pipeline_is_bounded",
           hint("use fewer stages"), loop.span,
-          "software_pipeline: loop {} has stage {}, more than {}", name, stages.last(),
-          most_stages);
+          "software_pipeline: loop {} has stage {}, more than {}", name, stages.last(), max_stages);
   if (loop.annotations.contains(async_key)) {
     for (const std::int64_t stage : numbers_of(loop, async_key)) {
       require(std::ranges::find(stages.stage, stage) != stages.stage.end(), ErrorKind::lower,

@@ -33,7 +33,7 @@ std::optional<Stages> stages_of(const For& loop);
 
 using Pointers = std::unordered_set<const Object*>;
 
-/// What a statement touches, by the pointers of buffers.
+/// What a statement accesses, by the pointers of buffers.
 struct Touched {
   Pointers reads, writes;
   bool has_effects = false;  ///< Calls that do more than that.

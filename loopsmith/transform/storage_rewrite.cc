@@ -15,9 +15,9 @@ namespace loopsmith {
 namespace {
 
 /// Memory up to this size stays its own.
-constexpr std::int64_t most_register_bytes = 512;
+constexpr std::int64_t max_register_bytes = 512;
 /// Sizes that differ by more than this factor do not share.
-constexpr std::int64_t most_waste = 16;
+constexpr std::int64_t max_waste = 16;
 
 /// The statements of a sequence between which memory is needed.
 struct Life {
@@ -112,7 +112,7 @@ bool can_take_over(const Life& next, const Life& old, std::int64_t size) {
   if (!a.annotations.empty() || !b.annotations.empty()) return false;
   const std::int64_t needed = constant_size(a);
   if (needed >= 0 && size >= 0) {
-    return needed <= size * most_waste && size <= needed * most_waste;
+    return needed <= size * max_waste && size <= needed * max_waste;
   }
   return a.extents.size() == 1 && b.extents.size() == 1 &&
          structural_equal(a.extents[0], b.extents[0]);
@@ -141,7 +141,7 @@ Plan plan_sharing(std::vector<Life> lives) {
     if (life.sequence != sequence) slots.clear();
     sequence = life.sequence;
     const std::int64_t size = constant_size(*life.allocate);
-    const bool is_small = size >= 0 && size * life.allocate->dtype.bytes() <= most_register_bytes;
+    const bool is_small = size >= 0 && size * life.allocate->dtype.bytes() <= max_register_bytes;
     if (!life.is_shared || is_small || life.first > life.last) continue;
     const auto slot = std::ranges::find_if(slots, [&](const Slot& s) {
       // What takes over is declared where it was allocated: inside the owner.

@@ -13,7 +13,7 @@ namespace loopsmith {
 namespace {
 
 /// More statements than this make code that no processor's caches hold.
-constexpr std::int64_t most_statements = 1 << 16;
+constexpr std::int64_t max_statements = 1 << 16;
 
 /// How many statements do something.
 std::int64_t count_statements(const Stmt& stmt) {
@@ -140,10 +140,10 @@ Ptr<PrimFunc> unroll_loops(const Ptr<PrimFunc>& func) {
         (contains<For>(inner->body) || contains<While>(inner->body) || size * *extent > max_step))
       return inner;
     if (!is_explicit) return left_to_code_generator(*inner);
-    require(size == 0 || *extent <= most_statements / size, ErrorKind::lower, "unroll_is_bounded",
+    require(size == 0 || *extent <= max_statements / size, ErrorKind::lower, "unroll_is_bounded",
             hint("split the loop, unroll the inner one"), loop.span,
             "unroll: {} copies of the {} statements of loop {} are more than {} statements",
-            *extent, size, loop.loop_var->name, most_statements);
+            *extent, size, loop.loop_var->name, max_statements);
     return copies(*inner, inner->body, *extent);
   });
   return rewrite.body_of(func);

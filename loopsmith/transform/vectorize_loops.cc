@@ -14,7 +14,7 @@ namespace loopsmith {
 namespace {
 
 /// As many registers as one statement may fill before its loop is cut up.
-constexpr int most_vectors = 4;
+constexpr int max_vectors = 4;
 
 /// The bits of the widest element that `body` stores.
 int element_bits(const Stmt& body) {
@@ -83,7 +83,7 @@ Ptr<PrimFunc> vectorize_loops(const Ptr<PrimFunc>& func, int vector_bits) {
     const std::int64_t* extent = as_int(loop->extent);
     if (extent && *extent <= 0) return no_op();
     const int bits = element_bits(loop->body);
-    if (extent && *extent * bits <= most_vectors * vector_bits) {
+    if (extent && *extent * bits <= max_vectors * vector_bits) {
       return widen_or_serial(*loop, static_cast<int>(*extent));
     }
     return strip_mine(*loop, std::max(vector_bits / bits, 2));

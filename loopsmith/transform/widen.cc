@@ -298,7 +298,7 @@ Expr Widener::load(const BufferLoad& node) {
   if (node.predicate.defined()) throw CannotWiden{};
   std::vector<Expr> indices = indices_of(node.buffer, node.indices);
   if (!is_vector(indices.back())) {
-    // One element for all lanes. Where no lane may be at work, it must not be touched.
+    // One element for all lanes. Where no lane may be at work, it must not be accessed.
     if (!mask_.defined() || is_safe(node.buffer, indices)) return rewrite_.children(node);
     if (any_known_) {
       needs_any_ = true;

@@ -21,13 +21,13 @@ namespace {
 using Values = std::vector<std::pair<Ptr<Var>, Expr>>;
 
 /// A constant is an int32 where it fits.
-Expr expr_of(const Amount& amount) {
+Expr expr_of(const SymbolicInt& amount) {
   if (!amount.is_constant()) return amount.symbolic;
   const bool fits = wrap_to(i32, amount.constant) == amount.constant;
   return amount.expr(fits ? i32 : i64);
 }
 
-std::string text_of(const Amount& amount) {
+std::string text_of(const SymbolicInt& amount) {
   return repr_of(expr_of(amount));
 }
 std::string text_of(const IterSumExpr& sum);
@@ -165,7 +165,7 @@ void bind_iter_map(nb::module_& m) {
         nb::list result;
         if (!division.ok()) return result;
         for (const SubspacePart& part : division.parts) {
-          const auto as_mark = [](const IterSumExpr& sum, const Amount& extent) {
+          const auto as_mark = [](const IterSumExpr& sum, const SymbolicInt& extent) {
             auto mark = std::make_shared<IterMark>();
             mark->sum = sum;
             mark->extent = extent;

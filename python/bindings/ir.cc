@@ -272,7 +272,7 @@ Ref make_node(std::uint16_t kind, const nb::args& args, const nb::kwargs& kwargs
             {}, "{} has no field '{}'", info.name, name);
     if (!nb::handle(value).is_none()) set_field(*object, *field, value);
   }
-  info.settle(*object);
+  info.canonicalize(*object);
   return holder;
 }
 

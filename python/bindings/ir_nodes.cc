@@ -52,9 +52,9 @@ struct Subscript {
 
 void add_slice(Subscript& subscript, const Buffer& buffer, nb::handle slice) {
   const Expr& extent = buffer.shape[subscript.indices.size()];
-  const auto bound = [&](const char* name, const Expr& otherwise) {
+  const auto bound = [&](const char* name, const Expr& default_value) {
     const nb::object value = slice.attr(name);
-    return value.is_none() ? otherwise : to_expr(value, extent.dtype());
+    return value.is_none() ? default_value : to_expr(value, extent.dtype());
   };
   const Expr start = bound("start", zero_of(extent.dtype()));
   const Expr stop = bound("stop", extent);

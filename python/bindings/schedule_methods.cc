@@ -308,7 +308,7 @@ std::string signature_of(const Method& method) {
       continue;
     }
     text += fmt::format(", {}: {}", parameter.name, parameter.type);
-    if (!parameter.required) text += " = " + default_text(parameter.otherwise);
+    if (!parameter.required) text += " = " + default_text(parameter.default_value);
   }
   return text + ") -> " + method.primitive->result_type();
 }
@@ -340,8 +340,9 @@ nb::list primitive_list() {
       fields["type"] = parameter.type;
       fields["doc"] = std::string(parameter.doc);
       fields["is_promise"] = parameter.is_promise;
-      fields["default"] =
-          parameter.required ? nb::none() : nb::object(nb::cast(default_text(parameter.otherwise)));
+      fields["default"] = parameter.required
+                              ? nb::none()
+                              : nb::object(nb::cast(default_text(parameter.default_value)));
       parameters.append(fields);
     }
     nb::list conditions;

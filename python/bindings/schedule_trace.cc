@@ -267,7 +267,7 @@ decision_provider
           },
           nb::sig("def _repr_html_(self) -> str"))
       .def("simplified", &Trace::simplified, nb::arg("remove_postproc") = false,
-           "Return the trace without queries whose results nobody uses.")
+           "Return the trace without queries whose results are not used.")
       .def(
           "with_decision",
           [](const Trace& self, nb::handle inst, const nb::object& decision, bool remove_postproc) {

@@ -28,7 +28,7 @@ from ._core import (
     Range,
     Var,
 )
-from .mistakes import explained
+from .argument_errors import explained
 
 if TYPE_CHECKING:
     from ._core import Expr, ExprLike

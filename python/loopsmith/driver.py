@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _core
 from ._core import IRModule, Module, PrimFunc, Schedule, Target, TeSchedule
+from .argument_errors import explained
 from .device import find_nvrtc
-from .mistakes import explained
 
 if TYPE_CHECKING:
     from ._core import Buffer, Tensor, Var
@@ -177,7 +177,7 @@ def build(
     affinity
         The processors on which the module's threads run.
     default_schedule
-        Whether what nobody scheduled is scheduled by rule.
+        Whether what has no schedule is scheduled by rule.
     checks
         Whether the program stops with an error where an access would leave its tensor. It is then
         slow: nothing is vectorized, or scheduled by rule.

@@ -62,7 +62,7 @@ class ScheduleError(UserError, ValueError):
     """What the problem speaks of: names of loops, blocks and buffers, numbers."""
     witness: dict[str, Any] | None = None
     """Two iterations that conflict: ``first`` and ``second`` with their ``loops``, the ``buffer``
-    and ``element`` that both touch; None where there is none."""
+    and ``element`` that both access; None where there is none."""
     _report: _core.RefusalReport | None = None
     """Makes the text, the fixes and the picture when they are asked for."""
     _made: tuple[Sequence[str], str] = ((), "")

@@ -12,7 +12,7 @@ import atexit
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _core
-from .mistakes import explained
+from .argument_errors import explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import _core
 from ._core import IRModule, PrimFunc
+from .argument_errors import explained
 from .host import all_functions
-from .mistakes import explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

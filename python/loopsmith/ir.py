@@ -19,7 +19,7 @@ from ._core import (
     structural_equal,
     structural_hash,
 )
-from .mistakes import explained
+from .argument_errors import explained
 
 __all__ = [
     "GlobalVar",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core, display
+from .argument_errors import explained
 from .ir import from_json, to_json
-from .mistakes import explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -51,7 +51,7 @@ class AffineSets {
   /// From the iterators of the access to all elements of its buffer; null where the shape is not
   /// affine.
   Map any_element(const Access& access);
-  /// From instances of access `a` to instances of `b` that touch the same element, in any order.
+  /// From instances of access `a` to instances of `b` that access the same element, in any order.
   const Map& conflicts(int a, int b);
   /// From the instances of a statement to the values of forms over its iterators.
   Map form_map(const Statement& statement, const std::vector<Linear>& forms);

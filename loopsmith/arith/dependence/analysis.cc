@@ -260,8 +260,8 @@ std::string Analysis::reason_for(const Conflict& conflict, Outcome outcome) cons
   for (const int i : {conflict.source, conflict.sink}) {
     const Access& one = access(i);
     const Stmt& node = statement_of(i).node;
-    if (!one.memory.defined()) return fmt::format("what `{}` touches is not known", node);
-    if (one.whole) return fmt::format("`{}` may touch any element of what it is given", node);
+    if (!one.memory.defined()) return fmt::format("what `{}` accesses is not known", node);
+    if (one.whole) return fmt::format("`{}` may access any element of what it is given", node);
     // Where an index was taken apart, there are more of them than expressions.
     const std::size_t rank = one.index.size() == one.expressions.size() ? one.index.size() : 0;
     for (std::size_t k = 0; k < rank; ++k) {
@@ -281,7 +281,7 @@ std::string Analysis::reason_for(const Conflict& conflict, Outcome outcome) cons
   return "whether both iterations happen depends on values in memory";
 }
 
-void Inquiry::ask(const Dependence& dependence, const std::vector<Relation>& more) {
+void LegalityQuery::ask(const Dependence& dependence, const std::vector<Relation>& more) {
   // One is enough to know of reductions.
   if (is_over() || (dependence.is_reduction && answer_.reductions)) return;
   DependenceAnswer found = analysis_.decide(dependence, more);
@@ -295,8 +295,8 @@ void Inquiry::ask(const Dependence& dependence, const std::vector<Relation>& mor
   }
 }
 
-void Inquiry::ask_unless_private(const Dependence& dependence, int loop,
-                                 const std::vector<Relation>& more) {
+void LegalityQuery::ask_unless_private(const Dependence& dependence, int loop,
+                                       const std::vector<Relation>& more) {
   if (dependence.is_reduction && answer_.reductions) return;
   const Ptr<Buffer>& buffer = analysis_.access(dependence.source).buffer;
   const auto is_buffer = [&](const Ptr<Buffer>& known) { return known.same_as(buffer); };
@@ -310,7 +310,7 @@ void Inquiry::ask_unless_private(const Dependence& dependence, int loop,
   }
 }
 
-DependenceAnswer Inquiry::answer() && {
+DependenceAnswer LegalityQuery::answer() && {
   if (answer_.verdict == Verdict::proved) answer_.private_buffers = std::move(private_buffers_);
   return std::move(answer_);
 }

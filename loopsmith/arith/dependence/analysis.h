@@ -61,7 +61,7 @@ class Analysis {
   /// loop uses it, and what an iteration reads, it wrote before.
   bool is_private(const Ref& memory, int loop);
   /// True when, within an iteration of the first `depth` loops around it, each element that `read`
-  /// touches was written before by one of the candidates.
+  /// accesses was written before by one of the candidates.
   bool is_written_before(int read, const std::vector<int>& candidates, int depth);
 
   /// What the access does, as a piece of a sentence: "it reads A[i, k]".
@@ -99,9 +99,9 @@ class Analysis {
 bool is_carried(const Dependence& dependence);
 
 /// Collects what is found about the dependences that stand against a transformation.
-class Inquiry {
+class LegalityQuery {
  public:
-  explicit Inquiry(Analysis& analysis) : analysis_(analysis) {}
+  explicit LegalityQuery(Analysis& analysis) : analysis_(analysis) {}
 
   bool is_over() const { return answer_.verdict == Verdict::violated; }
   /// Asks whether the dependence happens in iterations that are also so related.

@@ -51,7 +51,7 @@ class CoherenceChecker : VersionChecker {
     for (int i = versions_.first_access_after(); i < static_cast<int>(program_.accesses.size());
          ++i) {
       const Access& one = access(i);
-      if (!one.memory.defined()) return give_up("a statement may touch any memory");
+      if (!one.memory.defined()) return give_up("a statement may access any memory");
       const bool is_mirrored = is_of(one, mirror_.copy);
       if (!is_mirrored && !is_of(one, mirror_.buffer)) continue;
       is_local_ = is_local_ && (is_mirrored || one.is_local);

@@ -10,7 +10,7 @@ namespace loopsmith::dependence {
 
 /// The form, its sizes as strides.
 Polynomial polynomial_of(const Program& program, const Linear& form);
-/// a + factor * b, and a * b; nothing where 64 bits do not suffice, or where both have loops.
+/// a + factor * b, and a * b; nullopt where 64 bits do not suffice, or where both have loops.
 std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b, std::int64_t factor);
 std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b);
 

@@ -13,7 +13,7 @@ namespace loopsmith {
 using dependence::Access;
 using dependence::Analysis;
 using dependence::Dependence;
-using dependence::Inquiry;
+using dependence::LegalityQuery;
 using dependence::Order;
 using dependence::Relation;
 using dependence::SequencePart;
@@ -29,7 +29,7 @@ Dependence ordered(Dependence dependence) {
 
 /// Asks whether a dependence stands against the loops taking this order.
 void ask_permuted(const Analysis& analysis, const Dependence& dependence,
-                  const std::vector<int>& moved, Inquiry& inquiry) {
+                  const std::vector<int>& moved, LegalityQuery& query) {
   std::vector<int> places;
   for (const int loop : moved) {
     const int place = analysis.place_of(dependence.source, loop);
@@ -43,7 +43,7 @@ void ask_permuted(const Analysis& analysis, const Dependence& dependence,
     answer.reason = "the loops are not nested perfectly";
     answer.source = analysis.statement_of(dependence.source).node;
     answer.sink = analysis.statement_of(dependence.sink).node;
-    return inquiry.refuse(std::move(answer));
+    return query.refuse(std::move(answer));
   }
   std::vector<int> sorted = places;
   std::sort(sorted.begin(), sorted.end());
@@ -67,7 +67,7 @@ void ask_permuted(const Analysis& analysis, const Dependence& dependence,
     relations.push_back({level, level, Order::greater});
     // What each iteration of all of them fills for itself, it does in any order.
     if (distance.min_value < 0) {
-      inquiry.ask_unless_private(dependence, moved[innermost], relations);
+      query.ask_unless_private(dependence, moved[innermost], relations);
     }
     if (distance.min_value > 0) return;
     relations.back().order = Order::equal;
@@ -102,12 +102,12 @@ std::size_t Dependences::exact_questions() const {
 DependenceAnswer Dependences::parallelizable(const Ptr<Var>& variable) {
   const int loop = analysis_->loop_of(variable);
   if (auto answer = analysis_->control_of(loop)) return *std::move(answer);
-  Inquiry inquiry(*analysis_);
+  LegalityQuery query(*analysis_);
   for (const Dependence& dependence : analysis_->dependences()) {
-    if (inquiry.is_over()) break;
-    if (analysis_->carrier(dependence) == loop) inquiry.ask_unless_private(dependence, loop);
+    if (query.is_over()) break;
+    if (analysis_->carrier(dependence) == loop) query.ask_unless_private(dependence, loop);
   }
-  return std::move(inquiry).answer();
+  return std::move(query).answer();
 }
 
 std::vector<CarriedDependence> Dependences::carried(const Ptr<Var>& variable) {
@@ -128,8 +128,8 @@ std::vector<CarriedDependence> Dependences::carried(const Ptr<Var>& variable) {
   return result;
 }
 
-DependenceAnswer Dependences::accumulates_apart(const Ptr<Var>& variable,
-                                                const Ptr<Buffer>& buffer) {
+DependenceAnswer Dependences::accumulator_is_private(const Ptr<Var>& variable,
+                                                     const Ptr<Buffer>& buffer) {
   const int loop = analysis_->loop_of(variable);
   DependenceAnswer answer;
   const auto& accesses = analysis_->program().accesses;
@@ -160,9 +160,9 @@ DependenceAnswer Dependences::accumulates_apart(const Ptr<Var>& variable,
 DependenceAnswer Dependences::vectorizable(const Ptr<Var>& variable) {
   const int loop = analysis_->loop_of(variable);
   if (auto answer = analysis_->control_of(loop)) return *std::move(answer);
-  Inquiry inquiry(*analysis_);
+  LegalityQuery query(*analysis_);
   for (const Dependence& dependence : analysis_->dependences()) {
-    if (inquiry.is_over()) break;
+    if (query.is_over()) break;
     if (analysis_->carrier(dependence) != loop) continue;
     const std::vector<int> loops =
         analysis_->loops_of(dependence.source, dependence.distances.size());
@@ -176,7 +176,7 @@ DependenceAnswer Dependences::vectorizable(const Ptr<Var>& variable) {
           return kind == ForKind::serial || kind == ForKind::unrolled;
         });
     if (!in_step) {
-      inquiry.ask_unless_private(dependence, loop);
+      query.ask_unless_private(dependence, loop);
       continue;
     }
     // Inner loops advance for all lanes together, so an earlier step of theirs comes first...
@@ -184,7 +184,7 @@ DependenceAnswer Dependences::vectorizable(const Ptr<Var>& variable) {
     for (int level = dependence.level + 1; level < depth; ++level) {
       inner.push_back({level, level, Order::greater});
       if (dependence.distances[static_cast<std::size_t>(level)].min_value < 0) {
-        inquiry.ask_unless_private(dependence, loop, inner);
+        query.ask_unless_private(dependence, loop, inner);
       }
       inner.back().order = Order::equal;
     }
@@ -194,9 +194,9 @@ DependenceAnswer Dependences::vectorizable(const Ptr<Var>& variable) {
     const Access& sink = analysis_->access(dependence.sink);
     const bool keeps_order =
         source.statement < sink.statement || (source.statement == sink.statement && sink.writes);
-    if (!keeps_order) inquiry.ask_unless_private(dependence, loop, inner);
+    if (!keeps_order) query.ask_unless_private(dependence, loop, inner);
   }
-  return std::move(inquiry).answer();
+  return std::move(query).answer();
 }
 
 DependenceAnswer Dependences::permutable(std::span<const Ptr<Var>> order) {
@@ -205,12 +205,12 @@ DependenceAnswer Dependences::permutable(std::span<const Ptr<Var>> order) {
     moved.push_back(analysis_->loop_of(variable));
     if (auto answer = analysis_->control_of(moved.back())) return *std::move(answer);
   }
-  Inquiry inquiry(*analysis_);
+  LegalityQuery query(*analysis_);
   for (const Dependence& dependence : analysis_->dependences()) {
-    if (inquiry.is_over()) break;
-    ask_permuted(*analysis_, ordered(dependence), moved, inquiry);
+    if (query.is_over()) break;
+    ask_permuted(*analysis_, ordered(dependence), moved, query);
   }
-  return std::move(inquiry).answer();
+  return std::move(query).answer();
 }
 
 DependenceAnswer Dependences::mergeable(std::span<const Ptr<Var>> first,
@@ -225,9 +225,9 @@ DependenceAnswer Dependences::mergeable(std::span<const Ptr<Var>> first,
       if (auto answer = analysis_->control_of(loop)) return *std::move(answer);
     }
   }
-  Inquiry inquiry(*analysis_);
+  LegalityQuery query(*analysis_);
   for (const Dependence& dependence : analysis_->dependences()) {
-    if (inquiry.is_over()) break;
+    if (query.is_over()) break;
     if (is_carried(dependence)) continue;
     const int source = analysis_->place_of(dependence.source, before.front());
     const int sink = analysis_->place_of(dependence.sink, after.front());
@@ -242,11 +242,11 @@ DependenceAnswer Dependences::mergeable(std::span<const Ptr<Var>> first,
         break;
       }
       relations.push_back({source + k, sink + k, Order::greater});
-      inquiry.ask(ordered(dependence), relations);
+      query.ask(ordered(dependence), relations);
       relations.back().order = Order::equal;
     }
   }
-  return std::move(inquiry).answer();
+  return std::move(query).answer();
 }
 
 DependenceAnswer Dependences::distributable(const Ptr<Var>& variable, const Stmt& second_part) {
@@ -264,17 +264,17 @@ DependenceAnswer Dependences::distributable(const Ptr<Var>& variable, const Stmt
        ++cut) {
     if (auto answer = analysis_->control_of(*cut)) return *std::move(answer);
   }
-  Inquiry inquiry(*analysis_);
+  LegalityQuery query(*analysis_);
   for (const Dependence& dependence : analysis_->dependences()) {
-    if (inquiry.is_over()) break;
+    if (query.is_over()) break;
     const int place = analysis_->place_of(dependence.source, loop);
     const bool is_inside = place >= 0 && analysis_->place_of(dependence.sink, loop) >= 0;
     const bool goes_back =
         analysis_->access(dependence.source).statement >= part->first_statement &&
         analysis_->access(dependence.sink).statement < part->first_statement;
-    if (is_inside && goes_back && dependence.level >= place) inquiry.ask(dependence, {});
+    if (is_inside && goes_back && dependence.level >= place) query.ask(dependence, {});
   }
-  return std::move(inquiry).answer();
+  return std::move(query).answer();
 }
 
 bool Dependences::may_be_private(const Ptr<Var>& loop, const Ptr<Buffer>& buffer) {
@@ -294,16 +294,16 @@ DependenceAnswer Dependences::exchangeable(const Stmt& first, const Stmt& second
   };
   const SequencePart& before = part_of(first);
   const SequencePart& after = part_of(second);
-  Inquiry inquiry(*analysis_);
+  LegalityQuery query(*analysis_);
   for (const Dependence& dependence : analysis_->dependences()) {
-    if (inquiry.is_over()) break;
+    if (query.is_over()) break;
     // Between iterations of the loops around both, nothing changes.
     if (is_carried(dependence)) continue;
     if (is_in(dependence.source, before) && is_in(dependence.sink, after)) {
-      inquiry.ask(ordered(dependence), {});
+      query.ask(ordered(dependence), {});
     }
   }
-  return std::move(inquiry).answer();
+  return std::move(query).answer();
 }
 
 std::string ConflictWitness::text() const {

@@ -33,7 +33,7 @@ struct ConflictSide {
 };
 
 /// Two accesses to one element, of which the transformation would turn round the order. It was
-/// checked: both iterations happen, and touch that element.
+/// checked: both iterations happen, and access that element.
 struct ConflictWitness {
   ConflictSide first;  ///< What runs first in the program as it is.
   ConflictSide second;
@@ -103,10 +103,10 @@ class Dependences {
   DependenceAnswer parallelizable(const Ptr<Var>& loop);
   /// The dependences between iterations of the loop, pair of accesses by pair.
   std::vector<CarriedDependence> carried(const Ptr<Var>& loop);
-  /// Does nothing in an execution of the loop touch the elements of the buffer that it updates,
+  /// Does nothing in an execution of the loop access the elements of the buffer that it updates,
   /// x = x + e and the like or by a block with an init, but these updates? Where not, and where
   /// that is not known, iterations cannot collect their updates apart.
-  DependenceAnswer accumulates_apart(const Ptr<Var>& loop, const Ptr<Buffer>& buffer);
+  DependenceAnswer accumulator_is_private(const Ptr<Var>& loop, const Ptr<Buffer>& buffer);
   /// May the iterations of the loop run as lanes of a vector: each statement for all of them before
   /// the next statement, with all reads of a statement before its writes, inner loops in step?
   DependenceAnswer vectorizable(const Ptr<Var>& loop);

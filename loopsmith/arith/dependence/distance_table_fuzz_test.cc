@@ -14,13 +14,13 @@ namespace {
 using namespace testing;
 
 /// No loop of a random program has more iterations.
-constexpr std::int64_t most_iterations = 8;
+constexpr std::int64_t max_iterations = 8;
 
 /// The loops of a perfect nest while they are transformed: what each iteration becomes.
 class Coordinates {
  public:
   explicit Coordinates(const Loops& loops)
-      : loops_(loops), nest_(loops), extents_(loops.size(), most_iterations) {}
+      : loops_(loops), nest_(loops), extents_(loops.size(), max_iterations) {}
 
   const Loops& loops() const { return loops_; }
   /// What the iterations of a loop are below.

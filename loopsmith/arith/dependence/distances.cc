@@ -9,7 +9,7 @@ namespace loopsmith::dependence {
 namespace {
 
 /// Sweeps over the equations at most this often; each only narrows, so stopping early is sound.
-constexpr int most_sweeps = 4;
+constexpr int max_sweeps = 4;
 
 constexpr std::int64_t infinite = Interval::pos_inf;
 
@@ -69,7 +69,7 @@ class System {
  public:
   explicit System(const Program& program) : program_(program) {}
 
-  /// Sets up the pair. False when no two instances touch the same element.
+  /// Sets up the pair. False when no two instances access the same element.
   bool build(const Access& a, const Access& b) {
     columns_.clear();
     entries_.clear();
@@ -244,7 +244,7 @@ class System {
 
   /// Narrows the ranges by each row. False when one of them has no solution.
   bool propagate() {
-    for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+    for (int sweep = 0; sweep < max_sweeps; ++sweep) {
       bool changed = false;
       for (const Row& row : rows_) {
         if (!narrow_by(row, changed)) return false;

@@ -14,7 +14,7 @@
 namespace loopsmith::dependence {
 namespace {
 
-using Kind = Surrounding::Kind;
+using Kind = Context::Kind;
 
 /// A block with an init, of which `init` writes the accumulators.
 struct Reduction {
@@ -331,7 +331,7 @@ class Extractor {
   }
 
   template <class Body>
-  void inside(Loop loop, Surrounding surrounding, bool is_exact, Body&& body) {
+  void inside(Loop loop, Context surrounding, bool is_exact, Body&& body) {
     loops_.push_back(static_cast<int>(program_.loops.size()));
     program_.loops.push_back(std::move(loop));
     surroundings_.push_back(std::move(surrounding));
@@ -471,7 +471,7 @@ class Extractor {
   std::vector<int> loops_;
   int block_ = -1;  ///< The outermost block around what is read.
   std::vector<Clause> guards_;
-  std::vector<Surrounding> surroundings_;
+  std::vector<Context> surroundings_;
   std::vector<Choice> choices_;
   int choice_count_ = 0;
   std::ptrdiff_t guards_of_statement_ = 0;

@@ -32,9 +32,9 @@ struct Linear {
 
 /// The form that is `symbol` alone.
 Linear linear_of(Symbol symbol);
-/// a + factor * b; nothing where 64 bits do not suffice.
+/// a + factor * b; nullopt where 64 bits do not suffice.
 std::optional<Linear> sum(const Linear& a, const Linear& b, std::int64_t factor = 1);
-/// factor * a; nothing where 64 bits do not suffice.
+/// factor * a; nullopt where 64 bits do not suffice.
 std::optional<Linear> product(const Linear& a, std::int64_t factor);
 
 /// Rounded down and up, by a positive divisor.

@@ -12,11 +12,11 @@ namespace loopsmith::dependence {
 namespace {
 
 /// A clause of more alternatives than this is left out.
-constexpr std::size_t most_alternatives = 8;
+constexpr std::size_t max_alternatives = 8;
 /// An expression of more nodes than this, shared ones counted each time, is not linear.
-constexpr int most_nodes = 10000;
+constexpr int max_nodes = 10000;
 /// Each doubles the cases of a question.
-constexpr std::size_t most_maxima = 4;
+constexpr std::size_t max_maxima = 4;
 
 struct Operands {
   Expr a, b;
@@ -112,7 +112,7 @@ std::optional<Linear> Linearizer::larger(const Linear& a, const Linear& b) {
     const SymbolInfo& info = program_.symbols[static_cast<std::size_t>(symbol)];
     if (info.dividend == a && info.other == b) return linear_of(symbol);
   }
-  if (maxima_.size() >= most_maxima) return std::nullopt;
+  if (maxima_.size() >= max_maxima) return std::nullopt;
   const Interval of_a = program_.range(a), of_b = program_.range(b);
   maxima_.push_back(new_symbol({.kind = SymbolKind::maximum,
                                 .range = {std::max(of_a.min_value, of_b.min_value),
@@ -137,7 +137,7 @@ std::optional<Linear> Linearizer::extreme(const Expr& expr) {
 
 std::optional<Linear> Linearizer::linear(const Expr& expr) {
   hopeless_ = false;
-  nodes_left_ = most_nodes;
+  nodes_left_ = max_nodes;
   return part(expr);
 }
 
@@ -219,7 +219,7 @@ std::optional<Linear> Linearizer::index(const Expr& expr, std::vector<Symbol>& l
 }
 
 std::optional<Polynomial> Linearizer::polynomial(const Expr& expr) {
-  nodes_left_ = most_nodes;
+  nodes_left_ = max_nodes;
   return read_polynomial(expr);
 }
 
@@ -284,11 +284,11 @@ std::optional<Clause> Linearizer::alternatives(const Expr& condition, bool holds
           }
         }
         pieces = std::move(grown);
-        if (pieces.size() > most_alternatives) return std::nullopt;
+        if (pieces.size() > max_alternatives) return std::nullopt;
       }
       result.insert(result.end(), pieces.begin(), pieces.end());
     }
-    if (result.size() > most_alternatives) return std::nullopt;
+    if (result.size() > max_alternatives) return std::nullopt;
     return result;
   }
 

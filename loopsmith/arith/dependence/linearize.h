@@ -28,7 +28,7 @@ class Linearizer {
   /// the condition says.
   bool add_clauses(const Expr& condition, bool holds, std::vector<Clause>& clauses);
 
-  /// The expression as a polynomial; nothing when its loops and sizes stand in no such form.
+  /// The expression as a polynomial; nullopt when its loops and sizes stand in no such form.
   std::optional<Polynomial> polynomial(const Expr& expr);
 
   Symbol new_symbol(SymbolInfo info);

@@ -35,7 +35,7 @@ class RandomProgram {
 
   bool is_symbolic() const { return is_symbolic_; }
   /// Minima and maxima of loops, which may make a question too complex.
-  bool has_extremes() const { return extremes_left_ < most_extremes; }
+  bool has_extremes() const { return extremes_left_ < max_extremes; }
 
  private:
   int pick(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
@@ -55,8 +55,8 @@ class RandomProgram {
   std::vector<Ptr<Buffer>> buffers_;
   Loops scope_;
   bool is_symbolic_ = false;
-  static constexpr int most_extremes = 2;
-  int extremes_left_ = most_extremes;
+  static constexpr int max_extremes = 2;
+  int extremes_left_ = max_extremes;
 };
 
 /// The iteration of a loop at which an access was recorded, or -1.

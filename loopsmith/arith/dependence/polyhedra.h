@@ -21,7 +21,7 @@ struct Relation {
   Order order;
 };
 
-/// Do the two accesses touch one element, in iterations that are so related?
+/// Do the two accesses refer to one element, in iterations that are so related?
 struct Conflict {
   int source;  ///< An access.
   int sink;
@@ -55,8 +55,8 @@ class Polyhedra {
   /// True when the form is proved to be at least 0 wherever the access happens.
   bool is_never_negative(int access, const Linear& form);
   /// True when it is proved that, within an iteration of the first `depth` loops, which all of them
-  /// share, each element that `read` touches is one that the writes touched before. The statements
-  /// of the writes are exact.
+  /// share, each element that `read` accesses is one that the writes accessed before. The
+  /// statements of the writes are exact.
   bool covers(int read, const std::vector<int>& writes, int depth);
 
  private:

@@ -238,8 +238,8 @@ class MotionChecker : VersionChecker {
     return versions_.have_same_order(s, t, versions_.copies(s)[0], versions_.copies(t)[0]);
   }
 
-  /// From names to names: of instances of which the first runs before the second, and touches what
-  /// it touches. Those of one macro instance that runs more than once are left out.
+  /// From names to names: of instances of which the first runs before the second, and accesses what
+  /// it accesses. Those of one macro instance that runs more than once are left out.
   Map named_conflicts(int a, int b) {
     const int s = access(a).statement, t = access(b).statement;
     Map map = intersected(conflicts(a, b), precedes(s, t));

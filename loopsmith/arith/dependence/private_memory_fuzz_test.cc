@@ -87,7 +87,7 @@ TEST(private_memory_fuzz, iterations_read_what_they_wrote) {
     ++proved;
   }
   EXPECT_GT(proved, 10);
-  // Some are not needed, as no two iterations touch an element.
+  // Some are not needed, as no two iterations access an element.
   EXPECT_GT(proved, own / 2) << proved << " of " << own;
 }
 

@@ -57,7 +57,7 @@ struct Loop {
 };
 
 /// What stands around a statement, from the outside in: what a replay of one instance evaluates.
-struct Surrounding {
+struct Context {
   enum class Kind : std::uint8_t {
     loop,       ///< A For.
     condition,  ///< `value` holds.
@@ -90,10 +90,10 @@ struct Access {
   std::vector<std::optional<Linear>> index;  ///< Nothing where it is not linear: any value.
   /// Of the same length where some index is none: those that are products of sizes after all.
   std::vector<std::optional<Polynomial>> products;
-  std::vector<Expr> expressions;          ///< The index, as it stands.
-  std::vector<Symbol> locals;             ///< Those of the index.
-  std::vector<Clause> guards;             ///< Conditions inside the expression.
-  std::vector<Surrounding> surroundings;  ///< The same, for a replay.
+  std::vector<Expr> expressions;      ///< The index, as it stands.
+  std::vector<Symbol> locals;         ///< Those of the index.
+  std::vector<Clause> guards;         ///< Conditions inside the expression.
+  std::vector<Context> surroundings;  ///< The same, for a replay.
   Update update = Update::none;
   int reduction = -1;     ///< The block whose accumulator this is, by number.
   bool is_init = false;   ///< It stands in the init of that block.
@@ -112,7 +112,7 @@ struct Choice {
 struct PlacedBlock {
   Ref realize;                              ///< The BlockRealize.
   int depth = 0;                            ///< How many loops are around it.
-  std::vector<std::optional<Linear>> axes;  ///< Their values; nothing where one is not linear.
+  std::vector<std::optional<Linear>> axes;  ///< Their values; nullopt where one is not linear.
   bool is_exact = true;                     ///< Loops and guards say exactly which instances run.
 
   const BlockRealize& node() const { return *realize.as<BlockRealize>(); }
@@ -123,7 +123,7 @@ struct Statement {
   int block = -1;          ///< The outermost block around it, by number.
   std::vector<int> loops;  ///< From the outside in.
   std::vector<Clause> guards;
-  std::vector<Surrounding> surroundings;
+  std::vector<Context> surroundings;
   std::vector<Choice> choices;  ///< From the outside in.
   bool is_exact = true;         ///< Loops, guards and choices say exactly when it happens.
   int first_access = 0;

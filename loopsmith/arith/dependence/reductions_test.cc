@@ -37,7 +37,7 @@ TEST(reductions, an_accumulation_may_read_other_elements) {
   Program p;
   Dependences d(solve(p, p.i, p.k));
   EXPECT_EQ(text_of(d.parallelizable(p.k)), "reduction");
-  EXPECT_EQ(text_of(d.accumulates_apart(p.k, p.x)), "proved");
+  EXPECT_EQ(text_of(d.accumulator_is_private(p.k, p.x)), "proved");
   EXPECT_EQ(text_of(d.parallelizable(p.i)),
             "with n=3: iteration i=1, k=0 writes X[1], iteration i=2, k=1 reads it");
 }
@@ -47,7 +47,7 @@ TEST(reductions, an_accumulation_that_reads_its_element_is_carried) {
   Dependences d(solve(p, p.i + 1, p.k));
   EXPECT_EQ(text_of(d.parallelizable(p.k)),
             "with n=2: iteration i=1, k=0 writes X[1], iteration i=1, k=1 reads it");
-  const DependenceAnswer apart = d.accumulates_apart(p.k, p.x);
+  const DependenceAnswer apart = d.accumulator_is_private(p.k, p.x);
   EXPECT_EQ(apart.reason, "it reads X[k]");
   EXPECT_EQ(text_of(apart),
             "with n=1: iteration i=0, k=0 writes X[0], iteration i=0, k=0 reads it");
@@ -57,7 +57,7 @@ TEST(reductions, an_accumulation_that_reads_by_memory_is_unknown) {
   Program p;
   const Ptr<Buffer> q = decl_buffer({1000}, i32, "Q");
   Dependences d(solve(p, p.i, load(q, {p.k})));
-  EXPECT_EQ(d.accumulates_apart(p.k, p.x).reason,
+  EXPECT_EQ(d.accumulator_is_private(p.k, p.x).reason,
             "it reads X[Q[k]], and index 0 of X is not quasi-affine: Q[k]");
 }
 

@@ -9,7 +9,7 @@ namespace loopsmith::dependence {
 namespace {
 
 /// An expression of more nodes than this, shared ones counted each time, is not evaluated.
-constexpr int most_replayed_nodes = 10000;
+constexpr int max_replayed_nodes = 10000;
 
 /// Evaluates integer expressions without memory.
 class Evaluator {
@@ -17,7 +17,7 @@ class Evaluator {
   void set(const Object* variable, std::int64_t value) { values_[variable] = value; }
 
   std::optional<std::int64_t> operator()(const Expr& expr) {
-    nodes_left_ = most_replayed_nodes;
+    nodes_left_ = max_replayed_nodes;
     return value(expr);
   }
 
@@ -120,8 +120,8 @@ class Walk {
   Walk(Evaluator& evaluate, const std::vector<std::int64_t>& iterators)
       : evaluate_(evaluate), iterators_(iterators) {}
 
-  bool enter(const Surrounding& around) {
-    using Kind = Surrounding::Kind;
+  bool enter(const Context& around) {
+    using Kind = Context::Kind;
     switch (around.kind) {
       case Kind::loop: return enter_loop(*around.node.as<For>());
       case Kind::condition: return evaluate_(around.value).value_or(0) != 0;
@@ -172,7 +172,7 @@ std::optional<Touched> replay(const Program& program, const Access& access,
   Walk walk(evaluate, iterators);
   const Statement& statement = program.statements[static_cast<std::size_t>(access.statement)];
   for (const auto* list : {&statement.surroundings, &access.surroundings}) {
-    for (const Surrounding& around : *list) {
+    for (const Context& around : *list) {
       if (!walk.enter(around)) return std::nullopt;
     }
   }

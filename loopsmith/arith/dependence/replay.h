@@ -9,7 +9,7 @@
 
 namespace loopsmith::dependence {
 
-/// The element that an access touches in the iteration with these iterators. Nothing where the
+/// The element that an access refers to in the iteration with these iterators. Nullopt where the
 /// iteration does not happen, or where that cannot be told without running the program.
 struct Touched {
   std::vector<std::int64_t> element;
@@ -18,7 +18,7 @@ struct Touched {
 std::optional<Touched> replay(const Program& program, const Access& access,
                               const std::vector<std::int64_t>& iterators, const KnownValues& sizes);
 
-/// The values of the variables among the parameters of a sample; nothing where one of the others,
+/// The values of the variables among the parameters of a sample; nullopt where one of the others,
 /// made of such variables, has a value that does not fit them.
 std::optional<KnownValues> sizes_of(const Program& program, const Sample& sample);
 

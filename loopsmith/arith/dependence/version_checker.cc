@@ -97,9 +97,9 @@ std::string VersionChecker::reason_for(int a, int b) const {
   for (const int i : {a, b}) {
     const Access& one = access(i);
     if (!one.memory.defined())
-      return fmt::format("what `{}` touches is not known", answer_.first.statement);
+      return fmt::format("what `{}` accesses is not known", answer_.first.statement);
     if (!statement(one.statement).is_exact || !is_exact(i)) {
-      return fmt::format("whether and where `{}` touches {} depends on values in memory",
+      return fmt::format("whether and where `{}` accesses {} depends on values in memory",
                          statement(one.statement).node,
                          one.buffer ? one.buffer->name : std::string("memory"));
     }
@@ -114,8 +114,8 @@ void VersionChecker::fill(const Map& map, int a, int b) {
   Set set(isl_map_wrap(map.copy()));
   set = Set(isl_set_flatten(set.take()));
   const int dims = isl_set_dim(set.get(), isl_dim_set);
-  const bool is_of_one = dims == static_cast<int>(first.size());
-  if (!is_of_one && dims != static_cast<int>(first.size() + second.size())) return;
+  const bool is_private_to_iteration = dims == static_cast<int>(first.size());
+  if (!is_private_to_iteration && dims != static_cast<int>(first.size() + second.size())) return;
   isl_point* point = isl_set_sample_point(set.take());
   if (point && isl_point_is_void(point) == isl_bool_false) {
     for (int i = 0; i < dims; ++i) {

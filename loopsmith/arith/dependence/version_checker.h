@@ -44,7 +44,7 @@ class VersionChecker {
   /// True when the access and what is around it are as they stand, not widened.
   bool is_exact(int which) const;
   static bool may_conflict(const Access& a, const Access& b);
-  /// Pairs of instances that touch one element, in the iteration that has memory of its own.
+  /// Pairs of instances that access one element, in the iteration that has memory of its own.
   Map conflicts(int a, int b);
   Map precedes(int a, int b) const { return sets_.precedes(a, b); }
 

@@ -147,10 +147,9 @@ void Versions::match_loose(bool may_be_new) {
 bool Versions::is_in_place(int statement, int copy) const {
   const auto& before = at(statement).surroundings;
   const auto& after = at(copy).surroundings;
-  const auto is_same = [](const Surrounding& a, const Surrounding& b) {
+  const auto is_same = [](const Context& a, const Context& b) {
     if (a.kind != b.kind || !a.variable.same_as(b.variable)) return false;
-    if (a.kind == Surrounding::Kind::loop)
-      return are_same_loops(*a.node.as<For>(), *b.node.as<For>());
+    if (a.kind == Context::Kind::loop) return are_same_loops(*a.node.as<For>(), *b.node.as<For>());
     return are_equal(a.value, b.value);
   };
   return std::ranges::equal(before, after, is_same);

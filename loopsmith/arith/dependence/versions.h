@@ -60,7 +60,7 @@ class Versions {
   /// How many loops are around the statement and what is not of its block, in the same version.
   int run_depth(int statement) const;
 
-  /// True when each element that `read` touches was written by one of `writes` before, within an
+  /// True when each element that `read` accesses was written by one of `writes` before, within an
   /// iteration of the first `depth` loops.
   bool is_written_before(int read, const std::vector<int>& writes, int depth) const;
 

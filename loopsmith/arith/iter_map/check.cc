@@ -44,34 +44,34 @@ class Digits {
 
 /// Puts the digits of a mark in order, the lowest first, and tells whether together they are all of
 /// it. Throws where one overlaps another.
-bool order(Group& group, Amounts& amounts) {
-  Amount reached = 1;
+bool order(Group& group, SymbolicArithmetic& arithmetic) {
+  SymbolicInt reached = 1;
   bool is_whole = true;
   auto& digits = group.digits;
   for (std::size_t done = 0; done < digits.size(); ++done) {
     auto next = digits.end();
-    Amount gap;
+    SymbolicInt gap;
     for (auto it = digits.begin() + static_cast<std::ptrdiff_t>(done); it != digits.end(); ++it) {
-      const auto here = amounts.quotient(it->lower_factor, reached);
+      const auto here = arithmetic.quotient(it->lower_factor, reached);
       if (!here || (here->is_constant() && here->constant <= 0)) continue;
-      if (next != digits.end() && !here->is(1) && !amounts.at_most(*here, gap)) continue;
+      if (next != digits.end() && !here->is(1) && !arithmetic.at_most(*here, gap)) continue;
       next = it;
       gap = *here;
       if (gap.is(1)) break;
     }
     if (next == digits.end()) throw not_independent;
     is_whole = is_whole && gap.is(1);
-    reached = amounts.multiply(next->lower_factor, next->extent);
+    reached = arithmetic.multiply(next->lower_factor, next->extent);
     std::iter_swap(digits.begin() + static_cast<std::ptrdiff_t>(done), next);
   }
-  return is_whole && is_top(amounts, digits.back());
+  return is_whole && is_top(arithmetic, digits.back());
 }
 
 /// True when `digits`, in order, end where their mark ends.
-bool is_exact(const Group& group, Amounts& amounts) {
+bool is_exact(const Group& group, SymbolicArithmetic& arithmetic) {
   const IterSplitExpr& last = group.digits.back();
   return group.mark->left_pad == 0 &&
-         amounts.equal(amounts.multiply(last.lower_factor, last.extent), group.mark->extent);
+         arithmetic.equal(arithmetic.multiply(last.lower_factor, last.extent), group.mark->extent);
 }
 
 /// The widest type of the variables that a mark is made of.
@@ -85,25 +85,25 @@ DataType type_of(const IterMark& mark) {
 
 /// True where a point is there only because a mark was padded to a multiple of what divides it.
 Expr padding_of(const Group& group, IterReader& reader) {
-  Amounts& amounts = reader.amounts();
+  SymbolicArithmetic& arithmetic = reader.arithmetic();
   const IterMark& mark = *group.mark;
-  Amount unit = 1;
+  SymbolicInt unit = 1;
   for (const IterSplitExpr& digit : group.digits) {
-    const Amount reach = is_top(amounts, digit)
-                             ? digit.lower_factor
-                             : amounts.multiply(digit.lower_factor, digit.extent);
+    const SymbolicInt reach = is_top(arithmetic, digit)
+                                  ? digit.lower_factor
+                                  : arithmetic.multiply(digit.lower_factor, digit.extent);
     if (unit.is_constant() && reach.is_constant()) {
-      unit = amounts.multiply(unit, reach.constant / std::gcd(unit.constant, reach.constant));
-    } else if (!amounts.quotient(unit, reach)) {
+      unit = arithmetic.multiply(unit, reach.constant / std::gcd(unit.constant, reach.constant));
+    } else if (!arithmetic.quotient(unit, reach)) {
       unit = reach;
     }
   }
-  const Amount count = amounts.ceil_quotient(mark.extent, unit);
-  const Amount right = amounts.subtract(amounts.multiply(count, unit), mark.extent);
+  const SymbolicInt count = arithmetic.ceil_quotient(mark.extent, unit);
+  const SymbolicInt right = arithmetic.subtract(arithmetic.multiply(count, unit), mark.extent);
   if (mark.left_pad == 0 && right.is(0)) return false;
   const DataType type = type_of(mark);
   const Expr value = source_expr(reader, mark, type);
-  const auto digit_of = [&](const Amount& amount) { return amount.expr(type); };
+  const auto digit_of = [&](const SymbolicInt& amount) { return amount.expr(type); };
   const Expr high = floordiv(value, digit_of(unit));
   const Expr low = floormod(value, digit_of(unit));
   Expr result = false;
@@ -111,8 +111,8 @@ Expr padding_of(const Group& group, IterReader& reader) {
     result = high == zero_of(type) && low < int_imm(type, mark.left_pad);
   }
   if (!right.is(0)) {
-    result = result || (high == digit_of(amounts.subtract(count, 1)) &&
-                        low >= digit_of(amounts.subtract(unit, right)));
+    result = result || (high == digit_of(arithmetic.subtract(count, 1)) &&
+                        low >= digit_of(arithmetic.subtract(unit, right)));
   }
   return result;
 }
@@ -147,12 +147,12 @@ bool check_digits(const std::vector<IterSumExpr>& indices, const IterMapOptions&
     is_injective = is_injective && (!leaf || leaf->extent.is(1) || digits.has(leaf));
   }
   for (Group& group : digits.groups()) {
-    is_injective = order(group, reader.amounts()) && !group.mark->overlaps && is_injective;
+    is_injective = order(group, reader.arithmetic()) && !group.mark->overlaps && is_injective;
   }
   if (options.level != IterMapLevel::bijective) return is_injective;
   if (!is_injective) throw not_bijective;
   for (const Group& group : digits.groups()) {
-    if (!is_exact(group, reader.amounts())) {
+    if (!is_exact(group, reader.arithmetic())) {
       throw NoIterMap{"The iterations do not traverse full iter space"};
     }
   }

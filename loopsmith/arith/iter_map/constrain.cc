@@ -13,8 +13,8 @@ struct IterReader::Limits {
   std::vector<IterSplitExpr> members;
   bool has_low = false;
   bool has_high = false;
-  Amount low;
-  Amount high;
+  SymbolicInt low;
+  SymbolicInt high;
 };
 
 namespace {
@@ -51,7 +51,7 @@ bool IterReader::add_limit(const Expr& comparison, std::vector<Limits>& limits) 
   if (!difference) return false;
   // a + base <= 0 for an inequality; 0 <= a + base, too, for an equality.
   IterSumExpr sum = this->sum(read(difference->left), read(difference->right), -1);
-  if (difference->is_strict) sum.base = amounts_.add(sum.base, 1);
+  if (difference->is_strict) sum.base = arithmetic_.add(sum.base, 1);
   if (sum.args.empty()) {
     const bool is_below = sum.base.is_constant() && sum.base.constant < 0;
     const bool is_above = sum.base.is_constant() && sum.base.constant > 0;
@@ -60,15 +60,15 @@ bool IterReader::add_limit(const Expr& comparison, std::vector<Limits>& limits) 
     }
     return true;
   }
-  const bool is_positive = amounts_.at_most(0, sum.args[0].scale);
+  const bool is_positive = arithmetic_.at_most(0, sum.args[0].scale);
   if (!is_positive) sum = scaled(std::move(sum), -1);
   for (const IterSplitExpr& arg : sum.args) {
-    if (!amounts_.at_most(0, arg.scale)) {
+    if (!arithmetic_.at_most(0, arg.scale)) {
       throw NoIterMap{"Could not normalize iterators using the constraints given."};
     }
   }
   sort(sum.args);
-  const Amount limit = amounts_.multiply(sum.base, -1);
+  const SymbolicInt limit = arithmetic_.multiply(sum.base, -1);
   auto known = std::find_if(limits.begin(), limits.end(), [&](const Limits& other) {
     return other.members.size() == sum.args.size() &&
            std::equal(other.members.begin(), other.members.end(), sum.args.begin(),
@@ -79,11 +79,11 @@ bool IterReader::add_limit(const Expr& comparison, std::vector<Limits>& limits) 
     known = limits.end() - 1;
   }
   if (is_positive || difference->is_equality) {
-    known->high = known->has_high ? amounts_.minimum(known->high, limit) : limit;
+    known->high = known->has_high ? arithmetic_.minimum(known->high, limit) : limit;
     known->has_high = true;
   }
   if (!is_positive || difference->is_equality) {
-    known->low = known->has_low ? amounts_.maximum(known->low, limit) : limit;
+    known->low = known->has_low ? arithmetic_.maximum(known->low, limit) : limit;
     known->has_low = true;
   }
   return true;
@@ -94,40 +94,41 @@ void IterReader::apply(Limits limits) {
   for (const Constraint& known : constraints_) {
     for (const IterSplitExpr& member : known.members) {
       const bool is_cut = std::any_of(sum.args.begin(), sum.args.end(), [&](const auto& arg) {
-        return arg.source == member.source && amounts_.equal(arg.lower_factor, member.lower_factor);
+        return arg.source == member.source &&
+               arithmetic_.equal(arg.lower_factor, member.lower_factor);
       });
       if (is_cut) throw NoIterMap{"Invalid constraints."};
     }
   }
   const IterSplitExpr digit = fuse(sum.args);
-  const Amount& scale = digit.scale;
+  const SymbolicInt& scale = digit.scale;
   if (!scale.is_constant()) {
     throw NoIterMap{"Could not normalize iterators using the constraints given."};
   }
   // The digit runs from `first` through `last`, both included.
-  Amount first = 0;
-  Amount last = amounts_.subtract(digit.extent, 1);
+  SymbolicInt first = 0;
+  SymbolicInt last = arithmetic_.subtract(digit.extent, 1);
   if (limits.has_low) {
-    first = amounts_.maximum(
-        first, amounts_.ceil_quotient(amounts_.subtract(limits.low, sum.base), scale));
+    first = arithmetic_.maximum(
+        first, arithmetic_.ceil_quotient(arithmetic_.subtract(limits.low, sum.base), scale));
   }
   if (limits.has_high) {
-    last = amounts_.minimum(
-        last, amounts_.floor_quotient(amounts_.subtract(limits.high, sum.base), scale));
+    last = arithmetic_.minimum(
+        last, arithmetic_.floor_quotient(arithmetic_.subtract(limits.high, sum.base), scale));
   }
-  const Amount extent = amounts_.add(amounts_.subtract(last, first), 1);
+  const SymbolicInt extent = arithmetic_.add(arithmetic_.subtract(last, first), 1);
   if (extent.is_constant() && extent.constant <= 0) throw NoIterMap{"The predicate never holds."};
-  if (first.is(0) && amounts_.equal(extent, digit.extent)) return;
+  if (first.is(0) && arithmetic_.equal(extent, digit.extent)) return;
 
   Constraint constraint;
   constraint.first = first;
   constraint.members = std::move(sum.args);
   for (IterSplitExpr& member : constraint.members) {
-    member.scale = *amounts_.quotient(member.scale, scale);
+    member.scale = *arithmetic_.quotient(member.scale, scale);
   }
   IterMark mark;
   mark.extent = extent;
-  mark.sum = {{digit}, amounts_.multiply(first, -1)};
+  mark.sum = {{digit}, arithmetic_.multiply(first, -1)};
   mark.sum.args[0].scale = 1;
   constraint.mark = mark_of(std::move(mark));
   constraints_.push_back(std::move(constraint));
@@ -137,17 +138,18 @@ IterSumExpr IterReader::constrained(IterSumExpr sum) {
   for (const Constraint& constraint : constraints_) {
     if (constraint.members.size() > sum.args.size()) continue;
     // The factor by which all members occur.
-    std::optional<Amount> factor;
+    std::optional<SymbolicInt> factor;
     std::vector<std::size_t> found;
     for (const IterSplitExpr& member : constraint.members) {
       for (std::size_t i = 0; i < sum.args.size(); ++i) {
         const IterSplitExpr& arg = sum.args[i];
-        if (arg.source != member.source || !amounts_.equal(arg.lower_factor, member.lower_factor) ||
-            !amounts_.equal(arg.extent, member.extent)) {
+        if (arg.source != member.source ||
+            !arithmetic_.equal(arg.lower_factor, member.lower_factor) ||
+            !arithmetic_.equal(arg.extent, member.extent)) {
           continue;
         }
-        const auto here = amounts_.quotient(arg.scale, member.scale);
-        if (!here || (factor && !amounts_.equal(*factor, *here))) continue;
+        const auto here = arithmetic_.quotient(arg.scale, member.scale);
+        if (!here || (factor && !arithmetic_.equal(*factor, *here))) continue;
         factor = here;
         found.push_back(i);
         break;
@@ -160,7 +162,7 @@ IterSumExpr IterReader::constrained(IterSumExpr sum) {
     }
     add_term(sum.args,
              {.source = constraint.mark, .extent = constraint.mark->extent, .scale = *factor});
-    sum.base = amounts_.add(sum.base, amounts_.multiply(constraint.first, *factor));
+    sum.base = arithmetic_.add(sum.base, arithmetic_.multiply(constraint.first, *factor));
   }
   return sum;
 }

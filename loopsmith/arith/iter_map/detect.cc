@@ -61,7 +61,7 @@ IterSumExpr normalize_to_iter_sum(const Expr& index, std::span<const Iterator> i
   try {
     return arith::IterReader(iterators, options, analyzer).read_what_is_known(index);
   } catch (const arith::NoIterMap&) {
-    return {{}, Amount(index)};
+    return {{}, SymbolicInt(index)};
   }
 }
 

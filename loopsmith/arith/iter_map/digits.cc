@@ -9,10 +9,10 @@ namespace loopsmith::arith {
 namespace {
 
 /// Longer sums are no index that a person or a schedule wrote.
-constexpr std::size_t most_terms = 128;
-constexpr std::size_t most_marks = 4096;
+constexpr std::size_t max_terms = 128;
+constexpr std::size_t max_marks = 4096;
 /// Marks of marks of marks: what walks them may then recurse.
-constexpr int most_depth = 64;
+constexpr int max_depth = 64;
 
 bool is_constant(const IterSplitExpr& split) {
   return split.lower_factor.is_constant() && split.extent.is_constant() &&
@@ -22,28 +22,28 @@ bool is_constant(const IterSplitExpr& split) {
 }  // namespace
 
 void IterReader::add_term(std::vector<IterSplitExpr>& args, IterSplitExpr term) {
-  bool is_settled = false;
-  while (!is_settled) {
-    is_settled = true;
+  bool is_proved = false;
+  while (!is_proved) {
+    is_proved = true;
     for (auto it = args.begin(); it != args.end(); ++it) {
       auto both = it->source == term.source ? merged(*it, term) : std::nullopt;
       if (!both) continue;
       args.erase(it);
       if (both->scale.is(0)) return;
       term = *std::move(both);
-      is_settled = false;
+      is_proved = false;
       break;
     }
   }
-  if (args.size() >= most_terms) throw NoIterMap{"A sum has too many terms."};
+  if (args.size() >= max_terms) throw NoIterMap{"A sum has too many terms."};
   args.push_back(std::move(term));
 }
 
 /// The sum of two digits of one mark, where it is one digit; of scale 0, where it is nothing.
 std::optional<IterSplitExpr> IterReader::merged(const IterSplitExpr& a, const IterSplitExpr& b) {
-  if (amounts_.equal(a.lower_factor, b.lower_factor) && amounts_.equal(a.extent, b.extent)) {
+  if (arithmetic_.equal(a.lower_factor, b.lower_factor) && arithmetic_.equal(a.extent, b.extent)) {
     IterSplitExpr result = a;
-    result.scale = amounts_.add(a.scale, b.scale);
+    result.scale = arithmetic_.add(a.scale, b.scale);
     return result;
   }
   for (const auto& [low, high] : {std::pair(&a, &b), std::pair(&b, &a)}) {
@@ -57,14 +57,15 @@ std::optional<IterSplitExpr> IterReader::merged(const IterSplitExpr& a, const It
 /// (s // l) % e + ((s // (l * e)) % f) * e is (s // l) % (e * f).
 std::optional<IterSplitExpr> IterReader::merged_neighbours(const IterSplitExpr& a,
                                                            const IterSplitExpr& b) {
-  if (!amounts_.equal(amounts_.multiply(a.lower_factor, a.extent), b.lower_factor) ||
-      !amounts_.equal(amounts_.multiply(a.scale, a.extent), b.scale)) {
+  if (!arithmetic_.equal(arithmetic_.multiply(a.lower_factor, a.extent), b.lower_factor) ||
+      !arithmetic_.equal(arithmetic_.multiply(a.scale, a.extent), b.scale)) {
     return {};
   }
   IterSplitExpr result = a;
   // Digits above what the source reaches are 0.
-  result.extent = is_top(amounts_, b) ? amounts_.ceil_quotient(a.source->extent, a.lower_factor)
-                                      : amounts_.multiply(a.extent, b.extent);
+  result.extent = is_top(arithmetic_, b)
+                      ? arithmetic_.ceil_quotient(a.source->extent, a.lower_factor)
+                      : arithmetic_.multiply(a.extent, b.extent);
   return result;
 }
 
@@ -72,13 +73,14 @@ std::optional<IterSplitExpr> IterReader::merged_neighbours(const IterSplitExpr& 
 std::optional<IterSplitExpr> IterReader::without_top(const IterSplitExpr& a,
                                                      const IterSplitExpr& b) {
   if (!is_constant(a) || !is_constant(b)) return {};
-  const auto factor = amounts_.quotient(b.lower_factor, a.lower_factor);
+  const auto factor = arithmetic_.quotient(b.lower_factor, a.lower_factor);
   if (!factor || factor->constant <= 1) return {};
-  if (!amounts_.equal(b.scale, amounts_.multiply(a.scale, amounts_.multiply(*factor, -1)))) {
+  if (!arithmetic_.equal(b.scale,
+                         arithmetic_.multiply(a.scale, arithmetic_.multiply(*factor, -1)))) {
     return {};
   }
-  const bool ends_alike = amounts_.equal(a.extent, amounts_.multiply(*factor, b.extent)) ||
-                          (is_top(amounts_, a) && is_top(amounts_, b));
+  const bool ends_alike = arithmetic_.equal(a.extent, arithmetic_.multiply(*factor, b.extent)) ||
+                          (is_top(arithmetic_, a) && is_top(arithmetic_, b));
   if (!ends_alike) return {};
   IterSplitExpr result = a;
   result.extent = *factor;
@@ -89,16 +91,17 @@ std::optional<IterSplitExpr> IterReader::without_top(const IterSplitExpr& a,
 std::optional<IterSplitExpr> IterReader::without_bottom(const IterSplitExpr& a,
                                                         const IterSplitExpr& b) {
   if (!is_constant(a) || !is_constant(b)) return {};
-  if (!amounts_.equal(a.lower_factor, b.lower_factor) || b.extent.constant >= a.extent.constant) {
+  if (!arithmetic_.equal(a.lower_factor, b.lower_factor) ||
+      b.extent.constant >= a.extent.constant) {
     return {};
   }
-  if (!amounts_.equal(b.scale, amounts_.multiply(a.scale, -1))) return {};
-  const Amount& factor = b.extent;
-  if (a.extent.constant % factor.constant != 0 && !is_top(amounts_, a)) return {};
+  if (!arithmetic_.equal(b.scale, arithmetic_.multiply(a.scale, -1))) return {};
+  const SymbolicInt& factor = b.extent;
+  if (a.extent.constant % factor.constant != 0 && !is_top(arithmetic_, a)) return {};
   IterSplitExpr result = a;
-  result.lower_factor = amounts_.multiply(a.lower_factor, factor);
-  result.extent = amounts_.ceil_quotient(a.extent, factor);
-  result.scale = amounts_.multiply(a.scale, factor);
+  result.lower_factor = arithmetic_.multiply(a.lower_factor, factor);
+  result.extent = arithmetic_.ceil_quotient(a.extent, factor);
+  result.scale = arithmetic_.multiply(a.scale, factor);
   return result;
 }
 
@@ -127,9 +130,9 @@ void IterReader::sort(std::vector<IterSplitExpr>& args) {
 IterSplitExpr IterReader::fuse(std::vector<IterSplitExpr> args) {
   if (args.size() == 1) return args[0];
   sort(args);
-  const Amount scale = args[0].scale;
+  const SymbolicInt scale = args[0].scale;
   for (IterSplitExpr& arg : args) {
-    const auto relative = amounts_.quotient(arg.scale, scale);
+    const auto relative = arithmetic_.quotient(arg.scale, scale);
     if (!relative || (relative->is_constant() && relative->constant <= 0)) {
       throw NoIterMap{"Fuse iters failed: the scales are no multiples of the smallest."};
     }
@@ -141,30 +144,30 @@ IterSplitExpr IterReader::fuse(std::vector<IterSplitExpr> args) {
   for (std::size_t done = 0; done < args.size(); ++done) {
     const auto next = std::find_if(
         args.begin() + static_cast<std::ptrdiff_t>(done), args.end(),
-        [&](const IterSplitExpr& arg) { return amounts_.equal(arg.scale, mark.extent); });
+        [&](const IterSplitExpr& arg) { return arithmetic_.equal(arg.scale, mark.extent); });
     if (next != args.end()) {
       std::rotate(args.begin() + static_cast<std::ptrdiff_t>(done), next, next + 1);
-      mark.extent = amounts_.multiply(mark.extent, args[done].extent);
+      mark.extent = arithmetic_.multiply(mark.extent, args[done].extent);
       continue;
     }
     const IterSplitExpr& arg = args[done];
-    if (!may_overlap_ || !amounts_.at_most(arg.scale, mark.extent)) {
+    if (!may_overlap_ || !arithmetic_.at_most(arg.scale, mark.extent)) {
       throw NoIterMap{"Fuse iters failed: the digits leave holes, or overlap."};
     }
     // Windows that overlap, of sizes that are known, reach every value up to their last.
     mark.overlaps = true;
-    const Amount last = amounts_.multiply(arg.scale, amounts_.subtract(arg.extent, 1));
-    mark.extent = amounts_.add(last, mark.extent);
+    const SymbolicInt last = arithmetic_.multiply(arg.scale, arithmetic_.subtract(arg.extent, 1));
+    mark.extent = arithmetic_.add(last, mark.extent);
   }
   std::reverse(args.begin(), args.end());
   mark.sum.args = std::move(args);
-  const Amount extent = mark.extent;
+  const SymbolicInt extent = mark.extent;
   return {.source = mark_of(std::move(mark)), .extent = extent, .scale = scale};
 }
 
 bool IterReader::same(const IterSplitExpr& a, const IterSplitExpr& b) {
-  return a.source == b.source && amounts_.equal(a.lower_factor, b.lower_factor) &&
-         amounts_.equal(a.extent, b.extent) && amounts_.equal(a.scale, b.scale);
+  return a.source == b.source && arithmetic_.equal(a.lower_factor, b.lower_factor) &&
+         arithmetic_.equal(a.extent, b.extent) && arithmetic_.equal(a.scale, b.scale);
 }
 
 /// The mark that was made of the same sum before, or this one.
@@ -173,15 +176,15 @@ std::shared_ptr<const IterMark> IterReader::mark_of(IterMark mark) {
     if (known->sum.args.size() == mark.sum.args.size() &&
         std::equal(known->sum.args.begin(), known->sum.args.end(), mark.sum.args.begin(),
                    [&](const auto& a, const auto& b) { return same(a, b); }) &&
-        amounts_.equal(known->sum.base, mark.sum.base) &&
-        amounts_.equal(known->extent, mark.extent)) {
+        arithmetic_.equal(known->sum.base, mark.sum.base) &&
+        arithmetic_.equal(known->extent, mark.extent)) {
       return known;
     }
   }
   for (const IterSplitExpr& arg : mark.sum.args) {
     mark.depth = std::max(mark.depth, arg.source->depth + 1);
   }
-  if (mark.depth > most_depth || marks_.size() >= most_marks) {
+  if (mark.depth > max_depth || marks_.size() >= max_marks) {
     throw NoIterMap{"Divisions are nested too deeply."};
   }
   marks_.push_back(std::make_shared<const IterMark>(std::move(mark)));

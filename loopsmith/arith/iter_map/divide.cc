@@ -17,13 +17,13 @@ bool have_constant_scales(const std::vector<IterSplitExpr>& args) {
 }  // namespace
 
 /// (a * k * d + rest + base) // d is a * k + (rest + base % d) // d + base // d.
-Division IterReader::divide(IterSumExpr dividend, const Amount& divisor) {
+Division IterReader::divide(IterSumExpr dividend, const SymbolicInt& divisor) {
   if (divisor.is(1)) return {std::move(dividend), {}};
   dividend = constrained(std::move(dividend));
   Division result;
   std::vector<IterSplitExpr> rest;
   for (IterSplitExpr& arg : dividend.args) {
-    if (auto multiple = amounts_.quotient(arg.scale, divisor)) {
+    if (auto multiple = arithmetic_.quotient(arg.scale, divisor)) {
       arg.scale = *multiple;
       add_term(result.quotient.args, std::move(arg));
     } else {
@@ -31,25 +31,25 @@ Division IterReader::divide(IterSumExpr dividend, const Amount& divisor) {
     }
   }
   if (rest.empty()) {
-    result.quotient.base = amounts_.floor_quotient(dividend.base, divisor);
-    result.remainder.base = amounts_.floor_remainder(dividend.base, divisor);
+    result.quotient.base = arithmetic_.floor_quotient(dividend.base, divisor);
+    result.remainder.base = arithmetic_.floor_remainder(dividend.base, divisor);
     return result;
   }
-  Amount offset = 0;
-  if (auto multiple = amounts_.quotient(dividend.base, divisor)) {
+  SymbolicInt offset = 0;
+  if (auto multiple = arithmetic_.quotient(dividend.base, divisor)) {
     result.quotient.base = *multiple;
   } else {
-    offset = amounts_.floor_remainder(dividend.base, divisor);
+    offset = arithmetic_.floor_remainder(dividend.base, divisor);
     if (offset.is_constant()) {
-      result.quotient.base = amounts_.floor_quotient(dividend.base, divisor);
-    } else if (amounts_.at_most(0, dividend.base)) {
+      result.quotient.base = arithmetic_.floor_quotient(dividend.base, divisor);
+    } else if (arithmetic_.at_most(0, dividend.base)) {
       offset = dividend.base;
     } else {
       throw NoIterMap{"A dividend has a base whose remainder is not known."};
     }
   }
   for (const IterSplitExpr& arg : rest) {
-    if (!amounts_.at_most(0, arg.scale)) throw NoIterMap{"A dividend has a negative scale."};
+    if (!arithmetic_.at_most(0, arg.scale)) throw NoIterMap{"A dividend has a negative scale."};
   }
   divide_rest(std::move(rest), offset, divisor, result);
   return result;
@@ -57,14 +57,14 @@ Division IterReader::divide(IterSumExpr dividend, const Amount& divisor) {
 
 /// Adds (rest + offset) // divisor and its remainder to `result`. No scale is negative, nor is the
 /// offset.
-void IterReader::divide_rest(std::vector<IterSplitExpr> rest, const Amount& offset,
-                             const Amount& divisor, Division& result) {
+void IterReader::divide_rest(std::vector<IterSplitExpr> rest, const SymbolicInt& offset,
+                             const SymbolicInt& divisor, Division& result) {
   if (rest.empty() || stays_below(rest, offset, divisor)) {
     IterSumExpr below{std::move(rest), offset};
     if (below.args.empty()) {
       result.quotient.base =
-          amounts_.add(result.quotient.base, amounts_.floor_quotient(offset, divisor));
-      below.base = amounts_.floor_remainder(offset, divisor);
+          arithmetic_.add(result.quotient.base, arithmetic_.floor_quotient(offset, divisor));
+      below.base = arithmetic_.floor_remainder(offset, divisor);
     }
     result.remainder = sum(std::move(result.remainder), below);
     return;
@@ -76,19 +76,20 @@ void IterReader::divide_rest(std::vector<IterSplitExpr> rest, const Amount& offs
   divide_digit(std::move(digit), offset, divisor, result);
 }
 
-bool IterReader::stays_below(const std::vector<IterSplitExpr>& rest, const Amount& offset,
-                             const Amount& divisor) {
-  Amount last = offset;
+bool IterReader::stays_below(const std::vector<IterSplitExpr>& rest, const SymbolicInt& offset,
+                             const SymbolicInt& divisor) {
+  SymbolicInt last = offset;
   for (const IterSplitExpr& arg : rest) {
-    last = amounts_.add(last, amounts_.multiply(arg.scale, amounts_.subtract(arg.extent, 1)));
+    last =
+        arithmetic_.add(last, arithmetic_.multiply(arg.scale, arithmetic_.subtract(arg.extent, 1)));
   }
-  return amounts_.at_most(amounts_.add(last, 1), divisor);
+  return arithmetic_.at_most(arithmetic_.add(last, 1), divisor);
 }
 
 /// (x * g + c) // (d * g) is (x + c // g) // d.
-bool IterReader::divide_by_factor(std::vector<IterSplitExpr>& rest, const Amount& offset,
-                                  const Amount& divisor, Division& result) {
-  Amount factor = rest[0].scale;
+bool IterReader::divide_by_factor(std::vector<IterSplitExpr>& rest, const SymbolicInt& offset,
+                                  const SymbolicInt& divisor, Division& result) {
+  SymbolicInt factor = rest[0].scale;
   if (have_constant_scales(rest) && divisor.is_constant()) {
     for (const IterSplitExpr& arg : rest) {
       factor = std::gcd(factor.constant, arg.scale.constant);
@@ -98,26 +99,26 @@ bool IterReader::divide_by_factor(std::vector<IterSplitExpr>& rest, const Amount
     return false;
   }
   if (factor.is(1)) return false;
-  const auto reduced = amounts_.quotient(divisor, factor);
+  const auto reduced = arithmetic_.quotient(divisor, factor);
   if (!reduced) return false;
   for (IterSplitExpr& arg : rest) {
-    const auto scale = amounts_.quotient(arg.scale, factor);
+    const auto scale = arithmetic_.quotient(arg.scale, factor);
     if (!scale) return false;
     arg.scale = *scale;
   }
   Division inner;
-  divide_rest(std::move(rest), amounts_.floor_quotient(offset, factor), *reduced, inner);
+  divide_rest(std::move(rest), arithmetic_.floor_quotient(offset, factor), *reduced, inner);
   result.quotient = sum(std::move(result.quotient), inner.quotient);
   inner.remainder = scaled(std::move(inner.remainder), factor);
   inner.remainder.base =
-      amounts_.add(inner.remainder.base, amounts_.floor_remainder(offset, factor));
+      arithmetic_.add(inner.remainder.base, arithmetic_.floor_remainder(offset, factor));
   result.remainder = sum(std::move(result.remainder), inner.remainder);
   return true;
 }
 
 /// (high * b + low) // (d * b) is high // d, where 0 <= low < b.
-bool IterReader::divide_above_digits(std::vector<IterSplitExpr>& rest, const Amount& offset,
-                                     const Amount& divisor, Division& result) {
+bool IterReader::divide_above_digits(std::vector<IterSplitExpr>& rest, const SymbolicInt& offset,
+                                     const SymbolicInt& divisor, Division& result) {
   if (!have_constant_scales(rest) || !divisor.is_constant() || !offset.is_constant()) return false;
   sort(rest);
   for (std::size_t at = rest.size(); at-- > 1;) {
@@ -128,7 +129,7 @@ bool IterReader::divide_above_digits(std::vector<IterSplitExpr>& rest, const Amo
       return arg.scale.constant % boundary == 0;
     });
     std::vector<IterSplitExpr> low(rest.begin(), first);
-    const Amount low_offset = offset.constant % boundary;
+    const SymbolicInt low_offset = offset.constant % boundary;
     if (!are_multiples || !stays_below(low, low_offset, boundary)) continue;
 
     std::vector<IterSplitExpr> high(first, rest.end());
@@ -145,21 +146,21 @@ bool IterReader::divide_above_digits(std::vector<IterSplitExpr>& rest, const Amo
 
 /// Splits one digit of scale 1 in two. Where the divisor does not divide its extent, the digit must
 /// be the highest of its mark, which then counts as padded; so must be one with an offset.
-void IterReader::divide_digit(IterSplitExpr digit, const Amount& offset, const Amount& divisor,
-                              Division& result) {
-  const bool is_padded = !amounts_.quotient(digit.extent, divisor);
-  if (!offset.is(0) || (is_padded && !is_top(amounts_, digit))) {
+void IterReader::divide_digit(IterSplitExpr digit, const SymbolicInt& offset,
+                              const SymbolicInt& divisor, Division& result) {
+  const bool is_padded = !arithmetic_.quotient(digit.extent, divisor);
+  if (!offset.is(0) || (is_padded && !is_top(arithmetic_, digit))) {
     if (!offset.is_constant()) throw NoIterMap{"A dividend has a base whose size is not known."};
     IterMark mark;
-    mark.extent = amounts_.add(digit.extent, offset);
+    mark.extent = arithmetic_.add(digit.extent, offset);
     mark.left_pad = offset.constant;
     mark.sum = {{digit}, offset};
-    const Amount extent = mark.extent;
+    const SymbolicInt extent = mark.extent;
     digit = {.source = mark_of(std::move(mark)), .extent = extent};
   }
   IterSplitExpr high = digit;
-  high.lower_factor = amounts_.multiply(digit.lower_factor, divisor);
-  high.extent = amounts_.ceil_quotient(digit.extent, divisor);
+  high.lower_factor = arithmetic_.multiply(digit.lower_factor, divisor);
+  high.extent = arithmetic_.ceil_quotient(digit.extent, divisor);
   IterSplitExpr low = std::move(digit);
   low.extent = divisor;
   add_term(result.quotient.args, std::move(high));

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/iter_map/amounts.h"
+#include "loopsmith/arith/iter_map/symbolic_int.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/support/error.h"
 
@@ -26,7 +26,7 @@ class Inversion {
   }
 
   /// Takes sums apart until only variables are left.
-  Substitution variables(Amounts& amounts) {
+  Substitution variables(SymbolicArithmetic& arithmetic) {
     Substitution result;
     while (!marks_.empty()) {
       // All digits of a mark are known once no deeper mark is left.
@@ -38,7 +38,7 @@ class Inversion {
       const IterMark& mark = *known.mark;
       if (mark.var) {
         const Expr value = cast(mark.var->dtype, known.value) + mark.min;
-        result[mark.var] = amounts.analyzer().simplify(value);
+        result[mark.var] = arithmetic.analyzer().simplify(value);
       } else {
         take_apart(mark, known.value);
       }
@@ -77,7 +77,7 @@ Substitution inverse_affine_iter_map(std::span<const IterSumExpr> map,
   require(map.size() == outputs.size(), "one_output_for_each_index",
           hint("give as many outputs as the map has indices"),
           "inverse: the map has {} indices, {} outputs were given", map.size(), outputs.size());
-  arith::Amounts amounts(analyzer);
+  arith::SymbolicArithmetic arithmetic(analyzer);
   arith::Inversion inversion;
   for (std::size_t i = 0; i < map.size(); ++i) {
     const DataType type = outputs[i].dtype();
@@ -86,7 +86,7 @@ Substitution inverse_affine_iter_map(std::span<const IterSumExpr> map,
       inversion.add(arg, floordiv(offset, arg.scale.expr(type)));
     }
   }
-  return inversion.variables(amounts);
+  return inversion.variables(arithmetic);
 }
 
 }  // namespace loopsmith

@@ -14,7 +14,7 @@ IterReader::IterReader(std::span<const Iterator> iterators, const IterMapOptions
                        Analyzer& analyzer)
     : iterators_(iterators),
       may_overlap_(options.level != IterMapLevel::bijective),
-      amounts_(analyzer) {
+      arithmetic_(analyzer) {
   leaves_.reserve(iterators.size());
   for (const Iterator& iterator : iterators) {
     for (const Expr& end : {iterator.min, iterator.extent}) {
@@ -22,7 +22,7 @@ IterReader::IterReader(std::span<const Iterator> iterators, const IterMapOptions
         throw NoIterMap{"Invalid iterators. Iterators may not be expressions of each other."};
       }
     }
-    const Amount extent(iterator.extent);
+    const SymbolicInt extent(iterator.extent);
     if (extent.is_constant() && extent.constant <= 0) {
       throw NoIterMap{"An iterator runs through nothing."};
     }
@@ -67,7 +67,7 @@ IterSumExpr IterReader::read_known(const Expr& expr) {
   } catch (const NoIterMap&) {
     is_known_ = false;
   }
-  return {{}, Amount(expr)};
+  return {{}, SymbolicInt(expr)};
 }
 
 IterSumExpr IterReader::read_what_is_known(const Expr& expr) {
@@ -91,17 +91,17 @@ IterSumExpr IterReader::read_node(const Expr& expr) {
     if (node->dtype.bits >= node->value.dtype().bits) return read(node->value);
   }
   if (!is_free(expr)) throw NoIterMap{"An operation on iterators is none of + - * // %."};
-  return {{}, Amount(expr)};
+  return {{}, SymbolicInt(expr)};
 }
 
 IterSumExpr IterReader::variable(const Expr& expr) {
   for (std::size_t i = 0; i < iterators_.size(); ++i) {
     if (!iterators_[i].var.same_as(expr)) continue;
-    const Amount min(iterators_[i].min);
+    const SymbolicInt min(iterators_[i].min);
     if (!leaves_[i]) return {{}, min};
     return {{{.source = leaves_[i], .extent = leaves_[i]->extent}}, min};
   }
-  return {{}, Amount(expr)};
+  return {{}, SymbolicInt(expr)};
 }
 
 bool IterReader::is_free(const Expr& expr) const {
@@ -116,17 +116,17 @@ bool IterReader::is_free(const Expr& expr) const {
 
 IterSumExpr IterReader::sum(IterSumExpr a, const IterSumExpr& b, std::int64_t factor) {
   for (IterSplitExpr term : b.args) {
-    term.scale = amounts_.multiply(term.scale, factor);
+    term.scale = arithmetic_.multiply(term.scale, factor);
     add_term(a.args, std::move(term));
   }
-  a.base = amounts_.add(a.base, amounts_.multiply(b.base, factor));
+  a.base = arithmetic_.add(a.base, arithmetic_.multiply(b.base, factor));
   return a;
 }
 
-IterSumExpr IterReader::scaled(IterSumExpr sum, const Amount& factor) {
+IterSumExpr IterReader::scaled(IterSumExpr sum, const SymbolicInt& factor) {
   if (factor.is(0)) return {};
-  for (IterSplitExpr& term : sum.args) term.scale = amounts_.multiply(term.scale, factor);
-  sum.base = amounts_.multiply(sum.base, factor);
+  for (IterSplitExpr& term : sum.args) term.scale = arithmetic_.multiply(term.scale, factor);
+  sum.base = arithmetic_.multiply(sum.base, factor);
   return sum;
 }
 
@@ -142,7 +142,7 @@ IterSumExpr IterReader::division(const Expr& a, const Expr& b, bool is_remainder
   IterSumExpr dividend = read(a);
   const IterSumExpr divisor = read(b);
   if (!divisor.args.empty()) throw NoIterMap{"A divisor mentions an iterator."};
-  if (!amounts_.is_divisor(divisor.base) || divisor.base.is(0)) {
+  if (!arithmetic_.is_divisor(divisor.base) || divisor.base.is(0)) {
     throw NoIterMap{"A divisor is not known to be positive."};
   }
   if (rounds_to_zero && !is_never_negative(dividend)) {
@@ -153,9 +153,9 @@ IterSumExpr IterReader::division(const Expr& a, const Expr& b, bool is_remainder
 }
 
 bool IterReader::is_never_negative(const IterSumExpr& sum) {
-  if (!amounts_.at_most(0, sum.base)) return false;
+  if (!arithmetic_.at_most(0, sum.base)) return false;
   for (const IterSplitExpr& term : sum.args) {
-    if (!amounts_.at_most(0, term.scale)) return false;
+    if (!arithmetic_.at_most(0, term.scale)) return false;
   }
   return true;
 }

@@ -3,7 +3,7 @@
 #pragma once
 #include <unordered_map>
 
-#include "loopsmith/arith/iter_map/amounts.h"
+#include "loopsmith/arith/iter_map/symbolic_int.h"
 
 namespace loopsmith::arith {
 
@@ -17,7 +17,7 @@ struct Division {
 struct Constraint {
   std::vector<IterSplitExpr> members;  ///< Scaled so that their sum has no common factor.
   std::shared_ptr<const IterMark> mark;
-  Amount first;
+  SymbolicInt first;
 };
 
 /// Reads expressions, and makes the marks that their digits come from: equal ones once. Throws
@@ -46,15 +46,15 @@ class IterReader {
 
   /// The sum of digits as one digit, whose scale is their smallest.
   IterSplitExpr fuse(std::vector<IterSplitExpr> args);
-  Division divide(IterSumExpr dividend, const Amount& divisor);
+  Division divide(IterSumExpr dividend, const SymbolicInt& divisor);
 
   IterSumExpr sum(IterSumExpr a, const IterSumExpr& b, std::int64_t factor = 1);
-  IterSumExpr scaled(IterSumExpr sum, const Amount& factor);
+  IterSumExpr scaled(IterSumExpr sum, const SymbolicInt& factor);
   void add_term(std::vector<IterSplitExpr>& args, IterSplitExpr term);
 
   /// The marks of the iterators, in order; those that run through one value may have none.
   std::span<const std::shared_ptr<const IterMark>> leaves() const { return leaves_; }
-  Amounts& amounts() { return amounts_; }
+  SymbolicArithmetic& arithmetic() { return arithmetic_; }
 
  private:
   IterSumExpr read_known(const Expr& expr);
@@ -66,16 +66,16 @@ class IterReader {
   bool is_never_negative(const IterSumExpr& sum);
 
   // Divisions: divide.cc.
-  void divide_rest(std::vector<IterSplitExpr> rest, const Amount& offset, const Amount& divisor,
-                   Division& result);
-  bool divide_by_factor(std::vector<IterSplitExpr>& rest, const Amount& offset,
-                        const Amount& divisor, Division& result);
-  bool divide_above_digits(std::vector<IterSplitExpr>& rest, const Amount& offset,
-                           const Amount& divisor, Division& result);
-  void divide_digit(IterSplitExpr digit, const Amount& offset, const Amount& divisor,
+  void divide_rest(std::vector<IterSplitExpr> rest, const SymbolicInt& offset,
+                   const SymbolicInt& divisor, Division& result);
+  bool divide_by_factor(std::vector<IterSplitExpr>& rest, const SymbolicInt& offset,
+                        const SymbolicInt& divisor, Division& result);
+  bool divide_above_digits(std::vector<IterSplitExpr>& rest, const SymbolicInt& offset,
+                           const SymbolicInt& divisor, Division& result);
+  void divide_digit(IterSplitExpr digit, const SymbolicInt& offset, const SymbolicInt& divisor,
                     Division& result);
-  bool stays_below(const std::vector<IterSplitExpr>& rest, const Amount& offset,
-                   const Amount& divisor);
+  bool stays_below(const std::vector<IterSplitExpr>& rest, const SymbolicInt& offset,
+                   const SymbolicInt& divisor);
 
   // Digits of one mark: digits.cc.
   std::optional<IterSplitExpr> merged(const IterSplitExpr& a, const IterSplitExpr& b);
@@ -100,7 +100,7 @@ class IterReader {
   bool keeps_unknown_ = false;
   bool is_known_ = true;  ///< All that was read since it was set has the form.
   bool may_overlap_;
-  Amounts amounts_;
+  SymbolicArithmetic arithmetic_;
 };
 
 /// `sum` as an expression, in which marks are what they are sums of. The reader has no constraints.

@@ -18,8 +18,8 @@ constexpr NoIterMap is_mixed{"The subspace is not what changes fastest in an ind
 struct Parts {
   std::vector<IterSplitExpr> inner;
   std::vector<IterSplitExpr> outer;
-  Amount inner_extent = 1;
-  Amount outer_extent = 1;
+  SymbolicInt inner_extent = 1;
+  SymbolicInt outer_extent = 1;
 };
 
 class Divider {
@@ -46,14 +46,14 @@ class Divider {
       if (!digit.scale.is(1)) throw is_mixed;
       return pure(std::move(digit), has_inner);
     }
-    Amount reached = 1;
+    SymbolicInt reached = 1;
     while (!args.empty()) {
       // The digit that continues where those before it end; one of a single value fits anywhere.
       const auto next = std::find_if(args.begin(), args.end(), [&](const IterSplitExpr& arg) {
-        return arg.extent.is(1) || reader_.amounts().equal(arg.scale, reached);
+        return arg.extent.is(1) || reader_.arithmetic().equal(arg.scale, reached);
       });
       if (next == args.end()) throw is_mixed;
-      reached = reader_.amounts().multiply(reached, next->extent);
+      reached = reader_.arithmetic().multiply(reached, next->extent);
       add(result, divide(*next));
       args.erase(next);
     }
@@ -62,22 +62,22 @@ class Divider {
 
   /// Puts the parts of the next digit above what is there.
   void add(Parts& result, const Parts& digit) {
-    Amounts& amounts = reader_.amounts();
+    SymbolicArithmetic& arithmetic = reader_.arithmetic();
     if (!digit.inner_extent.is(1) && !result.outer_extent.is(1)) throw is_mixed;
     for (IterSplitExpr arg : digit.inner) {
-      arg.scale = amounts.multiply(arg.scale, result.inner_extent);
+      arg.scale = arithmetic.multiply(arg.scale, result.inner_extent);
       result.inner.push_back(std::move(arg));
     }
     for (IterSplitExpr arg : digit.outer) {
-      arg.scale = amounts.multiply(arg.scale, result.outer_extent);
+      arg.scale = arithmetic.multiply(arg.scale, result.outer_extent);
       result.outer.push_back(std::move(arg));
     }
-    result.inner_extent = amounts.multiply(result.inner_extent, digit.inner_extent);
-    result.outer_extent = amounts.multiply(result.outer_extent, digit.outer_extent);
+    result.inner_extent = arithmetic.multiply(result.inner_extent, digit.inner_extent);
+    result.outer_extent = arithmetic.multiply(result.outer_extent, digit.outer_extent);
   }
 
   static Parts pure(IterSplitExpr digit, bool is_inner) {
-    const Amount extent = digit.extent;
+    const SymbolicInt extent = digit.extent;
     if (is_inner) return {.inner = {std::move(digit)}, .inner_extent = extent};
     return {.outer = {std::move(digit)}, .outer_extent = extent};
   }
@@ -90,27 +90,27 @@ class Divider {
     const IterMark& mark = *digit.source;
     if (!mark.sum.base.is(0) || mark.overlaps) throw is_mixed;
     const Parts whole = divide(mark.sum.args);
-    Amounts& amounts = reader_.amounts();
-    const Amount reach = amounts.multiply(digit.lower_factor, digit.extent);
-    if (!amounts.quotient(mark.extent, reach)) throw is_mixed;
-    if (digit.lower_factor.is(1) && amounts.equal(reach, mark.extent)) return whole;
+    SymbolicArithmetic& arithmetic = reader_.arithmetic();
+    const SymbolicInt reach = arithmetic.multiply(digit.lower_factor, digit.extent);
+    if (!arithmetic.quotient(mark.extent, reach)) throw is_mixed;
+    if (digit.lower_factor.is(1) && arithmetic.equal(reach, mark.extent)) return whole;
     return cut(whole, digit, reach);
   }
 
   /// The digit of a mark whose parts are `whole`.
-  Parts cut(const Parts& whole, const IterSplitExpr& digit, const Amount& reach) {
-    Amounts& amounts = reader_.amounts();
-    const Amount& boundary = whole.inner_extent;
-    if (amounts.quotient(boundary, reach)) {
+  Parts cut(const Parts& whole, const IterSplitExpr& digit, const SymbolicInt& reach) {
+    SymbolicArithmetic& arithmetic = reader_.arithmetic();
+    const SymbolicInt& boundary = whole.inner_extent;
+    if (arithmetic.quotient(boundary, reach)) {
       IterSplitExpr inner = reader_.fuse(whole.inner);
       return pure(part(std::move(inner), digit.lower_factor, digit.extent), true);
     }
-    if (const auto lower = amounts.quotient(digit.lower_factor, boundary)) {
+    if (const auto lower = arithmetic.quotient(digit.lower_factor, boundary)) {
       IterSplitExpr outer = reader_.fuse(whole.outer);
       return pure(part(std::move(outer), *lower, digit.extent), false);
     }
-    const auto below = amounts.quotient(boundary, digit.lower_factor);
-    const auto above = amounts.quotient(reach, boundary);
+    const auto below = arithmetic.quotient(boundary, digit.lower_factor);
+    const auto above = arithmetic.quotient(reach, boundary);
     if (!below || !above) throw is_mixed;
     return {.inner = {part(reader_.fuse(whole.inner), digit.lower_factor, *below)},
             .outer = {part(reader_.fuse(whole.outer), 1, *above)},
@@ -119,8 +119,8 @@ class Divider {
   }
 
   /// A digit of a digit.
-  IterSplitExpr part(IterSplitExpr digit, const Amount& lower, const Amount& extent) {
-    digit.lower_factor = reader_.amounts().multiply(digit.lower_factor, lower);
+  IterSplitExpr part(IterSplitExpr digit, const SymbolicInt& lower, const SymbolicInt& extent) {
+    digit.lower_factor = reader_.arithmetic().multiply(digit.lower_factor, lower);
     digit.extent = extent;
     return digit;
   }

@@ -20,7 +20,7 @@ class Subspace : public ::testing::Test {
         subspace_divide(indices, iterators, inner, {.predicate = predicate}, analyzer);
     if (!result.ok()) return result.errors.at(0);
     std::string text;
-    const auto add = [&](const IterSumExpr& sum, const Amount& extent) {
+    const auto add = [&](const IterSumExpr& sum, const SymbolicInt& extent) {
       text += show(normalize_iter_map_to_expr(sum, i32, analyzer)) + " (" + show(extent.expr(i32)) +
               ")";
     };

@@ -17,12 +17,12 @@ class Writer {
     std::stable_sort(flat.args.begin(), flat.args.end(),
                      [&](const auto& a, const auto& b) { return rank(a.scale) > rank(b.scale); });
     Expr result;
-    Amount base = flat.base;
+    SymbolicInt base = flat.base;
     // A whole variable is written without its least value.
     for (const IterSplitExpr& arg : flat.args) {
       if (!is_variable(arg)) continue;
-      const Amount min(arg.source->min);
-      base = reader_.amounts().subtract(base, reader_.amounts().multiply(min, arg.scale));
+      const SymbolicInt min(arg.source->min);
+      base = reader_.arithmetic().subtract(base, reader_.arithmetic().multiply(min, arg.scale));
     }
     for (const IterSplitExpr& arg : flat.args) {
       const bool is_negative = arg.scale.is_constant() && arg.scale.constant < 0;
@@ -30,7 +30,8 @@ class Writer {
         result = base.expr(dtype_);
         base = 0;
       }
-      const Amount scale = is_negative ? reader_.amounts().multiply(arg.scale, -1) : arg.scale;
+      const SymbolicInt scale =
+          is_negative ? reader_.arithmetic().multiply(arg.scale, -1) : arg.scale;
       const Expr term = digit(arg) * scale.expr(dtype_);
       if (is_negative) {
         result = result.defined() ? result - term : zero_of(dtype_) - term;
@@ -53,13 +54,13 @@ class Writer {
 
  private:
   /// Symbolic scales before constants, large ones before small ones.
-  static std::pair<bool, std::int64_t> rank(const Amount& scale) {
+  static std::pair<bool, std::int64_t> rank(const SymbolicInt& scale) {
     return {!scale.is_constant(), scale.constant};
   }
 
   bool is_variable(const IterSplitExpr& split) {
     return split.source->var.defined() && split.lower_factor.is(1) &&
-           arith::is_top(reader_.amounts(), split);
+           arith::is_top(reader_.arithmetic(), split);
   }
 
   /// The sum in terms of digits that are no sums, but for those that no other form is known of.
@@ -75,9 +76,9 @@ class Writer {
   /// The digit itself, without its scale, as a sum.
   IterSumExpr parts(IterSplitExpr digit) {
     digit.scale = 1;
-    Amounts& amounts = reader_.amounts();
+    SymbolicArithmetic& arithmetic = reader_.arithmetic();
     const IterMark& mark = *digit.source;
-    const bool is_top = arith::is_top(amounts, digit);
+    const bool is_top = arith::is_top(arithmetic, digit);
     if (digit.lower_factor.is(1) && is_top) {
       return mark.var.defined() ? IterSumExpr{{std::move(digit)}, 0} : flattened(mark.sum);
     }
@@ -97,8 +98,8 @@ class Writer {
   Expr digit(const IterSplitExpr& split) {
     if (is_variable(split)) return cast(dtype_, split.source->var);
     Expr result = source(*split.source);
-    if (!arith::is_top(reader_.amounts(), split)) {
-      const Amount range = reader_.amounts().multiply(split.lower_factor, split.extent);
+    if (!arith::is_top(reader_.arithmetic(), split)) {
+      const SymbolicInt range = reader_.arithmetic().multiply(split.lower_factor, split.extent);
       result = floormod(result, range.expr(dtype_));
     }
     return floordiv(result, split.lower_factor.expr(dtype_));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t own_alignment = 64;
 /// Lists of scopes grow with the square of their number.
-constexpr std::size_t most_scopes = 64;
+constexpr std::size_t max_scopes = 64;
 
 }  // namespace
 
@@ -76,7 +76,7 @@ void Aliasing::make_scopes(llvm::LLVMContext& context) {
     if (memory.is_distinct) distinct.push_back(&memory);
   }
   empty_ = llvm::MDNode::get(context, {});
-  if (distinct.empty() || distinct.size() > most_scopes) return;
+  if (distinct.empty() || distinct.size() > max_scopes) return;
   llvm::MDBuilder builder(context);
   llvm::MDNode* domain = builder.createAnonymousAliasScopeDomain();
   std::vector<llvm::Metadata*> scopes;

@@ -6,18 +6,18 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "loopsmith/codegen/llvm/code_emitter.h"
 #include "loopsmith/codegen/llvm/debug_lines.h"
 #include "loopsmith/codegen/llvm/emit_export.h"
 #include "loopsmith/codegen/llvm/emit_function.h"
 #include "loopsmith/codegen/llvm/emit_helper.h"
 #include "loopsmith/codegen/llvm/emit_module.h"
 #include "loopsmith/codegen/llvm/link_imports.h"
-#include "loopsmith/codegen/llvm/machine.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
 
-std::unique_ptr<llvm::Module> detail::emit_module(const CodeRequest& request, Machine& machine,
+std::unique_ptr<llvm::Module> detail::emit_module(const CodeRequest& request, CodeEmitter& machine,
                                                   llvm::LLVMContext& context,
                                                   const StatementLines* lines) {
   auto module = std::make_unique<llvm::Module>("loopsmith", context);
@@ -41,7 +41,7 @@ std::unique_ptr<llvm::Module> detail::emit_module(const CodeRequest& request, Ma
 }
 
 std::vector<char> compile_object(const CodeRequest& request) {
-  detail::Machine& machine = detail::machine_for(request.target);
+  detail::CodeEmitter& machine = detail::code_emitter_for(request.target);
   llvm::LLVMContext context;
   const auto module = detail::emit_module(request, machine, context);
   const std::span<const char> object = machine.object(*module);
@@ -50,7 +50,8 @@ std::vector<char> compile_object(const CodeRequest& request) {
 
 std::string llvm_text(const CodeRequest& request) {
   llvm::LLVMContext context;
-  const auto module = detail::emit_module(request, detail::machine_for(request.target), context);
+  const auto module =
+      detail::emit_module(request, detail::code_emitter_for(request.target), context);
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);
@@ -58,7 +59,7 @@ std::string llvm_text(const CodeRequest& request) {
 }
 
 std::string assembly_text(const CodeRequest& request) {
-  detail::Machine& machine = detail::machine_for(request.target);
+  detail::CodeEmitter& machine = detail::code_emitter_for(request.target);
   llvm::LLVMContext context;
   return machine.assembly(*detail::emit_module(request, machine, context));
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "loopsmith/codegen/code_request.h"
-#include "loopsmith/codegen/lined_text.h"
+#include "loopsmith/codegen/line_table.h"
 
 namespace loopsmith {
 
@@ -14,7 +14,7 @@ std::vector<char> compile_object(const CodeRequest& request);
 std::string llvm_text(const CodeRequest& request);
 std::string assembly_text(const CodeRequest& request);
 /// The same texts, with the lines of the statements that theirs were made of.
-LinedText llvm_lines(const CodeRequest& request, const StatementLines& lines);
-LinedText assembly_lines(const CodeRequest& request, const StatementLines& lines);
+TextWithLines llvm_lines(const CodeRequest& request, const StatementLines& lines);
+TextWithLines assembly_lines(const CodeRequest& request, const StatementLines& lines);
 
 }  // namespace loopsmith

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "loopsmith/codegen/entry_symbol.h"
-#include "loopsmith/codegen/llvm/machine.h"
+#include "loopsmith/codegen/llvm/code_emitter.h"
 #include "loopsmith/codegen/llvm/testing/kernel.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/runtime/testing/error_of.h"

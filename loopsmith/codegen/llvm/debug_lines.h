@@ -3,7 +3,7 @@
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugLoc.h>
 
-#include "loopsmith/codegen/lined_text.h"
+#include "loopsmith/codegen/line_table.h"
 
 namespace loopsmith::detail {
 

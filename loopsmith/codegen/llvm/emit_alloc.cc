@@ -7,8 +7,8 @@
 namespace loopsmith::detail {
 namespace {
 
-constexpr std::int64_t most_on_stack = 16 * 1024;      // One allocation.
-constexpr std::int64_t most_of_function = 128 * 1024;  // All of a function.
+constexpr std::int64_t max_stack_of_allocation = 16 * 1024;  // One allocation.
+constexpr std::int64_t max_stack_of_function = 128 * 1024;   // All of a function.
 constexpr std::uint64_t alignment = 64;
 
 }  // namespace
@@ -28,7 +28,8 @@ void Emitter::allocate(const Allocate& allocate) {
         is_constant && count && *count >= 0 && !__builtin_mul_overflow(bits, *count, &bits);
   }
   const std::int64_t bytes = bits / 8 + (bits % 8 == 0 ? 0 : 1);
-  if (is_constant && bytes <= most_on_stack && stack_bytes_ + bytes <= most_of_function) {
+  if (is_constant && bytes <= max_stack_of_allocation &&
+      stack_bytes_ + bytes <= max_stack_of_function) {
     stack_bytes_ += bytes;
     auto* layout = llvm::ArrayType::get(ir_.getInt8Ty(), static_cast<std::uint64_t>(bytes));
     llvm::AllocaInst* memory = stack_memory(layout);
@@ -90,7 +91,7 @@ void Emitter::give_back(const Held& held) {
 }
 
 /// What was taken after the first `count`, for who jumps out of where it is visible.
-void Emitter::give_back_until(std::size_t count) {
+void Emitter::release_to(std::size_t count) {
   for (std::size_t i = held_.size(); i > count; --i) give_back(held_[i - 1]);
 }
 

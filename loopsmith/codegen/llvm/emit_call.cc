@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "loopsmith/codegen/llvm/emitter.h"
-#include "loopsmith/codegen/refuse.h"
+#include "loopsmith/codegen/unsupported.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {

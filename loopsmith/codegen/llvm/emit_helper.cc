@@ -9,7 +9,7 @@ namespace loopsmith::detail {
 namespace {
 
 /// Helpers of up to this many instructions become part of their callers.
-constexpr unsigned most_inlined = 200;
+constexpr unsigned max_inlined = 200;
 
 std::string helper_symbol(const std::string& name) {
   return "ls.helper." + name;
@@ -37,7 +37,7 @@ void emit_helper(ModuleEmitter& module, const PrimFunc& func, llvm::Function* fu
   }
   emitter.statement(func.body);
   emitter.finish();
-  if (function->getInstructionCount() <= most_inlined) {
+  if (function->getInstructionCount() <= max_inlined) {
     function->addFnAttr(llvm::Attribute::AlwaysInline);
   }
 }

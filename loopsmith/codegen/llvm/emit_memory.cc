@@ -12,7 +12,7 @@ namespace loopsmith::detail {
 namespace {
 
 /// Up to this stride, consecutive loads and a choice of lanes are faster than a gather.
-constexpr std::int64_t most_shuffled_stride = 4;
+constexpr std::int64_t max_shuffled_stride = 4;
 
 std::vector<int> constant_lanes(int count, const std::function<std::int64_t(int)>& lane) {
   std::vector<int> lanes;
@@ -100,12 +100,12 @@ void Emitter::store_contiguous(const Access& access, const Index& start, llvm::V
 /// and nothing was stored.
 bool Emitter::store_past_caches(const Access& access, const Index& start, llvm::Value* stored,
                                 llvm::Value* address) {
-  constexpr std::int64_t fewest_bytes = 16, bytes_of_line = 64;
+  constexpr std::int64_t min_bytes = 16, bytes_of_line = 64;
   if (module_.x86_vector_bits == 0) return false;
   const std::int64_t bytes =
       static_cast<std::int64_t>(module_.module.getDataLayout().getTypeStoreSize(stored->getType()));
   const std::int64_t needed = std::min(bytes & -bytes, bytes_of_line);
-  if (needed < fewest_bytes) return false;
+  if (needed < min_bytes) return false;
   const auto store = [&](llvm::Align alignment, bool past_caches) {
     llvm::Instruction* made = ir_.CreateAlignedStore(stored, address, alignment);
     if (past_caches) {
@@ -225,7 +225,7 @@ llvm::Value* Emitter::load(const BufferLoad& load) {
       first.ahead += 1 - lanes;
       return ir_.CreateVectorReverse(load_contiguous(from, first, lanes, nullptr));
     }
-    if (stride && *stride > 1 && *stride <= most_shuffled_stride) {
+    if (stride && *stride > 1 && *stride <= max_shuffled_stride) {
       return load_strided(from, start(), *stride, lanes);
     }
   }

@@ -5,14 +5,14 @@
 #include <memory>
 
 #include "loopsmith/codegen/code_request.h"
-#include "loopsmith/codegen/lined_text.h"
-#include "loopsmith/codegen/llvm/machine.h"
+#include "loopsmith/codegen/line_table.h"
+#include "loopsmith/codegen/llvm/code_emitter.h"
 
 namespace loopsmith::detail {
 
 /// The functions as a module of LLVM's IR, which lives in `context`, after LLVM's passes. With
 /// `lines`, its instructions are marked with the lines of their statements.
-std::unique_ptr<llvm::Module> emit_module(const CodeRequest& request, Machine& machine,
+std::unique_ptr<llvm::Module> emit_module(const CodeRequest& request, CodeEmitter& machine,
                                           llvm::LLVMContext& context,
                                           const StatementLines* lines = nullptr);
 

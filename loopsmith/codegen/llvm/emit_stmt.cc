@@ -5,7 +5,7 @@
 
 #include "loopsmith/codegen/llvm/debug_lines.h"
 #include "loopsmith/codegen/llvm/emitter.h"
-#include "loopsmith/codegen/refuse.h"
+#include "loopsmith/codegen/unsupported.h"
 #include "loopsmith/runtime/c_abi.h"
 #include "loopsmith/support/deep_call.h"
 #include "loopsmith/support/error.h"
@@ -146,7 +146,7 @@ void Emitter::jump(bool to_end, const Stmt& stmt) {
   require(!exits_.empty() && (exits_.back().end || !to_end), "break_in_loop",
           hint("a parallel loop has no order in which it could be left"), "{} leaves {}",
           node_info(*stmt.get()).name, exits_.empty() ? "no loop" : "a parallel loop");
-  give_back_until(exits_.back().held);
+  release_to(exits_.back().held);
   ir_.CreateBr(to_end ? exits_.back().end : exits_.back().next);
 }
 

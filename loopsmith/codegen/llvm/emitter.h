@@ -258,7 +258,7 @@ class Emitter {
   llvm::Value* size_in_bytes(const Allocate& allocate);
   llvm::Value* take_workspace(llvm::Value* size);
   void give_back(const Held& held);
-  void give_back_until(std::size_t count);
+  void release_to(std::size_t count);
   void give_back_if_reached();
   llvm::Value* context_field(llvm::Type* type, std::size_t offset);
 

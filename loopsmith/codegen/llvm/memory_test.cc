@@ -76,7 +76,7 @@ TEST(memory, loads_an_element_for_the_lanes_that_want_it) {
     const Expr loaded = make(BufferLoad{.buffer = in, .indices = {one}, .predicate = mask});
     Kernel kernel(function_of({place, wanted, in, out}, store(out, loaded, {all})), {}, target);
     std::vector<float> from = counted(4), to(lanes, 77);
-    // Where no lane wants it, the element is not touched, wherever it is.
+    // Where no lane wants it, the element is not accessed, wherever it is.
     std::vector<std::int64_t> where{std::int64_t{1} << 40};
     std::vector<std::int32_t> how_many{0};
     kernel.tensor(where).tensor(how_many).tensor(from).tensor(to);
@@ -110,7 +110,7 @@ TEST(memory, gathers_and_scatters_under_a_mask) {
       std::vector<std::int32_t> indices(lanes);
       std::mt19937 random(7);
       for (int& place : indices) place = static_cast<int>(random() % 64);
-      // Lanes that are off point far away: they must not be touched.
+      // Lanes that are off point far away: they must not be accessed.
       for (std::size_t lane = 0; lane < lanes; lane += 3)
         indices[lane] = index_type == u8 ? 255 : 1 << 30;
       for (std::size_t lane = 0; lane < lanes; ++lane) {

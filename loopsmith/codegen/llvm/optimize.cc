@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-#include "loopsmith/codegen/llvm/machine.h"
+#include "loopsmith/codegen/llvm/code_emitter.h"
 #include "loopsmith/codegen/llvm/step_addresses.h"
 
 namespace loopsmith::detail {
@@ -36,7 +36,7 @@ bool is_inlined(const llvm::Function& function) {
 
 }  // namespace
 
-void Machine::optimize(llvm::Module& module) {
+void CodeEmitter::optimize(llvm::Module& module) {
   if (opt_level_ <= 0) return;
   llvm::PassBuilder builder(target_machine_.get());
   llvm::LoopAnalysisManager loops;

@@ -14,7 +14,7 @@
 #include <sstream>
 #include <vector>
 
-#include "loopsmith/codegen/llvm/machine.h"
+#include "loopsmith/codegen/llvm/code_emitter.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -132,7 +132,7 @@ bool is_foreign(const Target& target) {
 bool host_has_instructions_of(const Target& target) {
   if (processor_of(target) == host()) return true;
   const llvm::MCSubtargetInfo& subtarget =
-      *detail::machine_for(target).target_machine().getMCSubtargetInfo();
+      *detail::code_emitter_for(target).target_machine().getMCSubtargetInfo();
   for (const auto& [name, present] : llvm::sys::getHostCPUFeatures()) {
     if (!present && supports(subtarget, "+" + name.str())) return false;
   }
@@ -141,11 +141,12 @@ bool host_has_instructions_of(const Target& target) {
 
 bool has_features(const Target& target, const std::string& features) {
   // The machine's own subtarget, because a new one takes LLVM 0.2 ms.
-  return supports(*detail::machine_for(target).target_machine().getMCSubtargetInfo(), features);
+  return supports(*detail::code_emitter_for(target).target_machine().getMCSubtargetInfo(),
+                  features);
 }
 
 int x86_vector_bits(const Target& target) {
-  const llvm::TargetMachine& machine = detail::machine_for(target).target_machine();
+  const llvm::TargetMachine& machine = detail::code_emitter_for(target).target_machine();
   if (!machine.getTargetTriple().isX86()) return 0;
   const llvm::MCSubtargetInfo& subtarget = *machine.getMCSubtargetInfo();
   if (supports(subtarget, "+avx512f")) return 512;
@@ -156,7 +157,7 @@ int preferred_vector_bits(const Target& target) {
   if (const std::int64_t bits = target.get_int("vector-width", 0); bits > 0) {
     return static_cast<int>(bits);
   }
-  const llvm::TargetMachine& machine = detail::machine_for(target).target_machine();
+  const llvm::TargetMachine& machine = detail::code_emitter_for(target).target_machine();
   const llvm::MCSubtargetInfo& subtarget = *machine.getMCSubtargetInfo();
   const auto has = [&](const char* feature) { return supports(subtarget, feature); };
   // Intel's servers from Sapphire Rapids on, which alone have these two; AMD's from Zen 4 on.

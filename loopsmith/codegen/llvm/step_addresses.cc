@@ -16,7 +16,7 @@ namespace loopsmith::detail {
 namespace {
 
 /// So many registers are given to pointers of one loop.
-constexpr std::size_t most_pointers = 6;
+constexpr std::size_t max_pointers = 6;
 constexpr int deepest_sum = 8;
 
 /// The variable of a loop that counts by 1.
@@ -56,7 +56,7 @@ class AddressStepper {
         layout_.getTypeAllocSize(address.getSourceElementType()).getFixedValue());
   }
 
-  /// By how much an integer or a pointer, in bytes, grows in an iteration; nothing when that is not
+  /// By how much an integer or a pointer, in bytes, grows in an iteration; nullopt when that is not
   /// a constant.
   std::optional<std::int64_t> growth(llvm::Value* value, int depth = 0) const;
   /// The value where the counter is `start`, computed before the loop.
@@ -165,7 +165,7 @@ void AddressStepper::step(llvm::GetElementPtrInst& address) {
     llvm::IRBuilder<> first(&*loop_.getHeader()->getFirstInsertionPt());
     made = first.CreateGEP(first.getIntNTy(static_cast<unsigned>(bytes) * 8), start, &counter_);
   } else if (!made) {
-    if (pointers_ == most_pointers) return;
+    if (pointers_ == max_pointers) return;
     ++pointers_;
     llvm::BasicBlock* latch = loop_.getLoopLatch();
     llvm::BasicBlock* outside = loop_.getLoopPreheader();

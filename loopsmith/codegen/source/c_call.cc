@@ -2,9 +2,9 @@
 // Intrinsics. Those that are functions of mathematics were expanded before; see transform.
 #include <algorithm>
 
-#include "loopsmith/codegen/refuse.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
+#include "loopsmith/codegen/unsupported.h"
 #include "loopsmith/support/deep_call.h"
 #include "loopsmith/support/error.h"
 

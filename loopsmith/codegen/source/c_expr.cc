@@ -13,7 +13,7 @@ namespace loopsmith::detail {
 namespace {
 
 /// Deeper expressions are cut by a variable: compilers take some hundred levels.
-constexpr int most_depth = 40;
+constexpr int max_depth = 40;
 
 bool is_leaf(const Expr& expr) {
   return expr.is<IntImm>() || expr.is<FloatImm>() || expr.is<StringImm>() || expr.is<Var>();
@@ -79,7 +79,7 @@ CText CWriter::value(const Expr& expr, const CLane& lane) {
   CText text = deep_call([&] { return new_value(expr, own); });
   const auto used = uses_.find(expr.get());
   const bool is_again = used != uses_.end() && used->second > 1;
-  if (expr.dtype().is_void() || (!is_again && text.depth < most_depth)) return text;
+  if (expr.dtype().is_void() || (!is_again && text.depth < max_depth)) return text;
   return named(expr, text, own);
 }
 
@@ -447,7 +447,7 @@ CText CWriter::index(const Expr& expr, const CLane& lane) {
   return wide_index(expr, lane);
 }
 
-/// An integer of which no part leaves 32 bits; nothing where that is not known.
+/// An integer of which no part leaves 32 bits; nullopt where that is not known.
 std::optional<CText> CWriter::narrow_index(const Expr& expr) {
   const auto found = variables_.find(expr.get());
   if (found != variables_.end() && expr.dtype().is_index()) {

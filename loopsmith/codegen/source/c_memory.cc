@@ -12,8 +12,8 @@
 namespace loopsmith::detail {
 namespace {
 
-constexpr std::int64_t most_on_stack = 16 * 1024;      // One allocation.
-constexpr std::int64_t most_of_function = 128 * 1024;  // All of a function.
+constexpr std::int64_t max_stack_of_allocation = 16 * 1024;  // One allocation.
+constexpr std::int64_t max_stack_of_function = 128 * 1024;   // All of a function.
 constexpr int alignment = 64;
 
 std::int64_t bits_in_memory(DataType dtype) {
@@ -188,7 +188,8 @@ void CWriter::allocate(const Allocate& allocate) {
   }
   const std::int64_t bytes = (bits + 7) / 8;
   bind(allocate.buffer_var, {name, handle_type, type + "*"});
-  if (is_constant && bytes <= most_on_stack && stack_bytes_ + bytes <= most_of_function) {
+  if (is_constant && bytes <= max_stack_of_allocation &&
+      stack_bytes_ + bytes <= max_stack_of_function) {
     stack_bytes_ += bytes;
     const std::int64_t size = c_memory_type(element) == "uint8_t" ? 1 : element.bytes();
     // C has no arrays of nothing.
@@ -214,11 +215,11 @@ void CWriter::allocate(const Allocate& allocate) {
   leave_if(name + " == NULL", fmt::format("LS_OUT_OF_MEMORY, -1, -1, {}, 0, NULL", size));
   held_.push_back({name, size});
   statement(allocate.body);
-  give_back_until(held_.size() - 1);
+  release_to(held_.size() - 1);
   held_.pop_back();
 }
 
-void CWriter::give_back_until(std::size_t count) {
+void CWriter::release_to(std::size_t count) {
   for (std::size_t i = held_.size(); i > count; --i) {
     line(fmt::format("context->release(context->allocator_data, {}, (size_t){}, {});",
                      held_[i - 1].memory, held_[i - 1].size, alignment));

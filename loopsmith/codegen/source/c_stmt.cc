@@ -4,9 +4,9 @@
 #include <cctype>
 
 #include "loopsmith/codegen/captures.h"
-#include "loopsmith/codegen/refuse.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
+#include "loopsmith/codegen/unsupported.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/support/source.h"
@@ -15,7 +15,7 @@
 namespace loopsmith::detail {
 namespace {
 
-constexpr int most_nested_loops = 1000;
+constexpr int max_nested_loops = 1000;
 
 /// Words of C, and names that the text around the functions uses.
 constexpr std::string_view taken_names[] = {
@@ -242,10 +242,10 @@ void CWriter::if_then_else(const IfThenElse& branch) {
 }
 
 void CWriter::loop(const For& loop) {
-  require(loop_depth_ < most_nested_loops, "too_many_nested_loops",
+  require(loop_depth_ < max_nested_loops, "too_many_nested_loops",
           hint("fuse loops, or unroll the inner ones"),
           "loop {} is inside {} others, more than code is generated for", loop.loop_var->name,
-          most_nested_loops);
+          max_nested_loops);
   require_no_thread(loop);
   ++loop_depth_;
   const std::int64_t* extent = as_int(loop.extent);
@@ -378,7 +378,7 @@ void CWriter::jump(bool to_end, const Stmt& stmt) {
   require(!exits_.empty() && !(is_parallel && to_end), "break_in_loop",
           hint("a parallel loop has no order in which it could be left"), "{} leaves {}",
           node_info(*stmt.get()).name, exits_.empty() ? "no loop" : "a parallel loop");
-  give_back_until(exits_.back().held);
+  release_to(exits_.back().held);
   line(to_end ? "break;" : "continue;");
 }
 
@@ -399,7 +399,7 @@ void CWriter::leave_with(const Expr& result) {
 }
 
 void CWriter::leave(const std::string& code) {
-  give_back_until(0);
+  release_to(0);
   line(fmt::format("return {};", code));
 }
 

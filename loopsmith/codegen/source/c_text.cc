@@ -201,14 +201,14 @@ std::string c_text(const CodeRequest& request) {
   return written(request, nullptr);
 }
 
-LinedText c_lines(const CodeRequest& request, const StatementLines& lines) {
+TextWithLines c_lines(const CodeRequest& request, const StatementLines& lines) {
   return detail::without_marks(written(request, &lines));
 }
 
 namespace detail {
 
-LinedText without_marks(const std::string& marked) {
-  LinedText made;
+TextWithLines without_marks(const std::string& marked) {
+  TextWithLines made;
   std::uint32_t number = 0;
   for (std::size_t i = 0; i < marked.size(); ++i) {
     if (marked[i] == c_line_mark) {

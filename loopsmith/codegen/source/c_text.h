@@ -3,7 +3,7 @@
 #include <string>
 
 #include "loopsmith/codegen/code_request.h"
-#include "loopsmith/codegen/lined_text.h"
+#include "loopsmith/codegen/line_table.h"
 
 namespace loopsmith {
 
@@ -12,7 +12,7 @@ namespace loopsmith {
 /// `entry_symbol(func.name())`.
 std::string c_text(const CodeRequest& request);
 /// The same text, with the lines of the statements that its lines were made of.
-LinedText c_lines(const CodeRequest& request, const StatementLines& lines);
+TextWithLines c_lines(const CodeRequest& request, const StatementLines& lines);
 
 /// What precedes the functions: what a file of C must contain of Loopsmith.
 std::string c_prologue();

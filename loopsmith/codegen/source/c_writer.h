@@ -12,7 +12,7 @@
 
 #include "loopsmith/arith/const_int_bound.h"
 #include "loopsmith/codegen/host_call.h"
-#include "loopsmith/codegen/lined_text.h"
+#include "loopsmith/codegen/line_table.h"
 #include "loopsmith/codegen/options.h"
 #include "loopsmith/codegen/source/c_dialect.h"
 #include "loopsmith/codegen/source/c_helpers.h"
@@ -52,7 +52,7 @@ struct CText {
 /// Around the number of the line of the program that a line of C was made of, where it is marked.
 inline constexpr char c_line_mark = '\x01';
 /// A text without these marks, and the numbers that they say of its lines.
-LinedText without_marks(const std::string& marked);
+TextWithLines without_marks(const std::string& marked);
 
 /// What the functions of one file share.
 struct CModule {
@@ -189,7 +189,7 @@ class CWriter {
   bool reads_what_it_writes(const BufferStore& store) const;
   void allocate(const Allocate& allocate);
   void allocate_constant(const AllocateConst& constant);
-  void give_back_until(std::size_t count);
+  void release_to(std::size_t count);
 
   // c_stmt.cc
   void new_statement(const Stmt& stmt);

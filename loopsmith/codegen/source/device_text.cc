@@ -172,7 +172,7 @@ std::string device_text(const CodeRequest& request) {
   return detail::written_kernels(request, nullptr);
 }
 
-LinedText device_lines(const CodeRequest& request, const StatementLines& lines) {
+TextWithLines device_lines(const CodeRequest& request, const StatementLines& lines) {
   return detail::without_marks(detail::written_kernels(request, &lines));
 }
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "loopsmith/codegen/code_request.h"
-#include "loopsmith/codegen/lined_text.h"
+#include "loopsmith/codegen/line_table.h"
 #include "loopsmith/runtime/device.h"
 
 namespace loopsmith {
@@ -13,7 +13,7 @@ namespace loopsmith {
 /// CUDA C++.
 std::string device_text(const CodeRequest& request);
 /// The same text, with the lines of the statements that its lines were made of.
-LinedText device_lines(const CodeRequest& request, const StatementLines& lines);
+TextWithLines device_lines(const CodeRequest& request, const StatementLines& lines);
 
 /// The kernels in that file.
 std::vector<KernelInfo> kernels_of(const CodeRequest& request);

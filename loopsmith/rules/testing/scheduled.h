@@ -15,6 +15,6 @@ Argument numbers(std::vector<std::int64_t> shape, int seed = 1);
 
 /// The default schedule; expects that it and its lowered form compute what `func` does.
 Ptr<PrimFunc> checked_schedule(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
-                               const Machine& machine);
+                               const CpuModel& machine);
 
 }  // namespace loopsmith::testing

@@ -5,7 +5,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/queries/accesses.h"
+#include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/reducers.h"
 
 namespace loopsmith {
@@ -47,7 +47,7 @@ bool updates_atomically(const Schedule& schedule, LoopRV handle) {
   std::vector<const Buffer*> updated;
   for (const ElementAccess& access : accesses.all) {
     const bool is_updated = access.is_write && access.group &&
-                            !is_pinned(accesses, access, access, *loop.loop_var, *step);
+                            !has_zero_distance(accesses, access, access, *loop.loop_var, *step);
     if (!is_updated) continue;
     const std::string_view scope = access.buffer->scope();
     if (!scope.empty() && scope != "global") return false;

@@ -8,15 +8,15 @@
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/dependence_answers.h"
-#include "loopsmith/schedule/legality/nest_facts.h"
-#include "loopsmith/schedule/legality/own_memory.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
+#include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/legality/shared_tiles.h"
-#include "loopsmith/schedule/queries/accesses.h"
+#include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/buffer_uses.h"
-#include "loopsmith/schedule/queries/joined_digits.h"
-#include "loopsmith/schedule/queries/known_around.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/path_condition.h"
+#include "loopsmith/schedule/queries/radix_terms.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -92,7 +92,7 @@ bool have_true_axes(const Schedule& schedule, BlockRV handle, OwnReads own_reads
     return each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
       return (own_reads == OwnReads::pass && a.group && !b.is_write && !b.group) ||
              (is_reduction && is_of_one_reduction(a, b)) ||
-             is_pinned(accesses, a, b, *axis->var.get());
+             has_zero_distance(accesses, a, b, *axis->var.get());
     });
   });
 }
@@ -109,14 +109,14 @@ bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
   space.forms = IndexForms(ranges_around(schedule, schedule.node(block)));
   for (const LoopRV loop : moving) space.inside.insert(schedule.get(loop).loop_var.get());
   ElementAccess instance;
-  for (const Expr& value : join_digits(std::move(axes))) {
+  for (const Expr& value : join_radix_terms(std::move(axes))) {
     instance.indices.push_back(space.forms.read(value));
   }
   std::erase(instance.indices, std::nullopt);
   return std::ranges::all_of(band, [&](LoopRV handle) {
     const For& loop = schedule.get(handle);
     return is_const_int(loop.extent, 1) ||
-           is_pinned(space, instance, instance, *loop.loop_var, step_of(loop));
+           has_zero_distance(space, instance, instance, *loop.loop_var, step_of(loop));
   });
 }
 
@@ -127,20 +127,20 @@ bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopR
   return axes_tell(schedule, block, schedule.realize(block).iter_values, loops, band);
 }
 
-bool axes_are_true(const Schedule& schedule, BlockRV handle) {
-  const Schedule::Known known = schedule.axes_are_true(handle);
+bool axes_are_injective(const Schedule& schedule, BlockRV handle) {
+  const Schedule::Known known = schedule.axes_are_injective(handle);
   if (known != Schedule::Known::not_yet) return known == Schedule::Known::yes;
-  schedule.set_axes_are_true(handle, Schedule::Known::no);
+  schedule.set_axes_are_injective(handle, Schedule::Known::no);
   if (schedule.at(schedule.node(handle)).first_child != no_node &&
       !child_blocks(schedule, schedule.node(handle)).empty()) {
     return false;
   }
   if (!have_true_axes(schedule, handle, OwnReads::count)) return false;
-  schedule.set_axes_are_true(handle, Schedule::Known::yes);
+  schedule.set_axes_are_injective(handle, Schedule::Known::yes);
   return true;
 }
 
-bool axes_tell_results_apart(const Schedule& schedule, BlockRV handle) {
+bool writes_are_injective(const Schedule& schedule, BlockRV handle) {
   return child_blocks(schedule, schedule.node(handle)).empty() &&
          have_true_axes(schedule, handle, OwnReads::pass);
 }
@@ -151,7 +151,7 @@ namespace {
 /// inside: spatial axes of the block tell the loop, and the block is what its axes say.
 bool has_results_apart(const Schedule& schedule, LoopRV loop) {
   const auto block = only_block(schedule, loop);
-  if (!block || !axes_are_true(schedule, *block)) return false;
+  if (!block || !axes_are_injective(schedule, *block)) return false;
   const BlockRealize& realize = schedule.realize(*block);
   std::vector<Expr> spatial;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
@@ -178,7 +178,7 @@ bool shares_results(const Schedule& schedule, BlockRV handle, LoopRV outermost) 
     const auto inner = std::ranges::find(loops, outermost);
     if (std::none_of(inner, loops.end(), is_driving)) continue;
     const bool is_told = each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-      return !b.is_write || is_pinned(accesses, a, b, *axis.var);
+      return !b.is_write || has_zero_distance(accesses, a, b, *axis.var);
     });
     if (!is_told) return true;
   }
@@ -200,7 +200,7 @@ bool axes_share_elements(const Schedule& schedule, BlockRV handle) {
       return false;
     }
     return !each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-      return !b.is_write || is_pinned(accesses, a, b, *axis->var);
+      return !b.is_write || has_zero_distance(accesses, a, b, *axis->var);
     });
   });
 }
@@ -314,7 +314,7 @@ bool contains(const std::vector<Ptr<Buffer>>& buffers, const Ptr<Buffer>& buffer
 /// Buffers that are allocated around a nest, and that nothing outside of it uses: iterations that
 /// run so may have them each for itself, or fill them `alike`.
 std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
-                                        const ElementAccesses& accesses, AtOnce how,
+                                        const ElementAccesses& accesses, Concurrency how,
                                         const std::vector<Ptr<Buffer>>& alike = {}) {
   std::vector<Ptr<Buffer>> found;
   const auto is_written = [&](const Ptr<Buffer>& buffer) {
@@ -326,9 +326,9 @@ std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
     const auto* realize = schedule.as<BlockRealize>(node);
     if (!realize) continue;
     for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
-      const bool is_own = is_of_one(how, buffer->scope()) || contains(alike, buffer);
+      const bool is_own = is_private_to_iteration(how, buffer->scope()) || contains(alike, buffer);
       if (!is_own || !is_written(buffer)) continue;
-      const BufferUses uses = uses_of(schedule, node, buffer);
+      const BufferAccesses uses = uses_of(schedule, node, buffer);
       const bool is_alone = std::ranges::all_of(
           uses.nodes, [&](NodeId use) { return is_inside(schedule, use, nest); });
       if (is_alone && uses.by_indices_alone()) found.push_back(buffer);
@@ -350,9 +350,9 @@ bool is_known_as_own(const Schedule& schedule, LoopRV loop, const Buffer* buffer
 }
 
 /// Takes the shared memory of threads from what the iterations of a loop own when they run so.
-std::vector<Ptr<Buffer>> take_shared(AtOnce how, ElementAccesses& accesses) {
+std::vector<Ptr<Buffer>> take_shared(Concurrency how, ElementAccesses& accesses) {
   std::vector<Ptr<Buffer>> shared;
-  if (how != AtOnce::in_block_threads) return shared;
+  if (how != Concurrency::in_block_threads) return shared;
   std::erase_if(accesses.owned, [&](const Object* object) {
     const Ptr<Buffer> buffer(static_cast<const Buffer*>(object));
     const bool is_shared = is_shared_by_threads(buffer->scope());
@@ -363,29 +363,29 @@ std::vector<Ptr<Buffer>> take_shared(AtOnce how, ElementAccesses& accesses) {
 }
 
 /// Adds what blocks around a loop allocate and is not of one of its iterations when they run so.
-void add_shared_around(const Schedule& schedule, NodeId loop, AtOnce how,
+void add_shared_around(const Schedule& schedule, NodeId loop, Concurrency how,
                        std::vector<Ptr<Buffer>>& shared) {
   for (NodeId node = schedule.at(loop).parent; node != no_node; node = schedule.at(node).parent) {
     const auto* realize = schedule.as<BlockRealize>(node);
     if (!realize) continue;
     for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
-      if (!is_of_one(how, buffer->scope())) shared.push_back(buffer);
+      if (!is_private_to_iteration(how, buffer->scope())) shared.push_back(buffer);
     }
   }
 }
 
-NestQuestion question_of(AtOnce how) {
+DependenceQuery question_of(Concurrency how) {
   switch (how) {
-    case AtOnce::in_threads: break;
-    case AtOnce::in_lanes: return NestQuestion::carried_in_lanes;
-    case AtOnce::in_blocks: return NestQuestion::carried_in_blocks;
-    case AtOnce::in_block_threads: return NestQuestion::carried_in_block_threads;
+    case Concurrency::in_threads: break;
+    case Concurrency::in_lanes: return DependenceQuery::carried_in_lanes;
+    case Concurrency::in_blocks: return DependenceQuery::carried_in_blocks;
+    case Concurrency::in_block_threads: return DependenceQuery::carried_in_block_threads;
   }
-  return NestQuestion::carried_in_threads;
+  return DependenceQuery::carried_in_threads;
 }
 
 /// True when a conflict is about a buffer that each iteration has for itself, and the elements that
-/// are touched are known from declared regions alone: whether it can be private is then beyond the
+/// are accessed are known from declared regions alone: whether it can be private is then beyond the
 /// exact check.
 bool is_declared_alone(const ElementAccesses& accesses, const std::vector<Ptr<Buffer>>& own,
                        const DependenceAnswer& found) {
@@ -399,7 +399,7 @@ bool is_declared_alone(const ElementAccesses& accesses, const std::vector<Ptr<Bu
 
 }  // namespace
 
-LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
+CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurrency how) {
   const For& loop = schedule.get(handle);
   const auto* extent = loop.extent.as<IntImm>();
   if (extent && extent->value <= 1 && !is_left_by_break(schedule, handle)) return {proved()};
@@ -410,12 +410,12 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   const NodeId nest = whole_nest(schedule, schedule.node(handle));
   add_shared_around(schedule, schedule.node(handle), how, shared);
   std::vector<Ptr<Buffer>> alike;
-  if (how == AtOnce::in_block_threads) alike = filled_alike(schedule, handle, shared);
+  if (how == Concurrency::in_block_threads) alike = filled_identically(schedule, handle, shared);
   const std::vector<Ptr<Buffer>> memory = memory_of_nest(schedule, nest, accesses, how, alike);
   std::vector<Ptr<Buffer>> own;
   const bool is_pinned_everywhere =
       each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-        return is_pinned(accesses, a, b, *loop.loop_var, step_of(loop)) ||
+        return has_zero_distance(accesses, a, b, *loop.loop_var, step_of(loop)) ||
                is_known_as_own(schedule, handle, a.buffer, memory, own);
       });
   const bool is_proved =
@@ -423,25 +423,25 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
   const auto leave_alike = [&](std::vector<Ptr<Buffer>>& buffers) {
     std::erase_if(buffers, [&](const Ptr<Buffer>& buffer) { return contains(alike, buffer); });
   };
-  if (is_proved && !schedule.doubts_quick_answers()) {
+  if (is_proved && !schedule.verifies_quick_answers()) {
     leave_alike(own);
     return {.verdict = proved(), .own = std::move(own)};
   }
 
-  NestAnswer answer{question_of(how), {loop.loop_var}, {}};
-  if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
+  CachedAnswer answer{question_of(how), {loop.loop_var}, {}};
+  if (auto known = cached_answer(schedule, nest, answer.question, answer.loops)) {
     return *std::move(known);
   }
   leave_alike(shared);
   DependenceOptions options{.local_buffers = memory, .shared_buffers = std::move(shared)};
   if (is_proved) options.operations *= 100;  // A doubt is worth it.
-  Dependences dependences(under_known_conditions(schedule, nest), std::move(options));
-  const DependenceAnswer found = how == AtOnce::in_lanes
+  Dependences dependences(under_path_condition(schedule, nest), std::move(options));
+  const DependenceAnswer found = how == Concurrency::in_lanes
                                      ? dependences.vectorizable(loop.loop_var)
                                      : dependences.parallelizable(loop.loop_var);
   if (is_proved) {
     // In lanes, the exact check takes updates of what each lane has for itself for a reduction.
-    const bool reduces = found.reductions && how != AtOnce::in_lanes;
+    const bool reduces = found.reductions && how != Concurrency::in_lanes;
     const bool is_violated =
         found.verdict == Verdict::violated && !is_declared_alone(accesses, own, found);
     check(!is_violated && !reduces, "quick_answers", "iterations of loop {} are not apart",
@@ -462,16 +462,16 @@ LoopCarries carried_by(const Schedule& schedule, LoopRV handle, AtOnce how) {
       answer.answer.is_reduction = true;
     }
   }
-  keep_answer(schedule, nest, dependences, answer);
+  cache_answer(schedule, nest, dependences, answer);
   return std::move(answer.answer);
 }
 
 std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop,
                                         std::span<const Ptr<Buffer>> buffers) {
   const NodeId nest = whole_nest(schedule, schedule.node(loop));
-  Dependences dependences(under_known_conditions(schedule, nest));
+  Dependences dependences(under_path_condition(schedule, nest));
   for (const Ptr<Buffer>& buffer : buffers) {
-    const auto found = dependences.accumulates_apart(schedule.get(loop).loop_var, buffer);
+    const auto found = dependences.accumulator_is_private(schedule.get(loop).loop_var, buffer);
     if (found.verdict == Verdict::proved) continue;
     return Refusal{&own_reads_are_apart,
                    {Argument(loop), Argument(Ref(buffer)), Argument(found.reason)},
@@ -492,7 +492,8 @@ OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
   if (delays_init(schedule, band, order)) {
     return unknown("the init of a reduction may then come after its updates");
   }
-  if (const auto block = only_block(schedule, band[0]); block && axes_are_true(schedule, *block)) {
+  if (const auto block = only_block(schedule, band[0]);
+      block && axes_are_injective(schedule, *block)) {
     if (!has_reduction(schedule.get(*block)) || is_injective(schedule, *block, band)) {
       return proved();
     }
@@ -500,14 +501,14 @@ OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(band[0]));
   if (!accesses.opaque.empty()) return unknown(accesses.opaque);
   const NodeId nest = whole_nest(schedule, schedule.node(band[0]));
-  NestAnswer answer{NestQuestion::order, {}, {}};
+  CachedAnswer answer{DependenceQuery::order, {}, {}};
   for (const std::size_t place : order) answer.loops.push_back(schedule.get(band[place]).loop_var);
-  if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
+  if (auto known = cached_answer(schedule, nest, answer.question, answer.loops)) {
     return std::move(known->verdict);
   }
   Dependences dependences(
-      under_known_conditions(schedule, nest),
-      {.local_buffers = memory_of_nest(schedule, nest, accesses, AtOnce::in_threads)});
+      under_path_condition(schedule, nest),
+      {.local_buffers = memory_of_nest(schedule, nest, accesses, Concurrency::in_threads)});
   const DependenceAnswer found = dependences.permutable(answer.loops);
   OrderAnswer& verdict = answer.answer.verdict;
   if (found.verdict == Verdict::proved && found.reductions && repeats_reductions(schedule, band)) {
@@ -516,25 +517,25 @@ OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
     verdict = answer_of(found);
     verdict.reorders_updates = verdict.is_proved() && found.reductions;
   }
-  keep_answer(schedule, nest, dependences, answer);
+  cache_answer(schedule, nest, dependences, answer);
   return std::move(verdict);
 }
 
 OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
                       std::span<const LoopRV> second) {
   const NodeId nest = whole_nest(schedule, schedule.at(schedule.node(first[0])).parent);
-  NestAnswer answer{NestQuestion::merge, {}, {}};
+  CachedAnswer answer{DependenceQuery::merge, {}, {}};
   for (const auto& loops : {first, second}) {
     for (const LoopRV loop : loops) answer.loops.push_back(schedule.get(loop).loop_var);
   }
-  if (auto known = known_answer(schedule, nest, answer.question, answer.loops)) {
+  if (auto known = cached_answer(schedule, nest, answer.question, answer.loops)) {
     return std::move(known->verdict);
   }
-  Dependences dependences(under_known_conditions(schedule, nest));
+  Dependences dependences(under_path_condition(schedule, nest));
   const std::span<const Ptr<Var>> all = answer.loops;
   answer.answer.verdict =
       answer_of(dependences.mergeable(all.first(first.size()), all.subspan(first.size())));
-  keep_answer(schedule, nest, dependences, answer);
+  cache_answer(schedule, nest, dependences, answer);
   return std::move(answer.answer.verdict);
 }
 

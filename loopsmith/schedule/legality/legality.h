@@ -9,7 +9,8 @@
 namespace loopsmith {
 
 /// Whether the iterations of a loop are independent of each other.
-LoopCarries carried_by(const Schedule& schedule, LoopRV loop, AtOnce how = AtOnce::in_threads);
+CarriedDependences carried_by(const Schedule& schedule, LoopRV loop,
+                              Concurrency how = Concurrency::in_threads);
 
 /// Whether nested loops, outermost first, may stand in another order. `band` has all loops from the
 /// outermost to the innermost that changes its place; `order` says which of them comes where.
@@ -26,9 +27,9 @@ bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopR
 
 /// True when each of the block's spatial axes tells apart the elements that it writes, and only
 /// reductions connect iterations of the others: the declared axes say the truth.
-bool axes_are_true(const Schedule& schedule, BlockRV block);
+bool axes_are_injective(const Schedule& schedule, BlockRV block);
 /// The same, where the block may also read other elements of what it reduces into.
-bool axes_tell_results_apart(const Schedule& schedule, BlockRV block);
+bool writes_are_injective(const Schedule& schedule, BlockRV block);
 
 /// Refuses where an execution of a loop may read elements of the buffers that it updates there, as
 /// a reduction, other than to update them.

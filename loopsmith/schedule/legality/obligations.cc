@@ -7,9 +7,9 @@
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/queries/accesses.h"
+#include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/buffer_uses.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/schedule_error.h"
 
 namespace loopsmith {
@@ -41,7 +41,7 @@ NodeId thread_loop_around(const Schedule& schedule, NodeId node, std::string_vie
   return found;
 }
 
-/// The access with one variable in the place of others; nothing where these are in digits.
+/// The access with one variable in the place of others; nullopt where these are in digits.
 std::optional<ElementAccess> with_variable(ElementAccess access, const std::vector<Ptr<Var>>& from,
                                            const Ptr<Var>& to) {
   const auto is_one = [&](const Object* object) {
@@ -83,7 +83,7 @@ bool is_of_one_thread_each(const Schedule& schedule, const Ptr<Buffer>& buffer,
   }
   return accesses.opaque.empty() && std::ranges::all_of(own, [&](const ElementAccess& a) {
            return std::ranges::all_of(own, [&](const ElementAccess& b) {
-             return is_pinned(accesses, a, b, *variables[0]);
+             return has_zero_distance(accesses, a, b, *variables[0]);
            });
          });
 }
@@ -150,7 +150,7 @@ std::vector<Refusal> obligations(const Schedule& schedule) {
 }
 
 void require_no_obligations(const Schedule& schedule, std::string_view who) {
-  if (!schedule.has_loops_at_once()) return;
+  if (!schedule.has_concurrent_loops()) return;
   std::vector<Refusal> found = obligations(schedule);
   if (!found.empty()) throw ScheduleError(schedule, who, std::move(found.front()));
 }

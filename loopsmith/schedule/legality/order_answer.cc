@@ -5,18 +5,18 @@
 
 namespace loopsmith {
 
-AtOnce how_bound(std::string_view thread_axis) {
-  if (thread_axis.starts_with("blockIdx.")) return AtOnce::in_blocks;
-  if (thread_axis.starts_with("threadIdx.")) return AtOnce::in_block_threads;
-  return AtOnce::in_threads;
+Concurrency concurrency_of_axis(std::string_view thread_axis) {
+  if (thread_axis.starts_with("blockIdx.")) return Concurrency::in_blocks;
+  if (thread_axis.starts_with("threadIdx.")) return Concurrency::in_block_threads;
+  return Concurrency::in_threads;
 }
 
-bool is_of_one(AtOnce how, std::string_view scope) {
+bool is_private_to_iteration(Concurrency how, std::string_view scope) {
   switch (how) {
-    case AtOnce::in_threads:
-    case AtOnce::in_lanes: return !is_shared_by_threads(scope);
-    case AtOnce::in_blocks: return scope == "local" || is_shared_by_threads(scope);
-    case AtOnce::in_block_threads: return scope == "local";
+    case Concurrency::in_threads:
+    case Concurrency::in_lanes: return !is_shared_by_threads(scope);
+    case Concurrency::in_blocks: return scope == "local" || is_shared_by_threads(scope);
+    case Concurrency::in_block_threads: return scope == "local";
   }
   return false;
 }

@@ -23,7 +23,7 @@ struct OrderAnswer {
 };
 
 /// What the iterations of a loop have to do with each other.
-struct LoopCarries {
+struct CarriedDependences {
   OrderAnswer verdict;
   bool is_reduction = false;  ///< Each conflict is of a commutative reduction's own results.
   /// Buffers that each iteration would have to have for itself.
@@ -31,7 +31,7 @@ struct LoopCarries {
 };
 
 /// How iterations are to be run at once.
-enum class AtOnce {
+enum class Concurrency {
   in_threads,        ///< In any order.
   in_lanes,          ///< Each statement for all of them before the next; reads before writes.
   in_blocks,         ///< In any order, by blocks of threads: each has its own shared memory.
@@ -39,8 +39,8 @@ enum class AtOnce {
 };
 
 /// How the iterations of a loop run that is bound to a thread axis.
-AtOnce how_bound(std::string_view thread_axis);
+Concurrency concurrency_of_axis(std::string_view thread_axis);
 /// True when each of the iterations that run so has memory of that scope for itself.
-bool is_of_one(AtOnce how, std::string_view scope);
+bool is_private_to_iteration(Concurrency how, std::string_view scope);
 
 }  // namespace loopsmith

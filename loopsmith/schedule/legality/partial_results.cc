@@ -10,21 +10,21 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/nest_facts.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
-#include "loopsmith/schedule/queries/accesses.h"
+#include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/known_around.h"
+#include "loopsmith/schedule/queries/path_condition.h"
 
 namespace loopsmith {
 namespace {
 
 /// Enough parts for the threads of large machines to share them evenly.
-constexpr std::int64_t most_parts = 64;
+constexpr std::int64_t max_parts = 64;
 /// A part is to be more work than its combination.
-constexpr std::int64_t fewest_in_part = 8;
+constexpr std::int64_t min_in_part = 8;
 /// Of all partial results of a loop together.
-constexpr std::int64_t most_elements = std::int64_t{1} << 22;
+constexpr std::int64_t max_elements = std::int64_t{1} << 22;
 
 /// Looks for all that a loop does to some buffers.
 class AccumulatorSearch {
@@ -79,7 +79,7 @@ class AccumulatorSearch {
   bool are_proved_apart() const {
     Dependences dependences(nest_);
     return std::ranges::all_of(buffers_, [&](const Ptr<Buffer>& buffer) {
-      return dependences.accumulates_apart(loop_.loop_var, buffer).verdict == Verdict::proved;
+      return dependences.accumulator_is_private(loop_.loop_var, buffer).verdict == Verdict::proved;
     });
   }
 
@@ -273,7 +273,7 @@ std::vector<Ptr<Buffer>> shared_results(const For& loop, const ElementAccesses& 
   for (const ElementAccess& access : accesses.all) {
     const bool is_shared = step && access.is_write && access.group &&
                            !accesses.owned.contains(access.buffer) &&
-                           !is_pinned(accesses, access, access, *loop.loop_var, *step);
+                           !has_zero_distance(accesses, access, access, *loop.loop_var, *step);
     const Ptr<Buffer> buffer(access.buffer);
     const auto is_buffer = [&](const Ptr<Buffer>& other) { return other.same_as(buffer); };
     if (is_shared && std::ranges::none_of(shared, is_buffer)) shared.push_back(buffer);
@@ -291,13 +291,13 @@ std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
 
 std::int64_t part_count(std::int64_t extent, std::int64_t work) {
   const std::int64_t fewest =
-      std::clamp<std::int64_t>((fewest_in_part + work - 1) / work, 1, fewest_in_part);
-  return std::clamp<std::int64_t>(extent / fewest, 1, most_parts);
+      std::clamp<std::int64_t>((min_in_part + work - 1) / work, 1, min_in_part);
+  return std::clamp<std::int64_t>(extent / fewest, 1, max_parts);
 }
 
 std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> accumulators) {
   Analyzer analyzer;
-  std::int64_t elements = 0, work = fewest_in_part;
+  std::int64_t elements = 0, work = min_in_part;
   for (const Accumulator& each : accumulators) {
     std::int64_t size = 1;
     for (const auto& [min, max] : each.box) {
@@ -311,9 +311,9 @@ std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> 
     work = std::min(work, std::max<std::int64_t>(each.updates / size, 1));
   }
   const std::int64_t* extent = as_int(loop.extent);
-  std::int64_t count = extent ? part_count(*extent, work) : most_parts;
+  std::int64_t count = extent ? part_count(*extent, work) : max_parts;
   if (count == 1) return 1;
-  count = std::min(count, most_elements / std::max<std::int64_t>(elements, 1));
+  count = std::min(count, max_elements / std::max<std::int64_t>(elements, 1));
   if (count > partial_result_group) count -= count % partial_result_group;
   return count > 1 ? count : 0;
 }
@@ -323,7 +323,8 @@ std::optional<Refusal> refuse_reads_of_results(const Schedule& schedule, LoopRV 
   return refuse_own_reads(schedule, loop, shared_results(schedule.get(loop), accesses));
 }
 
-bool accumulates_apart(const Schedule& schedule, LoopRV handle, std::span<const Ptr<Buffer>> own) {
+bool accumulator_is_private(const Schedule& schedule, LoopRV handle,
+                            std::span<const Ptr<Buffer>> own) {
   const For& loop = schedule.get(handle);
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
   if (!accesses.opaque.empty()) return false;
@@ -337,7 +338,7 @@ bool accumulates_apart(const Schedule& schedule, LoopRV handle, std::span<const 
   });
   if (shared.empty() || !is_visible) return false;
   const NodeId nest = whole_nest(schedule, schedule.node(handle));
-  const auto found = accumulators_of(loop, shared, under_known_conditions(schedule, nest));
+  const auto found = accumulators_of(loop, shared, under_path_condition(schedule, nest));
   if (!found) return false;
   // A loop that is too short for parts runs as it is.
   if (partial_result_count(loop, *found) == 0) return false;

@@ -19,13 +19,13 @@ struct Accumulator {
   /// The elements, in terms of what is defined outside of the loop: those at least.
   std::vector<arith::Interval> box = {};
   bool is_exact = true;      ///< Each of them is updated whenever the loop runs.
-  bool is_indirect = false;  ///< Which elements they are, memory says.
+  bool is_indirect = false;  ///< The indices are read from memory, so the elements are not known.
   /// How often an iteration of the loop updates elements, where that is known; else 1.
   std::int64_t updates = 1;
 };
 
 /// What several iterations of a loop update of the buffers: of each, for each combiner other
-/// elements. Nothing when one of these is used otherwise, too, or moves with the loop.
+/// elements. Nullopt when one of these is used otherwise, too, or moves with the loop.
 /// Inits of blocks are left out. `nest` is the loop inside of what stands around it.
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
                                                         std::span<const Ptr<Buffer>> buffers,
@@ -48,6 +48,7 @@ std::optional<Refusal> refuse_reads_of_results(const Schedule& schedule, LoopRV 
 
 /// True when a reduction over a loop may run in threads with partial results that are combined
 /// after it, wherever in the loop it stands. Iterations have the buffers `own` for themselves.
-bool accumulates_apart(const Schedule& schedule, LoopRV loop, std::span<const Ptr<Buffer>> own);
+bool accumulator_is_private(const Schedule& schedule, LoopRV loop,
+                            std::span<const Ptr<Buffer>> own);
 
 }  // namespace loopsmith

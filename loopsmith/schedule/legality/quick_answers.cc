@@ -37,18 +37,20 @@ class TwoPlaces {
   TwoPlaces(const Schedule& schedule, BlockRV block, const Place& there)
       : schedule_(schedule), here_{schedule.node(block)}, there_(there) {}
 
-  bool are_apart(const ScopeUses& uses) const {
+  bool are_apart(const ScopeAccesses& uses) const {
     return !uses.has_foreign_calls && !uses.has_jumps &&
            have_no_loop_in_common(schedule_, here_, there_);
   }
   /// True when the block is of a plain kind, and has no loop in common with the other place.
-  bool are_apart(BlockRV block, const ScopeUses& uses) const {
+  bool are_apart(BlockRV block, const ScopeAccesses& uses) const {
     return are_apart(uses) && writes_each_once(schedule_, block, uses);
   }
-  bool is_here(const BufferUse& use) const { return use.place.node == here_.node; }
-  bool is_there(const BufferUse& use) const { return is_inside(schedule_, use.place, there_.node); }
+  bool is_here(const BufferAccess& use) const { return use.place.node == here_.node; }
+  bool is_there(const BufferAccess& use) const {
+    return is_inside(schedule_, use.place, there_.node);
+  }
   /// True when the use runs before all of both places, or after.
-  bool is_before_or_after_both(const BufferUse& use) const {
+  bool is_before_or_after_both(const BufferAccess& use) const {
     return (run_in_turn(schedule_, use.place, here_) &&
             run_in_turn(schedule_, use.place, there_)) ||
            (run_in_turn(schedule_, here_, use.place) && run_in_turn(schedule_, there_, use.place));
@@ -62,11 +64,11 @@ class TwoPlaces {
 }  // namespace
 
 bool moves_past_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
-                        const ScopeUses& uses) {
+                        const ScopeAccesses& uses) {
   const TwoPlaces places(schedule, handle, Place{schedule.node(loop)});
   if (!places.are_apart(handle, uses)) return false;
   const Block& block = schedule.get(handle);
-  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+  return std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
     if (places.is_here(use)) return true;
     if (has_memory_of(block.writes, *use.buffer)) return !use.is_write && places.is_there(use);
     if (!use.is_write || !has_memory_of(block.reads, *use.buffer)) return true;
@@ -75,11 +77,11 @@ bool moves_past_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
 }
 
 bool lags_behind_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
-                         const ScopeUses& uses) {
+                         const ScopeAccesses& uses) {
   const TwoPlaces places(schedule, handle, Place{schedule.node(loop)});
   if (!places.are_apart(handle, uses)) return false;
   const Block& block = schedule.get(handle);
-  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+  return std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
     if (places.is_here(use)) return true;
     const bool is_of_output = has_memory_of(block.writes, *use.buffer);
     const bool changes_input = use.is_write && has_memory_of(block.reads, *use.buffer);
@@ -89,22 +91,22 @@ bool lags_behind_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
 }
 
 bool reads_the_same_at(const Schedule& schedule, BlockRV handle, const Place& place,
-                       const ScopeUses& uses) {
+                       const ScopeAccesses& uses) {
   const TwoPlaces places(schedule, handle, place);
   if (!places.are_apart(uses)) return false;
   const Block& block = schedule.get(handle);
-  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+  return std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
     return !use.is_write || places.is_here(use) || !has_memory_of(block.reads, *use.buffer) ||
            places.is_before_or_after_both(use);
   });
 }
 
 bool does_the_same_at(const Schedule& schedule, BlockRV handle, const Place& place,
-                      const Buffer* between, const ScopeUses& uses) {
+                      const Buffer* between, const ScopeAccesses& uses) {
   const TwoPlaces places(schedule, handle, place);
   if (!places.are_apart(uses)) return false;
   const Block& block = schedule.get(handle);
-  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+  return std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
     if (places.is_here(use) || use.buffer == between) return true;
     const bool is_of_output = has_memory_of(block.writes, *use.buffer);
     const bool changes_input = use.is_write && has_memory_of(block.reads, *use.buffer);
@@ -113,9 +115,9 @@ bool does_the_same_at(const Schedule& schedule, BlockRV handle, const Place& pla
 }
 
 bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
-                      std::span<const BlockRV> readers, NodeId around, const ScopeUses& uses) {
+                      std::span<const BlockRV> readers, NodeId around, const ScopeAccesses& uses) {
   if (uses.has_foreign_calls || uses.has_jumps) return false;
-  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+  return std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
     if (!use.is_write || !use.buffer->data.same_as(buffer.data)) return true;
     return have_no_loop_in_common(schedule, use.place, Place{around}) &&
            std::ranges::all_of(readers, [&](BlockRV reader) {
@@ -125,21 +127,21 @@ bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
 }
 
 bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId nest,
-                        const ScopeUses& uses) {
+                        const ScopeAccesses& uses) {
   if (uses.has_foreign_calls || uses.has_jumps) return false;
   if (!have_no_loop_in_common(schedule, Place{schedule.at(nest).parent}, Place{nest})) return false;
-  return std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+  return std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
     return !use.buffer->data.same_as(buffer.data) || is_inside(schedule, use.place, nest) ||
            have_no_loop_in_common(schedule, use.place, Place{nest});
   });
 }
 
 bool is_finished_in(const Schedule& schedule, BlockRV handle, const Buffer& buffer, LoopRV loop,
-                    const ScopeUses& uses) {
+                    const ScopeAccesses& uses) {
   if (uses.has_foreign_calls || uses.has_jumps) return false;
   if (!writes_each_once(schedule, handle, uses)) return false;
   const NodeId nest = schedule.node(loop);
-  const bool is_apart = std::ranges::all_of(uses.all, [&](const BufferUse& use) {
+  const bool is_apart = std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
     return !use.buffer->data.same_as(buffer.data) || is_inside(schedule, use.place, nest) ||
            have_no_loop_in_common(schedule, use.place, Place{nest});
   });
@@ -172,7 +174,7 @@ bool declares_own_elements(const Block& block) {
 
 }  // namespace
 
-bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeUses& uses) {
+bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses) {
   // Of blocks inside, only what is declared is known.
   const bool is_leaf = child_blocks(schedule, schedule.node(block)).empty();
   if (!is_leaf && !declares_own_elements(schedule.get(block))) return false;

@@ -5,7 +5,7 @@
 #pragma once
 #include <span>
 
-#include "loopsmith/schedule/queries/scope_uses.h"
+#include "loopsmith/schedule/queries/scope_accesses.h"
 
 namespace loopsmith {
 
@@ -22,7 +22,7 @@ namespace loopsmith {
 /// the two places; conflicts of the block with itself are between equal names, since axes of a
 /// complete block or reduction tell its elements apart. (cover) is the last premise.
 bool moves_past_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
-                        const ScopeUses& uses);
+                        const ScopeAccesses& uses);
 
 /// Is a block that is complete, or a reduction, free to run in a loop behind which it stands now?
 ///
@@ -33,7 +33,7 @@ bool moves_past_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
 /// instances run, results stay. Proof: as above; the producers inside the loop are the last
 /// premise.
 bool lags_behind_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
-                         const ScopeUses& uses);
+                         const ScopeAccesses& uses);
 
 /// Does a block that is inlined at a place behind it read there what it read?
 ///
@@ -41,11 +41,11 @@ bool lags_behind_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
 /// that writes what the block reads stand before both or behind both, and have no loop in common
 /// with either. Then (order) holds as above.
 bool reads_the_same_at(const Schedule& schedule, BlockRV block, const Place& place,
-                       const ScopeUses& uses);
+                       const ScopeAccesses& uses);
 
 /// The same of a place in front of the block, at which it also writes.
 bool does_the_same_at(const Schedule& schedule, BlockRV block, const Place& place,
-                      const Buffer* between, const ScopeUses& uses);
+                      const Buffer* between, const ScopeAccesses& uses);
 
 /// Does a buffer keep its values from a copy of it until the last of `readers` reads the copy?
 ///
@@ -54,7 +54,7 @@ bool does_the_same_at(const Schedule& schedule, BlockRV block, const Place& plac
 /// writer stands between the two, and it takes all that they read, it is coherent: all instances of
 /// a writer run before the first copy, or after the last reader.
 bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
-                      std::span<const BlockRV> readers, NodeId around, const ScopeUses& uses);
+                      std::span<const BlockRV> readers, NodeId around, const ScopeAccesses& uses);
 
 /// Is all that happens to a buffer outside of `nest` before all of it, or after all of it?
 ///
@@ -62,7 +62,7 @@ bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
 /// and right after it, or each of them is certain to be written in it and copied after it, nobody
 /// outside sees the difference.
 bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId nest,
-                        const ScopeUses& uses);
+                        const ScopeAccesses& uses);
 
 /// Is what an iteration of a loop writes of a buffer written for good, and seen by nobody else?
 ///
@@ -70,9 +70,9 @@ bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId n
 /// an iteration drives, and let what else uses the buffer have no loop in common with this one.
 /// Then an element is written in one iteration alone, and copied back from there once it is done.
 bool is_finished_in(const Schedule& schedule, BlockRV block, const Buffer& buffer, LoopRV loop,
-                    const ScopeUses& uses);
+                    const ScopeAccesses& uses);
 
 /// True when the block writes each of its elements in one instance, or in one whole reduction.
-bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeUses& uses);
+bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses);
 
 }  // namespace loopsmith

@@ -6,9 +6,9 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/legality.h"
-#include "loopsmith/schedule/queries/accesses.h"
+#include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
 
 namespace loopsmith {
 namespace {
@@ -36,14 +36,14 @@ Ref accumulates_rounding(const ElementAccesses& accesses) {
 
 /// True when instances of a block that is no reduction, or it and others, add up rounded numbers in
 /// one element.
-bool shares_accumulator(const Schedule& schedule, BlockRV handle, const ScopeUses& uses) {
+bool shares_accumulator(const Schedule& schedule, BlockRV handle, const ScopeAccesses& uses) {
   const Ref buffer = accumulates_rounding(accesses_of_block(schedule, handle));
   if (!buffer.defined()) return false;
   const NodeId node = schedule.node(handle);
-  const bool is_shared = std::ranges::any_of(uses.all, [&](const BufferUse& use) {
+  const bool is_shared = std::ranges::any_of(uses.all, [&](const BufferAccess& use) {
     return use.is_write && use.place.node != node && buffer.same_as(Ref(use.buffer));
   });
-  return is_shared || !axes_are_true(schedule, handle);
+  return is_shared || !axes_are_injective(schedule, handle);
 }
 
 /// True when the loop has several iterations and moves a reduction axis of the block.
@@ -100,7 +100,7 @@ std::optional<Argument> reordered_reduction(const Schedule& schedule, std::span<
 }
 
 std::optional<Argument> reduction_out_of_order(const Schedule& schedule, BlockRV block,
-                                               const ScopeUses& uses) {
+                                               const ScopeAccesses& uses) {
   auto reduction = rounding_reduction(schedule, block);
   if (!reduction) {
     return shares_accumulator(schedule, block, uses) ? std::optional(Argument(block))

@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "loopsmith/schedule/queries/scope_uses.h"
+#include "loopsmith/schedule/queries/scope_accesses.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
@@ -27,6 +27,6 @@ std::optional<Argument> reordered_reduction(const Schedule& schedule, std::span<
 /// The block, if it is a reduction that the loops around do not run in the order of its axes; or if
 /// it accumulates otherwise, several instances, or others of `uses`, in one element.
 std::optional<Argument> reduction_out_of_order(const Schedule& schedule, BlockRV block,
-                                               const ScopeUses& uses);
+                                               const ScopeAccesses& uses);
 
 }  // namespace loopsmith

@@ -13,7 +13,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/uncached.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/known_around.h"
+#include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -103,7 +103,7 @@ std::optional<Refusal> refuse_incoherent_copies(const Schedule& before, NodeId s
                                                 const ScopeBody& now,
                                                 const std::vector<Mirror>& mirrors) {
   const ScopeBody old = body_of(before, scope);
-  const Expr known = known_around(before, scope);
+  const Expr known = path_condition(before, scope);
   const PreservationAnswer answer =
       keeps_values({under(known, old.body), under(known, now.body), now.own}, mirrors);
   if (answer) return {};
@@ -113,7 +113,7 @@ std::optional<Refusal> refuse_incoherent_copies(const Schedule& before, NodeId s
 /// True when both programs are one program with a cache.
 bool moves_copies_alone(const Schedule& before, NodeId scope, const ScopeBody& now) {
   const ScopeBody old = body_of(before, scope);
-  const Expr known = known_around(before, scope);
+  const Expr known = path_condition(before, scope);
   const auto have_values_of = [&](const Uncached& plain, const ScopeBody& cached) {
     return static_cast<bool>(keeps_values(
         {under(known, plain.body), under(known, cached.body), cached.own}, {&plain.cache, 1}));
@@ -140,7 +140,7 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, const Sche
   } else {
     refusal = refuse_incoherent_copies(before, asked.scope, now, after.mirrors());
   }
-  if (!refusal || !asked.is_settled) return refusal;
+  if (!refusal || !asked.is_proved) return refusal;
   // What a quick answer proved may be too hard for the exact check, and no more.
   check(refusal->condition != &step_keeps_results, "quick_answers", "{}",
         std::get<std::string>(refusal->subjects[0].value));
@@ -156,7 +156,7 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId sco
   if (!after.defined()) {
     return Refusal{&results_are_known_to_stay, {Argument("a block has loops of its own")}};
   }
-  const Expr known = known_around(before, scope);
+  const Expr known = path_condition(before, scope);
   const PreservationAnswer answer =
       keeps_results({under(known, old.body), under(known, after), old.own, may_add});
   if (answer) return {};

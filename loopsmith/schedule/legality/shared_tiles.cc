@@ -10,7 +10,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/buffer_uses.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
 
 namespace loopsmith {
 namespace {
@@ -59,7 +59,7 @@ bool is_on_the_way_of_all(const Schedule& schedule, NodeId node, LoopRV loop) {
 
 /// True when threads wait for each other between the stores and what else uses the buffer.
 bool is_waited_for(const Schedule& schedule, const Ptr<Buffer>& buffer, LoopRV loop) {
-  const BufferUses uses = uses_of(schedule, schedule.node(loop), buffer);
+  const BufferAccesses uses = uses_of(schedule, schedule.node(loop), buffer);
   if (!uses.by_indices_alone()) return false;
   return std::ranges::all_of(uses.nodes, [&](NodeId a) {
     return std::ranges::all_of(uses.nodes, [&](NodeId b) {
@@ -77,8 +77,8 @@ bool have_the_same_extent(const For& a, const For& b) {
 
 }  // namespace
 
-std::vector<Ptr<Buffer>> filled_alike(const Schedule& schedule, LoopRV loop,
-                                      const std::vector<Ptr<Buffer>>& buffers) {
+std::vector<Ptr<Buffer>> filled_identically(const Schedule& schedule, LoopRV loop,
+                                            const std::vector<Ptr<Buffer>>& buffers) {
   std::vector<Ptr<Buffer>> alike;
   for (const Ptr<Buffer>& buffer : buffers) {
     if (is_shared_by_threads(buffer->scope()) && stores_alike(schedule.get(loop), buffer) &&
@@ -101,7 +101,7 @@ bool may_share_out(const Schedule& schedule, LoopRV outer, LoopRV inner) {
     stores_alone = stores_alone && !(call && !is_pure(call->value)) && !ref.is<While>();
     return stores_alone && !is_expr(*ref.get());
   });
-  return stores_alone && filled_alike(schedule, outer, filled).size() == filled.size();
+  return stores_alone && filled_identically(schedule, outer, filled).size() == filled.size();
 }
 
 }  // namespace loopsmith

@@ -15,8 +15,8 @@ namespace loopsmith {
 /// iterations, and they may share it. Proof: threads wait for each other between statements that
 /// use shared memory, so they go from store to use in step; what a thread reads after the n-th wait
 /// was stored before it, by whichever thread, and is what it stored itself.
-std::vector<Ptr<Buffer>> filled_alike(const Schedule& schedule, LoopRV loop,
-                                      const std::vector<Ptr<Buffer>>& buffers);
+std::vector<Ptr<Buffer>> filled_identically(const Schedule& schedule, LoopRV loop,
+                                            const std::vector<Ptr<Buffer>>& buffers);
 
 /// True when iterations of `inner`, inside of `outer`, may be shared out to the threads that
 /// iterate over `outer`, in place of each doing all: what `inner` does is to store to buffers that

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/annotate.h"
 
-#include "loopsmith/schedule/legality/nest_facts.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
 
 namespace loopsmith {
 namespace {
@@ -30,7 +30,7 @@ Planned<AnnotatePlan> plan_unannotate(const Schedule& schedule,
 
 Nothing commit_annotate(Schedule& schedule, AnnotatePlan&& plan) {
   if (plan.changes_nothing) return {};
-  KeptFacts known(schedule, schedule.node(plan.subject));
+  DependenceUpdate known(schedule, schedule.node(plan.subject));
   if (const auto* handle = std::get_if<LoopRV>(&plan.subject)) {
     For& loop = schedule.edit(*handle);
     loop.annotations = loop.annotations.with(plan.key, plan.value);

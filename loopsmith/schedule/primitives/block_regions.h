@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives that say more of what a block reads and writes.
 #pragma once
-#include "loopsmith/schedule/moves/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
 
 namespace loopsmith {
 

@@ -3,12 +3,13 @@
 
 namespace loopsmith {
 
-Planned<Blocking> plan_blockize(const Schedule& schedule, const BlockizeArguments& arguments) {
-  return blocking_of(schedule, arguments.target, arguments.preserve_unit_iters);
+Planned<EnclosingBlock> plan_blockize(const Schedule& schedule,
+                                      const BlockizeArguments& arguments) {
+  return enclosing_block_of(schedule, arguments.target, arguments.preserve_unit_iters);
 }
 
-BlockRV commit_blockize(Schedule& schedule, Blocking&& plan) {
-  return insert_blocking(schedule, std::move(plan));
+BlockRV commit_blockize(Schedule& schedule, EnclosingBlock&& plan) {
+  return insert_enclosing_block(schedule, std::move(plan));
 }
 
 }  // namespace loopsmith

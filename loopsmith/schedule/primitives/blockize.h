@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/conditions.h"
-#include "loopsmith/schedule/moves/blocking.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/schedule/rewrites/block_construction.h"
 
 namespace loopsmith {
 
@@ -19,11 +19,12 @@ struct BlockizeArguments {
 };
 
 inline constexpr const Condition* blockize_conditions[] = {
-    &nest_has_one_block,       &nest_is_of_loops,        &space_is_divisible, &blocks_are_given,
-    &blocks_follow_each_other, &outer_axes_are_spatial,  &block_is_not_root,  &block_is_reduction,
-    &init_can_go_first,        &loops_at_once_stay_right};
+    &nest_has_one_block,         &nest_is_of_loops,         &space_is_divisible,
+    &blocks_are_given,           &blocks_follow_each_other, &outer_axes_are_spatial,
+    &block_is_not_root,          &block_is_reduction,       &init_can_go_first,
+    &concurrent_loops_stay_legal};
 
-Planned<Blocking> plan_blockize(const Schedule& schedule, const BlockizeArguments& arguments);
+Planned<EnclosingBlock> plan_blockize(const Schedule& schedule, const BlockizeArguments& arguments);
 
 /// for i_0, j_0, i_1, j_1:            for i_0, j_0:
 ///   block C: vi = i_0 * 16 + i_1       block C_o: vi_o = i_0, vj_o = j_0
@@ -31,7 +32,7 @@ Planned<Blocking> plan_blockize(const Schedule& schedule, const BlockizeArgument
 ///                                          block C: vi_i = i_1, vj_i = j_1
 ///
 /// The init of a reduction moves to the block around. Cannot fail.
-BlockRV commit_blockize(Schedule& schedule, Blocking&& plan);
+BlockRV commit_blockize(Schedule& schedule, EnclosingBlock&& plan);
 
 inline constexpr Primitive blockize(PrimitiveDefinition{
     .name = "blockize",

@@ -271,7 +271,8 @@ for i in range(8):
             "nest_is_of_loops: blockize: something else than loops stands between loop i and block "
             "C");
   EXPECT_EQ(error_of([&] { blockize(sch, std::vector{get_block(sch, "C")}); }),
-            "outer_axes_are_spatial: blockize: loops outside of the blocks drive the reduction of "
+            "outer_axes_are_spatial: blockize: loops outside of the blocks are bound to reduction "
+            "axes of "
             "block C");
   blockize(sch, loops[1]);
 }
@@ -366,7 +367,8 @@ for i, j, k in T.grid(8, 4, 1):
   const Handles<LoopRV> loops = sch.loops_named(0, "k");
   const std::string error = error_of([&] { blockize(sch, loops[0]); });
   EXPECT_NE(error.find("space_is_divisible"), std::string::npos) << error;
-  EXPECT_NE(error.find("as loop i, which is not in the same scope, drives it"), std::string::npos)
+  EXPECT_NE(error.find("as loop i, which is not in the same scope, is bound to it"),
+            std::string::npos)
       << error;
 }
 

@@ -5,9 +5,9 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/moves/edits.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/equal_loops.h"
+#include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
 namespace {

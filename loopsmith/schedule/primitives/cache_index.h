@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/moves/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
 
 namespace loopsmith {
 
@@ -32,7 +32,7 @@ struct CacheIndexPlan {
 };
 
 inline constexpr const Condition* cache_index_conditions[] = {
-    &storage_scope_is_known, &block_stands_in_a_block, &loops_at_once_stay_right,
+    &storage_scope_is_known, &block_stands_in_a_block, &concurrent_loops_stay_legal,
     &threads_share_out_fills};
 
 Planned<CacheIndexPlan> plan_cache_index(const Schedule& schedule,

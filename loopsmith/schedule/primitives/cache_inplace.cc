@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/schedule/legality/quick_answers.h"
-#include "loopsmith/schedule/moves/cache_fill.h"
+#include "loopsmith/schedule/rewrites/cache_coverage.h"
 
 namespace loopsmith {
 
@@ -28,10 +28,11 @@ Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
                         .scope = subject.scope,
                         .storage_scope = arguments.storage_scope,
                         .place = std::get<CopyPlace>(place)};
-  plan.box = box_read(schedule, buffer, {arguments.block}, plan.place.around);
+  plan.box = read_region(schedule, buffer, {arguments.block}, plan.place.around);
   for (const auto& region : block.writes) {
     if (!region->buffer.same_as(buffer)) continue;
-    plan.box = unite(plan.box, box_of(schedule, arguments.block, *region, plan.place.around));
+    plan.box =
+        unite(plan.box, accessed_region(schedule, arguments.block, *region, plan.place.around));
   }
   if (!is_written_before(schedule, subject, plan.box, {plan.place.at, plan.place.around})) {
     return Refusal{&copied_elements_are_written,
@@ -41,11 +42,12 @@ Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
   for (const auto& region : schedule.get(plan.scope).writes) {
     const bool is_it = region->buffer.same_as(buffer);
     plan.widens_regions =
-        plan.widens_regions || (is_it && !covers(box_in(schedule, plan.scope, *region), plan.box));
+        plan.widens_regions ||
+        (is_it && !covers(accessed_region_in(schedule, plan.scope, *region), plan.box));
   }
   const NodeId scope = schedule.node(plan.scope);
-  plan.preservation = {
-      scope, is_used_apart_from(schedule, *buffer, plan.place.at, uses_in_scope(schedule, scope))};
+  plan.preservation = {scope, is_used_apart_from(schedule, *buffer, plan.place.at,
+                                                 accesses_in_scope(schedule, scope))};
   return plan;
 }
 

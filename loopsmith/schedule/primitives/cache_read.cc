@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/schedule/legality/quick_answers.h"
-#include "loopsmith/schedule/moves/cache_fill.h"
+#include "loopsmith/schedule/rewrites/cache_coverage.h"
 
 namespace loopsmith {
 namespace {
@@ -55,9 +55,10 @@ Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
                             plan.consumers, plan.subject.writers);
   if (auto* refusal = std::get_if<Refusal>(&place)) return std::move(*refusal);
   plan.place = std::get<CopyPlace>(place);
-  plan.box = box_to_cache(schedule, plan.subject, plan.consumers, plan.place);
+  plan.box = region_to_cache(schedule, plan.subject, plan.consumers, plan.place);
   if (!is_written_before(schedule, plan.subject, plan.box, plan.place)) {
-    plan.box = box_read(schedule, plan.subject.selected.buffer, plan.consumers, plan.place.around);
+    plan.box =
+        read_region(schedule, plan.subject.selected.buffer, plan.consumers, plan.place.around);
     if (!is_written_before(schedule, plan.subject, plan.box, plan.place)) {
       return Refusal{&copied_elements_are_written, {buffer, Argument(plan.consumers[0])}};
     }
@@ -65,7 +66,7 @@ Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
   const NodeId scope = schedule.node(plan.subject.scope);
   plan.preservation = {scope,
                        is_unchanged_for(schedule, *plan.subject.selected.buffer, plan.consumers,
-                                        plan.place.around, uses_in_scope(schedule, scope))};
+                                        plan.place.around, accesses_in_scope(schedule, scope))};
   return plan;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/legality/result_preservation.h"
-#include "loopsmith/schedule/moves/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
 
 namespace loopsmith {
 
@@ -27,15 +27,15 @@ struct CacheReadPlan {
   std::string storage_scope;
   Handles<BlockRV> consumers;
   CopyPlace place;
-  Box box;
+  AffineRegion box;
   std::optional<Preservation> preservation = {};
 };
 
 inline constexpr const Condition* cache_read_conditions[] = {
-    &block_has_the_buffer,     &storage_scope_is_known,      &block_stands_in_a_block,
-    &buffer_is_used_by_index,  &uses_are_declared,           &consumer_reads_the_buffer,
-    &consumer_does_not_write,  &copied_elements_are_written, &buffer_is_not_written_between,
-    &loops_at_once_stay_right, &step_keeps_results,          &results_are_known_to_stay,
+    &block_has_the_buffer,        &storage_scope_is_known,      &block_stands_in_a_block,
+    &buffer_is_used_by_index,     &uses_are_declared,           &consumer_reads_the_buffer,
+    &consumer_does_not_write,     &copied_elements_are_written, &buffer_is_not_written_between,
+    &concurrent_loops_stay_legal, &step_keeps_results,          &results_are_known_to_stay,
     &threads_share_out_fills};
 
 Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,

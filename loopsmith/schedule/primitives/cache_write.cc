@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/schedule/legality/quick_answers.h"
-#include "loopsmith/schedule/moves/cache_fill.h"
+#include "loopsmith/schedule/rewrites/cache_coverage.h"
 
 namespace loopsmith {
 Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
@@ -26,9 +26,9 @@ Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
   auto place = place_after(schedule, subject.scope, buffer, subject.writers, others);
   if (auto* refusal = std::get_if<Refusal>(&place)) return std::move(*refusal);
   plan.place = std::get<CopyPlace>(place);
-  auto box = box_written(schedule, subject, plan.place.around);
+  auto box = written_region(schedule, subject, plan.place.around);
   if (auto* refusal = std::get_if<Refusal>(&box)) return std::move(*refusal);
-  plan.box = std::get<Box>(std::move(box));
+  plan.box = std::get<AffineRegion>(std::move(box));
   for (const BlockRV writer : subject.writers) {
     const bool reads_first =
         contains(subject.readers, writer) && !is_filled_for(schedule, subject, writer);
@@ -47,11 +47,11 @@ Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
     }
   }
   const NodeId scope = schedule.node(subject.scope);
-  const ScopeUses uses = uses_in_scope(schedule, scope);
-  const bool is_settled = subject.writers.size() == 1 && plan.consumers.empty() &&
-                          writes_each_once(schedule, subject.writers[0], uses) &&
-                          is_used_apart_from(schedule, *buffer, plan.place.at, uses);
-  plan.preservation = {scope, is_settled};
+  const ScopeAccesses uses = accesses_in_scope(schedule, scope);
+  const bool is_proved = subject.writers.size() == 1 && plan.consumers.empty() &&
+                         writes_each_once(schedule, subject.writers[0], uses) &&
+                         is_used_apart_from(schedule, *buffer, plan.place.at, uses);
+  plan.preservation = {scope, is_proved};
   return plan;
 }
 

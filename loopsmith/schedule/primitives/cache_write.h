@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/legality/result_preservation.h"
-#include "loopsmith/schedule/moves/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
 
 namespace loopsmith {
 
@@ -27,7 +27,7 @@ struct CacheWritePlan {
   std::string storage_scope;
   Handles<BlockRV> consumers;
   CopyPlace place;
-  Box box;
+  AffineRegion box;
   std::optional<Preservation> preservation = {};
 };
 
@@ -49,7 +49,7 @@ inline constexpr const Condition* cache_write_conditions[] = {&block_has_the_buf
                                                               &buffer_is_not_written_between,
                                                               &written_box_is_known,
                                                               &inits_are_copied_back,
-                                                              &loops_at_once_stay_right,
+                                                              &concurrent_loops_stay_legal,
                                                               &step_keeps_results,
                                                               &results_are_known_to_stay,
                                                               &threads_share_out_fills};

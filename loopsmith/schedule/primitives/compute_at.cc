@@ -16,10 +16,11 @@ namespace loopsmith {
 namespace {
 
 /// True when a loop around the place computes a part of what the block reads in each iteration.
-bool reads_parts(const Schedule& schedule, const Block& block, LoopRV loop, const ScopeUses& uses) {
+bool reads_parts(const Schedule& schedule, const Block& block, LoopRV loop,
+                 const ScopeAccesses& uses) {
   const auto around = loops_around(schedule, schedule.node(loop));
   const NodeId outermost = schedule.node(around.empty() ? loop : around[0]);
-  return std::ranges::any_of(uses.all, [&](const BufferUse& use) {
+  return std::ranges::any_of(uses.all, [&](const BufferAccess& use) {
     return use.is_write && is_inside(schedule, use.place, outermost) &&
            std::ranges::any_of(
                block.reads, [&](const auto& region) { return region->buffer.get() == use.buffer; });
@@ -27,7 +28,8 @@ bool reads_parts(const Schedule& schedule, const Block& block, LoopRV loop, cons
 }
 
 /// The conditions of a use that are the same in all of an iteration of the loop.
-std::vector<Expr> conditions_around(const Schedule& schedule, const BufferUse& use, LoopRV loop) {
+std::vector<Expr> conditions_around(const Schedule& schedule, const BufferAccess& use,
+                                    LoopRV loop) {
   const auto* realize = use.is_block ? schedule.as<BlockRealize>(use.place.node) : nullptr;
   if (!realize) return {};
   std::vector<Expr> conditions = arith::conjuncts(realize->predicate);
@@ -47,15 +49,15 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
   const NodeId node = schedule.node(handle);
   const Block& block = schedule.get(handle);
   if (auto refusal = refuse_place(schedule, handle, loop)) return *std::move(refusal);
-  const ScopeUses uses = uses_in_scope(schedule, scope_of(schedule, node));
+  const ScopeAccesses uses = accesses_in_scope(schedule, scope_of(schedule, node));
 
   // What is read inside the loop, of each buffer that the block writes.
-  std::vector<std::optional<ElementBox>> needed(block.writes.size());
+  std::vector<std::optional<ElementRegion>> needed(block.writes.size());
   // Where its inputs are computed by parts: the conditions under which that is read.
   const bool is_by_parts = reads_parts(schedule, block, loop, uses);
   std::optional<std::vector<Expr>> conditions;
   std::uint32_t first = no_node;
-  for (const BufferUse& use : uses.all) {
+  for (const BufferAccess& use : uses.all) {
     if (use.is_write || use.place.node == node) continue;
     const auto written = std::ranges::find_if(
         block.writes, [&](const auto& region) { return region->buffer.get() == use.buffer; });
@@ -69,7 +71,7 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
     }
     auto& box = needed[static_cast<std::size_t>(written - block.writes.begin())];
     // An iteration of threads around the block computes its own: what others need may not be there.
-    ElementBox more = box_of(schedule, use, loop, use.buffer->scope(), node);
+    ElementRegion more = accessed_region(schedule, use, loop, use.buffer->scope(), node);
     box = box ? join(*box, more) : std::move(more);
     first = std::min(first, slot_in_loop(schedule, use.place, loop));
     if (!is_by_parts) continue;
@@ -97,17 +99,17 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
   std::vector<arith::Interval> axes;
   for (std::size_t i = 0; i < needed.size(); ++i) {
     if (!needed[i]) continue;
-    const auto values = axes_touching(block, *block.writes[i], *needed[i]);
+    const auto values = axes_accessing(block, *block.writes[i], *needed[i]);
     axes = axes.empty() ? values : join(axes, values);
   }
   axes.resize(block.iter_vars.size());
-  NewPlace made = instances_within(schedule, handle, loop, axes, instances);
+  RequiredInstances made = instances_within(schedule, handle, loop, axes, instances);
   if (conditions) {
     // What nobody reads here may need what a later iteration computes.
     made.conditions.insert(made.conditions.end(), conditions->begin(), conditions->end());
   }
   // Loops that memory bounds are statements of their own.
-  const bool is_plain = std::ranges::none_of(made.axes, [](const AxisRun& run) {
+  const bool is_plain = std::ranges::none_of(made.axes, [](const AxisRange& run) {
     return (run.min.defined() && reads_memory(run.min)) ||
            (run.extent.defined() && reads_memory(run.extent));
   });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/legality/result_preservation.h"
-#include "loopsmith/schedule/moves/new_place.h"
-#include "loopsmith/schedule/moves/places.h"
-#include "loopsmith/schedule/moves/skewed_place.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
+#include "loopsmith/schedule/rewrites/places.h"
+#include "loopsmith/schedule/rewrites/required_instances.h"
+#include "loopsmith/schedule/rewrites/skewed_consumer.h"
 
 namespace loopsmith {
 
@@ -28,7 +28,7 @@ struct MovePlan {
   BlockRV block;
   LoopRV loop;
   std::uint32_t place;
-  NewPlace instances;
+  RequiredInstances instances;
   bool preserve_unit_loops;
   std::optional<Argument> reordered_reduction = {};
   std::vector<LoopExtension> extensions = {};
@@ -39,7 +39,7 @@ inline constexpr const Condition* compute_at_conditions[] = {
     &block_is_not_root,         &loop_is_in_scope,    &loop_is_not_around,
     &block_uses_axes_alone,     &block_is_no_output,  &block_has_consumers,
     &consumers_are_in_the_loop, &index_is_possible,   &step_keeps_results,
-    &results_are_known_to_stay, &instances_are_known, &loops_at_once_stay_right,
+    &results_are_known_to_stay, &instances_are_known, &concurrent_loops_stay_legal,
     &threads_share_out_fills};
 
 /// What computing at a loop, or at a mark of sample_compute_location, means.

@@ -8,10 +8,10 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/legality/result_preservation.h"
-#include "loopsmith/schedule/moves/edits.h"
-#include "loopsmith/schedule/moves/inlined_versions.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/rewrites/edits.h"
+#include "loopsmith/schedule/rewrites/inlined_versions.h"
 
 namespace loopsmith {
 namespace {
@@ -31,8 +31,8 @@ bool writes_all(const Block& block, const ElementValue& element, const Instances
   return true;
 }
 
-/// True when the elements that a use may touch are stored by running instances of the block.
-bool is_written(const Schedule& schedule, const BufferUse& use, const Block& block,
+/// True when the elements that a use may access are stored by running instances of the block.
+bool is_written(const Schedule& schedule, const BufferAccess& use, const Block& block,
                 const ElementValue& element, const Instances& instances) {
   Analyzer analyzer;
   std::vector<Expr> indices;
@@ -85,7 +85,7 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
   const Block& block = schedule.get(handle);
   if (auto refusal = refuse_root(schedule, handle)) return *std::move(refusal);
   if (is_output_block(schedule, handle)) return Refusal{&block_is_no_output, {Argument(handle)}};
-  const ScopeUses uses = uses_in_scope(schedule, scope_of(schedule, node));
+  const ScopeAccesses uses = accesses_in_scope(schedule, scope_of(schedule, node));
   const BlockKinds kinds = kinds_of(schedule, handle, uses);
   if (!kinds.is_complete()) {
     return Refusal{&block_is_complete,
@@ -107,7 +107,7 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
   }
   const bool is_whole = writes_all(block, plan.element, instances);
   bool is_proved = true;
-  for (const BufferUse& use : uses.all) {
+  for (const BufferAccess& use : uses.all) {
     if (use.buffer != buffer || use.place.node == node) continue;
     if (use.is_block) {
       const BlockRV reader = schedule.block_at(use.place.node);

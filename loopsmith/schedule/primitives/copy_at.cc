@@ -6,8 +6,8 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/quick_answers.h"
-#include "loopsmith/schedule/moves/cache_fill.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/rewrites/cache_coverage.h"
 
 namespace loopsmith {
 namespace {
@@ -61,9 +61,9 @@ std::optional<LoopRV> loop_of(const Schedule& schedule, NodeId from, const Ptr<V
   return {};
 }
 
-std::vector<Ptr<Range>> ranges_of(const Box& box) {
+std::vector<Ptr<Range>> ranges_of(const AffineRegion& box) {
   std::vector<Ptr<Range>> ranges;
-  for (std::size_t i = 0; i < box.sides.size(); ++i) ranges.push_back(range_of_side(box, i));
+  for (std::size_t i = 0; i < box.sides.size(); ++i) ranges.push_back(range_of_dimension(box, i));
   return ranges;
 }
 
@@ -135,9 +135,9 @@ Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments
   const NodeId scope = schedule.node(plan.subject.scope);
   plan.preservation = {
       scope, is_unchanged_for(schedule, *buffer, plan.subject.readers,
-                              schedule.node(arguments.loop), uses_in_scope(schedule, scope))};
-  plan.box = box_read(schedule, buffer, plan.subject.readers,
-                      schedule.at(schedule.node(arguments.loop)).first_child);
+                              schedule.node(arguments.loop), accesses_in_scope(schedule, scope))};
+  plan.box = read_region(schedule, buffer, plan.subject.readers,
+                         schedule.at(schedule.node(arguments.loop)).first_child);
   CacheSubject subject = plan.subject;
   subject.writers = writers_of(schedule, schedule.node(subject.scope), buffer);
   plan.widens_reads = !may_read(schedule, subject, plan.box);
@@ -155,9 +155,9 @@ Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArgumen
   if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
   auto plan = std::get<CopyAtPlan>(std::move(found));
   const Argument buffer{Ref(plan.subject.selected.buffer)};
-  auto box = box_written(schedule, plan.subject, schedule.node(arguments.loop));
+  auto box = written_region(schedule, plan.subject, schedule.node(arguments.loop));
   if (auto* refusal = std::get_if<Refusal>(&box)) return std::move(*refusal);
-  plan.box = std::get<Box>(std::move(box));
+  plan.box = std::get<AffineRegion>(std::move(box));
   for (const BlockRV reader : plan.subject.readers) {
     if (is_filled_for(schedule, plan.subject, reader)) continue;
     const bool also_writes = std::ranges::any_of(
@@ -176,7 +176,7 @@ Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArgumen
   plan.preservation = {
       scope, plan.subject.writers.size() == 1 &&
                  is_finished_in(schedule, plan.subject.writers[0], *plan.subject.selected.buffer,
-                                arguments.loop, uses_in_scope(schedule, scope))};
+                                arguments.loop, accesses_in_scope(schedule, scope))};
   return plan;
 }
 

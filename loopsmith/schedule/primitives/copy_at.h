@@ -2,8 +2,8 @@
 // Copies of a buffer inside a loop, each one block with its loops inside: read_at, write_at.
 #pragma once
 #include "loopsmith/schedule/legality/result_preservation.h"
-#include "loopsmith/schedule/moves/places.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
+#include "loopsmith/schedule/rewrites/places.h"
 
 namespace loopsmith {
 
@@ -43,7 +43,7 @@ struct CopyAtPlan {
   std::string storage_scope;
   bool is_back = false;
   NodeId at = no_node;  ///< Before or after which statement the copy stands.
-  Box box;
+  AffineRegion box;
   bool widens_reads = false;  ///< The copy reads more than the block around says.
   std::optional<Preservation> preservation = {};
 };
@@ -70,7 +70,7 @@ inline constexpr const Condition* read_at_conditions[] = {&block_has_the_buffer,
                                                           &loop_reads_alone,
                                                           &copied_box_is_of_plain_loops,
                                                           &copied_elements_are_written,
-                                                          &loops_at_once_stay_right,
+                                                          &concurrent_loops_stay_legal,
                                                           &step_keeps_results,
                                                           &results_are_known_to_stay,
                                                           &threads_share_out_fills};
@@ -87,7 +87,7 @@ inline constexpr const Condition* write_at_conditions[] = {&block_has_the_buffer
                                                            &writer_does_not_read_first,
                                                            &inits_are_copied_back,
                                                            &copied_box_is_of_plain_loops,
-                                                           &loops_at_once_stay_right,
+                                                           &concurrent_loops_stay_legal,
                                                            &step_keeps_results,
                                                            &results_are_known_to_stay,
                                                            &threads_share_out_fills};

@@ -10,9 +10,9 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/moves/axis_rewrite.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/rewrites/axis_rewrite.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -54,7 +54,7 @@ class PaddingPlanner {
         return Refusal{&loop_runs_to_its_end, {Argument(loop)}};
       }
     }
-    const ScopeUses uses = uses_in_scope(schedule_, scope_of(schedule_, node));
+    const ScopeAccesses uses = accesses_in_scope(schedule_, scope_of(schedule_, node));
     if (const BlockKinds kinds = kinds_of(schedule_, plan_.block, uses); !kinds.is_complete()) {
       return Refusal{&block_is_complete,
                      {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_complete})}};
@@ -91,14 +91,14 @@ class PaddingPlanner {
   }
 
   /// Others in the loop may read elements before they are filled in.
-  std::optional<Refusal> refuse_readers(const ScopeUses& uses) const {
+  std::optional<Refusal> refuse_readers(const ScopeAccesses& uses) const {
     const NodeId own = schedule_.node(plan_.block);
-    for (const BufferUse& use : uses.all) {
+    for (const BufferAccess& use : uses.all) {
       const bool is_other = use.place.node != own && !use.is_write &&
                             is_inside(schedule_, use.place, schedule_.node(plan_.loop));
       if (!is_other || use.buffer != block_.writes[0]->buffer.get()) continue;
       if (!use.is_block) return fail("a statement in the loop reads what it fills");
-      return Refusal{&nobody_reads_between,
+      return Refusal{&no_reads_between,
                      {Argument(schedule_.block_at(use.place.node)), Argument(plan_.loop),
                       Argument(plan_.block)}};
     }
@@ -176,8 +176,9 @@ class PaddingPlanner {
                                                                         std::int64_t extent) {
     const IntSet set = deduce_bound(var, condition, {}, {});
     Analyzer analyzer;
-    const auto end = [&](const Expr& value, std::int64_t otherwise) -> std::optional<std::int64_t> {
-      if (!value.defined()) return otherwise;
+    const auto end = [&](const Expr& value,
+                         std::int64_t default_value) -> std::optional<std::int64_t> {
+      if (!value.defined()) return default_value;
       const Expr simple = analyzer.simplify(value);
       const std::int64_t* number = as_int(simple);
       return number ? std::optional(*number) : std::nullopt;

@@ -37,12 +37,12 @@ struct DecomposePaddingPlan {
 inline constexpr Condition body_pads{
     "body_pads", "block {} can not be matched to padding pattern, as {}",
     "let it store if_then_else(condition on axes, value, constant)"};
-inline constexpr Condition nobody_reads_between{"nobody_reads_between",
-                                                "block {} uses in loop {} what block {} fills",
-                                                "choose a loop inside, around the padding alone"};
+inline constexpr Condition no_reads_between{"no_reads_between",
+                                            "block {} uses in loop {} what block {} fills",
+                                            "choose a loop inside, around the padding alone"};
 inline constexpr const Condition* decompose_padding_conditions[] = {
-    &loop_is_around_block, &loop_runs_to_its_end,     &block_is_complete,      &body_pads,
-    &nobody_reads_between, &loops_at_once_stay_right, &threads_share_out_fills};
+    &loop_is_around_block, &loop_runs_to_its_end,        &block_is_complete,      &body_pads,
+    &no_reads_between,     &concurrent_loops_stay_legal, &threads_share_out_fills};
 
 Planned<DecomposePaddingPlan> plan_decompose_padding(const Schedule& schedule,
                                                      const DecomposePaddingArguments& arguments);

@@ -93,7 +93,7 @@ for i in range(10):
   Schedule sch(before);
   const auto y = get_block(sch, "Y");
   EXPECT_EQ(error_of([&] { decompose_padding(sch, y, get_loops(sch, y)[0]); }),
-            "nobody_reads_between: decompose_padding: block Z uses in loop i what block Y fills");
+            "no_reads_between: decompose_padding: block Z uses in loop i what block Y fills");
   add_unit_loop(sch, y);
   decompose_padding(sch, y, get_loops(sch, y)[1]);
   expect_result(sch, before);

@@ -9,10 +9,10 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/early_touches.h"
-#include "loopsmith/schedule/queries/accesses.h"
+#include "loopsmith/schedule/legality/anti_dependences.h"
+#include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -122,8 +122,9 @@ class Decomposition {
     for (const LoopRV handle : inner_) {
       const For& loop = schedule_.get(handle);
       const std::int64_t* step = as_int(loop.step);
-      const bool is_told = is_const_int(loop.extent, 1) ||
-                           (step && is_pinned(space, instance, instance, *loop.loop_var, *step));
+      const bool is_told =
+          is_const_int(loop.extent, 1) ||
+          (step && has_zero_distance(space, instance, instance, *loop.loop_var, *step));
       if (!is_told) return &loop;
     }
     return nullptr;
@@ -168,7 +169,7 @@ class Decomposition {
   std::optional<Refusal> refuse_uses() const {
     const Block& block = *realize_.block;
     const NodeId own = schedule_.node(plan_.block);
-    const ScopeUses all = uses_in_scope(schedule_, scope_of(schedule_, own));
+    const ScopeAccesses all = accesses_in_scope(schedule_, scope_of(schedule_, own));
     const BlockKinds kinds = kinds_of(schedule_, plan_.block, all);
     if (!kinds.is_reduction_in_place()) {
       return Refusal{&block_is_reduction,
@@ -182,7 +183,7 @@ class Decomposition {
       if (const auto* load = ref.as<BufferLoad>()) loaded.push_back(load->buffer.get());
       return !ref.is<Buffer>();
     });
-    for (const BufferUse& use : all.all) {
+    for (const BufferAccess& use : all.all) {
       if (use.place.node == own || !is_inside(schedule_, use.place, schedule_.node(loop_)))
         continue;
       if (use.is_write && std::ranges::find(loaded, use.buffer) != loaded.end()) {
@@ -204,14 +205,14 @@ class Decomposition {
     return {};
   }
 
-  /// Whether others touch an element in an earlier iteration than the one that starts it. The loop
+  /// Whether others access an element in an earlier iteration than the one that starts it. The loop
   /// that tells these apart is a spatial one: along the others, the first iteration starts it.
-  bool is_touched_before_start(const BufferUse& use) const {
+  bool is_touched_before_start(const BufferAccess& use) const {
     std::vector<LoopRV> shared;
     std::ranges::copy_if(plan_.copied, std::back_inserter(shared), [&](LoopRV loop) {
       return is_inside(schedule_, use.place, schedule_.node(loop));
     });
-    return touches_before(schedule_, use.place, plan_.block, use.buffer, shared);
+    return accesses_earlier(schedule_, use.place, plan_.block, use.buffer, shared);
   }
 
   const Schedule& schedule_;

@@ -27,15 +27,15 @@ inline constexpr Condition loop_is_around_block{
     "loop_is_around_block", "loop {} is not around block {}", "choose one of get_loops(block)"};
 inline constexpr Condition loop_is_above_reduction{
     "loop_is_above_reduction",
-    "loop {} is inside loop {}, which drives a reduction axis of block {}",
+    "loop {} is inside loop {}, which is bound to a reduction axis of block {}",
     "choose the outermost loop of the reduction, or one around it"};
 inline constexpr Condition init_inputs_stay{
     "init_inputs_stay", "{} is written inside loop {}, and read by the init of block {}",
     "choose a loop inside which it is not written, or keep a copy of it with cache_read"};
 inline constexpr const Condition* decompose_reduction_conditions[] = {
-    &loop_is_around_block,     &block_is_reduction,     &loop_is_above_reduction,
-    &init_can_go_first,        &init_inputs_stay,       &own_reads_are_apart,
-    &loops_at_once_stay_right, &threads_share_out_fills};
+    &loop_is_around_block,        &block_is_reduction,     &loop_is_above_reduction,
+    &init_can_go_first,           &init_inputs_stay,       &own_reads_are_apart,
+    &concurrent_loops_stay_legal, &threads_share_out_fills};
 
 Planned<DecomposeReductionPlan> plan_decompose_reduction(
     const Schedule& schedule, const DecomposeReductionArguments& arguments);

@@ -85,9 +85,10 @@ TEST(decompose_reduction, refuses_what_would_change_results) {
   const auto c = get_block(sch, "C");
   const auto loops = get_loops(sch, c);
   reorder(sch, {loops[2], loops[0]});
-  EXPECT_EQ(error_of([&] { decompose_reduction(sch, c, loops[0]); }),
-            "loop_is_above_reduction: decompose_reduction: loop i is inside loop k, which drives a "
-            "reduction axis of block C");
+  EXPECT_EQ(
+      error_of([&] { decompose_reduction(sch, c, loops[0]); }),
+      "loop_is_above_reduction: decompose_reduction: loop i is inside loop k, which is bound to a "
+      "reduction axis of block C");
   decompose_reduction(sch, c, loops[2]);
   EXPECT_EQ(error_of([&] { decompose_reduction(sch, c, loops[2]); }),
             "block_is_reduction: decompose_reduction: block C_update is not a reduction block - it "

@@ -38,7 +38,7 @@ inline constexpr const Condition* distribute_conditions[] = {&loop_is_plain,
                                                              &iterations_reach_their_end,
                                                              &distribution_keeps_order,
                                                              &distribution_is_known,
-                                                             &loops_at_once_stay_right,
+                                                             &concurrent_loops_stay_legal,
                                                              &threads_share_out_fills};
 
 Planned<DistributePlan> plan_distribute(const Schedule& schedule,

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/dependence.h"
-#include "loopsmith/schedule/legality/nest_facts.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/known_around.h"
+#include "loopsmith/schedule/queries/path_condition.h"
 
 namespace loopsmith {
 namespace {
@@ -36,7 +36,7 @@ std::optional<OwnedBuffer> selected_around(const Schedule& schedule, LoopRV loop
 
 bool is_private(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer) {
   const NodeId nest = whole_nest(schedule, schedule.node(loop));
-  Dependences dependences(under_known_conditions(schedule, nest), {.local_buffers = {buffer}});
+  Dependences dependences(under_path_condition(schedule, nest), {.local_buffers = {buffer}});
   return dependences.may_be_private(schedule.get(loop).loop_var, buffer);
 }
 
@@ -51,7 +51,7 @@ Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
     return Refusal{&buffer_is_allocated_around, {handle, to_argument(arguments.buffer)}};
   }
   const Argument buffer{Ref(owned->buffer)};
-  const BufferUses uses = uses_of(schedule, owned->owner, owned->buffer);
+  const BufferAccesses uses = uses_of(schedule, owned->owner, owned->buffer);
   if (!uses.by_indices_alone() || uses.by_vector) {
     return Refusal{&buffer_is_used_by_indices, {buffer}};
   }

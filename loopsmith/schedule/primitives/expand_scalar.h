@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/conditions.h"
-#include "loopsmith/schedule/moves/iteration_dimension.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/iteration_dimension.h"
 
 namespace loopsmith {
 
@@ -40,10 +40,13 @@ inline constexpr Condition iterations_write_first{
 inline constexpr Condition extent_is_known_outside{
     "extent_is_known_outside", "the bounds of loop {} are not known where buffer {} is allocated",
     "choose a loop whose bounds are constants or sizes"};
-inline constexpr const Condition* expand_scalar_conditions[] = {
-    &loop_is_plain,           &buffer_is_allocated_around, &buffer_is_used_by_indices,
-    &uses_are_in_the_loop,    &iterations_write_first,     &extent_is_known_outside,
-    &loops_at_once_stay_right};
+inline constexpr const Condition* expand_scalar_conditions[] = {&loop_is_plain,
+                                                                &buffer_is_allocated_around,
+                                                                &buffer_is_used_by_indices,
+                                                                &uses_are_in_the_loop,
+                                                                &iterations_write_first,
+                                                                &extent_is_known_outside,
+                                                                &concurrent_loops_stay_legal};
 
 Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
                                              const ExpandScalarArguments& arguments);

@@ -4,15 +4,15 @@
 #include <numeric>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/nest_facts.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/empty_reductions.h"
-#include "loopsmith/schedule/queries/known_around.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/path_condition.h"
 
 namespace loopsmith {
 namespace {
@@ -149,9 +149,9 @@ LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
     forms.bind(loop.loop_var, is_const_int(loop.min, 0) ? offset : loop.min + offset);
   }
   const LoopRV last = plan.loops.back();
-  KeptFacts known(schedule, top);
+  DependenceUpdate known(schedule, top);
   known.fuse(plan.loops, fused.loop_var);
-  rebind_body(schedule, last, forms);
+  substitute_in_body(schedule, last, forms);
   const LoopRV made = schedule.replace_loops(plan.loops[0], last, {std::move(fused)})[0];
   known.keep();
   return made;

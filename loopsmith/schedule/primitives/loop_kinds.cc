@@ -6,14 +6,14 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/at_once.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
-#include "loopsmith/schedule/legality/nest_facts.h"
+#include "loopsmith/schedule/legality/concurrent_loops.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/legality/partial_results.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/legality/shared_tiles.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
 
 namespace loopsmith {
 namespace {
@@ -82,8 +82,8 @@ bool drives_reduction(const Schedule& schedule, LoopRV loop) {
   });
 }
 
-Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, AtOnce how,
-                                   bool assume_independent) {
+Planned<LoopKindPlan> plan_concurrent(const Schedule& schedule, LoopKindPlan plan, Concurrency how,
+                                      bool assume_independent) {
   if (is_left(schedule, plan.loop)) return Refusal{&loop_is_not_left, {Argument(plan.loop)}};
   // Lanes around it were in step with its iterations.
   if (is_in_lanes(schedule, plan.loop)) {
@@ -91,10 +91,10 @@ Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, 
     commit_loop_kind(after, LoopKindPlan(plan));
     if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
   }
-  LoopCarries carries = carried_by(schedule, plan.loop, how);
+  CarriedDependences carries = carried_by(schedule, plan.loop, how);
   if (carries.verdict.is_proved()) return plan;
   if (carries.is_reduction) {
-    if (!may_reduce_at_once(schedule, plan.loop, how, carries)) {
+    if (!may_reduce_concurrently(schedule, plan.loop, how, carries)) {
       if (auto refusal = refuse_reads_of_results(schedule, plan.loop)) return *std::move(refusal);
       const bool is_axis = drives_reduction(schedule, plan.loop);
       return Refusal{is_axis ? &loop_is_no_reduction : &updates_have_partial_results,
@@ -115,13 +115,13 @@ Planned<LoopKindPlan> plan_at_once(const Schedule& schedule, LoopKindPlan plan, 
 }  // namespace
 
 Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments) {
-  return plan_at_once(schedule, {arguments.loop, ForKind::parallel}, AtOnce::in_threads,
-                      arguments.assume_independent);
+  return plan_concurrent(schedule, {arguments.loop, ForKind::parallel}, Concurrency::in_threads,
+                         arguments.assume_independent);
 }
 
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments) {
-  return plan_at_once(schedule, {arguments.loop, ForKind::vectorized}, AtOnce::in_lanes,
-                      arguments.assume_independent);
+  return plan_concurrent(schedule, {arguments.loop, ForKind::vectorized}, Concurrency::in_lanes,
+                         arguments.assume_independent);
 }
 
 Planned<LoopKindPlan> plan_unroll(const Schedule&, const UnrollArguments& arguments) {
@@ -138,8 +138,8 @@ Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& a
     return Refusal{&threads_count_by_one, {Argument(arguments.loop), Argument(Ref(step))}};
   }
   if (auto refusal = refuse_taken_axis(schedule, arguments.loop, axis)) return *std::move(refusal);
-  return plan_at_once(schedule, {arguments.loop, ForKind::thread_binding, axis}, how_bound(axis),
-                      arguments.assume_independent);
+  return plan_concurrent(schedule, {arguments.loop, ForKind::thread_binding, axis},
+                         concurrency_of_axis(axis), arguments.assume_independent);
 }
 
 Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
@@ -150,7 +150,7 @@ Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
                            .iter_type = IterType::thread_index,
                            .thread_tag = plan.thread_axis});
   }
-  KeptFacts known(schedule, schedule.node(plan.loop));
+  DependenceUpdate known(schedule, schedule.node(plan.loop));
   For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(binding));
   loop.span = schedule.span_from(loop.span);
   if (plan.kind != ForKind::unrolled) known.forget_lanes();

@@ -60,14 +60,14 @@ inline constexpr Condition updates_have_partial_results{
     "parallelize another loop, or split it by as many iterations as update one element, and "
     "parallelize the outer loop inside of the inner one"};
 inline constexpr const Condition* loop_kind_conditions[] = {
-    &loop_is_not_left,        &no_dependence_is_carried, &dependence_is_known,
-    &own_reads_are_apart,     &loop_is_no_reduction,     &updates_have_partial_results,
-    &loops_at_once_stay_right};
+    &loop_is_not_left,           &no_dependence_is_carried, &dependence_is_known,
+    &own_reads_are_apart,        &loop_is_no_reduction,     &updates_have_partial_results,
+    &concurrent_loops_stay_legal};
 inline constexpr const Condition* bind_conditions[] = {
-    &thread_axis_exists,           &threads_count_by_one,    &thread_axis_is_free,
-    &threads_share_out_fills,      &loop_is_not_left,        &no_dependence_is_carried,
-    &dependence_is_known,          &own_reads_are_apart,     &loop_is_no_reduction,
-    &updates_have_partial_results, &loops_at_once_stay_right};
+    &thread_axis_exists,           &threads_count_by_one,       &thread_axis_is_free,
+    &threads_share_out_fills,      &loop_is_not_left,           &no_dependence_is_carried,
+    &dependence_is_known,          &own_reads_are_apart,        &loop_is_no_reduction,
+    &updates_have_partial_results, &concurrent_loops_stay_legal};
 
 Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments);
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments);

@@ -5,10 +5,10 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/schedule/moves/loop_parts.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/empty_reductions.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/rewrites/loop_parts.h"
 
 namespace loopsmith {
 namespace {
@@ -50,7 +50,7 @@ std::variant<std::vector<std::int64_t>, Refusal> lengths_of(const Schedule& sche
   return lengths;
 }
 
-/// A block without axes around `body`, which says what that touches.
+/// A block without axes around `body`, which says what that accesses.
 Stmt without_axes(std::string name, Stmt body, const BufferOfPointer& buffers) {
   Block block{.name_hint = std::move(name), .body = std::move(body)};
   AccessRegions regions = access_regions(block, buffers);

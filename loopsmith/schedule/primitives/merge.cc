@@ -7,7 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
 
 namespace loopsmith {
 namespace {
@@ -117,7 +117,7 @@ LoopRV commit_merge(Schedule& schedule, MergePlan&& plan) {
       const Expr offset = variables[i] * loop.step;
       forms.bind(loop.loop_var, is_const_int(loop.min, 0) ? offset : loop.min + offset);
     }
-    rebind_body(schedule, nest.back(), forms);
+    substitute_in_body(schedule, nest.back(), forms);
     bodies.push_back(schedule.get(nest.back()).body);
   }
   Stmt merged = seq(std::move(bodies));

@@ -10,7 +10,7 @@
 #include "loopsmith/schedule/legality/statement_order.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/jumps.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
 
 namespace loopsmith {
 namespace {
@@ -114,7 +114,7 @@ void arrange(Schedule& schedule, const MergeSiblingsPlan& plan) {
     if (!analyzer.can_prove_equal(begin, plan.min)) guard = begin <= variable;
     const Expr all = plan.min + plan.extent;
     if (!analyzer.can_prove_equal(end, all)) guard = guard && variable < end;
-    if (!is_const_int(guard, 1)) rebind_body(schedule, handle, IndexForms(), guard);
+    if (!is_const_int(guard, 1)) substitute_in_body(schedule, handle, IndexForms(), guard);
   }
 }
 

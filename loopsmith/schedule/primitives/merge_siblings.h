@@ -46,7 +46,7 @@ inline constexpr const Condition* merge_siblings_conditions[] = {&two_loops_are_
                                                                  &loop_runs_to_its_end,
                                                                  &merging_keeps_order,
                                                                  &merging_is_known,
-                                                                 &loops_at_once_stay_right,
+                                                                 &concurrent_loops_stay_legal,
                                                                  &threads_share_out_fills,
                                                                  &iterations_run_to_their_end};
 

@@ -3,7 +3,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/moves/edits.h"
+#include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/conditions.h"
-#include "loopsmith/schedule/moves/nest_normalization.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/nest_normalization.h"
 
 namespace loopsmith {
 
@@ -21,7 +21,7 @@ inline constexpr Condition nest_has_no_jumps{"nest_has_no_jumps",
                                              "loop {} holds a break, a continue or a return",
                                              "rewrite it as a condition on what comes after"};
 inline constexpr const Condition* normalize_nest_conditions[] = {
-    &loop_is_plain, &bounds_stay, &nest_has_no_jumps, &loops_at_once_stay_right};
+    &loop_is_plain, &bounds_stay, &nest_has_no_jumps, &concurrent_loops_stay_legal};
 
 Planned<NormalizeNestPlan> plan_normalize_nest(const Schedule& schedule,
                                                const NormalizeNestArguments& arguments);

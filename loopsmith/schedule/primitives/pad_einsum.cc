@@ -7,10 +7,10 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/moves/cache_fill.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/buffer_uses.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/queries/reducers.h"
+#include "loopsmith/schedule/rewrites/cache_coverage.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -70,7 +70,7 @@ class EinsumPlanner {
 
   std::optional<Refusal> refuse_kinds() const {
     const NodeId scope = schedule_.node(plan_.scope);
-    const BlockKinds kinds = kinds_of(schedule_, plan_.block, uses_in_scope(schedule_, scope));
+    const BlockKinds kinds = kinds_of(schedule_, plan_.block, accesses_in_scope(schedule_, scope));
     if (kinds.is_complete() || kinds.is_reduction()) return {};
     return Refusal{&block_is_complete_or_reduction,
                    {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_complete}),
@@ -116,7 +116,7 @@ class EinsumPlanner {
         if (!value.same_as(node.loop_var)) continue;
         for (std::size_t other = 0; other < plan_.extents.size(); ++other) {
           if (other != k && uses_variable(realize_.iter_values[other], node.loop_var)) {
-            return fail("a loop drives two of its axes");
+            return fail("a loop is bound to two of its axes");
           }
         }
         if (is_const_int(node.min, 0) && is_const_int(node.step, 1)) {
@@ -224,7 +224,7 @@ class EinsumPlanner {
       const auto found = cache_subject(schedule_, plan_.block, operand.buffer,
                                        BufferSelector::Side::read, "global");
       if (const auto* refusal = std::get_if<Refusal>(&found)) return *refusal;
-      const Box box = box_read(schedule_, operand.buffer, {plan_.block}, scope);
+      const AffineRegion box = read_region(schedule_, operand.buffer, {plan_.block}, scope);
       const CopyPlace place{.at = nest_of(schedule_, plan_.scope, plan_.block), .around = scope};
       if (!is_written_before(schedule_, std::get<CacheSubject>(found), box, place)) {
         return Refusal{&copied_elements_are_written,

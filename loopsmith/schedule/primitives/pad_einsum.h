@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/legality/result_preservation.h"
-#include "loopsmith/schedule/moves/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
 
 namespace loopsmith {
 
@@ -59,7 +59,7 @@ inline constexpr const Condition* pad_einsum_conditions[] = {&step_keeps_results
                                                              &buffer_is_used_by_index,
                                                              &uses_are_declared,
                                                              &copied_elements_are_written,
-                                                             &loops_at_once_stay_right,
+                                                             &concurrent_loops_stay_legal,
                                                              &threads_share_out_fills};
 
 Planned<PadEinsumPlan> plan_pad_einsum(const Schedule& schedule,

@@ -172,7 +172,7 @@ for {}:
             "axes are run");
   EXPECT_EQ(
       refused("i in range(6)", "i"),
-      "block_is_einsum: pad_einsum: block C is no Einsum pattern, as a loop drives two of its "
+      "block_is_einsum: pad_einsum: block C is no Einsum pattern, as a loop is bound to two of its "
       "axes");
 }
 

@@ -6,10 +6,10 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/moves/edits.h"
-#include "loopsmith/schedule/moves/iteration_dimension.h"
-#include "loopsmith/schedule/moves/scan_parts.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/rewrites/edits.h"
+#include "loopsmith/schedule/rewrites/iteration_dimension.h"
+#include "loopsmith/schedule/rewrites/scan_parts.h"
 
 namespace loopsmith {
 namespace {

@@ -61,7 +61,7 @@ inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
                                                                 &own_reads_are_apart,
                                                                 &loop_is_no_reduction,
                                                                 &updates_have_partial_results,
-                                                                &loops_at_once_stay_right};
+                                                                &concurrent_loops_stay_legal};
 
 Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
                                              const ParallelScanArguments& arguments);

@@ -7,11 +7,11 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/moves/edits.h"
-#include "loopsmith/schedule/moves/loop_parts.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/known_around.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/path_condition.h"
+#include "loopsmith/schedule/rewrites/edits.h"
+#include "loopsmith/schedule/rewrites/loop_parts.h"
 
 namespace loopsmith {
 namespace {

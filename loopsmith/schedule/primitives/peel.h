@@ -47,7 +47,7 @@ inline constexpr const Condition* peel_conditions[] = {&loop_is_plain,
                                                        &peeled_iterations_fit,
                                                        &loop_runs_to_its_end,
                                                        &reduction_starts_in_the_loop,
-                                                       &loops_at_once_stay_right,
+                                                       &concurrent_loops_stay_legal,
                                                        &threads_share_out_fills};
 
 Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& arguments);

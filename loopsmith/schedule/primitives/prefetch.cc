@@ -6,7 +6,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/relaxer.h"
+#include "loopsmith/schedule/queries/region_relaxation.h"
 
 namespace loopsmith {
 
@@ -25,12 +25,12 @@ Planned<PrefetchPlan> plan_prefetch(const Schedule& schedule, const PrefetchArgu
   const auto region = std::ranges::find_if(block.reads, [&](const Ptr<BufferRegion>& read) {
     return read->buffer.same_as(selected->buffer);
   });
-  const ElementBox box = box_of(schedule,
-                                {.buffer = selected->buffer.get(),
-                                 .is_block = true,
-                                 .place = {node},
-                                 .region = region->get()},
-                                arguments.loop, "local");
+  const ElementRegion box = accessed_region(schedule,
+                                            {.buffer = selected->buffer.get(),
+                                             .is_block = true,
+                                             .place = {node},
+                                             .region = region->get()},
+                                            arguments.loop, "local");
   const For& loop = schedule.get(arguments.loop);
   const Expr ahead = loop.loop_var + int_imm(loop.loop_var->dtype, arguments.offset) * loop.step;
   PrefetchPlan plan{.loop = arguments.loop, .buffer = selected->buffer};

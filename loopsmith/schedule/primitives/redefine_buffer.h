@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives that define an intermediate buffer anew: its memory, its type, its physical axes.
 #pragma once
-#include "loopsmith/schedule/moves/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
 
 namespace loopsmith {
 
@@ -48,7 +48,7 @@ struct RedefinePlan {
   NodeId owner = no_node;  ///< What defines the buffer.
   Ptr<Buffer> from;
   Ptr<Buffer> to;  ///< Null: nothing changes.
-  BufferUses uses;
+  BufferAccesses uses;
 };
 
 inline constexpr Condition buffer_is_allocated{
@@ -64,8 +64,8 @@ inline constexpr Condition separators_fit{
     "count dimensions from 0"};
 
 inline constexpr const Condition* set_scope_conditions[] = {
-    &block_has_the_buffer, &storage_scope_is_known,   &buffer_is_allocated,
-    &buffer_has_no_views,  &loops_at_once_stay_right, &threads_share_out_fills};
+    &block_has_the_buffer, &storage_scope_is_known,      &buffer_is_allocated,
+    &buffer_has_no_views,  &concurrent_loops_stay_legal, &threads_share_out_fills};
 inline constexpr const Condition* unsafe_set_dtype_conditions[] = {
     &block_has_the_buffer, &dtype_is_known, &buffer_is_allocated, &buffer_has_no_views,
     &buffer_is_used_by_index};

@@ -10,9 +10,9 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/quick_answers.h"
-#include "loopsmith/schedule/moves/cache_fill.h"
-#include "loopsmith/schedule/moves/layout.h"
-#include "loopsmith/schedule/queries/stored_box.h"
+#include "loopsmith/schedule/queries/must_write_region.h"
+#include "loopsmith/schedule/rewrites/cache_coverage.h"
+#include "loopsmith/schedule/rewrites/layout.h"
 
 namespace loopsmith {
 namespace {
@@ -100,13 +100,13 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
   }
   plan.nest = nest_of(schedule, plan.subject.scope, handle);
   const NodeId scope = schedule.node(plan.subject.scope);
-  const ScopeUses uses = uses_in_scope(schedule, scope);
-  const bool is_settled =
+  const ScopeAccesses uses = accesses_in_scope(schedule, scope);
+  const bool is_proved =
       plan.subject.selected.is_write
           ? writes_each_once(schedule, handle, uses) &&
                 is_used_apart_from(schedule, *buffer, plan.nest, uses)
           : is_unchanged_for(schedule, *buffer, std::span(&handle, 1), plan.nest, uses);
-  plan.preservation = {scope, is_settled};
+  plan.preservation = {scope, is_proved};
   const bool is_write = plan.subject.selected.is_write;
   if (reads_buffer(block, buffer) && writes_buffer(block, buffer)) {
     return Refusal{&consumer_does_not_write, {Argument(handle), Argument(Ref(buffer))}};
@@ -126,7 +126,7 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
                        stores_throughout(schedule, plan.nest, block.writes[0]->buffer, plan.axes);
   if (!is_write && !is_read) {
     const NodeId scope = schedule.node(plan.subject.scope);
-    const Box box = box_over_axes(block, *point_region(buffer, plan.indices));
+    const AffineRegion box = region_over_axes(block, *point_region(buffer, plan.indices));
     if (!may_read(schedule, plan.subject, box) ||
         !is_written_before(schedule, plan.subject, box, {.at = plan.nest, .around = scope})) {
       return Refusal{&copied_elements_are_written, {Argument(Ref(buffer)), Argument(handle)}};

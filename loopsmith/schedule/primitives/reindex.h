@@ -2,9 +2,9 @@
 // Primitives that copy a buffer as one block accesses it, in an order of indices of their own.
 #pragma once
 #include "loopsmith/schedule/legality/result_preservation.h"
-#include "loopsmith/schedule/moves/cache_stage.h"
-#include "loopsmith/schedule/moves/layout.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
+#include "loopsmith/schedule/rewrites/layout.h"
 
 namespace loopsmith {
 
@@ -82,7 +82,7 @@ inline constexpr const Condition* reindex_conditions[] = {&block_has_the_buffer,
                                                           &instances_are_complete,
                                                           &nest_stands_alone,
                                                           &copied_elements_are_written,
-                                                          &loops_at_once_stay_right,
+                                                          &concurrent_loops_stay_legal,
                                                           &step_keeps_results,
                                                           &results_are_known_to_stay,
                                                           &threads_share_out_fills};
@@ -94,7 +94,7 @@ inline constexpr const Condition* reindex_cache_conditions[] = {
     &consumer_does_not_write,  &instances_are_complete,
     &nest_stands_alone,        &copied_elements_are_written,
     &index_map_fits_the_block, &index_map_uses_the_same_axes,
-    &index_map_tells_apart,    &loops_at_once_stay_right,
+    &index_map_tells_apart,    &concurrent_loops_stay_legal,
     &step_keeps_results,       &results_are_known_to_stay,
     &threads_share_out_fills};
 

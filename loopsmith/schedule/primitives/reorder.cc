@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/legality/legality.h"
-#include "loopsmith/schedule/legality/nest_facts.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
@@ -115,7 +115,7 @@ Nothing commit_reorder(Schedule& schedule, ReorderPlan&& plan) {
     if (plan.shape.guard.defined()) plan.shape.guard = narrow_by(plan.shape.guard, loops);
     take_shape(schedule, plan.band, plan.shape);
   }
-  KeptFacts known(schedule, schedule.node(plan.band.front()));
+  DependenceUpdate known(schedule, schedule.node(plan.band.front()));
   known.reorder(loops);
   schedule.replace_loops(plan.band.front(), plan.band.back(), std::move(loops));
   if (!plan.is_assumed) known.keep();

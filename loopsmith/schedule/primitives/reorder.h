@@ -44,9 +44,9 @@ inline constexpr Condition order_is_known_to_be_kept{
     "whether the new order of loops {} keeps dependences is unknown, as {}",
     "if you know that it does, pass assume_independent=True"};
 inline constexpr const Condition* reorder_conditions[] = {
-    &loops_are_different,      &loops_are_in_a_chain,   &nest_is_perfect,
-    &outer_bounds_are_outer,   &order_is_kept,          &order_is_known_to_be_kept,
-    &loops_at_once_stay_right, &threads_share_out_fills};
+    &loops_are_different,         &loops_are_in_a_chain,   &nest_is_perfect,
+    &outer_bounds_are_outer,      &order_is_kept,          &order_is_known_to_be_kept,
+    &concurrent_loops_stay_legal, &threads_share_out_fills};
 
 Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArguments& arguments);
 

@@ -37,7 +37,7 @@ inline constexpr Condition statement_order_is_known{
     "let the indices be sums of loops and sizes with constant factors"};
 inline constexpr const Condition* reorder_statements_conditions[] = {
     &statements_are_siblings, &statements_run_to_their_end, &statement_order_is_kept,
-    &statement_order_is_known, &loops_at_once_stay_right};
+    &statement_order_is_known, &concurrent_loops_stay_legal};
 
 Planned<ReorderStatementsPlan> plan_reorder_statements(const Schedule& schedule,
                                                        const ReorderStatementsArguments& arguments);

@@ -4,15 +4,15 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/arith/iter_map.h"
+#include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/finished_box.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/produced_region.h"
 
 namespace loopsmith {
 namespace {
@@ -29,7 +29,7 @@ class ReversePlanner {
         block_(schedule.get(handle_)),
         here_{schedule.node(handle_)},
         target_(schedule.node(loop_)),
-        uses_(uses_in_scope(schedule, scope_of(schedule, here_.node))) {}
+        uses_(accesses_in_scope(schedule, scope_of(schedule, here_.node))) {}
 
   Planned<MovePlan> find() {
     collect_inputs();
@@ -56,7 +56,7 @@ class ReversePlanner {
     bool is_served = computes_inputs(plan.instances) &&
                      (serves_all(plan.instances) || serves_digits(plan.instances));
     if (!is_served && is_finished_) {
-      if (auto skewed = skewed_place(schedule_, handle_, loop_, inputs_, instances)) {
+      if (auto skewed = skewed_consumer(schedule_, handle_, loop_, inputs_, instances)) {
         plan.instances = std::move(skewed->instances);
         plan.extensions = std::move(skewed->extensions);
         is_served = true;
@@ -71,8 +71,8 @@ class ReversePlanner {
  private:
   /// A write inside the loop, and the box that an iteration computes.
   struct Producer {
-    BufferUse use;
-    ElementBox box;
+    BufferAccess use;
+    ElementRegion box;
   };
 
   const BufferRegion* region_of(const std::vector<Ptr<BufferRegion>>& regions,
@@ -86,13 +86,13 @@ class ReversePlanner {
   /// Finds what an iteration of the loop computes of what the block reads.
   void collect_inputs() {
     const Place target{target_};
-    for (const BufferUse& use : uses_.all) {
+    for (const BufferAccess& use : uses_.all) {
       if (!use.is_write || use.place.node == here_.node) continue;
       if (!region_of(block_.reads, use.buffer)) continue;
       if (!is_inside(schedule_, use.place, target_) || !is_before(schedule_, target, here_))
         continue;
       is_finished_ = is_finished_ && finishes_in_an_iteration(schedule_, use, loop_, uses_);
-      producers_.push_back({use, box_of(schedule_, use, loop_, "local")});
+      producers_.push_back({use, accessed_region(schedule_, use, loop_, "local")});
       for (const auto& read : block_.reads) {
         if (read->buffer.get() == use.buffer)
           inputs_.push_back({read.get(), producers_.back().box});
@@ -116,7 +116,7 @@ class ReversePlanner {
   std::vector<Interval> solve() const {
     std::vector<Interval> axes(block_.iter_vars.size());
     for (const ComputedInput& input : inputs_) {
-      const auto values = axes_touching(block_, *input.read, input.box);
+      const auto values = axes_accessing(block_, *input.read, input.box);
       for (std::size_t i = 0; i < axes.size(); ++i) {
         if (!axes[i].min.defined()) axes[i] = values[i];
       }
@@ -125,12 +125,12 @@ class ReversePlanner {
   }
 
   /// True when an iteration computes what its instances read.
-  bool computes_inputs(const NewPlace& place) const {
+  bool computes_inputs(const RequiredInstances& place) const {
     if (!is_finished_) return false;
     const IndexForms forms(ranges_around(schedule_, target_));
     arith::Intervals values;
     for (std::size_t i = 0; i < place.axes.size(); ++i) {
-      const AxisRun& run = place.axes[i];
+      const AxisRange& run = place.axes[i];
       const Expr last = run.min + run.extent - int_imm(run.min.dtype(), 1);
       values[block_.iter_vars[i]->var] = Interval{run.min, last};
     }
@@ -190,20 +190,20 @@ class ReversePlanner {
 
   /// True when the iterations of the loop and those around it run every instance; of a reduction
   /// each once, in its order.
-  bool serves_all(const NewPlace& place) const {
+  bool serves_all(const RequiredInstances& place) const {
     const IndexForms forms(ranges_around(schedule_, target_));
     std::vector<const For*> unused = loops_above();
     bool drives_reduction = false;
     for (std::size_t i = 0; i < place.axes.size(); ++i) {
       const IterVar& axis = *block_.iter_vars[i];
-      const AxisRun& run = place.axes[i];
+      const AxisRange& run = place.axes[i];
       if (same(run.min, axis.dom->min) && same(run.extent, axis.dom->extent)) continue;
       const bool is_reduction = axis.iter_type == IterType::comm_reduce;
       drives_reduction = drives_reduction || is_reduction;
       const auto form = forms.read(run.min);
       const auto* width = run.extent.as<IntImm>();
       if (!form || !width) return false;
-      std::vector<Digit> digits;
+      std::vector<RadixTerm> digits;
       std::int64_t low = form->constant;
       const For* only = nullptr;
       for (const IndexTerm& term : form->terms) {
@@ -238,7 +238,7 @@ class ReversePlanner {
   }
 
   /// The same, where axes are digits of fused loops; each iteration has a window of each.
-  bool serves_digits(const NewPlace& place) const {
+  bool serves_digits(const RequiredInstances& place) const {
     std::vector<Iterator> iterators;
     for (const For* around : loops_above()) {
       if (!is_const_int(around->step, 1)) return false;
@@ -249,7 +249,7 @@ class ReversePlanner {
     std::vector<std::int64_t> widths;
     for (std::size_t i = 0; i < place.axes.size(); ++i) {
       const IterVar& axis = *block_.iter_vars[i];
-      const AxisRun& run = place.axes[i];
+      const AxisRange& run = place.axes[i];
       if (same(run.min, axis.dom->min) && same(run.extent, axis.dom->extent)) continue;
       const std::int64_t* width = as_int(run.extent);
       if (axis.iter_type == IterType::comm_reduce || !width) return false;
@@ -304,7 +304,7 @@ class ReversePlanner {
   const Block& block_;
   const Place here_;
   const NodeId target_;
-  const ScopeUses uses_;
+  const ScopeAccesses uses_;
   std::vector<ComputedInput> inputs_;
   std::vector<Producer> producers_;
   std::uint32_t after_ = 0;
@@ -331,7 +331,7 @@ Planned<ReverseComputeAtPlan> plan_reverse_compute_at(const Schedule& schedule,
 
 Nothing commit_reverse_compute_at(Schedule& schedule, ReverseComputeAtPlan&& plan) {
   if (auto* move = std::get_if<MovePlan>(&plan)) commit_move(schedule, std::move(*move));
-  if (auto* paired = std::get_if<Pairing>(&plan)) {
+  if (auto* paired = std::get_if<ProducerConsumerPair>(&plan)) {
     commit_reverse_compute_inline(schedule, std::move(*paired));
   }
   return {};

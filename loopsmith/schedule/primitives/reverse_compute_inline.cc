@@ -3,12 +3,12 @@
 
 namespace loopsmith {
 
-Planned<Pairing> plan_reverse_compute_inline(const Schedule& schedule,
-                                             const ReverseComputeInlineArguments& arguments) {
+Planned<ProducerConsumerPair> plan_reverse_compute_inline(
+    const Schedule& schedule, const ReverseComputeInlineArguments& arguments) {
   return pair_with_producer(schedule, arguments.block, false);
 }
 
-Nothing commit_reverse_compute_inline(Schedule& schedule, Pairing&& plan) {
+Nothing commit_reverse_compute_inline(Schedule& schedule, ProducerConsumerPair&& plan) {
   const auto computed = std::get<ElementValue>(element_value_of(schedule, plan.producer));
   std::vector<Expr> indices;
   for (const Expr& index : plan.stored.indices) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/moves/pairing.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/producer_consumer_inlining.h"
 
 namespace loopsmith {
 
@@ -12,21 +12,21 @@ struct ReverseComputeInlineArguments {
 };
 
 inline constexpr const Condition* reverse_compute_inline_conditions[] = {
-    &block_is_not_root,         &block_is_complete,        &block_has_no_init,
-    &body_is_one_store,         &value_has_no_effect,      &one_input_is_computed,
-    &producer_is_alone,         &reads_one_element,        &indices_tell_axes,
-    &instances_are_known,       &producer_serves_all,      &step_keeps_results,
-    &results_are_known_to_stay, &loops_at_once_stay_right, &threads_share_out_fills};
+    &block_is_not_root,         &block_is_complete,           &block_has_no_init,
+    &body_is_one_store,         &value_has_no_effect,         &one_input_is_computed,
+    &producer_is_alone,         &reads_one_element,           &indices_tell_axes,
+    &instances_are_known,       &producer_serves_all,         &step_keeps_results,
+    &results_are_known_to_stay, &concurrent_loops_stay_legal, &threads_share_out_fills};
 
-Planned<Pairing> plan_reverse_compute_inline(const Schedule& schedule,
-                                             const ReverseComputeInlineArguments& arguments);
+Planned<ProducerConsumerPair> plan_reverse_compute_inline(
+    const Schedule& schedule, const ReverseComputeInlineArguments& arguments);
 
 /// for i: B[i] = A[i] + 1        for i: C[i] = (A[i] + 1) * 2
 /// for i: C[i] = B[i] * 2   =>
 ///
 /// The producer does what the block did. Instances of it of which the block read nothing do not run
 /// any more. Cannot fail.
-Nothing commit_reverse_compute_inline(Schedule& schedule, Pairing&& plan);
+Nothing commit_reverse_compute_inline(Schedule& schedule, ProducerConsumerPair&& plan);
 
 inline constexpr Primitive reverse_compute_inline(PrimitiveDefinition{
     .name = "reverse_compute_inline",

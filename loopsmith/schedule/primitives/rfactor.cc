@@ -8,9 +8,9 @@
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/moves/edits.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/known_around.h"
+#include "loopsmith/schedule/queries/path_condition.h"
+#include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
 namespace {

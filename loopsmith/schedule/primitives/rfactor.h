@@ -33,7 +33,7 @@ inline constexpr Condition loop_has_one_block{"loop_has_one_block",
                                               "loop {} has {} blocks inside, not one",
                                               "choose a loop in which only the reduction is"};
 inline constexpr Condition loop_is_of_reduction{
-    "loop_is_of_reduction", "loop {} drives no reduction axis of block {} alone",
+    "loop_is_of_reduction", "loop {} is bound to no reduction axis of block {} alone",
     "choose a loop that the reduction, and no spatial axis, uses"};
 inline constexpr Condition loop_is_serial{"loop_is_serial", "loop {} is {}, not serial",
                                           "rfactor first, then parallelize, vectorize or unroll"};
@@ -48,10 +48,12 @@ inline constexpr Condition nest_is_plain{
     "let the loops around the reduction hold nothing before it, and nothing but it where they "
     "drive the reduction"};
 inline constexpr const Condition* rfactor_conditions[] = {
-    &loop_has_one_block,       &block_is_not_root,      &block_is_reduction,
-    &loop_is_serial,           &loop_is_of_reduction,   &reducer_is_known,
-    &factor_axis_is_in_range,  &own_reads_are_apart,    &nest_is_plain,
-    &loops_at_once_stay_right, &threads_share_out_fills};
+    &loop_has_one_block,      &block_is_not_root,
+    &block_is_reduction,      &loop_is_serial,
+    &loop_is_of_reduction,    &reducer_is_known,
+    &factor_axis_is_in_range, &own_reads_are_apart,
+    &nest_is_plain,           &concurrent_loops_stay_legal,
+    &threads_share_out_fills};
 
 Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArguments& arguments);
 

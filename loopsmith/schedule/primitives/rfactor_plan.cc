@@ -5,14 +5,14 @@
 #include <span>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/empty_loops.h"
+#include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -34,7 +34,7 @@ class RfactorPlanner {
       : schedule_(schedule),
         arguments_(arguments),
         realize_(schedule.realize(block)),
-        uses_(uses_in_scope(schedule, scope_of(schedule, schedule.node(block)))) {
+        uses_(accesses_in_scope(schedule, scope_of(schedule, schedule.node(block)))) {
     plan_.block = block;
     plan_.loop = arguments.loop;
   }
@@ -114,7 +114,7 @@ class RfactorPlanner {
   /// True when others in a sequence than its part `own` write what the block reads: then partial
   /// results of one iteration need what an earlier one wrote.
   bool changes_inputs(NodeId own, NodeId sequence) const {
-    return uses_.has_foreign_calls || std::ranges::any_of(uses_.all, [&](const BufferUse& use) {
+    return uses_.has_foreign_calls || std::ranges::any_of(uses_.all, [&](const BufferAccess& use) {
              return use.is_write && is_inside(schedule_, use.place, sequence) &&
                     !is_inside(schedule_, use.place, own) &&
                     std::ranges::any_of(realize_.block->reads, [&](const auto& region) {
@@ -156,10 +156,10 @@ class RfactorPlanner {
       const For& loop = schedule_.get(handle);
       const bool is_reduction = drives_axis(realize_, loop.loop_var, IterType::comm_reduce);
       const bool is_spatial = drives_axis(realize_, loop.loop_var, IterType::data_par);
-      if (is_reduction && is_spatial) return fail("a loop drives axes of both kinds");
+      if (is_reduction && is_spatial) return fail("a loop is bound to axes of both kinds");
       if (is_reduction && !alone) return fail("others are in a loop of the reduction");
       if (!is_reduction && !is_spatial && is_in_reduction && !is_const_int(loop.extent, 1)) {
-        return fail("a loop in the reduction drives no axis");
+        return fail("a loop in the reduction is bound to no axis");
       }
       is_in_reduction = is_in_reduction || is_reduction;
       if (is_reduction && !is_const_int(loop.step, 1)) return fail("its loop has a step");
@@ -262,7 +262,7 @@ class RfactorPlanner {
   const Schedule& schedule_;
   const RfactorArguments& arguments_;
   const BlockRealize& realize_;
-  const ScopeUses uses_;
+  const ScopeAccesses uses_;
   RfactorPlan plan_;
 };
 

@@ -140,7 +140,7 @@ TEST(rfactor, refuses_what_is_no_loop_of_a_known_reduction) {
   Schedule sch(matmul(5, 4, 6));
   const auto loops = get_loops(sch, get_block(sch, "C"));
   EXPECT_EQ(error_of([&] { rfactor(sch, loops[0], 0); }),
-            "loop_is_of_reduction: rfactor: loop i drives no reduction axis of block C alone");
+            "loop_is_of_reduction: rfactor: loop i is bound to no reduction axis of block C alone");
   EXPECT_EQ(error_of([&] { rfactor(sch, loops[2], 3); }),
             "factor_axis_is_in_range: rfactor: factor_axis is 3, not within -3 and 2");
   unroll(sch, loops[2]);

@@ -6,8 +6,8 @@
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/moves/edits.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/moves/inline_value.h"
-#include "loopsmith/schedule/moves/places.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/inline_value.h"
+#include "loopsmith/schedule/rewrites/places.h"
 
 namespace loopsmith {
 
@@ -35,7 +35,7 @@ inline constexpr const Condition* rolling_buffer_conditions[] = {
     &block_is_not_root,        &write_index_is_in_range,
     &block_is_no_output,       &block_is_complete_or_reduction,
     &block_has_consumers,      &readers_read_elements,
-    &rolling_pattern_is_found, &loops_at_once_stay_right,
+    &rolling_pattern_is_found, &concurrent_loops_stay_legal,
     &threads_share_out_fills};
 
 Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,

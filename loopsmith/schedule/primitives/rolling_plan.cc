@@ -6,17 +6,17 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/moves/new_place.h"
 #include "loopsmith/schedule/primitives/rolling_buffer.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/rebind.h"
-#include "loopsmith/schedule/queries/stability.h"
+#include "loopsmith/schedule/queries/input_invariance.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/rewrites/required_instances.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {
 
-/// The constant by which `a` is larger than `b`; nothing when they differ in more.
+/// The constant by which `a` is larger than `b`; nullopt when they differ in more.
 std::optional<std::int64_t> difference(const IndexForms& forms, const Expr& a, const Expr& b) {
   if (!a.defined() || !b.defined()) return {};
   const auto form = forms.read(a - b);
@@ -31,7 +31,7 @@ class RollingPlanner {
     plan_.blocks.push_back(block);
   }
 
-  Planned<RollingBufferPlan> find(const ScopeUses& uses) && {
+  Planned<RollingBufferPlan> find(const ScopeAccesses& uses) && {
     breaks_kinds_ = refuse_other_kinds(schedule_, block_, uses);
     auto found = find_loops(uses);
     if (breaks_kinds_ && std::holds_alternative<Refusal>(found)) return *std::move(breaks_kinds_);
@@ -39,19 +39,19 @@ class RollingPlanner {
   }
 
  private:
-  Planned<RollingBufferPlan> find_loops(const ScopeUses& uses) {
+  Planned<RollingBufferPlan> find_loops(const ScopeAccesses& uses) {
     if (auto refusal = collect(uses)) return *std::move(refusal);
     if (!schedule_.as<For>(inner_)) return fail("no loop is around the block and its consumers");
     const IndexForms forms(ranges_around(schedule_, inner_));
     const LoopRV inner = schedule_.loop_at(inner_);
-    const ElementBox box = box_of(schedule_, *written_, inner, "local");
+    const ElementRegion box = accessed_region(schedule_, *written_, inner, "local");
     std::vector<Rolling> rolling;
     bool reads_more = false;
     for (std::size_t d = 0; d < box.size(); ++d) {
       const auto width = difference(forms, box[d].max, box[d].min);
       auto rolls = width && !breaks_kinds_ ? rolling_over(forms, box, d, *width + 1) : std::nullopt;
-      const bool suffices = std::ranges::all_of(reads_, [&](const BufferUse* read) {
-        const ElementBox used = box_of(schedule_, *read, inner, "local");
+      const bool suffices = std::ranges::all_of(reads_, [&](const BufferAccess* read) {
+        const ElementRegion used = accessed_region(schedule_, *read, inner, "local");
         const auto before = difference(forms, used[d].min, box[d].min);
         const auto after = difference(forms, box[d].max, used[d].max);
         return before && after && *before >= 0 && *after >= 0;
@@ -80,7 +80,7 @@ class RollingPlanner {
       return fail("whether its block runs depends on more than the element");
     for (const Rolling& rolls : rolling) {
       if (!rolls.lags &&
-          !repeats_alike(schedule_, *written_, schedule_.node(rolls.loops[0]), uses)) {
+          !is_idempotent(schedule_, *written_, schedule_.node(rolls.loops[0]), uses)) {
         return fail("what its block reads changes from iteration to iteration");
       }
     }
@@ -102,9 +102,9 @@ class RollingPlanner {
   }
 
   /// The uses of the buffer, and the innermost loop around them.
-  std::optional<Refusal> collect(const ScopeUses& uses) {
+  std::optional<Refusal> collect(const ScopeAccesses& uses) {
     inner_ = schedule_.node(block_);
-    for (const BufferUse& use : uses.all) {
+    for (const BufferAccess& use : uses.all) {
       if (use.buffer != plan_.buffer.get()) continue;
       if (!use.is_block) return fail("a statement outside of blocks uses it");
       const BlockRV user = schedule_.block_at(use.place.node);
@@ -170,8 +170,8 @@ class RollingPlanner {
   }
 
   /// The loop that moves a window of `extent` over dimension d in smaller steps.
-  std::optional<Rolling> rolling_over(const IndexForms& forms, const ElementBox& box, std::size_t d,
-                                      std::int64_t extent) const {
+  std::optional<Rolling> rolling_over(const IndexForms& forms, const ElementRegion& box,
+                                      std::size_t d, std::int64_t extent) const {
     const auto start = forms.read(box[d].min);
     if (!start) return {};
     for (const IndexTerm& term : start->terms) {
@@ -212,7 +212,7 @@ class RollingPlanner {
 
   std::optional<Rolling> lagging_in(LoopRV loop, std::size_t d) const {
     const IndexForms forms(ranges_around(schedule_, schedule_.node(loop)));
-    const ElementBox box = box_of(schedule_, *written_, loop, "local");
+    const ElementRegion box = accessed_region(schedule_, *written_, loop, "local");
     const auto width = difference(forms, box[d].max, box[d].min);
     const auto start = width ? forms.read(box[d].min) : std::nullopt;
     if (!start) return {};
@@ -228,7 +228,7 @@ class RollingPlanner {
       }
     }
     std::int64_t lag = 0;
-    for (const BufferUse* read : reads_) {
+    for (const BufferAccess* read : reads_) {
       const auto behind = lag_of(*read, loop, box, d, *first);
       if (!behind) return {};
       lag = std::max(lag, *behind);
@@ -265,13 +265,14 @@ class RollingPlanner {
     return rolls.loops.empty() ? std::nullopt : std::optional(first);
   }
 
-  /// How far a use lags behind the window `box` of dimension d; nothing where it may read what
+  /// How far a use lags behind the window `box` of dimension d; nullopt where it may read what
   /// the loops have not computed since they started with `first`.
-  std::optional<std::int64_t> lag_of(const BufferUse& read, LoopRV loop, const ElementBox& box,
-                                     std::size_t d, std::int64_t first) const {
+  std::optional<std::int64_t> lag_of(const BufferAccess& read, LoopRV loop,
+                                     const ElementRegion& box, std::size_t d,
+                                     std::int64_t first) const {
     const IndexForms forms(ranges_around(schedule_, schedule_.node(loop)));
     const IndexForms axes = forms_of_axes(schedule_.get(schedule_.block_at(read.place.node)));
-    const ElementBox used = box_of(schedule_, read, loop, "local");
+    const ElementRegion used = accessed_region(schedule_, read, loop, "local");
     constexpr std::pair unbounded{INT64_MIN, INT64_MAX};
     std::int64_t lag = 0;
     for (std::size_t i = 0; i < box.size(); ++i) {
@@ -352,7 +353,7 @@ class RollingPlanner {
 
   /// True when only the loop, and loops around it, move the window of dimension d, and the loop
   /// moves no other: then its last iteration has computed what the window had.
-  bool is_window_of(LoopRV loop, const IndexForm& start, const ElementBox& box,
+  bool is_window_of(LoopRV loop, const IndexForm& start, const ElementRegion& box,
                     std::size_t d) const {
     const NodeId rolling = schedule_.node(loop);
     for (const IndexTerm& term : start.terms) {
@@ -371,8 +372,8 @@ class RollingPlanner {
 
   const Schedule& schedule_;
   const BlockRV block_;
-  const BufferUse* written_ = nullptr;
-  std::vector<const BufferUse*> reads_;
+  const BufferAccess* written_ = nullptr;
+  std::vector<const BufferAccess*> reads_;
   NodeId inner_ = no_node;
   /// Of a block that is neither complete nor a reduction: it may compute something else each time,
   /// so that nothing is left out.
@@ -393,7 +394,7 @@ Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
                    {Argument(handle), Argument(count), Argument(arguments.write_buffer_index)}};
   }
   if (is_output_block(schedule, handle)) return Refusal{&block_is_no_output, {Argument(handle)}};
-  const ScopeUses uses = uses_in_scope(schedule, scope_of(schedule, schedule.node(handle)));
+  const ScopeAccesses uses = accesses_in_scope(schedule, scope_of(schedule, schedule.node(handle)));
   const auto& written = block.writes[static_cast<std::size_t>(arguments.write_buffer_index)];
   return RollingPlanner(schedule, handle, written->buffer).find(uses);
 }

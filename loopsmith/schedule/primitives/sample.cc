@@ -66,9 +66,9 @@ Factors decide(Schedule& schedule, const SampleTilePlan& plan) {
   }
   if (plan.decision) return mended(*plan.decision, plan.extent);
   // Many tries find an innermost factor that is small enough; 1 always is.
-  constexpr int most_tries = 1000;
+  constexpr int max_tries = 1000;
   const auto inner = static_cast<std::size_t>(plan.partition);
-  for (int i = 0; i < most_tries; ++i) {
+  for (int i = 0; i < max_tries; ++i) {
     Factors factors = draw_factors(schedule, plan.extent / plan.inner_factor, plan.count, 0);
     const Factors more = draw_factors(schedule, plan.inner_factor, plan.count, inner);
     for (std::size_t k = 0; k < factors.size(); ++k) factors[k] *= more[k];

@@ -2,8 +2,8 @@
 #include "loopsmith/schedule/primitives/shift.h"
 
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/schedule/moves/loop_shift.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/rewrites/loop_shift.h"
 
 namespace loopsmith {
 

@@ -2,8 +2,8 @@
 #include "loopsmith/schedule/primitives/skew.h"
 
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/schedule/moves/loop_shift.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/rewrites/loop_shift.h"
 
 namespace loopsmith {
 

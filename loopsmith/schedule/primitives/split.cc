@@ -3,13 +3,13 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/schedule/legality/nest_facts.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
 
 namespace loopsmith {
 namespace {
 
-/// The product of the factors as a number; nothing when that is too large.
+/// The product of the factors as a number; nullopt when that is too large.
 std::optional<std::int64_t> product_of(const std::vector<Expr>& factors) {
   std::int64_t product = 1;
   for (const Expr& factor : factors) {
@@ -105,7 +105,7 @@ Planned<SplitPlan> plan_split(const Schedule& schedule, const SplitArguments& ar
 
 Handles<LoopRV> commit_split(Schedule& schedule, SplitPlan&& plan) {
   For loop = schedule.get(plan.loop);
-  loop.body = nullptr;  // What nobody else holds is edited where it lies.
+  loop.body = nullptr;  // What has no other owner is edited in place.
   const NodeId node = schedule.node(plan.loop);
   const std::uint32_t function = schedule.function_of(node);
   const DataType type = loop.loop_var->dtype;
@@ -136,9 +136,9 @@ Handles<LoopRV> commit_split(Schedule& schedule, SplitPlan&& plan) {
   const Expr predicate = plan.is_guarded ? index < loop.extent : Expr();
   const Expr value = index * loop.step;
   forms.bind(loop.loop_var, is_const_int(loop.min, 0) ? value : loop.min + value);
-  KeptFacts known(schedule, node);
+  DependenceUpdate known(schedule, node);
   known.split(loop, parts);
-  rebind_body(schedule, plan.loop, forms, predicate);
+  substitute_in_body(schedule, plan.loop, forms, predicate);
   Handles<LoopRV> made = schedule.replace_loops(plan.loop, plan.loop, std::move(parts));
   known.keep();
   return made;

@@ -2,7 +2,7 @@
 #include "loopsmith/schedule/primitives/tensorize.h"
 
 #include "loopsmith/schedule/intrinsics/intrin_match.h"
-#include "loopsmith/schedule/legality/at_once.h"
+#include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
@@ -11,11 +11,11 @@ namespace {
 
 /// Why loops that run at once may not do so any more. Of an implementation, which may do anything,
 /// it is known that it does what the description says.
-std::optional<Refusal> refuse_at_once(const Schedule& schedule, const TensorizePlan& plan) {
-  if (!schedule.has_loops_at_once()) return {};
+std::optional<Refusal> refuse_concurrent(const Schedule& schedule, const TensorizePlan& plan) {
+  if (!schedule.has_concurrent_loops()) return {};
   Schedule described = schedule.snapshot();
-  if (plan.blocking) {
-    insert_blocking(described, Blocking(*plan.blocking));
+  if (plan.enclosing) {
+    insert_enclosing_block(described, EnclosingBlock(*plan.enclosing));
     if (auto conflict = refuse_new_conflicts(schedule, described)) return conflict;
   }
   Schedule implemented = schedule.snapshot();
@@ -33,10 +33,10 @@ Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
   TensorizePlan plan;
   Argument subject;
   if (const auto* loop = std::get_if<LoopRV>(&arguments.block_or_loop)) {
-    auto blocking = blocking_of(schedule, *loop, arguments.preserve_unit_iters);
-    if (auto* refusal = std::get_if<Refusal>(&blocking)) return std::move(*refusal);
-    plan.blocking = std::get<Blocking>(std::move(blocking));
-    plan.made = plan.blocking->block;
+    auto enclosing = enclosing_block_of(schedule, *loop, arguments.preserve_unit_iters);
+    if (auto* refusal = std::get_if<Refusal>(&enclosing)) return std::move(*refusal);
+    plan.enclosing = std::get<EnclosingBlock>(std::move(enclosing));
+    plan.made = plan.enclosing->block;
     subject = child_blocks(schedule, schedule.node(*loop))[0];
   } else {
     plan.block = std::get<BlockRV>(arguments.block_or_loop);
@@ -57,16 +57,16 @@ Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
         &block_matches_intrin,
         {subject, Argument(name), Argument(fmt::format("{}", fmt::join(match.differences, "; ")))}};
   }
-  if (auto conflict = refuse_at_once(schedule, plan)) return *std::move(conflict);
+  if (auto conflict = refuse_concurrent(schedule, plan)) return *std::move(conflict);
   return plan;
 }
 
 Nothing commit_tensorize(Schedule& schedule, TensorizePlan&& plan) {
-  if (plan.blocking) {
-    plan.blocking->block = std::move(plan.made);
+  if (plan.enclosing) {
+    plan.enclosing->block = std::move(plan.made);
     // What was inside has no successor.
-    plan.blocking->renewed.clear();
-    insert_blocking(schedule, *std::move(plan.blocking));
+    plan.enclosing->renewed.clear();
+    insert_enclosing_block(schedule, *std::move(plan.enclosing));
     return {};
   }
   const NodeId node = schedule.node(plan.block);

@@ -2,7 +2,7 @@
 #pragma once
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/intrinsics/tensor_intrin.h"
-#include "loopsmith/schedule/legality/at_once.h"
+#include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/primitives/blockize.h"
 
@@ -23,8 +23,8 @@ struct TensorizeArguments {
 };
 
 struct TensorizePlan {
-  std::optional<Blocking> blocking;  ///< Of a loop.
-  BlockRV block;                     ///< Where no loop was given.
+  std::optional<EnclosingBlock> enclosing;  ///< Of a loop.
+  BlockRV block;                            ///< Where no loop was given.
   Block made;
   std::optional<Argument> reordered_reduction = {};
 };
@@ -38,7 +38,7 @@ inline constexpr Condition block_matches_intrin{
 inline constexpr const Condition* tensorize_conditions[] = {
     &tensor_intrin_is_known, &nest_has_one_block,   &nest_is_of_loops,
     &space_is_divisible,     &block_is_not_root,    &block_is_reduction,
-    &init_can_go_first,      &block_matches_intrin, &loops_at_once_stay_right};
+    &init_can_go_first,      &block_matches_intrin, &concurrent_loops_stay_legal};
 
 Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
                                       const TensorizeArguments& arguments);

@@ -10,9 +10,9 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/legality/reassociation.h"
-#include "loopsmith/schedule/moves/axis_rewrite.h"
-#include "loopsmith/schedule/moves/cache_stage.h"
-#include "loopsmith/schedule/moves/layout.h"
+#include "loopsmith/schedule/rewrites/axis_rewrite.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
+#include "loopsmith/schedule/rewrites/layout.h"
 
 namespace loopsmith {
 namespace {
@@ -37,7 +37,7 @@ bool loops_are_axes(const Schedule& schedule, BlockRV block, const Handles<LoopR
   return true;
 }
 
-/// The type of the axes that a new one is made of; nothing when there are several.
+/// The type of the axes that a new one is made of; nullopt when there are several.
 std::optional<IterType> type_of(const Expr& index, const IndexMap& map, const Block& block) {
   std::optional<IterType> type;
   for (std::size_t i = 0; i < map.initial_indices.size(); ++i) {
@@ -112,7 +112,7 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
     }
     plan.types.push_back(*type);
   }
-  if (!axes_are_true(schedule, arguments.block)) {
+  if (!axes_are_injective(schedule, arguments.block)) {
     return Refusal{&axes_tell_the_truth, {Argument(arguments.block)}};
   }
   if (!keeps_reduced_axes(*map, block)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/moves/layout.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/layout.h"
 
 namespace loopsmith {
 
@@ -41,8 +41,9 @@ inline constexpr Condition axes_tell_the_truth{
     "declare as spatial the axes that tell apart what is written, the others as reductions"};
 
 inline constexpr const Condition* transform_block_layout_conditions[] = {
-    &loops_are_the_axes,  &map_fits_the_axes,        &map_is_bijective,       &axis_is_of_one_type,
-    &axes_tell_the_truth, &loops_at_once_stay_right, &threads_share_out_fills};
+    &loops_are_the_axes,     &map_fits_the_axes,   &map_is_bijective,
+    &axis_is_of_one_type,    &axes_tell_the_truth, &concurrent_loops_stay_legal,
+    &threads_share_out_fills};
 
 Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
     const Schedule& schedule, const TransformBlockLayoutArguments& arguments);

@@ -8,7 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/moves/layout.h"
+#include "loopsmith/schedule/rewrites/layout.h"
 
 namespace loopsmith {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/moves/cache_stage.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/primitives/redefine_buffer.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
 
 namespace loopsmith {
 
@@ -31,7 +31,7 @@ struct TransformLayoutPlan {
   BlockRV scope;  ///< Which holds all uses.
   Ptr<Buffer> from;
   Ptr<Buffer> to;
-  BufferUses uses;
+  BufferAccesses uses;
   Ptr<IndexMap> index_map;
   Ptr<IndexMap> inverse;            ///< Null when nothing is padded, or nothing known.
   Expr padding;                     ///< Of the indices of `inverse`, true where an element is new.
@@ -58,10 +58,10 @@ inline constexpr Condition buffer_is_compact{"buffer_is_compact",
                                              "transform the layout before you set them"};
 
 inline constexpr const Condition* transform_layout_conditions[] = {
-    &block_has_the_buffer,     &block_stands_in_a_block, &buffer_has_no_views,
-    &buffer_is_used_by_index,  &buffer_is_compact,       &index_map_fits_the_buffer,
-    &index_map_is_injective,   &padding_has_a_value,     &pad_value_fits,
-    &loops_at_once_stay_right, &threads_share_out_fills};
+    &block_has_the_buffer,        &block_stands_in_a_block, &buffer_has_no_views,
+    &buffer_is_used_by_index,     &buffer_is_compact,       &index_map_fits_the_buffer,
+    &index_map_is_injective,      &padding_has_a_value,     &pad_value_fits,
+    &concurrent_loops_stay_legal, &threads_share_out_fills};
 
 Planned<TransformLayoutPlan> plan_transform_layout(const Schedule& schedule,
                                                    const TransformLayoutArguments& arguments);

@@ -8,14 +8,14 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/conjuncts.h"
-#include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/arith/iter_map.h"
+#include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -46,9 +46,9 @@ bool starts_anew(const Block& block) {
   return is_new;
 }
 
-bool is_only_writer(const Schedule& schedule, BlockRV block, const ScopeUses& uses) {
+bool is_only_writer(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses) {
   const NodeId place = schedule.node(block);
-  return std::ranges::none_of(uses.all, [&](const BufferUse& use) {
+  return std::ranges::none_of(uses.all, [&](const BufferAccess& use) {
     return use.is_write && use.place.node != place && writes(schedule.get(block), use.buffer);
   });
 }
@@ -313,7 +313,7 @@ class InstanceFinder {
     return std::ranges::any_of(variables, [&](const auto& v) { return loop_of(v.get()); });
   }
 
-  /// The constant by which `a` is larger than `b`; nothing when more differs.
+  /// The constant by which `a` is larger than `b`; nullopt when more differs.
   static std::optional<std::int64_t> difference(const IndexForm& a, const IndexForm& b) {
     if (a.terms.size() != b.terms.size()) return {};
     const auto same = [](const IndexTerm& x, const IndexTerm& y) {
@@ -360,14 +360,14 @@ class InstanceFinder {
 
 }  // namespace
 
-BlockKinds kinds_of(const Schedule& schedule, BlockRV handle, const ScopeUses& uses) {
+BlockKinds kinds_of(const Schedule& schedule, BlockRV handle, const ScopeAccesses& uses) {
   const Block& block = schedule.get(handle);
   const auto all_axes = [&](auto... types) {
     return std::ranges::all_of(
         block.iter_vars, [&](const auto& axis) { return ((axis->iter_type == types) || ...); });
   };
   const bool is_only = is_only_writer(schedule, handle, uses);
-  const bool is_true = axes_are_true(schedule, handle) || is_declared_only(schedule, handle);
+  const bool is_true = axes_are_injective(schedule, handle) || is_declared_only(schedule, handle);
   BlockKinds kinds;
   kinds.breaks_complete = !all_axes(IterType::data_par) ? 1
                           : !is_only                    ? 2
@@ -378,7 +378,7 @@ BlockKinds kinds_of(const Schedule& schedule, BlockRV handle, const ScopeUses& u
                            : !all_axes(IterType::data_par, IterType::comm_reduce) ? 2
                            : !is_only                                             ? 3
                            : is_true                                              ? 0
-                           : axes_tell_results_apart(schedule, handle)            ? 5
+                           : writes_are_injective(schedule, handle)               ? 5
                                                                                   : 4;
   return kinds;
 }

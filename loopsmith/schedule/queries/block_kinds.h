@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "loopsmith/arith/conjuncts.h"
-#include "loopsmith/schedule/queries/scope_uses.h"
+#include "loopsmith/schedule/queries/scope_accesses.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
@@ -23,7 +23,7 @@ struct BlockKinds {
 };
 
 /// What a block is among those of its scope.
-BlockKinds kinds_of(const Schedule& schedule, BlockRV block, const ScopeUses& uses);
+BlockKinds kinds_of(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses);
 
 inline constexpr Condition block_is_not_root{"block_is_not_root",
                                              "the primitive does not operate on the root block {}",

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "loopsmith/arith/empty_loops.h"
 #include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {

@@ -99,12 +99,12 @@ bool IndexForms::add_term(IndexForm& sum, IndexTerm term) const {
   sum.terms.push_back(std::move(term));
   // (x // c) * c + x % c is x.
   for (std::size_t i = 0; i + 1 < sum.terms.size(); ++i) {
-    if (join_digits(sum, i, sum.terms.size() - 1)) break;
+    if (join_radix_terms(sum, i, sum.terms.size() - 1)) break;
   }
   return true;
 }
 
-bool IndexForms::join_digits(IndexForm& sum, std::size_t i, std::size_t k) const {
+bool IndexForms::join_radix_terms(IndexForm& sum, std::size_t i, std::size_t k) const {
   const bool in_order = sum.terms[i].kind == Kind::quotient;
   const IndexTerm& high = sum.terms[in_order ? i : k];
   const IndexTerm& low = sum.terms[in_order ? k : i];
@@ -206,7 +206,7 @@ struct Parts {
   std::int64_t unit;
 };
 
-/// The parts of `form` for the largest unit above 1 that divides `by`; nothing when there is none.
+/// The parts of `form` for the largest unit above 1 that divides `by`; nullopt when there is none.
 std::optional<Parts> part(const IndexForm& form, std::int64_t by) {
   std::vector<std::int64_t> units;
   for (const IndexTerm& term : form.terms) {

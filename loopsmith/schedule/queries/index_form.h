@@ -55,7 +55,7 @@ class IndexForms {
   void add_range(const VarRange& range) { ranges_.push_back(range); }
   const std::vector<VarRange>& ranges() const { return ranges_; }
 
-  /// The expression as a sum; nothing when it is of another kind.
+  /// The expression as a sum; nullopt when it is of another kind.
   std::optional<IndexForm> read(const Expr& expr) const;
   /// A sum as an expression.
   Expr write(const IndexForm& form, DataType type) const;
@@ -82,7 +82,7 @@ class IndexForms {
   bool read_cast(IndexForm& sum, const Cast& node, std::int64_t factor) const;
   bool add(IndexForm& sum, const IndexForm& other, std::int64_t factor) const;
   bool add_term(IndexForm& sum, IndexTerm term) const;
-  bool join_digits(IndexForm& sum, std::size_t i, std::size_t k) const;
+  bool join_radix_terms(IndexForm& sum, std::size_t i, std::size_t k) const;
   std::optional<IndexForm> quotient(const IndexForm& form, std::int64_t by, DataType type) const;
   std::optional<IndexForm> remainder(const IndexForm& form, std::int64_t by, DataType type) const;
   Expr general(const Expr& expr, bool may_be_data) const;

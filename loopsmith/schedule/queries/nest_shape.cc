@@ -11,7 +11,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/index_form.h"
-#include "loopsmith/schedule/queries/rebind.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/reduction_start.h"
 
 namespace loopsmith {
@@ -30,7 +30,7 @@ bool has_value_always(const Expr& expr) {
   return !divides;
 }
 
-/// The guards between a loop and the next one of its band, outermost first; nothing when there is
+/// The guards between a loop and the next one of its band, outermost first; nullopt when there is
 /// more.
 std::optional<std::vector<NodeId>> guards_between(const Schedule& schedule, LoopRV outer,
                                                   LoopRV inner) {
@@ -156,7 +156,7 @@ void take_shape(Schedule& schedule, std::span<const LoopRV> band, const NestShap
     loop.min = shape.bounds[i]->min;
     loop.extent = shape.bounds[i]->extent;
   }
-  if (guard.defined()) rebind_body(schedule, band.back(), IndexForms(), guard);
+  if (guard.defined()) substitute_in_body(schedule, band.back(), IndexForms(), guard);
 }
 
 namespace {

@@ -25,7 +25,7 @@ struct Recurrence {
 };
 
 /// The statements of a loop's body as stores; those in blocks without inits and conditions, with
-/// their axes replaced by what they are bound to. Nothing where there is anything else.
+/// their axes replaced by what they are bound to. Nullopt where there is anything else.
 std::optional<std::vector<Stmt>> stores_of_body(const For& loop);
 
 /// The first store in the loop that takes over a value of the iteration before; its operation is

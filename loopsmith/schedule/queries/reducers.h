@@ -35,11 +35,11 @@ struct KnownReduction {
   std::vector<Expr> sources;
 };
 
-/// The reduction of a block with init; nothing when it is not one of the known reducers.
+/// The reduction of a block with init; nullopt when it is not one of the known reducers.
 std::optional<KnownReduction> reduction_of(const Block& block);
 
 /// What `values`, which load `buffers[indices]` only as the left side of the reducer's combination,
-/// have on its right side; nothing when they are no such combination.
+/// have on its right side; nullopt when they are no such combination.
 std::optional<std::vector<Expr>> right_side_of(const KnownReducer& reducer,
                                                const std::vector<Expr>& values,
                                                const std::vector<Expr>& left);

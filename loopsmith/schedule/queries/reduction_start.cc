@@ -9,7 +9,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/known_around.h"
+#include "loopsmith/schedule/queries/path_condition.h"
 
 namespace loopsmith {
 namespace {

@@ -8,7 +8,7 @@
 
 namespace loopsmith::schedule_testing {
 
-/// How the judge and the interpreter differ on what one program computes; nothing where they agree.
+/// How the judge and the interpreter differ on what one program computes; nullopt where they agree.
 /// Values that are hashes to both are not compared.
 std::optional<std::string> disagreement(const Ptr<PrimFunc>& func);
 

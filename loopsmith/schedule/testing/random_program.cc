@@ -427,7 +427,7 @@ class ProgramWriter {
     }
   }
 
-  /// An index into a dimension; nothing where none was found that stays in bounds.
+  /// An index into a dimension; nullopt where none was found that stays in bounds.
   std::optional<Index> index_for(const Size& size, const std::vector<Index>& from) {
     if (from.empty()) {
       if (size.symbol.empty() && size.value > 0) return constant_index(size);

@@ -5,7 +5,7 @@
 #include <functional>
 #include <set>
 
-#include "loopsmith/arith/complete_blocks.h"
+#include "loopsmith/arith/infer_regions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
@@ -237,15 +237,15 @@ Ptr<PrimFunc> written_anew(const Ptr<PrimFunc>& func) {
     if (copy.name_hint == "root") return make(std::move(copy));
     return detect_regions(make(std::move(copy)));
   });
-  return parse_function(script(complete_blocks(rewrite(func))));
+  return parse_function(script(infer_regions(rewrite(func))));
 }
 
 class Shrinker {
  public:
-  Shrinker(Finding finding, double most_seconds)
+  Shrinker(Finding finding, double max_seconds)
       : finding_(std::move(finding)),
         end_(std::chrono::steady_clock::now() +
-             std::chrono::microseconds(static_cast<std::int64_t>(most_seconds * 1e6))) {}
+             std::chrono::microseconds(static_cast<std::int64_t>(max_seconds * 1e6))) {}
 
   Finding run() {
     while (shrink_steps() || shrink_body() || shrink_numbers() || shrink_parameters()) {
@@ -369,8 +369,8 @@ class Shrinker {
 
 }  // namespace
 
-Finding shrunk(Finding finding, double most_seconds) {
-  return Shrinker(std::move(finding), most_seconds).run();
+Finding shrunk(Finding finding, double max_seconds) {
+  return Shrinker(std::move(finding), max_seconds).run();
 }
 
 }  // namespace loopsmith::schedule_testing

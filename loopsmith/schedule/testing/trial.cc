@@ -94,7 +94,7 @@ bool is_valid(const Ptr<PrimFunc>& program) {
 Trial::Trial(Ptr<PrimFunc> program, bool asks_interp)
     : program_(std::move(program)), schedule_(program_, 1), asks_interp_(asks_interp) {
   // Quick answers are held against the exact ones.
-  schedule_.doubt_quick_answers(asks_interp);
+  schedule_.verify_quick_answers(asks_interp);
 }
 
 namespace {
@@ -173,7 +173,7 @@ Taken Trial::compare() {
     }
     return found(Wrong::result, judgement.reason);
   }
-  // Values that nobody uses may be made of memory that nobody wrote: the judge follows them.
+  // Values that nobody uses may be made of memory never written: the judge follows them.
   // Partial sums may overflow where the sum does not, and give the same sum.
   const auto complains_of = [&](std::string_view what) {
     return verdict.reason.find(what) != std::string::npos;

@@ -79,6 +79,6 @@ std::optional<Finding> finding_of(const Ptr<PrimFunc>& program, const std::vecto
                                   bool asks_interp = true);
 
 /// A smaller program, and fewer steps, with the same kind of finding by the same primitive.
-Finding shrunk(Finding finding, double most_seconds);
+Finding shrunk(Finding finding, double max_seconds);
 
 }  // namespace loopsmith::schedule_testing

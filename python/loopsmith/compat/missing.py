@@ -12,13 +12,13 @@ _WAYS = {
     "expressions or as a script",
     "tvm.relax": "graphs of operators are not compiled here; write each operator as tensor "
     "expressions or as a script",
-    "tvm.autotvm": "schedules are not searched for here; ls.build schedules by rule what nobody "
-    "scheduled",
+    "tvm.autotvm": "schedules are not searched for here; ls.build schedules by rule what has no "
+    "schedule",
     "tvm.auto_scheduler": "schedules are not searched for here; ls.build schedules by rule what "
-    "nobody scheduled",
+    "has no schedule",
     "tvm.meta_schedule": "schedules are not searched for here; sample_* steps of a schedule take "
-    "decisions, and ls.build schedules by rule what nobody scheduled",
-    "tvm.dlight": "ls.build schedules by rule what nobody scheduled",
+    "decisions, and ls.build schedules by rule what has no schedule",
+    "tvm.dlight": "ls.build schedules by rule what has no schedule",
     "tvm.tir.transform": "ls.run_pass runs a pass by its name, ls.lower all of them; "
     'ls.lower(f, dump="all") tells of each',
     "tvm.rpc": "programs run in the process that compiles them; module.export writes files that "

@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from .. import _core
 from .._core import IRModule, PrimFunc, ScriptMacro
-from ..mistakes import explained
+from ..argument_errors import explained
 from .source import Definition, Names, names_of, source_of
 
 _script_numbers = itertools.count(1)

@@ -78,7 +78,7 @@ from .._core import (
     truncmod,
 )
 from .._core import pow as power
-from ..mistakes import explained
+from ..argument_errors import explained
 from . import nn
 from .arithmetic import add, multiply, subtract
 from .axes import reduce_axis, thread_axis

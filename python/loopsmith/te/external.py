@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Buffer, PrimFunc, Tensor
-from ..mistakes import explained
+from ..argument_errors import explained
 from .shapes import Shape, sizes_of
 from .tags import current_tag
 

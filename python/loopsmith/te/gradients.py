@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .. import _core
 from .._core import Tensor
-from ..mistakes import explained
+from ..argument_errors import explained
 
 
 @explained

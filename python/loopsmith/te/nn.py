@@ -11,7 +11,7 @@ from typing import Any, Union
 
 from .. import _core
 from .._core import Tensor
-from ..mistakes import explained
+from ..argument_errors import explained
 from .operations import compute
 from .reducers import Reducer, comm_reducer
 from .reducers import max as max_of
@@ -383,13 +383,13 @@ def _pooled(name: str, reducer: Reducer, x: Tensor, size: Pair, stride: Pair | N
 
 @explained
 def max_pool2d(x: Tensor, size: Pair, stride: Pair | None = None) -> Tensor:
-    """Return the largest elements of windows of images; they touch, without a stride."""
+    """Return the largest elements of windows of images; they access, without a stride."""
     return _pooled("max_pool2d", max_of, x, size, stride)
 
 
 @explained
 def avg_pool2d(x: Tensor, size: Pair, stride: Pair | None = None) -> Tensor:
-    """Return the means of windows of images; they touch, without a stride."""
+    """Return the means of windows of images; they access, without a stride."""
     total = _pooled("window_sum", sum_of, x, size, stride)
     kh, kw = _pair(size)
     return compute(

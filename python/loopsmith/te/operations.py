@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, NoReturn, cast
 
 from .. import _core
 from .._core import Expr, Tensor
+from ..argument_errors import explained
 from ..dtypes import name_of
-from ..mistakes import explained
 from .shapes import Shape, sizes_of
 from .tags import current_tag
 

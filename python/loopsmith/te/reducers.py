@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Expr
-from ..mistakes import explained
+from ..argument_errors import explained
 from .axes import axes_of
 from .operations import parameters_of, values_of
 

@@ -11,7 +11,7 @@ from .._core import Buffer, ComputeOp, ExternOp, PlaceholderOp, ScanOp, Tensor
 from .._core import TeSchedule as Schedule
 from .._core import TeStage as Stage
 from .._core import TeTensorIntrin as TensorIntrin
-from ..mistakes import explained
+from ..argument_errors import explained
 
 __all__ = [
     "Operation",

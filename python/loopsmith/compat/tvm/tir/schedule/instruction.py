@@ -300,7 +300,7 @@ class Trace:
         Trace(insts, {insts[i]: decision for i, decision in decisions}).apply_to_schedule(sch)
 
     def simplified(self, remove_postproc: bool = False) -> Trace:
-        """Return the trace without queries whose results nobody uses."""
+        """Return the trace without queries whose results are not used."""
         used: set[int] = set()
         kept: list[Instruction] = []
         for inst in reversed(self._kept(remove_postproc)):

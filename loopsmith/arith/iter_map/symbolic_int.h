@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic of factors and extents: of constants at once, of expressions by the analyzer. Private
+// to iteration maps.
+#pragma once
+#include <optional>
+
+#include "loopsmith/arith/iter_map.h"
+
+namespace loopsmith::arith {
+
+/// Thrown, and caught, within iteration maps: why something is none.
+struct NoIterMap {
+  const char* reason;
+};
+
+class SymbolicArithmetic {
+ public:
+  explicit SymbolicArithmetic(Analyzer& analyzer) : analyzer_(analyzer) {}
+
+  SymbolicInt add(const SymbolicInt& a, const SymbolicInt& b);
+  SymbolicInt subtract(const SymbolicInt& a, const SymbolicInt& b);
+  SymbolicInt multiply(const SymbolicInt& a, const SymbolicInt& b);
+  /// a / b where that is known to be exact; `b` is not 0.
+  std::optional<SymbolicInt> quotient(const SymbolicInt& a, const SymbolicInt& b);
+  SymbolicInt floor_quotient(const SymbolicInt& a, const SymbolicInt& b);
+  SymbolicInt floor_remainder(const SymbolicInt& a, const SymbolicInt& b);
+  /// Rounded up; `b` is positive.
+  SymbolicInt ceil_quotient(const SymbolicInt& a, const SymbolicInt& b);
+  SymbolicInt minimum(const SymbolicInt& a, const SymbolicInt& b);
+  SymbolicInt maximum(const SymbolicInt& a, const SymbolicInt& b);
+
+  bool equal(const SymbolicInt& a, const SymbolicInt& b);
+  /// True when a <= b is known.
+  bool at_most(const SymbolicInt& a, const SymbolicInt& b);
+  /// True when it is known to be positive, or 0; what divides is taken not to be 0.
+  bool is_divisor(const SymbolicInt& a);
+
+  Analyzer& analyzer() { return analyzer_; }
+
+ private:
+  template <class Combine>
+  SymbolicInt symbolic(const SymbolicInt& a, const SymbolicInt& b, Combine combine);
+
+  Analyzer& analyzer_;
+};
+
+/// True when the split gives every value of its source from `lower_factor` on: no `%` is needed.
+bool is_top(SymbolicArithmetic& arithmetic, const IterSplitExpr& split);
+
+}  // namespace loopsmith::arith

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "loopsmith/ir/llvm_intrinsics.h"
+
+namespace loopsmith {
+
+/// What the default schedules ask of a processor.
+struct CpuModel {
+  int vector_bytes = 32;      ///< Of the widest vectors that run at full rate.
+  int vector_registers = 16;  ///< How many of them there are.
+  int cores = 1;              ///< Threads that parallel loops will have.
+  /// What the cache holds that is a core's own.
+  std::int64_t core_cache_bytes = std::int64_t{1} << 20;
+  /// What the largest cache holds: outputs above it are written past it.
+  std::int64_t cache_bytes = std::int64_t{32} << 20;
+  /// How vectors must be aligned to be written past the caches; 0: they cannot be.
+  int streamed_bytes = 0;
+  /// How far ahead of its use memory beyond the caches is asked for; 0: not at all.
+  int prefetch_bytes = 0;
+  /// The instruction for a vector of sums of two products of 16-bit integers; null: there is none.
+  const DotIntrinsic* dot_product = nullptr;
+};
+
+}  // namespace loopsmith

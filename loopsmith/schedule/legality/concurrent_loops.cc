@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/legality/concurrent_loops.h"
+
+#include <algorithm>
+
+#include "loopsmith/schedule/legality/atomic_updates.h"
+#include "loopsmith/schedule/legality/partial_results.h"
+#include "loopsmith/schedule/legality/reduction_fission.h"
+#include "loopsmith/schedule/legality/shared_tiles.h"
+#include "loopsmith/schedule/primitives/rfactor.h"
+#include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/queries/analysis.h"
+
+namespace loopsmith {
+namespace {
+
+/// Calls `visit` for each loop that runs its iterations at once and stands in a nest that the
+/// snapshot does not have so; stops at false.
+template <class Visit>
+void each_concurrent_loop(const Schedule& schedule, const Schedule* snapshot, Visit&& visit) {
+  struct Open {
+    NodeId node;
+    bool is_in_nest;
+  };
+  std::vector<Open> open;
+  for (std::uint32_t i = 0; i < schedule.original()->functions.size(); ++i) {
+    open.push_back({schedule.root(i), false});
+  }
+  while (!open.empty()) {
+    const auto [node, is_in_nest] = open.back();
+    open.pop_back();
+    // What a loop carries is a matter of its whole nest.
+    if (!is_in_nest && snapshot && schedule.is_same_in(*snapshot, node)) continue;
+    const TreeNode& place = schedule.at(node);
+    if (place.is_concurrent && !visit(schedule.loop_at(node))) return;
+    const bool is_nest = is_in_nest || schedule.as<For>(node);
+    for (NodeId child = place.first_child; child != no_node; child = schedule.at(child).next) {
+      open.push_back({child, is_nest});
+    }
+  }
+}
+
+Concurrency how_of(const For& loop) {
+  if (loop.kind == ForKind::vectorized) return Concurrency::in_lanes;
+  if (loop.kind == ForKind::parallel) return Concurrency::in_threads;
+  return concurrency_of_axis(loop.thread_binding->thread_tag);
+}
+
+std::string_view word_of(const For& loop) {
+  if (loop.kind == ForKind::thread_binding) return loop.thread_binding->thread_tag;
+  return loop.kind == ForKind::parallel ? "parallel" : "vectorized";
+}
+
+/// Why a loop over threads may not be inside another one over the same.
+std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV handle) {
+  const For& loop = schedule.get(handle);
+  if (loop.kind != ForKind::thread_binding) return {};
+  const std::string& axis = loop.thread_binding->thread_tag;
+  const NodeId node = schedule.node(handle);
+  for (NodeId at = schedule.at(node).parent; at != no_node; at = schedule.at(at).parent) {
+    const auto* around = schedule.as<For>(at);
+    if (!around || around->kind != ForKind::thread_binding) continue;
+    if (around->thread_binding->thread_tag != axis) continue;
+    if (may_share_out(schedule, schedule.loop_at(at), handle)) continue;
+    return Refusal{
+        &threads_share_out_fills,
+        {Argument(loop.loop_var->name), Argument(axis), Argument(around->loop_var->name)}};
+  }
+  return {};
+}
+
+/// Why the order of its iterations does not let a loop run them at once.
+std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle) {
+  const For& loop = schedule.get(handle);
+  const Concurrency how = how_of(loop);
+  CarriedDependences carries = carried_by(schedule, handle, how);
+  if (carries.verdict.is_proved()) return {};
+  if (carries.is_reduction && may_reduce_concurrently(schedule, handle, how, carries)) return {};
+  return Refusal{&concurrent_loops_stay_legal,
+                 {Argument(loop.loop_var->name), Argument(word_of(loop))},
+                 std::move(carries.verdict.witness)};
+}
+
+using ConflictOf = std::optional<Refusal>(const Schedule&, LoopRV);
+
+/// True when the loop ran its iterations at once before in spite of such a conflict.
+bool had_conflict(const Schedule& before, LoopRV loop, ConflictOf& conflict_of) {
+  bool had = false;
+  each_concurrent_loop(before, nullptr, [&](LoopRV other) {
+    if (other.index != loop.index) return true;
+    had = conflict_of(before, other).has_value();
+    return false;
+  });
+  return had;
+}
+
+}  // namespace
+
+bool has_partial_results(const Schedule& schedule, LoopRV loop, Concurrency how) {
+  if (how == Concurrency::in_lanes) return true;  // One a lane, combined at the end.
+  // Blocks do not wait for each other.
+  if (how == Concurrency::in_blocks) return false;
+  if (schedule.get(loop).kind != ForKind::serial) {
+    Schedule as_serial = schedule.snapshot();
+    as_serial.set_kind(loop, ForKind::serial);
+    return has_partial_results(as_serial, loop, how);
+  }
+  if (how == Concurrency::in_threads) {
+    // Each thread has a part of the loop.
+    Schedule in_parts = schedule.snapshot();
+    auto cut = plan_split(in_parts, {.loop = loop, .factors = {Factor(infer), Factor(2)}});
+    if (!std::holds_alternative<SplitPlan>(cut)) return false;
+    loop = commit_split(in_parts, std::get<SplitPlan>(std::move(cut)))[0];
+    return std::holds_alternative<RfactorPlan>(plan_rfactor(in_parts, {.loop = loop}));
+  }
+  if (const auto apart = with_reduction_split_off(schedule, loop)) {
+    return has_partial_results(*apart, loop, how);
+  }
+  const auto plan = plan_rfactor(schedule, {.loop = loop});
+  const auto* parts = std::get_if<RfactorPlan>(&plan);
+  return parts && std::ranges::none_of(parts->reduction.buffers, [&](const auto& result) {
+           return how == Concurrency::in_block_threads &&
+                  is_private_to_iteration(how, result->scope());
+         });
+}
+
+bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, Concurrency how,
+                             const CarriedDependences& carries) {
+  return has_partial_results(schedule, loop, how) ||
+         (how == Concurrency::in_threads && accumulator_is_private(schedule, loop, carries.own)) ||
+         updates_atomically(schedule, loop);
+}
+
+std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after) {
+  std::optional<Refusal> refusal;
+  each_concurrent_loop(after, &before, [&](LoopRV loop) {
+    for (ConflictOf* conflict_of : {sharing_conflict_of, order_conflict_of}) {
+      auto conflict = conflict_of(after, loop);
+      // What the user took on trust, or was so from the beginning, stays so.
+      if (conflict && !had_conflict(before, loop, *conflict_of)) refusal = std::move(conflict);
+      if (refusal) return false;
+    }
+    return true;
+  });
+  return refusal;
+}
+
+std::optional<Refusal> refuse_lost_reductions(const Schedule& described,
+                                              const Schedule& implemented) {
+  std::optional<Refusal> refusal;
+  each_concurrent_loop(implemented, &described, [&](LoopRV loop) {
+    const Concurrency how = how_of(described.get(loop));
+    const CarriedDependences carries = carried_by(described, loop, how);
+    const bool is_combined =
+        carries.is_reduction && may_reduce_concurrently(described, loop, how, carries);
+    if (is_combined) refusal = order_conflict_of(implemented, loop);
+    return !refusal;
+  });
+  return refusal;
+}
+
+}  // namespace loopsmith

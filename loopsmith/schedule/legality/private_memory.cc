@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/legality/private_memory.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/access_relations.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/rewrites/cache_coverage.h"
+
+namespace loopsmith {
+namespace {
+
+bool loads(const Block& block, const Ptr<Buffer>& buffer) {
+  bool found = false;
+  pre_order_visit(block.body, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    found = found || (load && load->buffer.same_as(buffer));
+    return !found;
+  });
+  return found;
+}
+
+/// True when the block is a reduction that reads of the buffer its own results alone, and has
+/// started them in the same iteration of the loop.
+bool reads_what_it_started(const Schedule& schedule, LoopRV loop, BlockRV handle,
+                           const Ptr<Buffer>& buffer) {
+  const BlockRealize& realize = schedule.realize(handle);
+  if (!realize.block->init || !child_blocks(schedule, schedule.node(handle)).empty()) return false;
+  const ElementAccesses accesses = accesses_of_block(schedule, handle);
+  const bool reads_its_own = std::ranges::all_of(accesses.all, [&](const ElementAccess& access) {
+    return access.is_write || access.buffer != buffer.get() || access.group;
+  });
+  if (!reads_its_own || !accesses.opaque.empty()) return false;
+  const auto loops = loops_around(schedule, schedule.node(handle));
+  const auto inner = std::ranges::find(loops, loop);
+  if (inner == loops.end() || !is_const_int(realize.predicate, 1)) return false;
+  std::vector<const Object*> inside;
+  for (auto each = inner + 1; each != loops.end(); ++each) {
+    inside.push_back(schedule.get(*each).loop_var.get());
+  }
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& axis = *realize.block->iter_vars[i];
+    if (axis.iter_type != IterType::comm_reduce) continue;
+    const auto variables = free_variables(realize.iter_values[i]);
+    const bool is_inside = std::ranges::all_of(variables, [&](const Ptr<Var>& variable) {
+      return std::ranges::find(inside, variable.get()) != inside.end();
+    });
+    if (!is_inside) return false;
+  }
+  return !continues_reduction(schedule, *block_around(schedule, schedule.node(handle)), handle);
+}
+
+}  // namespace
+
+bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer) {
+  const NodeId node = schedule.node(loop);
+  const NodeId owner = owner_of(schedule, node, buffer), scope = scope_of(schedule, node);
+  if (owner == no_node || !schedule.as<BlockRealize>(scope) || has_continue(schedule, loop)) {
+    return false;
+  }
+  const Handles<BlockRV> readers = readers_of(schedule, scope, buffer);
+  const Handles<BlockRV> writers = writers_of(schedule, scope, buffer);
+  const BufferAccesses uses = uses_of(schedule, owner, buffer);
+  const auto is_in_block_inside = [&](NodeId use) {
+    const auto is_around = [&](BlockRV block) {
+      return is_inside(schedule, use, schedule.node(block)) &&
+             is_inside(schedule, schedule.node(block), node);
+    };
+    return use == owner || std::ranges::any_of(readers, is_around) ||
+           std::ranges::any_of(writers, is_around);
+  };
+  if (!uses.by_indices_alone() || !std::ranges::all_of(uses.nodes, is_in_block_inside)) {
+    return false;
+  }
+  Handles<BlockRV> users = readers;
+  // What a reduction reads of its own results, it need not declare.
+  for (const BlockRV writer : writers) {
+    if (!contains(users, writer) && loads(schedule.get(writer), buffer)) users.push_back(writer);
+  }
+  return std::ranges::all_of(users, [&](BlockRV user) {
+    const auto fills = [&](BlockRV writer) {
+      return writer != user && is_filled_by(schedule, buffer, writer, user);
+    };
+    return std::ranges::any_of(writers, fills) ||
+           (contains(writers, user) && reads_what_it_started(schedule, loop, user, buffer));
+  });
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a piece of a program accesses, element by element, and which loops tell accesses apart.
+#pragma once
+#include <unordered_set>
+#include <vector>
+
+#include "loopsmith/schedule/queries/index_form.h"
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+/// A load or a store, its indices in terms of loops.
+struct ElementAccess {
+  const Buffer* buffer = nullptr;
+  bool is_write = false;
+  const Object* group = nullptr;  ///< The reduction whose own result it is; null for others.
+  std::vector<std::optional<IndexForm>> indices;
+};
+
+/// The accesses inside a node.
+struct ElementAccesses {
+  std::vector<ElementAccess> all;
+  IndexForms forms;
+  std::unordered_set<const Object*> inside;  ///< Variables that are defined inside.
+  std::unordered_set<const Object*> owned;   ///< Buffers that are allocated inside.
+  std::vector<Ptr<Var>> offsets;             ///< Of elements in the regions of views.
+  bool by_pointer = false;                   ///< Some go through pointers to who knows what.
+  std::string opaque;  ///< What may access anything, if there is such a thing.
+};
+
+/// Reads what is inside a node of a schedule.
+ElementAccesses accesses_inside(const Schedule& schedule, NodeId node);
+/// The same of a block's body and init, in terms of its axes.
+ElementAccesses accesses_of_block(const Schedule& schedule, BlockRV block);
+/// That of a block that is in no schedule yet, apart from what pointers around it are.
+ElementAccesses accesses_of_block(const Block& block);
+
+/// True when accesses to one element by `a` and `b` have the same value of `var`, which moves in
+/// steps of `step`; false says nothing.
+bool has_zero_distance(const ElementAccesses& accesses, const ElementAccess& a,
+                       const ElementAccess& b, const Var& var, std::int64_t step = 1);
+
+}  // namespace loopsmith

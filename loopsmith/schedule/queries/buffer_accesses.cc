@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/queries/buffer_accesses.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+
+namespace loopsmith {
+namespace {
+
+class Finder {
+ public:
+  Finder(const Schedule& schedule, const Buffer& buffer) : schedule_(schedule), buffer_(buffer) {}
+
+  void visit(NodeId node) {
+    const TreeNode& place = schedule_.at(node);
+    const Object& object = *place.object;
+    found_ = false;
+    look_at(object);
+    NodeId child = place.first_child;
+    const Stmt* inside = nullptr;
+    for (std::uint32_t slot = 0; (inside = statement_in(object, slot)); ++slot) {
+      if (child != no_node && schedule_.at(child).slot == slot) {
+        child = schedule_.at(child).next;
+      } else if (inside->defined()) {
+        look_into(*inside);
+      }
+    }
+    if (found_) uses.nodes.push_back(node);
+    for (child = place.first_child; child != no_node; child = schedule_.at(child).next) {
+      deep_call([&] { visit(child); });
+    }
+  }
+
+  BufferAccesses uses;
+
+ private:
+  /// What belongs to the node itself.
+  void look_at(const Object& object) {
+    if (object.kind == kind_of<LetStmt>) look_at_pointer(static_cast<const LetStmt&>(object));
+    if (object.kind == kind_of<SeqStmt> || object.kind == kind_of<PrimFunc>) return;
+    if (object.kind == kind_of<BlockRealize>) {
+      const auto& realize = static_cast<const BlockRealize&>(object);
+      for (const Expr& value : realize.iter_values) look_into(value);
+      look_into(realize.predicate);
+      const Block& block = *realize.block;
+      for (const auto* regions : {&block.reads, &block.writes}) {
+        for (const auto& region : *regions) found_ |= region->buffer.get() == &buffer_;
+      }
+      for (const auto& match : block.match_buffers) {
+        if (match->source->buffer.get() == &buffer_) found_ = uses.by_view = true;
+      }
+      if (block.init) look_into(block.init);
+      return;
+    }
+    for (const FieldInfo& field : node_info(object).fields) {
+      const auto look = [&](const Ref& ref) {
+        if (ref.defined() && !Stmt::from(ref) && !is_definition(field.role_of(ref))) look_into(ref);
+      };
+      if (field.type == FieldType::ref) look(field.ref(object));
+      if (field.type == FieldType::refs) {
+        for (const Ref& ref : field.refs(object)) look(ref);
+      }
+    }
+  }
+
+  void look_into(const Ref& root) {
+    if (root.is<IntImm>()) return;
+    pre_order_visit(root, [&](const Ref& ref) {
+      if (ref.get() == &buffer_) found_ = true;
+      const auto* load = ref.as<BufferLoad>();
+      const auto* store = ref.as<BufferStore>();
+      if (load && load->buffer.get() == &buffer_) look_at_indices(load->indices);
+      if (store && store->buffer.get() == &buffer_) look_at_indices(store->indices);
+      if (is_view_of(ref, buffer_)) found_ = uses.by_view = true;
+      if (ref.same_as(buffer_.data)) found_ = uses.by_pointer = true;
+      return true;
+    });
+  }
+
+  /// The address of an element, kept, leads to others.
+  void look_at_pointer(const LetStmt& let) {
+    if (!let.var->dtype.is_handle()) return;
+    pre_order_visit(let.value, [&](const Ref& ref) {
+      if (ref.get() == &buffer_) uses.by_pointer = true;
+      return true;
+    });
+  }
+
+  void look_at_indices(const std::vector<Expr>& indices) {
+    if (!indices.empty() && !indices.back().dtype().is_scalar()) uses.by_vector = true;
+  }
+
+  const Schedule& schedule_;
+  const Buffer& buffer_;
+  bool found_ = false;
+};
+
+/// Applies a change to what a node has itself.
+class Changer {
+ public:
+  Changer(Schedule& schedule, const AccessChange& change) : schedule_(schedule), change_(change) {
+    rewrite_.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
+      const Ptr<BufferLoad> inside = rewrite_.children(load);
+      if (!change_.reads || !inside->buffer.same_as(change_.from)) return inside;
+      BufferLoad copy = *inside;
+      copy.buffer = change_.to;
+      if (change_.indices) copy.indices = change_.indices(copy.indices, known_);
+      const Expr made = make(std::move(copy));
+      return change_.loaded ? change_.loaded(made) : made;
+    });
+    rewrite_.on<BufferStore>([&](const BufferStore& store) -> Stmt {
+      const Ptr<BufferStore> inside = rewrite_.children(store);
+      if (!change_.writes || !inside->buffer.same_as(change_.from)) return inside;
+      BufferStore copy = *inside;
+      copy.buffer = change_.to;
+      if (change_.indices) copy.indices = change_.indices(copy.indices, known_);
+      if (change_.stored) copy.value = change_.stored(copy.value);
+      return make(std::move(copy));
+    });
+    rewrite_.on<Prefetch>([&](const Prefetch& prefetch) -> Stmt {
+      const Ptr<Prefetch> inside = rewrite_.children(prefetch);
+      if (!change_.reads || !change_.writes || !inside->buffer.same_as(change_.from)) return inside;
+      Prefetch copy = *inside;
+      copy.buffer = change_.to;
+      if (change_.region) copy.bounds = change_.region(copy.bounds, known_);
+      return make(std::move(copy));
+    });
+    // Inside of an init, whose blocks are no nodes of the schedule.
+    rewrite_.on<Block>([&](const Block& block) -> Ptr<Block> {
+      Block copy = *rewrite_.children(block);
+      change_regions(copy);
+      return make(std::move(copy));
+    });
+    if (!change_.from->data.same_as(change_.to->data)) {
+      rewrite_.on<Var>([&](const Var& var) -> Expr {
+        const bool is_pointer = &var == change_.from->data.get();
+        return is_pointer && change_.reads && change_.writes ? Expr(change_.to->data)
+                                                             : Expr(Ptr<Var>(&var));
+      });
+    }
+  }
+
+  void apply(NodeId node) {
+    known_ = known_inside(schedule_, node);
+    rewrite_.forget();
+    Object& object = schedule_.edit(node);
+    if (object.kind == kind_of<BlockRealize>) {
+      auto& realize = static_cast<BlockRealize&>(object);
+      for (Expr& value : realize.iter_values) value = rewrite_(value);
+      realize.predicate = rewrite_(realize.predicate);
+      change_block(const_cast<Block&>(*realize.block));
+    } else if (object.kind != kind_of<SeqStmt>) {
+      change_fields(object);
+    }
+    NodeId child = schedule_.at(node).first_child;
+    Stmt* place = nullptr;
+    for (std::uint32_t slot = 0; (place = const_cast<Stmt*>(statement_in(object, slot))) != nullptr;
+         ++slot) {
+      if (child != no_node && schedule_.at(child).slot == slot) {
+        child = schedule_.at(child).next;
+      } else if (place->defined()) {
+        *place = rewrite_(*place);
+      }
+    }
+  }
+
+ private:
+  void change_fields(Object& object) {
+    for (const FieldInfo& field : node_info(object).fields) {
+      const auto renew = [&](Ref& ref) {
+        const Expr expr = Expr::from(ref);
+        if (expr.defined() && !is_definition(field.role_of(ref))) ref = rewrite_(expr);
+      };
+      if (field.type == FieldType::ref) renew(field.ref(object));
+      if (field.type == FieldType::refs) {
+        for (Ref& ref : field.refs(object)) renew(ref);
+      }
+    }
+  }
+
+  void change_block(Block& block) {
+    // What a region is may be said by indices that are read.
+    for (auto* regions : {&block.reads, &block.writes}) {
+      for (auto& region : *regions) region = rewrite_(region);
+    }
+    change_regions(block);
+    if (block.init) block.init = rewrite_(block.init);
+  }
+
+  void change_regions(Block& block) {
+    if (change_.reads) change_regions(block.reads);
+    if (!change_.writes) return;
+    if (change_.from->shape.size() != change_.to->shape.size()) forget_alignment(block);
+    change_regions(block.writes);
+  }
+
+  /// Drops what storage_align said of dimensions that the new buffer does not have.
+  void forget_alignment(Block& block) {
+    const Ref given = block.annotations.get("buffer_dim_align");
+    const auto* rows = given.as<List>();
+    if (!rows) return;
+    List left;
+    for (const Ref& row : rows->items) {
+      const auto* numbers = row.as<List>();
+      const Expr first =
+          numbers && !numbers->items.empty() ? Expr::from(numbers->items[0]) : Expr();
+      const std::int64_t* index = first.defined() ? as_int(first) : nullptr;
+      const bool is_of_it = index && *index >= 0 && std::cmp_less(*index, block.writes.size()) &&
+                            block.writes[*index]->buffer.same_as(change_.from);
+      if (!is_of_it) left.items.push_back(row);
+    }
+    const Ref kept = left.items.empty() ? Ref() : Ref(make(std::move(left)));
+    block.annotations = block.annotations.with("buffer_dim_align", kept);
+  }
+
+  void change_regions(std::vector<Ptr<BufferRegion>>& regions) {
+    for (auto& region : regions) {
+      if (!region->buffer.same_as(change_.from)) continue;
+      BufferRegion copy = *region;
+      copy.buffer = change_.to;
+      if (change_.region) copy.region = change_.region(copy.region, known_);
+      region = make(std::move(copy));
+    }
+  }
+
+  Schedule& schedule_;
+  const AccessChange& change_;
+  IndexForms known_;
+  Rewriter rewrite_;
+};
+
+}  // namespace
+
+bool is_view_of(const Ref& ref, const Buffer& buffer) {
+  const auto* other = ref.as<Buffer>();
+  return other && other != &buffer && other->data.same_as(buffer.data);
+}
+
+BufferAccesses uses_of(const Schedule& schedule, NodeId node, const Ptr<Buffer>& buffer) {
+  Finder finder(schedule, *buffer);
+  finder.visit(node);
+  return std::move(finder.uses);
+}
+
+void change_accesses(Schedule& schedule, const BufferAccesses& uses, const AccessChange& change) {
+  Changer changer(schedule, change);
+  for (const NodeId node : uses.nodes) changer.apply(node);
+}
+
+NodeId owner_of(const Schedule& schedule, NodeId node, const Ptr<Buffer>& buffer) {
+  const auto is_this = [&](const Ptr<Buffer>& other) { return other.same_as(buffer); };
+  for (; node != no_node; node = schedule.at(node).parent) {
+    if (const auto* realize = schedule.as<BlockRealize>(node)) {
+      if (std::ranges::any_of(realize->block->alloc_buffers, is_this)) return node;
+    } else if (const auto* func = schedule.as<PrimFunc>(node)) {
+      if (std::ranges::any_of(func->buffer_map, is_this)) return node;
+    }
+  }
+  return no_node;
+}
+
+void replace_definition(Schedule& schedule, NodeId owner, const Ptr<Buffer>& from,
+                        const Ptr<Buffer>& to) {
+  Object& object = schedule.edit(owner);
+  const auto is_function = object.kind == kind_of<PrimFunc>;
+  auto& buffers = is_function
+                      ? static_cast<PrimFunc&>(object).buffer_map
+                      : const_cast<Block&>(*static_cast<BlockRealize&>(object).block).alloc_buffers;
+  std::ranges::replace_if(
+      buffers, [&](const Ptr<Buffer>& other) { return other.same_as(from); }, to);
+}
+
+IndexForms known_inside(const Schedule& schedule, NodeId node) {
+  std::vector<VarRange> ranges = ranges_around(schedule, node);
+  for (NodeId above = node; above != no_node; above = schedule.at(above).parent) {
+    const auto* realize = schedule.as<BlockRealize>(above);
+    if (!realize) continue;
+    for (const auto& axis : realize->block->iter_vars) {
+      const std::int64_t* min = as_int(axis->dom->min);
+      const std::int64_t* extent = as_int(axis->dom->extent);
+      if (!min || !extent || *extent < 1) continue;
+      ranges.push_back({axis->var.get(), *min, *min + *extent - 1});
+    }
+  }
+  return IndexForms(std::move(ranges));
+}
+
+Ptr<Buffer> buffer_like(const Buffer& buffer, std::string name, std::string_view scope) {
+  return decl_buffer(buffer.shape, buffer.dtype, std::move(name), std::string(scope));
+}
+
+}  // namespace loopsmith

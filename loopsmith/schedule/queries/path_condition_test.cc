@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/queries/path_condition.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+/// Why loop `i` of a program over X, whose shape is `shape`, may not be parallel.
+std::string parallel_of(std::string_view shape, std::string_view lines) {
+  const std::string parameters = "a: T.handle, n: T.int32, s: T.int32, m: T.int32";
+  const auto func = program(
+      parameters, fmt::format("X = T.match_buffer(a, ({},), \"float32\")\n{}", shape, lines));
+  Schedule sch(func);
+  return error_of([&] { parallel(sch, get_loop(sch, "i")); });
+}
+
+constexpr std::string_view stays_a_reduction =
+    "updates_have_partial_results: parallel: iterations of loop i update elements in common, of "
+    "which they cannot have partial results";
+
+TEST(path_condition, conditions_tell_the_sign_of_a_stride) {
+  EXPECT_EQ(parallel_of("m", R"(
+for i in range(n):
+    X[i * s] = X[i * s] * T.float32(2)
+)"),
+            stays_a_reduction);
+  EXPECT_EQ(parallel_of("m", R"(
+if s > 0:
+    for i in range(n):
+        X[i * s] = X[i * s] * T.float32(2)
+)"),
+            "");
+  EXPECT_EQ(parallel_of("m", R"(
+assert s >= 1, "stride"
+for i in range(n):
+    X[i * s] = X[i * s] * T.float32(2)
+)"),
+            "");
+  EXPECT_EQ(parallel_of("m", R"(
+if s > 0:
+    X[0] = T.float32(1)
+else:
+    for i in range(n):
+        X[i * s] = X[i * s] * T.float32(2)
+)"),
+            std::string(stays_a_reduction) + ": iteration i=0 reads X[0], iteration i=1 writes it");
+}
+
+TEST(path_condition, memory_that_is_stored_to_is_not_empty) {
+  EXPECT_EQ(parallel_of("n * s", R"(
+for i in range(n):
+    X[i * s] = X[i * s] * T.float32(2)
+)"),
+            "");
+  // It may be that nothing is stored, or that both sizes are negative.
+  EXPECT_EQ(parallel_of("n * s", R"(
+for i in range(n):
+    if i > 5:
+        X[i * s] = X[i * s] * T.float32(2)
+)"),
+            stays_a_reduction);
+  EXPECT_EQ(parallel_of("m * s", R"(
+for i in range(n):
+    X[i * s] = X[i * s] * T.float32(2)
+)"),
+            stays_a_reduction);
+}
+
+}  // namespace
+}  // namespace loopsmith

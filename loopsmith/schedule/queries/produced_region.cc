@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/queries/produced_region.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+
+namespace loopsmith {
+
+std::optional<std::int64_t> reach_of(std::vector<RadixTerm> digits, std::int64_t width,
+                                     bool exact) {
+  std::ranges::sort(digits, {}, &RadixTerm::weight);
+  __int128 reach = width;
+  for (const auto& [weight, count] : digits) {
+    if (count == 1) continue;
+    if (weight > reach || (exact && weight != reach)) return {};
+    reach += static_cast<__int128>(weight) * (count - 1);
+    if (reach > INT64_MAX) return {};
+  }
+  return static_cast<std::int64_t>(reach);
+}
+
+bool finishes_in_an_iteration(const Schedule& schedule, const BufferAccess& use, LoopRV loop,
+                              const ScopeAccesses& uses) {
+  if (!use.is_block || use.by_view) return false;
+  const BlockRV producer = schedule.block_at(use.place.node);
+  const BlockKinds kinds = kinds_of(schedule, producer, uses);
+  if (!kinds.is_complete() && !kinds.is_reduction()) return false;
+  if (!instances_of(schedule, producer).unknown.empty()) return false;
+
+  const BlockRealize& realize = schedule.realize(producer);
+  IndexForms forms(ranges_around(schedule, use.place.node));
+  std::vector<const For*> inner;
+  for (NodeId node = use.place.node; node != schedule.node(loop); node = schedule.at(node).parent) {
+    if (const auto* around = schedule.as<For>(node)) inner.push_back(around);
+  }
+  const auto inner_loop = [&](const Object* var) {
+    const auto found = std::ranges::find_if(
+        inner, [&](const For* around) { return around->loop_var.get() == var; });
+    return found == inner.end() ? nullptr : *found;
+  };
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& axis = *realize.block->iter_vars[i];
+    forms.bind(axis.var, realize.iter_values[i]);
+    if (axis.iter_type != IterType::comm_reduce) continue;
+    for (const auto& variable : free_variables(realize.iter_values[i])) {
+      if (!inner_loop(variable.get())) return false;
+    }
+  }
+  std::vector<const Object*> used;
+  for (const auto& part : use.region->region) {
+    const auto form = forms.read(part->min);
+    const auto* width = part->extent.as<IntImm>();
+    if (!form || !width) return false;
+    std::vector<RadixTerm> digits;
+    for (const IndexTerm& term : form->terms) {
+      const bool is_variable = term.kind == IndexTerm::Kind::variable;
+      if (!is_variable) {
+        const auto variables = free_variables(term.inner);
+        if (std::ranges::any_of(variables, [&](const auto& v) { return inner_loop(v.get()); })) {
+          return false;
+        }
+        continue;
+      }
+      const For* around = inner_loop(term.atom.get());
+      if (!around) continue;
+      if (std::ranges::find(used, term.atom.get()) != used.end()) return false;
+      used.push_back(term.atom.get());
+      const bool is_alone = form->terms.size() == 1 && std::abs(term.coefficient) == 1;
+      if (!is_const_int(around->step, 1)) return false;
+      if (is_alone) continue;
+      if (!term.is_bounded) return false;
+      digits.push_back({std::abs(term.coefficient), term.max - term.min + 1});
+    }
+    if (!reach_of(std::move(digits), width->value, false)) return false;
+  }
+  return true;
+}
+
+}  // namespace loopsmith

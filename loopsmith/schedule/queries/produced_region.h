@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether an iteration of a loop finishes a whole box of what a block inside it computes.
+#pragma once
+#include "loopsmith/schedule/queries/block_kinds.h"
+
+namespace loopsmith {
+
+/// A weight and a number of values: of a loop in a sum.
+struct RadixTerm {
+  std::int64_t weight;
+  std::int64_t count;
+};
+
+/// How many neighbours a sum of digits of windows of `width` reaches without a gap; nothing when
+/// there is one. `exact`: each of them once.
+std::optional<std::int64_t> reach_of(std::vector<RadixTerm> digits, std::int64_t width, bool exact);
+
+/// True when an iteration of the loop computes a whole box, and what it computes is final.
+bool finishes_in_an_iteration(const Schedule& schedule, const BufferAccess& use, LoopRV loop,
+                              const ScopeAccesses& uses);
+
+}  // namespace loopsmith

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/queries/radix_terms.h"
+
+#include <optional>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+
+namespace loopsmith {
+namespace {
+
+bool are_same(const Expr& a, const Expr& b) {
+  return a.same_as(b) || structural_equal(a, b);
+}
+
+bool are_proved_equal(const Expr& a, const Expr& b) {
+  return are_same(a, b) || Analyzer().can_prove_equal(a, b);
+}
+
+/// What `x // m`, given as `value`, and `x % m` make: x. The former may also be written y // (k *
+/// m) where x is y // k, or (x % (m * k)) // m, where they make x % (m * k); null for anything
+/// else.
+Expr joined(const Expr& value, const Expr& x, const Expr& m) {
+  const auto* quotient = value.as<FloorDiv>();
+  if (!quotient) return {};
+  if (are_same(quotient->a, x) && are_proved_equal(quotient->b, m)) return x;
+  const auto* inner = x.as<FloorDiv>();
+  if (inner && are_same(quotient->a, inner->a) && are_proved_equal(quotient->b, inner->b * m))
+    return x;
+  const auto* part = quotient->a.as<FloorMod>();
+  const auto* product = part ? part->b.as<Mul>() : nullptr;
+  const bool is_digit = product && are_same(part->a, x) && are_same(quotient->b, m) &&
+                        (are_same(product->a, m) || are_same(product->b, m));
+  return is_digit ? Expr(quotient->a) : Expr();
+}
+
+/// Takes one pair of digits for the value that they make; false when there is none.
+bool join_one(std::vector<Expr>& values) {
+  for (std::size_t low = 0; low < values.size(); ++low) {
+    const auto* remainder = values[low].as<FloorMod>();
+    if (!remainder) continue;
+    for (std::size_t high = 0; high < values.size(); ++high) {
+      const Expr made = joined(values[high], remainder->a, remainder->b);
+      if (!made.defined()) continue;
+      values[low] = made;
+      values.erase(values.begin() + static_cast<std::ptrdiff_t>(high));
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Expr> join_radix_terms(std::vector<Expr> values) {
+  while (join_one(values)) {
+  }
+  return values;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of a buffer, made by blocks of their own: what the cache primitives have in common.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "loopsmith/schedule/queries/affine_region.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
+
+namespace loopsmith {
+
+inline constexpr Condition block_has_the_buffer{
+    "block_has_the_buffer", "block {} {} no such buffer",
+    "give its number among the block's reads or writes, or its name"};
+inline constexpr Condition storage_scope_is_known{
+    "storage_scope_is_known", "there is no storage scope {}",
+    "say global, shared, shared.dyn, local, warp, or a scope of matrix fragments"};
+inline constexpr Condition block_stands_in_a_block{
+    "block_stands_in_a_block", "block {} has no block around it",
+    "pass a block inside the root block, which holds the new buffer"};
+inline constexpr Condition buffer_is_used_by_index{
+    "buffer_is_used_by_index", "buffer {} is reached through its pointer or a match_buffer",
+    "do this before you tensorize"};
+inline constexpr Condition uses_are_declared{
+    "uses_are_declared", "buffer {} is used outside of the blocks that declare it",
+    "declare it among the reads or writes of a block around each use"};
+inline constexpr Condition consumer_reads_the_buffer{
+    "consumer_reads_the_buffer", "block {} does not read buffer {} in the scope of block {}",
+    "pass blocks beside it that read the buffer"};
+inline constexpr Condition consumer_does_not_write{
+    "consumer_does_not_write", "block {} both reads and writes buffer {}",
+    "use cache_inplace, which copies it there and back"};
+inline constexpr Condition buffer_is_not_written_between{
+    "buffer_is_not_written_between", "block {} writes buffer {} between a copy and its readers",
+    "pass as consumer_blocks only blocks that read what one block has written"};
+inline constexpr Condition copied_elements_are_written{
+    "copied_elements_are_written",
+    "whether all elements of buffer {} that the copy for block {} takes were written before is not "
+    "known",
+    "let a block write each element of a box, without a condition, before they are read"};
+inline constexpr Condition written_box_is_known{
+    "written_box_is_known", "which elements of buffer {} block {} writes is not known exactly",
+    "let it write each element of a box, without a condition"};
+inline constexpr Condition inits_are_copied_back{
+    "inits_are_copied_back",
+    "loop {} may have no iteration, where block {} gives its init and nothing would copy it back",
+    "choose a loop around those of the reduction, or decompose_reduction first"};
+
+/// True for the names of memories that TensorIR knows.
+bool is_storage_scope(std::string_view scope);
+
+/// A buffer of a block, and who else uses it in the block's scope.
+struct CacheSubject {
+  BlockRV scope;
+  SelectedBuffer selected;
+  Handles<BlockRV> readers;  ///< Of the scope, by what they declare.
+  Handles<BlockRV> writers;
+};
+
+/// Finds them; refuses buffers whose every use a cache could not follow. `side` is on which the
+/// buffer must be, or any.
+std::variant<CacheSubject, Refusal> cache_subject(const Schedule& schedule, BlockRV block,
+                                                  const BufferSelector& selector,
+                                                  BufferSelector::Side side,
+                                                  std::string_view storage_scope);
+
+/// Where a copy stands: before or after a statement; `around` runs it, and what uses it, once.
+struct CopyPlace {
+  NodeId at = no_node;
+  NodeId around = no_node;
+  bool is_after = false;
+};
+
+/// Where a copy has to stand that `consumers` read. Every block of `writers` is done before it or
+/// after them. When that cannot be, the refusal.
+std::variant<CopyPlace, Refusal> place_before(const Schedule& schedule, BlockRV scope,
+                                              const Ptr<Buffer>& buffer,
+                                              const Handles<BlockRV>& consumers,
+                                              const Handles<BlockRV>& writers);
+
+/// Where the result of `writers` has to be copied for `readers`, none of which is run in between.
+std::variant<CopyPlace, Refusal> place_after(const Schedule& schedule, BlockRV scope,
+                                             const Ptr<Buffer>& buffer,
+                                             const Handles<BlockRV>& writers,
+                                             const Handles<BlockRV>& readers);
+
+/// What is read by `readers` of a copy in that place.
+AffineRegion read_region(const Schedule& schedule, const Ptr<Buffer>& buffer,
+                         const Handles<BlockRV>& readers, NodeId around);
+
+/// What a read cache copies: what was written for it as far as it covers what is read; of the
+/// inputs of a scope, what that declares.
+AffineRegion region_to_cache(const Schedule& schedule, const CacheSubject& subject,
+                             const Handles<BlockRV>& consumers, const CopyPlace& place);
+
+/// True when a cache in that place has the shape of the box that it copies: inside blocks that are
+/// not the root, where the box does not depend on loops around them. Elsewhere it has the shape of
+/// its buffer.
+bool is_tile(const Schedule& schedule, BlockRV scope, const CopyPlace& place,
+             const AffineRegion& box);
+
+/// A new buffer for the elements of a box, allocated in the scope.
+Ptr<Buffer> allocate_cache(Schedule& schedule, BlockRV scope, const AffineRegion& box,
+                           std::string_view storage_scope, bool is_tile);
+
+/// The change from a buffer to its cache.
+AccessChange change_to_cache(const AffineRegion& box, const Ptr<Buffer>& cache, bool is_tile);
+
+/// Puts a block in its place that copies the box into the cache, or back.
+///
+///     for ax0, ax1 in T.grid(h, w):
+///       with T.block(name):
+///         v0, v1 = T.axis.remap("SS", [box.min + ax0, ax1])
+///         cache[v0, v1] = buffer[v0, v1]
+BlockRV insert_copy(Schedule& schedule, BlockRV scope, const CopyPlace& place,
+                    const AffineRegion& box, const Ptr<Buffer>& cache, bool is_tile, bool is_back,
+                    std::string_view name);
+
+/// A nest of loops over the domains of axes around a block that has them, without a body yet:
+/// loops ax0, ax1, ..., axes v0, v1, ... unless named otherwise.
+struct AxesNest {
+  std::vector<Ptr<Var>> loops;
+  std::vector<Expr> extents;
+  std::vector<Expr> values;  ///< Of the axes.
+  std::vector<Ptr<IterVar>> axes;
+};
+AxesNest axes_nest(Schedule& schedule, std::uint32_t function,
+                   const std::vector<Ptr<Range>>& domains, std::string_view loop_name = "ax",
+                   std::string_view axis_name = "v");
+/// The nest around a block, which is given the axes.
+Stmt nest_around(const AxesNest& nest, Block block, const Expr& predicate);
+
+/// The statement of the scope in which the block is.
+NodeId nest_of(const Schedule& schedule, BlockRV scope, BlockRV block);
+
+/// The block in a statement that was inserted.
+BlockRV block_inside(const Schedule& schedule, NodeId node);
+
+}  // namespace loopsmith

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/rewrites/inlined_versions.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/analysis.h"
+
+namespace loopsmith {
+namespace {
+
+const Stmt& body_of(const Schedule& schedule, NodeId scope) {
+  if (const auto* realize = schedule.as<BlockRealize>(scope)) return realize->block->body;
+  return schedule.as<PrimFunc>(scope)->body;
+}
+
+/// The values of a block's axes, as a substitution.
+Substitution bindings_of(const BlockRealize& realize) {
+  Substitution bindings;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    bindings[realize.block->iter_vars[i]->var] = realize.iter_values[i];
+  }
+  return bindings;
+}
+
+/// Statements of a body that are replaced, by what stands in the place of each.
+using Replacements = std::unordered_map<const Object*, Stmt>;
+
+/// Replaces statements between a scope and its blocks; what is inside of blocks stays.
+Stmt replaced(const Stmt& stmt, const Replacements& by) {
+  if (const auto found = by.find(stmt.get()); found != by.end()) return found->second;
+  if (stmt.is<BlockRealize>()) return stmt;
+  Rewriter rewrite;
+  const auto visit = [&](const auto& node) -> Stmt {
+    const auto found = by.find(&node);
+    return found != by.end() ? found->second : Stmt(rewrite.children(node));
+  };
+  rewrite.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
+    const auto found = by.find(&node);
+    return found != by.end() ? found->second : Stmt(Ptr<BlockRealize>(&node));
+  });
+  rewrite.on<BufferStore>(visit);
+  rewrite.on<Evaluate>(visit);
+  rewrite.on<IfThenElse>(visit);
+  rewrite.on<LetStmt>(visit);
+  rewrite.on<For>(visit);
+  rewrite.on<While>(visit);
+  return rewrite(stmt);
+}
+
+Stmt nothing() {
+  return make(Evaluate{.value = int_imm(i32, 0)});
+}
+
+/// The indices under which a statement loads elements of a buffer, each once.
+std::vector<std::vector<Expr>> loads_of(const Ref& statement, const Ptr<Buffer>& buffer) {
+  std::vector<std::vector<Expr>> found;
+  pre_order_visit(statement, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    if (load && load->buffer.same_as(buffer)) {
+      const bool is_known = std::ranges::any_of(found, [&](const auto& other) {
+        return std::ranges::equal(other, load->indices, [](const Expr& a, const Expr& b) {
+          return a.same_as(b) || structural_equal(a, b);
+        });
+      });
+      if (!is_known) found.push_back(load->indices);
+    }
+    return !ref.is<Buffer>();
+  });
+  return found;
+}
+
+/// True when an expression uses nothing that the statement defines.
+bool is_known_before(const Expr& expr, const Ref& statement) {
+  const auto variables = free_variables(expr);
+  bool is_known = true;
+  pre_order_visit(statement, [&](const Ref& ref) {
+    const Var* defined = nullptr;
+    if (const auto* loop = ref.as<For>()) defined = loop->loop_var.as<Var>();
+    if (const auto* let = ref.as<LetStmt>()) defined = let->var.get();
+    if (const auto* let = ref.as<Let>()) defined = let->var.get();
+    if (const auto* axis = ref.as<IterVar>()) defined = axis->var.get();
+    is_known = is_known && std::ranges::none_of(
+                               variables, [&](const auto& one) { return one.get() == defined; });
+    return is_known && !ref.is<Buffer>();
+  });
+  return is_known;
+}
+
+/// True when the statement, of several or of loops, writes what the block reads: maybe before it
+/// comes to load what the block computes.
+bool writes_inputs_first(const Stmt& statement, const Block& block) {
+  int stores = 0;
+  bool is_input = false, repeats = false;
+  pre_order_visit(statement, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) {
+      ++stores;
+      is_input = is_input || std::ranges::any_of(block.reads, [&](const auto& region) {
+                   return region->buffer->data.same_as(store->buffer->data);
+                 });
+    }
+    repeats = repeats || ref.is<For>() || ref.is<While>();
+    return !is_expr(*ref.get());
+  });
+  return is_input && (stores > 1 || repeats);
+}
+
+}  // namespace
+
+Stmt with_block_before_readers(const Schedule& schedule, NodeId scope, BlockRV handle,
+                               const ElementValue& element, const std::vector<Place>& readers) {
+  const Ptr<Block>& block = schedule.realize(handle).block;
+  Replacements by{{&schedule.realize(handle), nothing()}};
+  for (const Place& place : readers) {
+    const Object& node = *schedule.at(place.node).object;
+    const Stmt reader =
+        place.slot == no_node ? schedule.statement(place.node) : *statement_in(node, place.slot);
+    const auto* realize = reader.as<BlockRealize>();
+    if (writes_inputs_first(reader, *block)) return {};
+    const Substitution bindings = realize ? bindings_of(*realize) : Substitution{};
+    std::vector<Stmt> parts;
+    for (const std::vector<Expr>& indices : loads_of(reader, element.buffer)) {
+      BlockRealize before{.predicate = true, .block = block};
+      for (const Expr& value : axes_from_indices(*block, element.indices, indices)) {
+        before.iter_values.push_back(substitute(value, bindings));
+        if (!is_known_before(before.iter_values.back(), reader)) return {};
+      }
+      if (before.iter_values.size() != block->iter_vars.size()) return {};
+      parts.push_back(make(std::move(before)));
+    }
+    parts.push_back(reader);
+    by[reader.get()] = make(SeqStmt{.seq = std::move(parts)});
+  }
+  return replaced(body_of(schedule, scope), by);
+}
+
+Stmt with_block_after(const Schedule& schedule, NodeId scope, BlockRV handle, BlockRV other,
+                      const Substitution& axes, const std::vector<Expr>& guards) {
+  const BlockRealize& first = schedule.realize(other);
+  const Substitution bindings = bindings_of(first);
+  BlockRealize moved = schedule.realize(handle);
+  moved.predicate = first.predicate;
+  for (const Expr& guard : guards) moved.predicate = moved.predicate && substitute(guard, bindings);
+  for (std::size_t i = 0; i < moved.iter_values.size(); ++i) {
+    const auto value = axes.find(moved.block->iter_vars[i]->var);
+    if (value == axes.end()) return {};
+    moved.iter_values[i] = substitute(value->second, bindings);
+  }
+  const Stmt both =
+      make(SeqStmt{.seq = {schedule.statement(schedule.node(other)), make(std::move(moved))}});
+  const Replacements by{{&schedule.realize(handle), nothing()}, {&first, both}};
+  return replaced(body_of(schedule, scope), by);
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block at a new place: which instances run there, and the loops that run them.
+#pragma once
+#include <vector>
+
+#include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/schedule/queries/region_relaxation.h"
+
+namespace loopsmith {
+
+/// The values of each axis for which a block may access an element of `box` in `region`, which is
+/// in terms of its axes; both ends null: any value.
+std::vector<arith::Interval> axes_accessing(const Block& block, const BufferRegion& region,
+                                            const ElementRegion& box);
+
+/// What one axis runs through at a new place.
+struct AxisRange {
+  Expr min;
+  Expr extent;
+  std::vector<Expr> guards;  ///< Conditions on the value, which is `value` in them.
+};
+
+/// A block at a new place.
+struct RequiredInstances {
+  std::vector<AxisRange> axes;
+  std::vector<Ptr<Var>> values;  ///< Stand for the values of the axes in conditions.
+  std::vector<Expr> conditions;
+};
+
+/// The instances of a block whose axes have these values, inside one iteration of `loop`. Those
+/// that do not run now do not run there either.
+RequiredInstances instances_within(const Schedule& schedule, BlockRV block, LoopRV loop,
+                                   const std::vector<arith::Interval>& axes,
+                                   const Instances& instances);
+
+/// The loops ax0, ax1, ... with the block in them. Loops of one iteration are left out unless
+/// `preserve_unit_loops`.
+Stmt nest_of(Schedule& schedule, BlockRV block, const RequiredInstances& place,
+             bool preserve_unit_loops);
+
+}  // namespace loopsmith

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/rewrites/scan_parts.h"
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith {
+namespace {
+
+/// Totals of commutative operations are collected in lanes.
+constexpr std::int64_t lanes = 16;
+
+class ScanBuilder {
+ public:
+  ScanBuilder(Schedule& schedule, LoopRV handle, const Recurrence& recurrence,
+              std::span<const Stmt> stores, std::int64_t length)
+      : schedule_(schedule),
+        function_(schedule.function_of(schedule.node(handle))),
+        loop_(schedule.get(handle)),
+        recurrence_(recurrence),
+        stores_(stores),
+        type_(loop_.loop_var->dtype),
+        length_(int_imm(type_, (length + lanes - 1) / lanes * lanes)) {
+    loop_.body = nullptr;
+    parts_ = analyzer_.simplify(ceildiv(loop_.extent, length_));
+    if (!parts_.is<IntImm>()) parts_ = max(parts_, int_imm(type_, 0));
+  }
+
+  ScanParts build() && {
+    const DataType value = recurrence_.buffer->dtype;
+    const bool is_linear = !recurrence_.combiner;
+    total_ = buffer("total", {parts_, int_imm(type_, is_linear ? 1 : lanes)}, value);
+    if (is_linear) factor_ = buffer("factor", {parts_}, value);
+    carry_ = buffer("carry", {analyzer_.simplify(parts_ + int_imm(type_, 1))}, value);
+    found_.totals = is_linear ? linear_totals() : combined_totals();
+    found_.carries = carries();
+    found_.parts = parts();
+    if (recurrence_.is_in_place) {
+      found_.last = store(recurrence_.buffer, load(carry_, {parts_}), recurrence_.indices);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  Ptr<Buffer> buffer(const char* what, std::vector<Expr> shape, DataType type) {
+    const std::string name = fmt::format("{}_{}", recurrence_.buffer->name, what);
+    found_.buffers.push_back(
+        decl_buffer(std::move(shape), type, schedule_.fresh_buffer_name(function_, name)));
+    return found_.buffers.back();
+  }
+
+  Ptr<Var> variable(const char* what) {
+    const std::string name = fmt::format("{}_{}", loop_.loop_var->name, what);
+    return var(schedule_.fresh_loop_name(function_, name), type_);
+  }
+
+  /// What is done in iteration `place` of a part, where there is one.
+  Stmt in_iteration(const Ptr<Var>& part, const Expr& place, const Stmt& body) {
+    const Expr number = part * length_ + place;
+    const Expr value = analyzer_.simplify(loop_.min + number * loop_.step);
+    const Stmt inside = clone_with(body, {{loop_.loop_var, value}});
+    return make(IfThenElse{.condition = number < loop_.extent, .then_case = inside});
+  }
+
+  Expr zero() const { return int_imm(type_, 0); }
+
+  /// The loop over the parts, which is one of those that are given back.
+  Stmt over_parts(const Ptr<Var>& part, std::vector<Stmt> body) {
+    found_.loops.push_back(part);
+    return for_loop(part, zero(), parts_, seq(std::move(body)));
+  }
+
+  Stmt combined_totals() {
+    const Ptr<Var> part = variable("total"), step = variable("step"), lane = variable("lane"),
+                   start = variable("start");
+    const DataType value = recurrence_.buffer->dtype;
+    const Combiner combiner = *recurrence_.combiner;
+    const Expr width = int_imm(type_, lanes);
+    const Stmt begin = for_loop(start, zero(), width,
+                                store(total_, neutral_element(combiner, value), {part, start}),
+                                ForKind::vectorized);
+    const Stmt update = store(
+        total_, combined(combiner, load(total_, {part, lane}), recurrence_.operand), {part, lane});
+    const Stmt lanes_at_once = for_loop(
+        lane, zero(), width, in_iteration(part, step * width + lane, update), ForKind::vectorized);
+    const Expr steps = analyzer_.simplify(floordiv(length_, width));
+    return over_parts(part, {begin, for_loop(step, zero(), steps, lanes_at_once)});
+  }
+
+  Stmt linear_totals() {
+    const Ptr<Var> part = variable("total"), step = variable("step");
+    const DataType value = recurrence_.buffer->dtype;
+    const Expr total = load(total_, {part, zero()}), factor = load(factor_, {part});
+    const Stmt begin = seq({store(total_, const_of(value, 0), {part, zero()}),
+                            store(factor_, const_of(value, 1), {part})});
+    const Stmt update =
+        seq({store(total_, recurrence_.factor * total + recurrence_.operand, {part, zero()}),
+             store(factor_, factor * recurrence_.factor, {part})});
+    return over_parts(part,
+                      {begin, for_loop(step, zero(), length_, in_iteration(part, step, update))});
+  }
+
+  Stmt carries() {
+    const Ptr<Var> part = variable("carry");
+    std::vector<Expr> first;
+    for (const Expr& index : recurrence_.previous) {
+      first.push_back(analyzer_.simplify(substitute(index, {{loop_.loop_var, loop_.min}})));
+    }
+    const Stmt begin = store(carry_, load(recurrence_.buffer, first), {zero()});
+    const Expr next = analyzer_.simplify(part + int_imm(type_, 1));
+    const Expr before = load(carry_, {part});
+    if (!recurrence_.combiner) {
+      // A factor that has grown beyond all bounds leaves nothing as it is.
+      const Expr nothing = const_of(recurrence_.buffer->dtype, 0);
+      const Expr factor = load(factor_, {part}), total = load(total_, {part, zero()});
+      const Expr value =
+          select(before == nothing || factor == nothing, total, factor * before + total);
+      return seq({begin, over_parts(part, {store(carry_, value, {next})})});
+    }
+    const Ptr<Var> lane = variable("lane_sum");
+    const Expr joined =
+        combined(*recurrence_.combiner, load(carry_, {next}), load(total_, {part, lane}));
+    return seq({begin, over_parts(part, {store(carry_, before, {next}),
+                                         for_loop(lane, zero(), int_imm(type_, lanes),
+                                                  store(carry_, joined, {next}))})});
+  }
+
+  Stmt parts() {
+    const Ptr<Var> part = variable("part"), step = variable("place");
+    const Expr state = load(carry_, {part});
+    std::vector<Stmt> body;
+    for (std::size_t i = 0; i < stores_.size(); ++i) {
+      const BufferStore& old = *stores_[i].as<BufferStore>();
+      if (i != recurrence_.statement) {
+        BufferStore copy = old;
+        const bool sees_state = recurrence_.is_in_place || i < recurrence_.statement;
+        if (sees_state) copy.value = with_state(old.value, recurrence_, state);
+        body.push_back(make(std::move(copy)));
+        continue;
+      }
+      body.push_back(
+          store(carry_, substitute(recurrence_.value, {{recurrence_.state, state}}), {part}));
+      if (!recurrence_.is_in_place) body.push_back(store(recurrence_.buffer, state, old.indices));
+    }
+    return over_parts(
+        part, {for_loop(step, zero(), length_, in_iteration(part, step, seq(std::move(body))))});
+  }
+
+  Schedule& schedule_;
+  std::uint32_t function_;
+  For loop_;
+  const Recurrence& recurrence_;
+  std::span<const Stmt> stores_;
+  DataType type_;
+  Expr length_;  ///< How many iterations a part has at most.
+  Expr parts_;
+  Ptr<Buffer> total_, factor_, carry_;
+  Analyzer analyzer_;
+  ScanParts found_;
+};
+
+}  // namespace
+
+ScanParts scan_parts(Schedule& schedule, LoopRV loop, const Recurrence& recurrence,
+                     std::span<const Stmt> stores, std::int64_t length) {
+  return ScanBuilder(schedule, loop, recurrence, stores, length).build();
+}
+
+}  // namespace loopsmith

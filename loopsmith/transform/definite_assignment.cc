@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/definite_assignment.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/conditions.h"
+
+namespace loopsmith {
+namespace {
+
+/// Reads have this many earlier writes looked at, so that the cost stays linear.
+constexpr int max_writes = 8;
+
+/// The conditions between `scope` and an access inside it.
+std::vector<Expr> guards_of(AccessTable& table, const Access& access, const Scope* scope) {
+  std::vector<Expr> guards;
+  for (const Scope* s = access.scope; s != scope; s = s->parent) {
+    if (!s->condition.defined()) continue;
+    const Expr simple = table.analyzer_at(s->parent).simplify(s->condition);
+    const std::vector<Expr> more = arith::conjuncts(simple);
+    guards.insert(guards.end(), more.begin(), more.end());
+  }
+  return guards;
+}
+
+/// The values of one index: at least each of `min`, at most each of `max`.
+struct Bounds {
+  std::vector<Expr> min, max;
+};
+
+class Coverage {
+ public:
+  Coverage(AccessTable& table, const std::vector<Expr>& extents, const Access& write,
+           const Access& read)
+      : table_(table),
+        extents_(extents),
+        write_(write),
+        read_(read),
+        common_(common_scope(write.scope, read.scope)),
+        write_guards_(guards_of(table, write, common_)),
+        read_guards_(guards_of(table, read, common_)) {}
+
+  bool holds() {
+    std::vector<bool> used(write_guards_.size());
+    for (std::size_t d = 0; d < write_.indices->size(); ++d) {
+      const Expr& written = (*write_.indices)[d];
+      const Expr& read = (*read_.indices)[d];
+      if (structural_equal(written, read) && is_fixed(written)) continue;
+      std::optional<Bounds> all_written = exact(written);
+      std::optional<Bounds> may_read = covering(read);
+      if (!all_written || !may_read) return false;
+      narrow(written, write_, write_guards_, *all_written, &used);
+      narrow(read, read_, read_guards_, *may_read, nullptr);
+      // Whatever the conditions are, no program reads outside of its buffer.
+      may_read->min.push_back(zero_of(read.dtype()));
+      may_read->max.push_back(extents_[d] - int_imm(extents_[d].dtype(), 1));
+      if (!lies_in(*may_read, *all_written)) return false;
+    }
+    return happens(used);
+  }
+
+ private:
+  /// True when the value is the same all over the common scope's inside.
+  bool is_fixed(const Expr& e) {
+    for (const Ptr<Var>& variable : free_variables(e)) {
+      const Scope* scope = table_.definition(variable);
+      if (scope && is_inside(common_, scope)) return false;
+    }
+    return !reads_memory(e);
+  }
+  std::optional<Bounds> covering(const Expr& index) {
+    if (reads_memory(index)) return std::nullopt;
+    const auto values = relaxed(index);
+    if (!values) return std::nullopt;
+    return Bounds{{values->min}, {values->max}};
+  }
+  /// Over all that is inside the common scope, itself left out.
+  std::optional<arith::Interval> relaxed(const Expr& e) {
+    if (is_fixed(e)) return arith::Interval{e, e};
+    return table_.values(e, common_);
+  }
+
+  std::optional<Bounds> exact(const Expr& index);
+  void narrow(const Expr& index, const Access& access, const std::vector<Expr>& guards,
+              Bounds& bounds, std::vector<bool>* used);
+  bool lies_in(const Bounds& inner, const Bounds& outer);
+  bool is_read_under(const Expr& guard);
+  bool happens(const std::vector<bool>& used);
+
+  AccessTable& table_;
+  const std::vector<Expr>& extents_;
+  const Access& write_;
+  const Access& read_;
+  const Scope* common_;
+  std::vector<Expr> write_guards_, read_guards_;
+  std::vector<Ref> spent_;  // Loop variables that one index runs over already.
+};
+
+/// The values of an index that runs over all of them: base + v0 + n0*v1 + n0*n1*v2 ..., with loops
+/// v of extents n, each in no other index; none when that is not so.
+std::optional<Bounds> Coverage::exact(const Expr& index) {
+  if (reads_memory(index)) return std::nullopt;
+  struct RadixTerm {
+    const For* loop;
+    std::int64_t scale;
+  };
+  std::vector<RadixTerm> digits;
+  Analyzer& analyzer = table_.analyzer_at(write_.scope);
+  for (const Ptr<Var>& variable : free_variables(index)) {
+    const Scope* scope = table_.definition(variable);
+    if (!scope || !is_inside(common_, scope)) continue;
+    const auto* loop = scope->stmt.as<For>();
+    if (!loop || !is_const_int(loop->step, 1) || !is_around(scope, write_.scope)) {
+      return std::nullopt;
+    }
+    if (!is_fixed(loop->min) || !is_fixed(loop->extent)) return std::nullopt;
+    for (const Ref& other : spent_) {
+      if (other.same_as(variable)) return std::nullopt;
+    }
+    spent_.push_back(variable);
+    // Linear: two steps apart differ by twice one step, wherever they start.
+    const Expr one = int_imm(variable->dtype, 1);
+    const Expr step = analyzer.simplify(substitute(index, {{variable, variable + one}}) - index);
+    const std::int64_t* scale = as_int(step);
+    if (!scale || *scale <= 0) return std::nullopt;
+    digits.push_back({loop, *scale});
+  }
+  std::sort(digits.begin(), digits.end(),
+            [](const RadixTerm& a, const RadixTerm& b) { return a.scale < b.scale; });
+  std::int64_t reach = 1;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (digits[i].scale > reach) return std::nullopt;
+    const std::int64_t* extent = as_int(digits[i].loop->extent);
+    if (!extent && i + 1 < digits.size()) return std::nullopt;
+    if (extent) reach += (*extent - 1) * digits[i].scale;
+  }
+  const auto values = relaxed(index);
+  if (!values) return std::nullopt;
+  return Bounds{{values->min}, {values->max}};
+}
+
+/// Adds what the guards of an access say of its `index`: index < b and the like, with b fixed.
+void Coverage::narrow(const Expr& index, const Access& access, const std::vector<Expr>& guards,
+                      Bounds& bounds, std::vector<bool>* used) {
+  Analyzer& analyzer = table_.analyzer_at(access.scope);
+  for (std::size_t g = 0; g < guards.size(); ++g) {
+    Expr low, high;  // low < high, or low <= high.
+    bool strict = false;
+    if (const auto* n = guards[g].as<LT>()) low = n->a, high = n->b, strict = true;
+    if (const auto* n = guards[g].as<LE>()) low = n->a, high = n->b;
+    if (const auto* n = guards[g].as<GT>()) low = n->b, high = n->a, strict = true;
+    if (const auto* n = guards[g].as<GE>()) low = n->b, high = n->a;
+    if (!low.defined() || !low.dtype().is_index()) continue;
+    const Expr slack = int_imm(low.dtype(), strict ? 1 : 0);
+    const Expr upper = analyzer.simplify(high - slack - low + index);  // index <= upper
+    const Expr lower = analyzer.simplify(low + slack - high + index);  // index >= lower
+    if (is_fixed(upper)) {
+      bounds.max.push_back(upper);
+    } else if (is_fixed(lower)) {
+      bounds.min.push_back(lower);
+    } else {
+      continue;
+    }
+    if (used) (*used)[g] = true;
+  }
+}
+
+bool Coverage::lies_in(const Bounds& inner, const Bounds& outer) {
+  Analyzer& analyzer = table_.analyzer_at(common_);
+  const auto each_has = [&](const std::vector<Expr>& limits, const std::vector<Expr>& values,
+                            auto&& within) {
+    return std::ranges::all_of(limits, [&](const Expr& limit) {
+      return std::ranges::any_of(
+          values, [&](const Expr& value) { return analyzer.can_prove(within(value, limit)); });
+    });
+  };
+  return each_has(outer.min, inner.min, [](const Expr& v, const Expr& l) { return l <= v; }) &&
+         each_has(outer.max, inner.max, [](const Expr& v, const Expr& l) { return v <= l; });
+}
+
+bool Coverage::is_read_under(const Expr& guard) {
+  if (!is_fixed(guard)) return false;
+  return std::ranges::any_of(read_guards_,
+                             [&](const Expr& other) { return structural_equal(guard, other); });
+}
+
+/// True when the write is not left out wherever its indices say that it is: loops over which no
+/// index runs have a first iteration, in which the conditions that are not about indices hold.
+bool Coverage::happens(const std::vector<bool>& used) {
+  Substitution first;
+  for (const Scope* s = write_.scope; s != common_; s = s->parent) {
+    if (s->stmt.is<While>() || s->is_left) return false;
+    const auto* loop = s->stmt.as<For>();
+    const auto is_it = [&](const Ref& other) { return other.same_as(loop->loop_var); };
+    if (!loop || std::ranges::any_of(spent_, is_it)) continue;
+    if (!table_.analyzer_at(s->parent).can_prove(loop->extent >= 1)) return false;
+    first[loop->loop_var] = loop->min;
+  }
+  for (std::size_t g = 0; g < write_guards_.size(); ++g) {
+    if (used[g] || is_read_under(write_guards_[g])) continue;
+    const Expr condition = substitute(write_guards_[g], first);
+    if (!table_.analyzer_at(write_.scope).can_prove(condition)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool fills_before(AccessTable& table, const Allocation& allocation, const Access& write,
+                  const Access& read) {
+  return Coverage(table, allocation.buffer->shape, write, read).holds();
+}
+
+bool writes_before_reads(AccessTable& table, const Allocation& allocation, const Scope* scope) {
+  std::vector<const Access*> writes;
+  for (const Access& access : allocation.accesses) {
+    if (access.is_write) {
+      if (writes.size() < max_writes) writes.push_back(&access);
+      continue;
+    }
+    const bool covered = std::ranges::any_of(writes, [&](const Access* write) {
+      return is_around(scope, common_scope(write->scope, access.scope)) &&
+             fills_before(table, allocation, *write, access);
+    });
+    if (!covered) return false;
+  }
+  return true;
+}
+
+}  // namespace loopsmith

@@ -31,7 +31,7 @@ RETIRED: Mapping[str, str] = {
     r"\b(finished_box|stored_box|box_stored)\b": "produced_region, must_write_region",
     r"\b(known_around|rebind_body)\b": "path_condition, substitute_in_body",
     r"\bschedule/(moves|repairs)/": "schedule/rewrites, schedule/fixes",
-    r"\b(empty_loops|initial_nests|InitialNests)\b": "trip_counts, hoisted_inits",
+    r"\b(empty_loops|InitialNests)\b": "trip_counts, hoisted_inits",
     r"\bcomplete_blocks\b": "infer_regions",
     r"\blift_reductions\b": "hoist_horizontal_reductions",
     r"\b(bypass_caches|cut_borders|merge_columns|task_grid)\b": (

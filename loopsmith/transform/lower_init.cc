@@ -37,10 +37,10 @@ Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
   std::vector<const For*> nest;  // The loops with nothing but each other around the current place.
   std::unordered_map<const For*, Stmt> before;  // What goes before a loop.
-  arith::HoistedInits hoisted_inits;
+  arith::HoistedInits initial_nests;
 
   rewrite.on<For>([&](const For& loop) -> Stmt {
-    const Stmt if_empty = hoisted_inits.before(loop);
+    const Stmt if_empty = initial_nests.before(loop);
     const bool goes_on = loop.body.is<For>() || loop.body.is<BlockRealize>();
     nest.push_back(&loop);
     std::vector<const For*> outside;
@@ -65,7 +65,7 @@ Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
       return arith::is_reduction_loop(*inner, loop->loop_var);
     });
     const Stmt init =
-        first == nest.end() ? Stmt() : hoisted_inits.nest_of(*inner, {first, nest.end()}, true);
+        first == nest.end() ? Stmt() : initial_nests.nest_of(*inner, {first, nest.end()}, true);
     if (!init) return guard_init(*inner);
     before[*first] = init;
     BlockRealize copy = *inner;

@@ -55,7 +55,7 @@ format: setup  ## Format all sources in place.
 	@$(VENV)/bin/ruff check -q --fix-only && $(VENV)/bin/ruff format -q
 
 lint: build  ## Check format, style, types and the order of the floors.
-	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) format includes ruff mypy tidy
+	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) format includes words ruff mypy tidy
 
 clean:  ## Delete what was built; keep the virtual environment.
 	@rm -rf build dist python/loopsmith/_core.*

@@ -168,6 +168,11 @@ def includes(jobs: int) -> Counts:
     return check([sys.executable, "tools/check_includes.py"])
 
 
+def words(jobs: int) -> Counts:
+    """No retired name or phrase comes back."""
+    return check([sys.executable, "tools/check_words.py"])
+
+
 def ruff(jobs: int) -> Counts:
     """Python sources: style and format."""
     ruff = BIN / "ruff"
@@ -188,6 +193,7 @@ def tidy(jobs: int) -> Counts:
 SUITES: dict[str, Callable[[int], Counts]] = {
     "format": format_,
     "includes": includes,
+    "words": words,
     "ruff": ruff,
     "mypy": mypy,
     "unit": unit,

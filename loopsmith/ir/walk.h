@@ -135,7 +135,7 @@ std::vector<Ptr<Buffer>> free_buffers(const Ref& root);
 /// True when `root` uses the variable.
 bool uses_variable(const Ref& root, const Ptr<Var>& variable);
 
-/// Gives `span` to `ref` and to the nodes in it that have none and that nobody else holds.
+/// Gives `span` to `ref` and to the nodes in it that have none and without another owner.
 void stamp(const Ref& ref, const Span& span);
 
 }  // namespace loopsmith

@@ -28,7 +28,7 @@ std::optional<Nest> paired_product(DataType a_type, DataType b_type, const Expr&
   return with_pairs(nest, *contiguous_axis(nest));
 }
 
-TEST(dot_product_packing, halve_the_steps_of_small_integers) {
+TEST(dot_product, halve_the_steps_of_small_integers) {
   for (const DataType type : {i8, u8, i16}) {
     const auto paired = paired_product(type, i8, 64);
     ASSERT_TRUE(paired);
@@ -37,7 +37,7 @@ TEST(dot_product_packing, halve_the_steps_of_small_integers) {
   }
 }
 
-TEST(dot_product_packing, end_with_a_zero_where_steps_are_odd) {
+TEST(dot_product, end_with_a_zero_where_steps_are_odd) {
   const auto odd = paired_product(i8, i8, 65);
   ASSERT_TRUE(odd);
   EXPECT_TRUE(is_const_int(odd->reduction()[0].extent, 33));
@@ -46,7 +46,7 @@ TEST(dot_product_packing, end_with_a_zero_where_steps_are_odd) {
   EXPECT_TRUE(paired_product(i8, i8, size_var("n")));
 }
 
-TEST(dot_product_packing, leave_other_products_alone) {
+TEST(dot_product, leave_other_products_alone) {
   EXPECT_FALSE(paired_product(u16, i8, 64));
   EXPECT_FALSE(paired_product(i32, i8, 64));
   EXPECT_FALSE(paired_product(i8, i8, 64, f32));

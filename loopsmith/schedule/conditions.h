@@ -28,8 +28,8 @@ inline constexpr Condition empty_reductions_start{
 
 /// Refuses a loop with annotations or a thread.
 std::optional<Refusal> refuse_unless_plain(const Schedule& schedule, LoopRV loop);
-/// Refuses a loop whose bounds may have another value after its own body, or that of a loop around
-/// or beside it, `other`, has run.
+/// Refuses a loop whose bounds may change when its own body runs, or the body of `other`, a loop
+/// around or beside it.
 std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopRV loop);
 std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopRV loop,
                                                  LoopRV other);

@@ -23,7 +23,7 @@ struct Parameter {
   const char* name;
   T Arguments::* member;
   const char* doc = "";
-  bool is_promise = false;  ///< By it the caller answers for what was not proved.
+  bool is_promise = false;  ///< The caller asserts what could not be proved.
 };
 template <class Arguments, class T>
 Parameter(const char*, T Arguments::*, const char*) -> Parameter<Arguments, T>;
@@ -37,13 +37,13 @@ constexpr Parameter<Arguments, bool> promise(const char* name, bool Arguments::*
   return {name, member, doc, true};
 }
 
-/// What a primitive that gives nothing gives.
+/// The result of a primitive without results.
 struct Nothing {};
 inline Argument to_argument(Nothing) {
   return {};
 }
 
-/// What an author writes down of a primitive.
+/// The definition of a primitive, as its author writes it.
 template <class Arguments, class Plan, class Made>
 struct PrimitiveDefinition {
   std::string_view name;
@@ -52,7 +52,7 @@ struct PrimitiveDefinition {
   std::span<const Condition* const> conditions = {};
   std::size_t required = 1;
   bool pure = false;
-  /// Loops whose iterations run at once are looked at again, as they are after it.
+  /// Concurrent loops are checked again on the program after the step.
   bool moves_accesses = false;
   /// Checks every condition; changes nothing. The handles among the arguments are alive and the
   /// schedule's own. A plan with a member `reordered_reduction`, an optional Argument, says there

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Primitives with their types forgotten: as traces, errors and Python see them.
+// Type-erased primitives, as traces, errors and Python use them.
 #pragma once
 #include <optional>
 #include <span>
@@ -42,11 +42,11 @@ struct ParameterInfo {
   Argument default_value;  ///< The default.
 };
 
-/// A primitive with its types forgotten.
+/// A type-erased primitive.
 class PrimitiveBase {
  public:
   std::string_view name;
-  std::string_view past;  ///< What became of what it consumed: `split` in "i was split at step 3".
+  std::string_view past;  ///< The participle in messages: `split` in "i was split at step 3".
   std::string_view doc;
   std::span<const Condition* const> conditions;
   std::size_t required;  ///< How many parameters have no default; they come first.

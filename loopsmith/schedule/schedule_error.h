@@ -24,13 +24,13 @@ struct RefusedCall {
 /// How much of a refusal its text tells.
 enum class ErrorDetail : std::uint8_t { none, brief, full };
 
-/// A refusal that is shown: what a primitive throws. What costs more than a line of text is made
-/// when it is asked for, of the schedule as it was then.
+/// A refusal that is shown: what a primitive throws. Fixes and the picture are computed on demand,
+/// from a snapshot of the schedule.
 class ScheduleError : public UserError {
  public:
-  /// Of something that is no call of a primitive, and has no fixes.
+  /// For an operation other than a primitive; it has no fixes.
   ScheduleError(const Schedule& schedule, std::string_view name, Refusal refusal);
-  /// Of a call of a primitive.
+  /// For a call of a primitive.
   ScheduleError(const Schedule& schedule, const PrimitiveBase& primitive,
                 std::vector<Argument> arguments, Refusal refusal);
 

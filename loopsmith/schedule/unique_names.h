@@ -8,15 +8,15 @@
 
 namespace loopsmith {
 
-/// `i_2`. Loops get names at every split, so this is no matter of format strings.
+/// `i_2`. Every split names loops, so this avoids the cost of a format string.
 std::string numbered(std::string_view name, std::size_t number);
 
-/// Names of one kind in a function, each with the first of its bearers. Copies share the table.
+/// Names of one kind in a function, each with the first entity that has it. Copies share the table.
 class UniqueNames {
  public:
   static constexpr std::uint32_t no_entity = ~std::uint32_t{0};
 
-  /// The first bearer of a name; `no_entity` when there is none.
+  /// The first entity of that name; `no_entity` when there is none.
   std::uint32_t first(std::string_view name) const;
   void set_first(std::string_view name, std::uint32_t entity);
   /// `name`, or `name_1`, `name_2`, ...: the next that is not taken.
@@ -41,7 +41,7 @@ class UniqueNames {
   std::uint32_t find_or_add(std::string_view name);
   void spread();
 
-  CowVector<Row> rows_;  ///< A row stays when its last bearer goes.
+  CowVector<Row> rows_;  ///< A row stays when its last entity goes.
   CowVector<std::uint32_t> buckets_;
 };
 

@@ -37,7 +37,7 @@ TEST(cow_vector, grows_and_shrinks_over_the_ends_of_chunks) {
   EXPECT_TRUE(numbers.empty());
 }
 
-TEST(unique_names, finds_bearers_and_makes_names_that_nobody_bears) {
+TEST(unique_names, finds_entities_and_makes_fresh_names) {
   UniqueNames names;
   EXPECT_EQ(names.first("i"), UniqueNames::no_entity);
   EXPECT_EQ(names.fresh("i"), "i");

@@ -235,7 +235,7 @@ void Replay::start_reduction(StageId id) {
     if (loop == nest.loops.end()) continue;
     const DecomposeReductionArguments arguments{.block = nest.blocks[0], .loop = loop->second};
     if (!decompose_reduction.can_apply(schedule_, arguments)) continue;
-    // Loops that drive axes of the output inside of the reduction have a copy in the start.
+    // Loops that are bound to axes of the output inside of the reduction have a copy in the start.
     std::vector<IterVar> inner;
     std::copy_if(first, data.leaf_iter_vars.end(), std::back_inserter(inner),
                  [&](const IterVar& axis) {

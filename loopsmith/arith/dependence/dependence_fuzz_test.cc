@@ -26,7 +26,7 @@ bool are_equal_outside(const RecordedAccess& a, const RecordedAccess& b, const P
   return false;
 }
 
-Breaks run_at_once(const Ptr<Var>& loop) {
+Breaks run_concurrently(const Ptr<Var>& loop) {
   return [=](const RecordedAccess& a, const RecordedAccess& b) {
     return are_under(a, b, loop) && are_equal_outside(a, b, loop) &&
            iteration_of(a, loop) != iteration_of(b, loop);
@@ -35,7 +35,7 @@ Breaks run_at_once(const Ptr<Var>& loop) {
 
 Breaks run_in_lanes(const Ptr<Var>& loop) {
   return [=](const RecordedAccess& a, const RecordedAccess& b) {
-    if (!run_at_once(loop)(a, b)) return false;
+    if (!run_concurrently(loop)(a, b)) return false;
     const auto without = [&](const RecordedAccess& access) {
       Times result;
       for (const testing::Step& step : access.steps) {
@@ -105,7 +105,7 @@ TEST(dependence_fuzz, answers_agree_with_enumeration) {
       if (!nest->root.defined()) continue;
       for (const Ptr<Var>& loop : nest->loops) {
         checker.check("parallel " + loop->name, dependences.parallelizable(loop),
-                      run_at_once(loop));
+                      run_concurrently(loop));
         checker.check("vector " + loop->name, dependences.vectorizable(loop), run_in_lanes(loop));
       }
       Loops order = nest->loops;

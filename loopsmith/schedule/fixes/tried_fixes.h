@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to do instead of a call that was refused: found by trying.
+// Calls to make instead of a refused one, found by trying candidates on a copy.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,8 +9,8 @@
 namespace loopsmith {
 
 /// The repairs that pass on a copy, at most three, as lines of Python that find each loop and block
-/// by its name. None promises anything in the caller's name, not even what the refused call did:
-/// which promise would help is said in the hint.
+/// by its name. None of them sets a promise, not even one that the refused call set: the hint says
+/// which promise would help.
 std::vector<std::string> tried_fixes(const RefusedCall& call);
 
 }  // namespace loopsmith

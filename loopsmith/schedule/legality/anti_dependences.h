@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who accesses elements before they are written, and must not find them written already.
+// Anti-dependences: accesses that must run before a write to the same element.
 #pragma once
 #include <span>
 
@@ -7,8 +7,8 @@
 
 namespace loopsmith {
 
-/// True when what is at `place` may access an element of `buffer` in an earlier iteration of one of
-/// `loops`, which are around both, than the block `writer` writes it.
+/// True when the statement at `place` may access an element of `buffer` in an earlier iteration of
+/// one of `loops`, which enclose both, than the block `writer` writes it.
 bool accesses_earlier(const Schedule& schedule, const Place& place, BlockRV writer,
                       const Buffer* buffer, std::span<const LoopRV> loops);
 

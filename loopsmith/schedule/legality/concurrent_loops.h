@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops whose iterations run at once, and the steps that come after they were made so.
+// Concurrent loops (parallel, vectorized, bound to threads), and later steps that must keep them
+// legal.
 #pragma once
 #include <optional>
 
@@ -9,20 +10,20 @@
 namespace loopsmith {
 
 /// True when lowering can give a reduction over a loop partial results, so that its iterations may
-/// run so.
+/// run concurrently.
 bool has_partial_results(const Schedule& schedule, LoopRV loop, Concurrency how);
 
-/// True when the reduction that a loop carries may run so: with partial results, or by
+/// True when the reduction that a loop carries may run concurrently: with partial results, or by
 /// atomic updates.
 bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, Concurrency how,
                              const CarriedDependences& carries);
 
-/// Refuses the step from `before` to `after` when a loop that runs its iterations at once may not
-/// do so any more.
+/// Refuses the step from `before` to `after` when it introduces a dependence between iterations of
+/// a concurrent loop.
 std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after);
 
-/// Refuses to put an implementation in the place of what it does where a loop that runs its
-/// iterations at once combines their values, and can no longer do so.
+/// Refuses to replace a computation by an implementation where a concurrent loop reduces over it
+/// and the implementation has no such reduction.
 std::optional<Refusal> refuse_lost_reductions(const Schedule& described,
                                               const Schedule& implemented);
 

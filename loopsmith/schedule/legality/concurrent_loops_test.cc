@@ -397,7 +397,7 @@ for i in range(8):
 }
 
 TEST(concurrent_loops, have_memory_around_them_each_for_itself_if_it_is_of_one) {
-  const auto run_at_once = [](Schedule& sch, std::string_view how) {
+  const auto run_concurrently = [](Schedule& sch, std::string_view how) {
     const LoopRV j = get_loop(sch, "j");
     if (how == "parallel") {
       parallel(sch, j);
@@ -418,7 +418,7 @@ TEST(concurrent_loops, have_memory_around_them_each_for_itself_if_it_is_of_one) 
       Schedule sch(func);
       SCOPED_TRACE(fmt::format("{}, {}", scope, how));
       if (accepted.contains(how)) {
-        run_at_once(sch, how);
+        run_concurrently(sch, how);
         expect_result(sch, func);
         continue;
       }
@@ -426,7 +426,7 @@ TEST(concurrent_loops, have_memory_around_them_each_for_itself_if_it_is_of_one) 
       const std::string witness =
           how == "vectorize" ? "iteration i=0, j=0 reads B[0], iteration i=0, j=1 writes it"
                              : "iteration i=0, j=0 writes B[0], iteration i=0, j=1 writes it";
-      EXPECT_EQ(error_of([&] { run_at_once(sch, how); }),
+      EXPECT_EQ(error_of([&] { run_concurrently(sch, how); }),
                 fmt::format("no_dependence_is_carried: {}: iterations of loop j depend on each "
                             "other: {}",
                             primitive, witness));

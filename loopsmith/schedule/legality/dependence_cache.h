@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dependence analysis found out about a nest of loops, kept between the steps of a schedule.
+// Results of dependence analysis for a loop nest, cached between the steps of a schedule.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@ namespace loopsmith {
 
 class Dependences;
 
-/// What is asked of the dependences of a nest.
+/// A kind of query about the dependences of a nest.
 enum class DependenceQuery : std::uint8_t {
   carried_in_threads,
   carried_in_lanes,
@@ -24,39 +24,41 @@ enum class DependenceQuery : std::uint8_t {
   merge,
 };
 
-/// A question about loops, by their variables, and its answer.
+/// A query about loops, given by their variables, and its answer.
 struct CachedAnswer {
   DependenceQuery question;
   std::vector<Ptr<Var>> loops;
   CarriedDependences answer;
 };
 
-/// What is known of a nest, as it is. Immutable once a schedule has it: copies share it.
+/// The known dependences of one version of a nest. Immutable once cached: copies of a schedule
+/// share it.
 struct NestDependences {
   Stmt nest;
   DistanceTable distances;
-  std::vector<Ptr<Var>> controlled;  ///< Loops whose iterations are up to earlier ones.
+  std::vector<Ptr<Var>> controlled;  ///< Loops with control dependences between iterations.
   std::vector<CachedAnswer> answers;
 };
 
-/// The outermost loop around a node, or the node: what has all dependences that it takes part in.
+/// The outermost loop around a node, or the node itself: the unit of dependence analysis.
 NodeId whole_nest(const Schedule& schedule, NodeId node);
 
-/// The answer about loops of the nest, if it is known: it was asked before, or follows from the
-/// distances that steps have kept.
+/// The answer to a query, if it is in the cache or follows from the dependence distances, which
+/// steps keep up to date.
 std::optional<CarriedDependences> cached_answer(const Schedule& schedule, NodeId nest,
                                                 DependenceQuery question,
                                                 const std::vector<Ptr<Var>>& loops);
 
-/// Keeps an answer about the nest, and what else its analysis found.
+/// Caches an answer about the nest, and the distances that its analysis found.
 void cache_answer(const Schedule& schedule, NodeId nest, const Dependences& dependences,
                   const CachedAnswer& answer);
 
-/// Carries what is known of a nest over a step that changes its loops and no access: made before
-/// the change, told of it, and kept after it. Without `keep`, what was known is forgotten.
+/// Updates the cached dependences of a nest across a step that changes its loops but no access:
+/// construct it before the change, describe the change, then call `keep`. Without `keep` the cached
+/// entries are dropped.
 class DependenceUpdate {
  public:
-  /// Of the nest around a node.
+  /// For the nest around a node.
   DependenceUpdate(Schedule& schedule, NodeId inside);
 
   /// A loop becomes several, outermost first.
@@ -66,7 +68,7 @@ class DependenceUpdate {
   /// Loops come to stand in this order, and all dependences keep theirs.
   void reorder(std::span<const For> order);
 
-  /// What goes in step with a loop is another question once that runs at once.
+  /// Drops answers about vector lanes, which change when a loop becomes concurrent.
   void forget_lanes();
   /// The change is done.
   void keep();

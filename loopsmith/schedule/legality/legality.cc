@@ -269,7 +269,7 @@ bool starts_late(const Schedule& schedule, BlockRV block) {
 }
 
 /// True when the instance that starts a reduction may no longer be the first of its instances:
-/// loops that change their order drive axes of both kinds at once, or it was not the first.
+/// loops that change their order are bound to axes of both kinds at once, or it was not the first.
 bool delays_init(const Schedule& schedule, std::span<const LoopRV> band,
                  std::span<const std::size_t> order) {
   return std::ranges::any_of(child_blocks(schedule, schedule.node(band[0])), [&](BlockRV block) {

@@ -25,14 +25,14 @@ OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
 /// in them.
 bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band);
 
-/// True when each of the block's spatial axes tells apart the elements that it writes, and only
-/// reductions connect iterations of the others: the declared axes say the truth.
+/// True when the declared axes are right: the elements written are an injective function of the
+/// spatial axes, and only the reduction carries dependences along the others.
 bool axes_are_injective(const Schedule& schedule, BlockRV block);
-/// The same, where the block may also read other elements of what it reduces into.
+/// The same for a block that may also read other elements of the buffer that it reduces into.
 bool writes_are_injective(const Schedule& schedule, BlockRV block);
 
-/// Refuses where an execution of a loop may read elements of the buffers that it updates there, as
-/// a reduction, other than to update them.
+/// Refuses where an execution of the loop may read a partial result: an element of `buffers` that
+/// the loop reduces into, other than by the update itself.
 std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop,
                                         std::span<const Ptr<Buffer>> buffers);
 /// The same of what a block in the loop writes.

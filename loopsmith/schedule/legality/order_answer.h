@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is found out about the order of iterations.
+// Answers about the order of iterations.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -22,15 +22,15 @@ struct OrderAnswer {
   bool is_proved() const { return kind == Kind::proved; }
 };
 
-/// What the iterations of a loop have to do with each other.
+/// The dependences that a loop carries.
 struct CarriedDependences {
   OrderAnswer verdict;
-  bool is_reduction = false;  ///< Each conflict is of a commutative reduction's own results.
-  /// Buffers that each iteration would have to have for itself.
+  bool is_reduction = false;  ///< All of them are updates of a commutative reduction.
+  /// Buffers that must be privatized: one copy for each iteration.
   std::vector<Ptr<Buffer>> own = {};
 };
 
-/// How iterations are to be run at once.
+/// How iterations run concurrently.
 enum class Concurrency {
   in_threads,        ///< In any order.
   in_lanes,          ///< Each statement for all of them before the next; reads before writes.
@@ -38,9 +38,9 @@ enum class Concurrency {
   in_block_threads,  ///< In any order, by the threads of a block: each has its own local memory.
 };
 
-/// How the iterations of a loop run that is bound to a thread axis.
+/// How the iterations of a loop bound to a thread axis run.
 Concurrency concurrency_of_axis(std::string_view thread_axis);
-/// True when each of the iterations that run so has memory of that scope for itself.
+/// True when memory of that scope is private to each iteration of such a loop.
 bool is_private_to_iteration(Concurrency how, std::string_view scope);
 
 }  // namespace loopsmith

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is legal at a glance. Each function states a lemma of a theorem in
-// arith/dependence/preservation.h: it may say no where that says yes, and never the other way
-// round.
+// Sufficient conditions for legality that are cheap to check. Each function states a lemma of a
+// theorem in arith/dependence/preservation.h: it may return false where that proves the step, never
+// true where it does not.
 #pragma once
 #include <span>
 
@@ -9,8 +9,8 @@
 
 namespace loopsmith {
 
-/// Does a block that is complete, or a reduction, find the same inputs in a loop in front of which
-/// it stands now, and is it not missed where it was?
+/// Does a complete block or a reduction block read the same inputs inside a loop that follows it,
+/// and is its result needed inside that loop only?
 ///
 /// Lemma. Let the block and the loop have no loop of the scope in common, and no instance of a
 /// reduction run twice; let each statement that writes what the block reads stand before both the
@@ -19,12 +19,13 @@ namespace loopsmith {
 /// each iteration of the loop runs all instances that write what it reads, results stay. Proof:
 /// (order) two statements without a common loop run one after the other, all instances of the first
 /// before all of the second, and no statement that conflicts with the block's reads stands between
-/// the two places; conflicts of the block with itself are between equal names, since axes of a
-/// complete block or reduction tell its elements apart. (cover) is the last premise.
+/// the two places; conflicts of the block with itself are between equal names, since the
+/// elements that it writes are an injective function of its spatial axes. (cover) is the last
+/// premise.
 bool moves_past_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
                         const ScopeAccesses& uses);
 
-/// Is a block that is complete, or a reduction, free to run in a loop behind which it stands now?
+/// May a complete block or a reduction block run inside a loop that precedes it?
 ///
 /// Lemma. Let the block and the loop have no loop of the scope in common; let each statement
 /// outside of the loop that writes what the block reads, or uses what it writes, stand before both
@@ -35,7 +36,7 @@ bool moves_past_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
 bool lags_behind_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
                          const ScopeAccesses& uses);
 
-/// Does a block that is inlined at a place behind it read there what it read?
+/// Does a block that is inlined at a later place read the same values there?
 ///
 /// Lemma. Let the block and the place have no loop of the scope in common, and let each statement
 /// that writes what the block reads stand before both or behind both, and have no loop in common
@@ -43,11 +44,11 @@ bool lags_behind_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
 bool reads_the_same_at(const Schedule& schedule, BlockRV block, const Place& place,
                        const ScopeAccesses& uses);
 
-/// The same of a place in front of the block, at which it also writes.
+/// The same for an earlier place, at which the block also writes.
 bool does_the_same_at(const Schedule& schedule, BlockRV block, const Place& place,
                       const Buffer* between, const ScopeAccesses& uses);
 
-/// Does a buffer keep its values from a copy of it until the last of `readers` reads the copy?
+/// Is a buffer unchanged from the time it is copied until the last of `readers` reads the copy?
 ///
 /// Lemma. Let no statement that writes the buffer have a loop of the scope in common with a reader
 /// or with `around`, which runs the copy and its readers. If the copy stands before the readers, no
@@ -56,19 +57,21 @@ bool does_the_same_at(const Schedule& schedule, BlockRV block, const Place& plac
 bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
                       std::span<const BlockRV> readers, NodeId around, const ScopeAccesses& uses);
 
-/// Is all that happens to a buffer outside of `nest` before all of it, or after all of it?
+/// Does every access to a buffer outside of `nest` run before all of the nest, or after all of it?
 ///
 /// Lemma. If so, and a copy of all elements that the nest may write is made right before the nest
-/// and right after it, or each of them is certain to be written in it and copied after it, nobody
-/// outside sees the difference.
+/// and right after it, or each of them is certain to be written in it and copied after it, the
+/// values read outside stay the same.
 bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId nest,
                         const ScopeAccesses& uses);
 
-/// Is what an iteration of a loop writes of a buffer written for good, and seen by nobody else?
+/// Are the elements of a buffer that an iteration of a loop writes final, and not accessed
+/// elsewhere?
 ///
 /// Lemma. Let the block be the only writer, a complete one or a reduction whose axes no loop around
-/// an iteration drives, and let what else uses the buffer have no loop in common with this one.
-/// Then an element is written in one iteration alone, and copied back from there once it is done.
+/// an iteration is bound to, and let what else uses the buffer have no loop in common with this
+/// one. Then an element is written in one iteration alone, and copied back from there once it is
+/// done.
 bool is_finished_in(const Schedule& schedule, BlockRV block, const Buffer& buffer, LoopRV loop,
                     const ScopeAccesses& uses);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which steps combine the elements of a reduction in another order, and so round otherwise.
+// Which steps reassociate a floating-point reduction, and so change its rounding.
 #pragma once
 #include <optional>
 #include <span>

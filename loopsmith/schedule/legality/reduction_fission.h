@@ -6,11 +6,11 @@
 
 namespace loopsmith {
 
-/// The program with a loop in two: all that comes before its reduction, which stays in the loop, in
-/// a loop of its own over the same range. Nullopt where there is nothing before it, where something
-/// comes after it, or where the order of dependences might change.
+/// Loop fission: the statements before the loop's reduction move to a loop of their own over the
+/// same range, in front of it. Nullopt where there are none, where a statement follows the
+/// reduction, or where fission might reverse a dependence.
 ///
-/// What threads reduce is mostly made in the same loop, an element by each thread.
+/// Typically each thread computes one element in the loop and the loop then reduces over them.
 std::optional<Schedule> with_reduction_split_off(const Schedule& schedule, LoopRV loop);
 
 }  // namespace loopsmith

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of every step: what a program computes after it is what it computed before.
+// The legality check of every step: the program computes after it what it computed before.
 #pragma once
 #include <optional>
 
@@ -14,11 +14,11 @@ inline constexpr Condition results_are_known_to_stay{
     "results_are_known_to_stay", "it is not known whether results would change: {}",
     "take a simpler step, or take it before others"};
 
-/// Refuses a step that lets the blocks of a scope run elsewhere unless each of their instances
-/// finds what it found. Throws an InternalError where a quick answer that settles it is wrong.
+/// Refuses a step that moves the blocks of a scope unless each of their instances reads the values
+/// that it read before. Throws an InternalError where a sufficient condition that held is wrong.
 std::optional<Refusal> refuse_changed_results(const Schedule& before, const Schedule& after,
                                               const Preservation& asked);
-/// The same of a step after which the scope runs `after`; null: that is not known. `may_add`: see
+/// The same for a step after which the scope runs `after`; null: that is not known. `may_add`: see
 /// TwoVersions.
 std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId scope,
                                               const Stmt& after, bool may_add);

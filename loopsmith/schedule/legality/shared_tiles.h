@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the threads of a block fill together.
+// Shared memory that the threads of a block fill cooperatively.
 #pragma once
 #include <vector>
 

@@ -7,8 +7,8 @@
 
 namespace loopsmith {
 
-/// A program as it would be without a cache: what accesses the cache accesses the buffer, and
-/// nothing copies between the two.
+/// A program without one of its caches: accesses to the cache become accesses to the buffer, and
+/// the copies between the two are gone.
 struct Uncached {
   Stmt body;
   Mirror cache;

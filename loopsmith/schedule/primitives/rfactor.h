@@ -24,7 +24,7 @@ struct RfactorPlan {
   std::size_t axis;
   KnownReduction reduction;
   std::vector<LoopRV> path;      ///< The loops around the block that get copies.
-  std::vector<LoopRV> dropped;   ///< Those that drive the rest of the reduction.
+  std::vector<LoopRV> dropped;   ///< Those bound to the rest of the reduction.
   std::vector<Expr> conditions;  ///< Under which a partial result was computed.
   std::optional<Argument> reordered_reduction;
 };
@@ -46,7 +46,7 @@ inline constexpr Condition reducer_is_known{
 inline constexpr Condition nest_is_plain{
     "nest_is_plain", "partial results of block {} cannot be computed before loop {}, as {}",
     "let the loops around the reduction hold nothing before it, and nothing but it where they "
-    "drive the reduction"};
+    "are bound to the reduction"};
 inline constexpr const Condition* rfactor_conditions[] = {
     &loop_has_one_block,      &block_is_not_root,
     &block_is_reduction,      &loop_is_serial,

@@ -219,10 +219,10 @@ def sized(x: T.handle, n: T.int32):
 }
 
 TEST(tensorize, leaves_loops_that_run_at_once_right) {
-  const auto refused = [](std::size_t loop, const auto& run_at_once) {
+  const auto refused = [](std::size_t loop, const auto& run_concurrently) {
     Schedule sch(packed_matmul(6, 32, 4 * 640));
     const auto loops = tile(sch);
-    run_at_once(sch, loops[loop]);
+    run_concurrently(sch, loops[loop]);
     return error_of([&] { tensorize(sch, loops[3], "dot_16x4_vnni"); });
   };
   const auto in_threads = [](Schedule& sch, LoopRV loop) { parallel(sch, loop); };

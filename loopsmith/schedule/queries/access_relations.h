@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a piece of a program accesses, element by element, and which loops tell accesses apart.
+// Access relations: which element each load and store accesses, as a function of the loops.
 #pragma once
 #include <unordered_set>
 #include <vector>
@@ -24,19 +24,19 @@ struct ElementAccesses {
   std::unordered_set<const Object*> inside;  ///< Variables that are defined inside.
   std::unordered_set<const Object*> owned;   ///< Buffers that are allocated inside.
   std::vector<Ptr<Var>> offsets;             ///< Of elements in the regions of views.
-  bool by_pointer = false;                   ///< Some go through pointers to who knows what.
-  std::string opaque;  ///< What may access anything, if there is such a thing.
+  bool by_pointer = false;                   ///< Some go through pointers to unknown memory.
+  std::string opaque;                        ///< A statement that may access anything; or empty.
 };
 
 /// Reads what is inside a node of a schedule.
 ElementAccesses accesses_inside(const Schedule& schedule, NodeId node);
 /// The same of a block's body and init, in terms of its axes.
 ElementAccesses accesses_of_block(const Schedule& schedule, BlockRV block);
-/// That of a block that is in no schedule yet, apart from what pointers around it are.
+/// Those of a block that is in no schedule yet; pointers defined around it are unknown.
 ElementAccesses accesses_of_block(const Block& block);
 
-/// True when accesses to one element by `a` and `b` have the same value of `var`, which moves in
-/// steps of `step`; false says nothing.
+/// True when the dependence distance along `var`, which advances by `step`, is 0: whenever `a` and
+/// `b` access one element, they have the same value of it. False proves nothing.
 bool has_zero_distance(const ElementAccesses& accesses, const ElementAccess& a,
                        const ElementAccess& b, const Var& var, std::int64_t step = 1);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one index of a box of elements runs through.
+// The interval of one dimension of a region, with affine bounds.
 #pragma once
 #include <optional>
 #include <unordered_set>
@@ -10,7 +10,7 @@
 
 namespace loopsmith {
 
-/// What one index of a box runs through: base + low, ..., base + high; or its whole dimension.
+/// An interval with affine bounds: base + low, ..., base + high; or the whole dimension.
 struct AffineInterval {
   bool is_whole = true;
   std::vector<IndexTerm> base = {};  ///< Of variables outside.
@@ -18,23 +18,23 @@ struct AffineInterval {
   std::int64_t high = 0;
 };
 
-/// Variables that run through their values while a box is looked at.
+/// Loop variables that are projected out of a region.
 using InnerVariables = std::unordered_set<const Object*>;
 
 /// True when two sums have the same terms, in any order.
 bool same_terms(const std::vector<IndexTerm>& a, const std::vector<IndexTerm>& b);
-/// True when the term moves with an inner variable.
+/// True when the term depends on an inner variable.
 bool is_inner(const IndexTerm& term, const InnerVariables& inner);
 /// The extent of a dimension, if it is constant.
 std::optional<std::int64_t> constant_extent(const Buffer& buffer, std::size_t dimension);
 
-/// Where nothing outside moves the side: no further than the buffer, and whole if it is.
+/// The interval clamped to the buffer where its base is constant; whole if it covers the dimension.
 AffineInterval clipped(AffineInterval side, const Buffer& buffer, std::size_t dimension);
 /// The values of `form` while the inner variables run through theirs.
 AffineInterval affine_interval_of(const IndexForm& form, const InnerVariables& inner);
-/// A side that holds both.
+/// The smallest interval that contains both.
 AffineInterval join(const AffineInterval& a, const AffineInterval& b);
-/// True when two sides are apart by a constant.
+/// True when the bounds of two intervals differ by constants.
 bool same_base(const AffineInterval& a, const AffineInterval& b);
 
 }  // namespace loopsmith

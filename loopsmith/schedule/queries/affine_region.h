@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes of elements that a piece of program accesses, in terms of the loops around it.
+// Regions that a piece of a program accesses: a box with an affine interval for each dimension.
 #pragma once
 #include <optional>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace loopsmith {
 
-/// A box of elements of a buffer.
+/// A rectangular region of a buffer.
 struct AffineRegion {
   Ptr<Buffer> buffer;
   std::vector<AffineInterval> sides;
@@ -18,15 +18,15 @@ struct AffineRegion {
 /// All elements.
 AffineRegion full_region(const Ptr<Buffer>& buffer);
 
-/// A box that holds what `region` of the block is while the loops inside `from` run.
+/// A superset of what `region` of the block covers while the loops inside `from` run.
 AffineRegion accessed_region(const Schedule& schedule, BlockRV block, const BufferRegion& region,
                              NodeId from);
 
-/// The same of a region in terms of what stands around the body of the block `scope`.
+/// The same for a region in terms of variables visible in the body of the block `scope`.
 AffineRegion accessed_region_in(const Schedule& schedule, BlockRV scope,
                                 const BufferRegion& region);
 
-/// A box that holds what it is for all values of the block's axes, those that never run too.
+/// The same for all values of the block's axes, including instances that the predicate excludes.
 AffineRegion region_over_axes(const Block& block, const BufferRegion& region);
 
 /// A box that holds both.

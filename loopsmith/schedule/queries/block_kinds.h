@@ -11,7 +11,8 @@
 
 namespace loopsmith {
 
-/// The number of the first rule that a block breaks; 0: it is of that kind.
+/// For each kind of block, the number of the first of its conditions that the block violates, as
+/// messages give it; 0 when it is of that kind.
 struct BlockKinds {
   int breaks_complete = 0;
   int breaks_reduction = 0;
@@ -22,7 +23,7 @@ struct BlockKinds {
   bool is_reduction_in_place() const { return breaks_reduction == 0 || breaks_reduction == 5; }
 };
 
-/// What a block is among those of its scope.
+/// The kinds of a block, given the accesses of its scope.
 BlockKinds kinds_of(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses);
 
 inline constexpr Condition block_is_not_root{"block_is_not_root",

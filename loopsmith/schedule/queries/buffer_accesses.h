@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a buffer is used, and how its accesses are changed there, in place.
+// The accesses to one buffer, and how they are rewritten in place.
 #pragma once
 #include <functional>
 #include <vector>
@@ -12,7 +12,7 @@ namespace loopsmith {
 /// The uses of a buffer inside a part of the program.
 struct BufferAccesses {
   std::vector<NodeId> nodes;  ///< Those that use it themselves, not through nodes inside them.
-  bool by_pointer = false;    ///< Somebody takes its pointer.
+  bool by_pointer = false;    ///< Its pointer is taken.
   bool by_vector = false;     ///< Some access several elements at once.
   bool by_view = false;       ///< A match_buffer views it.
 

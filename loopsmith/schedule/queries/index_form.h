@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indices as sums of loop variables and their digits: the quick road of simplification.
+// Indices as sums of loop variables and their digits: a fast path of simplification.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -4,7 +4,7 @@
 
 namespace loopsmith {
 
-/// A loop that runs some iterations more; whatever is inside it does not run in these.
+/// Additional iterations at the end of a loop, in which its present body is predicated off.
 struct LoopExtension {
   LoopRV loop;
   std::int64_t iterations;

@@ -13,13 +13,13 @@ std::vector<VarRange> ranges_around(const Schedule& schedule, NodeId node);
 /// The values of a loop, where its bounds are constant and it runs at all.
 std::optional<VarRange> range_of(const For& loop);
 
-/// True when each statement inside the loop that does anything is a block, and whatever else is
-/// evaluated on the way to it may be evaluated beyond the loop's end, too: then a condition goes
-/// into the blocks' `where`.
+/// True when every statement with an effect inside the loop is a block, and bounds and conditions
+/// on the way to it may also be evaluated beyond the loop's end: then a guard can go into the
+/// `where` of the blocks.
 bool holds_blocks_alone(const Schedule& schedule, NodeId node);
 
-/// Replaces variables in what is inside a loop, as `forms` binds them, and demands `predicate` of
-/// all that is done there, if it is given: in the `where` of the blocks directly inside, or by an
+/// Substitutes variables in the body of a loop, as `forms` binds them, and guards the body by
+/// `predicate`, if it is given: in the `where` of the blocks directly inside, or by an
 /// `if` around the body.
 void substitute_in_body(Schedule& schedule, LoopRV loop, const IndexForms& forms,
                         const Expr& predicate = nullptr);

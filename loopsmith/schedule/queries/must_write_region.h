@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements that a piece of program is certain to store to.
+// Must-write regions: elements that a piece of a program is certain to store to.
 #pragma once
 #include "loopsmith/schedule/queries/affine_region.h"
 

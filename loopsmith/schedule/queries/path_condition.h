@@ -5,16 +5,16 @@
 
 namespace loopsmith {
 
-/// What holds inside a scope: where the loops and axes around it range, and the conditions under
-/// which its block runs.
+/// The path condition of a scope: the ranges of the loops and axes around it, and the conditions
+/// under which its block runs.
 Expr path_condition(const Schedule& schedule, NodeId scope);
 
-/// The outermost loop `nest` under the conditions that hold whenever it does something: those of
-/// the `if`s and assertions around it, and that memory which it always stores to is not empty. And
-/// where pointers lead that are let around it.
+/// The outermost loop `nest` under its path condition: the `if`s and assertions around it, and that
+/// memory which it always stores to is not empty. Pointers bound around it by LetStmt are bound in
+/// the result, too.
 Stmt under_path_condition(const Schedule& schedule, NodeId nest);
 
-/// Tells the analyzer that sizes of buffers which a function is called with are not negative.
+/// Asserts to the analyzer that the sizes of a function's buffer parameters are not negative.
 void learn_sizes(const Schedule& schedule, std::uint32_t function, Analyzer& analyzer);
 
 }  // namespace loopsmith

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an iteration of a loop finishes a whole box of what a block inside it computes.
+// Whether an iteration of a loop produces the final values of a whole rectangular region.
 #pragma once
 #include "loopsmith/schedule/queries/block_kinds.h"
 
 namespace loopsmith {
 
-/// A weight and a number of values: of a loop in a sum.
+/// A term of a mixed-radix sum: a loop of `count` iterations, scaled by `weight`.
 struct RadixTerm {
   std::int64_t weight;
   std::int64_t count;
@@ -15,7 +15,7 @@ struct RadixTerm {
 /// there is one. `exact`: each of them once.
 std::optional<std::int64_t> reach_of(std::vector<RadixTerm> digits, std::int64_t width, bool exact);
 
-/// True when an iteration of the loop computes a whole box, and what it computes is final.
+/// True when an iteration of the loop computes every element of a box, and their values are final.
 bool finishes_in_an_iteration(const Schedule& schedule, const BufferAccess& use, LoopRV loop,
                               const ScopeAccesses& uses);
 

@@ -6,7 +6,7 @@
 
 namespace loopsmith {
 
-/// Fewer expressions that tell apart what `values` tell apart: where `x // m` and `x % m` are among
+/// Fewer expressions with the same information as `values`: where `x // m` and `x % m` are among
 /// them, x takes their place, whatever m is, since x = (x // m) * m + x % m. So the values of axes
 /// whose loops, of any extents, were fused are one loop again: f // (m * k), f // k % m and f % k
 /// make f.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What expressions and uses of buffers are while loops inside a place run.
+// Relaxation: bounds of expressions and regions over the iterations of inner loops.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -15,8 +15,8 @@ namespace loopsmith {
 /// Elements of a buffer, in each dimension from `min` to `max`; an end is null where it is open.
 using ElementRegion = std::vector<arith::Interval>;
 
-/// Values that do not change while the inner loops of a place run: bounds over these loops. Memory
-/// that is written there changes.
+/// Bounds of expressions over the inner loops of a place, in terms of variables outside. Values
+/// loaded from memory that is written there have no bounds.
 class Relaxer {
  public:
   /// For expressions at `node`, inside `loop`. Loops between the two are relaxed, and those around

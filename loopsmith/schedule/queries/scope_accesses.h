@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who reads and writes which buffers in a scope, and in what order.
+// The reads and writes of buffers in a scope, in program order.
 #pragma once
 #include <vector>
 
@@ -24,9 +24,9 @@ struct BufferAccess {
   const std::vector<Expr>* indices = nullptr;  ///< Of a statement, in terms of loops.
 };
 
-/// What happens in a scope, a block or the top of a function, in the order of the text. Blocks
-/// inside blocks count by what the outer ones declare. Who uses one of several buffers that share
-/// memory may use any element of the others: these uses come last.
+/// The accesses in a scope (a block, or the top of a function) in program order. Nested blocks
+/// count by the regions that the outer ones declare. An access to one of several buffers that alias
+/// may access any element of the others: these accesses come last.
 struct ScopeAccesses {
   std::vector<BufferAccess> all;
   std::vector<Ptr<BufferRegion>> whole;  ///< Regions of uses by views.

@@ -6,8 +6,8 @@ namespace loopsmith {
 
 struct Block;
 
-/// What a block reads, writes and does, with values for its axes, which `forms` binds. The axes
-/// themselves, its name and its annotations stay as they are.
+/// The block with the values that `forms` binds substituted for its axes in regions, body and init.
+/// The list of axes, the name and the annotations stay as they are.
 Block with_axes_as(const Block& block, const IndexForms& forms);
 
 }  // namespace loopsmith

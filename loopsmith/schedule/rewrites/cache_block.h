@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of a buffer, made by blocks of their own: what the cache primitives have in common.
+// Blocks that copy a buffer into a cache or back: shared by the cache primitives.
 #pragma once
 #include <optional>
 #include <string>
@@ -52,7 +52,7 @@ inline constexpr Condition inits_are_copied_back{
 /// True for the names of memories that TensorIR knows.
 bool is_storage_scope(std::string_view scope);
 
-/// A buffer of a block, and who else uses it in the block's scope.
+/// A buffer of a block, and its readers and writers in the block's scope.
 struct CacheSubject {
   BlockRV scope;
   SelectedBuffer selected;
@@ -60,39 +60,40 @@ struct CacheSubject {
   Handles<BlockRV> writers;
 };
 
-/// Finds them; refuses buffers whose every use a cache could not follow. `side` is on which the
-/// buffer must be, or any.
+/// Finds them; refuses buffers with an access that cannot be redirected to a cache. `side` is on
+/// which the buffer must be, or any.
 std::variant<CacheSubject, Refusal> cache_subject(const Schedule& schedule, BlockRV block,
                                                   const BufferSelector& selector,
                                                   BufferSelector::Side side,
                                                   std::string_view storage_scope);
 
-/// Where a copy stands: before or after a statement; `around` runs it, and what uses it, once.
+/// The position of a copy, before or after a statement; `around` encloses it and its accesses.
 struct CopyPlace {
   NodeId at = no_node;
   NodeId around = no_node;
   bool is_after = false;
 };
 
-/// Where a copy has to stand that `consumers` read. Every block of `writers` is done before it or
-/// after them. When that cannot be, the refusal.
+/// The position of a copy that `consumers` read: each block of `writers` runs either before it or
+/// after them. A refusal where there is none.
 std::variant<CopyPlace, Refusal> place_before(const Schedule& schedule, BlockRV scope,
                                               const Ptr<Buffer>& buffer,
                                               const Handles<BlockRV>& consumers,
                                               const Handles<BlockRV>& writers);
 
-/// Where the result of `writers` has to be copied for `readers`, none of which is run in between.
+/// The position after `writers` at which their result is copied for `readers`, none of which runs
+/// in between.
 std::variant<CopyPlace, Refusal> place_after(const Schedule& schedule, BlockRV scope,
                                              const Ptr<Buffer>& buffer,
                                              const Handles<BlockRV>& writers,
                                              const Handles<BlockRV>& readers);
 
-/// What is read by `readers` of a copy in that place.
+/// The region of a copy in that place that `readers` read.
 AffineRegion read_region(const Schedule& schedule, const Ptr<Buffer>& buffer,
                          const Handles<BlockRV>& readers, NodeId around);
 
-/// What a read cache copies: what was written for it as far as it covers what is read; of the
-/// inputs of a scope, what that declares.
+/// The region that a read cache copies: what was written before, where that covers what is read;
+/// for an input of the scope, the region that the scope declares.
 AffineRegion region_to_cache(const Schedule& schedule, const CacheSubject& subject,
                              const Handles<BlockRV>& consumers, const CopyPlace& place);
 

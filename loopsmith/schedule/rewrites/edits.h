@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes that the commits of several primitives make.
+// Edits shared by the commits of several primitives.
 #pragma once
 #include "loopsmith/schedule/schedule.h"
 
@@ -23,7 +23,7 @@ void free_in(Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer);
 /// Removes the prefetches of a buffer inside a block, with the loops that do nothing else.
 void drop_prefetches(Schedule& schedule, BlockRV block, const Buffer& buffer);
 
-/// Reads the regions of a block anew from its body, with those of the blocks inside it as they are.
+/// Recomputes the regions of a block from its body; nested blocks keep theirs.
 void update_regions(Schedule& schedule, BlockRV block);
 
 /// The same of a block and of those around it but the outermost, the root of the function.

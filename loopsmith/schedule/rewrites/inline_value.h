@@ -32,25 +32,25 @@ inline constexpr Condition readers_read_elements{
     "readers_read_elements", "{} is reached through its pointer or a view in block {}",
     "let it be loaded element by element"};
 
-/// True when all that a block does with the buffer is to load and store elements of it, one by one.
+/// True when a block accesses the buffer only by loads and stores of single elements.
 bool accesses_elements(const Block& block, const Buffer& buffer);
 
-/// What a block stores, if that is all it does.
+/// The value that a block stores, if it has no other effect.
 Planned<ElementValue> element_value_of(const Schedule& schedule, BlockRV block);
 
 /// The axes of a block in terms of the indices under which it stores: one expression for each axis,
-/// in `indices`, which stand for the values of `element.indices`. Empty when these do not tell
-/// them.
+/// in `indices`, which stand for the values of `element.indices`. Empty when these do not
+/// determine them.
 std::vector<Expr> axes_from_indices(const Block& block, const std::vector<Expr>& element,
                                     const std::vector<Expr>& indices);
 
-/// Puts values in the place of loads of a buffer: `value` with the axes of `producer` replaced.
+/// Substitutes values for loads of a buffer: `value` with the axes of `producer` replaced.
 class Inliner {
  public:
   Inliner(ElementValue element, Ptr<Block> producer)
       : element_(std::move(element)), producer_(std::move(producer)) {}
 
-  /// In all that a use of the buffer stands in; regions of blocks are renewed.
+  /// Rewrites the statement at `place`, and recomputes the regions of the blocks around it.
   void operator()(Schedule& schedule, const Place& place) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What inlining means to the law: a block that runs right beside each block that it becomes a part
-// of. It then reads what it reads after inlining, when it reads it then.
+// How inlining is checked: by a program in which the inlined block runs right beside each block
+// that it becomes part of, so that it reads the same values at the same time as after inlining.
 #pragma once
 #include <optional>
 
@@ -10,8 +10,8 @@
 namespace loopsmith {
 
 /// The body of the scope with an instance of the block before each of `readers`, for each element
-/// of `element.buffer` that it loads there, and none where the block was. Null where a reader says
-/// only inside of its own loops which element it loads.
+/// of `element.buffer` that it loads there, and none where the block was. Null where the
+/// element that a reader loads depends on loops inside of it.
 Stmt with_block_before_readers(const Schedule& schedule, NodeId scope, BlockRV block,
                                const ElementValue& element, const std::vector<Place>& readers);
 

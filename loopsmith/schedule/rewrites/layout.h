@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How index maps act on the accesses of a program.
+// Applies index maps to the accesses of a program.
 #pragma once
 #include <span>
 

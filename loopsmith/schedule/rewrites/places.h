@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What primitives that move or remove blocks have in common.
+// Checks shared by primitives that move or remove blocks.
 #pragma once
 #include "loopsmith/schedule/queries/block_kinds.h"
 
@@ -31,8 +31,8 @@ inline constexpr Condition index_is_possible{
 /// Refuses a block around which no other block is.
 std::optional<Refusal> refuse_root(const Schedule& schedule, BlockRV block);
 
-/// Refuses a loop into which a block cannot go: of another scope, or around it; and a block that
-/// cannot leave its loops.
+/// Refuses a loop that a block cannot move into (of another scope, or around it), and a block that
+/// uses its loops directly.
 std::optional<Refusal> refuse_place(const Schedule& schedule, BlockRV block, LoopRV loop);
 
 /// Refuses a block that is neither complete nor a reduction.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block that can be done by its producer: each instance of the one follows from one of the other.
+// Inlining a consumer into its producer: each consumer instance reads one producer instance.
 #pragma once
 #include "loopsmith/schedule/rewrites/inline_value.h"
 
@@ -9,12 +9,12 @@ namespace loopsmith {
 struct ProducerConsumerPair {
   BlockRV producer;
   BlockRV consumer;
-  Ptr<Buffer> buffer;         ///< Between the two, and of nobody else.
+  Ptr<Buffer> buffer;         ///< Written by the producer and read by the consumer alone.
   std::vector<Expr> written;  ///< The indices of the producer, in its axes,
   std::vector<Expr> read;     ///< and of the consumer, in its own.
   ElementValue stored;        ///< What the consumer stores.
   Substitution axes;          ///< The consumer's axes in terms of the producer's.
-  std::vector<Expr> guards;   ///< Where the producer has a consumer, in terms of its axes.
+  std::vector<Expr> guards;   ///< Which producer instances are consumed, in its axes.
 };
 
 inline constexpr Condition one_input_is_computed{
@@ -30,8 +30,7 @@ inline constexpr Condition reads_one_element{
 inline constexpr Condition producer_serves_all{
     "producer_serves_all", "block {} does not compute each element of {} that block {} reads",
     "let it compute all of them"};
-/// Pairs a block with its producer: `complete`, or a reduction whose results are stored under
-/// `indices`.
+/// Pairs a consumer with its producer: a complete block, or a reduction (`is_reduction`).
 Planned<ProducerConsumerPair> pair_with_producer(const Schedule& schedule, BlockRV consumer,
                                                  bool is_reduction);
 

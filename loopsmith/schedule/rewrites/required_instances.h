@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block at a new place: which instances run there, and the loops that run them.
+// The instances of a block that consumers at a new place require, and the loops that run them.
 #pragma once
 #include <vector>
 
@@ -8,12 +8,12 @@
 
 namespace loopsmith {
 
-/// The values of each axis for which a block may access an element of `box` in `region`, which is
-/// in terms of its axes; both ends null: any value.
+/// The values of each axis for which `region`, in terms of the block's axes, may intersect `box`;
+/// both ends null: any value.
 std::vector<arith::Interval> axes_accessing(const Block& block, const BufferRegion& region,
                                             const ElementRegion& box);
 
-/// What one axis runs through at a new place.
+/// The values of one axis at a new place.
 struct AxisRange {
   Expr min;
   Expr extent;
@@ -27,13 +27,13 @@ struct RequiredInstances {
   std::vector<Expr> conditions;
 };
 
-/// The instances of a block whose axes have these values, inside one iteration of `loop`. Those
-/// that do not run now do not run there either.
+/// The instances of a block with these values of its axes, inside one iteration of `loop`. Its
+/// present predicates stay.
 RequiredInstances instances_within(const Schedule& schedule, BlockRV block, LoopRV loop,
                                    const std::vector<arith::Interval>& axes,
                                    const Instances& instances);
 
-/// The loops ax0, ax1, ... with the block in them. Loops of one iteration are left out unless
+/// The loops ax0, ax1, ... around the block. Loops of one iteration are omitted unless
 /// `preserve_unit_loops`.
 Stmt nest_of(Schedule& schedule, BlockRV block, const RequiredInstances& place,
              bool preserve_unit_loops);

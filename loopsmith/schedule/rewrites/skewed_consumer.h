@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reader of neighbours at a loop of its producers: it lags behind what they have computed.
+// Skewing: a stencil consumer fused into a loop of its producers, lagging behind them.
 #pragma once
 #include <optional>
 #include <span>
@@ -10,16 +10,16 @@
 
 namespace loopsmith {
 
-/// What a block reads of a buffer, and the box of it that an iteration of the loop computes.
+/// A region that a block reads, and the box of that buffer that an iteration of the loop computes.
 struct ComputedInput {
   const BufferRegion* read;
   ElementRegion box;
 };
 
-/// A block that runs later than the iterations that compute most of what it reads.
+/// A consumer that lags behind the iterations that produce its inputs.
 struct SkewedConsumer {
   RequiredInstances instances;
-  std::vector<LoopExtension> extensions;  ///< For what is left when the producers are done.
+  std::vector<LoopExtension> extensions;  ///< For the instances left after the last producer.
 };
 
 /// The instances of a block that can run in one iteration of `loop` and in none before, as it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The axes of blocks in two parts: what loops outside of a place drive, and what loops inside do.
+// Division of block axes into an outer part, bound to loops outside of a place, and an inner part.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ struct BoundAxes {
   std::vector<Expr> values;
 };
 
-/// What becomes of one block.
+/// The result for one block.
 struct DividedBlock {
   BoundAxes inner;
   Expr outer_predicate = true;  ///< The conditions about loops outside alone.
@@ -43,7 +43,7 @@ class SubspaceDivider {
   /// The axes of what is around all blocks.
   const BoundAxes& outer_axes() const { return outer_axes_; }
 
-  /// An expression with outer axes for the loops outside; null where these do not tell it.
+  /// An expression with outer axes for the loops outside; null where these do not determine it.
   Expr in_axes(const Expr& expr);
 
  private:

@@ -63,7 +63,7 @@ bool starts_once(const BlockRealize& realize, std::span<const For* const> loops,
   const auto analyzer = [&]() -> Analyzer& {
     if (ranges) return *ranges;
     ranges.emplace();
-    for (const For* loop : moving) {
+    for (const For* loop : loops) {
       if (is_const_int(loop->step, 1)) ranges->bind(loop->loop_var, range(loop->min, loop->extent));
     }
     return *ranges;

@@ -17,11 +17,15 @@ from loopsmith.script import tir as T  # noqa: N812
 RARE = {
     "cache_inplace",
     "decompose_padding",
+    "distribute",
     "fuse_reduction_epilogue",
+    "merge_siblings",
+    "parallel_scan",
     "reverse_compute_at",
     "reverse_compute_inline",
     "rfactor",
     "rolling_buffer",
+    "sink_if",
     "tensorize",
 }
 
@@ -52,6 +56,9 @@ def _scaled_at_once(a: T.handle, b: T.handle) -> None:
 SCALED = "random_schedules.scaled"
 tir.TensorIntrin.register(SCALED, scaled, _scaled_at_once, override=True)
 
+
+NEEDS_OTHER_PROGRAMS = frozenset({"expand_scalar", "hoist_if"})
+"""They need scalars and branches, which `random_programs` does not draw; `fuzz/` does."""
 
 MARKS = frozenset({"begin_macro", "end_macro"})
 """They do nothing, and are not drawn."""

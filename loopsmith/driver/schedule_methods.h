@@ -56,8 +56,8 @@ class ScheduleMethods {
         call("split", {value_of(loop), value_of(factors), value_of(names),
                        value_of(preserve_unit_iters), value_of(disable_predication)}));
   }
-  /// Makes one loop of nested ones.
-  /// `loops`: Outermost first.
+  /// Makes one loop of nested ones. Of bounds that read an outer loop the new loop goes through all
+  /// values, and a guard leaves out what the old loops did. `loops`: Outermost first.
   /// `preserve_unit_iters`: Whether the place in loops of extent 1 stays in the bindings of blocks.
   /// `name`: Of the new loop.
   LoopRV fuse(const std::vector<LoopArgument>& loops, bool preserve_unit_iters = true,
@@ -109,6 +109,70 @@ class ScheduleMethods {
                                  bool preserve_unit_iters = true) {
     return handles_in<LoopRV>(
         call("loop_partition", {value_of(loop), value_of(factors), value_of(preserve_unit_iters)}));
+  }
+  /// Takes the first or last iterations of a loop out of it. What is special in them, as a border
+  /// is, is then decided outside of the loop. `first`: How many iterations come before the loop.
+  /// `last`: How many come after it.
+  Handles<LoopRV> peel(const LoopArgument& loop, std::int64_t first = 1, std::int64_t last = 0) {
+    return handles_in<LoopRV>(call("peel", {value_of(loop), value_of(first), value_of(last)}));
+  }
+  /// Gives the statements in a loop loops of their own, wherever dependences allow to cut between
+  /// them (loop fission). `loop`: With several statements inside; other loops may be between.
+  Handles<LoopRV> distribute(const LoopArgument& loop) {
+    return handles_in<LoopRV>(call("distribute", {value_of(loop)}));
+  }
+  /// Lets a loop start elsewhere: what it did for `i`, it does for `i + offset`. Loops that are
+  /// merged afterwards by `merge_siblings` then run so many iterations apart. `offset`: What is
+  /// added to the values of the loop; may be negative.
+  void shift(const LoopArgument& loop, std::int64_t offset) {
+    call("shift", {value_of(loop), value_of(offset)});
+  }
+  /// Lets a loop run over its values plus a multiple of a loop around it. After `reorder`, the
+  /// iterations of a wavefront are together, and `parallel` may run them at once. `inner`: A loop
+  /// inside `outer`. `factor`: By how much `inner` starts later for each value of `outer`; may be
+  /// negative.
+  void skew(const LoopArgument& outer, const LoopArgument& inner, std::int64_t factor = 1) {
+    call("skew", {value_of(outer), value_of(inner), value_of(factor)});
+  }
+  /// Moves the `if` around a loop into it; loops of both branches become one.
+  /// `loop`: What an `if`, or a branch of it, holds.
+  void sink_if(const LoopArgument& loop) { call("sink_if", {value_of(loop)}); }
+  /// Moves an `if` out of the loop that holds it (loop unswitching).
+  /// `loop`: Whose body is an `if`.
+  Handles<LoopRV> hoist_if(const LoopArgument& loop) {
+    return handles_in<LoopRV>(call("hoist_if", {value_of(loop)}));
+  }
+  /// Moves a statement of a sequence to right before another one of it.
+  /// `first`: A block or loop in the statement that moves.
+  /// `second`: One in the statement right before which it comes to stand.
+  void reorder_statements(const BlockOrLoopArgument& first, const BlockOrLoopArgument& second) {
+    call("reorder_statements", {value_of(first), value_of(second)});
+  }
+  /// Makes one loop of several of a sequence, by their values: they may start and end elsewhere,
+  /// and other statements may be in between. See `shift`. `loops`: Of one sequence of statements.
+  LoopRV merge_siblings(const std::vector<LoopArgument>& loops) {
+    return *call("merge_siblings", {value_of(loops)}).as<LoopRV>();
+  }
+  /// Gives each iteration of a loop elements of its own in an intermediate buffer: what one place
+  /// kept apart in time, `distribute` may then run apart. `buffer`: The name of a buffer that a
+  /// block around the loop allocates, or the buffer. `loop`: Each iteration of which gets a place
+  /// of its own.
+  void expand_scalar(const BufferSelector& buffer, const LoopArgument& loop) {
+    call("expand_scalar", {value_of(buffer), value_of(loop)});
+  }
+  /// Brings a nest with conditions, other starts than 0 and statements outside of blocks into the
+  /// form that all primitives take: perfect loops around blocks with predicates. `loop`: The
+  /// outermost loop of the nest.
+  Handles<BlockRV> normalize_nest(const LoopArgument& loop) {
+    return handles_in<BlockRV>(call("normalize_nest", {value_of(loop)}));
+  }
+  /// Runs a loop in parallel of which each iteration needs the value of the one before, made by an
+  /// associative operation or linear in it: prefix sums, running extremes, recurrences of first
+  /// order, segmented by a condition or not. `loop`: Whose iterations each take over one value from
+  /// the iteration before. `length`: How many iterations a part has, rounded up to a multiple of
+  /// 16; the parts run at once.
+  Handles<LoopRV> parallel_scan(const LoopArgument& loop, std::int64_t length = 4096) {
+    return handles_in<LoopRV>(call("parallel_scan", {value_of(loop), value_of(length)}));
   }
   /// Moves a block into a loop of its consumers: each iteration computes what it reads.
   /// `preserve_unit_loops`: Whether new loops of one iteration are kept.

@@ -2,8 +2,8 @@
 // Primitives that move an `if` into a loop, or out of it.
 #pragma once
 #include "loopsmith/schedule/conditions.h"
-#include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
 
 namespace loopsmith {
 

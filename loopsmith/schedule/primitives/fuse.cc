@@ -33,7 +33,7 @@ std::optional<NestShape> rectangle_of(const Schedule& schedule, std::span<const 
 /// may be nothing to reduce: for whose iterations the init is given could not be told any more.
 std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, std::span<const LoopRV> loops) {
   for (const BlockRV block : child_blocks(schedule, schedule.node(loops.back()))) {
-    const std::vector<Expr> domains = unsure_domains(schedule.get(block));
+    const std::vector<Expr> domains = unsure_domains(schedule, block);
     if (domains.empty()) continue;
     std::optional<LoopRV> reduction;
     std::vector<Expr> others;

@@ -111,7 +111,7 @@ for i in range(8):
             C[vi, vj] = B[vi, vj] + B[vi + 2, vj]
 )"));
   parallel(sch, get_loop(sch, "i"));
-  EXPECT_EQ(error_of([&] { loop_partition(sch, get_loop(sch, "i"), {2, infer}); }).substr(0, 89),
+  EXPECT_EQ(error_of([&] { loop_partition(sch, get_loop(sch, "i"), {2, infer}); }).substr(0, 92),
             "concurrent_loops_stay_legal: loop_partition: iterations of loop i1, which is "
             "parallel, would");
 }

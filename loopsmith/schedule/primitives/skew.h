@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/conditions.h"
-#include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
 
 namespace loopsmith {
 

@@ -11,7 +11,7 @@
 namespace loopsmith {
 
 /// The extents of the domains of reduction axes that may be empty; none where there is no init.
-std::vector<Expr> unsure_domains(const Block& block);
+std::vector<Expr> unsure_domains(const Schedule& schedule, BlockRV block);
 
 /// A loop around `node` of the same scope, or `node`, that the block reduces over, if its reduction
 /// may be empty.

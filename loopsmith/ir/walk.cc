@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "loopsmith/ir/node_set.h"
+#include "loopsmith/ir/operators.h"
 
 namespace loopsmith {
 namespace {

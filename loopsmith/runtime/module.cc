@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <thread>
+#include <utility>
 
 #include "loopsmith/runtime/cpus.h"
+#include "loopsmith/runtime/device_program.h"
 #include "loopsmith/runtime/error_text.h"
 #include "loopsmith/support/error.h"
 

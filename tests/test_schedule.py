@@ -392,3 +392,21 @@ def main(A: T.Buffer((16,), "int32")):
     assert ls.structural_equal(sch.func, func)
     with pytest.raises(ls.ScheduleError):
         sch.reorder(j, i)
+
+
+def test_numbers_that_a_schedule_chose_are_calculated_with() -> None:
+    A = te.placeholder((128,), name="A")
+    func = te.create_prim_func([A, te.compute((128,), lambda i: A[i], name="B")])
+    sch = tir.Schedule(func)
+    (i,) = sch.get_loops(sch.get_block("B"))
+    lanes = sch.sample_categorical([2, 4], [0.5, 0.5], decision=0)
+    outer, inner = sch.split(i, factors=[None, 4 * lanes + 8 - lanes // 2 - lanes % 2])
+    assert sch.get(outer).extent.value == 9
+    assert sch.get(inner).extent.value == 15
+    assert [int(lanes + 1), int(9 - lanes), int(lanes - 1), int(9 // lanes)] == [3, 7, 1, 4]
+    other = tir.Schedule(func)
+    sch.trace.with_decision(2, 1, remove_postproc=False).apply_to_schedule(other, False)
+    (_, inner) = other.get_loops(other.get_block("B"))
+    assert other.get(inner).extent.value == 22
+    with pytest.raises(TypeError):
+        lanes + "1"

@@ -54,6 +54,7 @@ TYPES = {
     "IndexMap | typing.Callable[..., typing.Any]": "const IndexMapArgument&",
     "typing.Sequence[LoopRV | str]": "const std::vector<LoopArgument>&",
     "typing.Sequence[BlockRV | str]": "const std::vector<BlockArgument>&",
+    "ExprRV | int": "const Factor&",
     "typing.Sequence[ExprRV | int | None]": "const std::vector<Factor>&",
     "typing.Sequence[int]": "const std::vector<std::int64_t>&",
     "typing.Sequence[float]": "const std::vector<double>&",

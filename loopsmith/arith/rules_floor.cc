@@ -97,6 +97,14 @@ constexpr Rule floor_rows[] = {
     {min(x * c1, y) / c2, min(x * (c1 / c2), y / c2), c2 > 0 && c1 % c2 == 0},
     {max(x * c1, y) / c2, max(x * (c1 / c2), y / c2), c2 > 0 && c1 % c2 == 0},
 
+    // What is left of a multiple does not reach the next one.
+    {(x * c1 + y) / c2, x * (c1 / c2),
+     c2 > 0 && c2 < c1 && 0 <= x * (c1 % c2) + y && x * (c1 % c2) + y < c2},
+
+    // A multiple of a negative constant.
+    {(x * c1) / c2, x * (c1 / c2), c2 < 0 && c1 % c2 == 0},
+    {(x * c1) % c2, 0, c2 < 0 && c1 % c2 == 0},
+
     // Select of constants.
     {select(p, c1, c2) / c3, select(p, c1 / c3, c2 / c3), c3 > 0},
     {select(p, c1, c2) % c3, select(p, c1 % c3, c2 % c3), c3 > 0},

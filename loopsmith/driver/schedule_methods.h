@@ -461,6 +461,11 @@ class ScheduleMethods {
                                  const std::optional<std::int64_t>& decision = {}) {
     return *call("sample_compute_location", {value_of(block), value_of(decision)}).as<LoopRV>();
   }
+  /// Makes a number of two others, which follows them when other ones are chosen.
+  ExprRV calculate(const std::string& operation, const std::optional<Factor>& a = {},
+                   const std::optional<Factor>& b = {}) {
+    return *call("calculate", {value_of(operation), value_of(a), value_of(b)}).as<ExprRV>();
+  }
   /// Marks where a trace ends that is to be searched; what follows only finishes it.
   void enter_postproc() { call("enter_postproc", {}); }
   /// Marks where the steps of a user's own primitive begin.

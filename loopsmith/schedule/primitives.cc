@@ -32,7 +32,7 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &reorder_block_iter_var,
       // Choices.
       &sample_categorical, &sample_perfect_tile, &sample_partitioned_tile, &sample_compute_location,
-      &enter_postproc, &begin_macro, &end_macro};
+      &calculate, &enter_postproc, &begin_macro, &end_macro};
   return all;
 }
 

@@ -13,6 +13,7 @@
 #include "loopsmith/schedule/primitives/cache_inplace.h"
 #include "loopsmith/schedule/primitives/cache_read.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
+#include "loopsmith/schedule/primitives/calculate.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/primitives/copy_at.h"

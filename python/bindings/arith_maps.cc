@@ -6,6 +6,11 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "bindings/arith.h"
 #include "bindings/ir_detail.h"
 #include "loopsmith/arith/analyzer.h"
@@ -46,6 +51,27 @@ std::string text_of(const IterSumExpr& sum) {
   return fmt::format("IterSumExpr([{}], base={})", args, text_of(sum.base));
 }
 
+/// The mark of a variable that starts at 0, or of a sum.
+IterMark mark_of(nb::handle source, const Expr& extent) {
+  IterMark mark;
+  mark.extent = SymbolicInt(extent);
+  if (nb::isinstance<IterSumExpr>(source)) {
+    mark.sum = nb::cast<IterSumExpr>(source);
+    for (const IterSplitExpr& arg : mark.sum.args) {
+      mark.depth = std::max(mark.depth, arg.source->depth + 1);
+    }
+    return mark;
+  }
+  const Expr expr = to_expr(source);
+  require(expr.defined() && expr.is<Var>(), ErrorKind::type_mismatch, "mark_is_of_a_variable",
+          hint("give the sum as an IterSumExpr"), {},
+          "IterMark: the source is {}, neither a variable nor an IterSumExpr",
+          nb::str(source).c_str());
+  mark.var = Ptr<Var>::from(expr);
+  mark.min = zero_of(expr.dtype());
+  return mark;
+}
+
 const IndexMap& map_of(const NodeHandle& self) {
   return *self.ref.as<IndexMap>();
 }
@@ -59,7 +85,14 @@ void bind_iter_map(nb::module_& m) {
       .value("NoCheck", IterMapLevel::no_check);
   nb::class_<IterSumExpr> sum(m, "IterSumExpr", "The sum of ``args`` and ``base``.");
   nb::class_<IterMark> mark(m, "IterMark", "A number that runs through 0, 1, ..., ``extent`` - 1.");
-  mark.def_prop_ro(
+  mark.def(
+          "__init__",
+          [](IterMark* self, nb::handle source, const Expr& extent) {
+            new (self) IterMark(mark_of(source, extent));
+          },
+          nb::arg("source"), nb::arg("extent"),
+          nb::sig("def __init__(self, source: Var | IterSumExpr, extent: ExprLike) -> None"))
+      .def_prop_ro(
           "source",
           [](const IterMark& self) {
             if (!self.var.defined()) return nb::cast(self.sum);
@@ -75,6 +108,16 @@ void bind_iter_map(nb::module_& m) {
       m, "IterSplitExpr",
       "``scale * ((source // lower_factor) % extent)``, a digit of its source.");
   split
+      .def(
+          "__init__",
+          [](IterSplitExpr* self, std::shared_ptr<IterMark> source, const Expr& lower_factor,
+             const Expr& extent, const Expr& scale) {
+            new (self) IterSplitExpr{std::move(source), SymbolicInt(lower_factor),
+                                     SymbolicInt(extent), SymbolicInt(scale)};
+          },
+          nb::arg("source"), nb::arg("lower_factor"), nb::arg("extent"), nb::arg("scale"),
+          nb::sig("def __init__(self, source: IterMark, lower_factor: ExprLike, extent: ExprLike, "
+                  "scale: ExprLike) -> None"))
       .def_prop_ro(
           "source",
           [](const IterSplitExpr& self) { return std::const_pointer_cast<IterMark>(self.source); })
@@ -88,7 +131,14 @@ void bind_iter_map(nb::module_& m) {
           "scale", [](const IterSplitExpr& self) { return expr_of(self.scale); },
           nb::sig("def scale(self) -> Expr"))
       .def("__repr__", [](const IterSplitExpr& self) { return text_of(self); });
-  sum.def_prop_ro("args", [](const IterSumExpr& self) { return self.args; })
+  sum.def(
+         "__init__",
+         [](IterSumExpr* self, std::vector<IterSplitExpr> args, const Expr& base) {
+           new (self) IterSumExpr{std::move(args), SymbolicInt(base)};
+         },
+         nb::arg("args"), nb::arg("base"),
+         nb::sig("def __init__(self, args: Sequence[IterSplitExpr], base: ExprLike) -> None"))
+      .def_prop_ro("args", [](const IterSumExpr& self) { return self.args; })
       .def_prop_ro(
           "base", [](const IterSumExpr& self) { return expr_of(self.base); },
           nb::sig("def base(self) -> Expr"))

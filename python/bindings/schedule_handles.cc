@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <nanobind/stl/string.h>
+
+#include <utility>
 
 #include "bindings/bindings.h"
 #include "bindings/ir.h"
@@ -38,6 +41,23 @@ void bind_handle(nb::module_& m, const char* name, const char* doc) {
            [](const PyHandle<T>& self) { return std::hash<std::uint32_t>()(self.handle.index); });
 }
 
+/// Binds `a operation b`, from either side, as the step `calculate` of the schedule of `self`.
+template <class Bound>
+void bind_operator(Bound& bound, const char* name, const char* operation, bool is_reflected) {
+  bound.def(
+      name,
+      [operation, is_reflected](const PyHandle<ExprRV>& self, nb::handle other) -> nb::object {
+        const bool is_number = nb::isinstance<PyHandle<ExprRV>>(other) || PyLong_Check(other.ptr());
+        if (!is_number) return nb::borrow(Py_NotImplemented);
+        self.schedule();  // Refuses a handle of a trace.
+        const nb::object own = nb::cast(self);
+        const nb::object step = self.owner.attr("calculate");
+        return is_reflected ? step(operation, other, own) : step(operation, own, other);
+      },
+      nb::arg("other"), nb::is_operator(),
+      nb::sig(fmt::format("def {}(self, other: ExprRV | int, /) -> ExprRV", name).c_str()));
+}
+
 }  // namespace
 
 void bind_handles(nb::module_& m) {
@@ -45,11 +65,18 @@ void bind_handles(nb::module_& m) {
   bind_handle<BlockRV>(m, "BlockRV", "A block of a schedule.");
   using Hole = PyHandle<ExprRV>;
   const auto value = [](const Hole& self) { return self.schedule().get(self.handle); };
-  nb::class_<Hole>(m, "ExprRV", "A number that a schedule has chosen, and may choose anew.")
-      .def("__int__", value)
+  auto hole =
+      nb::class_<Hole>(m, "ExprRV", "A number that a schedule has chosen, and may choose anew.");
+  hole.def("__int__", value)
       .def("__index__", value)
       .def("__str__", [value](const Hole& self) { return std::to_string(value(self)); })
       .def("__repr__", [value](const Hole& self) { return std::to_string(value(self)); });
+  constexpr std::pair<const char*, const char*> operators[] = {
+      {"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"floordiv", "//"}, {"mod", "%"}};
+  for (const auto& [name, operation] : operators) {
+    bind_operator(hole, fmt::format("__{}__", name).c_str(), operation, false);
+    bind_operator(hole, fmt::format("__r{}__", name).c_str(), operation, true);
+  }
 }
 
 }  // namespace loopsmith::python

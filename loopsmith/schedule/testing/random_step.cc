@@ -269,6 +269,8 @@ class StepDrawer {
     if (name == "candidates") return Argument::List{Argument(2), Argument(4)};
     if (name == "probs") return Argument::List{Argument(0.5), Argument(0.5)};
     if (name == "n") return draw_.between(1, 3);
+    if (is("calculate") && name == "operation") return draw_.of<const char*>({"+", "*", "//"});
+    if (is("calculate")) return draw_.between(0, 9);
     if (name == "length") return draw_.between(1, 20);
     if (name == "outer") return loop_ ? name_of(a_loop_around(*loop_)) : Argument("none");
     if (name == "second") return a_sibling();

@@ -234,3 +234,66 @@ def test_scripts_take_options_of_text(tvm: Any) -> None:
         main.script(colour=True)
     with pytest.raises(TypeError, match="specialize"):
         main.specialize({main.params[0]: tvm.tir.decl_buffer((4, 4), "int32")})
+
+
+def test_modules_have_attributes_and_other_names(tvm: Any) -> None:
+    from tvm.script import ir as I
+    from tvm.script import tir as T
+
+    @I.ir_module
+    class Module:
+        @T.prim_func
+        def next(x: T.int32) -> T.int32:  # noqa: N805
+            return x + 1
+
+        @T.prim_func
+        def main(A: T.Buffer((8,), "int32")):  # noqa: N805
+            A[0] = Module.next(3)
+
+    renamed = Module.replace_global_vars({"next": "after"})
+    assert "after" in renamed
+    assert "next" not in renamed
+    assert "cls.after(3)" in renamed.script()
+    assert renamed["after"].attrs["global_symbol"] == "after"
+    with pytest.raises(ValueError, match="there is no function nothing"):
+        Module.replace_global_vars({"nothing": "after"})
+    marked = Module.with_attr("a", 1).with_attrs({"b": 2})
+    assert (marked.get_attr("a"), marked.get_attr("b"), marked.get_attr("c")) == (1, 2, None)
+    assert marked.without_attr("a").get_attr("a") is None
+    del marked["next"]
+    assert "next" not in marked
+    for_gpu = Module["main"].with_attr("target", tvm.target.Target("cuda"))
+    assert for_gpu.attrs["target"] == "cuda"
+    with pytest.raises(tvm.TVMError, match="with_attr: the value of what is a object"):
+        Module["main"].with_attr("what", object())
+
+
+def test_digits_are_made_and_compared(tvm: Any) -> None:
+    x = tvm.te.var("x")
+    mark = tvm.arith.IterMark(x, 64)
+    digit = tvm.arith.IterSplitExpr(mark, 8, 8, 1)
+    found = tvm.arith.detect_iter_map([x // 8, x % 8], {x: tvm.ir.Range(0, 64)})
+    tvm.ir.assert_structural_equal(found.indices[0], tvm.arith.IterSumExpr([digit], 0))
+    other = tvm.arith.IterSumExpr([tvm.arith.IterSplitExpr(mark, 1, 8, 1)], 0)
+    assert not tvm.ir.structural_equal(found.indices[0], other)
+    with pytest.raises(ValueError, match="StructuralEqual check failed"):
+        tvm.ir.assert_structural_equal(found.indices[0], other)
+    of_sum = tvm.arith.IterMark(tvm.arith.IterSumExpr([digit], 0), 8)
+    tvm.ir.assert_structural_equal(
+        tvm.arith.normalize_iter_map_to_expr(
+            tvm.arith.IterSumExpr([tvm.arith.IterSplitExpr(of_sum, 1, 8, 2)], 3)
+        ),
+        x // 8 * 2 + 3,
+    )
+    with pytest.raises(tvm.TVMError, match="neither a variable nor an IterSumExpr"):
+        tvm.arith.IterMark(x + 1, 64)
+
+
+def test_bounds_of_one_unknown_give_a_range(tvm: Any) -> None:
+    bounds = tvm.arith.IntGroupBounds.from_range(tvm.ir.Range(2, 12))
+    best = bounds.find_best_range()
+    assert (best.min.value, best.extent.value) == (2, 10)
+    n = tvm.te.var("n")
+    several = tvm.arith.IntGroupBounds(2, [0], [], [n, tvm.tir.const(9)])
+    best = several.find_best_range({n: tvm.ir.Range(0, 4)})
+    tvm.testing.assert_prim_expr_equal(best.extent, n // 2 + 1)

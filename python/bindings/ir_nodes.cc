@@ -16,7 +16,12 @@ namespace {
 /// The function with all of `attrs`; a null value takes the attribute away.
 Ptr<PrimFunc> with_attrs(const NodeHandle& self, const std::string& key, nb::handle value) {
   const auto func = Ptr<PrimFunc>::from(self.ref);
-  return with_attr(func, key, value.is_none() ? Ref() : to_attribute(value));
+  if (value.is_none()) return with_attr(func, key, Ref());
+  const Ref attribute = to_attribute(value);
+  require(attribute.defined(), ErrorKind::type_mismatch, "attribute_is_a_node",
+          hint("pass a number, a text, a node, or a list or dict of these"), {},
+          "with_attr: the value of {} is a {}", key, type_name_of(value));
+  return with_attr(func, key, attribute);
 }
 
 /// One attribute with its value, or a dict of them alone.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import loopsmith.arith as arith
-from loopsmith import ScheduleError, UserError, tir
+from loopsmith import ScheduleError, Target, UserError, tir
 from loopsmith.ir import make_module
 
 from .missing import MissingName
@@ -333,6 +333,84 @@ def _transform_layout(
         sch.set_axis_separator(block, buffer, separators)
 
 
+_core_with_attr: Any = tir.PrimFunc.with_attr
+
+
+def _attribute(value: Any) -> Any:
+    """Return a value as functions keep it: a target is its text."""
+    return str(value) if isinstance(value, Target) else value
+
+
+def _with_attr(func: Any, attr_key_or_dict: Any, attr_value: Any = None) -> Any:
+    if isinstance(attr_key_or_dict, dict):
+        given = {key: _attribute(value) for key, value in attr_key_or_dict.items()}
+        return _core_with_attr(func, given)
+    return _core_with_attr(func, attr_key_or_dict, _attribute(attr_value))
+
+
+def _module_attrs(module: Any) -> dict[str, Any]:
+    return dict(module.attrs or {})
+
+
+def _module_with_attr(module: Any, attr_key: str, attr_value: Any) -> Any:
+    return _module_with_attrs(module, {attr_key: attr_value})
+
+
+def _module_with_attrs(module: Any, attr_map: Any) -> Any:
+    given = {key: _attribute(value) for key, value in attr_map.items()}
+    return make_module(_named(module), {**_module_attrs(module), **given})
+
+
+def _module_without_attr(module: Any, attr_key: str) -> Any:
+    attrs = _module_attrs(module)
+    attrs.pop(attr_key, None)
+    return make_module(_named(module), attrs)
+
+
+def _get_attr(module: Any, attr_key: str) -> Any:
+    return _module_attrs(module).get(attr_key)
+
+
+def _named(module: Any) -> dict[str, Any]:
+    return {name.name_hint: func for name, func in module.items()}
+
+
+def _has_function(module: Any, name: Any) -> bool:
+    return getattr(name, "name_hint", name) in _named(module)
+
+
+def _delete_function(module: Any, name: Any) -> None:
+    named = _named(module)
+    del named[getattr(name, "name_hint", name)]
+    module.become(make_module(named, _module_attrs(module)))
+
+
+def _renamed(module: Any, replacements: Any) -> Any:
+    """Return a module whose functions have other names, also where they call each other."""
+    names = {
+        getattr(old, "name_hint", old): getattr(new, "name_hint", new)
+        for old, new in replacements.items()
+    }
+    unknown = set(names) - set(_named(module))
+    if unknown:
+        raise ValueError(f"replace_global_vars: there is no function {sorted(unknown)[0]}")
+
+    def renamed(node: Any) -> Any:
+        is_call = isinstance(node, tir.Call) and _call_op.__get__(node) == "call_global"
+        if not is_call or node.args[0].name_hint not in names:
+            return None
+        called = tir.GlobalVar(names[node.args[0].name_hint])
+        return tir.Call(node.dtype, "call_global", [called, *list(node.args)[1:]])
+
+    functions = {}
+    for name, func in _named(module).items():
+        made = func.with_body(tir.rewrite(func.body, after=renamed))
+        if name in names and (func.attrs or {}).get("global_symbol") is not None:
+            made = made.with_attr("global_symbol", names[name])
+        functions[names.get(name, name)] = made
+    return make_module(functions, _module_attrs(module))
+
+
 _working_on: Any = vars(tir.Schedule)["func_working_on"]
 
 
@@ -367,6 +445,14 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.IRModule, "__setitem__", _set_function),
     (tir.IRModule, "update_func", _set_function),
     (tir.IRModule, "update", _update),
+    (tir.IRModule, "__delitem__", _delete_function),
+    (tir.IRModule, "__contains__", _has_function),
+    (tir.IRModule, "with_attr", _module_with_attr),
+    (tir.IRModule, "with_attrs", _module_with_attrs),
+    (tir.IRModule, "without_attr", _module_without_attr),
+    (tir.IRModule, "get_attr", _get_attr),
+    (tir.IRModule, "replace_global_vars", _renamed),
+    (tir.PrimFunc, "with_attr", _with_attr),
     (tir.PrimFunc, "specialize", _specialize),
     (tir.Schedule, "transform_layout", _transform_layout),
     (tir.Schedule, "get_block", _get_block),

@@ -13,6 +13,7 @@ from loopsmith import tir
 from ..missing import other_names
 from . import ir_container as container
 from . import transform
+from .arith.iter_affine_map import same_iter_map
 from .ir_types import Op, SourceName, Span
 from .object_path import ObjectPath, get_first_structural_mismatch
 from .tir.analysis import undefined_vars
@@ -42,6 +43,8 @@ __all__ = [
     "structural_hash",
     "transform",
 ]
+
+_ITER_MAPS = (ls.arith.IterMark, ls.arith.IterSplitExpr, ls.arith.IterSumExpr)
 
 Array = container.Array
 Map = container.Map
@@ -97,6 +100,8 @@ class IRModule(Alias, base=ls.tir.IRModule):
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     """Return whether two nodes differ at most by the names of what they define."""
+    if isinstance(lhs, _ITER_MAPS):
+        return same_iter_map(lhs, rhs)
     if _is_list(lhs) or _is_list(rhs):
         same = _is_list(lhs) and _is_list(rhs) and len(lhs) == len(rhs)
         return same and all(structural_equal(a, b, map_free_vars) for a, b in zip(lhs, rhs))
@@ -114,6 +119,10 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
     Functions may differ by how their integer arithmetic is written: ``(i * 2 + j) * 4`` is
     ``i * 8 + j * 4``.
     """
+    if isinstance(lhs, _ITER_MAPS):
+        if not same_iter_map(lhs, rhs):
+            raise ValueError(f"StructuralEqual check failed: {lhs!r} and {rhs!r} differ")
+        return
     if _is_list(lhs) and _is_list(rhs) and len(lhs) == len(rhs):
         for left, right in zip(lhs, rhs):
             assert_structural_equal(left, right, map_free_vars)

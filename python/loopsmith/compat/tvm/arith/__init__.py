@@ -20,6 +20,7 @@ from .int_set import (
 from .int_solver import (
     IntConstraints,
     IntConstraintsTransform,
+    IntGroupBounds,
     solve_linear_equations,
     solve_linear_inequalities,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "Extension",
     "IntConstraints",
     "IntConstraintsTransform",
+    "IntGroupBounds",
     "IntSet",
     "IntervalSet",
     "IterMapExpr",

@@ -11,7 +11,7 @@ import loopsmith.arith as core
 from ...missing import other_names
 from .narrow import narrowed
 
-__all__ = ["NarrowPredicateExpression", "SolveInequalitiesAsCondition"]
+__all__ = ["DomainTouched", "NarrowPredicateExpression", "SolveInequalitiesAsCondition"]
 
 
 def SolveInequalitiesAsCondition(
@@ -26,6 +26,13 @@ def SolveInequalitiesAsCondition(
             known = bounds[var]
             conditions += [known.min <= var, var < known.min + known.extent]
     return [*conditions, *solved.relations]
+
+
+def DomainTouched(stmt: Any, buffer: Any, consider_loads: bool, consider_stores: bool) -> list[Any]:
+    """Return the least box around what a statement loads, or stores, of a buffer."""
+    from ..tir.regions import touched_regions
+
+    return touched_regions(stmt, buffer, consider_loads, consider_stores)
 
 
 def NarrowPredicateExpression(expr: Any, ranges: Mapping[Any, Any]) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import loopsmith as ls
 import loopsmith.arith as core
+from loopsmith import tir
 from loopsmith.arith import ModularSet, ProofStrength
 
 from ...missing import MissingName, other_names
@@ -97,19 +98,32 @@ class Analyzer(core.Analyzer):
 
     def simplify(self, expr: Any, steps: int = 2) -> Any:
         """Return the simplest form that is known."""
-        return super().simplify(_node(expr), steps)
+        return _with_less(super().simplify(_node(expr), steps))
 
     def canonical_simplify(self, expr: Any) -> Any:
         """Return an expression as a canonical sum, simplified by rules as well."""
-        return super().simplify(_node(expr), 3)
+        return _with_less(super().simplify(_node(expr), 3))
 
     def rewrite_simplify(self, expr: Any) -> Any:
         """Return an expression simplified by rules, as close to what was written as they allow."""
-        return super().rewrite_simplify(_node(expr))
+        return _with_less(super().rewrite_simplify(_node(expr)))
 
     def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
         """Return whether two expressions are known to be equal; a text is equal to none."""
         return super().can_prove_equal(_node(lhs), _node(rhs))
+
+
+def _with_less(expr: Any) -> Any:
+    """Return an expression with ``b < a`` for ``a > b``, and ``b <= a`` for ``a >= b``."""
+    if not isinstance(expr, tir.Expr) or isinstance(expr, (tir.Var, tir.IntImm)):
+        return expr
+
+    def turned(node: Any) -> Any:
+        if isinstance(node, tir.GT):
+            return tir.LT(node.b, node.a)
+        return tir.LE(node.b, node.a) if isinstance(node, tir.GE) else None
+
+    return tir.rewrite(expr, after=turned)
 
 
 def _node(value: Any) -> Any:

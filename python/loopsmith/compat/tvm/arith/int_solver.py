@@ -14,9 +14,61 @@ from ...missing import other_names
 __all__ = [
     "IntConstraints",
     "IntConstraintsTransform",
+    "IntGroupBounds",
     "solve_linear_equations",
     "solve_linear_inequalities",
 ]
+
+
+class IntGroupBounds:
+    """What is known of ``coef * x``: values that it has, and its least and greatest ones.
+
+    Parameters
+    ----------
+    coef
+        The factor.
+    lower
+        Ends below: it is at least each of them.
+    equal
+        Values that it has.
+    upper
+        Ends above, included.
+    """
+
+    def __init__(
+        self, coef: Any, lower: Sequence[Any], equal: Sequence[Any], upper: Sequence[Any]
+    ) -> None:
+        self.coef = tir.const(coef)
+        self.lower, self.equal, self.upper = list(lower), list(equal), list(upper)
+
+    @staticmethod
+    def from_range(rng: tir.Range) -> IntGroupBounds:
+        """Return the bounds of what runs through a range."""
+        if isinstance(rng.extent, tir.IntImm) and int(rng.extent) == 1:
+            return IntGroupBounds(1, [], [rng.min], [])
+        last = core.Analyzer().simplify(rng.min + rng.extent - 1)
+        return IntGroupBounds(1, [rng.min], [], [last])
+
+    def find_best_range(self, ranges: Mapping[Any, Any] | None = None) -> tir.Range | None:
+        """Return the smallest range of ``x`` between two known ends; None where there is none.
+
+        Parameters
+        ----------
+        ranges
+            Of the variables in the ends.
+        """
+        analyzer = core.Analyzer()
+        for var, known in (ranges or {}).items():
+            analyzer.bind(var, known)
+        best: tuple[int, tir.Range] | None = None
+        for low in [*self.lower, *self.equal]:
+            for high in [*self.upper, *self.equal]:
+                first = tir.ceildiv(low, self.coef)
+                count = analyzer.simplify(tir.floordiv(high, self.coef) - first + 1)
+                size = analyzer.const_int_bound(count).max_value
+                if best is None or size < best[0]:
+                    best = size, tir.Range(analyzer.simplify(first), count)
+        return best[1] if best else None
 
 
 class IntConstraints:

@@ -9,8 +9,37 @@ import loopsmith as ls
 from loopsmith import tir
 
 from ...missing import other_names
+from .checks import (
+    OOBChecker,
+    assert_pure_function,
+    is_pure_function,
+    verify_gpu_code,
+    verify_memory,
+    verify_ssa,
+)
+from .costs import calculate_allocated_bytes, estimate_tir_flops
+from .regions import (
+    detect_buffer_access_lca,
+    get_block_access_region,
+    get_block_read_write_region,
+)
 
-__all__ = ["expr_deep_equal", "undefined_vars", "verify_well_formed"]
+__all__ = [
+    "OOBChecker",
+    "assert_pure_function",
+    "calculate_allocated_bytes",
+    "detect_buffer_access_lca",
+    "estimate_tir_flops",
+    "expr_deep_equal",
+    "get_block_access_region",
+    "get_block_read_write_region",
+    "is_pure_function",
+    "undefined_vars",
+    "verify_gpu_code",
+    "verify_memory",
+    "verify_ssa",
+    "verify_well_formed",
+]
 
 
 def verify_well_formed(obj: Any, assert_mode: bool = True) -> bool:

@@ -173,3 +173,61 @@ def test_stages_remember_what_was_done(tvm: Any) -> None:
     from tvm.driver.build_module import schedule_to_module
 
     assert schedule_to_module(s, [A, C], "name")["name"].attrs["global_symbol"] == "name"
+
+
+_STAGES = """
+@T.prim_func
+def main(A: T.Buffer((128, 128)), C: T.Buffer((128, 128))):
+    B = T.alloc_buffer((128, 128))
+    for i, j in T.grid(ROWS, 128):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+    for i, j in T.grid(128, 128):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1.0
+"""
+
+
+def test_blocks_have_flags(tvm: Any) -> None:
+    def flags(rows: int, name: str) -> Any:
+        func = tvm.script.from_source(_STAGES.replace("ROWS", str(rows)))
+        sch = tvm.tir.Schedule(func)
+        return sch.state._get_cached_flags(sch.get_sref(sch.get_block(name)))
+
+    for name in ("root", "B", "C"):
+        assert flags(128, name) == (True, True, True)
+    # The first half of B is written, all of it is read.
+    assert flags(64, "C") == (True, False, True)
+    assert flags(64, "root") == (True, True, False)
+    sch = tvm.tir.Schedule(tvm.script.from_source(_STAGES.replace("ROWS", "128")))
+    outer, _ = sch.get_loops("B")
+    sch.split(outer, [None, 16])
+    sch.compute_at("B", sch.get_loops("C")[0])
+    for name in ("root", "B", "C"):
+        assert sch.state._get_cached_flags(sch.get_sref(sch.get_block(name))).region_cover
+
+
+def test_statements_of_a_state_are_replaced(tvm: Any) -> None:
+    from tvm import tir
+
+    state = tir.ScheduleState(tvm.script.from_source(_STAGES.replace("ROWS", "128")))
+    block = state.mod["main"].body.block
+    first, second = block.body
+    root, outer, inner = (state.get_sref(each) for each in (block, first, first.body))
+    state.replace(outer, tir.For(first.loop_var, 0, 128, tir.ForKind.PARALLEL, first.body))
+    assert outer.stmt.kind == tir.ForKind.PARALLEL
+    assert root.stmt.same_as(state.mod["main"].body.block)
+    assert inner.stmt.same_as(outer.stmt.body)
+    assert inner.parent == outer
+    last = state.get_sref(second)
+    loop = tir.For(tir.Var("n", "int32"), 0, 4, tir.ForKind.SERIAL, tir.Evaluate(0))
+    state.replace(last, loop)
+    assert last.stmt is None
+    assert "for n in range(4)" in state.mod.script()
+    with pytest.raises(tir.ScheduleError, match="a block can only stand for a block"):
+        state.replace(root, loop)
+    sch = tir.Schedule(state.mod)
+    with pytest.raises(AttributeError, match="a schedule changes by its steps alone"):
+        sch.state.replace(root, block)

@@ -21,6 +21,8 @@ _WAYS = {
     "tvm.dlight": "ls.build schedules by rule what has no schedule",
     "tvm.tir.transform": "ls.run_pass runs a pass by its name, ls.lower all of them; "
     'ls.lower(f, dump="all") tells of each',
+    "tvm.tir.Schedule.state.replace": "a schedule changes by its steps alone, so that its trace "
+    "says how; replace in a ScheduleState of the module, or make a schedule of the changed module",
     "tvm.rpc": "programs run in the process that compiles them; module.export writes files that "
     "other machines run",
     "tvm.micro": "module.export writes C that any compiler takes",

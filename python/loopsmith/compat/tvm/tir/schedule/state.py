@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import loopsmith as ls
 from loopsmith import tir
 
-from ....missing import other_names
+from ....missing import MissingName, other_names
+from .flags import CachedFlags, flags_of
+from .places import directly_inside, places_of
 
-__all__ = ["BlockScope", "DepKind", "Dependency", "ScheduleState", "StmtSRef"]
+__all__ = ["BlockScope", "CachedFlags", "DepKind", "Dependency", "ScheduleState", "StmtSRef"]
 
 
 class DepKind(IntEnum):
@@ -35,6 +37,7 @@ class StmtSRef:
         return (
             isinstance(other, StmtSRef)
             and self._owner is other._owner
+            and self.stmt is not None
             and self.stmt.same_as(other.stmt)
         )
 
@@ -50,34 +53,10 @@ class StmtSRef:
     def parent(self) -> StmtSRef | None:
         """The loop or block around it; None of the outermost block."""
         inside: StmtSRef | None = None
-        for each, around in _places(self._owner.mod):
+        for each, around in places_of(self._owner.mod):
             if each.same_as(self.stmt):
                 inside = None if around is None else StmtSRef(self._owner, around)
         return inside
-
-
-def _places(module: Any) -> list[tuple[Any, Any]]:
-    """Return the loops and blocks of a module, each with that around it."""
-    found: list[tuple[Any, Any]] = []
-
-    def enter(node: Any, around: Any) -> None:
-        is_place = isinstance(node, (tir.For, tir.Block))
-        if is_place:
-            found.append((node, around))
-        inner = node if is_place else around
-        for child in _inside(node):
-            enter(child, inner)
-
-    for func in module.functions:
-        enter(func.body, None)
-    return found
-
-
-def _inside(stmt: Any) -> list[Any]:
-    fields = ("init", "body", "then_case", "else_case", "block")
-    found = [getattr(stmt, field, None) for field in fields]
-    found += list(getattr(stmt, "seq", ()))
-    return [each for each in found if isinstance(each, tir.Stmt)]
 
 
 class Dependency(NamedTuple):
@@ -117,6 +96,7 @@ class ScheduleState:
     def __init__(self, mod: Any, *, debug_mask: Any = "none", enable_check: bool = True) -> None:
         is_func = isinstance(mod, tir.PrimFunc)
         self._mod = ls.ir.make_module({"main": mod}) if is_func else mod
+        self._srefs: list[StmtSRef] = []
 
     @property
     def mod(self) -> Any:
@@ -126,21 +106,25 @@ class ScheduleState:
     def get_sref(self, stmt: Any) -> StmtSRef | None:
         """Return the place of a loop or block; None where it is not in the program."""
         wanted = stmt.block if isinstance(stmt, tir.BlockRealize) else stmt
-        for each, _ in _places(self.mod):
+        for each, _ in places_of(self.mod):
             if each.same_as(wanted):
-                return StmtSRef(self._owner(), each)
+                return self._sref(each)
         return None
+
+    def _sref(self, stmt: Any) -> StmtSRef:
+        """Return the one place of a statement."""
+        for known in self._srefs:
+            if known.stmt is not None and known.stmt.same_as(stmt):
+                return known
+        self._srefs.append(StmtSRef(self._owner(), stmt))
+        return self._srefs[-1]
 
     def _owner(self) -> Any:
         return self
 
     def get_block_scope(self, block_sref: StmtSRef) -> BlockScope:
         """Return the dependences between the blocks directly inside of a block."""
-        inside = [
-            each
-            for each, _ in _places(self.mod)
-            if isinstance(each, tir.Block) and self._block_around(each, block_sref.stmt)
-        ]
+        inside = directly_inside(self.mod, block_sref.stmt)
         found: list[Dependency] = []
         for place, dst in enumerate(inside):
             for src in inside[:place]:
@@ -158,12 +142,50 @@ class ScheduleState:
                         found.append(Dependency(StmtSRef(owner, src), StmtSRef(owner, dst), kind))
         return BlockScope(found)
 
-    def _block_around(self, block: Any, scope: Any) -> bool:
-        places = _places(self.mod)
-        outer = next(outer for each, outer in places if each.same_as(block))
-        while isinstance(outer, tir.For):
-            outer = next(up for each, up in places if each.same_as(outer))
-        return outer is not None and outer.same_as(scope)
+    def _get_cached_flags(self, block_sref: StmtSRef) -> CachedFlags:
+        """Return what is known of a block: see `CachedFlags`."""
+        return flags_of(self.mod, block_sref.stmt)
+
+    def replace(self, src_sref: StmtSRef, tgt_stmt: Any, block_sref_reuse: Any = None) -> None:
+        """Put a loop or block in the place of another one.
+
+        Places follow: a loop by its variable, a block by `block_sref_reuse`, which maps old blocks
+        to new ones. The places of what is gone have no statement.
+        """
+        target = tgt_stmt.block if isinstance(tgt_stmt, tir.BlockRealize) else tgt_stmt
+        old = src_sref.stmt
+        if isinstance(old, tir.Block) is not isinstance(target, tir.Block):
+            raise ls.ScheduleError("replace: a block can only stand for a block, a loop for a loop")
+
+        def exchanged(node: Any) -> Any:
+            return target if node.same_as(old) else None
+
+        kept = {
+            name.name_hint: tir.rewrite(func, before=exchanged) for name, func in self.mod.items()
+        }
+        self._mod = ls.ir.make_module(kept, dict(self.mod.attrs or {}))
+        self._follow(dict(block_sref_reuse or {}))
+
+    def _follow(self, reused: dict[Any, Any]) -> None:
+        """Let each place be where its statement is now."""
+        now = [each for each, _ in places_of(self._mod)]
+        for place in self._srefs:
+            if place.stmt is not None:
+                known = place.stmt
+                wanted = next((new for old, new in reused.items() if old.same_as(known)), known)
+                place.stmt = next((each for each in now if _is_same_place(each, wanted)), None)
+
+
+def _is_same_place(each: Any, wanted: Any) -> bool:
+    if each.same_as(wanted):
+        return True
+    if isinstance(each, tir.For) and isinstance(wanted, tir.For):
+        return bool(each.loop_var.same_as(wanted.loop_var))
+    if not (isinstance(each, tir.Block) and isinstance(wanted, tir.Block)):
+        return False
+    axes = list(zip(each.iter_vars, wanted.iter_vars))
+    is_root = not each.iter_vars and not wanted.iter_vars and each.name_hint == wanted.name_hint
+    return is_root or any(a.var.same_as(b.var) for a, b in axes)
 
 
 class _StateOfSchedule(ScheduleState):
@@ -171,6 +193,13 @@ class _StateOfSchedule(ScheduleState):
 
     def __init__(self, sch: Any) -> None:
         self._sch = sch
+
+    def replace(self, src_sref: StmtSRef, tgt_stmt: Any, block_sref_reuse: Any = None) -> None:
+        """Refuse: a schedule changes by its steps alone, so that its trace says how."""
+        raise MissingName("tvm.tir.Schedule.state.replace")
+
+    def _sref(self, stmt: Any) -> StmtSRef:
+        return StmtSRef(self._sch, stmt)
 
     @property
     def mod(self) -> Any:

@@ -297,3 +297,26 @@ def test_bounds_of_one_unknown_give_a_range(tvm: Any) -> None:
     several = tvm.arith.IntGroupBounds(2, [0], [], [n, tvm.tir.const(9)])
     best = several.find_best_range({n: tvm.ir.Range(0, 4)})
     tvm.testing.assert_prim_expr_equal(best.extent, n // 2 + 1)
+
+
+def test_types_of_elements_have_parts(tvm: Any) -> None:
+    dtype = tvm.DataType("float32x4")
+    assert (dtype, dtype.type_code, dtype.bits, dtype.lanes) == ("float32x4", 2, 32, 4)
+    assert dtype.with_lanes(1) == "float32"
+    assert (tvm.DataType("bool").bits, tvm.DataType("handle").type_code) == (1, 3)
+    with pytest.raises(ValueError, match="nonsense"):
+        tvm.DataType("nonsense7")
+    pointer = tvm.ir.PointerType(tvm.ir.PrimType("float32"))
+    assert pointer.element_type.dtype == "float32"
+    assert tvm.target.Target("cuda", host="llvm").host.kind.name == "llvm"
+
+
+def test_ways_lead_to_the_fields_of_constants(tvm: Any) -> None:
+    x = tvm.tir.Var("x", "int32")
+    find = tvm.ir.get_first_structural_mismatch
+    root = tvm.runtime.ObjectPath.root()
+    assert find(x + 1, x + 2) == (root.attr("b").attr("value"),) * 2
+    assert find(tvm.tir.const(1, "int32"), tvm.tir.const(1, "int64"))[0] == root.attr("dtype")
+    assert find(x + 1, x + x)[0] == root.attr("b")
+    with pytest.raises(ValueError, match=r"lhs at <root>\.b\.value and rhs at <root>\.b\.value"):
+        tvm.ir.assert_structural_equal(x + 1, x + 2)

@@ -231,3 +231,38 @@ def test_statements_of_a_state_are_replaced(tvm: Any) -> None:
     sch = tir.Schedule(state.mod)
     with pytest.raises(AttributeError, match="a schedule changes by its steps alone"):
         sch.state.replace(root, block)
+
+
+def test_graphs_are_read_in_order(tvm: Any) -> None:
+    te = tvm.te
+    n = te.size_var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] + 1, name="B")
+    C = te.compute((n,), lambda i: B[n - 1 - i] * 2, name="C")
+    D = te.compute((n,), lambda i: C[i] * 2, name="D")
+    graph = te.schedule.CreateReadGraph([D.op])
+    assert te.schedule.PostDFSOrder([D.op], graph) == [A.op, B.op, C.op, D.op]
+    assert graph[C.op] == [B]
+
+    def kept(inline: Any) -> list[str]:
+        sch = te.create_schedule(D.op)
+        assert sch.stage_map[B.op].op == B.op
+        inline(sch)
+        text = str(tvm.lower(sch, [A, D], simple_mode=True))
+        return [name for name in ("B", "C") if f"{name}[" in text]
+
+    assert kept(lambda sch: None) == ["B", "C"]
+    # C is read at the same place, B at another one by C, itself computed of A at the same place.
+    assert kept(te.schedule.AutoInlineElemWise) == ["C"]
+    assert kept(te.schedule.AutoInlineInjective) == []
+
+
+def test_ranges_of_accesses_are_pairs(tvm: Any) -> None:
+    for ranges in (
+        lambda i, j: ((i, i + 1), (0, 128)),
+        lambda i, j: [tvm.ir.Range(i, i + 1), tvm.ir.Range(0, 128)],
+        lambda i, j: [i, i + 1, 0, 128],
+    ):
+        sch = tvm.tir.Schedule(tvm.script.from_source(_STAGES.replace("ROWS", "128")))
+        sch.annotate_buffer_access(sch.get_block("B"), 0, "read", ranges)
+        assert "T.reads(A[vi, 0:128])" in sch.mod.script()

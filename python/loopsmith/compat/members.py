@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,6 +64,12 @@ def _type_annotation(var: Any) -> Any:
     from .tvm.ir import PrimType
 
     return PrimType(str(var.dtype)) if var.pointer is None else var.pointer
+
+
+def _element_type(pointer: Any) -> Any:
+    from .tvm.ir import PrimType
+
+    return PrimType(str(pointer.element))
 
 
 def _shifted(operator: str) -> Any:
@@ -411,6 +418,31 @@ def _renamed(module: Any, replacements: Any) -> Any:
     return make_module(functions, _module_attrs(module))
 
 
+_core_annotate_access: Any = tir.Schedule.annotate_buffer_access
+
+
+def _annotate_buffer_access(
+    sch: Any, block: Any, buffer_index: Any, buf_type: Any, gen_new_ranges: Any
+) -> None:
+    """Take ranges as pairs of a begin and an end, or as flat lists of them."""
+
+    @functools.wraps(gen_new_ranges)
+    def flat(*indices: Any) -> list[Any]:
+        ends: list[Any] = []
+        for each in gen_new_ranges(*indices):
+            if isinstance(each, tir.Range):
+                ends += [each.min, each.min + each.extent]
+            else:
+                ends += list(each) if isinstance(each, (list, tuple)) else [each]
+        return ends
+
+    if callable(gen_new_ranges):
+        axes = _core_get(sch, sch.get_block(block) if isinstance(block, str) else block).iter_vars
+        dtype = str(axes[0].var.dtype) if axes else "int32"
+        gen_new_ranges = arith.index_map(flat, len(axes), index_dtype=dtype)
+    _core_annotate_access(sch, block, buffer_index, buf_type, gen_new_ranges)
+
+
 _working_on: Any = vars(tir.Schedule)["func_working_on"]
 
 
@@ -432,7 +464,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.Ramp, "lanes", property(lambda node: lanes_of(_ramp_lanes.__get__(node)))),
     (tir.Broadcast, "lanes", property(lambda node: lanes_of(_broadcast_lanes.__get__(node)))),
     (tir.Var, "type_annotation", property(_type_annotation)),
-    (tir.PointerType, "element_type", property(lambda pointer: pointer.element)),
+    (tir.PointerType, "element_type", property(_element_type)),
     (tir.Buffer, "READ", 1),
     (tir.Buffer, "WRITE", 2),
     (tir.Buffer, "offset_of", _offset_of),
@@ -455,6 +487,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.PrimFunc, "with_attr", _with_attr),
     (tir.PrimFunc, "specialize", _specialize),
     (tir.Schedule, "transform_layout", _transform_layout),
+    (tir.Schedule, "annotate_buffer_access", _annotate_buffer_access),
     (tir.Schedule, "get_block", _get_block),
     (tir.Schedule, "state", property(_state)),
     (tir.Schedule, "get_sref", _sref),

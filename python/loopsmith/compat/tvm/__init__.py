@@ -27,6 +27,7 @@ from . import (
 from . import ir_container as container
 from . import nd as ndarray
 from . import runtime as module
+from .data_type import DataType
 from .driver import build, lower
 from .error import TVMError
 from .ir import IRModule

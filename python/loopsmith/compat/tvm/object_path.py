@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import loopsmith as ls
+from loopsmith import tir
 
 __all__ = ["ObjectPath", "get_first_structural_mismatch"]
 
@@ -75,4 +76,26 @@ def get_first_structural_mismatch(
     if ls.structural_equal(lhs, rhs, map_free_vars):
         return None
     path = path_of(ls.ir.difference_path(lhs, rhs, map_free_vars) or "")
+    field = _differing_field(_at(lhs, path), _at(rhs, path))
+    path = path.attr(field) if field else path
     return path, path
+
+
+_CONSTANTS = (tir.IntImm, tir.FloatImm, tir.StringImm)
+
+
+def _differing_field(left: Any, right: Any) -> str | None:
+    """Return by which field two constants differ; None of anything else."""
+    if not isinstance(left, _CONSTANTS) or type(left) is not type(right):
+        return None
+    return "value" if str(left.dtype) == str(right.dtype) else "dtype"
+
+
+def _at(node: Any, path: ObjectPath) -> Any:
+    """Return what a way leads to; None where it leads out of the tree."""
+    for step in path._steps:
+        try:
+            node = node[int(step[1:-1])] if step.startswith("[") else getattr(node, step[1:])
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            return None
+    return node

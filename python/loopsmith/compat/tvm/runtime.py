@@ -15,8 +15,10 @@ from loopsmith import InternalError, register_func
 
 from ..missing import other_names
 from . import nd
+from .data_type import DataType
 from .error import TVMError
 from .nd import Device, NDArray, cpu, device
+from .object_path import ObjectPath
 
 __all__ = [
     "BenchmarkResult",
@@ -26,6 +28,7 @@ __all__ = [
     "Module",
     "NDArray",
     "Object",
+    "ObjectPath",
     "PackedFunc",
     "ShapeTuple",
     "String",
@@ -43,7 +46,6 @@ __all__ = [
 Object = ls.tir.Node
 String = str
 ShapeTuple: Any = tuple
-DataType = str
 ndarray = nd
 
 

@@ -38,7 +38,7 @@ class Target(ls.Target):
 
     def __init__(self, tag_or_str_or_dict: Any, host: Any = None) -> None:
         super().__init__(_text(tag_or_str_or_dict))
-        self.host = host
+        self.host = host if host is None or isinstance(host, Target) else Target(host)
 
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:

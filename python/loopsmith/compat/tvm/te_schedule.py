@@ -13,14 +13,24 @@ import loopsmith.te
 from loopsmith import _core, tir
 
 from ..missing import other_names
+from .te_graph import (
+    AutoInlineElemWise,
+    AutoInlineInjective,
+    CreateReadGraph,
+    PostDFSOrder,
+)
 from .tir.nodes import Alias
 from .tir.nodes import IterVar as _IterVar
 
 __all__ = [
+    "AutoInlineElemWise",
+    "AutoInlineInjective",
     "Buffer",
+    "CreateReadGraph",
     "Fuse",
     "InferBound",
     "IterVar",
+    "PostDFSOrder",
     "Schedule",
     "ScheduleOps",
     "Singleton",
@@ -197,6 +207,7 @@ MEMBERS: list[tuple[type, str, Any]] = [
     (Stage, "tile", _remember_tile),
     *((Stage, name, _marking(name, kind)) for name, kind in _MARKS.items()),
     (Stage, "tensorize", _marking("tensorize", IterVar.Tensorized)),
+    (Schedule, "stage_map", property(lambda sch: {stage.op: stage for stage in sch.stages})),
     (Stage, "bind", _remember_bind),
     (Stage, "pragma", _remember_pragma),
     (Stage, "relations", property(lambda stage: list(_of(stage).relations))),

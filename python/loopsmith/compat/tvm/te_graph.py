@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs of tensor expressions, and stages that are inlined by what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from loopsmith import te, tir
+
+__all__ = [
+    "AutoInlineElemWise",
+    "AutoInlineInjective",
+    "CreateReadGraph",
+    "PostDFSOrder",
+    "is_element_wise",
+    "is_injective",
+]
+
+
+def PostDFSOrder(roots: Sequence[Any], read_graph: Any = None) -> list[Any]:
+    """Return the operations that others are made of, each after those that it reads."""
+    order: list[Any] = []
+
+    def enter(op: Any) -> None:
+        if any(op.same_as(known) for known in order):
+            return
+        for tensor in op.input_tensors:
+            enter(tensor.op)
+        order.append(op)
+
+    for root in roots:
+        enter(root)
+    return order
+
+
+def CreateReadGraph(roots: Sequence[Any]) -> dict[Any, list[Any]]:
+    """Return by operation which tensors it reads."""
+    return {op: list(op.input_tensors) for op in PostDFSOrder(roots)}
+
+
+def _loads(op: Any) -> list[Any]:
+    found: list[Any] = []
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tir.ProducerLoad):
+            found.append(node)
+
+    for value in op.body:
+        tir.post_order_visit(value, visit)
+    return found
+
+
+def is_injective(op: Any) -> bool:
+    """Return whether each element is computed by itself, and nothing is summed up."""
+    return isinstance(op, te.ComputeOp) and not op.reduce_axis
+
+
+def is_element_wise(op: Any) -> bool:
+    """Return whether each element is computed of those at its own place."""
+    if not is_injective(op):
+        return False
+    axes = [axis.var for axis in op.axis]
+    return all(
+        len(load.indices) == len(axes)
+        and all(index.same_as(axis) for index, axis in zip(load.indices, axes))
+        for load in _loads(op)
+    )
+
+
+def _inline(sch: Any, is_inlined: Any) -> None:
+    for stage in sch.stages:
+        if is_inlined(stage.op) and not stage.is_output:
+            stage.compute_inline()
+
+
+def AutoInlineElemWise(sch: Any) -> None:
+    """Inline the stages that compute each element of those at its own place; not the outputs."""
+    _inline(sch, is_element_wise)
+
+
+def AutoInlineInjective(sch: Any) -> None:
+    """Inline the stages that compute each element by itself; not the outputs."""
+    _inline(sch, is_injective)

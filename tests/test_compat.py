@@ -433,3 +433,33 @@ def test_scripts_of_2021_mean_what_they_meant(tvm: Any, tmp_path: Path) -> None:
     done = executed(program)
     assert done.returncode == 0, done.stderr
     assert 'with T.block("row"):' in done.stdout
+
+
+def test_compiled_functions_return_numbers(tvm: Any) -> None:
+    from tvm.script import tir as T
+
+    @T.prim_func
+    def twice(x: T.int32) -> T.int32:
+        return x * 2
+
+    @T.prim_func
+    def half(x: T.float32) -> T.float32:
+        T.ret(x * T.float32(0.5))
+
+    @T.prim_func
+    def sign(x: T.int32) -> T.int32:
+        if x < 0:
+            return -1
+        return 1
+
+    assert tvm.build(twice, target="llvm")(4) == 8
+    assert tvm.build(half, target="llvm")(3.0) == 1.5
+    assert [tvm.build(sign, target="llvm")(x) for x in (-3, 3)] == [-1, 1]
+    module = tvm.build(tvm.IRModule({"twice": twice, "sign": sign}), target="llvm")
+    assert (module["twice"](21), module["sign"](-1)) == (42, -1)
+
+    @T.prim_func
+    def first(A: T.Buffer((4,), "float32")) -> T.float32:
+        return A[0]
+
+    assert tvm.build(first, target="llvm")(tvm.nd.array(np.arange(4, dtype="float32") + 5)) == 5

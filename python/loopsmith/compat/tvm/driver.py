@@ -10,6 +10,7 @@ from typing import Any
 import loopsmith as ls
 
 from ..missing import MissingName, other_names
+from .returned import with_results_in_memory
 from .runtime import Module
 from .target import Target
 from .tir.prim_func import as_module
@@ -62,7 +63,8 @@ def build(
             raise MissingName("tvm.build.several_targets")
         meant = meant if isinstance(meant, ls.Target) else Target(meant)
     if _is_program(inputs):
-        return Module(ls.build(inputs, target=meant), inputs)
+        program, returned = with_results_in_memory(inputs)
+        return Module(ls.build(program, target=meant), inputs, returned=returned)
     if args is None:
         raise ValueError("build: pass the arguments of the function: build(schedule, [A, B], ...)")
     return Module(_build(inputs, args, meant, name=name, binds=binds), None, entry=name)

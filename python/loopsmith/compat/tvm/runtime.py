@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -112,13 +112,25 @@ class PackedFunc:
         return self._call(*args)
 
 
+def _number_of(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gives the one element of the array that another one gives."""
+    return lambda *args: np.asarray(call(*args)).item()
+
+
 class Module:
     """Compiled functions. Called itself, it runs its only function, or ``main``."""
 
     type_key = "llvm"
 
-    def __init__(self, module: ls.Module, program: Any = None, entry: str | None = None) -> None:
+    def __init__(
+        self,
+        module: ls.Module,
+        program: Any = None,
+        entry: str | None = None,
+        returned: Mapping[str, str] | None = None,
+    ) -> None:
         self._module = module
+        self._returned = returned or {}
         self._program = program
         self._entry = entry
 
@@ -130,7 +142,7 @@ class Module:
     @property
     def entry_func(self) -> PackedFunc:
         """The function that a call of the module runs."""
-        return PackedFunc(self._module, self.entry_name)
+        return PackedFunc(self, self.entry_name)
 
     @property
     def imported_modules(self) -> list[Module]:
@@ -148,7 +160,8 @@ class Module:
         if name in (self.entry_name, self._entry):
             return self.entry_func
         try:
-            return PackedFunc(self._module[name], name)
+            called = self._module[name]
+            return PackedFunc(_number_of(called) if name in self._returned else called, name)
         except (KeyError, ls.UserError) as error:
             raise AttributeError(f"Module has no function '{name}': {error}") from None
 
@@ -164,7 +177,9 @@ class Module:
 
     def __call__(self, *args: Any) -> Any:
         """Run the only function, or ``main``."""
-        return self._module(*args)
+        is_alone = isinstance(self._program, ls.tir.PrimFunc) or len(self._program or ()) == 1
+        is_number = "main" in self._returned or (is_alone and bool(self._returned))
+        return (_number_of(self._module) if is_number else self._module)(*args)
 
     def get_source(self, fmt: str = "") -> str:
         """Return the generated code: of LLVM, or of the machine (``"asm"``, ``"s"``); or C."""

@@ -104,8 +104,10 @@ def test_names_that_are_not_there_say_what_to_do(tvm: Any) -> None:
         import tvm.relay
     with pytest.raises(ImportError, match=r"there is no module tvm\.autotvm here: schedules"):
         from tvm import autotvm
-    with pytest.raises(AttributeError, match=r"config\['tir.disable_vectorize'\] is not provided"):
-        tvm.transform.PassContext(config={"tir.disable_vectorize": True})
+    with pytest.raises(
+        AttributeError, match=r"config\['tir.instrument_bound_checkers'\] is not provided"
+    ):
+        tvm.transform.PassContext(config={"tir.instrument_bound_checkers": True})
 
 
 def test_integers_divide_as_in_c_while_it_is_installed(tvm: Any) -> None:
@@ -463,3 +465,43 @@ def test_compiled_functions_return_numbers(tvm: Any) -> None:
         return A[0]
 
     assert tvm.build(first, target="llvm")(tvm.nd.array(np.arange(4, dtype="float32") + 5)) == 5
+
+
+def test_options_of_the_compiler_have_their_effect(tvm: Any) -> None:
+    te = tvm.te
+    A = te.placeholder((16,), name="A")
+    B = te.compute((16,), lambda i: A[i] + 1, name="B")
+    sch = te.create_schedule(B.op)
+    sch[B].vectorize(B.op.axis[0])
+
+    def text() -> str:
+        return str(tvm.lower(sch, [A, B], simple_mode=True))
+
+    assert "B[0:16] = A[0:16]" in text()
+    with tvm.transform.PassContext(config={"tir.disable_vectorize": True}):
+        assert "for i in range(16)" in text()
+        built = tvm.build(sch, [A, B], "llvm")
+    b = tvm.nd.empty((16,))
+    built(tvm.nd.array(np.arange(16, dtype="float32")), b)
+    np.testing.assert_array_equal(b.numpy(), np.arange(16) + 1)
+    seen = []
+
+    @tvm.tir.transform.prim_func_pass(opt_level=0)
+    def watch(func: Any, mod: Any, ctx: Any) -> Any:
+        seen.append(func.script())
+        return func
+
+    with tvm.transform.PassContext(config={"tir.add_lower_pass": [(0, watch)]}):
+        tvm.lower(sch, [A, B])
+    assert len(seen) == 1
+    assert "T.vectorized(16)" in seen[0]
+    for config in ({"tir.add_lower_pass": [(2, watch)]}, {"tir.nothing": 1}):
+        with pytest.raises(AttributeError, match="is not provided"):
+            tvm.transform.PassContext(config=config)
+
+
+def test_a_wrong_number_of_indices_is_a_wrong_value(tvm: Any) -> None:
+    A = tvm.te.placeholder((16,), name="A")
+    for index in (lambda: A[0, 1], lambda: A(0, 1)):
+        with pytest.raises(ValueError, match="tensor A has 1 dimensions, 2 indices were given"):
+            index()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import loopsmith.arith as arith
-from loopsmith import ScheduleError, Target, UserError, tir
+from loopsmith import BoundsError, ScheduleError, Target, UserError, te, tir
 from loopsmith.ir import make_module
 
 from .missing import MissingName
@@ -289,6 +289,22 @@ class BadArgument(UserError, ValueError, TypeError):
     """An argument that does not fit, by any class that programs catch."""
 
 
+class BadIndex(UserError, ValueError, IndexError):
+    """Indices that do not fit a tensor, by any class that programs catch."""
+
+
+def _indexed(method: str) -> Any:
+    core: Any = vars(te.Tensor)[method]
+
+    def indexed(tensor: Any, *indices: Any) -> Any:
+        try:
+            return core(tensor, *indices)
+        except BoundsError as error:
+            raise BadIndex(str(error)) from error
+
+    return indexed
+
+
 _core_specialize: Any = tir.PrimFunc.specialize
 
 
@@ -485,6 +501,8 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.IRModule, "get_attr", _get_attr),
     (tir.IRModule, "replace_global_vars", _renamed),
     (tir.PrimFunc, "with_attr", _with_attr),
+    (te.Tensor, "__getitem__", _indexed("__getitem__")),
+    (te.Tensor, "__call__", _indexed("__call__")),
     (tir.PrimFunc, "specialize", _specialize),
     (tir.Schedule, "transform_layout", _transform_layout),
     (tir.Schedule, "annotate_buffer_access", _annotate_buffer_access),

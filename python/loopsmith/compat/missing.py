@@ -32,6 +32,8 @@ _WAYS = {
     "tvm.hybrid": "write the loops as a script: @T.prim_func, and te.extern_primfunc",
     "tvm.IRModule.functions": "module[name] gives a function by its name",
     "tvm.tir.any_dim": "write te.var() for a size that is not known",
+    "tvm.transform.PassContext.config['tir.add_lower_pass']": "a pass may come before all others, "
+    "as phase 0; ls.build(..., passes={name: pass}) runs one after the pass of that name",
     "tvm.instrument": "ls.build(..., timings={}) tells the time of each pass",
 }
 

@@ -14,6 +14,7 @@ from .returned import with_results_in_memory
 from .runtime import Module
 from .target import Target
 from .tir.prim_func import as_module
+from .transform import PassContext, with_options
 
 __all__ = ["build", "build_module", "lower", "schedule_to_module"]
 
@@ -24,6 +25,15 @@ _build: Any = ls.build
 
 def _is_program(inputs: Any) -> bool:
     return isinstance(inputs, (ls.tir.PrimFunc, ls.tir.IRModule, ls.tir.Schedule))
+
+
+def _module_of(inputs: Any, args: Any, name: str, binds: Any) -> Any:
+    """Return the module of a program, or of a schedule of tensor expressions."""
+    if isinstance(inputs, ls.tir.Schedule):
+        return inputs.mod
+    return (
+        as_module(inputs) if _is_program(inputs) else schedule_to_module(inputs, args, name, binds)
+    )
 
 
 def lower(
@@ -38,6 +48,11 @@ def lower(
     With `simple_mode`, the program before the passes that shape it for a code generator, as
     people read it.
     """
+    if PassContext.current().config:
+        module = with_options(_module_of(inp, args, name, binds))
+        if not _is_program(inp):
+            return as_module(ls.lower(module, simple_mode=simple_mode))
+        inp = module
     if _is_program(inp):
         return as_module(inp if simple_mode else ls.lower(inp))
     return as_module(_lower(inp, args, simple_mode=simple_mode, name=name, binds=binds))
@@ -62,6 +77,8 @@ def build(
         if others:
             raise MissingName("tvm.build.several_targets")
         meant = meant if isinstance(meant, ls.Target) else Target(meant)
+    if PassContext.current().config:
+        inputs = with_options(_module_of(inputs, args, name, binds))
     if _is_program(inputs):
         program, returned = with_results_in_memory(inputs)
         return Module(ls.build(program, target=meant), inputs, returned=returned)

@@ -25,6 +25,8 @@ __all__ = [
 
 _entered = threading.local()
 
+_OPTIONS = ("tir.disable_vectorize", "tir.add_lower_pass")
+
 
 class PassContext:
     """A scope with options of the compiler.
@@ -34,7 +36,9 @@ class PassContext:
     opt_level
         Has no effect: code is always optimised, and results do not depend on it.
     config
-        Options by name. None is provided: whoever passes one is told so.
+        Options by name: ``tir.disable_vectorize`` makes vectorized loops serial ones,
+        ``tir.add_lower_pass`` lists pairs of 0 and a pass that runs before all others. Whoever
+        passes another one is told that it is not provided.
     """
 
     def __init__(
@@ -50,9 +54,15 @@ class PassContext:
             if given:
                 raise MissingName(f"tvm.transform.PassContext.{what}")
         for name in config or {}:
-            raise MissingName(f"tvm.transform.PassContext.config[{name!r}]")
+            if name not in _OPTIONS:
+                raise MissingName(f"tvm.transform.PassContext.config[{name!r}]")
         self.opt_level = opt_level
-        self.config: dict[str, Any] = {}
+        self.config: dict[str, Any] = dict(config or {})
+        for phase, _ in self.config.get("tir.add_lower_pass", ()):
+            if phase != 0:
+                raise MissingName(
+                    f"tvm.transform.PassContext.config['tir.add_lower_pass'][{phase}]"
+                )
 
     @staticmethod
     def current() -> PassContext:
@@ -70,6 +80,26 @@ class PassContext:
     def __exit__(self, *_: object) -> None:
         """Make current what was before."""
         _entered.stack.pop()
+
+
+def with_options(program: Any) -> Any:
+    """Return a module as the options of the current context want it to be lowered."""
+    config = PassContext.current().config
+    for _, each in config.get("tir.add_lower_pass", ()):
+        program = each(program)
+    return _without_vectors(program) if config.get("tir.disable_vectorize") else program
+
+
+def _without_vectors(module: Any) -> Any:
+    def serial(node: Any) -> Any:
+        is_vector = isinstance(node, tir.For) and node.kind == "vectorized"
+        return tir.replace(node, kind="serial") if is_vector else None
+
+    return tir.IRModule(
+        names=list(module.names),
+        functions=[tir.rewrite(func, after=serial) for func in module.functions],
+        attrs=module.attrs,
+    )
 
 
 class PassInfo(NamedTuple):

@@ -266,3 +266,30 @@ def test_ranges_of_accesses_are_pairs(tvm: Any) -> None:
         sch = tvm.tir.Schedule(tvm.script.from_source(_STAGES.replace("ROWS", "128")))
         sch.annotate_buffer_access(sch.get_block("B"), 0, "read", ranges)
         assert "T.reads(A[vi, 0:128])" in sch.mod.script()
+
+
+def test_traces_of_schedules_are_made_again(tvm: Any) -> None:
+    from tvm.tir.schedule import Trace
+
+    func = tvm.script.from_source(_STAGES.replace("ROWS", "128"))
+    sch = tvm.tir.Schedule(func, seed=3)
+    outer, _ = sch.get_loops(sch.get_block("B"))
+    sch.split(outer, sch.sample_perfect_tile(outer, n=2))
+    again = Trace(sch.trace.insts, sch.trace.decisions)
+    assert again.as_python() == sch.trace.as_python()
+    for replay in (
+        lambda other: again.apply_to_schedule(other, remove_postproc=False),
+        lambda other: Trace.apply_json_to_schedule(sch.trace.as_json(), other),
+    ):
+        other = tvm.tir.Schedule(func)
+        replay(other)
+        tvm.ir.assert_structural_equal(other.mod, sch.mod)
+
+
+def test_index_maps_are_inverted_on_shapes(tvm: Any) -> None:
+    index_map = tvm.tir.IndexMap.from_func(lambda i, j: [i * 4 + j], index_dtype="int32")
+    inverse = index_map.inverse([4, 4])
+    assert inverse.is_equivalent_to(index_map.inverse([tvm.ir.Range(0, 4)] * 2))
+    assert [int(each) for each in inverse.map_indices([7])] == [1, 3]
+    _, padding = index_map.non_surjective_inverse([4, 4])
+    assert not bool(padding)

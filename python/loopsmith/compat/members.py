@@ -434,6 +434,23 @@ def _renamed(module: Any, replacements: Any) -> Any:
     return make_module(functions, _module_attrs(module))
 
 
+def _ranges(shape: Any) -> list[Any]:
+    """Return sizes as ranges that start at 0; ranges are taken as they are."""
+    return [each if isinstance(each, tir.Range) else tir.Range(0, each) for each in shape]
+
+
+_core_inverse: Any = tir.IndexMap.inverse
+_core_other_inverse: Any = tir.IndexMap.non_surjective_inverse
+
+
+def _inverse(index_map: Any, shape: Any) -> Any:
+    return _core_inverse(index_map, _ranges(shape))
+
+
+def _non_surjective_inverse(index_map: Any, shape: Any) -> Any:
+    return _core_other_inverse(index_map, _ranges(shape))
+
+
 _core_annotate_access: Any = tir.Schedule.annotate_buffer_access
 
 
@@ -487,6 +504,8 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.Buffer, "vload", _vload),
     (tir.Buffer, "vstore", _vstore),
     (tir.Buffer, "access_ptr", _access_ptr),
+    (tir.IndexMap, "inverse", _inverse),
+    (tir.IndexMap, "non_surjective_inverse", _non_surjective_inverse),
     (tir.IRModule, "functions", property(Functions)),
     (tir.IRModule, "get_global_var", _get_global_var),
     (tir.IRModule, "get_global_vars", lambda module: list(module.names)),

@@ -172,8 +172,20 @@ def _text(value: Any, names: Mapping[int, str]) -> str:
     return repr(value)
 
 
+def _is_of_schedule(steps: Sequence[Any]) -> bool:
+    """Return whether steps are as a schedule's trace writes them: attributes as Python's text."""
+    attributes = [attr for _, _, attrs, _ in steps for attr in attrs if isinstance(attr, str)]
+    return all(attr == "None" or attr.startswith('"') for attr in attributes)
+
+
 class Trace:
     """Steps in their order, with what those that choose have chosen."""
+
+    def __new__(cls, insts: Sequence[Any] = (), decisions: Mapping[Any, Any] | None = None) -> Any:
+        """Return a trace; of the steps of a schedule, one as schedules give it."""
+        if insts and all(isinstance(inst, _core.Instruction) for inst in insts):
+            return tir.Trace(list(insts), dict(decisions or {}))
+        return super().__new__(cls)
 
     def __init__(self, insts: Sequence[Instruction], decisions: Mapping[Any, Any]) -> None:
         self.insts = list(insts)
@@ -275,7 +287,7 @@ class Trace:
     def apply_json_to_schedule(json_obj: Any, sch: Any) -> None:
         """Do the steps that `as_json` gave, of this class or of a schedule's trace."""
         steps, decisions = json_obj
-        if all(step[0].islower() for step in steps):
+        if _is_of_schedule(steps):
             tir.Trace.apply_json_to_schedule(json_obj, sch)
             return
         handles: dict[str, Any] = {}

@@ -11,6 +11,7 @@ import loopsmith.arith as arith
 from loopsmith import tir
 
 from ..transform import Pass
+from .costs import bytes_of
 
 __all__ = [
     "OOBChecker",
@@ -140,9 +141,7 @@ class _Kernels(tir.Visitor):
         self.visit_children(node)
 
     def _allocate(self, scope: str, dtype: Any, extents: Any) -> None:
-        from .costs import _bytes_of
-
-        size = _bytes_of(dtype)
+        size = bytes_of(dtype)
         for extent in extents:
             size *= int(extent) if isinstance(extent, tir.IntImm) else 1
         kind = scope.partition(".")[0]
@@ -157,10 +156,8 @@ class _Kernels(tir.Visitor):
         self.visit_children(node)
 
     def _vector(self, dtype: Any) -> None:
-        from .costs import _bytes_of
-
         if "x" in str(dtype):
-            self._need("max_vector_bytes", _bytes_of(dtype))
+            self._need("max_vector_bytes", bytes_of(dtype))
 
 
 def verify_gpu_code(func: Any, constraints: Mapping[str, int]) -> bool:
@@ -215,9 +212,6 @@ class _Effects(tir.Visitor):
     def visit_BufferStore(self, node: Any) -> None:
         if not any(node.buffer.data.same_as(each) for each in self._own):
             self.found.append(f"it writes {node.buffer.name}")
-        self.visit_children(node)
-
-    def visit_AssertStmt(self, node: Any) -> None:
         self.visit_children(node)
 
     def visit_Call(self, node: Any) -> None:

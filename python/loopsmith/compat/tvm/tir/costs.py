@@ -8,7 +8,7 @@ from typing import Any
 
 from loopsmith import tir
 
-__all__ = ["calculate_allocated_bytes", "estimate_tir_flops"]
+__all__ = ["bytes_of", "calculate_allocated_bytes", "estimate_tir_flops"]
 
 _OPERATIONS = ("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max", "EQ", "NE",
                "LT", "LE", "GT", "GE", "And", "Or", "Not")  # fmt: skip
@@ -76,7 +76,7 @@ class _Allocations(tir.Visitor):
         self._now: dict[str, int] = defaultdict(int)
 
     def visit_Allocate(self, node: Any) -> None:
-        count = _bytes_of(node.dtype)
+        count = bytes_of(node.dtype)
         for extent in node.extents:
             count *= int(extent) if isinstance(extent, tir.IntImm) else 0
         self._hold({node.buffer_var.pointer.storage_scope or "global": count}, node)
@@ -84,7 +84,7 @@ class _Allocations(tir.Visitor):
     def visit_Block(self, node: Any) -> None:
         held: dict[str, int] = defaultdict(int)
         for buffer in node.alloc_buffers:
-            count = _bytes_of(buffer.dtype)
+            count = bytes_of(buffer.dtype)
             for extent in buffer.shape:
                 count *= int(extent) if isinstance(extent, tir.IntImm) else 0
             held[buffer.scope()] += count
@@ -99,7 +99,8 @@ class _Allocations(tir.Visitor):
             self._now[scope] -= count
 
 
-def _bytes_of(dtype: Any) -> int:
+def bytes_of(dtype: Any) -> int:
+    """Return how many bytes an element takes."""
     element, _, lanes = str(dtype).partition("x")
     bits = "".join(c for c in element if c.isdigit()) or "8"
     return (int(bits) * int(lanes or 1) + 7) // 8

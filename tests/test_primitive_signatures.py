@@ -71,6 +71,7 @@ enter_postproc() -> None
 """
 # Our own.
 OWN = {
+    "calculate",
     *("get_loop", "prefetch", "peel", "distribute", "shift", "skew", "sink_if", "hoist_if"),
     *("reorder_statements", "merge_siblings", "expand_scalar", "normalize_nest", "parallel_scan"),
     *("begin_macro", "end_macro"),

@@ -243,6 +243,11 @@ EXAMPLES = {
         "stages",
         'sch.compute_at("B", sch.sample_compute_location("B", decision=0))',
     ),
+    "calculate": (
+        "update",
+        "lanes = sch.sample_categorical([4, 8], [0.5, 0.5], decision=1)\n"
+        'sch.split("i", [None, 2 * lanes])  # calculate("*", 2, lanes)\nprint(sch.trace)',
+    ),
     "enter_postproc": ("update", "sch.enter_postproc()\nprint(sch.trace)"),
     "begin_macro": (
         "update",

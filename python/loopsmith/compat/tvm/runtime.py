@@ -177,7 +177,8 @@ class Module:
 
     def __call__(self, *args: Any) -> Any:
         """Run the only function, or ``main``."""
-        is_alone = isinstance(self._program, ls.tir.PrimFunc) or len(self._program or ()) == 1
+        program = getattr(self._program, "mod", self._program)
+        is_alone = not isinstance(program, ls.tir.IRModule) or len(program) == 1
         is_number = "main" in self._returned or (is_alone and bool(self._returned))
         return (_number_of(self._module) if is_number else self._module)(*args)
 

@@ -17,6 +17,7 @@
 #include "loopsmith/arith/index_map.h"
 #include "loopsmith/arith/region_bounds.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
 

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The holes of a trace: what its sampling steps may decide instead."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from .._core import Instruction, Trace
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A step of a trace that samples.
+
+    Attributes
+    ----------
+    number
+        The number of the step in its trace.
+    kind
+        The primitive: ``"sample_categorical"``, ``"sample_perfect_tile"``, ...
+    decision
+        What it has decided.
+    text
+        The step as Python.
+    """
+
+    number: int
+    kind: str
+    decision: Any
+    text: str
+
+
+def holes_of(trace: Trace) -> list[Hole]:
+    """Return the holes of a trace, in the order of its steps."""
+    return [
+        Hole(number, _kind(inst), trace.get_decision(number), _text(inst))
+        for number, inst in enumerate(trace.insts)
+        if _kind(inst).startswith("sample_")
+    ]
+
+
+def mutated(trace: Trace, rng: random.Random) -> Trace | None:
+    """Return the trace with one decision changed; None where the one that was drawn is the only one.
+
+    Tiles move a prime factor from one loop to another, as loop extents keep their product.
+    """
+    found = [(number, inst) for number, inst in enumerate(trace.insts) if _kind(inst) in _CHANGES]
+    if not found:
+        return None
+    number, inst = rng.choice(found)
+    decision = _CHANGES[_kind(inst)](inst, trace.get_decision(number), rng)
+    return None if decision is None else trace.with_decision(number, decision)
+
+
+def crossed(first: Trace, second: Trace, rng: random.Random) -> Trace | None:
+    """Return a trace with each decision from one of two; None where their steps are others."""
+    kinds = [_kind(inst) for inst in first.insts]
+    if kinds != [_kind(inst) for inst in second.insts]:
+        return None
+    child = first
+    for hole in holes_of(second):
+        if rng.random() < 0.5:
+            child = child.with_decision(hole.number, hole.decision)
+    return child
+
+
+def _kind(inst: Instruction) -> str:
+    return str(inst.kind)
+
+
+def _text(inst: Instruction) -> str:
+    return f"{_kind(inst)}({', '.join(str(attr) for attr in inst.attrs)})"
+
+
+def _other_candidate(inst: Instruction, decision: Any, rng: random.Random) -> Any:
+    weights = list(inst.attrs[1])
+    others = [place for place, weight in enumerate(weights) if weight > 0 and place != decision]
+    return rng.choice(others) if others else None
+
+
+def _other_factors(inst: Instruction, decision: Any, rng: random.Random) -> Any:
+    factors = [int(factor) for factor in decision]
+    sources = [place for place, factor in enumerate(factors) if factor > 1]
+    if len(factors) < 2 or not sources:
+        return None
+    source = rng.choice(sources)
+    target = rng.choice([place for place in range(len(factors)) if place != source])
+    prime = rng.choice(_prime_factors(factors[source]))
+    factors[source] //= prime
+    factors[target] *= prime
+    largest = int(inst.attrs[1]) if _kind(inst) == "sample_perfect_tile" else -1
+    return None if 0 < largest < factors[-1] else factors
+
+
+def _other_location(inst: Instruction, decision: Any, rng: random.Random) -> Any:
+    del inst
+    return rng.choice([place for place in range(-2, 8) if place != decision])
+
+
+_CHANGES = {
+    "sample_categorical": _other_candidate,
+    "sample_perfect_tile": _other_factors,
+    "sample_partitioned_tile": _other_factors,
+    "sample_compute_location": _other_location,
+}
+
+
+def _prime_factors(number: int) -> list[int]:
+    found, divisor = [], 2
+    while divisor * divisor <= number:
+        while number % divisor == 0:
+            found.append(divisor)
+            number //= divisor
+        divisor += 1
+    return [*found, number] if number > 1 else found

@@ -17,7 +17,8 @@ except ImportError as error:  # pragma: no cover
     ) from None
 
 from . import _core, doctor, driver, ir, programs
-from ._core import Module, NDArray, PrimFunc, Schedule, Target, Var
+from ._core import Module, PrimFunc, Schedule, Target
+from .arguments import fill, random_arguments
 from .driver import DEFAULT_TARGET
 from .errors import UserError
 
@@ -117,51 +118,6 @@ def entry_of(program: programs.Program) -> PrimFunc:
     return module[names[0] if len(names) == 1 else "main"]
 
 
-def random_arguments(func: PrimFunc, sizes: dict[str, int], seed: int) -> list[Any]:
-    """Return arrays and numbers for a function, its symbolic sizes as told."""
-    import numpy as np
-
-    random = np.random.default_rng(seed)
-    buffers = func.buffer_map
-    arguments: list[Any] = []
-
-    def size_of(extent: Any) -> int:
-        if isinstance(extent, Var):
-            return sizes.setdefault(extent.name, 64)
-        try:
-            return int(extent)
-        except TypeError:
-            _core.fail(
-                "UserError",
-                "size_is_known",
-                f"run: {func.name} has a tensor of size {extent}",
-                hint="call the function from Python",
-            )
-
-    for param in func.params:
-        buffer = buffers.get(param)
-        if buffer is None:
-            value = sizes.get(param.name, 64)
-            arguments.append(float(value) if "float" in param.dtype else value)
-            continue
-        array = _core.empty(tuple(size_of(extent) for extent in buffer.shape), buffer.dtype)
-        fill(array, random, np)
-        arguments.append(array)
-    return arguments
-
-
-def fill(array: NDArray, random: Any, np: Any) -> None:
-    """Put random numbers into an array, of the types that NumPy knows; zeros into others."""
-    try:
-        view = np.from_dlpack(array)
-    except (BufferError, TypeError, RuntimeError):
-        return
-    if view.dtype.kind == "f":
-        view[...] = random.standard_normal(view.shape)
-    else:
-        view[...] = random.integers(0, 2 if view.dtype.kind == "b" else 10, view.shape)
-
-
 def parsed_sizes(items: list[str] | None) -> dict[str, int]:
     """Return the sizes of ``["n=1000"]``."""
     sizes: dict[str, int] = {}
@@ -206,7 +162,7 @@ def library_arguments(module: Module, sizes: dict[str, int], seed: int) -> list[
             )  # fmt: skip
         extents = [sizes.setdefault(n, 64) if isinstance(n, str) else n or 0 for n in shape]
         array = _core.empty(tuple(extents), dtype)
-        fill(array, random, np)
+        fill(array, random)
         arguments.append(array)
     return arguments
 

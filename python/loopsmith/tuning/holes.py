@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,27 +24,34 @@ class Hole:
         The primitive: ``"sample_categorical"``, ``"sample_perfect_tile"``, ...
     decision
         What it has decided.
-    text
+    line
         The step as Python.
+    choices
+        How many values it may have; 0 where that is not known: places in a nest.
     """
 
     number: int
     kind: str
     decision: Any
-    text: str
+    line: str
+    choices: int
 
 
 def holes_of(trace: Trace) -> list[Hole]:
     """Return the holes of a trace, in the order of its steps."""
-    return [
-        Hole(number, _kind(inst), trace.get_decision(number), _text(inst))
-        for number, inst in enumerate(trace.insts)
-        if _kind(inst).startswith("sample_")
-    ]
+    found = []
+    lines = trace.as_python()
+    for number, inst in enumerate(trace.insts):
+        if _kind(inst).startswith("sample_"):
+            decision = trace.get_decision(number)
+            found.append(
+                Hole(number, _kind(inst), decision, lines[number], _choices(inst, decision))
+            )
+    return found
 
 
 def mutated(trace: Trace, rng: random.Random) -> Trace | None:
-    """Return the trace with one decision changed; None where the one that was drawn is the only one.
+    """Return the trace with one decision changed; None where it has no other value.
 
     Tiles move a prime factor from one loop to another, as loop extents keep their product.
     """
@@ -70,8 +79,21 @@ def _kind(inst: Instruction) -> str:
     return str(inst.kind)
 
 
-def _text(inst: Instruction) -> str:
-    return f"{_kind(inst)}({', '.join(str(attr) for attr in inst.attrs)})"
+def _choices(inst: Instruction, decision: Any) -> int:
+    if _kind(inst) == "sample_categorical":
+        return sum(1 for weight in inst.attrs[1] if weight > 0)
+    if _kind(inst) in ("sample_perfect_tile", "sample_partitioned_tile") and decision:
+        factors = [int(factor) for factor in decision]
+        return _factorizations(math.prod(factors), len(factors))
+    return 0
+
+
+def _factorizations(product: int, count: int) -> int:
+    """Return how many lists of so many factors have this product."""
+    ways = 1
+    for exponent in Counter(_prime_factors(product)).values():
+        ways *= math.comb(exponent + count - 1, count - 1)
+    return ways
 
 
 def _other_candidate(inst: Instruction, decision: Any, rng: random.Random) -> Any:

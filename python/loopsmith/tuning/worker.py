@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The child process in which candidates are compiled, checked and measured.
-
-Requests and replies are pickles, through the standard input and output. A candidate that crashes
-takes this process along, and nothing else.
-"""
+"""What is asked of the child process, and how it compiles, checks and measures candidates."""
 
 from __future__ import annotations
 
 import os
-import pickle
 import resource
-import sys
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._core import PrimFunc, Schedule
 from ..driver import build
+from ..errors import UserError
 from ..timing import compare
 from .workload import copies, difference
 
@@ -37,9 +32,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A candidate to be measured, and the time of the quickest so far."""
+    """A candidate to be measured, None for the default schedule; and the best time so far."""
 
-    schedule: Schedule
+    schedule: Schedule | None
     best: float
 
 
@@ -59,11 +54,18 @@ class Outcome:
     ----------
     samples
         Seconds of calls; empty where it failed.
+    default_samples
+        Of a duel: those of the default schedule, each beside one of `samples`.
+    cold, default_cold
+        Of a duel: seconds of calls whose data is in no cache.
     failure, detail
         What kind of failure it was, and what was said.
     """
 
     samples: list[float] = field(default_factory=list)
+    default_samples: list[float] = field(default_factory=list)
+    cold: list[float] = field(default_factory=list)
+    default_cold: list[float] = field(default_factory=list)
     failure: str | None = None
     detail: str = ""
 
@@ -81,20 +83,21 @@ class Worker:
         else:
             self.expected = job.expected
         # What the machine's libraries take is taken by now.
-        used = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         resource.setrlimit(resource.RLIMIT_AS, (used + job.memory, used + job.memory))
 
     def answer(self, request: Attempt | Duel) -> Outcome:
         """Carry out a request."""
         try:
-            module = build(request.schedule, target=self.job.target, **self.job.options)
-        except (_core.UserError, MemoryError) as error:
+            program = self.job.func if request.schedule is None else request.schedule
+            module = build(program, target=self.job.target, **self.job.options)
+        except (UserError, MemoryError) as error:
             return Outcome(failure="compile error", detail=str(error))
         try:
             if isinstance(request, Duel):
                 return self._duel(module, request.repeat)
             return self._attempt(module, request.best)
-        except (_core.UserError, MemoryError) as error:
+        except (UserError, MemoryError) as error:
             return Outcome(failure="run error", detail=str(error))
 
     def _attempt(self, module: Any, best: float) -> Outcome:
@@ -110,40 +113,17 @@ class Worker:
 
     def _duel(self, module: Any, repeat: int) -> Outcome:
         by_default = build(self.job.func, target=self.job.target, **self.job.options)
-        measured = compare(by_default, module, *self.arguments, repeat=repeat)
-        return Outcome([*measured.first.samples, *measured.second.samples])
+        warm = compare(by_default, module, *self.arguments, repeat=repeat)
+        cold: tuple[list[float], list[float]] = ([], [])
+        for _ in range(repeat // 4 + 1):
+            for program, samples in zip((by_default, module), cold):
+                samples += program.time(*self.arguments, warmup=0, repeat=1, cold=True).samples
+        return Outcome(
+            list(warm.second.samples), list(warm.first.samples), cold=cold[1], default_cold=cold[0]
+        )
 
     def _poison(self) -> None:
         """Bring all arguments back to what they were."""
         for array, original in zip(self.arguments, self.job.arguments):
             if isinstance(array, np.ndarray):
                 np.copyto(array, original)
-
-
-def serve(requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer requests until there are no more; the first is the job."""
-    worker = None
-    while True:
-        try:
-            request = pickle.load(requests)
-        except EOFError:
-            return
-        if isinstance(request, Job):
-            worker = Worker(request)
-            reply: Any = worker.expected
-        else:
-            assert worker is not None
-            reply = worker.answer(request)
-        pickle.dump(reply, replies)
-        replies.flush()
-
-
-def main() -> None:
-    """Serve the process that started this one."""
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # What programs print is no reply.
-    serve(sys.stdin.buffer, replies)
-
-
-if __name__ == "__main__":
-    main()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import selectors
@@ -38,7 +39,7 @@ class Runner:
         self._job = job
         self._timeout = timeout
         self._process: subprocess.Popen[bytes] | None = None
-        self._errors: IO[bytes] = tempfile.TemporaryFile()
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
 
     def __enter__(self) -> Runner:
         return self
@@ -74,10 +75,11 @@ class Runner:
             return
         path = os.pathsep.join([str(PACKAGE_PATH), os.environ.get("PYTHONPATH", "")])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "loopsmith.tune.worker"],
+            [sys.executable, "-m", "loopsmith.tuning.child"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
+            start_new_session=True,  # An interrupt is for the search alone.
             env={**os.environ, "PYTHONPATH": path},
         )
         reply = self._ask(self._job, self.start_timeout)
@@ -109,7 +111,9 @@ class Runner:
         self._process.wait(timeout=10)
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return f"exit status {self._process.returncode}" + "".join(f"; {line}" for line in lines[-1:])
+        return f"exit status {self._process.returncode}" + "".join(
+            f"; {line}" for line in lines[-1:]
+        )
 
     def _stop(self) -> None:
         if self._process is None:
@@ -118,10 +122,8 @@ class Runner:
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                try:
+                with contextlib.suppress(OSError):  # What was not sent is not needed.
                     pipe.close()
-                except OSError:
-                    pass  # What was not sent is not needed.
         self._process = None
 
 

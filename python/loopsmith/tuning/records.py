@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 from .. import _core
 from .._core import PrimFunc, Schedule, Trace
 from ..errors import UserError
-from ..ir import structural_hash, to_json
+from ..ir import from_json, structural_equal, structural_hash, to_json
 
 FORMAT = 1
 
@@ -58,6 +58,10 @@ class Record:
     check: str
     machine: str
 
+    def is_of(self, func: PrimFunc) -> bool:
+        """Whether the record is of this program; its key may be that of two."""
+        return bool(structural_equal(from_json(self.program), named_main(func)))
+
     def schedule(self, func: PrimFunc) -> Schedule:
         """Return the schedule, its steps taken on a function.
 
@@ -73,11 +77,14 @@ class Record:
             _core.fail(
                 "FormatError",
                 "record_applies",
-                f"the record of {func_name(func)} by version {self.version} does not apply any "
+                f"the record of {func.name} by version {self.version} does not apply any "
                 f"more: {error}",
                 hint="tune it again, or delete the record",
             )
         return sch
+
+
+COLUMNS = ", ".join(f'"{each.name}"' for each in fields(Record))
 
 
 class Records:
@@ -100,7 +107,7 @@ class Records:
             found = database.execute("PRAGMA user_version").fetchone()[0]
             tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if found == 0 and tables == 0:
-                columns = ", ".join(f"{each.name} NOT NULL" for each in fields(Record))
+                columns = ", ".join(f'"{each.name}" NOT NULL' for each in fields(Record))
                 database.execute("BEGIN IMMEDIATE")
                 database.execute(
                     f"CREATE TABLE IF NOT EXISTS records (id INTEGER PRIMARY KEY, {columns})"
@@ -117,7 +124,7 @@ class Records:
         marks = ", ".join("?" for _ in values)
         with self._database() as database:
             database.execute(
-                f"INSERT INTO records ({', '.join(values)}) VALUES ({marks})",
+                f"INSERT INTO records ({COLUMNS}) VALUES ({marks})",
                 list(values.values()),
             )
 
@@ -127,11 +134,8 @@ class Records:
 
     def best(self, func: PrimFunc, target: str) -> Record | None:
         """Return the quickest record of a program; None when there is none."""
-        program = to_json(func)
-        found = self._select(
-            "WHERE key = ? AND target = ? ORDER BY seconds", key_of(func), target
-        )
-        return next((record for record in found if record.program == program), None)
+        found = self._select("WHERE key = ? AND target = ? ORDER BY seconds", key_of(func), target)
+        return next((record for record in found if record.is_of(func)), None)
 
     def export_lines(self, path: str | os.PathLike[str]) -> None:
         """Write all records into a file, a line of JSON each."""
@@ -166,9 +170,8 @@ class Records:
             return int(database.execute("SELECT count(*) FROM records").fetchone()[0])
 
     def _select(self, condition: str, *values: Any) -> list[Record]:
-        names = ", ".join(each.name for each in fields(Record))
         with self._database() as database:
-            rows = database.execute(f"SELECT {names} FROM records {condition}", values).fetchall()
+            rows = database.execute(f"SELECT {COLUMNS} FROM records {condition}", values).fetchall()
         return [Record(*row) for row in rows]
 
     @contextmanager
@@ -194,12 +197,12 @@ class Records:
 
 def key_of(func: PrimFunc) -> str:
     """Return what a program is found by."""
-    return f"{structural_hash(func) & (2**64 - 1):016x}"
+    return str(structural_hash(named_main(func)))
 
 
-def func_name(func: PrimFunc) -> str:
-    """Return how a function is called."""
-    return str((func.attrs or {}).get("global_symbol", "main"))
+def named_main(func: PrimFunc) -> PrimFunc:
+    """Return a function without a name of its own: how it is called matters to no schedule."""
+    return func.with_attr("global_symbol", "main")
 
 
 def machine_name() -> str:
@@ -211,3 +214,27 @@ def machine_name() -> str:
     except (OSError, StopIteration):
         pass
     return f"{model}, {os.cpu_count()} processors"
+
+
+def record_of(
+    func: PrimFunc, target: str, trace: Trace, seconds: float, default_seconds: float
+) -> Record:
+    """Return the record of a schedule that was quicker than the default one, measured here."""
+    return Record(
+        key=key_of(func),
+        program=to_json(named_main(func)),
+        target=target,
+        version=_core.version,
+        trace=json.dumps(trace.as_json()),
+        seconds=seconds,
+        default_seconds=default_seconds,
+        check="results of the program without a schedule",
+        machine=machine_name(),
+    )
+
+
+def target_key(target: str, options: Mapping[str, Any]) -> str:
+    """Return what a program is compiled for: the target, the machine if that is meant, options."""
+    here = f" ({machine_name()})" if "native" in target else ""
+    given = [f", {name}={options[name]!r}" for name in sorted(options) if options[name] is not None]
+    return target + here + "".join(given)

@@ -49,7 +49,7 @@ class EvolutionarySearch:
         self._rng = random.Random(seed)
         self._initial = initial
         self._elite = elite
-        self._proposed: set[int] = set()
+        self._proposed: set[str] = set()
         self._measured: list[tuple[float, int, Trace]] = []
 
     def propose(self) -> Candidate | None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,3 @@ def _agree(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> np.ndarra
             exact_left, exact_right, rtol=tolerance, atol=tolerance * largest, equal_nan=True
         )
     )
-
-
-def options_text(options: Mapping[str, Any]) -> str:
-    """Return options of a build as part of a key."""
-    return ", ".join(f"{name}={options[name]!r}" for name in sorted(options))

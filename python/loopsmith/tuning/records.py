@@ -22,6 +22,8 @@ from ..errors import UserError
 from ..ir import from_json, structural_equal, structural_hash, to_json
 
 FORMAT = 1
+BUILD_DEFAULTS: Mapping[str, Any] = {"contract": True, "fast_math": None, "num_threads": None}
+"""How `build` compiles where nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Record:
     ----------
     key
         The structural hash of the program.
+    name
+        What the function was called.
     program
         The program without a schedule, as JSON.
     target
@@ -49,6 +53,7 @@ class Record:
     """
 
     key: str
+    name: str
     program: str
     target: str
     version: str
@@ -63,14 +68,14 @@ class Record:
         return bool(structural_equal(from_json(self.program), named_main(func)))
 
     def schedule(self, func: PrimFunc) -> Schedule:
-        """Return the schedule, its steps taken on a function.
+        """Return the schedule, its steps taken on a function, under the name that it had.
 
         Raises
         ------
         UserError
             The steps are refused by this version of the compiler.
         """
-        sch = Schedule(func, seed=1)
+        sch = Schedule(func.with_attr("global_symbol", self.name), seed=1)
         try:
             Trace.from_json(self.trace).apply_to_schedule(sch)
         except UserError as error:
@@ -222,6 +227,7 @@ def record_of(
     """Return the record of a schedule that was quicker than the default one, measured here."""
     return Record(
         key=key_of(func),
+        name=func.name,
         program=to_json(named_main(func)),
         target=target,
         version=_core.version,
@@ -233,8 +239,8 @@ def record_of(
     )
 
 
-def target_key(target: str, options: Mapping[str, Any]) -> str:
+def target_key(target: str, options: Mapping[str, Any] = BUILD_DEFAULTS) -> str:
     """Return what a program is compiled for: the target, the machine if that is meant, options."""
     here = f" ({machine_name()})" if "native" in target else ""
-    given = [f", {name}={options[name]!r}" for name in sorted(options) if options[name] is not None]
-    return target + here + "".join(given)
+    names = [name for name in sorted(options) if options[name] != BUILD_DEFAULTS[name]]
+    return target + here + "".join(f", {name}={options[name]!r}" for name in names)

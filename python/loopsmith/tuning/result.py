@@ -86,7 +86,7 @@ class Tuned:
     trials
         All candidates, in the order in which they were measured.
     refused
-        How many draws were no legal schedule, by the condition that was not met.
+        How many draws were no legal schedule, by what was said.
     was_interrupted
         Whether the search was ended by an interrupt of the keyboard.
     is_exhausted

@@ -7,11 +7,12 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 
-from .._core import Schedule, Trace
-from ..errors import UserError
+from .._core import PrimFunc, Schedule, Trace
+from ..driver import scheduled_program
+from ..errors import ScheduleError
 from ..ir import structural_hash
 from .holes import crossed, mutated
-from .space import Space, refusal_of
+from .space import Space
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,13 @@ class Candidate:
 
     schedule: Schedule
     trace: Trace
+
+    @property
+    def scheduled(self) -> PrimFunc:
+        """The function as it is scheduled."""
+        made = scheduled_program(self.schedule, keeps_trace=False)
+        assert isinstance(made, PrimFunc)
+        return made.with_attr("tir.is_scheduled", 1)
 
 
 class EvolutionarySearch:
@@ -39,6 +47,11 @@ class EvolutionarySearch:
         How many candidates are drawn before any is made of others.
     elite
         How many of the quickest have descendants.
+
+    Attributes
+    ----------
+    refused
+        How many draws were no legal schedule, by what was said.
     """
 
     max_attempts = 200  # In a row, without a new program: there are no more, or hardly any.
@@ -57,8 +70,8 @@ class EvolutionarySearch:
         for _ in range(self.max_attempts):
             try:
                 sch = self._next_schedule()
-            except UserError as error:
-                self.refused[refusal_of(error)] += 1
+            except ScheduleError as error:
+                self.refused[str(error).partition("\n")[0]] += 1
                 continue
             key = structural_hash(sch.func)
             if key not in self._proposed:

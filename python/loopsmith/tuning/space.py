@@ -86,8 +86,3 @@ class Space:
 
 def _any_decision(*_: Any) -> Any:
     return None
-
-
-def refusal_of(error: UserError) -> str:
-    """Return why a candidate was refused, short enough to count the like."""
-    return getattr(error, "condition", None) or type(error).__name__

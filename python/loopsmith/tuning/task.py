@@ -71,7 +71,7 @@ class Task:
 
     @property
     def refused(self) -> dict[str, int]:
-        """How many draws were no legal schedule, by the condition that was not met."""
+        """How many draws were no legal schedule, by what was said."""
         return dict(self._search.refused)
 
     def step(self) -> None:
@@ -80,7 +80,7 @@ class Task:
         if candidate is None:
             self.is_exhausted = True
             return
-        outcome = self._runner.run(Attempt(candidate.schedule, self.result_seconds))
+        outcome = self._runner.run(Attempt(candidate.scheduled, self.result_seconds))
         seconds, failure, detail = _time_of(outcome)
         if failure is None:
             self._search.learn(candidate, seconds)
@@ -112,7 +112,7 @@ class Task:
         ranked = sorted(self._candidates, key=lambda item: item[:2])
         chosen, outcome = ranked[0][2], Outcome()
         for _, _, candidate in ranked[:finalists]:
-            duel = self._runner.run(Duel(candidate.schedule))
+            duel = self._runner.run(Duel(candidate.scheduled))
             if duel.failure is None and _speedup(duel) > _speedup(outcome):
                 chosen, outcome = candidate, duel
         return Tuned(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import PrimFunc, Schedule
+from .._core import PrimFunc
 from ..driver import build
 from ..errors import UserError
 from ..timing import compare
@@ -32,9 +32,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A candidate to be measured, None for the default schedule; and the best time so far."""
+    """A candidate to be measured, as it is scheduled; and the best time so far.
 
-    schedule: Schedule | None
+    None in its place means the default schedule.
+    """
+
+    scheduled: PrimFunc | None
     best: float
 
 
@@ -42,7 +45,7 @@ class Attempt:
 class Duel:
     """A candidate to be measured side by side with the default schedule."""
 
-    schedule: Schedule
+    scheduled: PrimFunc
     repeat: int = 20
 
 
@@ -89,7 +92,7 @@ class Worker:
     def answer(self, request: Attempt | Duel) -> Outcome:
         """Carry out a request."""
         try:
-            program = self.job.func if request.schedule is None else request.schedule
+            program = self.job.func if request.scheduled is None else request.scheduled
             module = build(program, target=self.job.target, **self.job.options)
         except (UserError, MemoryError) as error:
             return Outcome(failure="compile error", detail=str(error))

@@ -50,29 +50,42 @@ def holes_of(trace: Trace) -> list[Hole]:
     return found
 
 
-def mutated(trace: Trace, rng: random.Random) -> Trace | None:
-    """Return the trace with one decision changed; None where it has no other value.
+Decision = tuple[str, Any]
+"""The kind of a sample and what it decides."""
+
+
+def decisions_of(trace: Trace) -> list[Decision]:
+    """Return what the samples of a trace have decided, in the order of its steps."""
+    return [(hole.kind, hole.decision) for hole in holes_of(trace)]
+
+
+def mutated(trace: Trace, rng: random.Random) -> list[Decision] | None:
+    """Return the decisions of a trace with one of them changed; None where it has no other value.
 
     Tiles move a prime factor from one loop to another, as loop extents keep their product.
     """
-    found = [(number, inst) for number, inst in enumerate(trace.insts) if _kind(inst) in _CHANGES]
-    if not found:
+    holes = holes_of(trace)
+    decisions: list[Decision] = [(hole.kind, hole.decision) for hole in holes]
+    if not holes:
         return None
-    number, inst = rng.choice(found)
-    decision = _CHANGES[_kind(inst)](inst, trace.get_decision(number), rng)
-    return None if decision is None else trace.with_decision(number, decision)
+    which = rng.randrange(len(holes))
+    hole = holes[which]
+    decision = _CHANGES[hole.kind](trace.insts[hole.number], hole.decision, rng)
+    if decision is None:
+        return None
+    decisions[which] = (hole.kind, decision)
+    return decisions
 
 
-def crossed(first: Trace, second: Trace, rng: random.Random) -> Trace | None:
-    """Return a trace with each decision from one of two; None where their steps are others."""
-    kinds = [_kind(inst) for inst in first.insts]
-    if kinds != [_kind(inst) for inst in second.insts]:
-        return None
-    child = first
-    for hole in holes_of(second):
+def crossed(first: Trace, second: Trace, rng: random.Random) -> list[Decision]:
+    """Return decisions each from one of two traces, as long as those have the same samples."""
+    decisions = decisions_of(first)
+    for which, (mine, other) in enumerate(zip(decisions, decisions_of(second))):
+        if mine[0] != other[0]:
+            break
         if rng.random() < 0.5:
-            child = child.with_decision(hole.number, hole.decision)
-    return child
+            decisions[which] = other
+    return decisions
 
 
 def _kind(inst: Instruction) -> str:

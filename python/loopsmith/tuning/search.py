@@ -92,11 +92,9 @@ class EvolutionarySearch:
         parent = self._parent()
         if self._rng.random() < 0.8:
             child = mutated(parent, self._rng)
-            while child is not None and self._rng.random() < 0.3:
-                child = mutated(child, self._rng)
         else:
             child = crossed(parent, self._parent(), self._rng)
-        return self.space.draw(self._rng) if child is None else self.space.replayed(child)
+        return self.space.draw(self._rng, child or ())
 
     def _parent(self) -> Trace:
         elite = self._measured[: self._elite]

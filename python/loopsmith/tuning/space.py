@@ -4,27 +4,27 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
 from .._core import PrimFunc, Schedule, Trace
-from ..errors import UserError
-from .holes import holes_of
+from ..errors import ScheduleError, UserError
+from .holes import Decision, holes_of
 
 SpaceFunction = Callable[[Schedule], Any]
 
 
 class Space:
-    """Schedules of one function: a function that takes steps, some of which sample, or a trace.
+    """Schedules of one function.
 
     Parameters
     ----------
     func
         The program, as it is without a schedule.
     steps
-        A function ``sch -> None`` that takes steps on a schedule of the program; None for no more
-        than `start`.
+        A function ``sch -> None`` that takes steps on a schedule of the program, some of which
+        sample; None for no more than `start`.
     start
         Steps that come before, whose decisions are drawn anew.
     """
@@ -36,17 +36,22 @@ class Space:
         self._steps = steps
         self._start = start
 
-    def draw(self, rng: random.Random) -> Schedule:
-        """Return a schedule with all decisions drawn.
+    def draw(self, rng: random.Random, decisions: Sequence[Decision] = ()) -> Schedule:
+        """Return a schedule whose first samples decide as told, as far as they may.
+
+        A sample of another kind than its decision, or that may not decide so, is drawn; so are the
+        others. What a space does next may depend on what was decided.
 
         Raises
         ------
-        UserError
+        ScheduleError
             A step was refused.
+        TypeMismatch
+            The function returned something.
         """
-        sch = Schedule(self.func, seed=rng.randrange(1, 2**31 - 1))
+        sch = GuidedSchedule(self.func, rng.randrange(1, 2**31 - 1), decisions)
         if self._start is not None:
-            self._start.apply_to_schedule(sch, decision_provider=_any_decision)
+            self._start.apply_to_schedule(sch, decision_provider=sch.decide_instruction)
         made = self._steps(sch) if self._steps is not None else None
         if made is not None:
             _core.fail(
@@ -71,18 +76,49 @@ class Space:
             rows.append(f"  {hole.choices or 'some'} choices: {hole.line}")
         return "\n".join([f"{points:.4g} points with the structure of this draw:", *rows])
 
-    def replayed(self, trace: Trace) -> Schedule:
-        """Return a schedule with the steps and decisions of a trace.
 
-        Raises
-        ------
-        UserError
-            A step was refused.
-        """
-        sch = Schedule(self.func, seed=1)
-        trace.apply_to_schedule(sch)
-        return sch
+class GuidedSchedule(Schedule):
+    """A schedule whose samples have been decided, one after the other, as long as they fit."""
 
+    def __init__(self, func: PrimFunc, seed: int, decisions: Sequence[Decision]) -> None:
+        super().__init__(func, seed=seed)
+        self._decisions = list(decisions)
+        self._count = 0
 
-def _any_decision(*_: Any) -> Any:
-    return None
+    def decide_instruction(self, inst: Any, *_: Any) -> Any:
+        """Return the decision of a step of a trace; None to draw."""
+        return self._next(str(inst.kind))
+
+    def sample_categorical(self, *args: Any, **kwargs: Any) -> Any:
+        """Choose as decided."""
+        return self._sampled("sample_categorical", super().sample_categorical, args, kwargs)
+
+    def sample_perfect_tile(self, *args: Any, **kwargs: Any) -> Any:
+        """Choose as decided."""
+        return self._sampled("sample_perfect_tile", super().sample_perfect_tile, args, kwargs)
+
+    def sample_partitioned_tile(self, *args: Any, **kwargs: Any) -> Any:
+        """Choose as decided."""
+        sample = super().sample_partitioned_tile
+        return self._sampled("sample_partitioned_tile", sample, args, kwargs)
+
+    def sample_compute_location(self, *args: Any, **kwargs: Any) -> Any:
+        """Choose as decided."""
+        sample = super().sample_compute_location
+        return self._sampled("sample_compute_location", sample, args, kwargs)
+
+    def _sampled(self, kind: str, sample: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        decision = self._next(kind)
+        if decision is not None:
+            try:
+                return sample(*args, **{**kwargs, "decision": decision})
+            except (ScheduleError, TypeError):
+                pass  # Not a decision of this sample: its loop or candidates are others.
+        return sample(*args, **kwargs)
+
+    def _next(self, kind: str) -> Any:
+        self._count += 1
+        if self._count > len(self._decisions):
+            return None
+        expected, decision = self._decisions[self._count - 1]
+        return decision if expected == kind else None

@@ -9,7 +9,8 @@ import time
 from typing import Any, Protocol
 
 from .. import _core
-from .._core import PrimFunc
+from .._core import PrimFunc, Schedule
+from ..ir import structural_equal
 from .result import Trial, Tuned
 from .search import Candidate, EvolutionarySearch
 from .worker import Attempt, Duel, Outcome
@@ -117,7 +118,7 @@ class Task:
                 chosen, outcome = candidate, duel
         return Tuned(
             func=self.func,
-            schedule=chosen.schedule,
+            schedule=self._replayed(chosen),
             trials=self.trials,
             refused=self.refused,
             seconds=statistics.median(outcome.samples or [self.best_seconds]),
@@ -127,6 +128,19 @@ class Task:
             is_exhausted=self.is_exhausted,
             options=options,
         )
+
+    def _replayed(self, candidate: Candidate) -> Schedule:
+        """Return the schedule that a record of the candidate gives."""
+        sch = Schedule(self.func)
+        candidate.trace.apply_to_schedule(sch)
+        if not structural_equal(sch.func, candidate.schedule.func):
+            _core.fail(
+                "InternalError",
+                "trace_gives_the_schedule",
+                f"tune: {self.func.name}: the trace of the winner gives another program",
+                hint="report this, with the trace",
+            )
+        return sch
 
     def _measure_default(self) -> float:
         seconds, failure, _ = _time_of(self._runner.run(Attempt(None, math.inf)))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loopsmith.tuning.worker import Attempt, Duel, Job, Outcome
+from loopsmith.tuning.worker import Attempt, Check, Duel, Job, Outcome, Request
 
 import loopsmith as ls
 from loopsmith import te, tir, tuning
@@ -50,10 +50,12 @@ class Clock:
         self._seconds = seconds
         self._default = default
 
-    def run(self, request: Attempt | Duel) -> Outcome:
+    def run(self, request: Request) -> Outcome:
         if request.scheduled is None:
             return Outcome([self._default])
         script = request.scheduled.script()
+        if isinstance(request, Check):
+            return Outcome()
         if isinstance(request, Duel):
             return Outcome([self._seconds(script)] * 20, [self._default] * 20)
         self.scripts.append(script)
@@ -199,7 +201,7 @@ def test_the_functions_of_a_module_share_the_trials():
 
 def test_an_interrupt_ends_with_the_best_so_far():
     class Interrupted(Clock):
-        def run(self, request: Attempt | Duel) -> Outcome:
+        def run(self, request: Request) -> Outcome:
             if len(self.scripts) == 5:
                 raise KeyboardInterrupt
             return super().run(request)
@@ -283,13 +285,31 @@ def test_a_wrong_result_says_where(runner: tuning.Runner):
     assert outcome.detail == "argument 1 at (1,): 3.0, expected 2.0"
 
 
+def test_the_winner_is_compared_with_the_program_without_a_schedule(runner: tuning.Runner):
+    assert runner.run(Check(twice())).failure is None
+    assert runner.run(Check(twice(factor=3.0))).failure == "wrong result"
+    best = ls.tune(twice(), trials=2)
+    assert best.check == "compared with the program without a schedule"
+
+
+def test_a_winner_that_is_wrong_is_no_winner():
+    class Wrong(Clock):
+        def run(self, request: Request) -> Outcome:
+            if isinstance(request, Check):
+                return Outcome(failure="wrong result", detail="argument 1")
+            return super().run(request)
+
+    with pytest.raises(ls.UserError, match="gives other results than the default schedule"):
+        ls.tune(twice(), trials=2, runner=Wrong(shorter_is_quicker))
+
+
 def test_a_candidate_that_cannot_win_is_not_measured_again(runner: tuning.Runner):
     assert len(runner.run(Attempt(twice(), 1e-12)).samples) == 1
     assert len(runner.run(Attempt(twice(), 1.0)).samples) == 5
 
 
 def test_a_program_that_does_not_run_is_refused():
-    with pytest.raises(ls.UserError, match="the program without a schedule failed"):
+    with pytest.raises(ls.UserError, match="the program with the default schedule failed"):
         ls.tune(twice(), trials=1, arguments=[np.zeros(3, np.float32), np.zeros(3, np.float32)])
 
 

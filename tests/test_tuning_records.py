@@ -30,8 +30,13 @@ def split(func: Any) -> tir.Schedule:
     return sch
 
 
+def won(func: Any, seconds: float) -> tuning.Tuned:
+    duel = tuning.Outcome([seconds], [1.0])
+    return tuning.Tuned(func, split(func), seconds, 1.0, [], {}, duel, "compared")
+
+
 def made(seconds: float = 0.5) -> tuning.Record:
-    return record_of(twice(), target_key("llvm"), split(twice()).trace, seconds, 1.0)
+    return record_of(won(twice(), seconds), target_key("llvm"))
 
 
 def test_the_quickest_record_of_a_program_is_found(tmp_path: Path):
@@ -145,9 +150,7 @@ def test_records_on_the_command_line(tmp_path: Path):
     assert said.startswith("twice: ") and "3 candidates" in said
     assert "<h2>The schedule</h2>" in report.read_text()
     func = ls.from_json(ls.to_json(_load(program)))
-    tuning.Records(store).add(
-        record_of(func, target_key("llvm -mcpu=native"), split(func).trace, 1e-9, 1.0)
-    )
+    tuning.Records(store).add(record_of(won(func, 1e-9), target_key("llvm -mcpu=native")))
     listed = loopsmith("records", store, "--export", tmp_path / "lines.json")
     assert "twice" in listed and "1 ns" in listed
     assert loopsmith("records", tmp_path / "b.db", "--add", tmp_path / "lines.json") == listed

@@ -15,11 +15,12 @@ from .runner import Runner
 from .search import Candidate, EvolutionarySearch
 from .space import Space
 from .tuner import tune
-from .worker import Attempt, Duel, Outcome
+from .worker import Attempt, Check, Duel, Outcome
 
 __all__ = [
     "Attempt",
     "Candidate",
+    "Check",
     "Duel",
     "EvolutionarySearch",
     "Explanation",

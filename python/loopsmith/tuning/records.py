@@ -14,12 +14,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import PrimFunc, Schedule, Trace
 from ..errors import UserError
 from ..ir import from_json, structural_equal, structural_hash, to_json
+
+if TYPE_CHECKING:
+    from .result import Tuned
 
 FORMAT = 1
 BUILD_DEFAULTS: Mapping[str, Any] = {"contract": True, "fast_math": None, "num_threads": None}
@@ -221,20 +224,18 @@ def machine_name() -> str:
     return f"{model}, {os.cpu_count()} processors"
 
 
-def record_of(
-    func: PrimFunc, target: str, trace: Trace, seconds: float, default_seconds: float
-) -> Record:
+def record_of(best: Tuned, target: str) -> Record:
     """Return the record of a schedule that was quicker than the default one, measured here."""
     return Record(
-        key=key_of(func),
-        name=func.name,
-        program=to_json(named_main(func)),
+        key=key_of(best.func),
+        name=best.func.name,
+        program=to_json(named_main(best.func)),
         target=target,
         version=_core.version,
-        trace=json.dumps(trace.as_json()),
-        seconds=seconds,
-        default_seconds=default_seconds,
-        check="results of the program without a schedule",
+        trace=json.dumps(best.trace.as_json()),
+        seconds=best.seconds,
+        default_seconds=best.default_seconds,
+        check=best.check,
         machine=machine_name(),
     )
 

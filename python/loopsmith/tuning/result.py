@@ -87,6 +87,8 @@ class Tuned:
         All candidates, in the order in which they were measured.
     refused
         How many draws were no legal schedule, by what was said.
+    check
+        What the results were compared with.
     was_interrupted
         Whether the search was ended by an interrupt of the keyboard.
     is_exhausted
@@ -100,6 +102,7 @@ class Tuned:
     trials: list[Trial]
     refused: dict[str, int]
     duel: Outcome
+    check: str
     was_interrupted: bool = False
     is_exhausted: bool = False
     options: dict[str, Any] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from .. import _core
-from .worker import Attempt, Duel, Job, Outcome
+from .worker import Job, Outcome, Request
 
 PACKAGE_PATH = Path(__file__).resolve().parents[2]
 
@@ -33,7 +33,7 @@ class Runner:
         Seconds that a candidate has, compiling included.
     """
 
-    start_timeout = 600.0  # The program without a schedule runs once, and may be slow.
+    start_timeout = 600.0  # The default schedule may be slow.
 
     def __init__(self, job: Job, timeout: float) -> None:
         self._job = job
@@ -53,7 +53,7 @@ class Runner:
         self._stop()
         self._errors.close()
 
-    def run(self, request: Attempt | Duel) -> Outcome:
+    def run(self, request: Request) -> Outcome:
         """Carry out a request; a lost process is an outcome."""
         self.start()
         reply = self._ask(request, self._timeout)
@@ -69,7 +69,7 @@ class Runner:
         Raises
         ------
         UserError
-            The program does not run without a schedule.
+            The program does not run with the default schedule.
         """
         if self._process is not None:
             return
@@ -87,9 +87,9 @@ class Runner:
             self._stop()
             _core.fail(
                 "UserError",
-                "program_runs_unscheduled",
-                f"tune: the program without a schedule failed: {reply[0]}: {reply[1]}",
-                hint="call ls.build(x, default_schedule=False) with these arguments",
+                "program_runs",
+                f"tune: the program with the default schedule failed: {reply[0]}: {reply[1]}",
+                hint="call ls.build(x) with these arguments",
             )
         self._job = replace(self._job, expected=reply)
 

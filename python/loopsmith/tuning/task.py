@@ -13,16 +13,18 @@ from .._core import PrimFunc, Schedule
 from ..ir import structural_equal
 from .result import Trial, Tuned
 from .search import Candidate, EvolutionarySearch
-from .worker import Attempt, Duel, Outcome
+from .worker import Attempt, Check, Duel, Outcome, Request
 
 FINALISTS = 3
+CHECKED = "compared with the program without a schedule"
+UNCHECKED = "compared with the default schedule"
 
 
 class RunsCandidates(Protocol):
     """Whatever measures candidates."""
 
-    def run(self, request: Attempt | Duel) -> Outcome:
-        """Measure one candidate, or one beside the default schedule."""
+    def run(self, request: Request) -> Outcome:
+        """Measure one candidate, or one beside the default schedule; or check its results."""
 
 
 class Task:
@@ -110,12 +112,14 @@ class Task:
         """
         if not self._candidates:
             self._fail()
-        ranked = sorted(self._candidates, key=lambda item: item[:2])
-        chosen, outcome = ranked[0][2], Outcome()
-        for _, _, candidate in ranked[:finalists]:
-            duel = self._runner.run(Duel(candidate.scheduled))
-            if duel.failure is None and _speedup(duel) > _speedup(outcome):
-                chosen, outcome = candidate, duel
+        ranked = [candidate for _, _, candidate in sorted(self._candidates, key=_rank)]
+        duels = [
+            (self._runner.run(Duel(candidate.scheduled)), candidate)
+            for candidate in ranked[:finalists]
+        ]
+        duels = [(duel, candidate) for duel, candidate in duels if duel.failure is None]
+        duels = sorted(duels, key=lambda item: -_speedup(item[0])) or [(Outcome(), ranked[0])]
+        outcome, chosen, check = self._first_right(duels) if finalists else (*duels[0], UNCHECKED)
         return Tuned(
             func=self.func,
             schedule=self._replayed(chosen),
@@ -124,9 +128,29 @@ class Task:
             seconds=statistics.median(outcome.samples or [self.best_seconds]),
             default_seconds=statistics.median(outcome.default_samples or [self.default_seconds]),
             duel=outcome,
+            check=check,
             was_interrupted=was_interrupted,
             is_exhausted=self.is_exhausted,
             options=options,
+        )
+
+    def _first_right(
+        self, duels: list[tuple[Outcome, Candidate]]
+    ) -> tuple[Outcome, Candidate, str]:
+        """Return the first whose results are those of the program without a schedule."""
+        for duel, candidate in duels:
+            checked = self._runner.run(Check(candidate.scheduled))
+            if checked.failure is None:
+                return duel, candidate, CHECKED
+            if checked.failure != "wrong result":
+                return duel, candidate, UNCHECKED
+        return _core.fail(
+            "UserError",
+            "default_schedule_is_right",
+            f"tune: {self.func.name}: the program without a schedule gives other results than the "
+            f"default schedule and the candidates: {checked.detail}",
+            hint="compare ls.build(x) and ls.build(x, default_schedule=False): sums of many "
+            "numbers of both signs differ by rounding; pass other arguments",
         )
 
     def _replayed(self, candidate: Candidate) -> Schedule:
@@ -166,6 +190,10 @@ def _time_of(outcome: Outcome) -> tuple[float, str | None, str]:
     if not (math.isfinite(seconds) and seconds > 0):
         return math.inf, "no time", f"the runner returned {seconds} s, expected a positive number"
     return float(seconds), None, ""
+
+
+def _rank(item: tuple[float, int, Candidate]) -> tuple[float, int]:
+    return item[:2]
 
 
 def _speedup(duel: Outcome) -> float:

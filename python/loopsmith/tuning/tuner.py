@@ -53,8 +53,8 @@ def tune(
     """Search for the quickest schedule of a program.
 
     Each candidate is a legal schedule, is compiled and run in a child process, and must give what
-    the program gives without a schedule. The quickest are then measured beside the default
-    schedule, in turns.
+    the default schedule gives. The quickest are then measured beside that one, in turns, and the
+    winner is compared with the program without a schedule.
 
     Parameters
     ----------
@@ -103,7 +103,8 @@ def tune(
     Raises
     ------
     UserError
-        No candidate could be built and measured; the program does not run without a schedule.
+        No candidate could be built and measured; the program does not run with
+        the default one.
     TypeMismatch
         `x` is no program.
     FormatError
@@ -136,7 +137,7 @@ def tune(
         key = target_key(target_text, options)
         for best in found:
             if best.is_quicker:
-                store.add(record_of(best.func, key, best.trace, best.seconds, best.default_seconds))
+                store.add(record_of(best, key))
     tuned = {best.func.name: best for best in found}
     if isinstance(x, IRModule):
         return TunedModule(x, tuned, build_options)

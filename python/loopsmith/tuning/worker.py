@@ -7,7 +7,7 @@ import os
 import resource
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
@@ -50,6 +50,16 @@ class Duel:
 
 
 @dataclass(frozen=True)
+class Check:
+    """A candidate whose results are to be compared with the program without a schedule."""
+
+    scheduled: PrimFunc
+
+
+Request = Union[Attempt, Duel, Check]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What became of a request.
 
@@ -80,8 +90,7 @@ class Worker:
         self.job = job
         self.arguments = copies(job.arguments)
         if job.expected is None:
-            plain = build(job.func, target=job.target, default_schedule=False, **job.options)
-            plain(*self.arguments)
+            build(job.func, target=job.target, **job.options)(*self.arguments)
             self.expected = copies(self.arguments)
         else:
             self.expected = job.expected
@@ -89,7 +98,7 @@ class Worker:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         resource.setrlimit(resource.RLIMIT_AS, (used + job.memory, used + job.memory))
 
-    def answer(self, request: Attempt | Duel) -> Outcome:
+    def answer(self, request: Request) -> Outcome:
         """Carry out a request."""
         try:
             program = self.job.func if request.scheduled is None else request.scheduled
@@ -99,14 +108,14 @@ class Worker:
         try:
             if isinstance(request, Duel):
                 return self._duel(module, request.repeat)
+            if isinstance(request, Check):
+                return self._check(module)
             return self._attempt(module, request.best)
         except (UserError, MemoryError) as error:
             return Outcome(failure="run error", detail=str(error))
 
     def _attempt(self, module: Any, best: float) -> Outcome:
-        self._poison()
-        module(*self.arguments)
-        wrong = difference(self.expected, self.arguments)
+        wrong = difference(self.expected, self._results(module))
         if wrong:
             return Outcome(failure="wrong result", detail=wrong)
         once = module.time(*self.arguments, warmup=0, repeat=1, number=1)
@@ -125,8 +134,18 @@ class Worker:
             list(warm.second.samples), list(warm.first.samples), cold=cold[1], default_cold=cold[0]
         )
 
-    def _poison(self) -> None:
-        """Bring all arguments back to what they were."""
+    def _check(self, module: Any) -> Outcome:
+        plain = build(
+            self.job.func, target=self.job.target, default_schedule=False, **self.job.options
+        )
+        expected = copies(self._results(plain))
+        wrong = difference(expected, self._results(module))
+        return Outcome(failure="wrong result" if wrong else None, detail=wrong or "")
+
+    def _results(self, module: Any) -> list[Any]:
+        """Call a program with the arguments as they were, and return what they have become."""
         for array, original in zip(self.arguments, self.job.arguments):
             if isinstance(array, np.ndarray):
                 np.copyto(array, original)
+        module(*self.arguments)
+        return self.arguments

@@ -410,3 +410,21 @@ def test_numbers_that_a_schedule_chose_are_calculated_with() -> None:
     assert other.get(inner).extent.value == 22
     with pytest.raises(TypeError):
         lanes + "1"
+
+
+def test_an_annotation_keeps_the_number_that_was_sampled():
+    a = te.placeholder((64,), name="A")
+    func = te.create_prim_func([a, te.compute((64,), lambda i: a[i] * 2.0, name="B")])
+    sch = tir.Schedule(func, seed=1)
+    (loop,) = sch.get_loops("B")
+    step = sch.sample_categorical([0, 16, 64], [0.2, 0.3, 0.5], decision=1)
+    sch.annotate(loop, "note", step)
+    assert sch.get(loop).annotations["note"] == 16
+    again = tir.Schedule(func)
+    sampled = next(i for i, each in enumerate(sch.trace.insts) if "sample" in str(each.kind))
+    sch.trace.with_decision(sampled, 2).apply_to_schedule(again)
+    assert again.get(again.get_loops("B")[0]).annotations["note"] == 64
+    assert "ann_val=v" in str(again.trace)
+    other = tir.Schedule(func)
+    with pytest.raises(ls.ScheduleError, match="another schedule"):
+        other.annotate(other.get_loops("B")[0], "note", step)

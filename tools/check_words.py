@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 RETIRED: Mapping[str, str] = {
     # Identifiers and files.
-    r"\b(most|fewest)_[a-z]\w*": "max_x, min_x",
+    r"\b(most|fewest)_(?!common)[a-z]\w*": "max_x, min_x",
     r"\b\w*bearer\w*": "unique_names, entity",
     r"\b(early_touches|touches_before)\b": "anti_dependences, accesses_earlier",
     r"\b(AtOnce|runs?_at_once|loops_at_once|is_at_once)\b": "Concurrency, runs_concurrently",

@@ -71,9 +71,10 @@ struct BufferSelector {
   BufferSelector(Ptr<Buffer> buffer) : value(std::move(buffer)) {}
 };
 
-/// A value for an annotation.
+/// A value for an annotation: given, or a hole.
 struct Annotation {
   Ref value;
+  std::optional<ExprRV> hole;  ///< Which number `value` is, where it is one that was chosen.
 
   Annotation() = default;
   Annotation(Ref node) : value(std::move(node)) {}
@@ -91,7 +92,7 @@ inline Argument to_argument(const ComputeLocation& value) {
   return Argument(value.loop);
 }
 inline Argument to_argument(const Annotation& value) {
-  return Argument(value.value);
+  return value.hole ? Argument(*value.hole) : Argument(value.value);
 }
 inline Argument to_argument(const Ptr<IndexMap>& value) {
   return Argument(Ref(value));
@@ -127,6 +128,8 @@ void for_each_handle(Value& value, Visit&& visit) {
     if (!value.is_mark()) visit(value.loop);
   } else if constexpr (std::is_same_v<T, Factor>) {
     if (auto* hole = std::get_if<ExprRV>(&value.value)) visit(*hole);
+  } else if constexpr (std::is_same_v<T, Annotation>) {
+    if (value.hole) visit(*value.hole);
   } else if constexpr (std::is_same_v<T, BlockOrLoop>) {
     std::visit(visit, value);
   } else if constexpr (requires { value.begin(), value.end(); } &&

@@ -187,8 +187,15 @@ bool ArgumentReader::read(const Argument& argument, Annotation& to) {
     const bool is_short = *number >= INT32_MIN && *number <= INT32_MAX;
     return to = Annotation(Ref(int_imm(is_short ? i32 : i64, *number))), true;
   }
-  if (const auto* hole = argument.as<ExprRV>()) {
-    return to = Annotation(Ref(int_imm(i32, schedule_.get(*hole)))), true;
+  if (argument.as<ExprRV>()) {
+    ExprRV known;
+    if (!read(argument, known)) return false;
+    // A number of another schedule is refused later on.
+    const std::int64_t number = schedule_.refuse(known) ? 0 : schedule_.get(known);
+    const bool is_short = number >= INT32_MIN && number <= INT32_MAX;
+    to = Annotation(Ref(int_imm(is_short ? i32 : i64, number)));
+    to.hole = known;
+    return true;
   }
   const auto* items = argument.as<Argument::List>();
   if (!items) return false;

@@ -36,7 +36,8 @@ from .script import from_source
 from .timing import Comparison, compare
 
 if TYPE_CHECKING:
-    from . import inspection
+    from . import inspection, tuning
+    from .tuning import tune
 
 __all__ = [
     "BoundsError",
@@ -87,14 +88,21 @@ __all__ = [
     "tir",
     "to_json",
     "transform",
+    "tune",
+    "tuning",
     "zeros",
 ]
 
 
+LAZY = {"inspection": "inspection", "tuning": "tuning", "tune": "tuning"}
+"""What is imported when somebody asks for it, and from where: few programs do."""
+
+
 def __getattr__(name: str) -> Any:
-    """Import `inspection` when somebody asks for it: few programs do."""
-    if name != "inspection":
+    """Import what few programs need when somebody asks for it."""
+    if name not in LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return import_module(".inspection", __name__)
+    module = import_module(f".{LAZY[name]}", __name__)
+    return module if name == LAZY[name] else getattr(module, name)

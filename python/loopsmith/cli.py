@@ -17,7 +17,8 @@ except ImportError as error:  # pragma: no cover
     ) from None
 
 from . import _core, doctor, driver, ir, programs
-from ._core import Module, NDArray, PrimFunc, Schedule, Target, Var
+from ._core import Module, PrimFunc, Schedule, Target
+from .arguments import fill, random_arguments
 from .driver import DEFAULT_TARGET
 from .errors import UserError
 
@@ -54,6 +55,17 @@ OtherArgument = Annotated[
 SizeOption = Annotated[
     Optional[list[str]], typer.Option(help="A symbolic size, as n=1000; 64 without.")
 ]
+RecordsOption = Annotated[
+    Optional[Path], typer.Option(help="Where the winner is recorded, a file of SQLite.")
+]
+SecondsOption = Annotated[
+    Optional[float], typer.Option(help="How long the search takes at most, about.")
+]
+ExportOption = Annotated[
+    Optional[Path], typer.Option(help="Write them there, a line of JSON each.")
+]
+AddOption = Annotated[Optional[Path], typer.Option(help="Add those that --export wrote.")]
+RecordsArgument = Annotated[Path, typer.Argument(metavar="RECORDS", help="A file of records.")]
 
 
 def passes(names: list[str] | None) -> list[str] | str | None:
@@ -117,51 +129,6 @@ def entry_of(program: programs.Program) -> PrimFunc:
     return module[names[0] if len(names) == 1 else "main"]
 
 
-def random_arguments(func: PrimFunc, sizes: dict[str, int], seed: int) -> list[Any]:
-    """Return arrays and numbers for a function, its symbolic sizes as told."""
-    import numpy as np
-
-    random = np.random.default_rng(seed)
-    buffers = func.buffer_map
-    arguments: list[Any] = []
-
-    def size_of(extent: Any) -> int:
-        if isinstance(extent, Var):
-            return sizes.setdefault(extent.name, 64)
-        try:
-            return int(extent)
-        except TypeError:
-            _core.fail(
-                "UserError",
-                "size_is_known",
-                f"run: {func.name} has a tensor of size {extent}",
-                hint="call the function from Python",
-            )
-
-    for param in func.params:
-        buffer = buffers.get(param)
-        if buffer is None:
-            value = sizes.get(param.name, 64)
-            arguments.append(float(value) if "float" in param.dtype else value)
-            continue
-        array = _core.empty(tuple(size_of(extent) for extent in buffer.shape), buffer.dtype)
-        fill(array, random, np)
-        arguments.append(array)
-    return arguments
-
-
-def fill(array: NDArray, random: Any, np: Any) -> None:
-    """Put random numbers into an array, of the types that NumPy knows; zeros into others."""
-    try:
-        view = np.from_dlpack(array)
-    except (BufferError, TypeError, RuntimeError):
-        return
-    if view.dtype.kind == "f":
-        view[...] = random.standard_normal(view.shape)
-    else:
-        view[...] = random.integers(0, 2 if view.dtype.kind == "b" else 10, view.shape)
-
-
 def parsed_sizes(items: list[str] | None) -> dict[str, int]:
     """Return the sizes of ``["n=1000"]``."""
     sizes: dict[str, int] = {}
@@ -206,7 +173,7 @@ def library_arguments(module: Module, sizes: dict[str, int], seed: int) -> list[
             )  # fmt: skip
         extents = [sizes.setdefault(n, 64) if isinstance(n, str) else n or 0 for n in shape]
         array = _core.empty(tuple(extents), dtype)
-        fill(array, random, np)
+        fill(array, random)
         arguments.append(array)
     return arguments
 
@@ -333,6 +300,91 @@ def options(
     ] = False,
 ) -> None:
     """Take the options that stand before a command."""
+
+
+@app.command()
+def tune(
+    program: ProgramArgument,
+    target: TargetOption = DEFAULT_TARGET,
+    trials: Annotated[int, typer.Option(help="How many candidates are measured at most.")] = 256,
+    seconds: SecondsOption = None,
+    records: RecordsOption = None,
+    size: SizeOption = None,
+    seed: Annotated[int, typer.Option(help="Of the search and of the random arguments.")] = 0,
+    output: OutputOption = None,
+) -> None:
+    """Search for the quickest schedule of a function, a module, or a schedule with samples.
+
+    Prints what was found and which choices mattered. With -o page.html, a report; with -o
+    schedule.py, the steps. Ctrl-C ends the search with the best so far.
+    """
+    from .tuning import TunedModule
+    from .tuning import tune as search
+
+    best = search(
+        programs.load_program(program), Target(target), trials=trials, seconds=seconds,
+        records=records, sizes=parsed_sizes(size), seed=seed, progress=True,
+    )  # fmt: skip
+    print(best)
+    if isinstance(best, TunedModule):
+        return
+    print(best.explain())
+    if output is None:
+        print(best.trace)
+    elif output.suffix == ".html":
+        best.html(output)
+    else:
+        output.write_text(f"{best.trace}\n", encoding="utf-8")
+
+
+@app.command("records")
+def show_records(
+    file: RecordsArgument,
+    export: ExportOption = None,
+    add: AddOption = None,
+) -> None:
+    """List what `tune` has recorded."""
+    from .timing import seconds_text
+    from .tuning import Records
+
+    store = Records(file)
+    if add is not None:
+        store.import_lines(add)
+    if export is not None:
+        store.export_lines(export)
+    rows = [
+        (each.name, seconds_text(each.seconds), seconds_text(each.default_seconds), each.target)
+        for each in store.all()
+    ]
+    print_table(("function", "time", "default schedule", "target"), rows)
+
+
+@app.command()
+def replay(
+    file: RecordsArgument,
+    program: ProgramArgument,
+    target: TargetOption = DEFAULT_TARGET,
+    size: SizeOption = None,
+    repeat: Annotated[int, typer.Option(help="How many samples are taken.")] = 20,
+) -> None:
+    """Build a program with its record, and measure it beside the default schedule, in turns."""
+    from .timing import compare
+    from .tuning import Records
+    from .tuning.records import target_key
+
+    func = entry_of(programs.load_program(program))
+    record = Records(file).best(func, target_key(str(Target(target))))
+    if record is None:
+        _core.fail(
+            "UserError", "record_exists",
+            f"replay: {file} has no record of {func.name} for {target} on this machine",
+            hint=f"make one: loopsmith tune {program} --records {file}",
+        )  # fmt: skip
+    sch = record.schedule(func)
+    print(sch.trace)
+    arguments = random_arguments(func, parsed_sizes(size), 0)
+    modules = driver.build(func, Target(target)), driver.build(sch, Target(target))
+    print(compare(*modules, *arguments, repeat=repeat))
 
 
 @app.command()

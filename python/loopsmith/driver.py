@@ -18,6 +18,7 @@ from .device import find_nvrtc
 
 if TYPE_CHECKING:
     from ._core import Buffer, Tensor, Var
+    from .tuning import Records
 
     Program = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Tensor]]
     Arguments = Sequence[Union[Tensor, Var]]
@@ -145,6 +146,7 @@ def build(
     num_threads: int | None = None,
     affinity: Sequence[int] | None = None,
     default_schedule: bool = True,
+    records: Records | str | os.PathLike[str] | None = None,
     checks: bool = False,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     passes: Mapping[str, Any] | None = None,
@@ -178,6 +180,9 @@ def build(
         The processors on which the module's threads run.
     default_schedule
         Whether what has no schedule is scheduled by rule.
+    records
+        What `tune` has found: a function that has no schedule gets that of its record, if there is
+        one for the target, the machine and these options.
     checks
         Whether the program stops with an error where an access would leave its tensor. It is then
         slow: nothing is vectorized, or scheduled by rule.
@@ -202,6 +207,8 @@ def build(
         The program cannot be lowered.
     UserError
         The target or an option is unknown.
+    FormatError
+        `records` cannot be used, or has a record that this version of the compiler refuses.
 
     Examples
     --------
@@ -219,6 +226,11 @@ def build(
     if target.kind == "cuda":
         find_nvrtc()
     program = _program("build", x, name, args, binds, keeps_trace=True)
+    if records is not None and not checks:
+        from .tuning.lookup import recorded
+
+        options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
+        program = _each_function(program, recorded(records, str(target), options))
     if checks:
         from .checks import with_checks
 
@@ -348,7 +360,7 @@ def _program(
         steps = x.to_tir(args, dict(binds or {}))
         steps.require_no_obligations(who)
         # Also where nothing was decided: it is computed as it stands.
-        scheduled = _scheduled(steps, keeps_trace)
+        scheduled = scheduled_program(steps, keeps_trace)
         assert isinstance(scheduled, PrimFunc)
         x = scheduled.with_attr("tir.is_scheduled", 1)
     elif args is not None or binds:
@@ -360,7 +372,7 @@ def _program(
         )
     if isinstance(x, Schedule):
         x.require_no_obligations(who)
-        x = _scheduled(x, keeps_trace)
+        x = scheduled_program(x, keeps_trace)
     if not isinstance(x, (PrimFunc, IRModule)):
         _core.fail(
             "TypeMismatch",
@@ -452,7 +464,7 @@ def _names(who: str, option: str, values: Any) -> list[str]:
     return names
 
 
-def _scheduled(sch: Schedule, keeps_trace: bool) -> PrimFunc | IRModule:
+def scheduled_program(sch: Schedule, keeps_trace: bool) -> PrimFunc | IRModule:
     """Return the program of a schedule; what has been scheduled is not scheduled by rule."""
     module = sch.mod
     functions = list(module.functions)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Search for a quick schedule: candidates are drawn of a space, checked, and measured.
+
+>>> best = ls.tune(func, trials=200, records="tuned.db")
+>>> print(best.schedule.trace)
+>>> kernel = ls.build(func, records="tuned.db")
+"""
+
+from __future__ import annotations
+
+from .generated import generated
+from .records import Record, Records
+from .result import Explanation, Trial, Tuned, TunedModule
+from .runner import Runner
+from .search import Candidate, EvolutionarySearch
+from .space import Space
+from .tuner import tune
+from .worker import Attempt, Check, Duel, Outcome
+
+__all__ = [
+    "Attempt",
+    "Candidate",
+    "Check",
+    "Duel",
+    "EvolutionarySearch",
+    "Explanation",
+    "Outcome",
+    "Record",
+    "Records",
+    "Runner",
+    "Space",
+    "Trial",
+    "Tuned",
+    "TunedModule",
+    "generated",
+    "tune",
+]

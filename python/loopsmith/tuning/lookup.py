@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules of records, for programs that have none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .._core import PrimFunc
+from ..driver import scheduled_program
+from .records import Records, target_key
+
+
+def recorded(
+    records: Records | str | os.PathLike[str], target: str, options: Mapping[str, Any]
+) -> Callable[[PrimFunc], PrimFunc]:
+    """Return a function that gives a function the schedule of its quickest record.
+
+    Parameters
+    ----------
+    records
+        The records, or their file.
+    target, options
+        What is compiled for, and how; records of others are not used.
+    """
+    store = records if isinstance(records, Records) else Records(records)
+    key = target_key(target, options)
+
+    def scheduled(func: PrimFunc) -> PrimFunc:
+        if "tir.is_scheduled" in (func.attrs or {}):
+            return func
+        record = store.best(func, key)
+        if record is None:
+            return func
+        made = scheduled_program(record.schedule(func), keeps_trace=True)
+        assert isinstance(made, PrimFunc)
+        return made.with_attr("global_symbol", func.name)
+
+    return scheduled

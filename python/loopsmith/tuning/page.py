@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report of a search as one page of HTML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..display import code_html, escaped
+from ..timing import seconds_text
+from .plots import svg
+
+if TYPE_CHECKING:
+    from .result import Effect, Tuned
+
+STYLE = (
+    "body{font-family:sans-serif;max-width:60em;margin:auto}table{border-collapse:collapse}"
+    "td,th{text-align:left;padding:.2em .8em;border-bottom:1px solid #ccc}"
+)
+MAX_DECISIONS = 8
+
+
+def page(tuned: Tuned) -> str:
+    """Return the times, a plot, what mattered, what failed, the steps and the program."""
+    drawn = svg(tuned) or "<p>Install matplotlib for a plot.</p>"
+    name = escaped(tuned.func.name)
+    return (
+        f"<!doctype html><html><head><meta charset='utf-8'><title>{name}</title>"
+        f"<style>{STYLE}</style></head><body><h1>{name}</h1><p>{escaped(str(tuned))}</p>{drawn}"
+        f"<h2>What mattered</h2>{_effects(tuned)}<h2>What failed</h2>{_failures(tuned)}"
+        f"<h2>The schedule</h2>{code_html(str(tuned.trace))}"
+        f"<h2>The program</h2>{code_html(tuned.schedule.func.script())}</body></html>"
+    )
+
+
+def _effects(tuned: Tuned) -> str:
+    rows = "".join(_effect_row(effect) for effect in tuned.explain())
+    if not rows:
+        return "<p>No choice was measured with two decisions.</p>"
+    return f"<table><tr><th>times</th><th>choice</th><th>decisions</th></tr>{rows}</table>"
+
+
+def _effect_row(effect: Effect) -> str:
+    decisions = list(effect.seconds.items())
+    shown = [f"{text}: {seconds_text(seconds)}" for text, seconds in decisions[:MAX_DECISIONS]]
+    more = len(decisions) - len(shown)
+    text = ", ".join(shown) + (f", and {more} slower" if more else "")
+    return (
+        f"<tr><td>{effect.ratio:.3g}</td><td><code>{escaped(effect.line)}</code></td>"
+        f"<td>{escaped(text)}</td></tr>"
+    )
+
+
+def _failures(tuned: Tuned) -> str:
+    examples = {trial.failure: trial.detail for trial in reversed(tuned.trials) if trial.failure}
+    rows = "".join(
+        f"<tr><td>{escaped(kind)}</td><td>{count}</td><td>{escaped(examples[kind])}</td></tr>"
+        for kind, count in tuned.failures.most_common()
+    )
+    rows += "".join(
+        f"<tr><td>refused: {escaped(condition)}</td><td>{count}</td><td></td></tr>"
+        for condition, count in sorted(tuned.refused.items(), key=lambda item: -item[1])
+    )
+    if not rows:
+        return "<p>Nothing.</p>"
+    return f"<table><tr><th>what</th><th>how many</th><th>for example</th></tr>{rows}</table>"

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records: the schedules that won, by program and target, in a file of SQLite.
+
+Several processes may write to one file; what was written stays when a process is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from .._core import PrimFunc, Schedule, Trace
+from ..errors import UserError
+from ..ir import from_json, structural_equal, structural_hash, to_json
+
+if TYPE_CHECKING:
+    from .result import Tuned
+
+FORMAT = 1
+BUILD_DEFAULTS: Mapping[str, Any] = {"contract": True, "fast_math": None, "num_threads": None}
+"""How `build` compiles where nothing is said."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A schedule that was quicker than the default one.
+
+    Attributes
+    ----------
+    key
+        The structural hash of the program.
+    name
+        What the function was called.
+    program
+        The program without a schedule, as JSON.
+    target
+        What it was compiled for, and with which options.
+    version
+        The version of the compiler.
+    trace
+        The steps and decisions, as JSON.
+    seconds, default_seconds
+        Of a call: with this schedule, with the default one measured beside it.
+    check
+        What the results were compared with.
+    machine
+        Where it was measured.
+    """
+
+    key: str
+    name: str
+    program: str
+    target: str
+    version: str
+    trace: str
+    seconds: float
+    default_seconds: float
+    check: str
+    machine: str
+
+    def is_of(self, func: PrimFunc) -> bool:
+        """Whether the record is of this program; its key may be that of two."""
+        return bool(structural_equal(from_json(self.program), named_main(func)))
+
+    def schedule(self, func: PrimFunc) -> Schedule:
+        """Return the schedule, its steps taken on a function, under the name that it had.
+
+        Raises
+        ------
+        UserError
+            The steps are refused by this version of the compiler.
+        """
+        sch = Schedule(func.with_attr("global_symbol", self.name), seed=1)
+        try:
+            Trace.from_json(self.trace).apply_to_schedule(sch)
+        except UserError as error:
+            _core.fail(
+                "FormatError",
+                "record_applies",
+                f"the record of {func.name} by version {self.version} does not apply any "
+                f"more: {error}",
+                hint="tune it again, or delete the record",
+            )
+        return sch
+
+
+COLUMNS = ", ".join(f'"{each.name}"' for each in fields(Record))
+
+
+class Records:
+    """A file of records.
+
+    Parameters
+    ----------
+    path
+        The file; it is made where there is none.
+
+    Raises
+    ------
+    FormatError
+        The file is no file of records, or of another format.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        with self._database() as database:
+            found = database.execute("PRAGMA user_version").fetchone()[0]
+            tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if found == 0 and tables == 0:
+                columns = ", ".join(f'"{each.name}" NOT NULL' for each in fields(Record))
+                database.execute("BEGIN IMMEDIATE")
+                database.execute(
+                    f"CREATE TABLE IF NOT EXISTS records (id INTEGER PRIMARY KEY, {columns})"
+                )
+                database.execute("CREATE INDEX IF NOT EXISTS keys ON records (key, target)")
+                database.execute(f"PRAGMA user_version = {FORMAT}")
+                database.execute("COMMIT")
+            elif found != FORMAT:
+                self._fail(f"its format is {found}, expected {FORMAT}")
+
+    def add(self, record: Record) -> None:
+        """Write a record. When this returns, it is on the disk."""
+        values = asdict(record)
+        marks = ", ".join("?" for _ in values)
+        with self._database() as database:
+            database.execute(
+                f"INSERT INTO records ({COLUMNS}) VALUES ({marks})",
+                list(values.values()),
+            )
+
+    def all(self) -> list[Record]:
+        """Return all records, the oldest first."""
+        return self._select("ORDER BY id")
+
+    def best(self, func: PrimFunc, target: str) -> Record | None:
+        """Return the quickest record of a program; None when there is none."""
+        found = self._select("WHERE key = ? AND target = ? ORDER BY seconds", key_of(func), target)
+        return next((record for record in found if record.is_of(func)), None)
+
+    def export_lines(self, path: str | os.PathLike[str]) -> None:
+        """Write all records into a file, a line of JSON each."""
+        lines = [json.dumps(asdict(record)) + "\n" for record in self.all()]
+        Path(path).write_text("".join(lines), encoding="utf-8")
+
+    def import_lines(self, path: str | os.PathLike[str]) -> int:
+        """Add the records of a file that `export_lines` wrote; return how many.
+
+        Raises
+        ------
+        FormatError
+            A line is no record; then none is added.
+        """
+        made = []
+        for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+            try:
+                made.append(Record(**json.loads(line)))
+            except (ValueError, TypeError) as error:
+                _core.fail(
+                    "FormatError",
+                    "line_is_a_record",
+                    f"{path}, line {number}: no record: {error}",
+                    hint="each line is what Records.export_lines writes",
+                )
+        for record in made:
+            self.add(record)
+        return len(made)
+
+    def __len__(self) -> int:
+        with self._database() as database:
+            return int(database.execute("SELECT count(*) FROM records").fetchone()[0])
+
+    def _select(self, condition: str, *values: Any) -> list[Record]:
+        with self._database() as database:
+            rows = database.execute(f"SELECT {COLUMNS} FROM records {condition}", values).fetchall()
+        return [Record(*row) for row in rows]
+
+    @contextmanager
+    def _database(self) -> Iterator[sqlite3.Connection]:
+        try:
+            # Each statement is a transaction; who finds the file locked waits.
+            database = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+            try:
+                yield database
+            finally:
+                database.close()
+        except sqlite3.Error as error:
+            self._fail(str(error))
+
+    def _fail(self, what: str) -> None:
+        _core.fail(
+            "FormatError",
+            "records_can_be_used",
+            f"records {self.path}: {what}",
+            hint="name a file of records, or one that is not there yet, on a disk with space",
+        )
+
+
+def key_of(func: PrimFunc) -> str:
+    """Return what a program is found by."""
+    return str(structural_hash(named_main(func)))
+
+
+def named_main(func: PrimFunc) -> PrimFunc:
+    """Return a function without a name of its own: how it is called matters to no schedule."""
+    return func.with_attr("global_symbol", "main")
+
+
+def machine_name() -> str:
+    """Return which processor this is, and how many of them."""
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        pass
+    return f"{model}, {os.cpu_count()} processors"
+
+
+def record_of(best: Tuned, target: str) -> Record:
+    """Return the record of a schedule that was quicker than the default one, measured here."""
+    return Record(
+        key=key_of(best.func),
+        name=best.func.name,
+        program=to_json(named_main(best.func)),
+        target=target,
+        version=_core.version,
+        trace=json.dumps(best.trace.as_json()),
+        seconds=best.seconds,
+        default_seconds=best.default_seconds,
+        check=best.check,
+        machine=machine_name(),
+    )
+
+
+def target_key(target: str, options: Mapping[str, Any] = BUILD_DEFAULTS) -> str:
+    """Return what a program is compiled for: the target, the machine if that is meant, options."""
+    here = f" ({machine_name()})" if "native" in target else ""
+    names = [name for name in sorted(options) if options[name] != BUILD_DEFAULTS[name]]
+    return target + here + "".join(f", {name}={options[name]!r}" for name in names)

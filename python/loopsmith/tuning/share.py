@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which function of a module gets the next trial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from .task import Task
+
+WINDOW = 16
+"""So many trials each task has before they compete; and over so many its gain is measured."""
+
+
+def next_task(tasks: Sequence[Task], patience: int | None) -> Task | None:
+    """Return the task whose next trial promises to save most time; None when all have ended.
+
+    The promise is the mean of what the last trials gained each, and of what an equal share of its
+    time would be, weighted by how often the function is called: the gradient scheduler of Zheng et
+    al., "Ansor: Generating High-Performance Tensor Programs for Deep Learning" (OSDI 2020).
+    """
+    open_tasks = [task for task in tasks if not _has_ended(task, patience)]
+    if not open_tasks:
+        return None
+    fewest = min(open_tasks, key=lambda task: len(task.trials))
+    if len(fewest.trials) < WINDOW:
+        return fewest
+    return max(open_tasks, key=_promise)
+
+
+def _has_ended(task: Task, patience: int | None) -> bool:
+    if task.is_exhausted:
+        return True
+    return patience is not None and _trials_without_gain(task) >= patience
+
+
+def _trials_without_gain(task: Task) -> int:
+    best, since = math.inf, 0
+    for trial in task.trials:
+        if trial.seconds < 0.99 * best:
+            best, since = trial.seconds, 0
+        else:
+            since += 1
+    return since
+
+
+def _promise(task: Task) -> float:
+    now = task.result_seconds
+    before = min(
+        [task.default_seconds, *(trial.seconds for trial in task.trials[:-WINDOW])], default=now
+    )
+    gain = 0.0 if math.isinf(before) else (before - min(now, before)) / WINDOW
+    return task.weight * 0.5 * (gain + now / len(task.trials))

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spaces: the schedules among which a tuner searches."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _core
+from .._core import PrimFunc, Schedule, Trace
+from ..errors import ScheduleError, UserError
+from .holes import Decision, holes_of
+
+SpaceFunction = Callable[[Schedule], Any]
+
+
+class Space:
+    """Schedules of one function.
+
+    Parameters
+    ----------
+    func
+        The program, as it is without a schedule.
+    steps
+        A function ``sch -> None`` that takes steps on a schedule of the program, some of which
+        sample; None for no more than `start`.
+    start
+        Steps that come before, whose decisions are drawn anew.
+    """
+
+    def __init__(
+        self, func: PrimFunc, steps: SpaceFunction | None, start: Trace | None = None
+    ) -> None:
+        self.func = func
+        self._steps = steps
+        self._start = start
+
+    def draw(self, rng: random.Random, decisions: Sequence[Decision] = ()) -> Schedule:
+        """Return a schedule whose first samples decide as told, as far as they may.
+
+        A sample of another kind than its decision, or that may not decide so, is drawn; so are the
+        others. What a space does next may depend on what was decided.
+
+        Raises
+        ------
+        ScheduleError
+            A step was refused.
+        TypeMismatch
+            The function returned something.
+        """
+        sch = GuidedSchedule(self.func, rng.randrange(1, 2**31 - 1), decisions)
+        if self._start is not None:
+            self._start.apply_to_schedule(sch, decision_provider=sch.decide_instruction)
+        made = self._steps(sch) if self._steps is not None else None
+        if made is not None:
+            _core.fail(
+                "TypeMismatch",
+                "space_returns_none",
+                f"tune: the space returned {type(made).__name__}, expected None",
+                hint="take the steps on the schedule that is given; return nothing",
+            )
+        return sch
+
+    def __str__(self) -> str:
+        """Return the choices of a schedule that was drawn, and how many schedules they make."""
+        try:
+            holes = holes_of(self.draw(random.Random(0)).trace)
+        except UserError as error:
+            return f"a space whose first draw is refused: {error}"
+        if not holes:
+            return "one point: the schedule has no samples"
+        points, rows = 1, []
+        for hole in holes:
+            points *= hole.choices or 1
+            rows.append(f"  {hole.choices or 'some'} choices: {hole.line}")
+        return "\n".join([f"{points:.4g} points with the structure of this draw:", *rows])
+
+
+class GuidedSchedule(Schedule):
+    """A schedule whose samples have been decided, one after the other, as long as they fit."""
+
+    def __init__(self, func: PrimFunc, seed: int, decisions: Sequence[Decision]) -> None:
+        super().__init__(func, seed=seed)
+        self._decisions = list(decisions)
+        self._count = 0
+
+    def decide_instruction(self, inst: Any, *_: Any) -> Any:
+        """Return the decision of a step of a trace; None to draw."""
+        return self._next(str(inst.kind))
+
+    def sample_categorical(self, *args: Any, **kwargs: Any) -> Any:
+        """Choose as decided."""
+        return self._sampled("sample_categorical", super().sample_categorical, args, kwargs)
+
+    def sample_perfect_tile(self, *args: Any, **kwargs: Any) -> Any:
+        """Choose as decided."""
+        return self._sampled("sample_perfect_tile", super().sample_perfect_tile, args, kwargs)
+
+    def sample_partitioned_tile(self, *args: Any, **kwargs: Any) -> Any:
+        """Choose as decided."""
+        sample = super().sample_partitioned_tile
+        return self._sampled("sample_partitioned_tile", sample, args, kwargs)
+
+    def sample_compute_location(self, *args: Any, **kwargs: Any) -> Any:
+        """Choose as decided."""
+        sample = super().sample_compute_location
+        return self._sampled("sample_compute_location", sample, args, kwargs)
+
+    def _sampled(self, kind: str, sample: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        decision = self._next(kind)
+        if decision is not None:
+            try:
+                return sample(*args, **{**kwargs, "decision": decision})
+            except (ScheduleError, TypeError):
+                pass  # Not a decision of this sample: its loop or candidates are others.
+        return sample(*args, **kwargs)
+
+    def _next(self, kind: str) -> Any:
+        self._count += 1
+        if self._count > len(self._decisions):
+            return None
+        expected, decision = self._decisions[self._count - 1]
+        return decision if expected == kind else None

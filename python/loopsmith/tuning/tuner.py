@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tune`: the quickest schedule of a program that a search finds."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, NoReturn, Union
+
+from .. import _core
+from .._core import IRModule, PrimFunc, Schedule, Target, TeSchedule, Trace
+from ..argument_errors import explained
+from ..arguments import random_arguments
+from ..driver import DEFAULT_TARGET
+from .generated import generated
+from .progress import Display, display_of
+from .records import Records, record_of, target_key
+from .result import Tuned, TunedModule
+from .runner import Runner
+from .search import EvolutionarySearch
+from .share import next_task
+from .space import Space, SpaceFunction
+from .task import RunsCandidates, Task
+from .worker import Job
+
+Tunable = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Any]]
+
+
+@explained
+def tune(
+    x: Tunable,
+    target: Target | str = DEFAULT_TARGET,
+    *,
+    space: SpaceFunction | Trace | None = None,
+    trials: int = 256,
+    seconds: float | None = None,
+    records: Records | str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    arguments: Sequence[Any] | None = None,
+    sizes: Mapping[str, int] | None = None,
+    weights: Mapping[str, float] | None = None,
+    patience: int | None = None,
+    timeout: float = 10.0,
+    memory: int = 4 << 30,
+    contract: bool = True,
+    fast_math: bool | str | Sequence[str] | None = None,
+    num_threads: int | None = None,
+    progress: bool | None = None,
+    runner: RunsCandidates | None = None,
+) -> Tuned | TunedModule:
+    """Search for the quickest schedule of a program.
+
+    Each candidate is a legal schedule, is compiled and run in a child process, and must give what
+    the default schedule gives. The quickest are then measured beside that one, in turns, and the
+    winner is compared with the program without a schedule.
+
+    Parameters
+    ----------
+    x
+        A function; tensors that are to be a function's parameters; a schedule with samples, whose
+        decisions are searched; a schedule of tensor expressions; or a module, whose functions
+        share the trials: more go where they gain more.
+    target
+        What code is generated for; it must run here.
+    space
+        What is searched: a function ``sch -> None`` that takes steps, some of which sample, after
+        those of `x` if it is a schedule; or a trace. Without: the samples of a schedule; of what
+        has no steps, `loopsmith.tuning.generated`.
+    trials
+        How many candidates are measured at most.
+    seconds
+        How long the search takes at most, about; the last measurements are within it.
+    records
+        Where the winner is written, if it beats the default schedule.
+    seed
+        Of the search and of the arguments.
+    arguments
+        What candidates are called with, arrays and numbers; without, random ones.
+    sizes
+        The symbolic sizes of random arguments, by name; 64 where it says nothing.
+    weights
+        Of a module: how often each function is called, by name; 1 where it says nothing.
+    patience
+        The search ends when so many candidates in a row were not 1 % quicker.
+    timeout
+        Seconds that a candidate has, compiling included.
+    memory
+        Bytes that a candidate may take.
+    contract, fast_math, num_threads
+        As in `build`.
+    progress
+        Whether to tell how far it is, on the standard error; by default, on a terminal.
+    runner
+        What measures candidates, instead of a child process.
+
+    Returns
+    -------
+    Tuned or TunedModule
+        The latter for a module. An interrupt of the keyboard ends the search with what there is.
+
+    Raises
+    ------
+    UserError
+        No candidate could be built and measured; the program does not run with
+        the default one.
+    TypeMismatch
+        `x` is no program.
+    FormatError
+        `records` cannot be used.
+
+    Examples
+    --------
+    >>> best = ls.tune(matmul, trials=100, records="tuned.db")
+    >>> print(best)
+    >>> kernel = best.build()
+    """
+    options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
+    target_text = str(target)
+    store = Records(records) if isinstance(records, (str, os.PathLike)) else records
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        tasks = []
+        for name, each in _spaces(x, space).items():
+            used = list(arguments) if arguments is not None else _arguments(each.func, sizes, seed)
+            job = Job(each.func, target_text, options, used, memory)
+            own = runner or stack.enter_context(Runner(job, timeout))
+            weight = float((weights or {}).get(name, 1.0))
+            tasks.append(Task(each.func, EvolutionarySearch(each, seed), own, weight, begun))
+        deadline = None if seconds is None else begun + seconds
+        shown = stack.enter_context(display_of(progress, trials, deadline))
+        was_interrupted = _search(tasks, trials, deadline, patience, shown)
+        build_options = {"target": target_text, **options}
+        found = [_finished(task, was_interrupted, build_options) for task in tasks]
+    if store is not None:
+        key = target_key(target_text, options)
+        for best in found:
+            if best.is_quicker:
+                store.add(record_of(best, key))
+    tuned = {best.func.name: best for best in found}
+    if isinstance(x, IRModule):
+        return TunedModule(x, tuned, build_options)
+    return next(iter(tuned.values()))
+
+
+def _spaces(x: Any, space: SpaceFunction | Trace | None) -> dict[str, Space]:
+    """Return what is searched, by the names of the functions."""
+    if isinstance(x, IRModule):
+        if isinstance(space, Trace):
+            _fail_kind(x, "give a space that is a function, or tune the functions one by one")
+        steps = space or generated
+        return {
+            name.name_hint: Space(func.with_attr("global_symbol", name.name_hint), steps)
+            for name, func in zip(x.names, x.functions)
+        }
+    if isinstance(x, (list, tuple)):
+        from .. import te
+
+        x = te.create_prim_func(x)
+    start = None
+    if isinstance(x, TeSchedule):
+        x = x.to_tir()
+    if isinstance(x, Schedule):
+        start = x.trace if len(x.trace) else None
+        functions = list(x.original.functions)
+        if len(functions) != 1:
+            _fail_kind(x, "tune a schedule of one function")
+        x = functions[0]
+    if not isinstance(x, PrimFunc):
+        _fail_kind(
+            x,
+            "pass a PrimFunc, an IRModule, a Schedule or a list of tensors; "
+            "for a trace, tune(func, space=trace)",
+        )
+    if isinstance(space, Trace):
+        if start is not None:
+            _fail_kind(x, "pass the function, and the trace as `space`")
+        return {x.name: Space(x, None, space)}
+    if space is not None and not callable(space):
+        _fail_kind(space, "pass a function sch -> None, or a trace, as `space`")
+    return {x.name: Space(x, generated if space is None and start is None else space, start)}
+
+
+def _arguments(func: PrimFunc, sizes: Mapping[str, int] | None, seed: int) -> list[Any]:
+    made = random_arguments(func, dict(sizes or {}), seed)
+    return [value.numpy() if hasattr(value, "numpy") else value for value in made]
+
+
+def _search(
+    tasks: list[Task],
+    trials: int,
+    deadline: float | None,
+    patience: int | None,
+    shown: Display,
+) -> bool:
+    """Take steps of tasks until the trials or the time are used up; whether it was interrupted."""
+    # A tenth of the time is for the last measurements.
+    last = None if deadline is None else deadline - 0.1 * (deadline - time.monotonic())
+    try:
+        for _ in range(trials):
+            task = next_task(tasks, patience)
+            if task is None or (last is not None and time.monotonic() >= last):
+                break
+            task.step()
+            shown.update(tasks)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def _finished(task: Task, was_interrupted: bool, options: dict[str, Any]) -> Tuned:
+    """Return what a task has found; an interrupt leaves out the last measurements."""
+    try:
+        return task.finish(options, was_interrupted)
+    except KeyboardInterrupt:
+        return task.finish(options, was_interrupted=True, finalists=0)
+
+
+def _fail_kind(x: Any, hint: str) -> NoReturn:
+    _core.fail(
+        "TypeMismatch",
+        "program_can_be_tuned",
+        f"tune: a {type(x).__name__} cannot be tuned so",
+        hint=hint,
+    )

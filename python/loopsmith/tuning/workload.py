@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What candidates are called with, and what they have to give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def copies(arguments: Sequence[Any]) -> list[Any]:
+    """Return the arguments with arrays of their own memory."""
+    return [np.array(value) if isinstance(value, np.ndarray) else value for value in arguments]
+
+
+def difference(expected: Sequence[Any], got: Sequence[Any]) -> str | None:
+    """Return where results differ by more than rounding may; None where they do not.
+
+    Integers are to be equal. Floats of an array may differ by the square root of their type's
+    precision, of the element and of the largest one: sums are regrouped, no more.
+    """
+    for number, (left, right) in enumerate(zip(expected, got)):
+        if not isinstance(left, np.ndarray) or left.size == 0:
+            continue
+        wrong = np.argwhere(~_agree(left, right))
+        if len(wrong):
+            place = tuple(int(index) for index in wrong[0])
+            return f"argument {number} at {place}: {right[place]}, expected {left[place]}"
+    return None
+
+
+def _agree(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if left.dtype.kind not in "fc":
+        return np.asarray(left == right)
+    tolerance = float(np.sqrt(np.finfo(left.dtype).eps))
+    exact_left, exact_right = left.astype(np.float64), right.astype(np.float64)
+    finite = exact_left[np.isfinite(exact_left)]
+    largest = float(np.abs(finite).max()) if finite.size else 0.0
+    return np.asarray(
+        np.isclose(
+            exact_left, exact_right, rtol=tolerance, atol=tolerance * largest, equal_nan=True
+        )
+    )

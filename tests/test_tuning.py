@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search for schedules: what is found is right, and candidates cannot hurt."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from loopsmith.tuning.worker import Attempt, Check, Duel, Job, Outcome, Request
+
+import loopsmith as ls
+from loopsmith import te, tir, tuning
+from loopsmith.script import tir as T  # noqa: N812
+
+SIZE = 32
+
+
+def matmul(n: int = SIZE) -> Any:
+    a = te.placeholder((n, n), name="A")
+    b = te.placeholder((n, n), name="B")
+    k = te.reduce_axis((0, n), name="k")
+    return te.create_prim_func(
+        [a, b, te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")]
+    )
+
+
+def twice(n: int = SIZE, factor: float = 2.0) -> Any:
+    a = te.placeholder((n,), name="A")
+    return te.create_prim_func([a, te.compute((n,), lambda i: a[i] * factor, name="B")])
+
+
+def tiled(sch: tir.Schedule) -> None:
+    """Take a space with two samples."""
+    block = sch.get_block("C")
+    i, j, _ = sch.get_loops(block)
+    for loop in (i, j):
+        sch.split(loop, sch.sample_perfect_tile(loop, n=2, max_innermost_factor=16))
+
+
+class Clock:
+    """A runner whose times are a function of the script, and which remembers what it was asked."""
+
+    def __init__(self, seconds: Callable[[str], float], default: float = 1.0) -> None:
+        self.scripts: list[str] = []
+        self._seconds = seconds
+        self._default = default
+
+    def run(self, request: Request) -> Outcome:
+        if request.scheduled is None:
+            return Outcome([self._default])
+        script = request.scheduled.script()
+        if isinstance(request, Check):
+            return Outcome()
+        if isinstance(request, Duel):
+            return Outcome([self._seconds(script)] * 20, [self._default] * 20)
+        self.scripts.append(script)
+        return Outcome([self._seconds(script)])
+
+
+def shorter_is_quicker(script: str) -> float:
+    return len(script) * 1e-6
+
+
+def test_the_winner_computes_the_product_and_tells_of_the_search(tmp_path: Path):
+    best = ls.tune(matmul(), trials=12, seed=3)
+    assert len(best.trials) == 12 and not best.failures
+    assert best.seconds > 0 and best.default_seconds > 0
+    a, b = np.random.default_rng(0).standard_normal((2, SIZE, SIZE)).astype(np.float32)
+    c = np.zeros((SIZE, SIZE), np.float32)
+    best.build()(a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-4)
+    assert best.schedule.verify()
+    assert f"{len(best.trials)} candidates" in str(best)
+    page = best.html(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text() == page
+    assert "What mattered" in page and "sample_" in page
+
+
+def test_the_same_seed_and_times_give_the_same_search():
+    searches = [Clock(shorter_is_quicker) for _ in range(3)]
+    best = [
+        ls.tune(matmul(), trials=60, seed=seed, runner=clock)
+        for seed, clock in zip((5, 5, 6), searches)
+    ]
+    assert searches[0].scripts == searches[1].scripts != searches[2].scripts
+    assert str(best[0].trace) == str(best[1].trace)
+    assert len(set(searches[0].scripts)) == 60, "a program was measured twice"
+
+
+def test_evolution_finds_what_random_draws_do_not():
+    """Of 32^5 decisions one is the best; the time is the distance from it."""
+
+    def five_loops(sch: tir.Schedule) -> None:
+        (loop,) = sch.get_loops("B")
+        for number in range(5):
+            choice = sch.sample_categorical(list(range(32)), [1 / 32] * 32)
+            sch.annotate(loop, f"choice{number}", choice)
+
+    def distance(script: str) -> float:
+        choices = [int(found) for found in re.findall(r'"choice\d": (\d+)', script)]
+        assert len(choices) == 5
+        return 1e-3 + sum(abs(choice - 7) for choice in choices) * 1e-3
+
+    best = ls.tune(twice(), space=five_loops, trials=600, runner=Clock(distance))
+    assert best.seconds < 0.02
+    draws = [trial.seconds for trial in best.trials[:24]]
+    assert best.seconds < min(draws) / 2
+    assert best.explain()[0].ratio > 1 and "sample_categorical" in str(best.explain())
+
+
+def test_the_samples_of_a_schedule_are_searched():
+    sch = tir.Schedule(matmul())
+    tiled(sch)
+    best = ls.tune(sch, trials=8, runner=Clock(shorter_is_quicker))
+    decisions = {str(trial.trace) for trial in best.trials}
+    assert len(decisions) == 8
+    assert [str(inst.kind) for inst in best.trace.insts] == [str(i.kind) for i in sch.trace.insts]
+    replayed = ls.tune(matmul(), space=sch.trace, trials=8, runner=Clock(shorter_is_quicker))
+    assert str(replayed.trace) == str(best.trace)
+
+
+def test_a_part_by_hand_and_a_part_searched():
+    sch = tir.Schedule(matmul())
+    i, j, k = sch.get_loops("C")
+    sch.reorder(i, k, j)
+
+    def rest(sch: tir.Schedule) -> None:
+        sch.split(sch.get_loops("C")[0], sch.sample_perfect_tile(sch.get_loops("C")[0], n=2))
+
+    best = ls.tune(sch, space=rest, trials=4, runner=Clock(shorter_is_quicker))
+    assert "reorder" in str(best.trace) and "sample_perfect_tile" in str(best.trace)
+
+
+def test_a_schedule_of_tensor_expressions_without_samples_is_one_point():
+    a = te.placeholder((SIZE,), name="A")
+    b = te.compute((SIZE,), lambda i: a[i] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    s[b].split(b.op.axis[0], factor=4)
+    best = ls.tune(s, trials=20)
+    assert len(best.trials) == 1 and best.is_exhausted
+    assert "the space has one point" in str(best)
+
+
+def test_the_space_says_which_choices_there_are():
+    text = str(tuning.Space(matmul(), tiled))
+    assert text.startswith("36 points") and text.count("6 choices: ") == 2
+    assert "no samples" in str(tuning.Space(twice(), None))
+
+
+def test_a_slower_space_says_so_and_leaves_no_record(tmp_path: Path):
+    records = tmp_path / "records.db"
+    slow = ls.tune(twice(), trials=3, records=records, runner=Clock(lambda _: 2.0))
+    assert not slow.is_quicker and slow.speedup == 0.5
+    assert "as quick or quicker" in str(slow)
+    assert len(tuning.Records(records)) == 0
+
+
+def test_build_takes_the_schedule_of_a_record(tmp_path: Path):
+    records = tmp_path / "records.db"
+
+    def marked(sch: tir.Schedule) -> None:
+        sch.annotate(sch.get_loops("B")[0], "marked", sch.sample_categorical([1, 2], [0.5, 0.5]))
+
+    best = ls.tune(twice(), space=marked, records=records, runner=Clock(lambda _: 0.5))
+    assert best.is_quicker and best.speedup == 2
+    (record,) = tuning.Records(records).all()
+    assert record.seconds == 0.5 and record.default_seconds == 1.0 and record.name == "main"
+
+    def scheduled(func: Any, **options: Any) -> str:
+        seen: list[Any] = []
+        ls.build(func, records=records, dump=seen.append, **options)
+        return str(seen[0].before.script())
+
+    assert "marked" in scheduled(twice())
+    assert "marked" in scheduled(twice().with_attr("global_symbol", "renamed"))
+    assert "marked" not in scheduled(twice(factor=3.0))
+    assert "marked" not in scheduled(twice(), contract=False)
+    assert "marked" not in scheduled(twice(), target="llvm -mcpu=x86-64")
+    x, y = np.arange(SIZE, dtype=np.float32), np.zeros(SIZE, np.float32)
+    ls.build(twice(), records=records)(x, y)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_the_functions_of_a_module_share_the_trials():
+    names = [ls.ir.GlobalVar("product"), ls.ir.GlobalVar("scale")]
+    module = ls.ir.IRModule(names=names, functions=[matmul(), twice()])
+    best = ls.tune(module, trials=80, weights={"product": 100.0}, runner=Clock(shorter_is_quicker))
+    counts = {name: len(each.trials) for name, each in best.functions.items()}
+    assert sum(counts.values()) <= 80 and counts["product"] > counts["scale"] >= 5
+    built = best.build()
+    x, y = np.arange(SIZE, dtype=np.float32), np.zeros(SIZE, np.float32)
+    built["scale"](x, y)
+    np.testing.assert_array_equal(y, 2 * x)
+    assert "product: " in str(best) and "scale: " in str(best)
+
+
+def test_an_interrupt_ends_with_the_best_so_far():
+    class Interrupted(Clock):
+        def run(self, request: Request) -> Outcome:
+            if len(self.scripts) == 5:
+                raise KeyboardInterrupt
+            return super().run(request)
+
+    best = ls.tune(matmul(), trials=50, runner=Interrupted(shorter_is_quicker))
+    assert best.was_interrupted and len(best.trials) == 5
+    assert best.seconds == min(trial.seconds for trial in best.trials)
+
+
+def test_the_search_ends_when_nothing_gets_better():
+    best = ls.tune(matmul(), trials=100, patience=10, runner=Clock(lambda _: 0.5))
+    assert len(best.trials) == 11
+
+
+def test_the_search_ends_in_time():
+    best = ls.tune(matmul(), trials=100_000, seconds=1.0)
+    assert 0 < len(best.trials) < 100_000
+    assert best.trials[-1].elapsed < 5
+
+
+def test_a_time_that_is_no_number_is_a_failure():
+    times = iter([math.nan, 0.5, -1.0, math.inf])
+    best = ls.tune(matmul(), trials=4, runner=Clock(lambda _: next(times, 0.5)))
+    assert best.failures == {"no time": 3} and best.seconds == 0.5
+
+
+# What happens to candidates in the child process.
+
+
+@T.prim_func
+def crashing(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    T.func_attr({"tir.is_scheduled": 1})
+    for i in range(32):
+        B[i] = A[i]
+    T.evaluate(T.call_extern("void", "abort"))
+
+
+@T.prim_func
+def endless(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    T.func_attr({"tir.is_scheduled": 1})
+    for i in T.serial(1 << 40):
+        B[i % 32] = B[i % 32] * T.float32(0.5) + A[(i * i) % 32]
+
+
+@T.prim_func
+def greedy(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    T.func_attr({"tir.is_scheduled": 1})
+    C = T.alloc_buffer((1 << 34,), "float32")
+    for i in range(32):
+        C[i * 400000000] = A[i]
+    for i in range(32):
+        B[i] = C[i * 400000000]
+
+
+@pytest.fixture
+def runner() -> Any:
+    arguments = [np.arange(SIZE, dtype=np.float32), np.zeros(SIZE, np.float32)]
+    job = Job(twice(), "llvm -mcpu=native", {}, arguments, memory=1 << 30)
+    with tuning.Runner(job, timeout=3.0) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("func", "failure"),
+    [
+        (crashing, "crash"),
+        (endless, "timeout"),
+        (greedy, "run error"),
+        (twice(factor=3.0), "wrong result"),
+    ],
+)
+def test_what_a_candidate_does_is_a_result(runner: tuning.Runner, func: Any, failure: str):
+    outcome = runner.run(Attempt(func, math.inf))
+    assert outcome.failure == failure and outcome.detail
+    after = runner.run(Attempt(None, math.inf))
+    assert after.failure is None and after.samples
+
+
+def test_a_wrong_result_says_where(runner: tuning.Runner):
+    outcome = runner.run(Attempt(twice(factor=3.0), math.inf))
+    assert outcome.detail == "argument 1 at (1,): 3.0, expected 2.0"
+
+
+def test_the_winner_is_compared_with_the_program_without_a_schedule(runner: tuning.Runner):
+    assert runner.run(Check(twice())).failure is None
+    assert runner.run(Check(twice(factor=3.0))).failure == "wrong result"
+    best = ls.tune(twice(), trials=2)
+    assert best.check == "compared with the program without a schedule"
+
+
+def test_a_winner_that_is_wrong_is_no_winner():
+    class Wrong(Clock):
+        def run(self, request: Request) -> Outcome:
+            if isinstance(request, Check):
+                return Outcome(failure="wrong result", detail="argument 1")
+            return super().run(request)
+
+    with pytest.raises(ls.UserError, match="gives other results than the default schedule"):
+        ls.tune(twice(), trials=2, runner=Wrong(shorter_is_quicker))
+
+
+def test_a_candidate_that_cannot_win_is_not_measured_again(runner: tuning.Runner):
+    assert len(runner.run(Attempt(twice(), 1e-12)).samples) == 1
+    assert len(runner.run(Attempt(twice(), 1.0)).samples) == 5
+
+
+def test_a_program_that_does_not_run_is_refused():
+    with pytest.raises(ls.UserError, match="the program with the default schedule failed"):
+        ls.tune(twice(), trials=1, arguments=[np.zeros(3, np.float32), np.zeros(3, np.float32)])
+
+
+# Bad input.
+
+
+def test_what_cannot_be_tuned_is_refused():
+    sch = tir.Schedule(matmul())
+    tiled(sch)
+    with pytest.raises(ls.TypeMismatch, match=r"a Trace cannot be tuned so\n.*space=trace"):
+        ls.tune(sch.trace)
+    with pytest.raises(ls.TypeMismatch, match="a int cannot be tuned so"):
+        ls.tune(3)
+    with pytest.raises(ls.TypeMismatch, match="the space returned int, expected None"):
+        ls.tune(matmul(), space=lambda _: 3, trials=1)
+
+
+def test_a_space_whose_steps_are_all_refused_says_which():
+    def illegal(sch: tir.Schedule) -> None:
+        sch.vectorize(sch.get_loops("C")[2])
+        sch.compute_inline("C")
+
+    with pytest.raises(ls.UserError, match="none of 0 candidates could be built"):
+        ls.tune(matmul(), space=illegal, trials=5, runner=Clock(shorter_is_quicker))

@@ -6,6 +6,7 @@
 
 #include "loopsmith/ir/function.h"
 #include "loopsmith/ir/target.h"
+#include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/runtime/module.h"
 #include "loopsmith/te/schedule.h"
 #include "loopsmith/transform/pipeline.h"
@@ -22,6 +23,9 @@ struct BuildOptions {
   std::function<void(const PassRecord&)> on_pass = {};  ///< Called after each pass.
   ExtraPass after_pass = {};                            ///< Passes of one's own.
 };
+
+/// What is known of the processor of a target, and how many threads a build with these options has.
+CpuModel cpu_model_of(const Target& target, const BuildOptions& options = {});
 
 /// What `build` makes of a function before it lowers it: scheduled by rule, unless the options or
 /// its attribute `tir.is_scheduled` say that it is to stay as it is.

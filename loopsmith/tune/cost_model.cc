@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
-#include <map>
 #include <unordered_map>
 
 #include "loopsmith/tune/locality.h"
@@ -145,6 +145,9 @@ double cycles_of_body(const Statement& statement, const Body& body, const CpuMod
                             chain, instructions / issue_width}) +
                   slow;
   if (instructions > max_instructions) cycles *= 1.5;
+  // Of vectors that are no power of two, the parts are loaded before they have been stored.
+  const auto lanes = static_cast<std::uint64_t>(body.lanes);
+  if (accumulates && !std::has_single_bit(lanes)) cycles *= 3;
   return cycles + (body.has_pivot() ? cycles_of_iteration : 0);
 }
 

@@ -12,6 +12,21 @@ namespace {
 /// Of what a cache holds, the share that a statement has for itself.
 constexpr double usable_share = 0.75;
 
+/// A cache has so many places for lines whose addresses differ by a multiple of a page.
+constexpr double ways = 8;
+constexpr std::int64_t page_bytes = 4096;
+
+/// How much more room lines take that compete for the same places.
+double conflicts(const Statement& statement, const Access& access, std::size_t depth) {
+  double factor = 1;
+  for (std::size_t i = depth; i < statement.loops.size(); ++i) {
+    const Motion& motion = access.motions[i];
+    const std::int64_t step = motion.stride * access.bytes;
+    if (step != 0 && step % page_bytes == 0) factor *= std::max(motion.distinct / ways, 1.0);
+  }
+  return std::min(factor, ways);
+}
+
 /// Whether another access of the statement before this one meets the same elements, but for a
 /// shift: the taps of a stencil, a load and a store.
 bool is_repeated(const Statement& statement, std::size_t which) {
@@ -28,7 +43,9 @@ bool is_repeated(const Statement& statement, std::size_t which) {
 double whole_footprint(const Statement& statement, std::size_t depth) {
   double bytes = 0;
   for (std::size_t i = 0; i < statement.accesses.size(); ++i) {
-    if (!is_repeated(statement, i)) bytes += footprint(statement, statement.accesses[i], depth);
+    const Access& access = statement.accesses[i];
+    if (is_repeated(statement, i)) continue;
+    bytes += footprint(statement, access, depth) * conflicts(statement, access, depth);
   }
   return bytes;
 }

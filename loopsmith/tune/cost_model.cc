@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <unordered_map>
 
@@ -24,10 +23,9 @@ constexpr double cycles_of_division = 8;
 constexpr double cycles_of_function = 20;
 constexpr double cycles_of_iteration = 1.5;
 constexpr double cycles_of_launch = 8000;
-constexpr double max_unrolled = 64;        // Copies of a body that the back end makes by itself.
 constexpr double max_instructions = 3000;  // Of a loop's body; more do not fit where they run from.
 // Bytes in a cycle: into the first cache, into the core's, into the last.
-constexpr std::array<double, 3> bandwidths{40, 14, 4};
+constexpr std::array<double, 3> bandwidths{64, 24, 10};
 constexpr double overlap = 0.25;
 
 bool moves(const Access& access, std::size_t loop) {
@@ -72,9 +70,7 @@ Body body_of(const Statement& statement, const CpuModel& machine) {
       body.lanes_loop = body.begin - 1;
       body.lanes = loop.extent;
       body.vectors_of_lanes = std::ceil(loop.extent * statement.bytes / width);
-    } else if (loop.kind == ForKind::unrolled ||
-               (loop.kind == ForKind::serial && body.lanes_loop != SIZE_MAX &&
-                body.copies * loop.extent <= max_unrolled && loop.extent <= 16)) {
+    } else if (loop.kind == ForKind::unrolled || loop.extent <= 1) {
       body.copies *= loop.extent;
     } else {
       break;
@@ -145,9 +141,6 @@ double cycles_of_body(const Statement& statement, const Body& body, const CpuMod
                             chain, instructions / issue_width}) +
                   slow;
   if (instructions > max_instructions) cycles *= 1.5;
-  // Of vectors that are no power of two, the parts are loaded before they have been stored.
-  const auto lanes = static_cast<std::uint64_t>(body.lanes);
-  if (accumulates && !std::has_single_bit(lanes)) cycles *= 3;
   return cycles + (body.has_pivot() ? cycles_of_iteration : 0);
 }
 

@@ -38,12 +38,17 @@ class Candidate:
         return made.with_attr("tir.is_scheduled", 1)
 
 
+Ranked = tuple[float, int, Candidate]
+"""What a model predicts, the place in the pool, and the candidate."""
+
+
 class EvolutionarySearch:
     """Proposes what a model takes for quick; what it breeds from are the quickest so far.
 
     Candidates come in batches. For each, a pool is drawn of the space, bred of the quickest that
     were measured, and for some generations of those of the pool that the model likes best: by a
-    change of one decision, or a cross of two. The best of the pool are proposed, and one at random.
+    change of one decision, or a cross of two. Proposed are the best of the pool, some that are near
+    to what was measured, and one at random.
     A program that was proposed is not proposed again.
 
     Parameters
@@ -61,9 +66,9 @@ class EvolutionarySearch:
         How many draws were no legal schedule, by what was said.
     """
 
-    pool_size = 64
-    generations = 3
-    batch_size = 8
+    pool_size = 40
+    generations = 2
+    batch_size = 10
     elite = 12  # How many of the quickest have descendants.
     max_attempts = 200  # In a row, without a new program: there are no more, or hardly any.
 
@@ -88,28 +93,29 @@ class EvolutionarySearch:
         self._measured.sort(key=lambda item: item[:2])
 
     def _next_batch(self) -> list[Candidate]:
-        parents = [trace for _, _, trace in self._measured[: self.elite]]
-        pool: list[tuple[float, int, Candidate]] = []
+        measured = [trace for _, _, trace in self._measured[: self.elite]]
+        near = self._bred(measured, [], self.batch_size * 2) if measured else []
+        parents, pool = measured, list(near)
         for generation in range(self.generations if self._model else 1):
-            self._breed(pool, parents, (generation + 1) * self.pool_size)
-            pool.sort(key=lambda item: item[:2])
-            parents = [candidate.trace for _, _, candidate in pool[: self.elite]] + parents
-        ranked = [candidate for _, _, candidate in pool]
-        chosen = ranked[: self.batch_size]
-        rest = ranked[self.batch_size :]
+            pool = self._bred(parents, pool, len(near) + (generation + 1) * self.pool_size)
+            parents = [candidate.trace for _, _, candidate in pool[: self.elite]] + measured
+        # Some are near to what was measured, most are what the model likes best, one is any.
+        chosen = [candidate for _, _, candidate in near[: self.batch_size // 3]]
+        chosen += [candidate for _, _, candidate in pool if candidate not in chosen]
+        rest = chosen[self.batch_size - 1 :]
+        chosen = chosen[: self.batch_size - 1]
         if rest:
-            chosen[-1] = self._rng.choice(rest)
+            chosen.append(self._rng.choice(rest))
         # What was not chosen may come again.
-        self._known.difference_update(each.key for each in ranked)
-        self._known.update(each.key for each in chosen)
+        self._known.difference_update(candidate.key for _, _, candidate in pool)
+        self._known.update(candidate.key for candidate in chosen)
         return chosen
 
-    def _breed(
-        self, pool: list[tuple[float, int, Candidate]], parents: Sequence[Trace], size: int
-    ) -> None:
-        """Add candidates to a pool until it has a size, or nothing new is found."""
+    def _bred(self, parents: Sequence[Trace], pool: Sequence[Ranked], size: int) -> list[Ranked]:
+        """Return a pool with more candidates, up to a size if so many are found, ranked."""
+        found = list(pool)
         attempts = 0
-        while len(pool) < size and attempts < self.max_attempts:
+        while len(found) < size and attempts < self.max_attempts:
             attempts += 1
             try:
                 sch = self._next_schedule(parents)
@@ -121,8 +127,9 @@ class EvolutionarySearch:
                 self.refused[str(error).partition("\n")[0]] += 1
                 continue
             self._known.add(candidate.key)
-            pool.append((predicted, len(pool), candidate))
+            found.append((predicted, len(found), candidate))
             attempts = 0
+        return sorted(found, key=lambda item: item[:2])
 
     def _next_schedule(self, parents: Sequence[Trace]) -> Schedule:
         if not parents or self._rng.random() < 0.25:

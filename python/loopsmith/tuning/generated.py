@@ -12,6 +12,8 @@ from ..errors import ScheduleError
 Result = TypeVar("Result")
 
 VECTOR_EXTENTS = (4, 8, 16, 32, 64)
+ROWS = (1, 2, 4, 6, 8, 12, 14)
+COLUMNS = (16, 32, 48, 64)
 LANES = (8, 16, 32, 64, 128)
 MAX_INNERMOST = 64
 
@@ -66,8 +68,9 @@ def _place_at_consumer(sch: Schedule, block: BlockRV) -> int:
     if not consumers:
         return 0
     place = attempt(lambda: sch.sample_compute_location(block))
-    if place is None or attempt(lambda: sch.compute_at(block, place) or True) is None:
+    if place is None:
         return 0
+    attempt(lambda: sch.compute_at(block, place))
     theirs = sch.get_loops(consumers[0])
     own = sch.get_loops(block)
     return sum(1 for mine, other in zip(own, theirs) if sch.get(mine).same_as(sch.get(other)))
@@ -124,14 +127,28 @@ def _constant_extent(sch: Schedule, loop: LoopRV) -> int | None:
         return None
 
 
-def _tiled(sch: Schedule, loop: LoopRV, count: int) -> list[LoopRV]:
-    """Split a loop on `count` levels, by sampled factors."""
+def _tiled(sch: Schedule, loop: LoopRV, sizes: Sequence[int] | None) -> list[LoopRV]:
+    """Split a loop on four levels, by sampled factors.
+
+    They divide the loop's extent; or the innermost is one of some sizes, and the others are rounded
+    up.
+    """
+    extent = _constant_extent(sch, loop)
+    if sizes is None and extent is not None and _splits_evenly(extent):
+        factors: Any = sch.sample_perfect_tile(loop, n=4, max_innermost_factor=MAX_INNERMOST)
+    else:
+        middle = choose(sch, [1, 2, 4, 8, 16]), choose(sch, [1, 2, 4, 8])
+        factors = [None, *middle, choose(sch, sizes or VECTOR_EXTENTS)]
+    return list(sch.split(loop, factors=factors))
+
+
+def _stepped(sch: Schedule, loop: LoopRV) -> list[LoopRV]:
+    """Split the loop of a reduction on two levels."""
     extent = _constant_extent(sch, loop)
     if extent is not None and _splits_evenly(extent):
-        factors: Any = sch.sample_perfect_tile(loop, n=count, max_innermost_factor=MAX_INNERMOST)
+        factors: Any = sch.sample_perfect_tile(loop, n=2, max_innermost_factor=4 * MAX_INNERMOST)
     else:
-        inner = [choose(sch, [1, 2, 4, 8]) for _ in range(count - 2)]
-        factors = [None, *inner, choose(sch, VECTOR_EXTENTS)]
+        factors = [None, choose(sch, [4, 16, 64, 256])]
     return list(sch.split(loop, factors=factors))
 
 
@@ -169,8 +186,11 @@ def _schedule_tiles(
     reduction: list[LoopRV],
     is_parallel: bool,
 ) -> None:
-    tiles = [_tiled(sch, loop, 4) for loop in spatial]
-    steps = [_tiled(sch, loop, 2) for loop in reduction]
+    is_rounded = choose(sch, [0, 1]) == 1
+    sizes: list[Sequence[int] | None] = [ROWS if is_rounded else None] * len(spatial)
+    sizes[-1] = COLUMNS if is_rounded else None
+    tiles = [_tiled(sch, loop, own) for loop, own in zip(spatial, sizes)]
+    steps = [_stepped(sch, loop) for loop in reduction]
     order = [tile[0] for tile in tiles] + [tile[1] for tile in tiles] + [step[0] for step in steps]
     order += [tile[2] for tile in tiles] + [step[1] for step in steps] + [tile[3] for tile in tiles]
     if len(order) > 1:
@@ -286,20 +306,20 @@ def _schedule_spatial(sch: Schedule, block: BlockRV) -> None:
             attempt(lambda: sch.parallel(parts[0]))
             attempt(lambda: sch.vectorize(parts[2]))
         return
-    columns = attempt(lambda: sch.split(loops[-1], [None, lanes]))
-    if columns is None:
-        return
-    height = choose(sch, [1, 2, 4, 8, 16])
-    rows_of = attempt(lambda: sch.split(loops[-2], [None, height])) if height > 1 else None
-    outer = list(loops[:-2])
-    if rows_of is not None:
-        attempt(lambda: sch.reorder(rows_of[0], columns[0], rows_of[1], columns[1]))
-        outer.append(rows_of[0])
-    else:
-        outer.append(loops[-2])
+    # Tiles of rows and columns; either may become vectors.
+    vertical, horizontal = loops[-2:] if choose(sch, [0, 1, 1, 1]) else loops[:-3:-1]
+    height = choose(sch, [1, 2, 4, 8, 16, 32, 64])
+    width = choose(sch, [1, 2, 4, 16])
+    row_parts = sch.split(vertical, [None, height])
+    column_parts = sch.split(horizontal, [None, width, lanes])
+    outer = [*loops[:-2], row_parts[0]]
+    inner = [column_parts[1], row_parts[1]]
+    if choose(sch, [0, 1]):
+        inner.reverse()
+    attempt(lambda: sch.reorder(*outer, column_parts[0], *inner, column_parts[2]))
     first = (attempt(lambda: sch.fuse(*outer)) if len(outer) > 1 else None) or outer[0]
     attempt(lambda: sch.parallel(first))
-    attempt(lambda: sch.vectorize(columns[1]))
+    attempt(lambda: sch.vectorize(column_parts[2]))
 
 
 def _vectorize_innermost(sch: Schedule, block: BlockRV) -> None:

@@ -13,6 +13,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/bind_threads.h"
+#include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/runtime/device_program.h"

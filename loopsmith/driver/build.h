@@ -6,12 +6,13 @@
 
 #include "loopsmith/ir/function.h"
 #include "loopsmith/ir/target.h"
-#include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/runtime/module.h"
 #include "loopsmith/te/schedule.h"
 #include "loopsmith/transform/pipeline.h"
 
 namespace loopsmith {
+
+struct CpuModel;
 
 /// What a build may do, and who watches it.
 struct BuildOptions {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "loopsmith/tune/locality.h"
 
@@ -186,12 +186,13 @@ Cost cost_of(const Statement& statement, const CpuModel& machine, double program
 std::vector<Cost> costs_of(const Ptr<PrimFunc>& func, const CpuModel& machine,
                            const LowerOptions& options) {
   const std::vector<Statement> statements = statements_of(func, options);
-  std::unordered_map<const Object*, double> buffers;
-  for (const Statement& statement : statements) {
-    for (const Access& access : statement.accesses) buffers[access.buffer] = access.buffer_bytes;
-  }
+  std::unordered_set<const Object*> buffers;
   double program_bytes = 0;
-  for (const auto& [buffer, bytes] : buffers) program_bytes += bytes;
+  for (const Statement& statement : statements) {
+    for (const Access& access : statement.accesses) {
+      if (buffers.insert(access.buffer).second) program_bytes += access.buffer_bytes;
+    }
+  }
   std::vector<Cost> costs;
   for (const Statement& statement : statements) {
     costs.push_back(cost_of(statement, machine, program_bytes));

@@ -22,7 +22,7 @@ struct NestLoop {
 struct Motion {
   std::int64_t stride = 0;  ///< Elements from one iteration to the next, mostly.
   double distinct = 1;      ///< How many elements the loop meets.
-  bool is_known = true;     ///< False: memory says which element it is.
+  bool is_known = true;     ///< False: the contents of a buffer decide.
 };
 
 /// A load or a store of a statement.

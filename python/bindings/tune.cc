@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/driver/build.h"
+#include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/tune/cost_model.h"
 
 #include <nanobind/nanobind.h>

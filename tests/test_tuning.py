@@ -228,6 +228,32 @@ def test_a_time_that_is_no_number_is_a_failure():
     assert best.failures == {"no time": 3} and best.seconds == 0.5
 
 
+def test_the_model_that_is_built_in_ranks_schedules():
+    model = tuning.AnalyticModel(ls.Target("llvm -mcpu=native"))
+    plain, better = tir.Schedule(matmul(256)), tir.Schedule(matmul(256))
+    i, j, k = better.get_loops("C")
+    better.reorder(i, k, j)
+    better.vectorize(j)
+    assert model.predict(better.func) < model.predict(plain.func) / 2
+
+
+def test_a_model_of_ones_own_chooses_what_is_measured():
+    class Shortest:
+        def predict(self, func: Any) -> float:
+            return len(func.script())
+
+    def mean(model: Any) -> float:
+        clock = Clock(shorter_is_quicker)
+        ls.tune(matmul(), trials=9, runner=clock, model=model)
+        return sum(map(len, clock.scripts)) / len(clock.scripts)
+
+    class Longest:
+        def predict(self, func: Any) -> float:
+            return -len(func.script())
+
+    assert mean(Shortest()) < mean(Longest())
+
+
 # What happens to candidates in the child process.
 
 

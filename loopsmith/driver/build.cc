@@ -13,6 +13,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/rules/bind_threads.h"
+#include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/runtime/device_program.h"
@@ -150,13 +151,18 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
 
 }  // namespace
 
-Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
-                               const BuildOptions& options) {
+CpuModel cpu_model_of(const Target& target, const BuildOptions& options) {
   CpuModel machine = back_end_of(target).machine_of(target);
-  if (!options.default_schedule) return func;
-  if (target.is_gpu()) return bind_threads(func, gpu_limits(target));
   const ThreadPool* pool = options.runtime.pool.get();
   machine.cores = pool ? pool->num_threads() : default_num_threads();
+  return machine;
+}
+
+Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
+                               const BuildOptions& options) {
+  const CpuModel machine = cpu_model_of(target, options);
+  if (!options.default_schedule) return func;
+  if (target.is_gpu()) return bind_threads(func, gpu_limits(target));
   return default_schedule(func, machine);
 }
 

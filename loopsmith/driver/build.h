@@ -12,6 +12,8 @@
 
 namespace loopsmith {
 
+struct CpuModel;
+
 /// What a build may do, and who watches it.
 struct BuildOptions {
   bool contract = true;                ///< `a * b + c` may be rounded once.
@@ -22,6 +24,9 @@ struct BuildOptions {
   std::function<void(const PassRecord&)> on_pass = {};  ///< Called after each pass.
   ExtraPass after_pass = {};                            ///< Passes of one's own.
 };
+
+/// What is known of the processor of a target, and how many threads a build with these options has.
+CpuModel cpu_model_of(const Target& target, const BuildOptions& options = {});
 
 /// What `build` makes of a function before it lowers it: scheduled by rule, unless the options or
 /// its attribute `tir.is_scheduled` say that it is to stay as it is.

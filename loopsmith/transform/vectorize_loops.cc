@@ -2,6 +2,9 @@
 #include "loopsmith/transform/vectorize_loops.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
+#include <vector>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
@@ -14,7 +17,9 @@ namespace loopsmith {
 namespace {
 
 /// As many registers as one statement may fill before its loop is cut up.
-constexpr int max_vectors = 4;
+constexpr int max_vectors = 8;
+/// Of them, those that one vector of the program may fill.
+constexpr int max_vectors_of_one = 4;
 
 /// The bits of the widest element that `body` stores.
 int element_bits(const Stmt& body) {
@@ -41,6 +46,29 @@ For piece(const For& loop, const Expr& first, int lanes) {
   result.min = loop.min + first * loop.step;
   result.extent = int_imm(loop.loop_var->dtype, lanes);
   return result;
+}
+
+/// All of a loop, in vectors whose lanes are powers of two. A longer vector of another number is
+/// taken apart by the back end in one way where it is stored and in another where it is loaded, so
+/// that it cannot stay in registers.
+Stmt widen_in_parts(const For& loop, int lanes, int max_lanes) {
+  if (leaves_loop(loop.body)) return serial_loop(loop, loop.body);
+  std::vector<Stmt> parts;
+  for (int done = 0; done < lanes;) {
+    const auto left = static_cast<unsigned>(std::min(lanes - done, max_lanes));
+    const int width = static_cast<int>(std::bit_floor(left));
+    For part = piece(loop, int_imm(loop.loop_var->dtype, done), width);
+    if (done > 0) {
+      part.loop_var = make(Var(*loop.loop_var));
+      part.body = clone_with(loop.body, {{loop.loop_var, part.loop_var}});
+    }
+    Stmt wide =
+        width == 1 ? substitute(part.body, {{part.loop_var, part.min}}) : widen(part, width);
+    if (!wide) return serial_loop(loop, loop.body);
+    parts.push_back(std::move(wide));
+    done += width;
+  }
+  return seq(std::move(parts));
 }
 
 /// Full vectors in a serial loop, then the rest.
@@ -84,7 +112,10 @@ Ptr<PrimFunc> vectorize_loops(const Ptr<PrimFunc>& func, int vector_bits) {
     if (extent && *extent <= 0) return no_op();
     const int bits = element_bits(loop->body);
     if (extent && *extent * bits <= max_vectors * vector_bits) {
-      return widen_or_serial(*loop, static_cast<int>(*extent));
+      const auto lanes = static_cast<int>(*extent);
+      return lanes * bits <= vector_bits
+                 ? widen_or_serial(*loop, lanes)
+                 : widen_in_parts(*loop, lanes, max_vectors_of_one * vector_bits / bits);
     }
     return strip_mine(*loop, std::max(vector_bits / bits, 2));
   });

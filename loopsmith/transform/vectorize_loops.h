@@ -13,6 +13,9 @@ namespace loopsmith {
 ///       C[i] = A[i]              =>     C[ramp(c*16, 1, 16)] = A[ramp(c*16, 1, 16)]
 ///                                     rest under ramp(n // 16 * 16, 1, 16) < broadcast(n, 16)
 ///
+/// One of some vectors whose iterations are no power of two is cut into parts that are: 48 into 32
+/// and 16.
+///
 /// A loop of which nothing has a form for vectors becomes serial.
 Ptr<PrimFunc> vectorize_loops(const Ptr<PrimFunc>& func, int vector_bits);
 

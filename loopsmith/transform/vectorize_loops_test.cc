@@ -126,10 +126,10 @@ TEST_F(VectorizeLoops, widens_names) {
 TEST_F(VectorizeLoops, cuts_long_loops_into_vectors) {
   const Ptr<Var> chunk = var("chunk");
   const auto copy = [&](Expr at) { return store(b, load(a, {at}), {at}); };
-  // 70 iterations of 32 bits: four vectors of 512 bits and a shorter one.
+  // 134 iterations of 32 bits: eight vectors of 512 bits and a shorter one.
   EXPECT_TRUE(
-      same(vectorized(copy(i), 70),
-           seq({for_loop(chunk, 0, 4, copy(ramp(chunk * 16, 1, 16))), copy(ramp(64, 1, 6))})));
+      same(vectorized(copy(i), 134),
+           seq({for_loop(chunk, 0, 8, copy(ramp(chunk * 16, 1, 16))), copy(ramp(128, 1, 6))})));
   const auto cut = [&](const Expr& extent, const Expr& full) {
     const Expr rest = ramp(full * 16, 1, 16), mask = rest < broadcast(extent, 16);
     return seq({for_loop(chunk, 0, full, copy(ramp(chunk * 16, 1, 16))),
@@ -138,6 +138,19 @@ TEST_F(VectorizeLoops, cuts_long_loops_into_vectors) {
   EXPECT_TRUE(same(vectorized(copy(i), n), cut(n, floordiv(n, 16))));
   const Ptr<Var> any = var("m");
   EXPECT_TRUE(same(vectorized(copy(i), any), cut(any, max(floordiv(any, 16), 0))));
+}
+
+TEST_F(VectorizeLoops, cuts_vectors_into_powers_of_two) {
+  const auto copy = [&](int first, int count) {
+    return store(b, load(a, {ramp(first, 1, count)}), {ramp(first, 1, count)});
+  };
+  const Stmt body = store(b, load(a, {i}), {i});
+  EXPECT_TRUE(same(vectorized(body, 48), seq({copy(0, 32), copy(32, 16)})));
+  EXPECT_TRUE(same(vectorized(body, 57),
+                   seq({copy(0, 32), copy(32, 16), copy(48, 8), store(b, load(a, {56}), {56})})));
+  EXPECT_TRUE(same(vectorized(body, 128), seq({copy(0, 64), copy(64, 64)})));
+  // What fits into one vector stays one.
+  EXPECT_TRUE(same(vectorized(body, 12), copy(0, 12)));
 }
 
 TEST_F(VectorizeLoops, goes_lane_by_lane_through_views_that_differ) {

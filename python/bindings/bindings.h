@@ -41,6 +41,9 @@ void bind_te_schedule(nanobind::module_& m);
 /// Targets, `lower` and `build`.
 void bind_driver(nanobind::module_& m);
 
+/// What schedules will cost.
+void bind_tune(nanobind::module_& m);
+
 /// Errors of calls whose arguments do not fit, for all that the module has by then.
 void name_mistakes(nanobind::module_& m);
 

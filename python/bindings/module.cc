@@ -20,5 +20,6 @@ NB_MODULE(_core, m) {
   bind_schedule(m);
   bind_te_schedule(m);
   bind_driver(m);
+  bind_tune(m);
   name_mistakes(m);
 }

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from .generated import generated
+from .model import AnalyticModel, Model
 from .records import Record, Records
 from .result import Explanation, Trial, Tuned, TunedModule
 from .runner import Runner
@@ -18,12 +19,14 @@ from .tuner import tune
 from .worker import Attempt, Check, Duel, Outcome
 
 __all__ = [
+    "AnalyticModel",
     "Attempt",
     "Candidate",
     "Check",
     "Duel",
     "EvolutionarySearch",
     "Explanation",
+    "Model",
     "Outcome",
     "Record",
     "Records",

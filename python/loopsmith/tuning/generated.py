@@ -6,30 +6,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .._core import BlockRV, LoopRV, Schedule
+from .._core import BlockRealize, BlockRV, LoopRV, Schedule, pre_order_visit
 from ..errors import ScheduleError
 
 Result = TypeVar("Result")
 
 VECTOR_EXTENTS = (4, 8, 16, 32, 64)
+ROWS = (1, 2, 4, 6, 8, 12, 14)
+COLUMNS = (16, 32, 48, 64)
+LANES = (8, 16, 32, 64, 128)
 MAX_INNERMOST = 64
 
 
 def generated(sch: Schedule) -> None:
     """Take the steps of the generated space on a schedule.
 
-    Blocks are visited from the last to the first, so that a block finds its consumers tiled:
-    elementwise ones may be inlined; reductions are tiled on several levels, may be computed into a
-    cache and read packed copies, or are factored; the others are tiled, computed at a loop of a
-    consumer, made parallel and vectorized. Which of these is a sample.
+    Blocks are visited from the last to the first, so that a block finds its consumers tiled.
+    Elementwise ones may be inlined; any may be computed at a loop of a consumer. Reductions are
+    tiled on several levels, may have a cache for their results and packed copies of what they read;
+    or they keep several partial results, as many as vectors have lanes, and some for each thread.
+    The others are tiled, made parallel and vectorized. Which of these is a sample.
     """
     for block in reversed(sch.get_child_blocks("root")):
         if _is_inlined(sch, block):
             continue
-        if _is_computed_at_consumer(sch, block):
+        outer = _place_at_consumer(sch, block)
+        if _reduction_axes(sch, block):
+            _schedule_reduction(sch, block, outer)
+        elif outer:
             _vectorize_innermost(sch, block)
-        elif _reduction_axes(sch, block):
-            _schedule_reduction(sch, block)
         else:
             _schedule_spatial(sch, block)
 
@@ -57,20 +62,62 @@ def _is_inlined(sch: Schedule, block: BlockRV) -> bool:
     return True
 
 
-def _is_computed_at_consumer(sch: Schedule, block: BlockRV) -> bool:
-    if not attempt(lambda: sch.get_consumers(block)) or _reduction_axes(sch, block):
-        return False
+def _place_at_consumer(sch: Schedule, block: BlockRV) -> int:
+    """Compute a block at a loop of a consumer, or not; return how many loops they then share."""
+    consumers = attempt(lambda: sch.get_consumers(block))
+    if not consumers:
+        return 0
     place = attempt(lambda: sch.sample_compute_location(block))
     if place is None:
-        return False
-    before = len(sch.get_loops(block))
+        return 0
     attempt(lambda: sch.compute_at(block, place))
-    return len(sch.get_loops(block)) > before
+    theirs = sch.get_loops(consumers[0])
+    own = sch.get_loops(block)
+    return sum(1 for mine, other in zip(own, theirs) if sch.get(mine).same_as(sch.get(other)))
 
 
 def _reduction_axes(sch: Schedule, block: BlockRV) -> list[int]:
     axes = sch.get(block).iter_vars
     return [number for number, axis in enumerate(axes) if axis.iter_type == "comm_reduce"]
+
+
+def _kind_of(sch: Schedule, block: BlockRV, loop: LoopRV) -> str:
+    """Return ``spatial``, ``reduction``, or ``mixed``: which axes of a block a loop moves."""
+    node = sch.get(loop)
+    kinds = {
+        "reduction" if axis.iter_type == "comm_reduce" else "spatial"
+        for axis, value in zip(sch.get(block).iter_vars, _bindings(sch, block, loop))
+        if _uses(value, node.loop_var)
+    }
+    if not kinds:  # It has one iteration.
+        return "spatial"
+    return kinds.pop() if len(kinds) == 1 else "mixed"
+
+
+def _bindings(sch: Schedule, block: BlockRV, loop: LoopRV) -> Sequence[Any]:
+    """Return the values that a block in a loop gives to its axes."""
+    wanted = sch.get(block)
+    found: list[Sequence[Any]] = []
+
+    def visit(node: Any) -> bool:
+        if isinstance(node, BlockRealize) and node.block.same_as(wanted):
+            found.append(node.iter_values)
+        return not found
+
+    pre_order_visit(sch.get(loop).body, visit)
+    return found[0] if found else []
+
+
+def _uses(value: Any, variable: Any) -> bool:
+    found: list[Any] = []
+
+    def visit(node: Any) -> bool:
+        if node.same_as(variable):
+            found.append(node)
+        return not found
+
+    pre_order_visit(value, visit)
+    return bool(found)
 
 
 def _constant_extent(sch: Schedule, loop: LoopRV) -> int | None:
@@ -80,14 +127,28 @@ def _constant_extent(sch: Schedule, loop: LoopRV) -> int | None:
         return None
 
 
-def _tiled(sch: Schedule, loop: LoopRV, count: int) -> list[LoopRV]:
-    """Split a loop on `count` levels, by sampled factors."""
+def _tiled(sch: Schedule, loop: LoopRV, sizes: Sequence[int] | None) -> list[LoopRV]:
+    """Split a loop on four levels, by sampled factors.
+
+    They divide the loop's extent; or the innermost is one of some sizes, and the others are rounded
+    up.
+    """
+    extent = _constant_extent(sch, loop)
+    if sizes is None and extent is not None and _splits_evenly(extent):
+        factors: Any = sch.sample_perfect_tile(loop, n=4, max_innermost_factor=MAX_INNERMOST)
+    else:
+        middle = choose(sch, [1, 2, 4, 8, 16]), choose(sch, [1, 2, 4, 8])
+        factors = [None, *middle, choose(sch, sizes or VECTOR_EXTENTS)]
+    return list(sch.split(loop, factors=factors))
+
+
+def _stepped(sch: Schedule, loop: LoopRV) -> list[LoopRV]:
+    """Split the loop of a reduction on two levels."""
     extent = _constant_extent(sch, loop)
     if extent is not None and _splits_evenly(extent):
-        factors: Any = sch.sample_perfect_tile(loop, n=count, max_innermost_factor=MAX_INNERMOST)
+        factors: Any = sch.sample_perfect_tile(loop, n=2, max_innermost_factor=4 * MAX_INNERMOST)
     else:
-        inner = [choose(sch, [1, 2, 4, 8]) for _ in range(count - 2)]
-        factors = [None, *inner, choose(sch, VECTOR_EXTENTS)]
+        factors = [None, choose(sch, [4, 16, 64, 256])]
     return list(sch.split(loop, factors=factors))
 
 
@@ -96,33 +157,55 @@ def _splits_evenly(extent: int) -> bool:
     return extent <= 4 or any(extent % size == 0 and size < extent for size in (4, 6, 7, 9, 10))
 
 
-def _schedule_reduction(sch: Schedule, block: BlockRV) -> None:
-    loops = sch.get_loops(block)
-    axes = sch.get(block).iter_vars
-    reduced = set(_reduction_axes(sch, block))
-    if len(loops) != len(axes):
-        attempt(lambda: sch.parallel(loops[0]))
+def _schedule_reduction(sch: Schedule, block: BlockRV, shared: int) -> None:
+    loops = sch.get_loops(block)[shared:]
+    kinds = [_kind_of(sch, block, loop) for loop in loops]
+    if not kinds or "mixed" in kinds:
+        if not shared:
+            attempt(lambda: sch.parallel(sch.get_loops(block)[0]))
         return
-    spatial = [loop for number, loop in enumerate(loops) if number not in reduced]
-    reduction = [loop for number, loop in enumerate(loops) if number in reduced]
-    if not spatial or (len(spatial) <= 2 and choose(sch, [0, 1]) == 1):
-        _schedule_factored(sch, block, spatial, reduction)
-        return
-    tiles = [_tiled(sch, loop, 4) for loop in spatial]
-    steps = [_tiled(sch, loop, 2) for loop in reduction]
+    spatial = [
+        loop
+        for loop, kind in zip(loops, kinds)
+        if kind == "spatial" and _constant_extent(sch, loop) != 1
+    ]
+    reduction = [loop for loop, kind in zip(loops, kinds) if kind == "reduction"]
+    is_tiled = bool(spatial) and choose(sch, [0, 1]) == 0
+    if is_tiled:
+        _schedule_tiles(sch, block, spatial, reduction, not shared)
+    elif spatial or shared or choose(sch, [0, 1, 1, 1]) == 0:
+        _schedule_lanes(sch, block, spatial, reduction, not shared)
+    else:
+        _schedule_chunks(sch, block, reduction)
+
+
+def _schedule_tiles(
+    sch: Schedule,
+    block: BlockRV,
+    spatial: list[LoopRV],
+    reduction: list[LoopRV],
+    is_parallel: bool,
+) -> None:
+    is_rounded = choose(sch, [0, 1]) == 1
+    sizes: list[Sequence[int] | None] = [ROWS if is_rounded else None] * len(spatial)
+    sizes[-1] = COLUMNS if is_rounded else None
+    tiles = [_tiled(sch, loop, own) for loop, own in zip(spatial, sizes)]
+    steps = [_stepped(sch, loop) for loop in reduction]
     order = [tile[0] for tile in tiles] + [tile[1] for tile in tiles] + [step[0] for step in steps]
     order += [tile[2] for tile in tiles] + [step[1] for step in steps] + [tile[3] for tile in tiles]
-    if attempt(lambda: sch.reorder(*order)) is None and len(order) > 1:
-        pass  # The order of the splits stays.
+    if len(order) > 1:
+        attempt(lambda: sch.reorder(*order))
     stored = _written_through_cache(sch, block, tiles)
     _packed(sch, block, [step[0] for step in steps][-1])
-    outer = attempt(lambda: sch.fuse(*[tile[0] for tile in tiles])) or tiles[0][0]
-    attempt(lambda: sch.parallel(outer))
+    if is_parallel:
+        outer = attempt(lambda: sch.fuse(*[tile[0] for tile in tiles])) or tiles[0][0]
+        attempt(lambda: sch.parallel(outer))
     attempt(lambda: sch.vectorize(tiles[-1][3]))
-    if choose(sch, [0, 1]) == 1:
+    is_unrolled = choose(sch, [0, 1, 1, 1]) == 1
+    start = attempt(lambda: sch.decompose_reduction(block, steps[0][0]))
+    if is_unrolled:
         for tile in tiles[:-1]:
             attempt(lambda tile=tile: sch.unroll(tile[3]))  # type: ignore[misc]
-    start = attempt(lambda: sch.decompose_reduction(block, steps[0][0]))
     for other in (start, stored):
         if other is not None:
             _vectorize_innermost(sch, other)
@@ -151,27 +234,64 @@ def _packed(sch: Schedule, block: BlockRV, place: LoopRV) -> None:
             _vectorize_innermost(sch, copy)
 
 
-def _schedule_factored(
-    sch: Schedule, block: BlockRV, spatial: list[LoopRV], reduction: list[LoopRV]
+def _schedule_lanes(
+    sch: Schedule,
+    block: BlockRV,
+    spatial: list[LoopRV],
+    reduction: list[LoopRV],
+    is_parallel: bool,
 ) -> None:
-    """Keep several partial results, as many as a vector has lanes."""
-    whole = reduction[0] if len(reduction) == 1 else attempt(lambda: sch.fuse(*reduction))
+    """Keep several partial results, for vectors."""
+    whole = _fused(sch, reduction)
     if whole is None:
         return
-    lanes = choose(sch, VECTOR_EXTENTS)
-    _, inner = sch.split(whole, [None, lanes])
-    partial = attempt(lambda: sch.rfactor(inner, len(spatial)))
-    if partial is not None:
-        own = sch.get_loops(partial)
-        attempt(lambda: sch.reorder(own[-2], own[-1]))
-        if spatial:
-            attempt(lambda: sch.compute_at(partial, spatial[-1]))
-        start = attempt(lambda: sch.decompose_reduction(partial, sch.get_loops(partial)[-2]))
-        for each in (partial, start):
-            if each is not None:
-                _vectorize_innermost(sch, each)
-    if spatial:
+    _, lanes = sch.split(whole, [None, choose(sch, LANES)])
+    place = attempt(lambda: sch.get_loops(block)[-3])
+    _factored_by_lanes(sch, block, lanes, place)
+    if spatial and is_parallel:
         attempt(lambda: sch.parallel(spatial[0]))
+
+
+def _schedule_chunks(sch: Schedule, block: BlockRV, reduction: list[LoopRV]) -> None:
+    """Reduce chunks in parallel, each with several partial results, then the chunks' results."""
+    whole = _fused(sch, reduction)
+    if whole is None:
+        return
+    chunks, _, _ = sch.split(whole, [choose(sch, [2, 4, 8, 16, 32, 64]), None, choose(sch, LANES)])
+    partial = attempt(lambda: sch.rfactor(chunks, 0))
+    if partial is None:
+        return
+    place = sch.get_loops(partial)[-3]
+    _factored_by_lanes(sch, partial, sch.get_loops(partial)[-1], place)
+    attempt(lambda: sch.parallel(place))
+
+
+def _fused(sch: Schedule, loops: list[LoopRV]) -> LoopRV | None:
+    return loops[0] if len(loops) == 1 else attempt(lambda: sch.fuse(*loops))
+
+
+def _factored_by_lanes(sch: Schedule, block: BlockRV, lanes: LoopRV, place: LoopRV | None) -> None:
+    """Reduce each lane apart, at a loop of the block, then the lanes."""
+    partial = attempt(lambda: sch.rfactor(lanes, len(sch.get(block).writes[0].region)))
+    if partial is None:
+        return
+    if place is not None:
+        attempt(lambda: sch.compute_at(partial, place))
+    steps, inner = _lanes_last(sch, partial)
+    attempt(lambda: sch.reorder(steps, inner))
+    start = attempt(lambda: sch.decompose_reduction(partial, steps))
+    attempt(lambda: sch.vectorize(inner))
+    if start is not None:
+        _vectorize_innermost(sch, start)
+    attempt(lambda: sch.vectorize(lanes))
+
+
+def _lanes_last(sch: Schedule, block: BlockRV) -> tuple[LoopRV, LoopRV]:
+    """Return the two innermost loops of a block, that of its reduction first."""
+    first, second = sch.get_loops(block)[-2:]
+    if _kind_of(sch, block, first) == "reduction":
+        return first, second
+    return second, first
 
 
 def _schedule_spatial(sch: Schedule, block: BlockRV) -> None:
@@ -186,20 +306,20 @@ def _schedule_spatial(sch: Schedule, block: BlockRV) -> None:
             attempt(lambda: sch.parallel(parts[0]))
             attempt(lambda: sch.vectorize(parts[2]))
         return
-    columns = attempt(lambda: sch.split(loops[-1], [None, lanes]))
-    if columns is None:
-        return
-    height = choose(sch, [1, 2, 4, 8, 16])
-    rows_of = attempt(lambda: sch.split(loops[-2], [None, height])) if height > 1 else None
-    outer = list(loops[:-2])
-    if rows_of is not None:
-        attempt(lambda: sch.reorder(rows_of[0], columns[0], rows_of[1], columns[1]))
-        outer.append(rows_of[0])
-    else:
-        outer.append(loops[-2])
+    # Tiles of rows and columns; either may become vectors.
+    vertical, horizontal = loops[-2:] if choose(sch, [0, 1, 1, 1]) else loops[:-3:-1]
+    height = choose(sch, [1, 2, 4, 8, 16, 32, 64])
+    width = choose(sch, [1, 2, 4, 16])
+    row_parts = sch.split(vertical, [None, height])
+    column_parts = sch.split(horizontal, [None, width, lanes])
+    outer = [*loops[:-2], row_parts[0]]
+    inner = [column_parts[1], row_parts[1]]
+    if choose(sch, [0, 1]):
+        inner.reverse()
+    attempt(lambda: sch.reorder(*outer, column_parts[0], *inner, column_parts[2]))
     first = (attempt(lambda: sch.fuse(*outer)) if len(outer) > 1 else None) or outer[0]
     attempt(lambda: sch.parallel(first))
-    attempt(lambda: sch.vectorize(columns[1]))
+    attempt(lambda: sch.vectorize(column_parts[2]))
 
 
 def _vectorize_innermost(sch: Schedule, block: BlockRV) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from .._core import PrimFunc, Schedule, Trace
 from ..driver import scheduled_program
-from ..errors import ScheduleError
+from ..errors import LowerError, ScheduleError
 from ..ir import structural_hash
 from .holes import crossed, mutated
+from .model import Model
 from .space import Space
 
 
@@ -22,7 +25,12 @@ class Candidate:
     schedule: Schedule
     trace: Trace
 
-    @property
+    @cached_property
+    def key(self) -> str:
+        """What is the same for two candidates that are one program."""
+        return structural_hash(self.schedule.func)
+
+    @cached_property
     def scheduled(self) -> PrimFunc:
         """The function as it is scheduled."""
         made = scheduled_program(self.schedule, keeps_trace=False)
@@ -30,12 +38,18 @@ class Candidate:
         return made.with_attr("tir.is_scheduled", 1)
 
 
-class EvolutionarySearch:
-    """Draws schedules; later on, it mutates and crosses the quickest.
+Ranked = tuple[float, int, Candidate]
+"""What a model predicts, the place in the pool, and the candidate."""
 
-    The first `initial` candidates are drawn. Then one in five is; the others come of one of the
-    quickest so far, by a change of one decision (four in five) or a cross with another of them. A
-    program that was proposed is not proposed again.
+
+class EvolutionarySearch:
+    """Proposes what a model takes for quick; what it breeds from are the quickest so far.
+
+    Candidates come in batches. For each, a pool is drawn of the space, bred of the quickest that
+    were measured, and for some generations of those of the pool that the model likes best: by a
+    change of one decision, or a cross of two. Proposed are the best of the pool, some that are near
+    to what was measured, and one at random.
+    A program that was proposed is not proposed again.
 
     Parameters
     ----------
@@ -43,10 +57,8 @@ class EvolutionarySearch:
         What is searched.
     seed
         Of all that is drawn.
-    initial
-        How many candidates are drawn before any is made of others.
-    elite
-        How many of the quickest have descendants.
+    model
+        What ranks a pool; without, its order is that in which it was made.
 
     Attributes
     ----------
@@ -54,50 +66,82 @@ class EvolutionarySearch:
         How many draws were no legal schedule, by what was said.
     """
 
+    pool_size = 40
+    generations = 2
+    batch_size = 10
+    elite = 12  # How many of the quickest have descendants.
     max_attempts = 200  # In a row, without a new program: there are no more, or hardly any.
 
-    def __init__(self, space: Space, seed: int, initial: int = 24, elite: int = 12) -> None:
+    def __init__(self, space: Space, seed: int, model: Model | None = None) -> None:
         self.space = space
         self.refused: Counter[str] = Counter()
+        self._model = model
         self._rng = random.Random(seed)
-        self._initial = initial
-        self._elite = elite
-        self._proposed: set[str] = set()
+        self._known: set[str] = set()
+        self._batch: list[Candidate] = []
         self._measured: list[tuple[float, int, Trace]] = []
 
     def propose(self) -> Candidate | None:
-        """Return a candidate; None where nothing new was found in `max_attempts` draws."""
-        for _ in range(self.max_attempts):
-            try:
-                sch = self._next_schedule()
-            except ScheduleError as error:
-                self.refused[str(error).partition("\n")[0]] += 1
-                continue
-            key = structural_hash(sch.func)
-            if key not in self._proposed:
-                self._proposed.add(key)
-                return Candidate(sch, sch.trace)
-        return None
+        """Return a candidate; None where nothing new is found any more."""
+        if not self._batch:
+            self._batch = self._next_batch()
+        return self._batch.pop(0) if self._batch else None
 
     def learn(self, candidate: Candidate, seconds: float) -> None:
         """Take note of what a candidate was measured to take."""
         self._measured.append((seconds, len(self._measured), candidate.trace))
-        self._measured.sort()
+        self._measured.sort(key=lambda item: item[:2])
 
-    def _next_schedule(self) -> Schedule:
-        if len(self._measured) < 2 or len(self._proposed) < self._initial:
+    def _next_batch(self) -> list[Candidate]:
+        measured = [trace for _, _, trace in self._measured[: self.elite]]
+        near = self._bred(measured, [], self.batch_size * 2) if measured else []
+        parents, pool = measured, list(near)
+        for generation in range(self.generations if self._model else 1):
+            pool = self._bred(parents, pool, len(near) + (generation + 1) * self.pool_size)
+            parents = [candidate.trace for _, _, candidate in pool[: self.elite]] + measured
+        # Some are near to what was measured, most are what the model likes best, one is any.
+        chosen = [candidate for _, _, candidate in near[: self.batch_size // 3]]
+        chosen += [candidate for _, _, candidate in pool if candidate not in chosen]
+        rest = chosen[self.batch_size - 1 :]
+        chosen = chosen[: self.batch_size - 1]
+        if rest:
+            chosen.append(self._rng.choice(rest))
+        # What was not chosen may come again.
+        self._known.difference_update(candidate.key for _, _, candidate in pool)
+        self._known.update(candidate.key for candidate in chosen)
+        return chosen
+
+    def _bred(self, parents: Sequence[Trace], pool: Sequence[Ranked], size: int) -> list[Ranked]:
+        """Return a pool with more candidates, up to a size if so many are found, ranked."""
+        found = list(pool)
+        attempts = 0
+        while len(found) < size and attempts < self.max_attempts:
+            attempts += 1
+            try:
+                sch = self._next_schedule(parents)
+                candidate = Candidate(sch, sch.trace)
+                if candidate.key in self._known:
+                    continue
+                predicted = self._model.predict(candidate.scheduled) if self._model else 0.0
+            except (ScheduleError, LowerError) as error:
+                self.refused[str(error).partition("\n")[0]] += 1
+                continue
+            self._known.add(candidate.key)
+            found.append((predicted, len(found), candidate))
+            attempts = 0
+        return sorted(found, key=lambda item: item[:2])
+
+    def _next_schedule(self, parents: Sequence[Trace]) -> Schedule:
+        if not parents or self._rng.random() < 0.25:
             return self.space.draw(self._rng)
-        if self._rng.random() < 0.2:
-            return self.space.draw(self._rng)
-        parent = self._parent()
+        # The first is likelier than those after it.
+        parent = self._chosen(parents)
         if self._rng.random() < 0.8:
             child = mutated(parent, self._rng)
         else:
-            child = crossed(parent, self._parent(), self._rng)
+            child = crossed(parent, self._chosen(parents), self._rng)
         return self.space.draw(self._rng, child or ())
 
-    def _parent(self) -> Trace:
-        elite = self._measured[: self._elite]
-        # The first is twice as likely as the one in the middle.
-        weights = [len(elite) - rank for rank in range(len(elite))]
-        return self._rng.choices(elite, weights)[0][2]
+    def _chosen(self, parents: Sequence[Trace]) -> Trace:
+        weights = [len(parents) - rank for rank in range(len(parents))]
+        return self._rng.choices(parents, weights)[0]

@@ -15,6 +15,7 @@ from ..argument_errors import explained
 from ..arguments import random_arguments
 from ..driver import DEFAULT_TARGET
 from .generated import generated
+from .model import AnalyticModel, Model
 from .progress import Display, display_of
 from .records import Records, record_of, target_key
 from .result import Tuned, TunedModule
@@ -48,6 +49,7 @@ def tune(
     fast_math: bool | str | Sequence[str] | None = None,
     num_threads: int | None = None,
     progress: bool | None = None,
+    model: Model | None = None,
     runner: RunsCandidates | None = None,
 ) -> Tuned | TunedModule:
     """Search for the quickest schedule of a program.
@@ -92,6 +94,8 @@ def tune(
         As in `build`.
     progress
         Whether to tell how far it is, on the standard error; by default, on a terminal.
+    model
+        What ranks candidates before they are measured, instead of a model of the processor.
     runner
         What measures candidates, instead of a child process.
 
@@ -119,6 +123,7 @@ def tune(
     options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
     target_text = str(target)
     store = Records(records) if isinstance(records, (str, os.PathLike)) else records
+    ranking = model or _model_of(target)
     begun = time.monotonic()
     with ExitStack() as stack:
         tasks = []
@@ -127,7 +132,9 @@ def tune(
             job = Job(each.func, target_text, options, used, memory)
             own = runner or stack.enter_context(Runner(job, timeout))
             weight = float((weights or {}).get(name, 1.0))
-            tasks.append(Task(each.func, EvolutionarySearch(each, seed), own, weight, begun))
+            tasks.append(
+                Task(each.func, EvolutionarySearch(each, seed, ranking), own, weight, begun)
+            )
         deadline = None if seconds is None else begun + seconds
         shown = stack.enter_context(display_of(progress, trials, deadline))
         was_interrupted = _search(tasks, trials, deadline, patience, shown)
@@ -180,6 +187,12 @@ def _spaces(x: Any, space: SpaceFunction | Trace | None) -> dict[str, Space]:
     if space is not None and not callable(space):
         _fail_kind(space, "pass a function sch -> None, or a trace, as `space`")
     return {x.name: Space(x, generated if space is None and start is None else space, start)}
+
+
+def _model_of(target: Target | str) -> Model | None:
+    """Return the model that is built in; None for devices, of which there is none."""
+    made = Target(target) if isinstance(target, str) else target
+    return None if made.kind in ("cuda", "opencl") else AnalyticModel(made)
 
 
 def _arguments(func: PrimFunc, sizes: Mapping[str, int] | None, seed: int) -> list[Any]:

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/driver/build.h"
+#include "loopsmith/rules/cpu_model.h"
+#include "loopsmith/tune/cost_model.h"
+
+#include <nanobind/nanobind.h>
+
+#include "bindings/bindings.h"
+#include "bindings/ir.h"
+
+namespace nb = nanobind;
+
+namespace loopsmith::python {
+namespace {
+
+LowerOptions options_for(const CpuModel& machine) {
+  LowerOptions options;
+  options.vector_bits = machine.vector_bytes * 8;
+  return options;
+}
+
+double estimate(const Ptr<PrimFunc>& func, const Target& target) {
+  const nb::gil_scoped_release released;
+  const CpuModel machine = cpu_model_of(target);
+  return tune::estimate(func, machine, options_for(machine));
+}
+
+nb::list costs(const Ptr<PrimFunc>& func, const Target& target) {
+  const CpuModel machine = cpu_model_of(target);
+  nb::list found;
+  for (const tune::Cost& cost : tune::costs_of(func, machine, options_for(machine))) {
+    nb::dict row;
+    row["compute"] = cost.compute;
+    row["first_cache"] = cost.first_cache;
+    row["core_cache"] = cost.core_cache;
+    row["last_cache"] = cost.last_cache;
+    row["launches"] = cost.launches;
+    row["threads"] = cost.threads;
+    row["cycles"] = cost.cycles();
+    found.append(row);
+  }
+  return found;
+}
+
+}  // namespace
+
+void bind_tune(nb::module_& m) {
+  m.def("estimated_seconds", &estimate, nb::arg("func"), nb::arg("target"),
+        nb::sig("def estimated_seconds(func: PrimFunc, target: Target) -> float"),
+        "Return how long a call of a scheduled function will take, about, without compiling it.");
+  m.def("statement_costs", &costs, nb::arg("func"), nb::arg("target"),
+        nb::sig("def statement_costs(func: PrimFunc, target: Target) -> list[dict[str, float]]"),
+        "Return what each statement of a scheduled function costs: cycles on one core, by what\n"
+        "takes them, and among how many threads they are divided.");
+}
+
+}  // namespace loopsmith::python

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What candidates will take, before they are measured."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from .._core import PrimFunc, Target, estimated_seconds
+
+
+class Model(Protocol):
+    """Whatever ranks candidates."""
+
+    def predict(self, func: PrimFunc) -> float:
+        """Return how long a call of a scheduled function will take, in any unit.
+
+        Raises
+        ------
+        UserError
+            The function cannot be lowered.
+        """
+
+
+class AnalyticModel:
+    """The model of the target's processor that is built in: ports, vectors, caches, threads.
+
+    Parameters
+    ----------
+    target
+        A processor, no device.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def predict(self, func: PrimFunc) -> float:
+        """Return seconds, about."""
+        return estimated_seconds(func, self._target)

@@ -21,7 +21,8 @@ bool has_jumps(const Stmt& stmt) {
   return found;
 }
 
-/// Loops start at 0 and go up by 1 in normal form: what they started at is computed in their bodies.
+/// Loops start at 0 and go up by 1 in normal form: what they started at is computed in their
+/// bodies.
 std::optional<Refusal> refuse_unless_all_bounds_stay(const Schedule& schedule, LoopRV loop) {
   if (auto refusal = refuse_unless_bounds_stay(schedule, loop)) return refusal;
   for (const LoopRV inner : child_loops(schedule, schedule.node(loop))) {

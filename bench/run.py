@@ -12,6 +12,13 @@ from measure import clean_environment
 FOLDER = Path(__file__).resolve().parent
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["compiler", "schedule", "te_schedule", "kernels", "long_tail"]:
+    for name in sys.argv[1:] or [
+        "compiler",
+        "schedule",
+        "te_schedule",
+        "kernels",
+        "long_tail",
+        "tune",
+    ]:
         program = FOLDER / f"{name}.py"
         subprocess.run([sys.executable, program], check=True, env=clean_environment())

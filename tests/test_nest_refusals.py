@@ -155,3 +155,16 @@ for j in range(10):
 """
     found = refusal(body, lambda sch: sch.reorder_statements("j", "i"))
     assert found.startswith("statement_order_is_known: reorder_statements: whether j and `for i ")
+
+
+def test_inner_bounds_that_the_nest_writes_keep_it_as_it_is():
+    """In normal form a loop starts at 0: where it started would be read again in its body."""
+    body = """
+for i in range(4):
+    for j in range(N[0], N[0] + 3):
+        N[0] = N[0] + 1
+        A[j - N[0] + 3] = T.float32(1)
+"""
+    assert refusal(body, lambda sch: sch.normalize_nest("i")) == (
+        "bounds_stay: normalize_nest: the bounds of loop j read what the body of loop j writes"
+    )

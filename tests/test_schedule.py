@@ -428,3 +428,31 @@ def test_an_annotation_keeps_the_number_that_was_sampled():
     other = tir.Schedule(func)
     with pytest.raises(ls.ScheduleError, match="another schedule"):
         other.annotate(other.get_loops("B")[0], "note", step)
+
+
+def test_child_loops_are_found_without_names():
+    func = ls.from_source(
+        """
+@T.prim_func
+def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8,), "int32")):
+    for i in range(8):
+        if i > 2:
+            for j in range(8):
+                A[i, j] = 1
+        for j in range(8):
+            A[i, j] = A[i, j] + i
+    for i in range(8):
+        B[i] = A[i, i]
+"""
+    )
+    sch = tir.Schedule(func)
+    first, second = sch.get_child_loops()
+    assert [first.name, second.name] == ["i", "i"]
+    assert [sch.get(loop).extent for loop in sch.get_child_loops(first)] == [8, 8]
+    assert sch.get_child_loops(second) == []
+    sch.parallel(second)
+    again = tir.Schedule(func)
+    sch.trace.apply_to_schedule(again)
+    ls.assert_structural_equal(again.func, sch.func)
+    with pytest.raises(ls.ScheduleError, match="there is no function other"):
+        sch.get_child_loops(func_name="other")

@@ -182,8 +182,10 @@ LOWERED = {
         A_1 = T.decl_buffer((1048576,), data=A.data)
         B_1 = T.decl_buffer((1048576,), data=B.data)
         C_1 = T.decl_buffer((1048576,), data=C.data)
-        for x_outer, y_outer, x_inner, y_inner_vector in T.grid(32, 32, 32, 8):
-            C_1[x_outer * 32768 + y_outer * 32 + x_inner * 1024 + y_inner_vector * 4:x_outer * 32768 + y_outer * 32 + x_inner * 1024 + y_inner_vector * 4 + 4] = A_1[x_outer * 32768 + y_outer * 32 + x_inner * 1024 + y_inner_vector * 4:x_outer * 32768 + y_outer * 32 + x_inner * 1024 + y_inner_vector * 4 + 4] + B_1[x_outer * 32768 + y_outer * 32 + x_inner * 1024 + y_inner_vector * 4:x_outer * 32768 + y_outer * 32 + x_inner * 1024 + y_inner_vector * 4 + 4]
+        for x_outer, y_outer, x_inner in T.grid(32, 32, 32):
+            cse: T.int32 = x_outer * 32768 + y_outer * 32 + x_inner * 1024
+            C_1[cse:cse + 16] = A_1[cse:cse + 16] + B_1[cse:cse + 16]
+            C_1[cse + 16:cse + 16 + 16] = A_1[cse + 16:cse + 16 + 16] + B_1[cse + 16:cse + 16 + 16]
     """,
     "parallel": """
         A_1 = T.decl_buffer((1048576,), data=A.data)

@@ -29,6 +29,7 @@ RANDOM_TESTS = (
     "feedback",
     "in_place",
     "private_memory",
+    "tuning_spaces",
 )
 
 

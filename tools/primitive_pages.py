@@ -139,6 +139,7 @@ EXAMPLES = {
         "stages",
         'print([block.name for block in sch.get_child_blocks("root")])',
     ),
+    "get_child_loops": ("matmul", 'print([loop.name for loop in sch.get_child_loops("i")])'),
     "get_producers": ("stages", 'print([block.name for block in sch.get_producers("C")])'),
     "get_consumers": ("stages", 'print([block.name for block in sch.get_consumers("B")])'),
     "get_output_blocks": (

@@ -31,6 +31,14 @@ class ScheduleMethods {
   Handles<BlockRV> get_child_blocks(const BlockOrLoopArgument& block_or_loop) {
     return handles_in<BlockRV>(call("get_child_blocks", {value_of(block_or_loop)}));
   }
+  /// The loops inside a block or loop, without those inside them or inside other blocks.
+  /// `block_or_loop`: Where they are; None: in a function, outside of all loops.
+  /// `func_name`: Which function, for None.
+  Handles<LoopRV> get_child_loops(const std::optional<BlockOrLoopArgument>& block_or_loop = {},
+                                  const std::optional<std::string>& func_name = {}) {
+    return handles_in<LoopRV>(
+        call("get_child_loops", {value_of(block_or_loop), value_of(func_name)}));
+  }
   /// The blocks before a block, in its scope, that write what it reads or writes.
   Handles<BlockRV> get_producers(const BlockArgument& block) {
     return handles_in<BlockRV>(call("get_producers", {value_of(block)}));

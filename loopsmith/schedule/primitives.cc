@@ -10,8 +10,8 @@ namespace loopsmith {
 std::span<const PrimitiveBase* const> all_primitives() {
   static constexpr const PrimitiveBase* all[] = {
       // Queries.
-      &get_block, &get_loops, &get_loop, &get_child_blocks, &get_producers, &get_consumers,
-      &get_output_blocks,
+      &get_block, &get_loops, &get_loop, &get_child_blocks, &get_child_loops, &get_producers,
+      &get_consumers, &get_output_blocks,
       // Loops.
       &split, &fuse, &merge, &reorder, &add_unit_loop, &parallel, &vectorize, &unroll, &bind,
       &loop_partition, &peel, &distribute, &shift, &skew, &sink_if, &hoist_if, &reorder_statements,

@@ -94,6 +94,14 @@ bool had_conflict(const Schedule& before, LoopRV loop, ConflictOf& conflict_of) 
   return had;
 }
 
+/// True when iterations of the loop conflict over more buffers than before. (A buffer that a step
+/// puts in the place of another one takes over its conflict.)
+bool conflicts_anew(const Schedule& before, const Schedule& after, LoopRV loop) {
+  const Concurrency how = how_of(after.get(loop));
+  return conflicting_buffers(after, loop, how).size() >
+         conflicting_buffers(before, loop, how).size();
+}
+
 }  // namespace
 
 bool has_partial_results(const Schedule& schedule, LoopRV loop, Concurrency how) {
@@ -136,8 +144,13 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
   each_concurrent_loop(after, &before, [&](LoopRV loop) {
     for (ConflictOf* conflict_of : {sharing_conflict_of, order_conflict_of}) {
       auto conflict = conflict_of(after, loop);
+      if (!conflict) continue;
       // What the user took on trust, or was so from the beginning, stays so.
-      if (conflict && !had_conflict(before, loop, *conflict_of)) refusal = std::move(conflict);
+      const bool is_known = had_conflict(before, loop, *conflict_of);
+      const bool is_of_order = conflict_of == order_conflict_of;
+      if (!is_known || (is_of_order && conflicts_anew(before, after, loop))) {
+        refusal = std::move(conflict);
+      }
       if (refusal) return false;
     }
     return true;

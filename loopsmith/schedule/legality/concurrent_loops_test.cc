@@ -153,6 +153,38 @@ for i, k in T.grid(7, 6):
   expect_result(sch, func);
 }
 
+TEST(concurrent_loops, keep_from_new_conflicts_beside_one_that_was_there) {
+  // That each iteration writes all of S before it reads it is not seen through the guard.
+  const auto func = program(
+      R"(A: T.Buffer((12, 12), "float32"), B: T.Buffer((12, 12), "float32"), C: T.Buffer((12, 12), "float32"))",
+      R"(
+S = T.alloc_buffer((12,))
+for i, j in T.grid(12, 12):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vj, vi]
+for p in T.parallel(12):
+    for i, j, k in T.grid(12, 2, 8):
+        with T.block("S"):
+            vi = T.axis.spatial(12, i)
+            vj = T.axis.reduce(12, j * 8 + k)
+            T.where(j * 8 + k < 12)
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = T.max(S[vi], B[vi, vj])
+    for i in range(12):
+        with T.block("C"):
+            vi, vp = T.axis.remap("SS", [i, p])
+            C[vi, vp] = B[vi, vp] - S[vi]
+)");
+  Schedule sch(func);
+  EXPECT_EQ(
+      error_of([&] { compute_at(sch, get_block(sch, "B"), get_loop(sch, "p")); }),
+      "concurrent_loops_stay_legal: compute_at: iterations of loop p, which is parallel, would "
+      "depend on each other, or it is not known that they do not: iteration p=0, ax0=0, ax1=0 "
+      "writes B[0, 0], iteration p=1, ax0=0, ax1=0 writes it");
+}
+
 TEST(thread_memory, is_looked_at_where_order_was_taken_on_trust) {
   const auto func = program(R"(A: T.Buffer((6,), "float32"), B: T.Buffer((1,), "float32"))", R"(
 S = T.alloc_buffer((1,))

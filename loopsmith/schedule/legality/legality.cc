@@ -466,6 +466,27 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
   return std::move(answer.answer);
 }
 
+std::vector<Ptr<Buffer>> conflicting_buffers(const Schedule& schedule, LoopRV handle,
+                                             Concurrency how) {
+  ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
+  std::vector<Ptr<Buffer>> shared = take_shared(how, accesses);
+  const NodeId nest = whole_nest(schedule, schedule.node(handle));
+  add_shared_around(schedule, schedule.node(handle), how, shared);
+  const std::vector<Ptr<Buffer>> memory = memory_of_nest(schedule, nest, accesses, how, {});
+  Dependences dependences(under_path_condition(schedule, nest),
+                          {.local_buffers = memory, .shared_buffers = std::move(shared)});
+  const Ptr<Var>& variable = schedule.get(handle).loop_var;
+  std::vector<Ptr<Buffer>> found;
+  for (const CarriedDependence& dependence : dependences.carried(variable)) {
+    const Ptr<Buffer>& buffer = dependence.buffer;
+    if (contains(found, buffer)) continue;
+    const bool is_private = buffer.defined() && contains(memory, buffer) &&
+                            dependences.may_be_private(variable, buffer);
+    if (!is_private) found.push_back(buffer);
+  }
+  return found;
+}
+
 std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop,
                                         std::span<const Ptr<Buffer>> buffers) {
   const NodeId nest = whole_nest(schedule, schedule.node(loop));

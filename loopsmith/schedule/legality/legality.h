@@ -2,6 +2,7 @@
 // Whether steps keep the order of what depends on each other.
 #pragma once
 #include <span>
+#include <vector>
 
 #include "loopsmith/schedule/legality/order_answer.h"
 #include "loopsmith/schedule/schedule.h"
@@ -11,6 +12,11 @@ namespace loopsmith {
 /// Whether the iterations of a loop are independent of each other.
 CarriedDependences carried_by(const Schedule& schedule, LoopRV loop,
                               Concurrency how = Concurrency::in_threads);
+
+/// The buffers over which iterations of a loop may conflict, but for those of which each may have a
+/// copy. A null one stands for memory that is not known.
+std::vector<Ptr<Buffer>> conflicting_buffers(const Schedule& schedule, LoopRV loop,
+                                             Concurrency how);
 
 /// Whether nested loops, outermost first, may stand in another order. `band` has all loops from the
 /// outermost to the innermost that changes its place; `order` says which of them comes where.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/normalize_nest.h"
 
+#include <optional>
+
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
@@ -18,12 +21,24 @@ bool has_jumps(const Stmt& stmt) {
   return found;
 }
 
+/// Loops start at 0 and go up by 1 in normal form: what they started at is computed in their
+/// bodies.
+std::optional<Refusal> refuse_unless_all_bounds_stay(const Schedule& schedule, LoopRV loop) {
+  if (auto refusal = refuse_unless_bounds_stay(schedule, loop)) return refusal;
+  for (const LoopRV inner : child_loops(schedule, schedule.node(loop))) {
+    std::optional<Refusal> refusal;
+    deep_call([&] { refusal = refuse_unless_all_bounds_stay(schedule, inner); });
+    if (refusal) return refusal;
+  }
+  return {};
+}
+
 }  // namespace
 
 Planned<NormalizeNestPlan> plan_normalize_nest(const Schedule& schedule,
                                                const NormalizeNestArguments& arguments) {
   if (auto refusal = refuse_unless_plain(schedule, arguments.loop)) return *std::move(refusal);
-  if (auto refusal = refuse_unless_bounds_stay(schedule, arguments.loop)) {
+  if (auto refusal = refuse_unless_all_bounds_stay(schedule, arguments.loop)) {
     return *std::move(refusal);
   }
   if (has_jumps(schedule.get(arguments.loop).body)) {

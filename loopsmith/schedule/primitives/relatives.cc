@@ -10,6 +10,24 @@ Planned<BlocksPlan> plan_get_child_blocks(const Schedule& schedule,
   return BlocksPlan{child_blocks(schedule, schedule.node(arguments.block_or_loop))};
 }
 
+Planned<LoopsPlan> plan_get_child_loops(const Schedule& schedule,
+                                        const ChildLoopsArguments& arguments) {
+  if (arguments.block_or_loop) {
+    return LoopsPlan{child_loops(schedule, schedule.node(*arguments.block_or_loop))};
+  }
+  const auto function = schedule.function_named(arguments.func_name);
+  if (!function) {
+    return Refusal{&function_is_known, {Argument(arguments.func_name.value_or("main"))}};
+  }
+  const NodeId root = schedule.root(*function);
+  if (schedule.at(root).object->kind == kind_of<For>) return LoopsPlan{{schedule.loop_at(root)}};
+  return LoopsPlan{child_loops(schedule, root)};
+}
+
+Handles<LoopRV> commit_loops(Schedule&, LoopsPlan&& plan) {
+  return std::move(plan.loops);
+}
+
 Planned<BlocksPlan> plan_get_producers(const Schedule& schedule,
                                        const RelativesArguments& arguments) {
   return BlocksPlan{producers_of(schedule, arguments.block)};

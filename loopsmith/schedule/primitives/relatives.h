@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that stand in some relation to another block.
+// Blocks and loops that stand in some relation to another block or loop.
 #pragma once
+#include <optional>
+#include <string>
+#include <tuple>
+
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/primitives/get_block.h"
 
 namespace loopsmith {
 
@@ -10,6 +15,16 @@ struct ChildBlocksArguments {
 
   static constexpr std::tuple parameters{
       Parameter{"block_or_loop", &ChildBlocksArguments::block_or_loop}};
+};
+
+struct ChildLoopsArguments {
+  std::optional<BlockOrLoop> block_or_loop = {};
+  std::optional<std::string> func_name = {};
+
+  static constexpr std::tuple parameters{
+      Parameter{"block_or_loop", &ChildLoopsArguments::block_or_loop,
+                "Where they are; None: in a function, outside of all loops."},
+      Parameter{"func_name", &ChildLoopsArguments::func_name, "Which function, for None."}};
 };
 
 struct RelativesArguments {
@@ -29,6 +44,13 @@ struct BlocksPlan {
   Handles<BlockRV> blocks;
 };
 
+struct LoopsPlan {
+  Handles<LoopRV> loops;
+};
+
+Planned<LoopsPlan> plan_get_child_loops(const Schedule& schedule,
+                                        const ChildLoopsArguments& arguments);
+Handles<LoopRV> commit_loops(Schedule& schedule, LoopsPlan&& plan);
 Planned<BlocksPlan> plan_get_child_blocks(const Schedule& schedule,
                                           const ChildBlocksArguments& arguments);
 Planned<BlocksPlan> plan_get_producers(const Schedule& schedule,
@@ -45,6 +67,18 @@ inline constexpr Primitive get_child_blocks(PrimitiveDefinition{
     .pure = true,
     .plan = plan_get_child_blocks,
     .commit = commit_blocks,
+});
+
+inline constexpr const Condition* get_child_loops_conditions[] = {&function_is_known};
+
+inline constexpr Primitive get_child_loops(PrimitiveDefinition{
+    .name = "get_child_loops",
+    .doc = "The loops inside a block or loop, without those inside them or inside other blocks.",
+    .conditions = get_child_loops_conditions,
+    .required = 0,
+    .pure = true,
+    .plan = plan_get_child_loops,
+    .commit = commit_loops,
 });
 
 inline constexpr Primitive get_producers(PrimitiveDefinition{

@@ -34,6 +34,17 @@ void add_child_blocks(const Schedule& schedule, NodeId node, Handles<BlockRV>& f
   }
 }
 
+void add_child_loops(const Schedule& schedule, NodeId node, Handles<LoopRV>& found) {
+  for (NodeId child = schedule.at(node).first_child; child != no_node;
+       child = schedule.at(child).next) {
+    if (schedule.at(child).object->kind == kind_of<For>) {
+      found.push_back(schedule.loop_at(child));
+    } else if (!is_block(schedule, child)) {
+      deep_call([&] { add_child_loops(schedule, child, found); });
+    }
+  }
+}
+
 }  // namespace
 
 Handles<LoopRV> loops_around(const Schedule& schedule, NodeId node) {
@@ -92,6 +103,12 @@ NodeId only_child(const Schedule& schedule, NodeId node) {
   const TreeNode& around = schedule.at(node);
   const Stmt* second = statement_in(*around.object, 1);
   return second && second->defined() ? no_node : around.first_child;
+}
+
+Handles<LoopRV> child_loops(const Schedule& schedule, NodeId node) {
+  Handles<LoopRV> found;
+  add_child_loops(schedule, node, found);
+  return found;
 }
 
 Handles<BlockRV> child_blocks(const Schedule& schedule, NodeId node) {

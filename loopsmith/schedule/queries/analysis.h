@@ -32,6 +32,9 @@ bool is_before(const Schedule& schedule, NodeId a, NodeId b);
 /// The only statement inside a node, if that has a node of its own; none when there are more.
 NodeId only_child(const Schedule& schedule, NodeId node);
 
+/// The loops directly inside a node, not through another loop or block.
+Handles<LoopRV> child_loops(const Schedule& schedule, NodeId node);
+
 /// The blocks inside a node that have no other block around them there, in order.
 Handles<BlockRV> child_blocks(const Schedule& schedule, NodeId node);
 

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from .._core import BlockRealize, BlockRV, LoopRV, Schedule, pre_order_visit
-from ..errors import ScheduleError
-
-Result = TypeVar("Result")
+from .choices import LANES, attempt, choose, constant_extent
+from .plain_loops import schedule_plain_loop
 
 VECTOR_EXTENTS = (4, 8, 16, 32, 64)
 ROWS = (1, 2, 4, 6, 8, 12, 14)
 COLUMNS = (16, 32, 48, 64)
-LANES = (8, 16, 32, 64, 128)
 MAX_INNERMOST = 64
 
 
@@ -25,8 +23,13 @@ def generated(sch: Schedule) -> None:
     Elementwise ones may be inlined; any may be computed at a loop of a consumer. Reductions are
     tiled on several levels, may have a cache for their results and packed copies of what they read;
     or they keep several partial results, as many as vectors have lanes, and some for each thread.
-    The others are tiled, made parallel and vectorized. Which of these is a sample.
+    The others are tiled, made parallel and vectorized. Which of these is a sample. Loops without
+    blocks: see `plain_loops`.
     """
+    if not sch.can_apply("get_block", "root"):
+        for loop in sch.get_child_loops():
+            schedule_plain_loop(sch, loop)
+        return
     for block in reversed(sch.get_child_blocks("root")):
         if _is_inlined(sch, block):
             continue
@@ -37,20 +40,6 @@ def generated(sch: Schedule) -> None:
             _vectorize_innermost(sch, block)
         else:
             _schedule_spatial(sch, block)
-
-
-def attempt(step: Callable[[], Result]) -> Result | None:
-    """Take a step; None where it is refused."""
-    try:
-        return step()
-    except ScheduleError:
-        return None
-
-
-def choose(sch: Schedule, candidates: Sequence[int]) -> int:
-    """Sample one of some numbers, each with the same chance."""
-    weights = [1.0 / len(candidates)] * len(candidates)
-    return int(sch.get(sch.sample_categorical(list(candidates), weights)))
 
 
 def _is_inlined(sch: Schedule, block: BlockRV) -> bool:
@@ -120,20 +109,13 @@ def _uses(value: Any, variable: Any) -> bool:
     return bool(found)
 
 
-def _constant_extent(sch: Schedule, loop: LoopRV) -> int | None:
-    try:
-        return int(sch.get(loop).extent)
-    except TypeError:
-        return None
-
-
 def _tiled(sch: Schedule, loop: LoopRV, sizes: Sequence[int] | None) -> list[LoopRV]:
     """Split a loop on four levels, by sampled factors.
 
     They divide the loop's extent; or the innermost is one of some sizes, and the others are rounded
     up.
     """
-    extent = _constant_extent(sch, loop)
+    extent = constant_extent(sch, loop)
     if sizes is None and extent is not None and _splits_evenly(extent):
         factors: Any = sch.sample_perfect_tile(loop, n=4, max_innermost_factor=MAX_INNERMOST)
     else:
@@ -144,7 +126,7 @@ def _tiled(sch: Schedule, loop: LoopRV, sizes: Sequence[int] | None) -> list[Loo
 
 def _stepped(sch: Schedule, loop: LoopRV) -> list[LoopRV]:
     """Split the loop of a reduction on two levels."""
-    extent = _constant_extent(sch, loop)
+    extent = constant_extent(sch, loop)
     if extent is not None and _splits_evenly(extent):
         factors: Any = sch.sample_perfect_tile(loop, n=2, max_innermost_factor=4 * MAX_INNERMOST)
     else:
@@ -167,7 +149,7 @@ def _schedule_reduction(sch: Schedule, block: BlockRV, shared: int) -> None:
     spatial = [
         loop
         for loop, kind in zip(loops, kinds)
-        if kind == "spatial" and _constant_extent(sch, loop) != 1
+        if kind == "spatial" and constant_extent(sch, loop) != 1
     ]
     reduction = [loop for loop, kind in zip(loops, kinds) if kind == "reduction"]
     is_tiled = bool(spatial) and choose(sch, [0, 1]) == 0
@@ -326,7 +308,7 @@ def _vectorize_innermost(sch: Schedule, block: BlockRV) -> None:
     loops = sch.get_loops(block)
     if not loops:
         return
-    extent = _constant_extent(sch, loops[-1])
+    extent = constant_extent(sch, loops[-1])
     if extent is not None and 1 < extent <= MAX_INNERMOST:
         attempt(lambda: sch.vectorize(loops[-1]))
     elif extent is None or extent > MAX_INNERMOST:

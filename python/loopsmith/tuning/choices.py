@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What generated spaces are made of: samples, and steps that may be refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from .._core import LoopRV, Schedule
+from ..errors import ScheduleError
+
+Result = TypeVar("Result")
+
+LANES = (8, 16, 32, 64, 128)
+
+
+def attempt(step: Callable[[], Result]) -> Result | None:
+    """Take a step; None where it is refused."""
+    try:
+        return step()
+    except ScheduleError:
+        return None
+
+
+def choose(sch: Schedule, candidates: Sequence[int]) -> int:
+    """Sample one of some numbers, each with the same chance."""
+    weights = [1.0 / len(candidates)] * len(candidates)
+    return int(sch.get(sch.sample_categorical(list(candidates), weights)))
+
+
+def constant_extent(sch: Schedule, loop: LoopRV) -> int | None:
+    """Return how many iterations a loop has; None where that is not constant."""
+    try:
+        return int(sch.get(loop).extent)
+    except TypeError:
+        return None

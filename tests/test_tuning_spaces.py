@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The generated space: whatever it draws for whatever program computes what the program does.
+
+``LOOPSMITH_FUZZ_CASES`` says how many random programs, ``LOOPSMITH_FUZZ_SEED`` the first of them.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import runpy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from conftest import ROOT
+from random_loops import random_loops
+from random_programs import RandomProgram
+
+import loopsmith as ls
+from loopsmith import te, tir, tuning
+
+CASES = int(os.environ.get("LOOPSMITH_FUZZ_CASES", "60"))
+FIRST = int(os.environ.get("LOOPSMITH_FUZZ_SEED", "0"))
+GROUPS = 5
+DRAWS = 4
+TRIALS = 32
+LONG_TAIL = runpy.run_path(str(ROOT / "examples" / "long_tail" / "programs.py"))["PROGRAMS"]
+
+
+def check_space(func: Any, seed: int, draws: int) -> int:
+    """Draw schedules of a program and compare each with it; return how many were legal."""
+    space = tuning.Space(func, tuning.generated)
+    rng = random.Random(seed)
+    legal = 0
+    for _ in range(draws):
+        try:
+            sch = space.draw(rng)
+        except ls.ScheduleError:
+            continue
+        legal += 1
+        found = sch.verify()
+        assert found.answer != "different", f"{found.reason}\n{sch.trace}\n{func.script()}"
+        again = tir.Schedule(func)
+        sch.trace.apply_to_schedule(again)
+        ls.assert_structural_equal(again.func, sch.func)
+    return legal
+
+
+def matmul() -> Any:
+    a = te.placeholder((12, 20), name="A")
+    b = te.placeholder((20, 24), name="B")
+    k = te.reduce_axis((0, 20), name="k")
+    return te.create_prim_func(
+        [a, b, te.compute((12, 24), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")]
+    )
+
+
+def convolution() -> Any:
+    a = te.placeholder((2, 4, 10, 11), name="A")
+    w = te.placeholder((6, 4, 3, 3), name="W")
+    c, y, x = (te.reduce_axis((0, n), name=name) for n, name in ((4, "c"), (3, "y"), (3, "x")))
+    return te.create_prim_func(
+        [
+            a,
+            w,
+            te.compute(
+                (2, 6, 8, 9),
+                lambda n, f, i, j: te.sum(a[n, c, i + y, j + x] * w[f, c, y, x], axis=[c, y, x]),
+                name="C",
+            ),
+        ]
+    )
+
+
+def softmax() -> Any:
+    a = te.placeholder((6, 40), name="A")
+    k, m = te.reduce_axis((0, 40), name="k"), te.reduce_axis((0, 40), name="m")
+    top = te.compute((6,), lambda i: te.max(a[i, k], axis=k), name="top")
+    power = te.compute((6, 40), lambda i, j: te.exp(a[i, j] - top[i]), name="power")
+    total = te.compute((6,), lambda i: te.sum(power[i, m], axis=m), name="total")
+    return te.create_prim_func(
+        [a, te.compute((6, 40), lambda i, j: power[i, j] / total[i], name="B")]
+    )
+
+
+def total() -> Any:
+    a = te.placeholder((1000,), name="A")
+    k = te.reduce_axis((0, 1000), name="k")
+    return te.create_prim_func([a, te.compute((1,), lambda i: te.sum(a[k], axis=k), name="B")])
+
+
+def transpose() -> Any:
+    a = te.placeholder((20, 30), name="A")
+    return te.create_prim_func([a, te.compute((30, 20), lambda i, j: a[j, i], name="B")])
+
+
+@pytest.mark.parametrize("make", [matmul, convolution, softmax, total, transpose])
+def test_draws_of_kernels_are_right(make: Callable[[], Any]):
+    assert check_space(make(), seed=1, draws=12) >= 8
+
+
+@pytest.mark.parametrize("name", list(LONG_TAIL))
+def test_programs_that_no_schedule_language_takes_have_a_space(name: str):
+    assert check_space(LONG_TAIL[name].func, seed=1, draws=3) >= 1
+
+
+def random_program(seed: int) -> Any:
+    rng = random.Random(seed)
+    text = RandomProgram(rng).text() if seed % 3 else random_loops(rng)
+    return ls.from_source(text)
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_draws_of_random_programs_are_right(group: int):
+    for seed in range(FIRST + group, FIRST + CASES, GROUPS):
+        check_space(random_program(seed), seed, DRAWS)
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + max(CASES // 50, 2)))
+def test_random_programs_are_tuned_without_a_crash_or_a_wrong_winner(seed: int):
+    """Each candidate's results were compared; none may be another's, and none may crash."""
+    func = random_program(seed)
+    try:
+        best = ls.tune(func, trials=TRIALS if CASES > 100 else 6, seed=seed)
+    except ls.UserError as error:
+        # Of random programs, some leave their arrays, and say so without a schedule, too.
+        assert "program_runs" in str(getattr(error, "condition", "")), error
+        return
+    assert set(best.failures) <= {"compile error"}, best.failures
+    assert best.schedule.verify().answer != "different"

@@ -360,3 +360,61 @@ def test_a_space_whose_steps_are_all_refused_says_which():
 
     with pytest.raises(ls.UserError, match="none of 0 candidates could be built"):
         ls.tune(matmul(), space=illegal, trials=5, runner=Clock(shorter_is_quicker))
+
+
+# Searches that go on, and searches under a lock.
+
+
+def test_a_search_goes_on_where_another_one_ended(tmp_path: Path):
+    store = tmp_path / "records.db"
+
+    class Stopping(Clock):
+        def run(self, request: Request) -> Outcome:
+            if len(self.scripts) == 15:
+                raise RuntimeError("the power went")
+            return super().run(request)
+
+    first, second = Stopping(shorter_is_quicker), Clock(shorter_is_quicker)
+    with pytest.raises(RuntimeError):
+        ls.tune(matmul(), trials=30, records=store, runner=first)
+    best = ls.tune(matmul(), trials=10, records=store, runner=second)
+    assert not set(first.scripts) & set(second.scripts), "a candidate was measured twice"
+    assert best.seconds == min(map(shorter_is_quicker, first.scripts + second.scripts))
+    other = Clock(shorter_is_quicker)
+    ls.tune(matmul(), trials=10, space=tiled, records=store, runner=other)
+    assert all("sample" not in script for script in other.scripts)
+
+
+def sums() -> Any:
+    a = te.placeholder((64, 256), name="A")
+    k = te.reduce_axis((0, 256), name="k")
+    return te.create_prim_func([a, te.compute((64,), lambda i: te.sum(a[i, k], axis=k), name="C")])
+
+
+def test_strict_numerics_keep_every_bit(tmp_path: Path):
+    store = tmp_path / "records.db"
+    best = ls.tune(sums(), trials=12, numerics="strict", records=store)
+    assert not best.failures and "rfactor" not in str(best.trace)
+    a = np.random.default_rng(0).standard_normal((64, 256)).astype(np.float32)
+    plain, found, recorded = (np.zeros(64, np.float32) for _ in range(3))
+    ls.build(sums(), default_schedule=False)(a, plain)
+    best.build()(a, found)
+    ls.build(sums(), default_schedule=False, records=store)(a, recorded)
+    assert plain.tobytes() == found.tobytes() == recorded.tobytes()
+
+
+def test_strict_numerics_refuse_other_bits():
+    arguments = [np.zeros((64, 256), np.float32) + np.float32(0.1), np.zeros(64, np.float32)]
+    reordered = tir.Schedule(sums())
+    _, inner = reordered.split("k", [None, 16])
+    reordered.rfactor(inner, 1)
+    for is_strict, failure in ((True, "wrong result"), (False, None)):
+        job = Job(sums(), "llvm -mcpu=native", {}, arguments, 1 << 30, is_strict)
+        with tuning.Runner(job, timeout=10.0) as runner:
+            outcome = runner.run(Attempt(reordered.func.with_attr("tir.is_scheduled", 1), math.inf))
+            assert outcome.failure == failure
+
+
+def test_numerics_that_are_not_known_are_refused():
+    with pytest.raises(ls.UserError, match="numerics is 'exact'"):
+        ls.tune(matmul(), numerics="exact")  # type: ignore[arg-type]

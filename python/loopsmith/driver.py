@@ -182,7 +182,8 @@ def build(
         Whether what has no schedule is scheduled by rule.
     records
         What `tune` has found: a function that has no schedule gets that of its record, if there is
-        one for the target, the machine and these options.
+        one for the target, the machine and these options; with ``default_schedule=False``, one of
+        a search with ``numerics="strict"``.
     checks
         Whether the program stops with an error where an access would leave its tensor. It is then
         slow: nothing is vectorized, or scheduled by rule.
@@ -229,7 +230,12 @@ def build(
     if records is not None and not checks:
         from .tuning.lookup import recorded
 
-        options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
+        options = {
+            "contract": contract,
+            "fast_math": fast_math,
+            "num_threads": num_threads,
+            "default_schedule": default_schedule,
+        }
         program = _each_function(program, recorded(records, str(target), options))
     if checks:
         from .checks import with_checks

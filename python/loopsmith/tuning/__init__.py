@@ -16,7 +16,7 @@ from .runner import Runner
 from .search import Candidate, EvolutionarySearch
 from .space import Space
 from .tuner import tune
-from .worker import Attempt, Check, Duel, Outcome
+from .worker import Attempt, Check, Duel, Outcome, Request
 
 __all__ = [
     "AnalyticModel",
@@ -30,6 +30,7 @@ __all__ = [
     "Outcome",
     "Record",
     "Records",
+    "Request",
     "Runner",
     "Space",
     "Trial",

@@ -92,6 +92,13 @@ class EvolutionarySearch:
         self._measured.append((seconds, len(self._measured), candidate.trace))
         self._measured.sort(key=lambda item: item[:2])
 
+    def remember(self, program: str, trace: Trace, seconds: float | None) -> None:
+        """Take note of a candidate of an earlier search, by the hash of its program."""
+        self._known.add(program)
+        if seconds is not None:
+            self._measured.append((seconds, len(self._measured), trace))
+            self._measured.sort(key=lambda item: item[:2])
+
     def _next_batch(self) -> list[Candidate]:
         measured = [trace for _, _, trace in self._measured[: self.elite]]
         near = self._bred(measured, [], self.batch_size * 2) if measured else []

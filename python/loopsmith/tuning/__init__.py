@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from .background import BackgroundModule
 from .generated import generated
 from .model import AnalyticModel, Model
 from .records import Record, Records
@@ -21,6 +22,7 @@ from .worker import Attempt, Check, Duel, Outcome, Request
 __all__ = [
     "AnalyticModel",
     "Attempt",
+    "BackgroundModule",
     "Candidate",
     "Check",
     "Duel",

@@ -255,6 +255,22 @@ def test_a_model_of_ones_own_chooses_what_is_measured():
     assert mean(Shortest()) < mean(Longest())
 
 
+def test_a_mutator_of_ones_own_makes_descendants():
+    """All descendants have the decision that it sets."""
+
+    def sevens(trace: Any, rng: Any) -> Any:
+        return [(kind, 7) for kind, _ in tuning.decisions_of(trace)]
+
+    def two_choices(sch: tir.Schedule) -> None:
+        for number in range(2):
+            choice = sch.sample_categorical(list(range(1000)), [1e-3] * 1000)
+            sch.annotate(sch.get_loops("B")[0], f"choice{number}", choice)
+
+    clock = Clock(shorter_is_quicker)
+    ls.tune(twice(), space=two_choices, trials=30, mutator=sevens, runner=clock)
+    assert sum('"choice0": 7, "choice1": 7' in script for script in clock.scripts) == 1
+
+
 # What happens to candidates in the child process.
 
 

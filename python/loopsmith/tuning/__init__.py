@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from .background import BackgroundModule
 from .generated import generated
+from .holes import Decision, decisions_of, mutated
 from .model import AnalyticModel, Model
 from .records import Record, Records
 from .result import Explanation, Trial, Tuned, TunedModule
@@ -25,6 +26,7 @@ __all__ = [
     "BackgroundModule",
     "Candidate",
     "Check",
+    "Decision",
     "Duel",
     "EvolutionarySearch",
     "Explanation",
@@ -38,6 +40,8 @@ __all__ = [
     "Trial",
     "Tuned",
     "TunedModule",
+    "decisions_of",
     "generated",
+    "mutated",
     "tune",
 ]

@@ -96,6 +96,7 @@ class Task:
         if failure is None:
             self._search.learn(candidate, seconds)
             self._candidates.append((seconds, len(self.trials), candidate))
+            self._candidates = sorted(self._candidates, key=_rank)[:FINALISTS]
         if self._log is not None:
             took = None if failure else seconds
             self._log.add(LoggedTrial(candidate.key, candidate.trace, took))

@@ -15,13 +15,14 @@ from ..argument_errors import explained
 from ..arguments import random_arguments
 from ..driver import DEFAULT_TARGET
 from .generated import generated
+from .holes import mutated
 from .machine import target_key
 from .model import AnalyticModel, Model
 from .progress import Display, display_of
 from .records import Records, key_of, record_of
 from .result import Tuned, TunedModule
 from .runner import Runner
-from .search import EvolutionarySearch
+from .search import EvolutionarySearch, Mutator
 from .share import next_task
 from .space import Space, SpaceFunction
 from .task import RunsCandidates, Task
@@ -53,6 +54,7 @@ def tune(
     numerics: Literal["free", "strict"] = "free",
     progress: bool | None = None,
     model: Model | None = None,
+    mutator: Mutator = mutated,
     runner: RunsCandidates | None = None,
 ) -> Tuned | TunedModule:
     """Search for the quickest schedule of a program.
@@ -103,6 +105,9 @@ def tune(
         Whether to tell how far it is, on the standard error; by default, on a terminal.
     model
         What ranks candidates before they are measured, instead of a model of the processor.
+    mutator
+        What changes the decisions of a candidate: a function of its trace and a `random.Random`
+        that returns other decisions, or None; see `loopsmith.tuning.mutated`.
     runner
         What measures candidates, instead of a child process.
 
@@ -148,7 +153,7 @@ def tune(
             job = Job(each.func, target_text, options, used, memory, is_strict)
             own = runner or stack.enter_context(Runner(job, timeout))
             weight = float((weights or {}).get(name, 1.0))
-            search = EvolutionarySearch(each, seed, ranking)
+            search = EvolutionarySearch(each, seed, ranking, mutator)
             log = None
             if store is not None:
                 log = TrialLog(store, f"{key_of(each.func)} {key} {each.name}")

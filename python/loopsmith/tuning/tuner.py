@@ -242,7 +242,8 @@ def _search(
     try:
         for _ in range(trials):
             task = next_task(tasks, patience)
-            if task is None or (last is not None and time.monotonic() >= last):
+            is_late = last is not None and time.monotonic() >= last
+            if task is None or (is_late and task.trials):  # Each has one candidate at least.
                 break
             task.step()
             shown.update(tasks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import resource
+import struct
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,6 +58,11 @@ class Check:
 
     scheduled: PrimFunc
 
+
+LENGTH = struct.Struct("<Q")
+"""How the length of a reply stands before it."""
+SLOWER = 1.5
+"""A candidate that takes so many times what the quickest takes is measured once."""
 
 Request = Union[Attempt, Duel, Check]
 
@@ -127,7 +133,7 @@ class Worker:
         if first > 10 * best + 1e-3:  # It cannot win any more, the caches being what they are.
             return Outcome([first])
         once = module.time(*self.arguments, warmup=0, repeat=1, number=1)
-        if once.median > 3 * best:  # It cannot win any more.
+        if once.median > SLOWER * best:  # It cannot win any more.
             return Outcome(list(once.samples))
         return Outcome(list(module.time(*self.arguments, warmup=1, repeat=5).samples))
 

@@ -456,3 +456,18 @@ def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8,), "int32")):
     ls.assert_structural_equal(again.func, sch.func)
     with pytest.raises(ls.ScheduleError, match="there is no function other"):
         sch.get_child_loops(func_name="other")
+
+
+def test_child_loops_of_a_function_that_is_one_block_are_those_in_it():
+    func = ls.from_source(
+        """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        B[i] = A[i]
+    for j in range(8):
+        A[j] = B[7 - j]
+"""
+    )
+    assert [loop.name for loop in tir.Schedule(func).get_child_loops()] == ["i", "j"]

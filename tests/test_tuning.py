@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,22 @@ def test_a_model_of_ones_own_chooses_what_is_measured():
     assert mean(Shortest()) < mean(Longest())
 
 
+def test_a_mutator_of_ones_own_makes_descendants():
+    """All descendants have the decision that it sets."""
+
+    def sevens(trace: Any, rng: Any) -> Any:
+        return [(kind, 7) for kind, _ in tuning.decisions_of(trace)]
+
+    def two_choices(sch: tir.Schedule) -> None:
+        for number in range(2):
+            choice = sch.sample_categorical(list(range(1000)), [1e-3] * 1000)
+            sch.annotate(sch.get_loops("B")[0], f"choice{number}", choice)
+
+    clock = Clock(shorter_is_quicker)
+    ls.tune(twice(), space=two_choices, trials=30, mutator=sevens, runner=clock)
+    assert sum('"choice0": 7, "choice1": 7' in script for script in clock.scripts) == 1
+
+
 # What happens to candidates in the child process.
 
 
@@ -360,3 +377,114 @@ def test_a_space_whose_steps_are_all_refused_says_which():
 
     with pytest.raises(ls.UserError, match="none of 0 candidates could be built"):
         ls.tune(matmul(), space=illegal, trials=5, runner=Clock(shorter_is_quicker))
+
+
+# Searches that go on, and searches under a lock.
+
+
+def test_a_search_goes_on_where_another_one_ended(tmp_path: Path):
+    store = tmp_path / "records.db"
+
+    class Stopping(Clock):
+        def run(self, request: Request) -> Outcome:
+            if len(self.scripts) == 15:
+                raise RuntimeError("the power went")
+            return super().run(request)
+
+    first, second = Stopping(shorter_is_quicker), Clock(shorter_is_quicker)
+    with pytest.raises(RuntimeError):
+        ls.tune(matmul(), trials=30, records=store, runner=first)
+    best = ls.tune(matmul(), trials=10, records=store, runner=second)
+    assert not set(first.scripts) & set(second.scripts), "a candidate was measured twice"
+    assert best.seconds == min(map(shorter_is_quicker, first.scripts + second.scripts))
+    other = Clock(shorter_is_quicker)
+    ls.tune(matmul(), trials=10, space=tiled, records=store, runner=other)
+    assert all("sample" not in script for script in other.scripts)
+
+
+def sums() -> Any:
+    a = te.placeholder((64, 256), name="A")
+    k = te.reduce_axis((0, 256), name="k")
+    return te.create_prim_func([a, te.compute((64,), lambda i: te.sum(a[i, k], axis=k), name="C")])
+
+
+def test_strict_numerics_keep_every_bit(tmp_path: Path):
+    store = tmp_path / "records.db"
+    best = ls.tune(sums(), trials=12, numerics="strict", records=store)
+    assert not best.failures and "rfactor" not in str(best.trace)
+    a = np.random.default_rng(0).standard_normal((64, 256)).astype(np.float32)
+    plain, found, recorded = (np.zeros(64, np.float32) for _ in range(3))
+    ls.build(sums(), default_schedule=False)(a, plain)
+    best.build()(a, found)
+    ls.build(sums(), default_schedule=False, records=store)(a, recorded)
+    assert plain.tobytes() == found.tobytes() == recorded.tobytes()
+
+
+def test_strict_numerics_refuse_other_bits():
+    arguments = [np.zeros((64, 256), np.float32) + np.float32(0.1), np.zeros(64, np.float32)]
+    reordered = tir.Schedule(sums())
+    _, inner = reordered.split("k", [None, 16])
+    reordered.rfactor(inner, 1)
+    for is_strict, failure in ((True, "wrong result"), (False, None)):
+        job = Job(sums(), "llvm -mcpu=native", {}, arguments, 1 << 30, is_strict)
+        with tuning.Runner(job, timeout=10.0) as runner:
+            outcome = runner.run(Attempt(reordered.func.with_attr("tir.is_scheduled", 1), math.inf))
+            assert outcome.failure == failure
+
+
+def test_numerics_that_are_not_known_are_refused():
+    with pytest.raises(ls.UserError, match="numerics is 'exact'"):
+        ls.tune(matmul(), numerics="exact")  # type: ignore[arg-type]
+
+
+# Compiling without waiting.
+
+
+def test_a_module_is_served_at_once_and_swapped_when_a_search_found_a_quicker_one():
+    plain = ls.build(twice(), default_schedule=False)
+    found = ls.tune(twice(), trials=3, runner=Clock(lambda _: 0.5))
+    may_end = threading.Event()
+
+    def search() -> tuning.Tuned:
+        may_end.wait(10)
+        return found
+
+    module = tuning.BackgroundModule(plain, search)
+    x, y = np.arange(SIZE, dtype=np.float32), np.zeros(SIZE, np.float32)
+    assert module.wait(0.01) is None and not module.is_tuned
+    module(x, y)
+    np.testing.assert_array_equal(y, 2 * x)
+    may_end.set()
+    assert module.wait() is found and module.is_tuned
+    module(x + 1, y)
+    np.testing.assert_array_equal(y, 2 * x + 2)
+    assert module.names == plain.names
+
+
+def test_a_search_in_the_background_that_fails_is_told_by_wait():
+    def search() -> tuning.Tuned:
+        raise ls.UserError("no candidate")
+
+    module = tuning.BackgroundModule(ls.build(twice()), search)
+    with pytest.raises(ls.UserError, match="no candidate"):
+        module.wait()
+    x, y = np.arange(SIZE, dtype=np.float32), np.zeros(SIZE, np.float32)
+    module(x, y)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_build_searches_in_the_background(tmp_path: Path):
+    store = tmp_path / "records.db"
+    module: Any = ls.build(twice(4096), tune="background", records=store)
+    x, y = np.arange(4096, dtype=np.float32), np.zeros(4096, np.float32)
+    module(x, y)
+    np.testing.assert_array_equal(y, 2 * x)
+    best = module.wait(100)
+    assert best is not None and best.trials
+    module(x + 1, y)
+    np.testing.assert_array_equal(y, 2 * x + 2)
+    scheduled = tir.Schedule(twice())
+    scheduled.parallel("i")
+    assert isinstance(ls.build(scheduled, tune="background"), ls.Module)
+    with pytest.raises(ls.UserError, match="tune is 'now'"):
+        ls.build(twice(), tune="now")

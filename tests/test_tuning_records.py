@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopsmith.tuning.records import record_of, target_key
+from loopsmith.tuning.machine import target_key
+from loopsmith.tuning.records import record_of
 
 import loopsmith as ls
 from loopsmith import te, tir, tuning

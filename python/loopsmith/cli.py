@@ -370,7 +370,7 @@ def replay(
     """Build a program with its record, and measure it beside the default schedule, in turns."""
     from .timing import compare
     from .tuning import Records
-    from .tuning.records import target_key
+    from .tuning.machine import target_key
 
     func = entry_of(programs.load_program(program))
     record = Records(file).best(func, target_key(str(Target(target))))

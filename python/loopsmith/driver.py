@@ -147,6 +147,7 @@ def build(
     affinity: Sequence[int] | None = None,
     default_schedule: bool = True,
     records: Records | str | os.PathLike[str] | None = None,
+    tune: str | None = None,
     checks: bool = False,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     passes: Mapping[str, Any] | None = None,
@@ -182,7 +183,12 @@ def build(
         Whether what has no schedule is scheduled by rule.
     records
         What `tune` has found: a function that has no schedule gets that of its record, if there is
-        one for the target, the machine and these options.
+        one for the target, the machine and these options; with ``default_schedule=False``, one of
+        a search with ``numerics="strict"``.
+    tune
+        ``"background"``: a thread searches for a quicker schedule of a function that has none, and
+        swaps it in; the result is then a `loopsmith.tuning.BackgroundModule`. With `records`, what
+        it finds is kept there; where there is a record already, nothing is searched.
     checks
         Whether the program stops with an error where an access would leave its tensor. It is then
         slow: nothing is vectorized, or scheduled by rule.
@@ -229,13 +235,19 @@ def build(
     if records is not None and not checks:
         from .tuning.lookup import recorded
 
-        options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
+        options = {
+            "contract": contract,
+            "fast_math": fast_math,
+            "num_threads": num_threads,
+            "default_schedule": default_schedule,
+        }
         program = _each_function(program, recorded(records, str(target), options))
+    searched = _searched(tune, program)
     if checks:
         from .checks import with_checks
 
         program = _each_function(program, lambda func: with_checks(_core.with_outputs(func)))
-    return _core.build(
+    module = _core.build(
         program,
         target,
         contract,
@@ -247,6 +259,13 @@ def build(
         _observer("build", dump, timings),
         _own_passes("build", passes),
     )
+    if searched is None:
+        return module
+    from .tuning.background import BackgroundModule, search_of
+
+    options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
+    made: Any = BackgroundModule(module, search_of(searched, target, records, options))
+    return made  # type: ignore[no-any-return]  # It is called as the module is.
 
 
 @explained
@@ -390,6 +409,27 @@ def _program(
             hint="leave out `name`",
         )
     return x.with_attr("global_symbol", name)
+
+
+def _searched(tune: str | None, program: PrimFunc | IRModule) -> PrimFunc | None:
+    """Return the function that is to be searched in the background, if it has no schedule."""
+    if tune is None:
+        return None
+    if tune != "background":
+        _core.fail(
+            "UserError",
+            "tune_is_known",
+            f"build: tune is {tune!r}",
+            hint='pass "background", or call ls.tune',
+        )
+    if not isinstance(program, PrimFunc):
+        _core.fail(
+            "TypeMismatch",
+            "program_is_function",
+            f"build: a {type(program).__name__} is not tuned in the background",
+            hint="tune its functions, or call ls.tune",
+        )
+    return None if "tir.is_scheduled" in (program.attrs or {}) else program
 
 
 def _with_outputs(func: PrimFunc, original: IRModule) -> PrimFunc:

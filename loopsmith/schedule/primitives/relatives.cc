@@ -19,9 +19,14 @@ Planned<LoopsPlan> plan_get_child_loops(const Schedule& schedule,
   if (!function) {
     return Refusal{&function_is_known, {Argument(arguments.func_name.value_or("main"))}};
   }
-  const NodeId root = schedule.root(*function);
-  if (schedule.at(root).object->kind == kind_of<For>) return LoopsPlan{{schedule.loop_at(root)}};
-  return LoopsPlan{child_loops(schedule, root)};
+  NodeId place = schedule.root(*function);
+  // Of a function that is one block, as where it allocates memory: those in the block.
+  const NodeId only = schedule.at(place).first_child;
+  const bool is_in_block = only != no_node && schedule.at(only).next == no_node &&
+                           schedule.at(only).object->kind == kind_of<BlockRealize>;
+  if (is_in_block) place = only;
+  if (schedule.at(place).object->kind == kind_of<For>) return LoopsPlan{{schedule.loop_at(place)}};
+  return LoopsPlan{child_loops(schedule, place)};
 }
 
 Handles<LoopRV> commit_loops(Schedule&, LoopsPlan&& plan) {

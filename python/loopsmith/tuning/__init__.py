@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
+from .background import BackgroundModule
 from .generated import generated
+from .holes import Decision, decisions_of, mutated
 from .model import AnalyticModel, Model
 from .records import Record, Records
 from .result import Explanation, Trial, Tuned, TunedModule
@@ -16,13 +18,15 @@ from .runner import Runner
 from .search import Candidate, EvolutionarySearch
 from .space import Space
 from .tuner import tune
-from .worker import Attempt, Check, Duel, Outcome
+from .worker import Attempt, Check, Duel, Outcome, Request
 
 __all__ = [
     "AnalyticModel",
     "Attempt",
+    "BackgroundModule",
     "Candidate",
     "Check",
+    "Decision",
     "Duel",
     "EvolutionarySearch",
     "Explanation",
@@ -30,11 +34,14 @@ __all__ = [
     "Outcome",
     "Record",
     "Records",
+    "Request",
     "Runner",
     "Space",
     "Trial",
     "Tuned",
     "TunedModule",
+    "decisions_of",
     "generated",
+    "mutated",
     "tune",
 ]

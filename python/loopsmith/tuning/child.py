@@ -12,7 +12,7 @@ import pickle
 import sys
 from typing import Any, BinaryIO
 
-from .worker import Job, Worker
+from .worker import LENGTH, Job, Worker
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
@@ -29,7 +29,8 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         else:
             assert worker is not None
             reply = worker.answer(request)
-        pickle.dump(reply, replies)
+        text = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
+        replies.write(LENGTH.pack(len(text)) + text)
         replies.flush()
 
 

@@ -26,9 +26,10 @@ def generated(sch: Schedule) -> None:
     The others are tiled, made parallel and vectorized. Which of these is a sample. Loops without
     blocks: see `plain_loops`.
     """
-    if not sch.can_apply("get_block", "root"):
-        for loop in sch.get_child_loops():
+    for loop in sch.get_child_loops():
+        if not sch.get_child_blocks(loop):
             schedule_plain_loop(sch, loop)
+    if not sch.can_apply("get_block", "root"):
         return
     for block in reversed(sch.get_child_blocks("root")):
         if _is_inlined(sch, block):

@@ -9,7 +9,8 @@ from typing import Any
 
 from .._core import PrimFunc
 from ..driver import scheduled_program
-from .records import Records, target_key
+from .machine import target_key
+from .records import Records
 
 
 def recorded(

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +16,13 @@ from .. import _core
 from .._core import PrimFunc, Schedule, Trace
 from ..errors import UserError
 from ..ir import from_json, structural_equal, structural_hash, to_json
+from .database import Database
+from .machine import machine_name
 
 if TYPE_CHECKING:
     from .result import Tuned
 
 FORMAT = 1
-BUILD_DEFAULTS: Mapping[str, Any] = {"contract": True, "fast_math": None, "num_threads": None}
-"""How `build` compiles where nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +89,15 @@ class Record:
 
 
 COLUMNS = ", ".join(f'"{each.name}"' for each in fields(Record))
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS records (id INTEGER PRIMARY KEY, "
+    + ", ".join(f'"{each.name}" NOT NULL' for each in fields(Record))
+    + ")",
+    "CREATE INDEX IF NOT EXISTS keys ON records (key, target)",
+    "CREATE TABLE IF NOT EXISTS trials (id INTEGER PRIMARY KEY, search NOT NULL, "
+    "program NOT NULL, trace NOT NULL, seconds)",
+    "CREATE INDEX IF NOT EXISTS searches ON trials (search)",
+)
 
 
 class Records:
@@ -110,27 +115,13 @@ class Records:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        with self._database() as database:
-            found = database.execute("PRAGMA user_version").fetchone()[0]
-            tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if found == 0 and tables == 0:
-                columns = ", ".join(f'"{each.name}" NOT NULL' for each in fields(Record))
-                database.execute("BEGIN IMMEDIATE")
-                database.execute(
-                    f"CREATE TABLE IF NOT EXISTS records (id INTEGER PRIMARY KEY, {columns})"
-                )
-                database.execute("CREATE INDEX IF NOT EXISTS keys ON records (key, target)")
-                database.execute(f"PRAGMA user_version = {FORMAT}")
-                database.execute("COMMIT")
-            elif found != FORMAT:
-                self._fail(f"its format is {found}, expected {FORMAT}")
+        self.database = Database(path, FORMAT, TABLES)
 
     def add(self, record: Record) -> None:
         """Write a record. When this returns, it is on the disk."""
         values = asdict(record)
         marks = ", ".join("?" for _ in values)
-        with self._database() as database:
+        with self.database.open() as database:
             database.execute(
                 f"INSERT INTO records ({COLUMNS}) VALUES ({marks})",
                 list(values.values()),
@@ -174,33 +165,13 @@ class Records:
         return len(made)
 
     def __len__(self) -> int:
-        with self._database() as database:
+        with self.database.open() as database:
             return int(database.execute("SELECT count(*) FROM records").fetchone()[0])
 
     def _select(self, condition: str, *values: Any) -> list[Record]:
-        with self._database() as database:
+        with self.database.open() as database:
             rows = database.execute(f"SELECT {COLUMNS} FROM records {condition}", values).fetchall()
         return [Record(*row) for row in rows]
-
-    @contextmanager
-    def _database(self) -> Iterator[sqlite3.Connection]:
-        try:
-            # Each statement is a transaction; who finds the file locked waits.
-            database = sqlite3.connect(self.path, timeout=30, isolation_level=None)
-            try:
-                yield database
-            finally:
-                database.close()
-        except sqlite3.Error as error:
-            self._fail(str(error))
-
-    def _fail(self, what: str) -> None:
-        _core.fail(
-            "FormatError",
-            "records_can_be_used",
-            f"records {self.path}: {what}",
-            hint="name a file of records, or one that is not there yet, on a disk with space",
-        )
 
 
 def key_of(func: PrimFunc) -> str:
@@ -211,17 +182,6 @@ def key_of(func: PrimFunc) -> str:
 def named_main(func: PrimFunc) -> PrimFunc:
     """Return a function without a name of its own: how it is called matters to no schedule."""
     return func.with_attr("global_symbol", "main")
-
-
-def machine_name() -> str:
-    """Return which processor this is, and how many of them."""
-    model = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
-    except (OSError, StopIteration):
-        pass
-    return f"{model}, {os.cpu_count()} processors"
 
 
 def record_of(best: Tuned, target: str) -> Record:
@@ -238,10 +198,3 @@ def record_of(best: Tuned, target: str) -> Record:
         check=best.check,
         machine=machine_name(),
     )
-
-
-def target_key(target: str, options: Mapping[str, Any] = BUILD_DEFAULTS) -> str:
-    """Return what a program is compiled for: the target, the machine if that is meant, options."""
-    here = f" ({machine_name()})" if "native" in target else ""
-    names = [name for name in sorted(options) if options[name] != BUILD_DEFAULTS[name]]
-    return target + here + "".join(f", {name}={options[name]!r}" for name in names)

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from .. import _core
-from .worker import Job, Outcome, Request
+from .worker import LENGTH, Job, Outcome, Request
 
 PACKAGE_PATH = Path(__file__).resolve().parents[2]
 
@@ -98,7 +98,7 @@ class Runner:
         process = self._process
         assert process is not None and process.stdin is not None and process.stdout is not None
         try:
-            pickle.dump(request, process.stdin)
+            pickle.dump(request, process.stdin, pickle.HIGHEST_PROTOCOL)
             process.stdin.flush()
             return _load_within(process.stdout, timeout)
         except TimeoutError:
@@ -128,20 +128,23 @@ class Runner:
 
 
 def _load_within(pipe: IO[bytes], timeout: float) -> Any:
-    """Return the next pickle of a pipe."""
+    """Return the next reply of a pipe: its length, and a pickle."""
     deadline = time.monotonic() + timeout
-    received = bytearray()
+    (size,) = LENGTH.unpack(_read_within(pipe, LENGTH.size, deadline))
+    return pickle.loads(_read_within(pipe, size, deadline))
+
+
+def _read_within(pipe: IO[bytes], size: int, deadline: float) -> bytes:
+    """Return so many bytes of a pipe."""
+    parts: list[bytes] = []
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
-        while True:
+        while size > 0:
             if not selector.select(max(deadline - time.monotonic(), 0)):
                 raise TimeoutError
-            part = os.read(pipe.fileno(), 1 << 20)
+            part = os.read(pipe.fileno(), min(size, 1 << 20))
             if not part:
                 raise EOFError
-            received += part
-            if received[-1:] == pickle.STOP:
-                try:
-                    return pickle.loads(bytes(received))
-                except (EOFError, pickle.UnpicklingError):
-                    continue  # A part that happens to end as a pickle does.
+            parts.append(part)
+            size -= len(part)
+    return b"".join(parts)

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Union
 
 from .._core import PrimFunc, Schedule, Trace
 from ..driver import scheduled_program
 from ..errors import LowerError, ScheduleError
 from ..ir import structural_hash
-from .holes import crossed, mutated
+from .holes import Decision, crossed, mutated
 from .model import Model
 from .space import Space
 
@@ -38,6 +39,8 @@ class Candidate:
         return made.with_attr("tir.is_scheduled", 1)
 
 
+Mutator = Callable[[Trace, random.Random], Union[Sequence[Decision], None]]
+"""Gets a trace, and what to draw with; returns other decisions of its samples."""
 Ranked = tuple[float, int, Candidate]
 """What a model predicts, the place in the pool, and the candidate."""
 
@@ -59,6 +62,8 @@ class EvolutionarySearch:
         Of all that is drawn.
     model
         What ranks a pool; without, its order is that in which it was made.
+    mutator
+        What changes decisions of a trace; None of it means that there is nothing to change.
 
     Attributes
     ----------
@@ -72,8 +77,11 @@ class EvolutionarySearch:
     elite = 12  # How many of the quickest have descendants.
     max_attempts = 200  # In a row, without a new program: there are no more, or hardly any.
 
-    def __init__(self, space: Space, seed: int, model: Model | None = None) -> None:
+    def __init__(
+        self, space: Space, seed: int, model: Model | None = None, mutator: Mutator = mutated
+    ) -> None:
         self.space = space
+        self._mutator = mutator
         self.refused: Counter[str] = Counter()
         self._model = model
         self._rng = random.Random(seed)
@@ -91,6 +99,13 @@ class EvolutionarySearch:
         """Take note of what a candidate was measured to take."""
         self._measured.append((seconds, len(self._measured), candidate.trace))
         self._measured.sort(key=lambda item: item[:2])
+
+    def remember(self, program: str, trace: Trace, seconds: float | None) -> None:
+        """Take note of a candidate of an earlier search, by the hash of its program."""
+        self._known.add(program)
+        if seconds is not None:
+            self._measured.append((seconds, len(self._measured), trace))
+            self._measured.sort(key=lambda item: item[:2])
 
     def _next_batch(self) -> list[Candidate]:
         measured = [trace for _, _, trace in self._measured[: self.elite]]
@@ -137,7 +152,7 @@ class EvolutionarySearch:
         # The first is likelier than those after it.
         parent = self._chosen(parents)
         if self._rng.random() < 0.8:
-            child = mutated(parent, self._rng)
+            child = self._mutator(parent, self._rng)
         else:
             child = crossed(parent, self._chosen(parents), self._rng)
         return self.space.draw(self._rng, child or ())

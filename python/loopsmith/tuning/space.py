@@ -27,14 +27,22 @@ class Space:
         sample; None for no more than `start`.
     start
         Steps that come before, whose decisions are drawn anew.
+    allow_reassociation
+        False refuses steps that combine floats in another order, as in `Schedule`.
     """
 
     def __init__(
-        self, func: PrimFunc, steps: SpaceFunction | None, start: Trace | None = None
+        self,
+        func: PrimFunc,
+        steps: SpaceFunction | None,
+        start: Trace | None = None,
+        *,
+        allow_reassociation: bool = True,
     ) -> None:
         self.func = func
         self._steps = steps
         self._start = start
+        self._allow_reassociation = allow_reassociation
 
     def draw(self, rng: random.Random, decisions: Sequence[Decision] = ()) -> Schedule:
         """Return a schedule whose first samples decide as told, as far as they may.
@@ -49,7 +57,8 @@ class Space:
         TypeMismatch
             The function returned something.
         """
-        sch = GuidedSchedule(self.func, rng.randrange(1, 2**31 - 1), decisions)
+        seed = rng.randrange(1, 2**31 - 1)
+        sch = GuidedSchedule(self.func, seed, decisions, self._allow_reassociation)
         if self._start is not None:
             self._start.apply_to_schedule(sch, decision_provider=sch.decide_instruction)
         made = self._steps(sch) if self._steps is not None else None
@@ -61,6 +70,13 @@ class Space:
                 hint="take the steps on the schedule that is given; return nothing",
             )
         return sch
+
+    @property
+    def name(self) -> str:
+        """What tells this space from others: where its function is, the steps before it."""
+        own = f"{self._steps.__module__}.{self._steps.__qualname__}" if self._steps else ""
+        lock = "" if self._allow_reassociation else "strict "
+        return f"{lock}{own} {self._start.as_python() if self._start else ''}"
 
     def __str__(self) -> str:
         """Return the choices of a schedule that was drawn, and how many schedules they make."""
@@ -80,8 +96,10 @@ class Space:
 class GuidedSchedule(Schedule):
     """A schedule whose samples have been decided, one after the other, as long as they fit."""
 
-    def __init__(self, func: PrimFunc, seed: int, decisions: Sequence[Decision]) -> None:
-        super().__init__(func, seed=seed)
+    def __init__(
+        self, func: PrimFunc, seed: int, decisions: Sequence[Decision], allow_reassociation: bool
+    ) -> None:
+        super().__init__(func, seed=seed, allow_reassociation=allow_reassociation)
         self._decisions = list(decisions)
         self._count = 0
 

@@ -10,9 +10,11 @@ from typing import Any, Protocol
 
 from .. import _core
 from .._core import PrimFunc, Schedule
+from ..errors import UserError
 from ..ir import structural_equal
 from .result import Trial, Tuned
 from .search import Candidate, EvolutionarySearch
+from .trial_log import LoggedTrial, TrialLog
 from .worker import Attempt, Check, Duel, Outcome, Request
 
 FINALISTS = 3
@@ -42,6 +44,8 @@ class Task:
         How often the function is called, beside others.
     begun
         When the search began, as `time.monotonic` tells it.
+    log
+        What earlier searches have measured, which this one goes on with.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class Task:
         runner: RunsCandidates,
         weight: float = 1.0,
         begun: float | None = None,
+        log: TrialLog | None = None,
     ) -> None:
         self.func = func
         self.weight = weight
@@ -60,7 +65,10 @@ class Task:
         self._runner = runner
         self._begun = time.monotonic() if begun is None else begun
         self._candidates: list[tuple[float, int, Candidate]] = []
+        self._log = log
         self.default_seconds = self._measure_default()
+        if log is not None:
+            self._resume(log.all())
 
     @property
     def best_seconds(self) -> float:
@@ -88,6 +96,10 @@ class Task:
         if failure is None:
             self._search.learn(candidate, seconds)
             self._candidates.append((seconds, len(self.trials), candidate))
+            self._candidates = sorted(self._candidates, key=_rank)[:FINALISTS]
+        if self._log is not None:
+            took = None if failure else seconds
+            self._log.add(LoggedTrial(candidate.key, candidate.trace, took))
         elapsed = time.monotonic() - self._begun
         self.trials.append(Trial(candidate.trace, seconds, failure, detail, elapsed))
 
@@ -133,6 +145,20 @@ class Task:
             is_exhausted=self.is_exhausted,
             options=options,
         )
+
+    def _resume(self, logged: list[LoggedTrial]) -> None:
+        """Go on after trials of earlier searches, whose best are candidates here, too."""
+        for trial in logged:
+            self._search.remember(trial.program, trial.trace, trial.seconds)
+        measured = [trial for trial in logged if trial.seconds is not None]
+        for trial in sorted(measured, key=lambda trial: trial.seconds or 0.0)[:FINALISTS]:
+            sch = Schedule(self.func)
+            try:
+                trial.trace.apply_to_schedule(sch)
+            except UserError:
+                continue  # Of another version, which took steps that this one refuses.
+            candidate = Candidate(sch, trial.trace)
+            self._candidates.append((trial.seconds or 0.0, -1 - len(self._candidates), candidate))
 
     def _first_right(
         self, duels: list[tuple[Outcome, Candidate]]

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, NoReturn, Union
+from typing import Any, Literal, NoReturn, Union
 
 from .. import _core
 from .._core import IRModule, PrimFunc, Schedule, Target, TeSchedule, Trace
@@ -15,15 +15,18 @@ from ..argument_errors import explained
 from ..arguments import random_arguments
 from ..driver import DEFAULT_TARGET
 from .generated import generated
+from .holes import mutated
+from .machine import target_key
 from .model import AnalyticModel, Model
 from .progress import Display, display_of
-from .records import Records, record_of, target_key
+from .records import Records, key_of, record_of
 from .result import Tuned, TunedModule
 from .runner import Runner
-from .search import EvolutionarySearch
+from .search import EvolutionarySearch, Mutator
 from .share import next_task
 from .space import Space, SpaceFunction
 from .task import RunsCandidates, Task
+from .trial_log import TrialLog
 from .worker import Job
 
 Tunable = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Any]]
@@ -48,8 +51,10 @@ def tune(
     contract: bool = True,
     fast_math: bool | str | Sequence[str] | None = None,
     num_threads: int | None = None,
+    numerics: Literal["free", "strict"] = "free",
     progress: bool | None = None,
     model: Model | None = None,
+    mutator: Mutator = mutated,
     runner: RunsCandidates | None = None,
 ) -> Tuned | TunedModule:
     """Search for the quickest schedule of a program.
@@ -75,7 +80,8 @@ def tune(
     seconds
         How long the search takes at most, about; the last measurements are within it.
     records
-        Where the winner is written, if it beats the default schedule.
+        Where each trial is written, and the winner, if it beats the default schedule. A search of
+        the same program in the same space goes on with the trials of those before it.
     seed
         Of the search and of the arguments.
     arguments
@@ -92,10 +98,16 @@ def tune(
         Bytes that a candidate may take.
     contract, fast_math, num_threads
         As in `build`.
+    numerics
+        ``"strict"`` searches only schedules whose results are those of
+        ``build(x, default_schedule=False)`` to the bit; that is then what is to be beaten.
     progress
         Whether to tell how far it is, on the standard error; by default, on a terminal.
     model
         What ranks candidates before they are measured, instead of a model of the processor.
+    mutator
+        What changes the decisions of a candidate: a function of its trace and a `random.Random`
+        that returns other decisions, or None; see `loopsmith.tuning.mutated`.
     runner
         What measures candidates, instead of a child process.
 
@@ -120,28 +132,38 @@ def tune(
     >>> print(best)
     >>> kernel = best.build()
     """
+    if numerics not in ("free", "strict"):
+        _core.fail(
+            "UserError",
+            "numerics_are_known",
+            f"tune: numerics is {numerics!r}",
+            hint='pass "free" or "strict"',
+        )
+    is_strict = numerics == "strict"
     options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
+    key = target_key(str(target), {**options, "default_schedule": not is_strict})
     target_text = str(target)
     store = Records(records) if isinstance(records, (str, os.PathLike)) else records
     ranking = model or _model_of(target)
     begun = time.monotonic()
     with ExitStack() as stack:
         tasks = []
-        for name, each in _spaces(x, space).items():
+        for name, each in _spaces(x, space, not is_strict).items():
             used = list(arguments) if arguments is not None else _arguments(each.func, sizes, seed)
-            job = Job(each.func, target_text, options, used, memory)
+            job = Job(each.func, target_text, options, used, memory, is_strict)
             own = runner or stack.enter_context(Runner(job, timeout))
             weight = float((weights or {}).get(name, 1.0))
-            tasks.append(
-                Task(each.func, EvolutionarySearch(each, seed, ranking), own, weight, begun)
-            )
+            search = EvolutionarySearch(each, seed, ranking, mutator)
+            log = None
+            if store is not None:
+                log = TrialLog(store, f"{key_of(each.func)} {key} {each.name}")
+            tasks.append(Task(each.func, search, own, weight, begun, log))
         deadline = None if seconds is None else begun + seconds
         shown = stack.enter_context(display_of(progress, trials, deadline))
         was_interrupted = _search(tasks, trials, deadline, patience, shown)
         build_options = {"target": target_text, **options}
         found = [_finished(task, was_interrupted, build_options) for task in tasks]
     if store is not None:
-        key = target_key(target_text, options)
         for best in found:
             if best.is_quicker:
                 store.add(record_of(best, key))
@@ -151,14 +173,20 @@ def tune(
     return next(iter(tuned.values()))
 
 
-def _spaces(x: Any, space: SpaceFunction | Trace | None) -> dict[str, Space]:
+def _spaces(
+    x: Any, space: SpaceFunction | Trace | None, allow_reassociation: bool
+) -> dict[str, Space]:
     """Return what is searched, by the names of the functions."""
     if isinstance(x, IRModule):
         if isinstance(space, Trace):
             _fail_kind(x, "give a space that is a function, or tune the functions one by one")
         steps = space or generated
         return {
-            name.name_hint: Space(func.with_attr("global_symbol", name.name_hint), steps)
+            name.name_hint: Space(
+                func.with_attr("global_symbol", name.name_hint),
+                steps,
+                allow_reassociation=allow_reassociation,
+            )
             for name, func in zip(x.names, x.functions)
         }
     if isinstance(x, (list, tuple)):
@@ -183,10 +211,11 @@ def _spaces(x: Any, space: SpaceFunction | Trace | None) -> dict[str, Space]:
     if isinstance(space, Trace):
         if start is not None:
             _fail_kind(x, "pass the function, and the trace as `space`")
-        return {x.name: Space(x, None, space)}
+        return {x.name: Space(x, None, space, allow_reassociation=allow_reassociation)}
     if space is not None and not callable(space):
         _fail_kind(space, "pass a function sch -> None, or a trace, as `space`")
-    return {x.name: Space(x, generated if space is None and start is None else space, start)}
+    own = generated if space is None and start is None else space
+    return {x.name: Space(x, own, start, allow_reassociation=allow_reassociation)}
 
 
 def _model_of(target: Target | str) -> Model | None:
@@ -213,7 +242,8 @@ def _search(
     try:
         for _ in range(trials):
             task = next_task(tasks, patience)
-            if task is None or (last is not None and time.monotonic() >= last):
+            is_late = last is not None and time.monotonic() >= last
+            if task is None or (is_late and task.trials):  # Each has one candidate at least.
                 break
             task.step()
             shown.update(tasks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import resource
+import struct
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,7 @@ class Job:
     options: dict[str, Any]
     arguments: list[Any]
     memory: int
+    is_strict: bool = False  # Results are those of the program without a schedule, to the bit.
     expected: list[Any] | None = None
 
 
@@ -56,6 +58,11 @@ class Check:
 
     scheduled: PrimFunc
 
+
+LENGTH = struct.Struct("<Q")
+"""How the length of a reply stands before it."""
+SLOWER = 1.5
+"""A candidate that takes so many times what the quickest takes is measured once."""
 
 Request = Union[Attempt, Duel, Check]
 
@@ -91,7 +98,7 @@ class Worker:
         self.job = job
         self.arguments = copies(job.arguments)
         if job.expected is None:
-            build(job.func, target=job.target, **job.options)(*self.arguments)
+            self._default()(*self.arguments)
             self.expected = copies(self.arguments)
         else:
             self.expected = job.expected
@@ -102,8 +109,9 @@ class Worker:
     def answer(self, request: Request) -> Outcome:
         """Carry out a request."""
         try:
-            program = self.job.func if request.scheduled is None else request.scheduled
-            module = build(program, target=self.job.target, **self.job.options)
+            module = (
+                self._default() if request.scheduled is None else self._built(request.scheduled)
+            )
         except (UserError, MemoryError) as error:
             return Outcome(failure="compile error", detail=str(error))
         try:
@@ -119,18 +127,18 @@ class Worker:
         begin = time.perf_counter()
         results = self._results(module)
         first = time.perf_counter() - begin
-        wrong = difference(self.expected, results)
+        wrong = self._difference(self.expected, results)
         if wrong:
             return Outcome(failure="wrong result", detail=wrong)
         if first > 10 * best + 1e-3:  # It cannot win any more, the caches being what they are.
             return Outcome([first])
         once = module.time(*self.arguments, warmup=0, repeat=1, number=1)
-        if once.median > 3 * best:  # It cannot win any more.
+        if once.median > SLOWER * best:  # It cannot win any more.
             return Outcome(list(once.samples))
         return Outcome(list(module.time(*self.arguments, warmup=1, repeat=5).samples))
 
     def _duel(self, module: Any, repeat: int) -> Outcome:
-        by_default = build(self.job.func, target=self.job.target, **self.job.options)
+        by_default = self._default()
         warm = compare(by_default, module, *self.arguments, repeat=repeat)
         cold: tuple[list[float], list[float]] = ([], [])
         for _ in range(repeat // 4 + 1):
@@ -141,12 +149,20 @@ class Worker:
         )
 
     def _check(self, module: Any) -> Outcome:
-        plain = build(
-            self.job.func, target=self.job.target, default_schedule=False, **self.job.options
-        )
+        plain = self._built(self.job.func, default_schedule=False)
         expected = copies(self._results(plain))
-        wrong = difference(expected, self._results(module))
+        wrong = self._difference(expected, self._results(module))
         return Outcome(failure="wrong result" if wrong else None, detail=wrong or "")
+
+    def _default(self) -> Any:
+        """Compile the program with the default schedule; with a numerics lock, without any."""
+        return self._built(self.job.func, default_schedule=not self.job.is_strict)
+
+    def _built(self, func: PrimFunc, **options: Any) -> Any:
+        return build(func, target=self.job.target, **self.job.options, **options)
+
+    def _difference(self, expected: list[Any], got: list[Any]) -> str | None:
+        return difference(expected, got, self.job.is_strict)
 
     def _results(self, module: Any) -> list[Any]:
         """Call a program with the arguments as they were, and return what they have become."""

@@ -14,20 +14,26 @@ def copies(arguments: Sequence[Any]) -> list[Any]:
     return [np.array(value) if isinstance(value, np.ndarray) else value for value in arguments]
 
 
-def difference(expected: Sequence[Any], got: Sequence[Any]) -> str | None:
-    """Return where results differ by more than rounding may; None where they do not.
+def difference(expected: Sequence[Any], got: Sequence[Any], is_exact: bool) -> str | None:
+    """Return where results differ by more than rounding may, or at all; None where they do not.
 
-    Integers are to be equal. Floats of an array may differ by the square root of their type's
-    precision, of the element and of the largest one: sums are regrouped, no more.
+    Unless they are to be equal to the bit, integers are to be equal, and floats of an array may
+    differ by the square root of their type's precision, of the element and of the largest one: sums
+    are regrouped, no more.
     """
     for number, (left, right) in enumerate(zip(expected, got)):
-        if not isinstance(left, np.ndarray) or np.array_equal(left, right):
+        if not isinstance(left, np.ndarray) or left.tobytes() == right.tobytes():
             continue
-        wrong = np.argwhere(~_agree(left, right))
+        wrong = np.argwhere(~(_bits(left) == _bits(right) if is_exact else _agree(left, right)))
         if len(wrong):
             place = tuple(int(index) for index in wrong[0])
             return f"argument {number} at {place}: {right[place]}, expected {left[place]}"
     return None
+
+
+def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the bits of the elements, which tell one zero, and one NaN, from another."""
+    return np.ascontiguousarray(array).view(f"V{array.itemsize}")
 
 
 def _agree(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -118,8 +118,8 @@ for i in range(10):
 def test_parts_of_a_scan_need_memory_of_known_size():
     body = "for i in range(10):\n    for j in range(i):\n        A[j + 1] = A[j] + B[j]"
     assert refusal(body, lambda sch: sch.parallel_scan("j")) == (
-        "extent_is_known_in_the_block: parallel_scan: the bounds of loop j are not known where its "
-        "block allocates memory"
+        "extent_is_known_around: parallel_scan: the bounds of loop j are not known where the block "
+        "around it allocates memory"
     )
 
 

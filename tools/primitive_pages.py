@@ -119,6 +119,19 @@ PROGRAMS = {
             for k in range(16):
                 A[i, k] = T.float32(2)
 """,
+    "counts": """
+    A: T.Buffer((8, 100), "int32"), H: T.Buffer((256,), "int32")
+    for p in range(8):
+        for i in range(100):
+            H[A[p, i]] = H[A[p, i]] + 1
+""",
+    "sparse": """
+    S: T.Buffer((33,), "int32"), V: T.Buffer((900,), "float32"), Y: T.Buffer((32,), "float32")
+    for i in range(32):
+        Y[i] = T.float32(0)
+        for k in range(S[i], S[i + 1]):
+            Y[i] = Y[i] + V[k]
+""",
     "dot": """
     A: T.Buffer((4,), "uint8"), B: T.Buffer((16, 4), "int8"), C: T.Buffer((16,), "int32")
     for i, k in T.grid(16, 4):
@@ -163,6 +176,10 @@ EXAMPLES = {
     "rolling_buffer": ("stencil", 'sch.compute_at("B", "y")\nsch.rolling_buffer("B", 0)'),
     "decompose_reduction": ("matmul", 'sch.decompose_reduction("C", "k")'),
     "rfactor": ("rows", 'sch.rfactor("k", factor_axis=0)'),
+    "tree_reduce": ("rows", 'sch.tree_reduce("k", [None, 4])'),
+    "privatize": ("counts", 'sch.privatize("p", "H")\nsch.parallel("p")'),
+    "atomic": ("counts", 'sch.atomic("p")'),
+    "inspect_split": ("sparse", 'sch.parallel("i")\nsch.inspect_split("i", parts=4)'),
     "cache_read": ("stages", 'sch.cache_read("B", 0, "local")'),
     "cache_write": ("stages", 'sch.cache_write("C", 0, "local")'),
     "cache_inplace": ("update", 'sch.cache_inplace("A", 0, "local")'),
@@ -220,6 +237,7 @@ EXAMPLES = {
         "stages",
         'sch.transform_layout("B", ("write", 0), lambda i, j: (i // 4, j, i % 4))',
     ),
+    "set_layout": ("stages", 'sch.set_layout("B", lambda i, j: (j, i))'),
     "transform_block_layout": (
         "update",
         'sch.transform_block_layout("A", lambda i: (i // 8, i % 8))',

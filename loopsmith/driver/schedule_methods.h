@@ -182,6 +182,13 @@ class ScheduleMethods {
   Handles<LoopRV> parallel_scan(const LoopArgument& loop, std::int64_t length = 4096) {
     return handles_in<LoopRV>(call("parallel_scan", {value_of(loop), value_of(length)}));
   }
+  /// Splits a loop into parts with equal work where inner loops have different numbers of
+  /// iterations, which are counted before the loop runs. Parallelize the loop first to have the
+  /// parts run at once. `loop`: A loop around others whose numbers of iterations differ: rows of a
+  /// sparse matrix, say. `parts`: How many parts of equal work.
+  Handles<LoopRV> inspect_split(const LoopArgument& loop, std::int64_t parts = 64) {
+    return handles_in<LoopRV>(call("inspect_split", {value_of(loop), value_of(parts)}));
+  }
   /// Moves a block into a loop of its consumers: each iteration computes what it reads.
   /// `preserve_unit_loops`: Whether new loops of one iteration are kept.
   /// `index`: The place in the loop's body: -1 as late as possible, -2 as early as possible, or the
@@ -228,6 +235,28 @@ class ScheduleMethods {
   BlockRV rfactor(const LoopArgument& loop, std::int64_t factor_axis) {
     return *call("rfactor", {value_of(loop), value_of(factor_axis)}).as<BlockRV>();
   }
+  /// Reduces in levels: splits a loop of a reduction, and gives each of the new loops but the
+  /// innermost partial results of its own, which a block of the next level combines. `loop`: A loop
+  /// of a reduction. `factors`: How many results each level combines, the last level first; at most
+  /// one is to be inferred: None, or -1. `factor_axis`: Where each level's dimension goes in its
+  /// partial results; from the end if negative.
+  Handles<BlockRV> tree_reduce(const LoopArgument& loop, const std::vector<Factor>& factors,
+                               std::int64_t factor_axis = 0) {
+    return handles_in<BlockRV>(
+        call("tree_reduce", {value_of(loop), value_of(factors), value_of(factor_axis)}));
+  }
+  /// Gives each iteration of a loop a copy of the buffers that iterations update in common, also
+  /// through computed indices, and merges the copies after the loop. `loop`: Each iteration of
+  /// which gets a copy of its own. `buffer`: The name of a buffer that the loop updates, or the
+  /// buffer. Without it, all those of which several iterations may update one element.
+  Handles<BlockRV> privatize(const LoopArgument& loop,
+                             const std::optional<BufferSelector>& buffer = {}) {
+    return handles_in<BlockRV>(call("privatize", {value_of(loop), value_of(buffer)}));
+  }
+  /// Runs the iterations of a loop on several threads, which update the elements that they have in
+  /// common atomically, without copies of their own. `loop`: Whose iterations update elements in
+  /// common.
+  void atomic(const LoopArgument& loop) { call("atomic", {value_of(loop)}); }
   /// Makes the extents of an Einsum's axes multiples of factors, on padded copies of its operands.
   /// `padding`: For each axis, a number of which its new extent is a multiple.
   void pad_einsum(const BlockArgument& block, const std::vector<std::int64_t>& padding) {
@@ -392,6 +421,15 @@ class ScheduleMethods {
                         bool assume_injective_transform = false) {
     call("transform_layout", {value_of(block), value_of(buffer), value_of(index_map),
                               value_of(pad_value), value_of(assume_injective_transform)});
+  }
+  /// Keeps the elements of any buffer elsewhere in memory: transposed, tiled, padded, swizzled, as
+  /// an index map says. The order of computation stays as it is. `buffer`: The name of a buffer of
+  /// the function, or the buffer. `map`: From the old indices of an element to its new ones. `pad`:
+  /// What new elements hold that were none before: a number, or an IndexMap from the new indices to
+  /// a value.
+  void set_layout(const BufferSelector& buffer, const IndexMapArgument& map,
+                  const std::optional<Annotation>& pad = {}) {
+    call("set_layout", {value_of(buffer), value_of(map), value_of(pad)});
   }
   /// Makes a block of a loop and what is inside, or of blocks that follow each other.
   /// `target`: A loop with one block inside, or blocks that follow each other.

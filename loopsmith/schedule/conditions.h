@@ -12,6 +12,14 @@ inline constexpr Condition loop_runs_to_its_end{
     "loop_runs_to_its_end", "a break leaves loop {}",
     "rewrite the break as a condition on the loop's body"};
 
+inline constexpr Condition loop_runs_serially{"loop_runs_serially", "loop {} is not serial",
+                                              "do this before you parallelize, vectorize or "
+                                              "unroll it"};
+inline constexpr Condition extent_is_known_around{
+    "extent_is_known_around",
+    "the bounds of loop {} are not known where the block around it allocates memory",
+    "choose a loop whose bounds are constants or sizes"};
+
 inline constexpr Condition bounds_stay{"bounds_stay",
                                        "the bounds of loop {} read what the body of loop {} writes",
                                        "give them a name before the loop: n = A[0], then range(n)"};

@@ -101,6 +101,15 @@ class Primitive : public PrimitiveBase {
   Made apply(Schedule& schedule, const Arguments& arguments) const {
     return run(schedule, arguments, nullptr);
   }
+  /// Why it cannot be applied, if it cannot.
+  std::optional<Refusal> refusal_of(const Schedule& schedule, const Arguments& arguments) const {
+    return why_not(schedule, arguments);
+  }
+  /// Does it as a part of the step that is being done: for commits of primitives that are made of
+  /// others, whose plans have asked each on a snapshot.
+  Made apply_within(Schedule& schedule, const Arguments& arguments) const {
+    return commit_(schedule, std::get<Plan>(plan_(schedule, arguments)));
+  }
 
   Made operator()(Schedule& s) const { return apply(s, {}); }
   Made operator()(Schedule& s, const P<0>& a) const { return apply(s, {a}); }

@@ -15,18 +15,19 @@ std::span<const PrimitiveBase* const> all_primitives() {
       // Loops.
       &split, &fuse, &merge, &reorder, &add_unit_loop, &parallel, &vectorize, &unroll, &bind,
       &loop_partition, &peel, &distribute, &shift, &skew, &sink_if, &hoist_if, &reorder_statements,
-      &merge_siblings, &expand_scalar, &normalize_nest, &parallel_scan,
+      &merge_siblings, &expand_scalar, &normalize_nest, &parallel_scan, &inspect_split,
       // Places.
       &compute_at, &reverse_compute_at, &compute_inline, &reverse_compute_inline,
       &fuse_reduction_epilogue, &rolling_buffer,
       // Reductions.
-      &decompose_reduction, &rfactor, &pad_einsum, &decompose_padding,
+      &decompose_reduction, &rfactor, &tree_reduce, &privatize, &atomic, &pad_einsum,
+      &decompose_padding,
       // Caches.
       &cache_read, &cache_write, &cache_inplace, &cache_index, &reindex, &reindex_cache_read,
       &reindex_cache_write, &read_at, &write_at, &prefetch,
       // Buffers.
       &storage_align, &set_scope, &unsafe_set_dtype, &set_axis_separator,
-      &unsafe_hide_buffer_access, &annotate_buffer_access, &transform_layout,
+      &unsafe_hide_buffer_access, &annotate_buffer_access, &transform_layout, &set_layout,
       // Blocks.
       &blockize, &tensorize, &transform_block_layout, &annotate, &unannotate,
       &reorder_block_iter_var,

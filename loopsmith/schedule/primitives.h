@@ -6,6 +6,7 @@
 
 #include "loopsmith/schedule/primitives/add_unit_loop.h"
 #include "loopsmith/schedule/primitives/annotate.h"
+#include "loopsmith/schedule/primitives/atomic.h"
 #include "loopsmith/schedule/primitives/block_regions.h"
 #include "loopsmith/schedule/primitives/blockize.h"
 #include "loopsmith/schedule/primitives/branches.h"
@@ -27,6 +28,7 @@
 #include "loopsmith/schedule/primitives/get_block.h"
 #include "loopsmith/schedule/primitives/get_loop.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
+#include "loopsmith/schedule/primitives/inspect_split.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/loop_partition.h"
 #include "loopsmith/schedule/primitives/macro.h"
@@ -37,6 +39,7 @@
 #include "loopsmith/schedule/primitives/parallel_scan.h"
 #include "loopsmith/schedule/primitives/peel.h"
 #include "loopsmith/schedule/primitives/prefetch.h"
+#include "loopsmith/schedule/primitives/privatize.h"
 #include "loopsmith/schedule/primitives/redefine_buffer.h"
 #include "loopsmith/schedule/primitives/reindex.h"
 #include "loopsmith/schedule/primitives/relatives.h"
@@ -49,12 +52,14 @@
 #include "loopsmith/schedule/primitives/rolling_buffer.h"
 #include "loopsmith/schedule/primitives/sample.h"
 #include "loopsmith/schedule/primitives/sample_compute_location.h"
+#include "loopsmith/schedule/primitives/set_layout.h"
 #include "loopsmith/schedule/primitives/shift.h"
 #include "loopsmith/schedule/primitives/skew.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/primitives/tensorize.h"
 #include "loopsmith/schedule/primitives/transform_block_layout.h"
 #include "loopsmith/schedule/primitives/transform_layout.h"
+#include "loopsmith/schedule/primitives/tree_reduce.h"
 
 namespace loopsmith {
 

@@ -62,12 +62,16 @@ struct Accumulators {
 Accumulators accumulators_in(const For& loop, const Stmt& nest, const Stmt& function) {
   std::vector<Accumulator> usable;
   std::vector<Ptr<Buffer>> others;
+  const bool is_requested_atomic = loop.annotations.contains(atomic_updates_key);
   for (const Ptr<Buffer>& buffer : candidates(loop)) {
     const Ptr<Buffer> one[] = {buffer};
     const auto found = accumulators_of(loop, one, nest);
     const auto is_indirect = [](const Accumulator& each) { return each.is_indirect; };
+    const bool may_be_atomic = found &&
+                               (is_requested_atomic || std::ranges::any_of(*found, is_indirect)) &&
+                               is_atomic(loop, buffer);
     const bool is_usable =
-        found && !(std::ranges::any_of(*found, is_indirect) && is_atomic(loop, buffer));
+        found && !(may_be_atomic && (is_requested_atomic || !copies_pay(loop, *found)));
     if (is_usable) {
       usable.insert(usable.end(), found->begin(), found->end());
     } else if (!is_atomic(loop, buffer)) {

@@ -14,7 +14,8 @@ namespace loopsmith {
 ///                                       S[0] = S[0] + s[part]
 ///
 /// The number of parts depends on the program alone; many are combined in groups first. Integers
-/// whose indices are read from memory stay as they are: they are updated atomically.
+/// whose indices are read from memory stay as they are where copies would cost more than the
+/// updates, or where the loop asks for it: they are updated atomically.
 Ptr<PrimFunc> privatize_accumulators(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

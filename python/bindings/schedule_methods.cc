@@ -186,7 +186,7 @@ struct OpenMap {
 
   /// True when the value is such a function; it is read once the others are.
   bool take(const Method& method, std::size_t i, nb::handle value, Arguments& arguments) {
-    const bool is_open = method.parameters[i].name == "index_map" &&
+    const bool is_open = method.parameters[i].type.starts_with("IndexMap") &&
                          PyCallable_Check(value.ptr()) && takes_any_number(value);
     if (!is_open) return false;
     parameter = i;

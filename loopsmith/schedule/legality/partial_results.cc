@@ -25,6 +25,8 @@ constexpr std::int64_t max_parts = 64;
 constexpr std::int64_t min_in_part = 8;
 /// Of all partial results of a loop together.
 constexpr std::int64_t max_elements = std::int64_t{1} << 22;
+/// Copies of this many elements together cost little, however few iterations there are.
+constexpr std::int64_t max_small_copies = std::int64_t{1} << 16;
 
 /// Looks for all that a loop does to some buffers.
 class AccumulatorSearch {
@@ -281,6 +283,21 @@ std::vector<Ptr<Buffer>> shared_results(const For& loop, const ElementAccesses& 
   return shared;
 }
 
+/// How many elements the box has, symbolic sides left out; nullopt where they are too many to
+/// count.
+std::optional<std::int64_t> element_count(const Accumulator& accumulator) {
+  Analyzer analyzer;
+  std::int64_t size = 1;
+  for (const auto& [min, max] : accumulator.box) {
+    const Expr width = analyzer.simplify(max - min + int_imm(max.dtype(), 1));
+    const std::int64_t* number = as_int(width);
+    if (number && __builtin_mul_overflow(size, std::max<std::int64_t>(*number, 1), &size)) {
+      return {};
+    }
+  }
+  return size;
+}
+
 }  // namespace
 
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
@@ -296,19 +313,11 @@ std::int64_t part_count(std::int64_t extent, std::int64_t work) {
 }
 
 std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> accumulators) {
-  Analyzer analyzer;
   std::int64_t elements = 0, work = min_in_part;
   for (const Accumulator& each : accumulators) {
-    std::int64_t size = 1;
-    for (const auto& [min, max] : each.box) {
-      const Expr width = analyzer.simplify(max - min + int_imm(max.dtype(), 1));
-      const std::int64_t* number = as_int(width);
-      if (number && __builtin_mul_overflow(size, std::max<std::int64_t>(*number, 1), &size)) {
-        return 0;
-      }
-    }
-    if (__builtin_add_overflow(elements, size, &elements)) return 0;
-    work = std::min(work, std::max<std::int64_t>(each.updates / size, 1));
+    const auto size = element_count(each);
+    if (!size || __builtin_add_overflow(elements, *size, &elements)) return 0;
+    work = std::min(work, std::max<std::int64_t>(each.updates / *size, 1));
   }
   const std::int64_t* extent = as_int(loop.extent);
   std::int64_t count = extent ? part_count(*extent, work) : max_parts;
@@ -316,6 +325,19 @@ std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> 
   count = std::min(count, max_elements / std::max<std::int64_t>(elements, 1));
   if (count > partial_result_group) count -= count % partial_result_group;
   return count > 1 ? count : 0;
+}
+
+bool copies_pay(const For& loop, std::span<const Accumulator> accumulators) {
+  const std::int64_t count = partial_result_count(loop, accumulators);
+  if (count < 2) return false;
+  const std::int64_t* extent = as_int(loop.extent);
+  return std::ranges::all_of(accumulators, [&](const Accumulator& each) {
+    const std::int64_t size = element_count(each).value_or(max_elements);
+    if (!extent) return size * count <= max_small_copies;
+    std::int64_t updates = 0;
+    if (__builtin_mul_overflow(*extent, each.updates, &updates)) return true;
+    return updates / count >= size;
+  });
 }
 
 std::optional<Refusal> refuse_reads_of_results(const Schedule& schedule, LoopRV loop) {

@@ -39,6 +39,10 @@ inline constexpr std::int64_t partial_result_group = 8;
 /// on the number of threads.
 std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> accumulators);
 
+/// True when partial results of updates through computed indices cost less than the updates: the
+/// copies of each part are no larger than the number of its iterations.
+bool copies_pay(const For& loop, std::span<const Accumulator> accumulators);
+
 /// The number of parts of a loop of `extent` iterations: enough for the threads of a large machine
 /// to balance, and each with more work than combining it costs; an iteration does `work` times
 /// that.

@@ -55,16 +55,6 @@ std::optional<Refusal> refuse_taken_axis(const Schedule& schedule, LoopRV loop,
   return {};
 }
 
-/// True when an iteration may be the last one, or that of the function.
-bool is_left(const Schedule& schedule, LoopRV loop) {
-  bool returns = false;
-  pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {
-    returns = returns || ref.is<Return>();
-    return !returns && !is_expr(*ref.get());
-  });
-  return returns || is_left_by_break(schedule, loop);
-}
-
 bool is_in_lanes(const Schedule& schedule, LoopRV loop) {
   for (NodeId node = schedule.at(schedule.node(loop)).parent; node != no_node;
        node = schedule.at(node).parent) {
@@ -84,7 +74,7 @@ bool drives_reduction(const Schedule& schedule, LoopRV loop) {
 
 Planned<LoopKindPlan> plan_concurrent(const Schedule& schedule, LoopKindPlan plan, Concurrency how,
                                       bool assume_independent) {
-  if (is_left(schedule, plan.loop)) return Refusal{&loop_is_not_left, {Argument(plan.loop)}};
+  if (is_left_early(schedule, plan.loop)) return Refusal{&loop_is_not_left, {Argument(plan.loop)}};
   // Lanes around it were in step with its iterations.
   if (is_in_lanes(schedule, plan.loop)) {
     Schedule after = schedule.snapshot();

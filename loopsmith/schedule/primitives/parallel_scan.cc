@@ -108,7 +108,7 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
   const NodeId node = schedule.node(arguments.loop), scope = scope_of(schedule, node);
   for (const Expr* bound : {&loop.min, &loop.extent, &loop.step}) {
     if (!is_known_at(schedule, scope, node, *bound)) {
-      return Refusal{&extent_is_known_in_the_block, {handle}};
+      return Refusal{&extent_is_known_around, {handle}};
     }
   }
   auto stores = stores_of_body(loop);

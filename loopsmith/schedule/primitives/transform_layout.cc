@@ -44,6 +44,12 @@ Expr pad_value_of(const Ref& given, const TransformLayoutPlan& plan) {
   return value.dtype() == type && free_buffers(value).empty() ? value : Expr();
 }
 
+/// The statement of the scope in which a node is.
+NodeId statement_of_scope(const Schedule& schedule, const TransformLayoutPlan& plan, NodeId node) {
+  const NodeId body = schedule.at(plan.scope).first_child;
+  return child_towards(schedule, node, schedule.as<SeqStmt>(body) ? body : plan.scope);
+}
+
 /// The block, if it writes every element of its buffer, and its loops and axes are the dimensions
 /// in their order.
 std::optional<BlockRV> row_major(const Schedule& schedule, BlockRV block,
@@ -57,7 +63,7 @@ std::optional<BlockRV> row_major(const Schedule& schedule, BlockRV block,
   if (reads_buffer(target, plan.from) || !store->buffer.same_as(plan.from)) return {};
   const auto loops = loops_around(schedule, schedule.node(block));
   if (loops.size() != shape.size()) return {};
-  NodeId parent = schedule.at(nest_of(schedule, plan.scope, block)).parent;
+  NodeId parent = schedule.at(statement_of_scope(schedule, plan, schedule.node(block))).parent;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const For& loop = schedule.get(loops[i]);
     const IterVar& axis = *target.iter_vars[i];
@@ -86,29 +92,28 @@ NodeId writing_nest(const Schedule& schedule, const TransformLayoutPlan& plan, N
     writes = writes || (store && store->buffer.same_as(plan.from));
     return !writes && !is_expr(*ref.get());
   });
-  const NodeId scope = schedule.node(plan.scope);
-  const NodeId body = schedule.at(scope).first_child;
-  const NodeId around = schedule.as<SeqStmt>(body) ? body : scope;
+  const NodeId body = schedule.at(plan.scope).first_child;
+  const NodeId around = schedule.as<SeqStmt>(body) ? body : plan.scope;
   // What the scope itself declares is no statement in it.
   if (!writes || node == around || !is_inside(schedule, node, around)) return no_node;
-  return child_towards(schedule, node, around);
+  return statement_of_scope(schedule, plan, node);
 }
 
-/// Who writes the elements that are new.
-void find_writers(const Schedule& schedule, TransformLayoutPlan& plan) {
+/// Finds the statement that writes the buffer last.
+void find_last_writer(const Schedule& schedule, TransformLayoutPlan& plan) {
   const auto note = [&](NodeId nest) {
     if (plan.last_writer == no_node || is_before(schedule, plan.last_writer, nest)) {
       plan.last_writer = nest;
     }
   };
-  const auto writers = writers_of(schedule, schedule.node(plan.scope), plan.from);
-  for (const BlockRV writer : writers) note(nest_of(schedule, plan.scope, writer));
+  for (const BlockRV writer : writers_of(schedule, plan.scope, plan.from)) {
+    note(statement_of_scope(schedule, plan, schedule.node(writer)));
+  }
   // Statements that stand in no block write, too.
   for (const NodeId node : plan.uses.nodes) {
     const NodeId nest = writing_nest(schedule, plan, node);
     if (nest != no_node) note(nest);
   }
-  if (writers.size() == 1) plan.producer = row_major(schedule, writers[0], plan);
 }
 
 /// A nest over the new buffer: loops axis0, ..., axes v_axis0, ...
@@ -160,7 +165,7 @@ void rebuild_producer(Schedule& schedule, const TransformLayoutPlan& plan) {
       store(plan.to,
             if_then_else(substitute(plan.padding, axes), substitute(plan.pad_value, axes), value),
             indices);
-  const NodeId place = nest_of(schedule, plan.scope, *plan.producer);
+  const NodeId place = statement_of_scope(schedule, plan, schedule.node(*plan.producer));
   Stmt made = nest_around(nest, std::move(block), Expr());
   Stmt inside = made;
   while (const auto* loop = inside.as<For>()) inside = loop->body;
@@ -197,33 +202,23 @@ void insert_padding(Schedule& schedule, const TransformLayoutPlan& plan) {
     schedule.insert_after(plan.last_writer, std::move(stmt));
     return;
   }
-  const NodeId body = schedule.at(schedule.node(plan.scope)).first_child;
+  const NodeId body = schedule.at(plan.scope).first_child;
   schedule.insert_before(schedule.as<SeqStmt>(body) ? schedule.at(body).first_child : body,
                          std::move(stmt));
 }
 
 }  // namespace
 
-Planned<TransformLayoutPlan> plan_transform_layout(const Schedule& schedule,
-                                                   const TransformLayoutArguments& arguments) {
-  const Block& block = schedule.get(arguments.block);
-  const auto selected = select_buffer(block, arguments.buffer, BufferSelector::Side::write);
-  if (!selected) {
-    return Refusal{&block_has_the_buffer, {Argument(arguments.block), Argument("uses")}};
-  }
-  TransformLayoutPlan plan{.from = selected->buffer};
+Planned<TransformLayoutPlan> plan_layout(const Schedule& schedule, const LayoutRequest& request) {
+  TransformLayoutPlan plan{.from = request.buffer};
   const Ptr<Buffer>& from = plan.from;
   const Argument buffer{Ref(from)};
-  const NodeId node = schedule.node(arguments.block);
-  plan.owner = owner_of(schedule, node, from);
+  plan.owner = owner_of(schedule, request.node, from);
   if (plan.owner == no_node) return Refusal{&buffer_has_no_views, {buffer}};
-  const bool is_parameter = schedule.as<PrimFunc>(plan.owner) != nullptr;
   const NodeId body = schedule.at(plan.owner).first_child;
-  const NodeId scope = is_parameter ? body : plan.owner;
-  if (scope == no_node || !schedule.as<BlockRealize>(scope) || scope == node) {
-    return Refusal{&block_stands_in_a_block, {Argument(arguments.block)}};
-  }
-  plan.scope = schedule.block_at(scope);
+  const bool has_root = schedule.as<PrimFunc>(plan.owner) && body != no_node &&
+                        schedule.as<BlockRealize>(body) != nullptr;
+  plan.scope = has_root ? body : plan.owner;
   plan.uses = uses_of(schedule, plan.owner, from);
   if (plan.uses.by_view) return Refusal{&buffer_has_no_views, {buffer}};
   if (plan.uses.by_pointer || plan.uses.by_vector) {
@@ -232,22 +227,21 @@ Planned<TransformLayoutPlan> plan_transform_layout(const Schedule& schedule,
   if (!from->strides.empty() || from->elem_offset.defined() || !from->axis_separators.empty()) {
     return Refusal{&buffer_is_compact, {buffer}};
   }
-  const IndexMap& given = *arguments.index_map;
-  if (given.initial_indices.size() != from->shape.size()) {
+  if (request.map.initial_indices.size() != from->shape.size()) {
     return Refusal{&index_map_fits_the_buffer,
-                   {rank_of(given.initial_indices), buffer, rank_of(from->shape)}};
+                   {rank_of(request.map.initial_indices), buffer, rank_of(from->shape)}};
   }
   const DataType type = widest_index(from->shape);
   std::vector<Expr> shape;
   for (const Expr& extent : from->shape) shape.push_back(cast(type, extent));
-  plan.index_map = with_index_type(given, type);
+  plan.index_map = with_index_type(request.map, type);
   Analyzer analyzer;
   Buffer to = *from;
   try {
     to.shape = map_shape(*plan.index_map, shape, analyzer);
     std::vector<Ptr<Range>> domain;
     for (const Expr& extent : shape) domain.push_back(range(zero_of(type), extent));
-    if (!arguments.assume_injective_transform) {
+    if (!request.assume_injective) {
       auto [inverse, padding] = non_surjective_inverse(*plan.index_map, domain, analyzer);
       if (!is_const_int(padding, 0)) {
         plan.inverse = inverse;
@@ -259,18 +253,39 @@ Planned<TransformLayoutPlan> plan_transform_layout(const Schedule& schedule,
   }
   plan.to = make(std::move(to));
   if (!plan.inverse) return plan;
-  if (!arguments.pad_value) {
+  if (!request.pad_value) {
     return Refusal{&padding_has_a_value,
                    {buffer, Argument(list_of(plan.to->shape)), Argument(brief(plan.padding))}};
   }
-  plan.pad_value = pad_value_of(arguments.pad_value->value, plan);
+  plan.pad_value = pad_value_of(request.pad_value->value, plan);
   if (!plan.pad_value.defined()) {
-    return Refusal{
-        &pad_value_fits,
-        {Argument(arguments.pad_value->value), buffer, Argument(to_string(from->dtype))}};
+    return Refusal{&pad_value_fits,
+                   {Argument(request.pad_value->value), buffer, Argument(to_string(from->dtype))}};
   }
-  find_writers(schedule, plan);
+  find_last_writer(schedule, plan);
   return plan;
+}
+
+Planned<TransformLayoutPlan> plan_transform_layout(const Schedule& schedule,
+                                                   const TransformLayoutArguments& arguments) {
+  const auto selected =
+      select_buffer(schedule.get(arguments.block), arguments.buffer, BufferSelector::Side::write);
+  if (!selected) {
+    return Refusal{&block_has_the_buffer, {Argument(arguments.block), Argument("uses")}};
+  }
+  const NodeId node = schedule.node(arguments.block);
+  auto planned = plan_layout(schedule, {node, selected->buffer, *arguments.index_map,
+                                        arguments.pad_value, arguments.assume_injective_transform});
+  auto* plan = std::get_if<TransformLayoutPlan>(&planned);
+  if (!plan) return planned;
+  if (plan->scope == node || !schedule.as<BlockRealize>(plan->scope)) {
+    return Refusal{&block_stands_in_a_block, {Argument(arguments.block)}};
+  }
+  const auto writers = writers_of(schedule, plan->scope, plan->from);
+  if (plan->inverse && writers.size() == 1) {
+    plan->producer = row_major(schedule, writers[0], *plan);
+  }
+  return planned;
 }
 
 std::size_t dimension_count(const Schedule& schedule, const TransformLayoutArguments& arguments) {
@@ -280,7 +295,7 @@ std::size_t dimension_count(const Schedule& schedule, const TransformLayoutArgum
 }
 
 Nothing commit_transform_layout(Schedule& schedule, TransformLayoutPlan&& plan) {
-  const SpanScope span(schedule.span_from(schedule.at(schedule.node(plan.scope)).object->span));
+  const SpanScope span(schedule.span_from(schedule.at(plan.scope).object->span));
   change_accesses(schedule, plan.uses, layout_change(plan.from, plan.to, plan.index_map));
   replace_definition(schedule, plan.owner, plan.from, plan.to);
   if (!plan.inverse) return {};

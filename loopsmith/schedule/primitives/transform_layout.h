@@ -28,7 +28,7 @@ struct TransformLayoutArguments {
 
 struct TransformLayoutPlan {
   NodeId owner = no_node;
-  BlockRV scope;  ///< Which holds all uses.
+  NodeId scope = no_node;  ///< The block, or the function without a root block, with all uses.
   Ptr<Buffer> from;
   Ptr<Buffer> to;
   BufferAccesses uses;
@@ -62,6 +62,19 @@ inline constexpr const Condition* transform_layout_conditions[] = {
     &buffer_is_used_by_index,     &buffer_is_compact,       &index_map_fits_the_buffer,
     &index_map_is_injective,      &padding_has_a_value,     &pad_value_fits,
     &concurrent_loops_stay_legal, &threads_share_out_fills};
+
+/// A buffer, the node inside which it is used, and where its elements are to lie.
+struct LayoutRequest {
+  NodeId node = no_node;
+  Ptr<Buffer> buffer;
+  const IndexMap& map;
+  const std::optional<Annotation>& pad_value;
+  bool assume_injective = false;
+};
+
+/// Checks whether a buffer can have a layout. The plan names no producer: the order of computation
+/// stays.
+Planned<TransformLayoutPlan> plan_layout(const Schedule& schedule, const LayoutRequest& request);
 
 Planned<TransformLayoutPlan> plan_transform_layout(const Schedule& schedule,
                                                    const TransformLayoutArguments& arguments);

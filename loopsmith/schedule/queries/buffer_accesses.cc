@@ -262,6 +262,31 @@ NodeId owner_of(const Schedule& schedule, NodeId node, const Ptr<Buffer>& buffer
   return no_node;
 }
 
+std::vector<DefinedBuffer> buffers_of(const Schedule& schedule, std::uint32_t function) {
+  const NodeId root = schedule.root(function);
+  std::vector<DefinedBuffer> found;
+  for (const Ptr<Buffer>& buffer : schedule.as<PrimFunc>(root)->buffer_map) {
+    if (buffer.defined()) found.push_back({root, buffer});
+  }
+  std::vector<NodeId> nodes{root};
+  while (!nodes.empty()) {
+    const NodeId node = nodes.back();
+    nodes.pop_back();
+    if (const auto* realize = schedule.as<BlockRealize>(node)) {
+      for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
+        found.push_back({node, buffer});
+      }
+    }
+    const std::size_t first = nodes.size();
+    for (NodeId child = schedule.at(node).first_child; child != no_node;
+         child = schedule.at(child).next) {
+      nodes.push_back(child);
+    }
+    std::reverse(nodes.begin() + static_cast<std::ptrdiff_t>(first), nodes.end());
+  }
+  return found;
+}
+
 void replace_definition(Schedule& schedule, NodeId owner, const Ptr<Buffer>& from,
                         const Ptr<Buffer>& to) {
   Object& object = schedule.edit(owner);

@@ -49,6 +49,15 @@ void change_accesses(Schedule& schedule, const BufferAccesses& uses, const Acces
 /// function that has it as a parameter; no_node for views.
 NodeId owner_of(const Schedule& schedule, NodeId node, const Ptr<Buffer>& buffer);
 
+/// A buffer and the node that defines it, as `owner_of` says.
+struct DefinedBuffer {
+  NodeId owner = no_node;
+  Ptr<Buffer> buffer;
+};
+
+/// The buffers that a function defines: parameters first, then what blocks allocate, in order.
+std::vector<DefinedBuffer> buffers_of(const Schedule& schedule, std::uint32_t function);
+
 /// Lets the owner define `to` instead of `from`.
 void replace_definition(Schedule& schedule, NodeId owner, const Ptr<Buffer>& from,
                         const Ptr<Buffer>& to);

@@ -208,6 +208,15 @@ bool is_left_by_break(const Schedule& schedule, LoopRV loop) {
   return has_break(schedule.get(loop).body);
 }
 
+bool is_left_early(const Schedule& schedule, LoopRV loop) {
+  bool returns = false;
+  pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {
+    returns = returns || ref.is<Return>();
+    return !returns && !is_expr(*ref.get());
+  });
+  return returns || is_left_by_break(schedule, loop);
+}
+
 bool has_continue(const Schedule& schedule, LoopRV loop) {
   bool found = false;
   pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {

@@ -26,6 +26,9 @@ void substitute_in_body(Schedule& schedule, LoopRV loop, const IndexForms& forms
 
 /// True when a `break` inside the loop leaves the loop.
 bool is_left_by_break(const Schedule& schedule, LoopRV loop);
+
+/// True when a break or a return may end it before its last iteration.
+bool is_left_early(const Schedule& schedule, LoopRV loop);
 /// True when a `continue` inside the loop ends an iteration of the loop.
 bool has_continue(const Schedule& schedule, LoopRV loop);
 

@@ -8,6 +8,7 @@
 #include "loopsmith/schedule/intrinsics/tensor_intrin.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/script/parse.h"
 
 namespace loopsmith::schedule_testing {
@@ -41,7 +42,10 @@ constexpr std::string_view rare[] = {"cache_inplace",
                                      "reorder_statements",
                                      "expand_scalar",
                                      "parallel_scan",
-                                     "skew"};
+                                     "skew",
+                                     "tree_reduce",
+                                     "privatize",
+                                     "inspect_split"};
 
 std::vector<const PrimitiveBase*> drawn_primitives() {
   std::vector<const PrimitiveBase*> found;
@@ -151,6 +155,7 @@ class StepDrawer {
     is_fit_ = true;
     block_.reset();
     loop_.reset();
+    defined_ = nullptr;
     if (!blocks_.empty()) block_ = draw_.of(blocks_);
     if (!loops_.empty()) loop_ = draw_.of(loops_);
     if (!block_) {
@@ -182,7 +187,7 @@ class StepDrawer {
     } else if (is("decompose_reduction")) {
       prefer(has_init);
       loop_around_one_of({*block_});
-    } else if (is("rfactor")) {
+    } else if (is("rfactor") || is("tree_reduce")) {
       prefer(has_init);
       loop_of_reduction(*block_);
     } else if (is("pad_einsum")) {
@@ -272,9 +277,14 @@ class StepDrawer {
     if (is("calculate") && name == "operation") return draw_.of<const char*>({"+", "*", "//"});
     if (is("calculate")) return draw_.between(0, 9);
     if (name == "length") return draw_.between(1, 20);
+    if (name == "parts") return draw_.between(1, 5);
     if (name == "outer") return loop_ ? name_of(a_loop_around(*loop_)) : Argument("none");
     if (name == "second") return a_sibling();
     if (is("expand_scalar") && name == "buffer") return a_local_buffer();
+    if ((is("set_layout") || is("privatize")) && name == "buffer") return any_buffer();
+    if (name == "pad" && defined_) {
+      return Argument(Ref(const_of(defined_->dtype, draw_.between(0, 1))));
+    }
     if (name == "factor") return draw_.of<int>({2, 4, 8});
     if (name == "factor_axis") return draw_.between(-1, 2);
     if (name == "reduction_block") return a_producer();
@@ -408,6 +418,17 @@ class StepDrawer {
     return names.empty() ? Argument("none") : draw_.of(names);
   }
 
+  /// A parameter, or what a block allocates. Callers rely on the layout of parameters.
+  Argument any_buffer() {
+    auto buffers = buffers_of(schedule_, 0);
+    std::erase_if(buffers, [&](const DefinedBuffer& one) {
+      return is("set_layout") && schedule_.as<PrimFunc>(one.owner);
+    });
+    if (buffers.empty()) return "none";
+    defined_ = draw_.of(buffers).buffer;
+    return Argument(defined_->name);
+  }
+
   Argument a_local_buffer() {
     std::vector<Argument> names;
     for (const auto* blocks : {&root_, &blocks_}) {
@@ -481,7 +502,9 @@ class StepDrawer {
       const std::int64_t* number = as_int(extent);
       extents.push_back(number ? *number : 4);
     };
-    if (block_) {
+    if (is("set_layout")) {
+      if (defined_) std::ranges::for_each(defined_->shape, add);
+    } else if (block_) {
       const Block& block = schedule_.get(*block_);
       if (is("transform_layout")) {
         const auto& regions = draw_.chance(60) || block.reads.empty() ? block.writes : block.reads;
@@ -541,6 +564,7 @@ class StepDrawer {
   std::vector<BlockRV> blocks_, root_;
   std::optional<BlockRV> block_;
   std::optional<LoopRV> loop_;
+  Ptr<Buffer> defined_;  ///< By the function: what `set_layout` is about.
 };
 
 std::vector<const Argument*> given(const std::vector<std::optional<Argument>>& arguments) {

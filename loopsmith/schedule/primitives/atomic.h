@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/primitives/loop_kinds.h"
+
+namespace loopsmith {
+
+struct AtomicArguments {
+  LoopRV loop;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &AtomicArguments::loop, "Whose iterations update elements in common."}};
+};
+
+inline constexpr Condition updates_can_be_atomic{
+    "updates_can_be_atomic",
+    "what iterations of loop {} update in common are not sums, extremes or bits of integers of 32 "
+    "or 64 bits in global memory",
+    "parallelize the loop, or privatize it first: iterations then have copies that are merged"};
+inline constexpr const Condition* atomic_conditions[] = {
+    &loop_is_not_left,      &no_dependence_is_carried,   &dependence_is_known,
+    &own_reads_are_apart,   &loop_is_no_reduction,       &updates_have_partial_results,
+    &updates_can_be_atomic, &concurrent_loops_stay_legal};
+
+Planned<LoopKindPlan> plan_atomic(const Schedule& schedule, const AtomicArguments& arguments);
+
+/// for i in n: H[A[i]] += 1    =>    for i in parallel(n): H[A[i]] += 1, atomically
+Nothing commit_atomic(Schedule& schedule, LoopKindPlan&& plan);
+
+inline constexpr Primitive atomic(PrimitiveDefinition{
+    .name = "atomic",
+    .past = "parallelized with atomic updates",
+    .doc = "Runs the iterations of a loop on several threads, which update the elements that they "
+           "have in common atomically, without copies of their own.",
+    .conditions = atomic_conditions,
+    .plan = plan_atomic,
+    .commit = commit_atomic,
+});
+
+}  // namespace loopsmith

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/primitive.h"
+
+namespace loopsmith {
+
+struct InspectSplitArguments {
+  LoopRV loop;
+  std::int64_t parts = 64;
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &InspectSplitArguments::loop,
+                "A loop around others whose numbers of iterations differ: rows of a sparse matrix, "
+                "say."},
+      Parameter{"parts", &InspectSplitArguments::parts, "How many parts of equal work."}};
+};
+
+struct InspectSplitPlan {
+  LoopRV loop;
+  std::int64_t parts = 0;
+  Expr cost;  ///< Of an iteration, in terms of the loop's variable.
+};
+
+inline constexpr Condition part_count_is_positive{
+    "part_count_is_positive", "loop {} is to have {} parts", "pass a number from 1 to 65536"};
+inline constexpr Condition costs_differ{
+    "costs_differ",
+    "no loop directly inside loop {} has a number of iterations that differs and can be read "
+    "before loop {} runs",
+    "use split, which makes parts of equal length"};
+inline constexpr Condition loop_is_outside_of_threads{
+    "loop_is_outside_of_threads", "loop {} is inside of loop {}, whose iterations run at once",
+    "do this before you parallelize or bind that loop"};
+inline constexpr Condition loop_is_serial_or_parallel{"loop_is_serial_or_parallel",
+                                                      "loop {} is neither serial nor parallel",
+                                                      "do this before you vectorize or unroll it"};
+inline constexpr const Condition* inspect_split_conditions[] = {&part_count_is_positive,
+                                                                &loop_is_plain,
+                                                                &loop_is_serial_or_parallel,
+                                                                &loop_runs_to_its_end,
+                                                                &bounds_stay,
+                                                                &loop_is_outside_of_threads,
+                                                                &costs_differ};
+
+Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
+                                             const InspectSplitArguments& arguments);
+
+///                                        ends[0:9] = how many rows have less than p eighths of
+///                                                    all work before them
+/// for i in n:                            for p in 8:
+///   for k in range(S[i], S[i + 1]):  =>    for i in range(ends[p], ends[p + 1]):
+///     body(i, k)                             for k in range(S[i], S[i + 1]): body(i, k)
+///
+/// Iterations keep their order. A parallel loop gives a parallel loop over the parts, which then
+/// have about as much to do each. Gives that loop and the one inside.
+Handles<LoopRV> commit_inspect_split(Schedule& schedule, InspectSplitPlan&& plan);
+
+inline constexpr Primitive inspect_split(PrimitiveDefinition{
+    .name = "inspect_split",
+    .past = "cut into parts of equal work",
+    .doc = "Splits a loop into parts with equal work where inner loops have different numbers of "
+           "iterations, which are counted before the loop runs. Parallelize the loop first to have "
+           "the parts run at once.",
+    .conditions = inspect_split_conditions,
+    .plan = plan_inspect_split,
+    .commit = commit_inspect_split,
+});
+
+}  // namespace loopsmith

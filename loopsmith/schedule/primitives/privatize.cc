@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/privatize.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/access_regions.h"
+#include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/must_write_region.h"
+#include "loopsmith/schedule/queries/path_condition.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
+#include "loopsmith/schedule/rewrites/edits.h"
+
+namespace loopsmith {
+namespace {
+
+/// The combiner by which all of `stmt` that accesses a buffer updates it; or why there is none.
+///
+/// Theorem. Let all accesses to a buffer while a loop runs be updates `x = x + e` by one operation
+/// that is associative and commutative, where e, the index and the condition read no element of it.
+/// Then what an element holds after the loop is what it held before, combined with all e in any
+/// order; so the e of one iteration may be combined first, from the neutral element.
+std::variant<Combiner, std::string> only_combiner(const Stmt& stmt, const Ptr<Buffer>& buffer) {
+  std::optional<Combiner> found;
+  std::string why;
+  const auto reads_it = [&](const Ref& ref) {
+    bool reads = false;
+    pre_order_visit(ref, [&](const Ref& part) {
+      const auto* load = part.as<BufferLoad>();
+      reads = reads || (load && load->buffer->data.same_as(buffer->data));
+      return !reads;
+    });
+    return reads;
+  };
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    if (!why.empty()) return false;
+    const auto* load = ref.as<BufferLoad>();
+    const auto* store = ref.as<BufferStore>();
+    if (load && load->buffer->data.same_as(buffer->data)) why = "it reads an element";
+    if (!store || !store->buffer->data.same_as(buffer->data)) return why.empty();
+    const auto accumulation = accumulation_of(*store);
+    if (!accumulation || store->predicate.defined()) {
+      why = "it stores an element that is no sum, product or extreme of what was there";
+    } else if (reads_it(accumulation->operand) || std::ranges::any_of(store->indices, reads_it)) {
+      why = "an update reads an element";
+    } else if (found && *found != accumulation->combiner) {
+      why = "updates are of several kinds";
+    } else {
+      found = accumulation->combiner;
+    }
+    return false;
+  });
+  if (!why.empty()) return why;
+  if (!found) return "it does not update it at all";
+  return *found;
+}
+
+/// True when a statement before the loop is certain to write all of the buffer, which its owner
+/// allocates.
+bool is_set_before(const Schedule& schedule, NodeId loop, NodeId owner, const Ptr<Buffer>& buffer) {
+  for (NodeId node = loop; node != owner; node = schedule.at(node).parent) {
+    const NodeId parent = schedule.at(node).parent;
+    if (!schedule.as<SeqStmt>(parent)) continue;
+    for (NodeId other = schedule.at(parent).first_child; other != node;
+         other = schedule.at(other).next) {
+      const auto written = must_write_region(schedule, other, buffer);
+      if (written && covers(*written, full_region(buffer))) return true;
+    }
+  }
+  return false;
+}
+
+class Planner {
+ public:
+  Planner(const Schedule& schedule, LoopRV loop)
+      : schedule_(schedule), loop_(loop), node_(schedule.node(loop)) {}
+
+  std::variant<UpdatedBuffer, Refusal> updated(const Ptr<Buffer>& buffer) const {
+    const auto fail = [&](std::string why) {
+      return Refusal{&loop_only_updates,
+                     {Argument(loop_), Argument(buffer->name), Argument(std::move(why))}};
+    };
+    const NodeId owner = owner_of(schedule_, node_, buffer);
+    if (owner == no_node) return fail("it is a view, or memory of an iteration");
+    const BufferAccesses all = uses_of(schedule_, owner, buffer);
+    if (!all.by_indices_alone() || all.by_vector) {
+      return fail("it is used through views, pointers or vectors");
+    }
+    auto combiner = only_combiner(schedule_.get(loop_).body, buffer);
+    if (auto* why = std::get_if<std::string>(&combiner)) return fail(std::move(*why));
+    std::vector<NodeId> inside = all.nodes;
+    std::erase_if(inside, [&](NodeId use) { return !is_inside(schedule_, use, node_); });
+    auto uses = uses_by_block(schedule_, loop_, inside, buffer);
+    if (!uses || std::ranges::find(inside, node_) != inside.end()) {
+      return fail("a bound, a binding or a condition reads it");
+    }
+    const bool is_parameter = schedule_.as<PrimFunc>(owner) != nullptr;
+    return UpdatedBuffer{buffer, std::get<Combiner>(combiner), *std::move(uses),
+                         !is_parameter && !is_set_before(schedule_, node_, owner, buffer)};
+  }
+
+  /// The buffers of which several iterations may update one element.
+  std::vector<Ptr<Buffer>> updated_in_common() const {
+    const NodeId nest = whole_nest(schedule_, node_);
+    Dependences dependences(under_path_condition(schedule_, nest), {});
+    std::vector<Ptr<Buffer>> found;
+    for (const CarriedDependence& one : dependences.carried(schedule_.get(loop_).loop_var)) {
+      const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(one.buffer); };
+      if (one.is_reduction && one.buffer && std::ranges::none_of(found, is_it)) {
+        found.push_back(one.buffer);
+      }
+    }
+    return found;
+  }
+
+ private:
+  const Schedule& schedule_;
+  LoopRV loop_;
+  NodeId node_;
+};
+
+/// The buffer of that name, of those that are defined around the loop.
+Ptr<Buffer> named_around(const Schedule& schedule, LoopRV loop, const BufferSelector& selector) {
+  if (const auto* given = std::get_if<Ptr<Buffer>>(&selector.value)) return *given;
+  const auto* name = std::get_if<std::string>(&selector.value);
+  const NodeId node = schedule.node(loop);
+  for (const DefinedBuffer& one : buffers_of(schedule, schedule.function_of(node))) {
+    if (name && one.buffer->name == *name && is_inside(schedule, node, one.owner)) {
+      return one.buffer;
+    }
+  }
+  return {};
+}
+
+/// The number of the loop's iteration.
+Expr iteration_of(const For& loop) {
+  const Expr offset = is_const_int(loop.min, 0) ? loop.loop_var : loop.loop_var - loop.min;
+  return is_const_int(loop.step, 1) ? offset : floordiv(offset, loop.step);
+}
+
+std::vector<Ptr<Range>> domains_of(const Buffer& buffer) {
+  std::vector<Ptr<Range>> domains;
+  for (const Expr& extent : buffer.shape) domains.push_back(range(zero_of(extent.dtype()), extent));
+  return domains;
+}
+
+std::vector<Expr> variables_of(const AxesNest& nest) {
+  std::vector<Expr> variables;
+  for (const auto& axis : nest.axes) variables.push_back(axis->var);
+  return variables;
+}
+
+Block block_of(Schedule& schedule, std::uint32_t function, std::string_view name, Stmt body) {
+  Block block{.name_hint = schedule.fresh_block_name(function, name), .body = std::move(body)};
+  AccessRegions regions = access_regions(block);
+  block.reads = std::move(regions.reads);
+  block.writes = std::move(regions.writes);
+  return block;
+}
+
+}  // namespace
+
+Planned<PrivatizePlan> plan_privatize(const Schedule& schedule,
+                                      const PrivatizeArguments& arguments) {
+  const Argument handle(arguments.loop);
+  const For& loop = schedule.get(arguments.loop);
+  if (auto refusal = refuse_unless_plain(schedule, arguments.loop)) return *std::move(refusal);
+  if (loop.kind != ForKind::serial) return Refusal{&loop_runs_serially, {handle}};
+  if (auto refusal = refuse_unless_bounds_stay(schedule, arguments.loop)) {
+    return *std::move(refusal);
+  }
+  if (is_left_early(schedule, arguments.loop)) return Refusal{&loop_is_not_left, {handle}};
+  const NodeId node = schedule.node(arguments.loop), scope = scope_of(schedule, node);
+  for (const Expr* bound : {&loop.min, &loop.extent, &loop.step}) {
+    if (!is_known_at(schedule, scope, node, *bound)) {
+      return Refusal{&extent_is_known_around, {handle}};
+    }
+  }
+  const Planner planner(schedule, arguments.loop);
+  std::vector<Ptr<Buffer>> buffers;
+  if (arguments.buffer) {
+    if (auto buffer = named_around(schedule, arguments.loop, *arguments.buffer)) {
+      buffers.push_back(std::move(buffer));
+    } else {
+      return Refusal{&loop_only_updates,
+                     {handle, to_argument(*arguments.buffer),
+                      Argument("no buffer of that name is defined around it")}};
+    }
+  } else {
+    buffers = planner.updated_in_common();
+    if (buffers.empty()) return Refusal{&loop_updates_in_common, {handle}};
+  }
+  PrivatizePlan plan{arguments.loop};
+  for (const Ptr<Buffer>& buffer : buffers) {
+    auto found = planner.updated(buffer);
+    if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
+    plan.updated.push_back(std::get<UpdatedBuffer>(std::move(found)));
+    const Combiner combiner = plan.updated.back().combiner;
+    const bool rounds = combiner == Combiner::sum || combiner == Combiner::product;
+    if (rounds && buffer->dtype.is_float()) plan.reordered_reduction = Argument(buffer->name);
+  }
+  return plan;
+}
+
+Handles<BlockRV> commit_privatize(Schedule& schedule, PrivatizePlan&& plan) {
+  const std::uint32_t function = schedule.function_of(schedule.node(plan.loop));
+  const SpanScope span(schedule.span_from(schedule.get(plan.loop).span));
+  const Expr extent = schedule.get(plan.loop).extent;
+  const Ptr<Range> iterations =
+      range(zero_of(extent.dtype()), max(extent, zero_of(extent.dtype())));
+  std::vector<Stmt> starts, merges;
+  std::vector<std::string> names;
+  for (const UpdatedBuffer& one : plan.updated) {
+    const std::string& name = one.buffer->name;
+    const Ptr<Buffer> copies = with_iterations(
+        *one.buffer, schedule.fresh_buffer_name(function, name + "_copies"), extent);
+    add_iteration_dimension(schedule, plan.loop, one.uses, one.buffer, copies);
+    const Expr neutral = neutral_element(one.combiner, one.buffer->dtype);
+
+    AxesNest start = axes_nest(schedule, function, domains_of(*one.buffer));
+    const Ptr<Var> own = var("v_" + std::string(schedule.name(plan.loop)), extent.dtype());
+    start.axes.insert(start.axes.begin(), make(IterVar{.dom = iterations, .var = own}));
+    start.values.insert(start.values.begin(), iteration_of(schedule.get(plan.loop)));
+    Block started =
+        block_of(schedule, function, name + "_start", store(copies, neutral, variables_of(start)));
+    names.push_back(started.name_hint);
+    starts.push_back(nest_around(start, std::move(started), Expr()));
+
+    std::vector<Ptr<Range>> domains = domains_of(*one.buffer);
+    domains.push_back(iterations);
+    AxesNest merge = axes_nest(schedule, function, domains);
+    IterVar reduced = *merge.axes.back();
+    reduced.iter_type = IterType::comm_reduce;
+    merge.axes.back() = make(std::move(reduced));
+    std::vector<Expr> element = variables_of(merge);
+    std::vector<Expr> place{element.back()};
+    element.pop_back();
+    place.insert(place.end(), element.begin(), element.end());
+    const Expr part = load(copies, place);
+    Stmt update =
+        store(one.buffer, combined(one.combiner, load(one.buffer, element), part), element);
+    // What no iteration updated may never have been written.
+    if (one.may_be_unset) {
+      update = make(IfThenElse{.condition = part != neutral, .then_case = std::move(update)});
+    }
+    Block merged = block_of(schedule, function, name + "_merge", std::move(update));
+    names.push_back(merged.name_hint);
+    merges.push_back(nest_around(merge, std::move(merged), Expr()));
+    allocate_in(schedule, block_around_or_root(schedule, schedule.node(plan.loop)), copies);
+  }
+  For loop = schedule.get(plan.loop);
+  starts.push_back(loop.body);
+  loop.body = seq(std::move(starts));
+  NodeId place = schedule.replace(schedule.node(plan.loop), make(std::move(loop)));
+  for (Stmt& merge : merges) place = schedule.insert_after(place, std::move(merge));
+  Handles<BlockRV> blocks;
+  for (const std::string& name : names) {
+    blocks.push_back(schedule.blocks_named(function, name)[0]);
+  }
+  return blocks;
+}
+
+}  // namespace loopsmith

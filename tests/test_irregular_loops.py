@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Updates through computed indices, rows of different lengths, reductions in levels, layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import tir
+
+
+def program(parameters: str, body: str) -> tir.PrimFunc:
+    """Return a function of that body."""
+    lines = "\n".join("    " + line for line in body.strip("\n").split("\n"))
+    return ls.from_source(f"@T.prim_func\ndef main({parameters}):\n{lines}\n")
+
+
+def refusal(func: tir.PrimFunc, step: Callable[[tir.Schedule], object]) -> str:
+    """Return the code and the problem of the refusal of a step."""
+    with pytest.raises(ls.ScheduleError) as caught:
+        step(tir.Schedule(func))
+    return f"{caught.value.code}: {str(caught.value).splitlines()[0]}"
+
+
+def histogram(bins: int, dtype: str = "int32", rows: int = 8, columns: int = 500) -> tir.PrimFunc:
+    """Return the counts of the numbers in a matrix."""
+    return program(
+        f'A: T.Buffer(({rows}, {columns}), "int32"), H: T.Buffer(({bins},), "{dtype}")',
+        f"""
+for p in range({rows}):
+    for i in range({columns}):
+        H[A[p, i]] = H[A[p, i]] + T.{dtype}(1)
+""",
+    )
+
+
+def numbers(bins: int, rows: int = 8, columns: int = 500) -> np.ndarray:
+    """Return random bins, most of them the first ones."""
+    generator = np.random.default_rng(3)
+    return np.minimum(generator.zipf(1.5, (rows, columns)) - 1, bins - 1).astype("int32")
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_iterations_count_into_copies_of_their_own(dtype: str, target: str) -> None:
+    sch = tir.Schedule(histogram(64, dtype))
+    start, merge = sch.privatize("p", "H")
+    sch.parallel("p")
+    assert [start.name, merge.name] == ["H_start", "H_merge"]
+    assert sch.verify()
+    given, counts = numbers(64), np.full(64, 5, dtype)
+    ls.build(sch, target)(given, counts)
+    np.testing.assert_array_equal(counts, np.bincount(given.ravel(), minlength=64) + 5)
+
+
+def test_what_is_updated_in_common_is_found() -> None:
+    func = program(
+        'A: T.Buffer((8, 50), "int32"), H: T.Buffer((9,), "int32"), M: T.Buffer((4,), "int32"), '
+        'R: T.Buffer((8,), "int32")',
+        """
+for p in range(8):
+    for i in range(50):
+        H[A[p, i] % 9] = H[A[p, i] % 9] + A[p, i]
+        M[i % 4] = T.max(M[i % 4], A[p, i])
+        R[p] = R[p] + A[p, i]
+""",
+    )
+    sch = tir.Schedule(func)
+    assert [block.name for block in sch.privatize("p")] == [
+        "H_start", "H_merge", "M_start", "M_merge",
+    ]  # fmt: skip
+    sch.parallel("p")
+    assert sch.verify()
+
+
+def test_copies_of_memory_that_was_not_set_leave_it_alone() -> None:
+    func = program(
+        'A: T.Buffer((4, 8), "int32"), B: T.Buffer((4,), "int32")',
+        """
+H = T.alloc_buffer((16,), "int32")
+for b in range(4):
+    H[b] = 0
+for p in range(4):
+    for i in range(8):
+        H[A[p, i] % 4] = H[A[p, i] % 4] + 1
+for b in range(4):
+    B[b] = H[b]
+""",
+    )
+    sch = tir.Schedule(func)
+    sch.privatize("p", "H")
+    assert sch.verify()
+    given, counts = numbers(4, 4, 8), np.zeros(4, "int32")
+    ls.interp.run(sch.func, given, counts)
+    np.testing.assert_array_equal(counts, np.bincount(given.ravel(), minlength=4))
+
+
+def test_blocks_update_copies_by_an_axis_of_their_own() -> None:
+    func = program(
+        'A: T.Buffer((6, 40), "int32"), H: T.Buffer((10,), "float32")',
+        """
+for p, i in T.grid(6, 40):
+    with T.block("H"):
+        vp, vi = T.axis.remap("RR", [p, i])
+        H[A[vp, vi] % 10] = H[A[vp, vi] % 10] + T.float32(1)
+""",
+    )
+    sch = tir.Schedule(func)
+    sch.privatize("p")
+    sch.parallel("p")
+    assert sch.verify()
+
+
+def test_privatize_refuses_what_is_no_update() -> None:
+    two = 'A: T.Buffer((8,), "int32"), H: T.Buffer((8,), "int32")'
+    reads = program(two, "for p in range(8):\n    H[A[p]] = H[A[p]] + H[0]")
+    assert refusal(reads, lambda sch: sch.privatize("p", "H")) == (
+        "loop_only_updates: privatize: loop p does not only update H: an update reads an element"
+    )
+    mixed = program(
+        two, "for p in range(8):\n    H[A[p]] = H[A[p]] + 1\n    H[0] = T.max(H[0], A[p])"
+    )
+    assert refusal(mixed, lambda sch: sch.privatize("p", "H")) == (
+        "loop_only_updates: privatize: loop p does not only update H: updates are of several kinds"
+    )
+    stores = program(two, "for p in range(8):\n    H[A[p]] = 3")
+    assert refusal(stores, lambda sch: sch.privatize("p", "H")).endswith(
+        "it stores an element that is no sum, product or extreme of what was there"
+    )
+    looks = program(two, "for p in range(8):\n    if H[p] > 2:\n        H[p] = H[p] + 1")
+    assert refusal(looks, lambda sch: sch.privatize("p", "H")).endswith("it reads an element")
+    assert refusal(looks, lambda sch: sch.privatize("p", "A")).endswith(
+        "loop p does not only update A: it does not update it at all"
+    )
+    assert refusal(looks, lambda sch: sch.privatize("p", "X")).endswith(
+        "loop p does not only update X: no buffer of that name is defined around it"
+    )
+    apart = program(two, "for p in range(8):\n    H[p] = H[p] + A[p]")
+    assert refusal(apart, lambda sch: sch.privatize("p")) == (
+        "loop_updates_in_common: privatize: no two iterations of loop p update one element of a "
+        "buffer"
+    )
+
+    def in_parallel(sch: tir.Schedule) -> None:
+        sch.parallel("p")
+        sch.privatize("p", "H")
+
+    assert refusal(apart, in_parallel) == "loop_runs_serially: privatize: loop p is not serial"
+
+
+def test_copies_reassociate_sums_of_floats() -> None:
+    sch = tir.Schedule(histogram(64, "float32"), allow_reassociation=False)
+    with pytest.raises(ls.ScheduleError, match="reduction H would combine its elements"):
+        sch.privatize("p")
+    tir.Schedule(histogram(64, "int32"), allow_reassociation=False).privatize("p")
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+def test_updates_are_atomic_where_the_schedule_says_so(dtype: str, target: str) -> None:
+    sch = tir.Schedule(histogram(16, dtype))
+    sch.atomic("p")
+    text = ls.lower(sch).script()
+    assert "atomic_add" in text and "_parts" not in text
+    assert sch.verify()
+    given, counts = numbers(16), np.zeros(16, dtype)
+    ls.build(sch, target)(given, counts)
+    np.testing.assert_array_equal(counts, np.bincount(given.ravel(), minlength=16))
+
+
+def test_counts_have_copies_where_these_cost_less() -> None:
+    few, many = tir.Schedule(histogram(16)), tir.Schedule(histogram(65536))
+    few.parallel("p")
+    many.parallel("p")
+    assert "atomic_add" not in ls.lower(few).script()
+    assert "atomic_add" in ls.lower(many).script()
+
+
+def test_atomic_refuses_other_updates() -> None:
+    assert refusal(histogram(16, "float32"), lambda sch: sch.atomic("p")).startswith(
+        "updates_can_be_atomic: atomic: what iterations of loop p update in common are not sums, "
+        "extremes or bits of integers"
+    )
+
+
+SPARSE = (
+    'S: T.Buffer((33,), "int32"), V: T.Buffer((900,), "float32"), Y: T.Buffer((32,), "float32")',
+    """
+for i in range(32):
+    Y[i] = T.float32(0)
+    for k in range(S[i], S[i + 1]):
+        Y[i] = Y[i] + V[k]
+""",
+)
+
+
+def rows(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return where rows start, values, and their sums."""
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype("int32")
+    values = np.random.default_rng(0).random(900).astype("float32")
+    sums = [values[a:b].sum() for a, b in zip(starts, starts[1:])]
+    return starts, values, np.array(sums, "float32")
+
+
+@pytest.mark.parametrize("parts", [1, 3, 40])
+@pytest.mark.parametrize("kind", ["serial", "parallel"])
+def test_parts_have_equal_work(kind: str, parts: int) -> None:
+    sch = tir.Schedule(program(*SPARSE))
+    if kind == "parallel":
+        sch.parallel("i")
+    part, row = sch.inspect_split("i", parts)
+    assert (sch.get(part).kind, sch.get(row).kind) == (kind, "serial")
+    for lengths in (np.full(32, 9), np.arange(32), np.r_[800, np.zeros(31, int)], np.zeros(32)):
+        starts, values, sums = rows(lengths)
+        found = np.full(32, -1, "float32")
+        ls.build(sch)(starts, values, found)
+        np.testing.assert_allclose(found, sums, rtol=1e-5)
+        found[:] = -1
+        ls.interp.run(sch.func, starts, values, found)
+        np.testing.assert_allclose(found, sums, rtol=1e-5)
+
+
+def test_the_work_of_parts_is_what_their_rows_hold() -> None:
+    func = program(
+        'S: T.Buffer((65,), "int32"), P: T.Buffer((64,), "int32")',
+        """
+for i in range(64):
+    for k in range(S[i], S[i + 1]):
+        P[i] = P[i] + 1
+""",
+    )
+    sch = tir.Schedule(func)
+    part, row = sch.inspect_split("i", 4)
+    text = sch.func.script()
+    assert f"for {row.name} in range(i_ends[{part.name}], i_ends[{part.name} + 1])" in text
+    counted = tir.Schedule(
+        program(
+            'S: T.Buffer((65,), "int32"), P: T.Buffer((64,), "int32"), W: T.Buffer((4,), "int32")',
+            "\n".join(
+                line[4:].replace("P[i] = P[i] + 1", f"W[{part.name}] = W[{part.name}] + 1")
+                for line in text.splitlines()
+                if line.startswith("    ") and "T.reads" not in line and "T.writes" not in line
+            ),
+        )
+    )
+    lengths = np.random.default_rng(1).integers(0, 40, 64)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype("int32")
+    work = np.zeros(4, "int32")
+    ls.interp.run(counted.func, starts, np.zeros(64, "int32"), work)
+    assert work.sum() == lengths.sum()
+    assert abs(work - work.mean()).max() <= 40 + 16
+
+
+def test_inspect_split_refuses_loops_without_differences() -> None:
+    even = program('A: T.Buffer((8, 8), "float32")', "for i, j in T.grid(8, 8):\n    A[i, j] = 0.0")
+    assert refusal(even, lambda sch: sch.inspect_split("i", 4)) == (
+        "costs_differ: inspect_split: no loop directly inside loop i has a number of iterations "
+        "that differs and can be read before loop i runs"
+    )
+    changing = program(
+        'N: T.Buffer((8,), "int32"), A: T.Buffer((8,), "int32")',
+        "for i in range(8):\n    N[i] = A[i]\n    for k in range(N[i]):\n        A[i] = k",
+    )
+    assert refusal(changing, lambda sch: sch.inspect_split("i", 4)).startswith("costs_differ")
+    assert refusal(program(*SPARSE), lambda sch: sch.inspect_split("i", 0)) == (
+        "part_count_is_positive: inspect_split: loop i is to have 0 parts"
+    )
+    nested = program(
+        'S: T.Buffer((9,), "int32"), A: T.Buffer((4, 8), "int32")',
+        """
+for t in range(4):
+    for i in range(8):
+        for k in range(S[i], S[i + 1]):
+            A[t, i] = A[t, i] + k
+""",
+    )
+
+    def inside(sch: tir.Schedule) -> None:
+        sch.parallel("t")
+        sch.inspect_split("i", 4)
+
+    assert refusal(nested, inside) == (
+        "loop_is_outside_of_threads: inspect_split: loop i is inside of loop t, whose iterations "
+        "run at once"
+    )
+
+    def in_lanes(sch: tir.Schedule) -> None:
+        sch.unroll("i")
+        sch.inspect_split("i", 4)
+
+    assert refusal(nested, in_lanes) == (
+        "loop_is_serial_or_parallel: inspect_split: loop i is neither serial nor parallel"
+    )
+
+
+def sums_of_rows(extent: int, dtype: str = "float32") -> tir.PrimFunc:
+    """Return the sums of the rows of a matrix."""
+    return program(
+        f'A: T.Buffer((5, {extent}), "{dtype}"), C: T.Buffer((5,), "{dtype}")',
+        f"""
+for i, k in T.grid(5, {extent}):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = T.{dtype}(0)
+        C[vi] = C[vi] + A[vi, vk]
+""",
+    )
+
+
+@pytest.mark.parametrize("factors", [[None, 8], [None, 8, 4], [2, None, 4], [4, 4, 2, None]])
+@pytest.mark.parametrize("extent", [256, 100, 7])
+def test_levels_combine_what_those_before_have_made(extent: int, factors: list[int | None]) -> None:
+    sch = tir.Schedule(sums_of_rows(extent))
+    try:
+        blocks = sch.tree_reduce("k", factors)
+    except ls.ScheduleError as error:
+        # Sizes that no factor divides leave a guard that a level cannot restate.
+        assert extent != 256 and error.code == "nest_is_plain"
+        return
+    assert len(blocks) == len(factors)
+    assert blocks[-1].name == "C" and blocks[0].name.startswith("C_rf")
+    assert sch.verify()
+    given, found = np.random.default_rng(0).random((5, extent), "float32"), np.zeros(5, "float32")
+    ls.build(sch)(given, found)
+    np.testing.assert_allclose(found, given.sum(1), rtol=1e-5)
+
+
+def test_tree_reduce_refuses_what_makes_no_tree() -> None:
+    assert refusal(sums_of_rows(64), lambda sch: sch.tree_reduce("k", [8])) == (
+        "tree_has_levels: tree_reduce: 1 factors make no tree of loop k"
+    )
+    assert refusal(sums_of_rows(64), lambda sch: sch.tree_reduce("i", [None, 5])).startswith(
+        "loop_is_of_reduction: tree_reduce: loop i is bound to no reduction axis of"
+    )
+    assert refusal(sums_of_rows(64), lambda sch: sch.tree_reduce("k", [2, 4])).startswith(
+        "factors_cover_the_loop"
+    )
+    strict = tir.Schedule(sums_of_rows(64), allow_reassociation=False)
+    with pytest.raises(ls.ScheduleError, match="reduction"):
+        strict.tree_reduce("k", [None, 8])
+    tir.Schedule(sums_of_rows(64, "int32"), allow_reassociation=False).tree_reduce("k", [None, 8])
+
+
+STAGES = (
+    'A: T.Buffer((12, 20), "float32"), C: T.Buffer((12, 20), "float32")',
+    """
+B = T.alloc_buffer((12, 20))
+for i, j in T.grid(12, 20):
+    B[i, j] = A[i, j] + T.float32(1)
+for i, j in T.grid(12, 20):
+    C[i, j] = B[i, j] * T.float32(2)
+""",
+)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda i, j: (j, i),
+        lambda i, j: (i // 4, j // 4, i % 4, j % 4),
+        lambda *indices: indices[::-1],
+        lambda i, j: (i, (j + i) % 20),
+        lambda i, j: (i * 20 + j,),
+    ],
+)
+def test_elements_lie_elsewhere_and_loops_stay(layout: Callable[..., object]) -> None:
+    sch = tir.Schedule(program(*STAGES))
+    before = [line for line in sch.func.script().splitlines() if " in T.grid" in line]
+    try:
+        sch.set_layout("B", layout)
+    except ls.ScheduleError as error:
+        assert error.code == "index_map_is_injective"  # A swizzle that is not seen to be one.
+        return
+    assert before == [line for line in sch.func.script().splitlines() if " in T.grid" in line]
+    assert sch.verify()
+    given, found = np.random.default_rng(0).random((12, 20), "float32"), np.zeros((12, 20), "f")
+    ls.build(sch)(given, found)
+    np.testing.assert_allclose(found, (given + 1) * 2, rtol=1e-6)
+
+
+def test_padding_is_filled_after_the_last_writer() -> None:
+    sch = tir.Schedule(program(*STAGES))
+    sch.set_layout("B", lambda i, j: (i // 8, j, i % 8), pad=0)
+    assert "B = T.alloc_buffer((2, 20, 8))" in sch.func.script()
+    assert "buffer_B_padding" in sch.func.script()
+    assert sch.verify()
+    replayed = tir.Schedule(program(*STAGES))
+    sch.trace.apply_to_schedule(replayed)
+    assert ls.structural_equal(replayed.func, sch.func)
+
+
+def test_set_layout_refuses_what_it_cannot_keep() -> None:
+    func = program(*STAGES)
+    assert refusal(func, lambda sch: sch.set_layout("X", lambda i: i)) == (
+        "function_has_the_buffer: set_layout: the function has no buffer X; it has A, C, B"
+    )
+    assert refusal(func, lambda sch: sch.set_layout("B", lambda i, j: (i // 8, j, i % 8))) == (
+        "padding_has_a_value: set_layout: the index map pads buffer B to shape (2, 20, 8), wherever "
+        "axis0 == 1 and 3 < axis2"
+    )

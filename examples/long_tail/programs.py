@@ -7,48 +7,20 @@ arguments for a size, and what NumPy says of the result.
 
 from __future__ import annotations
 
-import dataclasses
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 import loopsmith as ls
 from loopsmith import tir
 
-Array = npt.NDArray[np.generic]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-
-@dataclasses.dataclass(frozen=True)
-class Program:
-    """A program, its schedule, its arguments for a size, and its results by NumPy."""
-
-    source: str
-    steps: Callable[[tir.Schedule], object]
-    arguments: Callable[[int], list[Array]]
-    expected: Callable[[list[Array]], list[Array]]
-    rtol: float = 1e-5
-
-    @property
-    def func(self) -> tir.PrimFunc:
-        """The program as it is written."""
-        return ls.from_source("@T.prim_func\n" + self.source.strip("\n"))
-
-    def schedule(self) -> tir.Schedule:
-        """Return the program with its steps applied."""
-        sch = tir.Schedule(self.func)
-        self.steps(sch)
-        return sch
-
-
-def numbers(shape: int | tuple[int, ...], dtype: str = "float32", seed: int = 0) -> Array:
-    """Return random numbers between 0 and 1, or below 100 where they are integers."""
-    generator = np.random.default_rng(seed)
-    if np.issubdtype(np.dtype(dtype), np.integer):
-        return generator.integers(0, 100, shape).astype(dtype)
-    return generator.random(shape).astype(dtype)
-
+from long_tail import factorizations, graphs, rows, sorting
+from long_tail.program import Array, Program, numbers
 
 PROGRAMS: dict[str, Program] = {}
 
@@ -354,6 +326,19 @@ def parallel_i(sch: tir.Schedule) -> None:
     sch.parallel("i")
 
 
+def counts_apart(sch: tir.Schedule) -> None:
+    """Count eight parts at once, each into bins of its own, which are added up then."""
+    part, _ = sch.split("i", [8, None])
+    sch.privatize(part, "H")
+    sch.parallel(part)
+
+
+def equal_work(sch: tir.Schedule) -> None:
+    """Let threads share the rows: as many to each as hold an equal part of the numbers."""
+    sch.parallel("i")
+    sch.inspect_split("i", parts=32)
+
+
 def histogram(bins: int) -> Program:
     """Return the counting of numbers below `bins`."""
     return Program(
@@ -364,7 +349,7 @@ def histogram(a: T.handle, H: T.Buffer(({bins},), "int32")):
     for i in range(n):
         H[A[i]] = H[A[i]] + 1
 """,
-        parallel_i,
+        counts_apart,
         lambda n: [
             (np.random.default_rng(0).random(n) ** 4 * bins).astype("int32"),
             np.zeros(bins, "int32"),
@@ -409,7 +394,7 @@ def sparse_product(p: T.handle, c: T.handle, v: T.handle, x: T.handle, y: T.hand
         for k in range(Starts[i], Starts[i + 1]):
             Y[i] = Y[i] + Values[k] * X[Columns[k]]
 """,
-    parallel_i,
+    equal_work,
     sparse_matrix,
     sparse_product,
     rtol=1e-4,
@@ -441,6 +426,10 @@ def game_of_life(a: T.handle, b: T.handle):
 )
 
 
+for family in (factorizations, graphs, rows, sorting):
+    PROGRAMS.update(family.PROGRAMS)
+
+
 def median_time(run: Callable[[], object], repeats: int = 5) -> float:
     """Return the median time of a call, in seconds."""
     times = []
@@ -451,7 +440,26 @@ def median_time(run: Callable[[], object], repeats: int = 5) -> float:
     return sorted(times)[repeats // 2]
 
 
-SIZES = {"mixed_nest": 2000, "gauss_seidel": 2000, "edit_distance": 2000, "game_of_life": 2000}
+SIZES = {
+    "mixed_nest": 2000,
+    "gauss_seidel": 2000,
+    "edit_distance": 2000,
+    "game_of_life": 2000,
+    "lu": 600,
+    "cholesky": 600,
+    "in_place_transpose": 3000,
+    "floyd_warshall": 500,
+    "smith_waterman": 2000,
+    "recursive_blur": 2000,
+    "box_suppression": 6000,
+    "connected_components": 200_000,
+    "top_8": 50_000,
+    "welford": 50_000,
+    "online_softmax": 50_000,
+    "newton_roots": 500_000,
+    "bitonic_sort": 1 << 18,
+    "sparse_product": 100_000,
+}
 
 
 def main(scale: float = 1) -> None:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the facts leave no choice about.
+#include <cstdlib>
+
 #include "loopsmith/arith/simplifier.h"
 
 namespace loopsmith::arith {
@@ -42,6 +44,7 @@ Term Simplifier::decide_comparison(const TermNode& node) {
     if (const auto difference = add_scaled(sum_of(node.a), sum_of(node.b), -1)) {
       range = bound_of(type, *difference);
       set = modular_of(*difference);
+      range = intersect(range, range_of_pair(*difference));
     }
   } else {
     set = subtract(knowledge_.modular(node.a), knowledge_.modular(node.b));
@@ -70,6 +73,24 @@ Term Simplifier::decide_comparison(const TermNode& node) {
   };
   const auto equal = decide_equal();
   return equal ? answer(*equal == (node.kind == Kind::eq)) : Term::none;
+}
+
+ConstIntBound Simplifier::range_of_pair(const Sum& sum) {
+  ConstIntBound range{};
+  if (sum.count != 2) return range;
+  const Piece first = pieces_[sum.first], second = pieces_[sum.first + 1];
+  if (!first.is_whole() || !second.is_whole() || first.scale + second.scale != 0 ||
+      std::abs(first.scale) != 1) {
+    return range;
+  }
+  const Term plus = first.scale == 1 ? first.index : second.index;
+  const Term minus = first.scale == 1 ? second.index : first.index;
+  const ConstIntBound base = point(sum.base);
+  const std::int64_t most = knowledge_.largest_difference(plus, minus);
+  const std::int64_t least = knowledge_.largest_difference(minus, plus);
+  if (most != ConstIntBound::pos_inf) range.max_value = add(point(most), base).max_value;
+  if (least != ConstIntBound::pos_inf) range.min_value = add(point(-least), base).min_value;
+  return range;
 }
 
 Term Simplifier::negated(Term condition) {

@@ -10,6 +10,8 @@ namespace loopsmith::arith {
 namespace {
 
 constexpr std::int64_t pos_inf = ConstIntBound::pos_inf;
+/// How many minima and maxima, one inside the other, a difference is looked for through.
+constexpr int max_extremes = 6;
 
 bool is_within(const ConstIntBound& inner, const ConstIntBound& outer) {
   return inner.min_value >= outer.min_value && inner.max_value <= outer.max_value;
@@ -247,14 +249,54 @@ bool Knowledge::compact() {
 }
 
 std::int64_t Knowledge::largest_difference(Term a, Term b) {
-  const ConstIntBound direct = subtract(bound(a), bound(b));
-  if (!facts.has_differences()) return direct.max_value;
-  const Offset from = split_offset(terms, a);
-  const Offset to = split_offset(terms, b);
-  const std::int64_t chained = facts.largest_difference(from.rest, to.rest);
-  if (chained == pos_inf) return direct.max_value;
+  return largest_difference(a, b, max_extremes);
+}
+
+std::int64_t Knowledge::largest_difference(Term a, Term b, int extremes) {
+  // Sums of other types wrap.
+  const bool splits = terms.type(a).is_index();
+  const Offset from = splits ? split_offset(terms, a) : Offset{a, 0};
+  const Offset to = splits ? split_offset(terms, b) : Offset{b, 0};
   const ConstIntBound offset = subtract(point(from.offset), point(to.offset));
-  return std::min(direct.max_value, add(point(chained), offset).max_value);
+  const auto shifted = [&](std::int64_t difference) {
+    return difference == pos_inf ? pos_inf : add(point(difference), offset).max_value;
+  };
+  if (from.rest == to.rest) return offset.max_value;
+  std::int64_t least = subtract(bound(a), bound(b)).max_value;
+  if (facts.has_differences()) {
+    least = std::min(least, shifted(facts.largest_difference(from.rest, to.rest)));
+    // A constant is no larger than what is no less: of 0 <= i and i < n follows 1 <= n.
+    if (splits && terms.is_constant(from.rest)) {
+      for (const Term larger : facts.minuends()) {
+        // What is known of other terms may be asked by way of this difference.
+        if (terms[larger].kind != Kind::variable) continue;
+        const std::int64_t chained = facts.largest_difference(larger, to.rest);
+        const std::int64_t floor = bound(larger).min_value;
+        if (chained == pos_inf || floor == ConstIntBound::neg_inf) continue;
+        const ConstIntBound below = subtract(point(terms[from.rest].value), point(floor));
+        least = std::min(least, shifted(add(below, point(chained)).max_value));
+      }
+    }
+  }
+  if (extremes == 0) return least;
+  const auto is_extreme = [&](Term term) {
+    return terms[term].kind == Kind::min || terms[term].kind == Kind::max;
+  };
+  // The largest of a maximum is that of an operand, and so is the least of a minimum.
+  if (is_extreme(from.rest)) {
+    const TermNode node = terms[from.rest];
+    const std::int64_t first = largest_difference(node.a, to.rest, extremes - 1);
+    const std::int64_t second = largest_difference(node.b, to.rest, extremes - 1);
+    const bool is_max = node.kind == Kind::max;
+    least = std::min(least, shifted(is_max ? std::max(first, second) : std::min(first, second)));
+  } else if (is_extreme(to.rest)) {
+    const TermNode node = terms[to.rest];
+    const std::int64_t first = largest_difference(from.rest, node.a, extremes - 1);
+    const std::int64_t second = largest_difference(from.rest, node.b, extremes - 1);
+    const bool is_min = node.kind == Kind::min;
+    least = std::min(least, shifted(is_min ? std::max(first, second) : std::min(first, second)));
+  }
+  return least;
 }
 
 bool fits(DataType type, std::int64_t value) {

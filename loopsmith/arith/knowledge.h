@@ -49,10 +49,12 @@ class Knowledge {
   /// every term that anybody holds is void.
   bool compact();
 
-  /// What a - b is at most, by bounds and known differences.
+  /// What a - b is at most, by bounds and known differences, also of the operands of minima and
+  /// maxima.
   std::int64_t largest_difference(Term a, Term b);
 
  private:
+  std::int64_t largest_difference(Term a, Term b, int extremes);
   ConstIntBound derive_bound(Term term);
   ConstIntBound derive_call_bound(Term term);
   ModularSet derive_modular(Term term);

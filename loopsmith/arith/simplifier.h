@@ -88,6 +88,8 @@ class Simplifier {
   // What the facts decide: decide.cc.
   Term decide(Term term);
   Term decide_comparison(const TermNode& node);
+  /// The range of a difference of two terms and a constant; all numbers for other sums.
+  ConstIntBound range_of_pair(const Sum& sum);
   Term negated(Term condition);
 
   // Whether a simpler form may overflow where what was written did not: data_overflow.cc.

@@ -16,7 +16,7 @@ constexpr std::size_t max_alternatives = 8;
 /// An expression of more nodes than this, shared ones counted each time, is not linear.
 constexpr int max_nodes = 10000;
 /// Each doubles the cases of a question.
-constexpr std::size_t max_maxima = 4;
+constexpr std::size_t max_maxima = 8;
 
 struct Operands {
   Expr a, b;
@@ -108,18 +108,23 @@ std::optional<Linear> Linearizer::larger(const Linear& a, const Linear& b) {
   const Interval range = program_.range(*difference);
   if (range.min_value >= 0) return a;
   if (range.max_value <= 0) return b;
+  // max(y - 1, 0) is max(y, 1) - 1: one symbol stands for both.
+  const Linear& moving = a.is_constant() ? b : a;
+  const Linear shift{moving.constant};
+  const auto first = sum(moving, shift, -1), second = sum(a.is_constant() ? a : b, shift, -1);
+  if (!first || !second) return std::nullopt;
   for (const Symbol symbol : maxima_) {
     const SymbolInfo& info = program_.symbols[static_cast<std::size_t>(symbol)];
-    if (info.dividend == a && info.other == b) return linear_of(symbol);
+    if (info.dividend == *first && info.other == *second) return sum(linear_of(symbol), shift);
   }
   if (maxima_.size() >= max_maxima) return std::nullopt;
-  const Interval of_a = program_.range(a), of_b = program_.range(b);
+  const Interval of_first = program_.range(*first), of_second = program_.range(*second);
   maxima_.push_back(new_symbol({.kind = SymbolKind::maximum,
-                                .range = {std::max(of_a.min_value, of_b.min_value),
-                                          std::max(of_a.max_value, of_b.max_value)},
-                                .dividend = a,
-                                .other = b}));
-  return linear_of(maxima_.back());
+                                .range = {std::max(of_first.min_value, of_second.min_value),
+                                          std::max(of_first.max_value, of_second.max_value)},
+                                .dividend = *first,
+                                .other = *second}));
+  return sum(linear_of(maxima_.back()), shift);
 }
 
 /// A minimum or a maximum with loops in it; min(a, b) is -max(-a, -b).

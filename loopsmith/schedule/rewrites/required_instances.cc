@@ -165,6 +165,9 @@ class Placer {
       values = {max(values.min, first), min(values.max, last)};
       return {values.min, max(values.max - values.min + int_imm(type, 1), int_imm(type, 0)), {}};
     }
+    if (!width) {
+      values = {analyzer().simplify(values.min), analyzer().simplify(values.max)};
+    }
     AxisRange run{.min = values.min, .extent = Expr(), .guards = {}};
     if (width)
       run.extent = int_imm(type, std::max<std::int64_t>(*width, 0));

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs: shortest paths, components, boxes that overlap, alignments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loopsmith import tir
+
+from .factorizations import in_vectors
+from .program import Array, Program, numbers
+
+PROGRAMS: dict[str, Program] = {}
+
+
+def rows_at_once(sch: tir.Schedule) -> None:
+    """Update the rows at once, each in vectors."""
+    in_vectors(sch, "j")
+    sch.parallel("i")
+
+
+def shortest(given: list[Array]) -> list[Array]:
+    """Return the lengths of the shortest paths."""
+    d = given[0].copy()
+    for k in range(len(d)):
+        d = np.minimum(d, d[:, k, None] + d[k])
+    return [d]
+
+
+PROGRAMS["floyd_warshall"] = Program(
+    """
+def floyd_warshall(d: T.handle):
+    n = T.int32()
+    D = T.match_buffer(d, (n, n), "float32")
+    row = T.alloc_buffer((n,), "float32")
+    for k in range(n):
+        for c in range(n):
+            row[c] = D[k, c]
+        for i in range(n):
+            first = D[i, k]
+            for j in range(n):
+                D[i, j] = T.min(D[i, j], first + row[j])
+""",
+    rows_at_once,
+    lambda n: [numbers((n, n))],
+    shortest,
+)
+
+
+def graph(n: int) -> list[Array]:
+    """Return a graph by its neighbours, labels, and room for new ones."""
+    generator = np.random.default_rng(0)
+    edges = generator.integers(0, max(n, 1), (n // 2, 2))
+    both = np.concatenate([edges, edges[:, ::-1]])
+    both = both[np.argsort(both[:, 0], kind="stable")]
+    starts = np.searchsorted(both[:, 0], np.arange(n + 1)).astype("int32")
+    return [
+        starts,
+        both[:, 1].astype("int32"),
+        np.zeros(n, "int32"),
+        np.zeros(n, "int32"),
+    ]
+
+
+def components(given: list[Array]) -> list[Array]:
+    """Return the least number of each component, in both arrays."""
+    starts, neighbours, labels, _ = given
+    labels = np.arange(len(labels), dtype="int32")
+    while True:
+        new = labels.copy()
+        sources = np.repeat(np.arange(len(labels)), np.diff(starts))
+        np.minimum.at(new, sources, labels[neighbours])
+        if (new == labels).all():
+            return [starts, neighbours, labels, new]
+        labels = new
+
+
+PROGRAMS["connected_components"] = Program(
+    """
+def connected_components(s: T.handle, c: T.handle, l: T.handle, m: T.handle):
+    n = T.int32()
+    e = T.int32()
+    Starts = T.match_buffer(s, (n + 1,), "int32")
+    Neighbours = T.match_buffer(c, (e,), "int32")
+    Labels = T.match_buffer(l, (n,), "int32")
+    New = T.match_buffer(m, (n,), "int32")
+    changed = T.alloc_buffer((1,), "int32")
+    for i in range(n):
+        Labels[i] = i
+    changed[0] = 1
+    while changed[0] > 0:
+        changed[0] = 0
+        for v in range(n):
+            New[v] = Labels[v]
+            for k in range(Starts[v], Starts[v + 1]):
+                New[v] = T.min(New[v], Labels[Neighbours[k]])
+            changed[0] = T.max(changed[0], T.Select(New[v] < Labels[v], 1, 0))
+        for w in range(n):
+            Labels[w] = New[w]
+""",
+    lambda sch: sch.parallel("v"),
+    graph,
+    components,
+)
+
+
+def boxes(n: int) -> list[Array]:
+    """Return boxes by falling score, and which are kept."""
+    generator = np.random.default_rng(0)
+    low = generator.random((n, 2)) * 4
+    return [np.concatenate([low, low + 1], 1).astype("float32"), np.ones(n, "int32")]
+
+
+def suppressed(given: list[Array]) -> list[Array]:
+    """Return which boxes overlap none that is kept before them."""
+    corners, kept = given[0].astype("float64"), given[1].copy()
+    for i in range(len(kept)):
+        if not kept[i]:
+            continue
+        low = np.maximum(corners[i, :2], corners[i + 1 :, :2])
+        high = np.minimum(corners[i, 2:], corners[i + 1 :, 2:])
+        both = np.prod(np.maximum(high - low, 0), 1)
+        kept[i + 1 :][both > 0.5 * (2 - both)] = 0
+    return [given[0], kept]
+
+
+PROGRAMS["box_suppression"] = Program(
+    """
+def box_suppression(b: T.handle, k: T.handle):
+    n = T.int32()
+    B = T.match_buffer(b, (n, 4), "float32")
+    Kept = T.match_buffer(k, (n,), "int32")
+    for i in range(n):
+        if Kept[i] == 1:
+            for j in range(i + 1, n):
+                width = T.max(T.min(B[i, 2], B[j, 2]) - T.max(B[i, 0], B[j, 0]), T.float32(0))
+                height = T.max(T.min(B[i, 3], B[j, 3]) - T.max(B[i, 1], B[j, 1]), T.float32(0))
+                both = width * height
+                if both > T.float32(0.5) * (T.float32(2) - both):
+                    Kept[j] = 0
+""",
+    lambda sch: sch.parallel("j"),
+    boxes,
+    suppressed,
+)
+
+
+def alignment(n: int) -> list[Array]:
+    """Return two texts, and a table of zeros."""
+    first, second = numbers(n, "int32") % 4, numbers(n, "int32", 1) % 4
+    return [first, second, np.zeros((n + 1, n + 1), "int32")]
+
+
+def aligned(given: list[Array]) -> list[Array]:
+    """Return the scores of the best alignments that end at each pair."""
+    a, b, table = given
+    score = table.copy()
+    for i in range(len(a)):
+        for j in range(len(b)):
+            score[i + 1, j + 1] = max(
+                0,
+                score[i, j] + (2 if a[i] == b[j] else -1),
+                score[i, j + 1] - 1,
+                score[i + 1, j] - 1,
+            )
+    return [a, b, score]
+
+
+def wavefront(sch: tir.Schedule) -> None:
+    """Let the diagonals follow each other, and the elements of one run at once."""
+    sch.skew("i", "j")
+    sch.reorder("j", "i")
+    sch.parallel("i")
+
+
+PROGRAMS["smith_waterman"] = Program(
+    """
+def smith_waterman(a: T.handle, b: T.handle, h: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int32")
+    B = T.match_buffer(b, (n,), "int32")
+    H = T.match_buffer(h, (n + 1, n + 1), "int32")
+    for i, j in T.grid(n, n):
+        H[i + 1, j + 1] = T.max(
+            T.max(H[i, j] + T.Select(A[i] == B[j], 2, -1), 0),
+            T.max(H[i, j + 1], H[i + 1, j]) - 1,
+        )
+""",
+    wavefront,
+    alignment,
+    aligned,
+)

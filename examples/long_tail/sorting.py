@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sorting, selection, and coding by runs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loopsmith import tir
+
+from .program import Array, Program, numbers
+
+PROGRAMS: dict[str, Program] = {}
+
+
+def exchanges_at_once(sch: tir.Schedule) -> None:
+    """Exchange all pairs of a step at once: that no two of them meet, the shifts hide."""
+    sch.parallel("t", assume_independent=True)
+
+
+def power_of_two(n: int) -> int:
+    """Return the least power of two that is no less."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+PROGRAMS["bitonic_sort"] = Program(
+    """
+def bitonic_sort(a: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    stages = T.alloc_buffer((1,), "int32")
+    stages[0] = 0
+    while (1 << stages[0]) < n:
+        stages[0] = stages[0] + 1
+    for s in range(stages[0]):
+        for p in range(s + 1):
+            for t in range(n // 2):
+                low = (t >> (s - p)) * (2 << (s - p)) + (t & ((1 << (s - p)) - 1))
+                high = low + (1 << (s - p))
+                first = A[low]
+                second = A[high]
+                rises = ((low >> (s + 1)) & 1) == 0
+                if (first > second) == rises:
+                    A[low] = second
+                    A[high] = first
+""",
+    exchanges_at_once,
+    lambda n: [numbers(power_of_two(n))],
+    lambda given: [np.sort(given[0])],
+)
+
+
+def largest(given: list[Array]) -> list[Array]:
+    """Return the eight largest of each row, the largest first."""
+    values = given[0].copy()
+    found = np.full_like(given[1], -1)
+    for r, row in enumerate(values):
+        best = np.sort(row)[::-1][:8]
+        found[r, : len(best)] = best
+    return [given[0], found]
+
+
+PROGRAMS["top_8"] = Program(
+    """
+def top_8(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 64), "float32")
+    B = T.match_buffer(b, (n, 8), "float32")
+    for r in range(n):
+        for c in range(8):
+            B[r, c] = T.float32(-1)
+        for k in range(64):
+            x = T.alloc_buffer((1,), "float32")
+            x[0] = A[r, k]
+            for c in range(8):
+                larger = T.max(B[r, c], x[0])
+                x[0] = T.min(B[r, c], x[0])
+                B[r, c] = larger
+""",
+    lambda sch: sch.parallel("r"),
+    lambda n: [numbers((n, 64)), np.zeros((n, 8), "float32")],
+    largest,
+)
+
+
+def runs(given: list[Array]) -> list[Array]:
+    """Return where each run starts and what it repeats, after the count of runs at each place."""
+    values, counts, firsts, repeated = (array.copy() for array in given)
+    is_first = np.ones(len(values), bool)
+    is_first[1:] = values[1:] != values[:-1]
+    counts[1:] = np.cumsum(is_first)
+    places = np.flatnonzero(is_first)
+    firsts[: len(places)] = places
+    repeated[: len(places)] = values[places]
+    return [values, counts, firsts, repeated]
+
+
+def coded(sch: tir.Schedule) -> None:
+    """Count the runs by a scan; then write each where it belongs, which no two share."""
+    sch.parallel_scan("i")
+    sch.parallel("w", assume_independent=True)
+
+
+PROGRAMS["run_lengths"] = Program(
+    """
+def run_lengths(a: T.handle, p: T.handle, f: T.handle, v: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int32")
+    Counts = T.match_buffer(p, (n + 1,), "int32")
+    Firsts = T.match_buffer(f, (n,), "int32")
+    Values = T.match_buffer(v, (n,), "int32")
+    Counts[0] = 0
+    for i in range(n):
+        Counts[i + 1] = Counts[i] + T.Select(i == 0 or A[i] != A[T.max(i - 1, 0)], 1, 0)
+    for w in range(n):
+        if Counts[w + 1] > Counts[w]:
+            Firsts[Counts[w]] = w
+            Values[Counts[w]] = A[w]
+""",
+    coded,
+    lambda n: [
+        numbers(n, "int32") // 40,
+        np.zeros(n + 1, "int32"),
+        np.zeros(n, "int32"),
+        np.zeros(n, "int32"),
+    ],
+    runs,
+)

@@ -505,5 +505,35 @@ TEST(concurrent_loops, are_looked_at_again_in_nests_that_changed) {
   EXPECT_FALSE(refuse_new_conflicts(before, sch).has_value());
 }
 
+TEST(concurrent_loops, need_no_new_answer_for_steps_inside_of_their_iterations) {
+  for (const bool asks_all : {false, true}) {
+    const auto before = matmul(16, 8, 12);
+    Schedule sch(before);
+    sch.verify_quick_answers(asks_all);
+    const auto c = get_block(sch, "C");
+    const auto loops = get_loops(sch, c);
+    bind(sch, loops[0], "blockIdx.x");
+    bind(sch, loops[1], "threadIdx.x");
+    cache_write(sch, c, 0, "local");
+    const auto [k_0, k_1, k_2] = split(sch, loops[2], {infer, 3, 2}).take<3>();
+    const LoopRV inner = fuse(sch, {k_1, k_2});
+    decompose_reduction(sch, c, k_0);
+    fuse(sch, {k_0, inner});
+    expect_result(sch, before);
+  }
+}
+
+TEST(concurrent_loops, are_asked_again_where_they_reduce) {
+  Schedule sch(matmul(16, 8, 12));
+  const auto c = get_block(sch, "C");
+  const auto loops = get_loops(sch, c);
+  const auto [k_0, k_1] = split(sch, loops[2], {infer, 4}).take<2>();
+  reorder(sch, {loops[0], k_0, loops[1], k_1});
+  bind(sch, k_0, "threadIdx.x");
+  // A loop bound to axes of both kinds leaves no partial results.
+  EXPECT_EQ(error_of([&] { fuse(sch, {loops[1], k_1}); }).substr(0, 27),
+            "concurrent_loops_stay_legal");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -90,4 +90,40 @@ bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffe
   });
 }
 
+OwnMemory::Known& OwnMemory::known(NodeId owner, const Ptr<Buffer>& buffer) {
+  const auto found = std::ranges::find_if(
+      known_, [&](const Known& one) { return one.buffer == buffer.get() && one.owner == owner; });
+  if (found != known_.end()) return *found;
+  return known_.emplace_back(Known{buffer.get(), owner, uses_of(schedule_, owner, buffer)});
+}
+
+const BufferAccesses& OwnMemory::uses(NodeId owner, const Ptr<Buffer>& buffer) {
+  return known(owner, buffer).uses;
+}
+
+NodeId OwnMemory::innermost_loop(const Known& known) const {
+  NodeId common = no_node;
+  for (const NodeId use : known.uses.nodes) {
+    if (use == known.owner) continue;
+    common = common == no_node ? use : common_ancestor(schedule_, common, use);
+  }
+  while (common != no_node && common != known.owner && !schedule_.as<For>(common)) {
+    common = schedule_.at(common).parent;
+  }
+  return common == known.owner ? no_node : common;
+}
+
+bool OwnMemory::has_for_itself(LoopRV loop, const Ptr<Buffer>& buffer) {
+  const NodeId node = schedule_.node(loop), owner = owner_of(schedule_, node, buffer);
+  if (owner == no_node) return false;
+  Known& memory = known(owner, buffer);
+  if (!memory.is_own) {
+    memory.inner = innermost_loop(memory);
+    memory.is_own = memory.inner != no_node &&
+                    writes_what_it_reads(schedule_, schedule_.loop_at(memory.inner), buffer);
+  }
+  if (memory.inner == no_node || !is_inside(schedule_, memory.inner, node)) return false;
+  return *memory.is_own || (memory.inner != node && writes_what_it_reads(schedule_, loop, buffer));
+}
+
 }  // namespace loopsmith

@@ -535,5 +535,32 @@ TEST(concurrent_loops, are_asked_again_where_they_reduce) {
             "concurrent_loops_stay_legal");
 }
 
+TEST(concurrent_loops, share_a_result_that_one_of_their_iterations_starts_for_all) {
+  const auto refused = [](std::string_view start) {
+    Schedule sch(
+        program(R"(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"))", fmt::format(R"(
+C = T.alloc_buffer((1,), "int32")
+for i in range(0, 4, 2):
+    for k in range({}, 4):
+        with T.block("sum"):
+            vk = T.axis.reduce(4, k)
+            with T.init():
+                C[0] = 0
+            C[0] = C[0] + A[vk]
+    with T.block("B"):
+        vi = T.axis.spatial(4, i)
+        B[vi] = C[0]
+)",
+                                                                                         start)));
+    sch.verify_quick_answers(true);
+    return error_of([&] { parallel(sch, get_loop(sch, "i")); });
+  };
+  EXPECT_EQ(refused("0"), "");
+  // Sums that start at 2 go on with what the iteration before left.
+  EXPECT_EQ(refused("i"),
+            "no_dependence_is_carried: parallel: iterations of loop i depend on each other: "
+            "iteration i=0, k=0 writes C[0], iteration i=2, k=2 reads it");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -2,7 +2,10 @@
 #include "loopsmith/schedule/legality/private_memory.h"
 
 #include <algorithm>
+#include <span>
 
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/access_relations.h"
@@ -24,6 +27,33 @@ bool loads(const Block& block, const Ptr<Buffer>& buffer) {
   return found;
 }
 
+/// True when of the iterations of `loops` that give one result, the first is the one that starts
+/// it.
+bool starts_first(const Schedule& schedule, const BlockRealize& realize,
+                  std::span<const LoopRV> loops) {
+  Substitution first;
+  for (const LoopRV handle : loops) {
+    const For& loop = schedule.get(handle);
+    if (!arith::is_reduction_loop(realize, loop.loop_var)) continue;
+    // Where other loops of the reduction say how often it runs, the first may be empty.
+    const bool is_apart =
+        std::ranges::none_of(free_variables(loop.extent),
+                             [&](const auto& variable) { return first.contains(variable); });
+    if (!is_apart) return false;
+    first[loop.loop_var] = substitute(loop.min, first);
+  }
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& axis = *realize.block->iter_vars[i];
+    if (axis.iter_type != IterType::comm_reduce) continue;
+    const Expr start = substitute(realize.iter_values[i], first);
+    const std::int64_t* number = as_int(start);
+    const bool is_least = number ? is_const_int(axis.dom->min, *number)
+                                 : Analyzer().can_prove_equal(start, axis.dom->min);
+    if (!is_least) return false;
+  }
+  return true;
+}
+
 /// True when the block is a reduction that reads of the buffer its own results alone, and has
 /// started them in the same iteration of the loop.
 bool reads_what_it_started(const Schedule& schedule, LoopRV loop, BlockRV handle,
@@ -42,6 +72,7 @@ bool reads_what_it_started(const Schedule& schedule, LoopRV loop, BlockRV handle
   for (auto each = inner + 1; each != loops.end(); ++each) {
     inside.push_back(schedule.get(*each).loop_var.get());
   }
+  if (!starts_first(schedule, realize, std::span(inner + 1, loops.end()))) return false;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const IterVar& axis = *realize.block->iter_vars[i];
     if (axis.iter_type != IterType::comm_reduce) continue;

@@ -90,7 +90,7 @@ def _grown(points: Sequence[Mapping[str, int]], costs: Sequence[Sequence[float]]
     best, cost = _cheapest(costs)
     if cost <= sum(min(row) for row in costs) * (1 + 1e-9):
         return Leaf(best)
-    splits = []
+    splits: list[tuple[float, int, str, int]] = []
     for name in points[0]:
         values = sorted({point[name] for point in points})
         for low, high in itertools.pairwise(values):
@@ -117,8 +117,8 @@ def _pruned(
     made = Split(
         tree.name,
         tree.threshold,
-        _pruned(tree.below, *below, tolerance),
-        _pruned(tree.above, *above, tolerance),
+        _pruned(tree.below, below[0], below[1], tolerance),
+        _pruned(tree.above, above[0], above[1], tolerance),
     )
     best, cost = _cheapest(costs)
     with_split = sum(row[made.decide(point)] for point, row in zip(points, costs))

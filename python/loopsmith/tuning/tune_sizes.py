@@ -30,7 +30,7 @@ class SizedModel:
 
     def predict(self, func: PrimFunc) -> float:
         """Return how long a call with these sizes will take."""
-        values = {
+        values: dict[Any, Any] = {
             variable: _core.IntImm(variable.dtype, self.sizes[name])
             for name, variable in size_variables(func).items()
             if name in self.sizes

@@ -194,9 +194,10 @@ def tune(
         build_options = {"target": target_text, **options}
         found = [_finished(task, was_interrupted, build_options) for task in tasks]
     if isinstance(found[0], TunedSizes):
-        if store is not None and not found[0].is_default:
-            store.add(record_of_sizes(found[0], key))
-        return found[0]
+        sized: TunedSizes = found[0]
+        if store is not None and not sized.is_default:
+            store.add(record_of_sizes(sized, key))
+        return sized
     if store is not None:
         for best in found:
             if best.is_quicker:
@@ -204,7 +205,8 @@ def tune(
     tuned = {best.func.name: best for best in found}
     if isinstance(x, IRModule):
         return TunedModule(x, tuned, build_options)
-    return next(iter(tuned.values()))
+    only: Tuned = next(iter(tuned.values()))
+    return only
 
 
 def _spaces(

@@ -399,6 +399,6 @@ def test_set_layout_refuses_what_it_cannot_keep() -> None:
         "function_has_the_buffer: set_layout: the function has no buffer X; it has A, C, B"
     )
     assert refusal(func, lambda sch: sch.set_layout("B", lambda i, j: (i // 8, j, i % 8))) == (
-        "padding_has_a_value: set_layout: the index map pads buffer B to shape (2, 20, 8), wherever "
-        "axis0 == 1 and 3 < axis2"
+        "padding_has_a_value: set_layout: the index map pads buffer B to shape (2, 20, 8), "
+        "wherever axis0 == 1 and 3 < axis2"
     )

@@ -69,6 +69,8 @@ class Task:
         self._begun = time.monotonic() if begun is None else begun
         self._candidates: list[tuple[float, int, Candidate]] = []
         self._log = log
+        self.limit_seconds = 0.0
+        """What a call takes at least on this machine; 0 where that is not known."""
         self.default_seconds = self._measure_default()
         if log is not None:
             self._resume(log.all())
@@ -161,6 +163,7 @@ class Task:
             was_interrupted=was_interrupted,
             is_exhausted=self.is_exhausted,
             options=options,
+            limit_seconds=self.limit_seconds,
         )
 
     def _resume(self, logged: list[LoggedTrial]) -> None:

@@ -166,9 +166,6 @@ A step that is refused raises a ScheduleError and changes nothing.)");
                   "debug_mask: typing.Literal['all', 'none'] | int = 'none', error_render_level: "
                   "typing.Literal['detail', 'fast', 'none'] = 'detail', enable_check: bool = True, "
                   "allow_reassociation: bool = True) -> None"))
-      .def_rw(
-          "is_of_one_thread", &PySchedule::is_of_one_thread,
-          "Whether one thread alone uses the schedule: its steps then let others run meanwhile.")
       .def_prop_rw(
           "allow_reassociation",
           [](const PySchedule& self) { return self.schedule.allows_reassociation(); },

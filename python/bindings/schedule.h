@@ -18,12 +18,9 @@ struct PySchedule {
   bool checks_tree = false;
   bool checks_dependences = true;
   ErrorDetail detail = ErrorDetail::full;
-  bool is_of_one_thread = false;  ///< Steps let other threads of Python run meanwhile.
 
   /// Another schedule of the same program that behaves alike.
-  PySchedule copy() {
-    return {schedule.copy(), checks_tree, checks_dependences, detail, is_of_one_thread};
-  }
+  PySchedule copy() { return {schedule.copy(), checks_tree, checks_dependences, detail}; }
 };
 
 /// The schedule that an object of Python is; any other object is an argument that does not fit.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // One Python method for each primitive, made from its object.
-#include <optional>
-
 #include <nanobind/stl/string.h>
 
 #include "bindings/bindings.h"
@@ -286,8 +284,6 @@ nb::object call_method(const Method& method, nb::handle self, const nb::args& ar
   }
   Argument made;
   try {
-    std::optional<nb::gil_scoped_release> unlocked;
-    if (owner.is_of_one_thread) unlocked.emplace();
     made = method.primitive->call(owner.schedule, arguments.given);
   } catch (ScheduleError& error) {
     error.set_detail(owner.detail);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/driver/build.h"
-#include "loopsmith/driver/costs.h"
 #include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/tune/cost_model.h"
 #include "loopsmith/tune/features.h"
@@ -74,12 +73,6 @@ void bind_tune(nb::module_& m) {
         nb::sig("def statement_costs(func: PrimFunc, target: Target) -> list[dict[str, float]]"),
         "Return what each statement of a scheduled function costs: cycles on one core, by what\n"
         "takes them, and among how many threads they are divided.");
-  m.def(
-      "program_work",
-      [](const Ptr<PrimFunc>& func) { return std::pair(flops_of(*func), bytes_of(*func)); },
-      nb::arg("func"), nb::sig("def program_work(func: PrimFunc) -> tuple[float, float]"),
-      "Return how many floating-point operations a call asks for, and how many bytes its tensors\n"
-      "have; 0 where that depends on sizes that are not constant.");
   m.attr("features_version") = tune::features_version;
   m.def(
       "program_features", &features, nb::arg("func"), nb::arg("target"),

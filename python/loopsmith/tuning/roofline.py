@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from .._core import PrimFunc, Target, program_work
 from ..driver import build
 from ..script import from_source
 
@@ -64,15 +63,14 @@ def bandwidth(threads: int, log2_bytes: int) -> float:
     return 8.0 * count / min(taken.samples)
 
 
-def limit_seconds(func: PrimFunc, target: Target, threads: int | None) -> float:
-    """Return what a call takes at least here; 0 where that is not known.
+def limit_seconds(flops: float, touched: float, threads: int | None) -> float:
+    """Return what so many operations on so many bytes take at least here; 0 without bytes.
 
     It is the longer one of computing all operations of the program and of touching each of its
     bytes once: the roofline of Williams et al., "Roofline: An Insightful Visual Performance Model"
     (CACM 2009), for float32.
     """
-    flops, touched = program_work(func)
-    if not touched or "llvm" not in str(target):
+    if not touched:
         return 0.0
     count = threads or len(os.sched_getaffinity(0))
     moved = touched / bandwidth(count, min(max(round(math.log2(touched)), 15), 28))

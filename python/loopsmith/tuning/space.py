@@ -69,7 +69,6 @@ class Space:
     def made(self, seed: int, decisions: Sequence[Decision] = ()) -> Schedule:
         """Return the schedule of a seed, as `draw` does with one that it draws."""
         sch = GuidedSchedule(self.func, seed, decisions)
-        sch.is_of_one_thread = True
         if self._order is not None:
             self._order(sch)
         sch.allow_reassociation = self._allow_reassociation

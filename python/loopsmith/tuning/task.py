@@ -71,6 +71,8 @@ class Task:
         self._log = log
         self.limit_seconds = 0.0
         """What a call takes at least on this machine; 0 where that is not known."""
+        self.work = 0.0, 0.0
+        """How many operations a call asks for, and how many bytes its tensors have."""
         self.default_seconds = self._measure_default()
         if log is not None:
             self._resume(log.all())
@@ -226,7 +228,9 @@ class Task:
         return sch
 
     def _measure_default(self) -> float:
-        seconds, failure, _ = _time_of(self._runner.run(Attempt(None, math.inf)))
+        outcome = self._runner.run(Attempt(None, math.inf))
+        self.work = outcome.flops, outcome.bytes
+        seconds, failure, _ = _time_of(outcome)
         return math.inf if failure else seconds
 
     def _fail(self) -> None:

@@ -189,8 +189,8 @@ def tune(
             if store is not None:
                 log = TrialLog(store, f"{key_of(each.func)} {key} {each.name}")
             task = Task(each.func, search, own, weight, begun, log)
-            if runner is None:  # It is measured here, as candidates are.
-                task.limit_seconds = limit_seconds(each.func, Target(target_text), num_threads)
+            if runner is None and target_text.startswith("llvm"):  # It is measured here.
+                task.limit_seconds = limit_seconds(*task.work, num_threads)
             tasks.append(task)
         deadline = None if seconds is None else begun + seconds
         shown = stack.enter_context(display_of(progress, trials, deadline))

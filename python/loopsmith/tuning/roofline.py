@@ -51,7 +51,7 @@ def peak_flops(threads: int) -> float:
     text = PEAK.format(threads=threads, chains=CHAINS, lanes=lanes, steps=STEPS)
     module = build(from_source(text), num_threads=threads)
     taken = module.time(np.zeros((threads, CHAINS, lanes), np.float32), repeat=5)
-    return 2.0 * CHAINS * lanes * STEPS * threads / min(taken.samples)
+    return float(2.0 * CHAINS * lanes * STEPS * threads / min(taken.samples))
 
 
 @functools.lru_cache(maxsize=16)
@@ -60,7 +60,7 @@ def bandwidth(threads: int, log2_bytes: int) -> float:
     count = max(2**log2_bytes // 8, 4096)
     module = build(from_source(COPY.format(count=count)), num_threads=threads)
     taken = module.time(np.ones(count, np.float32), np.zeros(count, np.float32), repeat=5)
-    return 8.0 * count / min(taken.samples)
+    return float(8.0 * count / min(taken.samples))
 
 
 def limit_seconds(flops: float, touched: float, threads: int | None) -> float:
@@ -74,7 +74,7 @@ def limit_seconds(flops: float, touched: float, threads: int | None) -> float:
         return 0.0
     count = threads or len(os.sched_getaffinity(0))
     moved = touched / bandwidth(count, min(max(round(math.log2(touched)), 15), 28))
-    return max(moved, flops / peak_flops(count))
+    return float(max(moved, flops / peak_flops(count)))
 
 
 def _flags() -> str:

@@ -131,8 +131,7 @@ class _Finder:
             self._expressions(stmt.value)
 
     def _loop(self, loop: For) -> None:
-        tag = loop.thread_binding.thread_tag if loop.thread_binding is not None else ""
-        if tag.startswith("threadIdx."):
+        if _tag(loop).startswith("threadIdx."):
             self.threads.append(loop)
             self._number_threads()
             self.statement(loop.body)
@@ -145,7 +144,7 @@ class _Finder:
     def _number_threads(self) -> None:
         """Give the loops over threads the numbers of the first warp, x fastest."""
         rest = np.arange(WARP)
-        order = sorted(self.threads, key=lambda loop: str(loop.thread_binding.thread_tag))
+        order = sorted(self.threads, key=_tag)
         for loop in order:
             extent = self.value(loop.extent)
             size = UNKNOWN_SIZE if extent is None else max(int(extent[0]), 1)
@@ -256,6 +255,11 @@ class _Finder:
         if holds is None or first is None or second is None:
             return None
         return np.where(holds, first, second)
+
+
+def _tag(loop: For) -> str:
+    """Return the axis that a loop is bound to; empty where it is bound to none."""
+    return "" if loop.thread_binding is None else str(loop.thread_binding.thread_tag)
 
 
 def _bytes(dtype: str) -> int:

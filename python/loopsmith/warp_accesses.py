@@ -215,7 +215,7 @@ class _Finder:
         )
 
     def value(self, expr: Any) -> Lanes | None:
-        """Return the value of an integer expression in each lane; None where that is up to a buffer."""
+        """Return an integer expression of each lane; None where it is up to a buffer."""
         name = type(expr).__name__
         if isinstance(expr, _core.IntImm):
             return np.full(WARP, int(expr))

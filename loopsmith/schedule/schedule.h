@@ -44,8 +44,6 @@ struct NestDependences;
 struct Preservation {
   std::uint32_t scope = ~0U;  ///< The node of the scope.
   bool is_proved = false;
-  /// The step adds instances that write what nobody reads; see TwoVersions.
-  bool may_add = false;
 };
 
 /// The number of a statement in a schedule's tree.

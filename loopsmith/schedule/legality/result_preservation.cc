@@ -135,7 +135,7 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, const Sche
   const ScopeBody now = body_of(after, asked.scope);
   std::optional<Refusal> refusal;
   if (after.mirrors().empty()) {
-    refusal = refuse_changed_results(before, asked.scope, now.body, asked.may_add);
+    refusal = refuse_changed_results(before, asked.scope, now.body, false);
     if (refusal && moves_copies_alone(before, asked.scope, now)) refusal.reset();
   } else {
     refusal = refuse_incoherent_copies(before, asked.scope, now, after.mirrors());

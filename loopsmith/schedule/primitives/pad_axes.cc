@@ -24,6 +24,7 @@ class AxesPadding {
     plan_.block = arguments.block;
   }
 
+  /// What is asked is the lemma above the commit.
   Planned<PadAxesPlan> find() && {
     const NodeId node = schedule_.node(plan_.block);
     const auto count = static_cast<std::int64_t>(block_.iter_vars.size());
@@ -54,8 +55,6 @@ class AxesPadding {
     for (const auto& region : block_.writes) {
       if (auto refusal = enlarge(*region, *scope)) return *std::move(refusal);
     }
-    // The lemma above the commit; the nest is the block's alone, so nothing changes its order.
-    plan_.preservation = {.scope = schedule_.node(*scope), .is_proved = true, .may_add = true};
     return std::move(plan_);
   }
 

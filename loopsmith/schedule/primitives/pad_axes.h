@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/primitives/pad_einsum.h"
 #include "loopsmith/schedule/primitives/reindex.h"
@@ -24,7 +23,6 @@ struct PadAxesPlan {
   std::vector<std::pair<LoopRV, Expr>> loops;  ///< With their new extents.
   /// What the block writes, and its new shape.
   std::vector<std::pair<Ptr<Buffer>, std::vector<Expr>>> buffers;
-  std::optional<Preservation> preservation = {};
 };
 
 inline constexpr Condition padded_axes_are_spatial{

@@ -32,6 +32,7 @@ constexpr std::string_view rare[] = {"cache_inplace",
                                      "compute_inline",
                                      "loop_partition",
                                      "pad_einsum",
+                                     "pad_axes",
                                      "reverse_compute_inline",
                                      "decompose_reduction",
                                      "reindex_cache_read",
@@ -185,7 +186,7 @@ class StepDrawer {
     } else if (is("rfactor")) {
       prefer(has_init);
       loop_of_reduction(*block_);
-    } else if (is("pad_einsum")) {
+    } else if (is("pad_einsum") || is("pad_axes")) {
       prefer([&](BlockRV block) { return !schedule_.get(block).iter_vars.empty(); });
     } else if (is("decompose_padding")) {
       prefer([&](BlockRV block) {

@@ -85,10 +85,11 @@ def in_registers(size: Size, cut: Blocks = Blocks()) -> tir.Schedule:
     loop over k has no condition. Odd sizes cost what their tiles cost.
     """
     sch = tir.Schedule(product(size))
-    write = sch.cache_write("C", 0, "local")
-    sch.pad_axes("C", [cut.rows, cut.width, 1])
+    sums = sch.get_block("C")
+    write = sch.cache_write(sums, 0, "local")
+    sch.pad_axes(sums, [cut.rows, cut.width, 1])
     tile_result(sch, write, cut)
-    sum_in_tile(sch, write, "C", cut)
+    sum_in_tile(sch, write, sums, cut)
     return sch
 
 
@@ -106,10 +107,14 @@ def tile_result(sch: tir.Schedule, write: tir.BlockRV, cut: Blocks) -> None:
     sch.reorder(panel, *k, i_tile, j_tile, rows, vectors, lanes)
 
 
-def sum_in_tile(sch: tir.Schedule, write: tir.BlockRV, block: tir.BlockRV | str, cut: Blocks) -> None:
-    """Compute the sums of a tile where it is written: set to zero, summed over k, stored."""
+def sum_in_tile(sch: tir.Schedule, write: tir.BlockRV, block: tir.BlockRV, cut: Blocks) -> None:
+    """Compute the sums of a tile where it is written: set to zero, summed over k, stored.
+
+    What is left of conditions is on rows and columns of C as it is written, once for a tile. No copy
+    of the loops without them is worth its code, which the hint says.
+    """
     tile = sch.get_loops(write)[-4]
-    sch.compute_at(block, tile)
+    sch.compute_at(block, tile, preserve_unit_loops=True)
     rows, columns, k = sch.get_loops(block)[-3:]
     vectors, lanes = sch.split(columns, [None, cut.lanes])
     sch.reorder(k, rows, vectors, lanes)
@@ -119,6 +124,8 @@ def sum_in_tile(sch: tir.Schedule, write: tir.BlockRV, block: tir.BlockRV | str,
         sch.unroll(rows)
         sch.unroll(vectors)
         sch.vectorize(lanes)
+    for loop in sch.get_loops(write)[:-3]:
+        sch.annotate(loop, "pragma_loop_partition_hint", 0)
 
 
 def packed(size: Size, cut: Blocks = Blocks()) -> tir.Schedule:
@@ -129,19 +136,20 @@ def packed(size: Size, cut: Blocks = Blocks()) -> tir.Schedule:
     `reindex_cache_read` copies what the block reads by its axes, the last column's repeats, too.
     """
     sch = tir.Schedule(product(size))
-    write = sch.cache_write("C", 0, "local")
-    sch.pad_axes("C", [cut.rows, cut.width, 1])
+    sums = sch.get_block("C")
+    write = sch.cache_write(sums, 0, "local")
+    sch.pad_axes(sums, [cut.rows, cut.width, 1])
     width = cut.width
-    copy = sch.reindex_cache_read("C", "B", "global", lambda i, j, k: (j // width, k, j % width))
+    copy = sch.reindex_cache_read(sums, "B", "global", lambda i, j, k: (j // width, k, j % width))
     tile_result(sch, write, cut)
-    sum_in_tile(sch, write, "C", cut)
+    sum_in_tile(sch, write, sums, cut)
     copy_panels(sch, copy, sch.get_loops(write)[0], cut)
     return sch
 
 
 def copy_panels(sch: tir.Schedule, copy: tir.BlockRV, place: tir.LoopRV, cut: Blocks) -> None:
     """Copy a panel of B where it is needed, tile by tile, rows of a tile as vectors."""
-    sch.compute_at(copy, place)
+    sch.compute_at(copy, place, preserve_unit_loops=True)
     columns, k = sch.get_loops(copy)[-2:]
     tiles, vectors, lanes = sch.split(columns, [None, cut.vectors, cut.lanes])
     sch.reorder(tiles, k, vectors, lanes)

@@ -30,8 +30,8 @@ class Blocks(NamedTuple):
     """How the product is cut: for 16 registers of 8 float32, and a second cache of 512 kB.
 
     A tile of 6 x 2 vectors is 12 sums, each with a chain of additions of its own: a multiply-add
-    takes 4 cycles, and two begin in each. Two vectors of B and an element of A are left, which makes
-    15 registers. `k` x `columns` elements of B are a quarter of the cache.
+    takes 4 cycles, and two begin in each. Two vectors of B and an element of A are left, which
+    makes 15 registers. `k` x `columns` elements of B are a quarter of the cache.
     """
 
     rows: int = 6
@@ -61,23 +61,23 @@ def product(A: T.Buffer(({m}, {k})), B: T.Buffer(({k}, {n})), C: T.Buffer(({m}, 
 """)
 
 
-def as_written(size: Size, _: Blocks = Blocks()) -> tir.Schedule:
+def as_written(size: Size, _: Blocks) -> tir.Schedule:
     """Three loops: each step of the innermost one goes to another row of B."""
     sch = tir.Schedule(product(size))
     sch.annotate("i", "step", "as written")  # A step, so that no rule schedules the program.
     return sch
 
 
-def along_rows(size: Size, cut: Blocks = Blocks()) -> tir.Schedule:
+def along_rows(size: Size, cut: Blocks) -> tir.Schedule:
     """The innermost loop runs along rows of B and C, a vector at a time."""
-    sch = as_written(size)
+    sch = as_written(size, cut)
     _, lanes = sch.split("j", [None, cut.lanes])
     sch.reorder("i", "k", "j_0", lanes)
     sch.vectorize(lanes)
     return sch
 
 
-def in_registers(size: Size, cut: Blocks = Blocks()) -> tir.Schedule:
+def in_registers(size: Size, cut: Blocks) -> tir.Schedule:
     """A tile of C is summed in registers, where each element that is loaded is used several times.
 
     The sums are a buffer of their own, `local`, as large as a tile. Its axes are padded to whole
@@ -110,8 +110,8 @@ def tile_result(sch: tir.Schedule, write: tir.BlockRV, cut: Blocks) -> None:
 def sum_in_tile(sch: tir.Schedule, write: tir.BlockRV, block: tir.BlockRV, cut: Blocks) -> None:
     """Compute the sums of a tile where it is written: set to zero, summed over k, stored.
 
-    What is left of conditions is on rows and columns of C as it is written, once for a tile. No copy
-    of the loops without them is worth its code, which the hint says.
+    What is left of conditions is on rows and columns of C as it is written, once for a tile. No
+    copy of the loops without them is worth its code, which the hint says.
     """
     tile = sch.get_loops(write)[-4]
     sch.compute_at(block, tile, preserve_unit_loops=True)
@@ -128,11 +128,11 @@ def sum_in_tile(sch: tir.Schedule, write: tir.BlockRV, block: tir.BlockRV, cut: 
         sch.annotate(loop, "pragma_loop_partition_hint", 0)
 
 
-def packed(size: Size, cut: Blocks = Blocks()) -> tir.Schedule:
+def packed(size: Size, cut: Blocks) -> tir.Schedule:
     """The columns of B that a tile needs are copied to where they lie one after the other.
 
     A panel is copied once and read by all rows of tiles, from the second cache, in the order in
-    which it lies: no page is touched for a few elements, and no two rows meet in one set of a cache.
+    which it lies: no page is touched for a few elements, and no two rows compete for one set.
     `reindex_cache_read` copies what the block reads by its axes, the last column's repeats, too.
     """
     sch = tir.Schedule(product(size))
@@ -157,11 +157,11 @@ def copy_panels(sch: tir.Schedule, copy: tir.BlockRV, place: tir.LoopRV, cut: Bl
     sch.vectorize(lanes)
 
 
-def blocked(size: Size, cut: Blocks = Blocks()) -> tir.Schedule:
+def blocked(size: Size, cut: Blocks) -> tir.Schedule:
     """Long sums are cut, so that a panel stays in the second cache, and a tile's in the first.
 
-    `rfactor` makes the blocks of a sum results of their own, which are added up in C. Sums of blocks
-    are also nearer to the truth than one long sum. One block needs none of this.
+    `rfactor` makes the blocks of a sum results of their own, which are added up in C. Sums of
+    blocks are also nearer to the truth than one long sum. One block needs none of this.
     """
     count = -(-size.k // cut.k)
     if count == 1:
@@ -182,7 +182,7 @@ def blocked(size: Size, cut: Blocks = Blocks()) -> tir.Schedule:
     return sch
 
 
-def on_all_cores(size: Size, cut: Blocks = Blocks()) -> tir.Schedule:
+def on_all_cores(size: Size, cut: Blocks) -> tir.Schedule:
     """Panels are independent, which the schedule proves before it accepts the step."""
     sch = blocked(size, cut)
     write = sch.get_output_blocks("root")[0]

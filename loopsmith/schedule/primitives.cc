@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "loopsmith/schedule/primitive_calls.h"
+#include "loopsmith/schedule/primitives/pad_axes.h"
 
 namespace loopsmith {
 

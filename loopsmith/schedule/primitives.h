@@ -33,7 +33,6 @@
 #include "loopsmith/schedule/primitives/merge.h"
 #include "loopsmith/schedule/primitives/merge_siblings.h"
 #include "loopsmith/schedule/primitives/normalize_nest.h"
-#include "loopsmith/schedule/primitives/pad_axes.h"
 #include "loopsmith/schedule/primitives/pad_einsum.h"
 #include "loopsmith/schedule/primitives/parallel_scan.h"
 #include "loopsmith/schedule/primitives/peel.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -52,6 +53,7 @@ class AxesPadding {
       return Refusal{&nest_is_of_block_alone, {Argument(plan_.block)}};
     }
     if (!has_whole_axes()) return Refusal{&instances_are_complete, {Argument(plan_.block)}};
+    if (has_effects()) return Refusal{&instances_have_no_effects, {Argument(plan_.block)}};
     for (const auto& region : block_.writes) {
       if (auto refusal = enlarge(*region, *scope)) return *std::move(refusal);
     }
@@ -117,6 +119,19 @@ class AxesPadding {
              }
              return false;
            });
+  }
+
+  bool has_effects() const {
+    bool found = false;
+    pre_order_visit(block_.body, [&](const Ref& ref) {
+      if (!is_expr(*ref.get())) {
+        found = found || ref.is<AssertStmt>();
+        return !found;
+      }
+      found = found || !is_pure(Expr::from(ref));
+      return false;
+    });
+    return found;
   }
 
   /// Finds the new shape of what the block writes.

@@ -39,15 +39,23 @@ inline constexpr Condition outputs_are_allocated{
 inline constexpr Condition axes_index_outputs{
     "axes_index_outputs", "axis {} of block {} is not one index of buffer {}",
     "pad axes of which each value writes other elements, as their index"};
-inline constexpr const Condition* pad_axes_conditions[] = {
-    &step_keeps_results,      &results_are_known_to_stay,
-    &padding_is_positive,     &block_is_not_root,
-    &block_is_leaf,           &block_is_complete_or_reduction,
-    &padded_axes_are_spatial, &axes_have_loops_of_their_own,
-    &nest_is_of_block_alone,  &instances_are_complete,
-    &outputs_are_allocated,   &buffer_is_used_by_index,
-    &axes_index_outputs,      &concurrent_loops_stay_legal,
-    &threads_share_out_fills};
+inline constexpr Condition instances_have_no_effects{
+    "instances_have_no_effects", "block {} asserts, or calls what may have effects",
+    "pad blocks that compute values and store them"};
+inline constexpr const Condition* pad_axes_conditions[] = {&padding_is_positive,
+                                                           &block_is_not_root,
+                                                           &block_is_leaf,
+                                                           &block_is_complete_or_reduction,
+                                                           &padded_axes_are_spatial,
+                                                           &axes_have_loops_of_their_own,
+                                                           &nest_is_of_block_alone,
+                                                           &instances_are_complete,
+                                                           &instances_have_no_effects,
+                                                           &outputs_are_allocated,
+                                                           &buffer_is_used_by_index,
+                                                           &axes_index_outputs,
+                                                           &concurrent_loops_stay_legal,
+                                                           &threads_share_out_fills};
 
 Planned<PadAxesPlan> plan_pad_axes(const Schedule& schedule, const PadAxesArguments& arguments);
 

@@ -91,8 +91,8 @@ TEST(pad_axes, leaves_reductions_that_are_guarded) {
   Schedule sch(before);
   sch.verify_quick_answers(true);
   const auto c = get_block(sch, "C");
-  split(sch, get_loops(sch, c)[2], {infer, 4});
   cache_write(sch, c, BufferSelector(0), "global");
+  split(sch, get_loops(sch, c)[2], {infer, 4});
   pad_axes(sch, c, {4, 1, 1});
   expect_result(sch, before);
 }
@@ -147,6 +147,13 @@ for i in range(6):
                     ""),
             "instances_are_complete: pad_axes: block B is not known to write for all values of its "
             "axes");
+  EXPECT_EQ(refused(R"(
+for i in range(6):
+    with T.block("B"):
+        vi = T.axis.spatial(6, i)
+        B[vi] = T.call_extern("float32", "f", A[vi]))",
+                    ""),
+            "instances_have_no_effects: pad_axes: block B asserts, or calls what may have effects");
   EXPECT_EQ(refused(R"(
 for i in range(6):
     with T.block("B"):

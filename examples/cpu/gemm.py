@@ -207,7 +207,7 @@ def main(*sizes: int) -> None:
     a = random.random((size.m, size.k), "float32")
     b = random.random((size.k, size.n), "float32")
     modules = {step.__name__: ls.build(step(size, Blocks()), num_threads=1) for step in STEPS[:-1]}
-    modules[on_all_cores.__name__] = ls.build(on_all_cores(size))
+    modules[on_all_cores.__name__] = ls.build(on_all_cores(size, Blocks()))
     modules["by default, one thread"] = ls.build(product(size), num_threads=1)
     for name, module in modules.items():
         c = np.full((size.m, size.n), np.nan, "float32")

@@ -228,7 +228,7 @@ class Placer {
       if (comparison->is_strict) --given->constant;
       const IndexTerm& first = given->terms[0];
       const auto same = std::ranges::find_if(
-          wanted->terms, [&](const IndexTerm& term) { return same_term(term, first); });
+          wanted->terms, [&](const IndexTerm& term) { return same_atom(term, first); });
       if (same == wanted->terms.end() || same->coefficient % first.coefficient != 0) continue;
       const std::int64_t times = same->coefficient / first.coefficient;
       if (times <= 0) continue;
@@ -242,11 +242,15 @@ class Placer {
     return false;
   }
 
+  static bool same_atom(const IndexTerm& a, const IndexTerm& b) {
+    return a.kind == b.kind && same(a.atom, b.atom);
+  }
+
   /// a - times * b
   static IndexForm difference(IndexForm a, const IndexForm& b, std::int64_t times) {
     for (const IndexTerm& term : b.terms) {
       const auto same = std::ranges::find_if(
-          a.terms, [&](const IndexTerm& other) { return same_term(other, term); });
+          a.terms, [&](const IndexTerm& other) { return same_atom(other, term); });
       if (same == a.terms.end()) {
         a.terms.push_back(term);
         a.terms.back().coefficient *= -times;

@@ -37,8 +37,8 @@ class Blocks(NamedTuple):
     rows: int = 6
     vectors: int = 2
     lanes: int = 8
-    k: int = 256
-    columns: int = 128
+    k: int = 512
+    columns: int = 64
 
     @property
     def width(self) -> int:
@@ -161,7 +161,8 @@ def blocked(size: Size, cut: Blocks) -> tir.Schedule:
     """Long sums are cut, so that a panel stays in the second cache, and a tile's in the first.
 
     `rfactor` makes the blocks of a sum results of their own, which are added up in C. Sums of
-    blocks are also nearer to the truth than one long sum. One block needs none of this.
+    blocks are also nearer to the truth than one long sum. One block needs none of this. C is set to
+    zero before, so that no tile asks whether it is the first.
     """
     count = -(-size.k // cut.k)
     if count == 1:
@@ -179,6 +180,7 @@ def blocked(size: Size, cut: Blocks) -> tir.Schedule:
     tile_result(sch, write, cut)
     sum_in_tile(sch, write, part, cut)
     copy_panels(sch, copy, sch.get_loops(write)[1], cut)
+    sch.decompose_reduction(write, sch.get_loops(write)[1])
     return sch
 
 

@@ -110,13 +110,13 @@ TEST(pad_axes, refuses_what_it_cannot_repeat) {
             }),
             "block_is_not_root: pad_axes: the primitive does not operate on the root block root");
   EXPECT_EQ(error_of([&] { pad_axes(sch, c, {1, 1, 4}); }),
-            "padded_axes_are_spatial: pad_axes: axis vk of block C is a reduction axis");
+            "padded_axes_are_spatial: pad_axes: axis v_k of block C is a reduction axis");
   EXPECT_EQ(error_of([&] { pad_axes(sch, c, {4, 1, 1}); }),
             "outputs_are_allocated: pad_axes: buffer C, which block C writes, is not allocated by "
             "the block around it, where it could be enlarged");
   split(sch, get_loops(sch, c)[0], {infer, 5});
   EXPECT_EQ(error_of([&] { pad_axes(sch, c, {4, 1, 1}); }),
-            "axes_have_loops_of_their_own: pad_axes: axis vi of block C is not bound to a loop of "
+            "axes_have_loops_of_their_own: pad_axes: axis v_i of block C is not bound to a loop of "
             "its own from 0");
   decompose_reduction(sch, c, get_loops(sch, c)[3]);
   EXPECT_EQ(error_of([&] { pad_axes(sch, c, {1, 4, 1}); }),

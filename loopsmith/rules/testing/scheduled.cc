@@ -29,7 +29,7 @@ Argument numbers(std::vector<std::int64_t> shape, int seed) {
 
 Ptr<PrimFunc> checked_schedule(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
                                const CpuModel& machine) {
-  const Ptr<PrimFunc> scheduled = default_schedule(func, machine);
+  const Ptr<PrimFunc> scheduled = with_default_schedule(func, machine);
   verify_well_formed(scheduled);
   const std::vector<Argument> expected = results_of(func, arguments);
   EXPECT_EQ(results_of(scheduled, arguments), expected) << script(scheduled);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/ir/function.h"
+#include "loopsmith/rules/cpu_model.h"
+
+namespace loopsmith {
+
+/// Turns blocks for which there is no rule that takes steps into loops of its own making: the rest
+/// of the default schedule. `func` is what the steps have made.
+Ptr<PrimFunc> make_loops(const Ptr<PrimFunc>& func, const CpuModel& machine);
+
+}  // namespace loopsmith

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/rules.h"
+
+#include "loopsmith/rules/schedule_elementwise.h"
+
+namespace loopsmith {
+
+std::span<const Rule> all_rules() {
+  // A subject belongs to the first rule that takes it. What none takes is turned into loops by
+  // `make_loops`: transpositions, clamped borders, outputs that go past the caches; all reductions;
+  // nests that share rows.
+  static constexpr Rule rules[] = {
+      {"elementwise", schedule_elementwise},
+  };
+  return rules;
+}
+
+}  // namespace loopsmith

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/rules/rules.h"
 
+#include "loopsmith/rules/schedule_columns.h"
 #include "loopsmith/rules/schedule_elementwise.h"
+#include "loopsmith/rules/schedule_rows.h"
+#include "loopsmith/rules/schedule_whole_reduction.h"
 
 namespace loopsmith {
 
@@ -11,6 +14,9 @@ std::span<const Rule> all_rules() {
   // nests that share rows.
   static constexpr Rule rules[] = {
       {"elementwise", schedule_elementwise},
+      {"whole_reduction", schedule_whole_reduction},
+      {"rows", schedule_rows},
+      {"columns", schedule_columns},
   };
   return rules;
 }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/schedule_whole_reduction.h"
+
+#include <algorithm>
+
+#include "loopsmith/rules/loop_steps.h"
+#include "loopsmith/rules/look_up.h"
+#include "loopsmith/rules/reduce_in_lanes.h"
+#include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/walks.h"
+#include "loopsmith/schedule/primitives/get_loops.h"
+#include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/merge.h"
+#include "loopsmith/schedule/primitives/reorder.h"
+#include "loopsmith/schedule/primitives/rfactor.h"
+#include "loopsmith/schedule/primitives/split.h"
+
+namespace loopsmith {
+namespace {
+
+/// How many partial results there are.
+constexpr std::int64_t part_count = 64;
+
+/// Cuts a loop into so many parts; of a constant extent, into parts of whole vectors.
+std::array<LoopRV, 2> cut(Schedule& schedule, LoopRV loop, std::optional<std::int64_t> extent,
+                          std::int64_t grain) {
+  if (!extent) return split(schedule, loop, {part_count, infer}).take<2>();
+  const std::int64_t size = (*extent + part_count * grain - 1) / (part_count * grain) * grain;
+  return split(schedule, loop, {infer, std::max<std::int64_t>(size, 1)}).take<2>();
+}
+
+}  // namespace
+
+bool schedule_whole_reduction(Schedule& schedule, const Subject& subject,
+                              const RuleContext& context) {
+  if (subject.nests.size() != 1) return false;
+  const Nest& nest = subject.nests[0];
+  const auto results = point_count(nest.spatial());
+  const auto reduction = row_reduction_of(nest);
+  if (!results || *results != 1 || !reduction || is_packed(nest, context.machine)) return false;
+  const std::int64_t lanes = lanes_of(nest, context.machine);
+  auto found = look_up_loops(schedule, nest);
+  if (!found) return false;
+  std::vector<NestLoop>& loops = *found;
+  if (std::ranges::any_of(loops, [](const NestLoop& each) { return !each.axis.reduce; })) return false;
+
+  const auto is_row = [&](const NestLoop& each) {
+    return each.axis.var.same_as(reduction->axis.var);
+  };
+  if (!is_row(loops.back())) {
+    const auto row = std::ranges::find_if(loops, is_row);
+    std::rotate(row, row + 1, loops.end());
+    std::vector<LoopRV> order;
+    for (const NestLoop& each : loops) order.push_back(each.loop);
+    reorder(schedule, order);
+  }
+  if (const std::size_t first = first_of_walk(nest, loops); first < loops.size()) {
+    const std::vector<NestLoop> walked(loops.begin() + static_cast<std::ptrdiff_t>(first),
+                                       loops.end());
+    const LoopRV fused = fuse_all(schedule, walked);
+    loops.resize(first + 1);
+    const For& over = schedule.get(fused);
+    loops[first] = {fused, {over.loop_var, over.min, over.extent, true}};
+  }
+  const auto extent = constant_extent(loops.back().axis);
+  const LaneShape shape = lane_shape(extent, lanes);
+  const bool has_vectors = lanes > 1 && extent.value_or(lanes) >= lanes;
+  if (!is_worth_threads(subject.nests)) {
+    if (has_vectors) reduce_in_lanes(schedule, nest.block, shape);
+    return true;
+  }
+  const std::int64_t grain = loops.size() == 1 ? shape.lanes * shape.chains : 1;
+  const auto [part, rest] = cut(schedule, loops[0].loop, constant_extent(loops[0].axis), grain);
+  static_cast<void>(rest);
+  const BlockRV parts = rfactor(schedule, part, 0);
+  LoopRV around = get_loops(schedule, parts)[0];
+  if (has_vectors) {
+    const BlockRV partial = reduce_in_lanes(schedule, parts, shape);
+    around = merge(schedule, {get_loops(schedule, partial)[0], around});
+  }
+  parallel(schedule, around);
+  return true;
+}
+
+}  // namespace loopsmith

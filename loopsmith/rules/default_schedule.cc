@@ -2,6 +2,7 @@
 #include "loopsmith/rules/default_schedule.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "loopsmith/rules/inline_elementwise.h"
 #include "loopsmith/rules/make_loops.h"
@@ -32,8 +33,18 @@ bool takes(const Rule& rule, Schedule& schedule, const Subject& subject,
   return is_taken;
 }
 
-bool is_scheduled(const PrimFunc& func) {
-  return func.attrs.get_int("tir.is_scheduled", 0) != 0;
+/// Asks the rules for each part of the program. Gives the blocks that none took.
+std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) {
+  std::vector<BlockRV> left;
+  if (schedule.func()->attrs.get_int("tir.is_scheduled", 0) != 0) return left;
+  inline_elementwise(schedule);
+  for (const Subject& subject : subjects_of(schedule, context.machine)) {
+    const bool is_taken = std::ranges::any_of(all_rules(), [&](const Rule& rule) {
+      return takes(rule, schedule, subject, context);
+    });
+    if (!is_taken) left.insert(left.end(), subject.blocks.begin(), subject.blocks.end());
+  }
+  return left;
 }
 
 }  // namespace
@@ -52,20 +63,16 @@ Factor RuleContext::number(Schedule& schedule, std::int64_t own,
 
 Schedule default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine, bool leaves_holes) {
   Schedule schedule(func, seed);
-  if (is_scheduled(*func)) return schedule;
-  inline_elementwise(schedule);
-  const RuleContext context{machine, leaves_holes};
-  for (const Subject& subject : subjects_of(schedule, machine)) {
-    for (const Rule& rule : all_rules()) {
-      if (takes(rule, schedule, subject, context)) break;
-    }
-  }
+  take_rules(schedule, {machine, leaves_holes});
   return schedule;
 }
 
 Ptr<PrimFunc> with_default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine) {
-  if (is_scheduled(*func)) return func;
-  const Ptr<PrimFunc> scheduled = make_loops(default_schedule(func, machine).func(), machine);
+  Schedule schedule(func, seed);
+  const std::vector<BlockRV> left = take_rules(schedule, {machine});
+  std::unordered_set<const Object*> blocks;
+  for (const BlockRV block : left) blocks.insert(&schedule.get(block));
+  const Ptr<PrimFunc> scheduled = make_loops(schedule.func(), blocks, machine);
   if (scheduled.same_as(func)) return func;
   return with_body(func, with_overlap_check(*func, scheduled->body));
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/rules/loop_steps.h"
 
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
@@ -12,7 +15,7 @@ namespace {
 /// Fewer points than this are done before another thread has woken.
 constexpr std::int64_t min_parallel_points = 1 << 14;
 
-std::vector<Axis> axes_of(const std::vector<NestLoop>& loops) {
+std::vector<Axis> axes_of(std::span<const NestLoop> loops) {
   std::vector<Axis> axes;
   for (const NestLoop& each : loops) axes.push_back(each.axis);
   return axes;
@@ -30,26 +33,28 @@ bool is_worth_threads(const std::vector<Nest>& nests) {
   return points >= min_parallel_points;
 }
 
-LoopRV fuse_all(Schedule& schedule, const std::vector<NestLoop>& loops) {
-  if (loops.size() == 1) return loops[0].loop;
-  FuseArguments arguments{.loops = {}};
-  bool is_wide = false;
-  for (const NestLoop& each : loops) {
-    arguments.loops.push_back(each.loop);
-    is_wide = is_wide || schedule.get(each.loop).loop_var->dtype.bits > 32;
-  }
+bool may_fuse(const Schedule& schedule, std::span<const NestLoop> loops) {
+  const auto is_wide = [&](const NestLoop& each) {
+    return schedule.get(each.loop).loop_var->dtype.bits > 32;
+  };
   const auto points = point_count(axes_of(loops));
-  if (!is_wide && !(points && *points <= max_int(i32))) arguments.dtype = to_string(i64);
-  return fuse.apply(schedule, arguments);
+  return loops.size() == 1 || (points && *points <= max_int(i32)) ||
+         std::ranges::any_of(loops, is_wide);
+}
+
+LoopRV fuse_all(Schedule& schedule, std::span<const NestLoop> loops) {
+  if (loops.size() == 1) return loops[0].loop;
+  std::vector<LoopRV> handles;
+  for (const NestLoop& each : loops) handles.push_back(each.loop);
+  return fuse(schedule, handles);
 }
 
 void parallelize(Schedule& schedule, const std::vector<NestLoop>& loops,
                  const RuleContext& context) {
-  const std::size_t prefix = parallel_prefix(axes_of(loops), context.machine);
+  std::size_t prefix = parallel_prefix(axes_of(loops), context.machine);
   if (prefix == 0) return;
-  const std::vector<NestLoop> threads(loops.begin(),
-                                      loops.begin() + static_cast<std::ptrdiff_t>(prefix));
-  parallel(schedule, fuse_all(schedule, threads));
+  while (!may_fuse(schedule, std::span(loops).first(prefix))) --prefix;
+  parallel(schedule, fuse_all(schedule, std::span(loops).first(prefix)));
 }
 
 std::optional<LoopRV> vectorize_by(Schedule& schedule, LoopRV loop,

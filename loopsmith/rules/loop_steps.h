@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "loopsmith/rules/look_up.h"
@@ -13,9 +14,11 @@ namespace loopsmith {
 /// Fewer points than this are done before another thread has woken.
 bool is_worth_threads(const std::vector<Nest>& nests);
 
-/// Makes one loop of nested ones, whose variable holds the number of all their points; the loop
-/// itself where there is one.
-LoopRV fuse_all(Schedule& schedule, const std::vector<NestLoop>& loops);
+/// True when the variable of a fused loop holds the number of all points of these.
+bool may_fuse(const Schedule& schedule, std::span<const NestLoop> loops);
+
+/// Makes one loop of nested ones that may be fused; the loop itself where there is one.
+LoopRV fuse_all(Schedule& schedule, std::span<const NestLoop> loops);
 
 /// Makes one parallel loop of so many of `loops`, from the outermost, that there is work for all
 /// threads.

@@ -169,13 +169,24 @@ Stmt schedule_group(Group group, const std::vector<Ptr<Buffer>>& rows, const Cpu
   });
 }
 
-Program program_of(const PrimFunc& func, const Block& root) {
+bool are_left(const Stmt& statement, const std::unordered_set<const Object*>& left) {
+  bool are_all = true;
+  pre_order_visit(statement, [&](const Ref& ref) {
+    are_all = are_all && (!ref.is<Block>() || left.contains(ref.get()));
+    return are_all;
+  });
+  return are_all;
+}
+
+Program program_of(const PrimFunc& func, const Block& root,
+                   const std::unordered_set<const Object*>& left) {
   const std::vector<Ptr<Var>> data = arith::data_parameters(func);
   std::vector<Stmt> statements{root.body};
   if (const auto* sequence = root.body.as<SeqStmt>()) statements = sequence->seq;
   Program program{.parts = {}, .locals = root.alloc_buffers};
   for (const Stmt& statement : statements) {
-    const std::vector<Nest> nests = nests_of(statement);
+    const std::vector<Nest> nests =
+        are_left(statement, left) ? nests_of(statement) : std::vector<Nest>();
     for (const Nest& nest : nests) {
       program.parts.push_back({.nest = nest, .opaque = nullptr});
       program.parts.back().nest->data = data;
@@ -234,13 +245,15 @@ Stmt schedule_program(Program program, Block root, const CpuModel& machine) {
 
 }  // namespace
 
-Ptr<PrimFunc> make_loops(const Ptr<PrimFunc>& func, const CpuModel& machine) {
+Ptr<PrimFunc> make_loops(const Ptr<PrimFunc>& func, const std::unordered_set<const Object*>& left,
+                         const CpuModel& machine) {
+  if (left.empty()) return func;
   const auto* realize = func->body.as<BlockRealize>();
   const bool has_root = realize && realize->block->iter_vars.empty() &&
                         is_const_int(realize->predicate, 1) && !realize->block->init &&
                         realize->block->match_buffers.empty();
   if (!has_root) return func;
-  const Program program = program_of(*func, *realize->block);
+  const Program program = program_of(*func, *realize->block, left);
   const bool any =
       std::ranges::any_of(program.parts, [](const Part& part) { return part.nest.has_value(); });
   return any ? with_body(func, schedule_program(program, *realize->block, machine)) : func;

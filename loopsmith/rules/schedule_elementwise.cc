@@ -84,6 +84,7 @@ bool schedule_elementwise(Schedule& schedule, const Subject& subject, const Rule
     if (first == 0 || (first < loops.size() && !(cells && *cells >= 2 * lanes))) {
       const std::vector<NestLoop> walked(loops.begin() + static_cast<std::ptrdiff_t>(first),
                                          loops.end());
+      if (!may_fuse(schedule, walked)) return false;
       loops.resize(first + 1);
       loops[first] = {fuse_all(schedule, walked), {}};
       const For& fused = schedule.get(loops[first].loop);

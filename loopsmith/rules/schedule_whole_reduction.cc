@@ -57,6 +57,7 @@ bool schedule_whole_reduction(Schedule& schedule, const Subject& subject,
   if (const std::size_t first = first_of_walk(nest, loops); first < loops.size()) {
     const std::vector<NestLoop> walked(loops.begin() + static_cast<std::ptrdiff_t>(first),
                                        loops.end());
+    if (!may_fuse(schedule, walked)) return false;
     const LoopRV fused = fuse_all(schedule, walked);
     loops.resize(first + 1);
     const For& over = schedule.get(fused);

@@ -53,20 +53,6 @@ std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, std::span<con
   return {};
 }
 
-/// The type of the fused loop's variable: the one that was asked for, or the widest of the loops.
-std::optional<DataType> fused_type(const Schedule& schedule, const FuseArguments& arguments) {
-  DataType widest = schedule.get(arguments.loops[0]).loop_var->dtype;
-  for (const LoopRV loop : arguments.loops) {
-    const DataType other = schedule.get(loop).loop_var->dtype;
-    if (other.bits > widest.bits) widest = other;
-  }
-  if (!arguments.dtype) return widest;
-  for (const DataType type : {i32, i64}) {
-    if (to_string(type) == *arguments.dtype && type.bits >= widest.bits) return type;
-  }
-  return {};
-}
-
 }  // namespace
 
 Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& arguments) {
@@ -94,8 +80,6 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
                      {Argument(loops[0]), kind_name(a), Argument(loops[i]), kind_name(b)}};
     }
   }
-  const std::optional<DataType> type = fused_type(schedule, arguments);
-  if (!type) return Refusal{&dtype_holds_loops, {Argument(*arguments.dtype), Argument(loops[0])}};
   if (is_left_by_break(schedule, loops.back())) {
     return Refusal{&loop_runs_to_its_end, {Argument(loops.back())}};
   }
@@ -108,7 +92,7 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
   Schedule shaped = schedule.snapshot();
   if (!shape->is_as_it_is()) take_shape(shaped, loops, *shape);
   if (auto refusal = refuse_lost_inits(shaped, loops)) return *std::move(refusal);
-  return FusePlan{loops, *std::move(shape), arguments.name, *type};
+  return FusePlan{loops, *std::move(shape), arguments.name};
 }
 
 LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
@@ -119,8 +103,12 @@ LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
   const SpanScope span(schedule.span_from(outermost.span));
 
   std::string joined;
-  const DataType type = plan.type;
-  for (const LoopRV loop : plan.loops) joined += std::string(schedule.name(loop)) + "_";
+  DataType type = outermost.loop_var->dtype;
+  for (const LoopRV loop : plan.loops) {
+    joined += std::string(schedule.name(loop)) + "_";
+    const DataType other = schedule.get(loop).loop_var->dtype;
+    if (other.bits > type.bits) type = other;
+  }
   // Names of loops that were split and fused again and again would double each time.
   constexpr std::size_t longest = 40;
   if (joined.size() > longest) joined = joined.substr(0, joined.find('_') + 1);

@@ -11,23 +11,18 @@ struct FuseArguments {
   std::vector<LoopRV> loops;
   bool preserve_unit_iters = true;
   std::optional<std::string> name = {};
-  std::optional<std::string> dtype = {};
 
   static constexpr std::tuple parameters{
       Parameter{"loops", &FuseArguments::loops, "Outermost first."},
       Parameter{"preserve_unit_iters", &FuseArguments::preserve_unit_iters,
                 "Whether the place in loops of extent 1 stays in the bindings of blocks."},
-      Parameter{"name", &FuseArguments::name, "Of the new loop."},
-      Parameter{"dtype", &FuseArguments::dtype,
-                "Of the new loop's variable, where the product of the extents may not fit that of "
-                "the widest loop: int64."}};
+      Parameter{"name", &FuseArguments::name, "Of the new loop."}};
 };
 
 struct FusePlan {
   std::vector<LoopRV> loops;
   NestShape shape;  ///< That they take before.
   std::optional<std::string> name;
-  DataType type;  ///< Of the new loop's variable.
 };
 
 inline constexpr Condition loops_are_given{"loops_are_given", "no loop is given",
@@ -45,11 +40,7 @@ inline constexpr Condition extents_are_independent{
 inline constexpr Condition loops_have_one_kind{"loops_have_one_kind",
                                                "loop {} is {}, loop {} is {}",
                                                "fuse first, then parallelize, vectorize or unroll"};
-inline constexpr Condition dtype_holds_loops{"dtype_holds_loops",
-                                             "{} is no integer type that holds loop {}",
-                                             "pass int64, or leave it out"};
 inline constexpr const Condition* fuse_conditions[] = {&loops_are_given,
-                                                       &dtype_holds_loops,
                                                        &loop_is_plain,
                                                        &bounds_stay,
                                                        &outer_is_parent,

@@ -39,9 +39,8 @@ std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) 
   if (schedule.func()->attrs.get_int("tir.is_scheduled", 0) != 0) return left;
   inline_elementwise(schedule);
   for (const Subject& subject : subjects_of(schedule, context.machine)) {
-    const bool is_taken = std::ranges::any_of(all_rules(), [&](const Rule& rule) {
-      return takes(rule, schedule, subject, context);
-    });
+    const bool is_taken = std::ranges::any_of(
+        all_rules(), [&](const Rule& rule) { return takes(rule, schedule, subject, context); });
     if (!is_taken) left.insert(left.end(), subject.blocks.begin(), subject.blocks.end());
   }
   return left;
@@ -57,7 +56,8 @@ Factor RuleContext::number(Schedule& schedule, std::int64_t own,
   std::ranges::sort(candidates);
   candidates.erase(std::ranges::unique(candidates).begin(), candidates.end());
   const auto decision = std::ranges::find(candidates, own) - candidates.begin();
-  const std::vector<double> weights(candidates.size(), 1.0 / static_cast<double>(candidates.size()));
+  const std::vector<double> weights(candidates.size(),
+                                    1.0 / static_cast<double>(candidates.size()));
   return sample_categorical(schedule, candidates, weights, decision);
 }
 

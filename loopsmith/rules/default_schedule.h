@@ -15,9 +15,9 @@ namespace loopsmith {
 Schedule default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine,
                           bool leaves_holes = false);
 
-/// What `build` makes of a function without a schedule: what the default schedule makes of it, where
-/// arguments do not overlap what is written; else as it is written. Reductions may be combined in
-/// another order.
+/// What `build` makes of a function without a schedule: what the default schedule makes of it,
+/// where arguments do not overlap what is written; else as it is written. Reductions may be
+/// combined in another order.
 Ptr<PrimFunc> with_default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine);
 
 }  // namespace loopsmith

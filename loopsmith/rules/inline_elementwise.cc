@@ -134,7 +134,8 @@ std::optional<Producer> producer_of(const Nest& nest, const Program& program, co
 bool sources_stay(const Producer& producer, std::size_t place, Uses& uses) {
   bool stay = true;
   pre_order_visit(producer.value, [&](const Ref& ref) {
-    if (const auto* load = ref.as<BufferLoad>()) stay = stay && uses.stays_behind(place, *load->buffer);
+    if (const auto* load = ref.as<BufferLoad>())
+      stay = stay && uses.stays_behind(place, *load->buffer);
     return stay;
   });
   return stay;

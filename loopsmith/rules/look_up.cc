@@ -16,7 +16,8 @@ BlockRV look_up(Schedule& schedule, BlockRV block) {
     return get_block(schedule, name);
   }
   const auto around = block_around(schedule, schedule.node(block));
-  const auto blocks = get_child_blocks(schedule, get_block(schedule, std::string(schedule.name(*around))));
+  const auto blocks =
+      get_child_blocks(schedule, get_block(schedule, std::string(schedule.name(*around))));
   return *std::ranges::find_if(blocks, [&](BlockRV other) { return other.index == block.index; });
 }
 

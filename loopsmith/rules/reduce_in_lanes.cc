@@ -16,6 +16,10 @@ namespace {
 
 /// Enough to hide the latency of one.
 constexpr std::int64_t max_chains = 4;
+/// Fewer do not pay for partial results and their combination.
+constexpr std::int64_t min_steps = 4;
+/// A masked step takes as long as so many others, at most a tenth of these.
+constexpr std::int64_t min_steps_before_mask = 64;
 
 /// The outermost loop of the block's reduction.
 LoopRV first_of_reduction(const Schedule& schedule, BlockRV block, const Handles<LoopRV>& loops) {
@@ -25,6 +29,12 @@ LoopRV first_of_reduction(const Schedule& schedule, BlockRV block, const Handles
 }
 
 }  // namespace
+
+bool is_for_lanes(std::optional<std::int64_t> extent, LaneShape shape) {
+  const std::int64_t step = shape.lanes * shape.chains;
+  if (!extent || shape.lanes <= 1 || *extent < min_steps * step) return false;
+  return *extent % step == 0 || *extent >= min_steps_before_mask * step;
+}
 
 void put_in_lanes(Schedule& schedule, BlockRV block, LaneShape shape) {
   LoopRV lane = get_loops(schedule, block).back();
@@ -44,8 +54,7 @@ LaneShape lane_shape(std::optional<std::int64_t> extent, std::int64_t lanes) {
 
 BlockRV reduce_in_lanes(Schedule& schedule, BlockRV block, LaneShape shape) {
   const LoopRV row = get_loops(schedule, block).back();
-  const auto [steps, lane] =
-      split(schedule, row, {infer, shape.chains * shape.lanes}).take<2>();
+  const auto [steps, lane] = split(schedule, row, {infer, shape.chains * shape.lanes}).take<2>();
   static_cast<void>(steps);
   const BlockRV partial = rfactor(schedule, lane, 0);
   const std::size_t targets = schedule.get(partial).writes.size();

@@ -7,13 +7,19 @@ namespace loopsmith {
 /// How a reduction along which loads are contiguous is divided among vectors.
 struct LaneShape {
   std::int64_t lanes = 1;
-  std::int64_t chains = 1;  ///< Independent vectors of partial results, which hide each other's latency.
+  std::int64_t chains =
+      1;  ///< Independent vectors of partial results, which hide each other's latency.
 };
 
 /// The shape for a loop of that extent.
 LaneShape lane_shape(std::optional<std::int64_t> extent, std::int64_t lanes);
 
-/// Puts the last loop of a block, which has as many iterations as the shape has lanes, into vectors.
+/// True where vectors of that shape pay: the loop has several steps, and those that would be masked
+/// are few among them.
+bool is_for_lanes(std::optional<std::int64_t> extent, LaneShape shape);
+
+/// Puts the last loop of a block, which has as many iterations as the shape has lanes, into
+/// vectors.
 void put_in_lanes(Schedule& schedule, BlockRV block, LaneShape shape);
 
 /// Combines along the innermost loop of a reduction in vectors: each lane has a partial result.

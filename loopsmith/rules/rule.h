@@ -31,8 +31,8 @@ struct RuleContext {
   Factor number(Schedule& schedule, std::int64_t own, std::vector<std::int64_t> others) const;
 };
 
-/// Schedules its subject by steps, if it is one of its kind, and gives whether it did. Where it does
-/// not, or a step is refused, its steps are taken back.
+/// Schedules its subject by steps, if it is one of its kind, and gives whether it did. Where it
+/// does not, or a step is refused, its steps are taken back.
 struct Rule {
   std::string_view name;
   bool (*take)(Schedule& schedule, const Subject& subject, const RuleContext& context);

@@ -2,9 +2,10 @@
 #include "loopsmith/rules/schedule_elementwise.h"
 
 #include <algorithm>
+#include <span>
 
-#include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/look_up.h"
+#include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/peel_boundaries.h"
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/walks.h"
@@ -80,15 +81,18 @@ bool schedule_elementwise(Schedule& schedule, const Subject& subject, const Rule
       reorder(schedule, order);
     }
     const std::size_t first = first_of_walk(nest, loops);
-    const auto cells = constant_extent(loops.back().axis);
-    if (first == 0 || (first < loops.size() && !(cells && *cells >= 2 * lanes))) {
-      const std::vector<NestLoop> walked(loops.begin() + static_cast<std::ptrdiff_t>(first),
-                                         loops.end());
-      if (!may_fuse(schedule, walked)) return false;
-      loops.resize(first + 1);
-      loops[first] = {fuse_all(schedule, walked), {}};
-      const For& fused = schedule.get(loops[first].loop);
-      loops[first].axis = {fused.loop_var, fused.min, fused.extent};
+    const std::int64_t cells = constant_extent(loops.back().axis).value_or(0);
+    const bool is_short = first < loops.size() && cells < 2 * lanes;
+    if (first == 0 || is_short) {
+      const auto walked = std::span<const NestLoop>(loops).subspan(first);
+      const bool is_walk = stays_a_walk(walked, lanes, task_of(point_count(nest.axes), lanes));
+      if (is_short && !is_walk) return false;
+      if (is_walk && may_fuse(schedule, walked)) {
+        const LoopRV fused = fuse_all(schedule, walked);
+        const For& over = schedule.get(fused);
+        loops.resize(first + 1);
+        loops[first] = {fused, {over.loop_var, over.min, over.extent}};
+      }
     }
   }
   const bool has_threads = is_worth_threads(subject.nests);

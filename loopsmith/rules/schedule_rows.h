@@ -4,14 +4,15 @@
 
 namespace loopsmith {
 
-/// Reductions along rows of memory, and what meets them row by row, as softmax and norms do: one
-/// nest of loops over rows, on several threads, in which each row is reduced in vectors of partial
-/// results and each elementwise part is vectorized.
+/// Reductions along rows of memory: rows on several threads, each in vectors of partial results.
 ///
-///     for i, k: m[i] = max(m[i], A[i, k])           for i in n:  (parallel)
-///     for i, k: s[i] += exp(A[i, k] - m[i])    =>     the row's maximum, in vectors
-///     for i, j: B[i, j] = A[i, j] / s[i]              the row's sum, in vectors
-///                                                     for j: (vectors)  B[i, j] = A[i, j] / s[i]
+///     for i, k in n, m:           for i in n:  (parallel)
+///       S[i] += A[i, k]     =>      for l in 32: (vectors)  P[l] = 0
+///                                   for ko in m / 32:
+///                                     for l in 32: (vectors)  P[l] += A[i, ko * 32 + l]
+///                                   S[i] = the sum of P
+///
+/// Rows whose last steps would be masked are taken where these are few.
 bool schedule_rows(Schedule& schedule, const Subject& subject, const RuleContext& context);
 
 }  // namespace loopsmith

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
-#include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/look_up.h"
+#include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/reduce_in_lanes.h"
 #include "loopsmith/rules/strategy.h"
-#include "loopsmith/rules/walks.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/merge.h"
@@ -38,11 +37,14 @@ bool schedule_whole_reduction(Schedule& schedule, const Subject& subject,
   const auto results = point_count(nest.spatial());
   const auto reduction = row_reduction_of(nest);
   if (!results || *results != 1 || !reduction || is_packed(nest, context.machine)) return false;
-  const std::int64_t lanes = lanes_of(nest, context.machine);
+  const auto extent = constant_extent(reduction->axis);
+  const LaneShape shape = lane_shape(extent, lanes_of(nest, context.machine));
+  if (!is_for_lanes(extent, shape)) return false;
   auto found = look_up_loops(schedule, nest);
   if (!found) return false;
   std::vector<NestLoop>& loops = *found;
-  if (std::ranges::any_of(loops, [](const NestLoop& each) { return !each.axis.reduce; })) return false;
+  if (std::ranges::any_of(loops, [](const NestLoop& each) { return !each.axis.reduce; }))
+    return false;
 
   const auto is_row = [&](const NestLoop& each) {
     return each.axis.var.same_as(reduction->axis.var);
@@ -54,32 +56,17 @@ bool schedule_whole_reduction(Schedule& schedule, const Subject& subject,
     for (const NestLoop& each : loops) order.push_back(each.loop);
     reorder(schedule, order);
   }
-  if (const std::size_t first = first_of_walk(nest, loops); first < loops.size()) {
-    const std::vector<NestLoop> walked(loops.begin() + static_cast<std::ptrdiff_t>(first),
-                                       loops.end());
-    if (!may_fuse(schedule, walked)) return false;
-    const LoopRV fused = fuse_all(schedule, walked);
-    loops.resize(first + 1);
-    const For& over = schedule.get(fused);
-    loops[first] = {fused, {over.loop_var, over.min, over.extent, true}};
-  }
-  const auto extent = constant_extent(loops.back().axis);
-  const LaneShape shape = lane_shape(extent, lanes);
-  const bool has_vectors = lanes > 1 && extent.value_or(lanes) >= lanes;
   if (!is_worth_threads(subject.nests)) {
-    if (has_vectors) reduce_in_lanes(schedule, nest.block, shape);
+    reduce_in_lanes(schedule, nest.block, shape);
     return true;
   }
   const std::int64_t grain = loops.size() == 1 ? shape.lanes * shape.chains : 1;
   const auto [part, rest] = cut(schedule, loops[0].loop, constant_extent(loops[0].axis), grain);
   static_cast<void>(rest);
   const BlockRV parts = rfactor(schedule, part, 0);
-  LoopRV around = get_loops(schedule, parts)[0];
-  if (has_vectors) {
-    const BlockRV partial = reduce_in_lanes(schedule, parts, shape);
-    around = merge(schedule, {get_loops(schedule, partial)[0], around});
-  }
-  parallel(schedule, around);
+  const LoopRV around = get_loops(schedule, parts)[0];
+  const BlockRV partial = reduce_in_lanes(schedule, parts, shape);
+  parallel(schedule, merge(schedule, {get_loops(schedule, partial)[0], around}));
   return true;
 }
 

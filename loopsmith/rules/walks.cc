@@ -2,7 +2,7 @@
 #include "loopsmith/rules/walks.h"
 
 #include <algorithm>
-#include <span>
+#include <ranges>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
@@ -65,9 +65,8 @@ std::size_t first_of_walk(const Nest& nest, const std::vector<NestLoop>& loops) 
     const std::span walked = std::span(loops).subspan(first);
     const auto fits = [&](const NestAccess& access) {
       const bool is_fixed = std::ranges::none_of(walked, [&](const NestLoop& each) {
-        return std::ranges::any_of(access.indices, [&](const Expr& index) {
-          return uses_variable(index, each.axis.var);
-        });
+        return std::ranges::any_of(
+            access.indices, [&](const Expr& index) { return uses_variable(index, each.axis.var); });
       });
       return is_fixed || walks(access, walked);
     };
@@ -78,6 +77,16 @@ std::size_t first_of_walk(const Nest& nest, const std::vector<NestLoop>& loops) 
     }
   }
   return loops.size();
+}
+
+bool stays_a_walk(std::span<const NestLoop> loops, std::int64_t lanes, std::int64_t task) {
+  std::int64_t below = 1;
+  for (const NestLoop& each : loops | std::views::drop(1) | std::views::reverse) {
+    const auto extent = constant_extent(each.axis);
+    if (!extent || *extent == 0 || __builtin_mul_overflow(below, *extent, &below)) return false;
+    if (below < lanes || task % below != 0) return false;
+  }
+  return true;
 }
 
 }  // namespace loopsmith

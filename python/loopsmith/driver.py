@@ -315,8 +315,9 @@ def default_schedule(
         )
     program = _program("default_schedule", x, None)
     assert isinstance(program, PrimFunc)
+    aim = _target("default_schedule", DEFAULT_TARGET if target is None else target)
     threads = _count("num_threads", num_threads or 0)
-    return _core.default_schedule(program, _target("default_schedule", target), holes, threads)
+    return _core.default_schedule(program, aim, holes, threads)
 
 
 @explained

@@ -43,30 +43,31 @@ bool schedule_whole_reduction(Schedule& schedule, const Subject& subject,
   auto found = look_up_loops(schedule, nest);
   if (!found) return false;
   std::vector<NestLoop>& loops = *found;
-  if (std::ranges::any_of(loops, [](const NestLoop& each) { return !each.axis.reduce; }))
-    return false;
-
-  const auto is_row = [&](const NestLoop& each) {
-    return each.axis.var.same_as(reduction->axis.var);
+  const auto place = [&](const NestLoop& each) {
+    if (!each.axis.reduce) return 0;
+    return each.axis.var.same_as(reduction->axis.var) ? 2 : 1;
   };
-  if (!is_row(loops.back())) {
-    const auto row = std::ranges::find_if(loops, is_row);
-    std::rotate(row, row + 1, loops.end());
+  if (!std::ranges::is_sorted(loops, {}, place)) {
+    std::ranges::stable_sort(loops, {}, place);
     std::vector<LoopRV> order;
     for (const NestLoop& each : loops) order.push_back(each.loop);
     reorder(schedule, order);
   }
+  const auto first = std::ranges::find_if(loops, [](const auto& each) { return each.axis.reduce; });
+  // Loops of one iteration, over the results.
+  const auto units = static_cast<std::size_t>(first - loops.begin());
   if (!is_worth_threads(subject.nests)) {
     reduce_in_lanes(schedule, nest.block, shape);
     return true;
   }
-  const std::int64_t grain = loops.size() == 1 ? shape.lanes * shape.chains : 1;
-  const auto [part, rest] = cut(schedule, loops[0].loop, constant_extent(loops[0].axis), grain);
+  const std::int64_t grain = first + 1 == loops.end() ? shape.lanes * shape.chains : 1;
+  const auto [part, rest] = cut(schedule, first->loop, constant_extent(first->axis), grain);
   static_cast<void>(rest);
   const BlockRV parts = rfactor(schedule, part, 0);
-  const LoopRV around = get_loops(schedule, parts)[0];
+  const LoopRV around = get_loops(schedule, parts)[units];
   const BlockRV partial = reduce_in_lanes(schedule, parts, shape);
-  parallel(schedule, merge(schedule, {get_loops(schedule, partial)[0], around}));
+  merge(schedule, {get_loops(schedule, partial)[units], around});
+  parallel(schedule, get_loops(schedule, parts)[units]);
   return true;
 }
 

@@ -13,7 +13,7 @@ from random_tensors import random_tensors
 import loopsmith as ls
 from loopsmith import te, tir
 
-SHAPES = [(0, 5), (5, 0), (1, 1), (1, 70), (70, 1), (7, 5), (3, 8), (33, 47), (64, 64), (300, 512), (300, 517)]
+SHAPES = [(0, 5), (5, 0), (1, 1), (70, 1), (3, 8), (33, 47), (300, 512), (300, 517)]
 
 
 def scaled(*shape: int):
@@ -122,7 +122,7 @@ def numpy_softmax(a: np.ndarray) -> np.ndarray:
 
 
 def maxima(a: np.ndarray) -> np.ndarray:
-    return a.max(axis=1, initial=np.float32(-np.inf))
+    return a.max(axis=1, initial=np.finfo("float32").min)
 
 
 FAMILIES = {

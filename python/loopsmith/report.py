@@ -18,6 +18,7 @@ from . import _core, display
 from ._core import BufferLoad, BufferStore, Call, For, IfThenElse, Node, PrimFunc, Ramp
 from .errors import UserError
 from .timing import seconds_text
+from .warp_accesses import WarpAccess, accesses_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,6 +89,8 @@ class Report:
     module: Module
     timing: Timing | None = None
     roofline: Roofline | None = None
+    accesses: tuple[WarpAccess, ...] = ()
+    """Of the kernels of GPUs: how warps access memory."""
 
     def measured(self, *arrays: Any) -> Report:
         """Return the report with a measurement of a call on these arrays."""
@@ -122,13 +125,14 @@ class Report:
                     f"loops {nest.loops} keep {nest.guards} guards, and are not vectorized:"
                     " choose factors that divide the extents"
                 )
-        return found
+        return found + [access.remark for access in self.accesses if access.is_costly]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data, ready for JSON."""
         timing = self.timing
         return {
             "nests": [dataclasses.asdict(nest) for nest in self.nests],
+            "accesses": [dataclasses.asdict(access) for access in self.accesses],
             "code": None if self.code is None else dataclasses.asdict(self.code),
             "seconds": None if timing is None else timing.median,
             "gflops": None if timing is None else timing.gflops,
@@ -164,7 +168,13 @@ class Report:
         ]
 
     def _sentences(self) -> list[str]:
-        lines = []
+        lines = [
+            f"{access.function}: {access.scope} {access.buffer} "
+            f"{'stored' if access.is_store else 'read'} in {access.steps} "
+            f"{'bank steps' if access.scope == 'shared' else 'sectors'} a warp, "
+            f"{access.least} at best"
+            for access in self.accesses
+        ]
         if self.code is not None:
             code = self.code
             lines.append(
@@ -229,7 +239,8 @@ def report(module: Module) -> Report:
         code = code_of(module.source("assembly"))
     except UserError:  # The target has no assembly.
         code = None
-    return Report(nests, code, module)
+    accesses = tuple(access for func in functions for access in accesses_of(func))
+    return Report(nests, code, module, accesses=accesses)
 
 
 def nests_of(func: PrimFunc) -> list[Nest]:

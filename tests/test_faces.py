@@ -345,7 +345,6 @@ def test_the_process_ends_silently():
 WORDS = {
     "print": 'register a function of the host, ls.register_func("show", print), and write',
     "Parallel": "write `for i in T.parallel(n):`",
-    "sblock": 'write `with T.block("name"):`',
     "expp": "see the names of loopsmith.script.tir",
 }
 

@@ -267,3 +267,22 @@ def test_intrinsics_tell_their_buffers_and_broadcasts_are_inlined(tvm: Any) -> N
     assert s[wide].attach_type == 2
     both = te.extern([x.shape, x.shape], [x], lambda ins, outs: tvm.tir.Evaluate(0))
     assert [tuple(int(n) for n in each.shape) for each in both] == [(8,), (8,)]
+
+
+def test_buffers_that_broadcast_or_have_strides(tvm: Any) -> None:
+    te, tir = tvm.te, tvm.tir
+    m, n, k = te.size_var("m"), te.size_var("n"), te.size_var("k")
+    x = te.placeholder((m, n, k), name="x")
+    b = te.placeholder([te.size_var(f"b{d}") for d in range(3)], name="b")
+    y = te.compute((m, n, k), lambda *i: x(*i) + b(*i), name="y")
+    binds = {b: tir.decl_buffer(b.shape, b.dtype, name="b", buffer_type="auto_broadcast")}
+    add = tvm.build(te.create_schedule(y.op), [x, b, y], "llvm", binds=binds)
+    small = np.arange(2, dtype="float32").reshape(2, 1, 1)
+    large = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    result = tvm.nd.array(np.zeros_like(large))
+    add(tvm.nd.array(large), tvm.nd.array(small), result)
+    np.testing.assert_array_equal(result.numpy(), large + small)
+    rows = tir.decl_buffer((4, 8), "float32", strides=[16, 1])
+    assert int(tvm.arith.Analyzer().simplify(rows.access_ptr("r", offset=2).args[3])) == 62
+    twice = [tir.call_extern("int32", "twice", n) for _ in range(2)]
+    tvm.testing.assert_prim_expr_equal(*twice)

@@ -159,6 +159,9 @@ def _access_ptr(
         for letter in access_mask:
             if letter not in known:
                 raise ValueError(f"Unknown access_mask {access_mask}")
+    if extent is None and len(buffer.strides) > 0:
+        # All from the first element to where the outermost dimension ends.
+        extent = buffer.strides[0] * buffer.shape[0] - offset
     return _core_access_ptr(buffer, access_mask, ptr_type, content_lanes, offset, extent)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 import types
 from typing import Any
@@ -33,9 +34,9 @@ def _prim_func(
     func: Any = None,
     /,
     *,
-    private: bool = False,
-    check_well_formed: bool = True,
-    s_tir: bool = True,
+    private: builtins.bool = False,
+    check_well_formed: builtins.bool = True,
+    s_tir: builtins.bool = True,
 ) -> Any:
     """Make a function of a script; with blocks or without is no difference here (`s_tir`)."""
     frame = sys._getframe(1)

@@ -67,7 +67,7 @@ def _loop_of(value: Any, loops: list[Any]) -> Any:
     for loop in loops:
         rest = arith.Analyzer().simplify(value - loop.loop_var)
         used: list[Any] = []
-        tir.post_order_visit(rest, lambda n, used=used: used.append(n))
+        tir.post_order_visit(rest, used.append)
         if not any(each.same_as(loop.loop_var) for each in used if isinstance(each, tir.Var)):
             return loop
     return None

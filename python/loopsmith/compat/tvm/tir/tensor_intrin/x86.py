@@ -11,7 +11,9 @@ AVX512_DOT_16x4_INTRIN = "dot_16x4_avx512"
 VNNI_DOT_16x4_INTRIN = "dot_16x4_vnni"
 
 # What they compute: 16 products of four 8-bit numbers each, added up.
-dot_product_16x4_u8i8i32_desc = tir.TensorIntrin.get(VNNI_DOT_16x4_INTRIN).desc
+_dot = tir.TensorIntrin.get(VNNI_DOT_16x4_INTRIN)
+assert _dot is not None
+dot_product_16x4_u8i8i32_desc = _dot.desc
 
 __all__ = [
     "AVX512_DOT_16x4_INTRIN",

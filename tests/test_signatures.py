@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `inspect.signature`, and so editors and notebooks, say of compiled functions."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+
+import loopsmith as ls
+from loopsmith import te
+
+
+def test_a_compiled_function_has_a_signature():
+    n = te.size_var("n")
+    X = te.placeholder((n, 4), name="X")
+    f = ls.build([X, te.compute((n, 4), lambda i, j: X[i, j] + 1.0, name="Y")], name="f")
+    expected = "(X: 'float32[n, 4]', Y: 'float32[n, 4]' = None, *, out=None)"
+    assert str(inspect.signature(f)) == str(inspect.signature(f["f"])) == expected
+    bound = inspect.signature(f).bind(np.ones((2, 4), "float32"))
+    assert list(bound.arguments) == ["X"]
+
+
+def test_a_module_of_several_functions_has_none():
+    both = """
+@I.ir_module
+class both:
+    @T.prim_func
+    def first(A: T.Buffer((4,), "float32")):
+        A[0] = T.float32(1)
+    @T.prim_func
+    def second(A: T.Buffer((4,), "float32"), k: T.int32):
+        A[0] = T.Cast("float32", k)
+"""
+    module = ls.build(ls.from_source(both))
+    assert str(inspect.signature(module["second"])) == "(A: 'float32[4]', k: 'int32')"
+    assert module.__signature__ is None

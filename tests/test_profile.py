@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -36,7 +37,7 @@ def test_a_profile_counts_runs_and_times_of_loops(arrays: list[np.ndarray]):
     for _ in range(3):
         f(*arrays)
     loops = f.profile().loops
-    assert [(loop.number, loop.loop, loop.runs) for loop in loops][:2] == [(0, "", 3), (1, "i0", 3)]
+    assert [(loop.number, loop.loop, loop.runs) for loop in loops][:2] == [(0, "", 3), (1, "i", 3)]
     whole, exp = loops[:2]
     assert (whole.function, exp.writes, exp.calls) == ("f", ("B",), 3)
     assert 0 < exp.seconds < whole.seconds and whole.share == 1.0
@@ -71,7 +72,8 @@ def test_lines_of_a_profile_are_those_of_the_lowered_program(arrays: list[np.nda
     f(*arrays)
     lines = f.source("tir").splitlines()
     for loop in f.profile().loops[1:]:
-        assert f"for {loop.loop.split('/')[-1]} in" in lines[loop.line - 1]
+        name = loop.loop.split("/")[-1]
+        assert re.match(rf"\s*for (\w+, )*{name}(, \w+)* in", lines[loop.line - 1])
 
 
 def test_a_report_of_a_profiled_module_has_times(arrays: list[np.ndarray]):
@@ -80,7 +82,7 @@ def test_a_report_of_a_profiled_module_has_times(arrays: list[np.ndarray]):
     made = f.report()
     header, rows = made.rows()
     assert header[-2:] == ("time", "GFLOP/s")
-    product = next(row for row in rows if row[1].startswith("i0_1/") or "/k" in row[1])
+    product = next(row for row in rows if "/k" in row[1])
     assert float(product[-1]) > 0
     assert any(row["seconds"] for row in made.to_dict()["loops"])
 
@@ -132,8 +134,8 @@ def test_perf_finds_the_names_of_functions_and_loops():
         if line
     ]
     names = [name for _, _, name in lines]
-    assert "loopsmith:product" in names and "loopsmith:product i0/i1" in names
-    assert any(name.startswith("loopsmith:product.i0") and "/k" in name for name in names)
+    assert "loopsmith:product" in names and "loopsmith:product i/j" in names
+    assert "loopsmith:product.i0 i0/i1/k" in names
     places = sorted((int(begin, 16), int(size, 16)) for begin, size, _ in lines)
     for (begin, size), (following, _) in zip(places, places[1:]):
         assert size > 0 and begin + size <= following

@@ -33,5 +33,7 @@ class both:
         A[0] = T.Cast("float32", k)
 """
     module = ls.build(ls.from_source(both))
-    assert str(inspect.signature(module["second"])) == "(A: 'float32[4]', k: 'int32')"
+    assert str(inspect.signature(module["second"])) == (
+        "(A: 'float32[4]' = None, *, k: 'int32', out=None)"
+    )
     assert module.__signature__ is None

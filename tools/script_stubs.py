@@ -19,7 +19,7 @@ from .decorators import prim_func as prim_func
 """
 
 # Some words have the names of types: T.Buffer, T.bool.
-NODES = re.compile(r"\b(Buffer|CommReducer|Expr|ExprLike|IndexMap|IterVar|Range|Var)\b")
+NODES = re.compile(r"\b(Buffer|CommReducer|Expr|ExprLike|IndexMap|IterVar|Range|Stmt|Var)\b")
 
 
 def annotated(text: str) -> str:

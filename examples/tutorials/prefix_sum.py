@@ -87,7 +87,7 @@ def one_sum(X: T.Buffer((1 << 16,), "float32"), Y: T.Buffer((1 << 16,), "float32
 
 
 scan = tir.Schedule(one_sum)
-scan.parallel_scan("i", 4)
+scan.parallel_scan("i")
 long = np.random.default_rng(1).random(1 << 16, "float32")
 sums = np.zeros_like(long)
 ls.build(scan)(long, sums)

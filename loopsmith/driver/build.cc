@@ -19,6 +19,7 @@
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/runtime/device_program.h"
+#include "loopsmith/runtime/profile.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/to_tir.h"

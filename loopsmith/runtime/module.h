@@ -10,7 +10,6 @@
 
 #include "loopsmith/runtime/argument.h"
 #include "loopsmith/runtime/context.h"
-#include "loopsmith/runtime/profile.h"
 #include "loopsmith/runtime/signature.h"
 #include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/runtime/timing.h"
@@ -18,6 +17,7 @@
 namespace loopsmith {
 
 class DeviceProgram;
+struct LoopCounters;
 
 /// What a module is made from: one compiled function.
 struct CompiledFunction {

@@ -16,6 +16,7 @@
 #include "bindings/bindings.h"
 #include "bindings/host_functions.h"
 #include "loopsmith/driver/export.h"
+#include "loopsmith/runtime/profile.h"
 #include "loopsmith/support/error.h"
 
 namespace nb = nanobind;

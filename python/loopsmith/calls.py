@@ -46,7 +46,7 @@ def signature_of(function: Callee) -> Any:
     names = getattr(function, "names", None)
     if names is not None and len(names) != 1 and "main" not in names:
         return None
-    places = []
+    places: list[Place] = []
     has_default = False
     for described in _core.describe_parameters(function):
         each = Parameter(*described)

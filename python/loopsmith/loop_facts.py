@@ -121,13 +121,22 @@ def loops_of(func: PrimFunc) -> list[LoopFacts]:
 
     Loops that only hold another one have no row of their own.
     """
-    reader = _Reader(func.name)
+    reader = _Reader(func.name, names_of_buffers(func))
     reader.statement(func.body, reader.outside)
     return [row for row in reader.rows if row.lines and (row.loops or row.accesses or row.calls)]
 
 
+def names_of_buffers(func: PrimFunc) -> dict[str, str]:
+    """Return the names that the user gave to parameters, by those of their pointers.
+
+    A lowered program reaches a parameter through a flat buffer of another name.
+    """
+    return {buffer.data.name: buffer.name for buffer in func.buffer_map.values()}
+
+
 class _Reader:
-    def __init__(self, function: str) -> None:
+    def __init__(self, function: str, names: dict[str, str]) -> None:
+        self.names = names
         self.outside = LoopFacts(function, ())
         self.rows = [self.outside]
         self.around: list[For] = []
@@ -205,7 +214,8 @@ class _Reader:
         index = [self.resolved(each) for each in indices][-1] if indices else None
         strides = {} if index is None else self.strides(index, bytes_of(dtype) // lanes or 1)
         is_gather = lanes > 1 and index is not None and not _is_dense(index)
-        row.accesses.append(Access(buffer.name, is_store, lanes, is_gather, strides))
+        name = self.names.get(buffer.data.name, buffer.name)
+        row.accesses.append(Access(name, is_store, lanes, is_gather, strides))
 
     def strides(self, index: Any, size: float) -> dict[str, int | None]:
         """Return how many bytes an index moves in an iteration of each loop around."""
@@ -215,7 +225,7 @@ class _Reader:
             index = index.value
         variables = [loop.loop_var for loop in self.around]
         used = _variables_in(index)
-        parts = _core.arith_linear_equation(index, variables)
+        parts: list[Any] = list(_core.arith_linear_equation(index, variables))
         moves: dict[str, int | None] = {}
         for loop, part in zip(self.around, parts or [None] * len(variables)):
             if loop.loop_var not in used:

@@ -61,7 +61,7 @@ def findings_on(loops: Sequence[LoopReport]) -> list[Finding]:
     for loop, amount in zip(loops, work):
         if not loop.facts.loops or (amount is not None and amount < MIN_SHARE * total):
             continue
-        found += [finding for find in FINDERS if (finding := find(loop))]
+        found += [finding for find in FINDERS if (finding := find(loop)) is not None]
     return found
 
 
@@ -189,7 +189,7 @@ def _false_sharing(loop: LoopReport) -> Finding | None:
     return None
 
 
-FINDERS: tuple[Callable[[LoopReport], Note | None], ...] = (
+FINDERS: tuple[Callable[[LoopReport], Finding | None], ...] = (
     _gathers,
     _scalar,
     _spills,

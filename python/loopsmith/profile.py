@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, display
 from ._core import AttrStmt, BufferStore, For, PrimFunc
-from .loop_facts import PROFILE_KEY
+from .loop_facts import PROFILE_KEY, names_of_buffers
 from .timing import seconds_text
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ def _loops_of(func: PrimFunc, counters: list[tuple[int, int]]) -> list[LoopProfi
     found: list[LoopProfile] = []
     own = [ticks for _, ticks in counters]
     rate = _core.ticks_per_second()
+    names = names_of_buffers(func)
 
     def walk(node: Any, around: tuple[For, ...], outer: tuple[int, bool] | None) -> None:
         def enter(inner: Any) -> bool:
@@ -146,7 +147,7 @@ def _loops_of(func: PrimFunc, counters: list[tuple[int, int]]) -> list[LoopProfi
                 func.name,
                 number,
                 "/".join(loop.loop_var.name for loop in loops) if number else "",
-                written_in(mark),
+                written_in(mark, names),
                 mark.body.span[1] if mark.body.span else 0,
                 counters[0][0],
                 runs,
@@ -162,14 +163,14 @@ def _loops_of(func: PrimFunc, counters: list[tuple[int, int]]) -> list[LoopProfi
     return [dataclasses.replace(loop, own_seconds=own[loop.number] / rate) for loop in found]
 
 
-def written_in(node: Any) -> tuple[str, ...]:
-    """Return the names of the buffers that a statement writes."""
-    names: dict[str, None] = {}
+def written_in(node: Any, names: dict[str, str]) -> tuple[str, ...]:
+    """Return the names of the buffers that a statement writes; `names` are those of pointers."""
+    written: dict[str, None] = {}
 
     def enter(inner: Any) -> bool:
         if isinstance(inner, BufferStore):
-            names[inner.buffer.name] = None
+            written[names.get(inner.buffer.data.name, inner.buffer.name)] = None
         return True
 
     _core.pre_order_visit(node, enter)
-    return tuple(names)
+    return tuple(written)

@@ -151,7 +151,8 @@ class Report:
             return ["-", "-"]
         together = [each for each in self.loops if each.profile is timed]
         seconds = timed.own_seconds / timed.calls
-        text = seconds_text(seconds) + (" with others" if len(together) > 1 else "")
+        text = seconds_text(seconds) + (" of threads" if timed.is_threaded else "")
+        text += " with others" if len(together) > 1 else ""
         flops = [each.facts.flops for each in together]
         if None in flops or not any(flops):
             return [text, "-"]
@@ -219,7 +220,7 @@ def report(module: Module) -> Report:
         rows.append(
             LoopReport(
                 facts,
-                _place(sources, facts.lines),
+                _place(sources, {facts.line}) or _place(sources, facts.lines),
                 code,
                 None if facts.timed is None else timed.get((facts.function, facts.timed)),
             )

@@ -160,6 +160,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **_: Any) -> A
 
 def install() -> None:
     """Let expressions and compiled modules answer with hints."""
-    for kind in (_core.Expr, _core.IterVar, _core.Tensor):
-        kind.__array_ufunc__ = array_ufunc  # type: ignore[assignment,attr-defined,unused-ignore]
+    kinds: tuple[Any, ...] = (_core.Expr, _core.IterVar, _core.Tensor)
+    for kind in kinds:
+        kind.__array_ufunc__ = array_ufunc
     _core.Module.__getattr__ = of_module  # type: ignore[attr-defined,unused-ignore]

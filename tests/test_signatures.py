@@ -8,7 +8,7 @@ import inspect
 import numpy as np
 
 import loopsmith as ls
-from loopsmith import te
+from loopsmith import te, tir
 
 
 def test_a_compiled_function_has_a_signature():
@@ -37,3 +37,25 @@ class both:
         "(A: 'float32[4]' = None, *, k: 'int32', out=None)"
     )
     assert module.__signature__ is None
+
+
+SCRIPT = """
+@T.prim_func
+def f(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        A[i] = T.float32(1)
+"""
+
+
+def test_primitives_have_signatures():
+    sch = tir.Schedule(ls.from_source(SCRIPT))
+    parameters = inspect.signature(sch.split).parameters
+    assert list(parameters)[:3] == ["loop", "factors", "names"]
+    assert parameters["preserve_unit_iters"].default is True
+    assert str(inspect.signature(sch.vectorize)) == "(loop: 'LoopRV | str') -> 'None'"
+    assert next(iter(inspect.signature(tir.Schedule.split).parameters)) == "self"
+
+
+def test_functions_of_the_extension_have_signatures():
+    assert str(inspect.signature(tir.exp)) == "(x: 'ExprLike', /) -> 'Expr'"
+    assert inspect.signature(te.compute).parameters["name"].default == "compute"

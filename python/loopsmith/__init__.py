@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import arith, host, interp, ir, other_words, script, te, tir, transform
+from . import arith, host, interp, ir, other_words, script, signatures, te, tir, transform
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
 from .device import Device, device
@@ -36,6 +36,7 @@ from .script import from_source
 from .timing import Comparison, compare
 
 other_words.install()
+signatures.install()
 
 if TYPE_CHECKING:
     from . import inspection, tuning

@@ -29,7 +29,7 @@ def bound_signature_of(method: Any) -> inspect.Signature | None:
 
 
 def parsed(text: str, defaults: Sequence[Any] = ()) -> inspect.Signature:
-    """Read a signature as nanobind keeps it, with marks in the places of defaults.
+    r"""Read a signature as nanobind keeps it, with marks in the places of defaults.
 
     Parameters
     ----------
@@ -85,6 +85,4 @@ def install() -> None:
     """Let `inspect.signature` find them: it asks for an attribute of this name."""
     _core.add_attribute(_core.fail, "__signature__", property(signature_of))
     _core.add_attribute(_core.Target.__reduce__, "__signature__", property(signature_of))
-    _core.add_attribute(
-        _core.Target("c").__reduce__, "__signature__", property(bound_signature_of)
-    )
+    _core.add_attribute(_core.Target("c").__reduce__, "__signature__", property(bound_signature_of))

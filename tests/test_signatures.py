@@ -52,7 +52,7 @@ def test_primitives_have_signatures():
     parameters = inspect.signature(sch.split).parameters
     assert list(parameters)[:3] == ["loop", "factors", "names"]
     assert parameters["preserve_unit_iters"].default is True
-    assert str(inspect.signature(sch.vectorize)) == "(loop: 'LoopRV | str') -> 'None'"
+    assert str(inspect.signature(sch.unroll)) == "(loop: 'LoopRV | str') -> 'None'"
     assert next(iter(inspect.signature(tir.Schedule.split).parameters)) == "self"
 
 

@@ -118,8 +118,7 @@ ScriptValue call_intrin(Lowering& lowering, const Arguments& args, const Word&) 
 ScriptValue print(Lowering& lowering, const Arguments& args, const Word&) {
   std::vector<ScriptValue> values = args.rest();
   values.insert(values.begin(), ScriptValue::text(std::string(print_function)));
-  const ScriptValue made = call_of(lowering, *find_op("tvm_call_packed"), values, nullptr);
-  return ScriptValue::node(make(Evaluate{.value = made.node_as<Call>()}));
+  return call_of(lowering, *find_op("tvm_call_packed"), values, nullptr);
 }
 
 constexpr bool has_word(const OpInfo& info) {
@@ -148,7 +147,7 @@ std::span<const Word> intrinsic_words() {
     for (const auto& [alias, name] : aliases) made->push_back(word_of(alias, *find_op(name)));
     made->push_back({"T", "call_intrin", "*args: Any, dtype: str | None = None", "Expr",
                      call_intrin, "A call of the intrinsic of that name, of any type."});
-    made->push_back({"T", "print", "*values: Any", "Stmt", print,
+    made->push_back({"T", "print", "*values: Any", "Expr", print,
                      "Prints numbers, texts and buffers when the program comes here."});
     return made;
   }();

@@ -25,7 +25,6 @@ def doubled() -> tir.Schedule:
         (te, "where", "te has no attribute 'where'\n  hint: te.if_then_else(condition, a, b)"),
         (te, "placehold", "te has no attribute 'placehold'\n  hint: did you mean placeholder?"),
         (te.nn, "dense", "te.nn has no attribute 'dense'\n  hint: te.nn.matmul(a, b.T)"),
-        (T, "sblock", "T has no attribute 'sblock'\n  hint: write `with T.block(\"name\"):`"),
         (T, "Parallel", "T has no attribute 'Parallel'\n  hint: write `for i in T.parallel(n):`"),
     ],
 )

@@ -71,3 +71,7 @@ def test_the_reference_names_what_there_is():
         assert found.__doc__, module
         for member in filter(None, members.split(", ")):
             assert getattr(found, member).__doc__, f"{module}.{member}"
+
+
+def test_a_script_that_type_checkers_understand_runs():
+    runpy.run_path(str(ROOT / "examples" / "typed" / "scale.py"), run_name="__main__")

@@ -67,7 +67,3 @@ def test_the_tutorial_of_a_product_goes_from_loops_to_fast_code(
     assert [line[0] for line in steps] == list("123456")
     rates = [float(line.split()[-2]) for line in steps]
     assert rates[3] > 5 * rates[0]
-
-
-def test_a_script_that_type_checkers_understand_runs() -> None:
-    runpy.run_path(str(ROOT / "examples" / "typed" / "scale.py"), run_name="__main__")

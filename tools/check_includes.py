@@ -90,39 +90,14 @@ def component_of(path: str) -> str:
     return path.removeprefix("loopsmith/").rsplit(".", 1)[0]
 
 
-def graph_of(files: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return for each component those that it includes, of the files alone."""
-    known = {component_of(path) for path in files}
-    graph: dict[str, set[str]] = {}
-    for path, text in files.items():
-        included = {component_of(match[2]) for match in INCLUDE.finditer(text)} & known
-        graph.setdefault(component_of(path), set()).update(included - {component_of(path)})
-    return graph
-
-
-def product_files(root: Path) -> dict[str, str]:
-    """Return the sources under root/loopsmith by their paths, those of tests left out."""
-    return {
-        path: text
-        for path, text in all_files(root).items()
-        if not path.endswith("_test.cc") and "/testing/" not in path
-    }
-
-
-def all_files(root: Path) -> dict[str, str]:
-    """Return all C++ sources under root/loopsmith by their paths from the root."""
-    return {
-        path.relative_to(root).as_posix(): path.read_text()
-        for path in sorted((root / "loopsmith").glob("*/**/*"))
-        if path.suffix in (".h", ".cc")
-    }
-
-
 def check_circles(
     files: Mapping[str, str], back_arrows: Mapping[str, tuple[str, ...]] = BACK_ARROWS
 ) -> list[str]:
     """Return a circle of components, or a back arrow that no include makes, if there is one."""
-    graph = graph_of(files)
+    graph: dict[str, set[str]] = {}
+    for path, text in files.items():
+        included = {component_of(match[2]) for match in INCLUDE.finditer(text)}
+        graph.setdefault(component_of(path), set()).update(included - {component_of(path)})
     problems = []
     for source, targets in back_arrows.items():
         for target in targets:
@@ -139,11 +114,21 @@ def check_circles(
 def check_tree(root: Path, back_arrows: Mapping[str, tuple[str, ...]] = BACK_ARROWS) -> list[str]:
     """Return what is wrong with the includes of all sources under root/loopsmith."""
     floors = read_floors((root / "CMakeLists.txt").read_text())
+    files = {
+        path.relative_to(root).as_posix(): path.read_text()
+        for path in sorted((root / "loopsmith").glob("*/**/*"))
+        if path.suffix in (".h", ".cc")
+    }
     problems = []
-    for path, text in all_files(root).items():
+    for path, text in files.items():
         problems += check_file(path, text, floors)
     # Tests, and what they are made of, may use anything.
-    return problems + check_circles(product_files(root), back_arrows)
+    product = {
+        path: text
+        for path, text in files.items()
+        if not path.endswith("_test.cc") and "/testing/" not in path
+    }
+    return problems + check_circles(product, back_arrows)
 
 
 def main() -> int:

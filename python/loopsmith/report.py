@@ -100,7 +100,12 @@ class Report:
 
     @property
     def notes(self) -> Notes:
-        """Where time is lost, loop by loop, and what to do about it."""
+        """Where time is lost, loop by loop, and what to do about it.
+
+        Of code whose instructions are known, that of LLVM: another compiler may vectorize a loop.
+        """
+        if self.code is None:
+            return Notes()
         return Notes(each.note for each in findings_on(self.loops))
 
     def to_dict(self) -> dict[str, Any]:

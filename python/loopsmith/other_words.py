@@ -147,7 +147,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **_: Any) -> A
     if method == "__call__" and len(inputs) == 2 and ufunc.__name__ in REFLECTED:
         first, second = inputs
         if second is self and not isinstance(first, type(self)):
-            number = first.item() if getattr(first, "ndim", 1) == 0 else first
+            number = first[()] if getattr(first, "ndim", 1) == 0 else first
             return getattr(second, REFLECTED[ufunc.__name__][1])(number)
     name = ufunc.__name__
     return _core.fail(

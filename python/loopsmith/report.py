@@ -20,6 +20,7 @@ from .performance_notes import findings_on
 from .profile import lowered_functions, profile_of
 from .roofline import Roofline, measured_roofline
 from .timing import seconds_text
+from .warp_accesses import WarpAccess, accesses_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +81,8 @@ class Report:
     module: Module
     timing: Timing | None = None
     roofline: Roofline | None = None
+    accesses: tuple[WarpAccess, ...] = ()
+    """Of the kernels of GPUs: how warps access memory."""
 
     def measured(self, *arrays: Any) -> Report:
         """Return the report with a measurement of a call on these arrays.
@@ -108,11 +111,18 @@ class Report:
             return Notes()
         return Notes(each.note for each in findings_on(self.loops))
 
+    @property
+    def remarks(self) -> list[str]:
+        """What costs time, in sentences: the notes, and accesses of warps that are costly."""
+        costly = [access.remark for access in self.accesses if access.is_costly]
+        return [str(note) for note in self.notes] + costly
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data, ready for JSON."""
         timing = self.timing
         return {
             "loops": [loop.to_dict() for loop in self.loops],
+            "accesses": [dataclasses.asdict(access) for access in self.accesses],
             "code": None if self.code is None else dataclasses.asdict(self.code),
             "seconds": None if timing is None else timing.median,
             "gflops": None if timing is None else timing.gflops,
@@ -164,7 +174,13 @@ class Report:
         return [text, f"{sum(each or 0 for each in flops) / seconds * 1e-9:.4g}"]
 
     def _sentences(self) -> list[str]:
-        lines = []
+        lines = [
+            f"{access.function}: {access.scope} {access.buffer} "
+            f"{'stored' if access.is_store else 'read'} in {access.steps} "
+            f"{'bank steps' if access.scope == 'shared' else 'sectors'} a warp, "
+            f"{access.least} at best"
+            for access in self.accesses
+        ]
         if self.code is not None:
             code = self.code
             lines.append(
@@ -179,7 +195,7 @@ class Report:
             if self.share is not None and self.roofline is not None:
                 text += f", {self.share:.0%} of this machine's roofline ({self.roofline})"
             lines.append(text)
-        return lines + [f"note: {note}" for note in self.notes]
+        return lines + [f"note: {text}" for text in self.remarks]
 
     def __str__(self) -> str:
         """Return a table of the loops, and sentences below it."""
@@ -212,7 +228,8 @@ def report(module: Module) -> Report:
     sources = module.inspect()
     assembly = sources.forms.get("assembly")
     timed: dict[tuple[str, int], LoopProfile] = {}
-    loops = [facts for func in lowered_functions(module) for facts in loops_of(func)]
+    functions = lowered_functions(module)
+    loops = [facts for func in functions for facts in loops_of(func)]
     if any(facts.timed is not None for facts in loops):
         timed = {(each.function, each.number): each for each in profile_of(module).loops}
     rows = []
@@ -230,7 +247,9 @@ def report(module: Module) -> Report:
                 None if facts.timed is None else timed.get((facts.function, facts.timed)),
             )
         )
-    return Report(rows, None if assembly is None else code_of(assembly.text), module)
+    code = None if assembly is None else code_of(assembly.text)
+    accesses = tuple(access for func in functions for access in accesses_of(func))
+    return Report(rows, code, module, accesses=accesses)
 
 
 def _place(sources: Sources, lines: set[int]) -> str:

@@ -149,6 +149,7 @@ def build(
     records: Records | str | os.PathLike[str] | None = None,
     tune: str | None = None,
     checks: bool = False,
+    profile: bool = False,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     passes: Mapping[str, Any] | None = None,
     dump: Dump = None,
@@ -192,6 +193,10 @@ def build(
     checks
         Whether the program stops with an error where an access would leave its tensor. It is then
         slow: nothing is vectorized, or scheduled by rule.
+    profile
+        Whether the code times its loops while it runs: `Module.profile` gives the table. Those that
+        are over in a few microseconds are left out, so that a call takes about as long as without.
+        For targets of kind llvm.
     functions
         What ``T.call_packed`` calls, by name, before what `register_func` has registered at the
         time of the call; see `loopsmith.host`. Threads of parallel loops call them one at a time.
@@ -255,6 +260,7 @@ def build(
         _count("num_threads", num_threads or 0),
         [_count("affinity", cpu) for cpu in _list("build", "affinity", affinity or ())],
         default_schedule and not checks,
+        profile,
         dict(functions or {}),
         _observer("build", dump, timings),
         _own_passes("build", passes),
@@ -266,6 +272,58 @@ def build(
     options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
     made: Any = BackgroundModule(module, search_of(searched, target, records, options))
     return made  # type: ignore[no-any-return]  # It is called as the module is.
+
+
+@explained
+def default_schedule(
+    x: PrimFunc | Sequence[Tensor],
+    target: Target | str | None = None,
+    *,
+    holes: bool = False,
+    num_threads: int | None = None,
+) -> Schedule:
+    """Return the schedule that `build` gives to a function which has none.
+
+    It is a schedule as one by hand: its trace prints as Python and applies to a fresh
+    `tir.Schedule` of the function, and more steps may be taken. Blocks that no rule takes by steps
+    stay as they are written; `build` turns these into loops itself.
+
+    Parameters
+    ----------
+    x
+        A function, or the tensors that are to be its parameters.
+    target
+        What it is for; without, this machine. Vectors, tiles and tasks follow its processor.
+    holes
+        Whether numbers (lanes, tile sizes, tasks) are left open: each is then a
+        ``sample_categorical`` whose decision is what the rule chose, and which a search may decide
+        otherwise.
+    num_threads
+        For how many threads; without, for as many as `build` would use.
+
+    Raises
+    ------
+    ScheduleError
+        The target is a GPU.
+
+    Examples
+    --------
+    >>> sch = ls.default_schedule(func)
+    >>> print(sch.trace)
+    >>> kernel = ls.build(sch)
+    """
+    if isinstance(x, (IRModule, Schedule, TeSchedule)):
+        _core.fail(
+            "TypeMismatch",
+            "argument_has_type",
+            f"default_schedule: x is a {type(x).__name__}, not a function",
+            hint="pass a PrimFunc or a list of tensors; of a module, one function after the other",
+        )
+    program = _program("default_schedule", x, None)
+    assert isinstance(program, PrimFunc)
+    aim = _target("default_schedule", DEFAULT_TARGET if target is None else target)
+    threads = _count("num_threads", num_threads or 0)
+    return _core.default_schedule(program, aim, holes, threads)
 
 
 @explained

@@ -139,7 +139,8 @@ def test_large_results_are_written_past_the_caches_wherever_they_start(offset: i
 
 @pytest.mark.parametrize("target", ["llvm", "c"])
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
-def test_a_histogram_is_counted_in_parallel(dtype: str, target: str):
+@pytest.mark.parametrize("is_atomic", [False, True])
+def test_a_histogram_is_counted_in_parallel(is_atomic: bool, dtype: str, target: str):
     func = ls.from_source(f"""
 @T.prim_func
 def histogram(X: T.Buffer((100000,), "int32"), H: T.Buffer((16,), "{dtype}")):
@@ -150,8 +151,11 @@ def histogram(X: T.Buffer((100000,), "int32"), H: T.Buffer((16,), "{dtype}")):
 """)
     sch = tir.Schedule(func)
     outer, _ = sch.split(sch.get_loops("H")[0], [64, None])
-    sch.parallel(outer)
-    assert "atomic_add" in ls.lower(sch).script()
+    if is_atomic:
+        sch.atomic(outer)
+    else:
+        sch.parallel(outer)
+    assert ("atomic_add" in ls.lower(sch).script()) == is_atomic
     given = np.random.default_rng(4).integers(0, 16, 100000).astype("int32")
     counts = np.zeros(16, dtype)
     for _ in range(3):
@@ -173,7 +177,7 @@ def buckets(X: T.Buffer((5000,), "{dtype}"), H: T.Buffer((16,), "{dtype}")):
             H[X[vi] % T.{dtype}(16)] = T.{kind}(X[vi], H[X[vi] % T.{dtype}(16)])
 """)
     sch = tir.Schedule(func)
-    sch.parallel(sch.get_loops("H")[0])
+    sch.atomic(sch.get_loops("H")[0])
     assert "atomic_" in ls.lower(sch).script()
     given = np.random.default_rng(4).integers(0, 1 << 30, 5000).astype(dtype)
     start = np.full(16, 1 << 29, dtype)

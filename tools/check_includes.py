@@ -69,6 +69,7 @@ QUESTIONS = (
 
 # Primitives that still ask for themselves. Each that comes under the law leaves the list.
 ASKING: dict[str, tuple[str, ...]] = {
+    "atomic": ("schedule/legality/atomic_updates",),
     "decompose_reduction": (
         "schedule/legality/anti_dependences",
         "schedule/legality/legality",
@@ -86,6 +87,7 @@ ASKING: dict[str, tuple[str, ...]] = {
     "merge": ("schedule/legality/legality",),
     "merge_siblings": ("schedule/legality/statement_order",),
     "parallel_scan": ("schedule/queries/recurrence",),
+    "privatize": ("arith/dependence/dependence", "schedule/queries/must_write_region"),
     "reindex": ("schedule/queries/must_write_region",),
     "reorder": ("schedule/legality/legality",),
     "reorder_statements": ("schedule/legality/statement_order",),

@@ -10,6 +10,7 @@
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/nontemporal_stores.h"
 #include "loopsmith/rules/overlap_check.h"
+#include "loopsmith/rules/plain_loops/schedule_plain_loops.h"
 #include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/strategy.h"
 
@@ -235,20 +236,34 @@ Stmt schedule_program(Program program, Block root, const CpuModel& machine) {
   return make(BlockRealize{.block = make(std::move(root))});
 }
 
-}  // namespace
+/// The function with steps for its loops that have no blocks inside.
+Ptr<PrimFunc> with_scheduled_loops(const Ptr<PrimFunc>& func, const CpuModel& machine) {
+  constexpr std::int64_t seed = 1;
+  Schedule schedule(func, seed);
+  return schedule_plain_loops(schedule, machine) ? schedule.func() : func;
+}
 
-Ptr<PrimFunc> default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine) {
+/// The function with loops for its blocks.
+Ptr<PrimFunc> with_scheduled_nests(const Ptr<PrimFunc>& func, const CpuModel& machine) {
   const auto* realize = func->body.as<BlockRealize>();
   const bool has_root = realize && realize->block->iter_vars.empty() &&
                         is_const_int(realize->predicate, 1) && !realize->block->init &&
                         realize->block->match_buffers.empty();
-  if (!has_root || func->attrs.get_int("tir.is_scheduled", 0) != 0) return func;
+  if (!has_root) return func;
   const Program program = program_of(*func, *realize->block);
   const bool any =
       std::ranges::any_of(program.parts, [](const Part& part) { return part.nest.has_value(); });
-  if (!any) return func;
-  return with_body(func,
-                   with_overlap_check(*func, schedule_program(program, *realize->block, machine)));
+  return any ? with_body(func, schedule_program(program, *realize->block, machine)) : func;
+}
+
+}  // namespace
+
+Ptr<PrimFunc> default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine) {
+  if (func->attrs.get_int("tir.is_scheduled", 0) != 0) return func;
+  const Ptr<PrimFunc> ordered = with_scheduled_loops(func, machine);
+  const Ptr<PrimFunc> scheduled = with_scheduled_nests(ordered, machine);
+  if (scheduled.same_as(func)) return func;
+  return with_body(func, with_overlap_check(*func, scheduled->body));
 }
 
 }  // namespace loopsmith

@@ -10,6 +10,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/transform/carry_in_registers.h"
 #include "loopsmith/transform/common_subexpressions.h"
 #include "loopsmith/transform/compact_buffers.h"
 #include "loopsmith/transform/flatten_buffers.h"
@@ -112,6 +113,8 @@ constexpr Pass lowering[] = {
     {"lower_math", expand_math, Form::flat},
     {"unroll_loops", plain<unroll_loops>, Form::lowered},
     {"remove_no_op", plain<remove_no_op>, Form::lowered},
+    // When it is known which loops are innermost, and which run in vectors.
+    {"carry_in_registers", plain<carry_in_registers>, Form::lowered},
     // After all that makes or removes memory.
     {"storage_rewrite", plain<storage_rewrite>, Form::lowered},
     // Last: names hide the form of indices.

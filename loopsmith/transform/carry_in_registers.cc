@@ -10,6 +10,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/loop_body.h"
 #include "loopsmith/transform/loops.h"
 
 namespace loopsmith {
@@ -17,61 +18,6 @@ namespace {
 
 /// How many iterations a value is kept at most.
 constexpr int max_distance = 2;
-
-/// What the body of an innermost loop does, if it is stores, names and conditions alone.
-struct Body {
-  std::vector<const BufferStore*> stores;
-  std::vector<const BufferStore*> sure_stores;  ///< Those of each iteration.
-  std::vector<const BufferLoad*> loads;
-  std::unordered_set<const Object*> sure_loads;
-  std::unordered_set<const Object*> named;  ///< Variables that are defined in it.
-  bool is_simple = true;
-
-  explicit Body(const Stmt& body) { visit(body, true); }
-
- private:
-  void visit(const Stmt& stmt, bool is_sure) {
-    if (const auto* sequence = stmt.as<SeqStmt>()) {
-      for (const Stmt& each : sequence->seq) visit(each, is_sure);
-    } else if (const auto* let = stmt.as<LetStmt>()) {
-      named.insert(let->var.get());
-      read(let->value, is_sure);
-      visit(let->body, is_sure);
-    } else if (const auto* branch = stmt.as<IfThenElse>()) {
-      read(branch->condition, is_sure);
-      visit(branch->then_case, false);
-      if (branch->else_case) visit(branch->else_case, false);
-    } else if (const auto* attribute = stmt.as<AttrStmt>()) {
-      visit(attribute->body, is_sure);
-    } else if (const auto* store = stmt.as<BufferStore>()) {
-      stores.push_back(store);
-      if (is_sure && !store->predicate.defined()) sure_stores.push_back(store);
-      for (const Expr& index : store->indices) read(index, is_sure);
-      read(store->value, is_sure);
-    } else {
-      is_simple = false;
-    }
-  }
-
-  void read(const Expr& expr, bool is_sure) {
-    if (const auto* load = expr.as<BufferLoad>()) {
-      loads.push_back(load);
-      if (is_sure && !load->predicate.defined()) sure_loads.insert(load);
-    }
-    const auto* call = expr.as<Call>();
-    if (call && !call->op.is_pure()) is_simple = false;
-    const bool chooses = expr.is<And>() || expr.is<Or>() || expr.is<Select>() ||
-                         (call && call->op == op("if_then_else"));
-    bool is_first = true;
-    for_each_child(*expr.get(), [&](const Ref& child, Role role) {
-      if (role == Role::binds) named.insert(child.get());
-      const Expr inner = Expr::from(child);
-      if (role == Role::binds || !inner.defined()) return;
-      deep_call([&] { read(inner, is_sure && (is_first || !chooses)); });
-      is_first = false;
-    });
-  }
-};
 
 /// A store whose value later iterations read.
 struct Carried {
@@ -82,23 +28,7 @@ struct Carried {
 
 class Carrier {
  public:
-  explicit Carrier(const PrimFunc& func) : are_apart_(func.attrs.get_int("tir.noalias", 0) != 0) {
-    for (const Ptr<Buffer>& buffer : func.buffer_map) {
-      if (buffer) parameters_.insert(buffer->data.get());
-    }
-    rewrite_.on<AttrStmt>([this](const AttrStmt& node) -> Stmt {
-      if (node.attr_key != "tir.noalias") return rewrite_.children(node);
-      const bool outer = std::exchange(are_apart_, true);
-      rewrite_.forget();
-      Stmt result = rewrite_.children(node);
-      rewrite_.forget();
-      are_apart_ = outer;
-      return result;
-    });
-    rewrite_.on<Allocate>([this](const Allocate& node) -> Stmt {
-      allocated_.insert(node.buffer_var.get());
-      return rewrite_.children(node);
-    });
+  explicit Carrier(const PrimFunc& func) : distinct_(func, rewrite_) {
     rewrite_.on<For>([this](const For& node) -> Stmt {
       const bool is_innermost = node.kind == ForKind::serial && !contains<For>(node.body);
       return is_innermost ? with_carries(node) : Stmt(rewrite_.children(node));
@@ -108,17 +38,10 @@ class Carrier {
   Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) { return rewrite_.body_of(func); }
 
  private:
-  bool is_apart(const Ptr<Buffer>& buffer) const {
-    const Object* memory = buffer->data.get();
-    return allocated_.contains(memory) || (are_apart_ && parameters_.contains(memory));
-  }
-
   /// True when no other store of the loop can change what this one stores.
-  bool is_alone(const BufferStore& store, const Body& body) const {
+  bool is_alone(const BufferStore& store, const LoopBody& body) const {
     return std::ranges::all_of(body.stores, [&](const BufferStore* other) {
-      if (other == &store) return true;
-      if (other->buffer->data.same_as(store.buffer->data)) return false;
-      return is_apart(store.buffer) && is_apart(other->buffer);
+      return other == &store || distinct_.are_apart(store.buffer, other->buffer);
     });
   }
 
@@ -129,13 +52,10 @@ class Carrier {
     return substitute(index, {{loop.loop_var, before}});
   }
 
-  std::optional<Carried> carried(const For& loop, const Body& body, const BufferStore& store) {
+  std::optional<Carried> carried(const For& loop, const LoopBody& body, const BufferStore& store) {
     if (store.indices.size() != 1 || store.value.dtype().is_vector()) return {};
     const Expr& index = store.indices[0];
-    if (!uses_variable(index, loop.loop_var) || !is_timeless(index)) return {};
-    for (const Ptr<Var>& used : free_variables(index)) {
-      if (body.named.contains(used.get())) return {};
-    }
+    if (!uses_variable(index, loop.loop_var) || !body.is_fixed(index)) return {};
     if (!is_alone(store, body)) return {};
     Carried found{.store = &store};
     std::unordered_set<int> sure;
@@ -157,7 +77,7 @@ class Carrier {
   }
 
   Stmt with_carries(const For& loop) {
-    const Body body(loop.body);
+    const LoopBody body(loop.body);
     const bool has_feedback = std::ranges::any_of(body.sure_stores, [&](const BufferStore* store) {
       return std::ranges::any_of(body.loads, [&](const BufferLoad* load) {
         return load->buffer.same_as(store->buffer);
@@ -216,22 +136,13 @@ class Carrier {
     copy.body = seq(std::move(body));
     const Expr runs = Analyzer().simplify(loop.extent > int_imm(loop.extent.dtype(), 0));
     Stmt result = seq({guarded(runs, seq(std::move(before))), make(std::move(copy))});
-    for (const Ptr<Buffer>& each : registers) {
-      result = make(DeclBuffer{.buffer = each, .body = std::move(result)});
-      result = make(Allocate{.dtype = each->dtype,
-                             .extents = each->shape,
-                             .condition = true,
-                             .buffer_var = each->data,
-                             .body = std::move(result)});
-    }
+    for (const Ptr<Buffer>& each : registers) result = with_register(each, std::move(result));
     return result;
   }
 
   Rewriter rewrite_;
+  DistinctMemory distinct_;
   Analyzer analyzer_;
-  bool are_apart_;
-  std::unordered_set<const Object*> parameters_;
-  std::unordered_set<const Object*> allocated_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "loopsmith/transform/inject_virtual_threads.h"
 #include "loopsmith/transform/insert_barriers.h"
 #include "loopsmith/transform/loop_partition.h"
+#include "loopsmith/transform/keep_accumulators.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/lower_init.h"
 #include "loopsmith/transform/lower_match_buffer.h"
@@ -107,6 +108,8 @@ constexpr Pass lowering[] = {
     // Before unrolling, so that a loop inside a vector is unrolled as one of vectors.
     {"vectorize_loops", vectorize, Form::flat},
     {"hoist_horizontal_reductions", plain<hoist_horizontal_reductions>, Form::flat},
+    // While loops that are to be unrolled are loops.
+    {"keep_accumulators", plain<keep_accumulators>, Form::flat},
     // Before bodies are copied, so that it is done once for all copies.
     {"simplify", plain<simplify>, Form::flat},
     // After all that looks at expressions, before copies of them are made.

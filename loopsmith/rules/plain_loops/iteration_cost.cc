@@ -19,7 +19,6 @@ constexpr double sum_latency = 4;
 constexpr double gathered_element = 1.5, scattered_element = 2;
 /// A vector of which only some lanes are stored.
 constexpr double masked_store = 8;
-constexpr double first_cache_bytes = 32768;
 
 double bytes_of(const Buffer& buffer) {
   double bytes = buffer.dtype.bytes();
@@ -31,9 +30,9 @@ double bytes_of(const Buffer& buffer) {
 }
 
 /// What bringing lines into the first cache costs an iteration.
-double line_cost(const Reference& reference, const Motion& motion) {
-  if (motion.kind == Motion::Kind::none || bytes_of(*reference.buffer) <= first_cache_bytes)
-    return 0;
+double line_cost(const Reference& reference, const Motion& motion, const CpuModel& machine) {
+  const bool stays = bytes_of(*reference.buffer) <= static_cast<double>(machine.first_cache_bytes);
+  if (motion.kind == Motion::Kind::none || stays) return 0;
   const double lines = std::min(static_cast<double>(motion.bytes) / line_bytes, 1.0);
   return lines * (motion.bytes <= 2 * line_bytes ? line_in_order : line_apart);
 }
@@ -56,7 +55,7 @@ IterationCost iteration_cost(const Statement& statement, const For& innermost,
   for (const Reference& reference : statement.references) {
     const Motion motion = motion_of(reference, innermost);
     if (motion.kind == Motion::Kind::none) continue;
-    lines += line_cost(reference, motion);
+    lines += line_cost(reference, motion, machine);
     cost.scalar += 1 / accesses_per_cycle;
     if (motion.kind == Motion::Kind::contiguous) {
       cost.vector += 1 / accesses_per_cycle / lanes;

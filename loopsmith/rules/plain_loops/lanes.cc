@@ -61,6 +61,7 @@ void vectorize_parts(Steps& steps, LoopRV loop, const CpuModel& machine) {
 }  // namespace
 
 void vectorize_innermost(Steps& steps, LoopRV loop, const CpuModel& machine) {
+  if (steps.get(loop).kind == ForKind::vectorized) return;
   const std::vector<LoopRV> inside = steps.inside(loop);
   for (const LoopRV each : inside) vectorize_innermost(steps, each, machine);
   if (!inside.empty() || steps.get(loop).kind != ForKind::serial) return;

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/rules/plain_loops/joined_sums.h"
 #include "loopsmith/rules/plain_loops/lanes.h"
 #include "loopsmith/rules/plain_loops/loop_order.h"
+#include "loopsmith/rules/plain_loops/register_tile.h"
 #include "loopsmith/rules/plain_loops/steps.h"
 #include "loopsmith/rules/plain_loops/threads.h"
 
@@ -25,12 +27,25 @@ bool is_plain(const Schedule& schedule, LoopRV loop) {
   return is_plain;
 }
 
-/// The nests of the function that are to be scheduled.
-std::vector<LoopRV> plain_nests(const Steps& steps, const Schedule& schedule) {
-  std::vector<LoopRV> nests = steps.outermost();
-  std::erase_if(nests, [&](LoopRV loop) { return !is_plain(schedule, loop); });
-  return nests;
-}
+/// The nests of a function that are scheduled; what a nest has become is one, too.
+class Nests {
+ public:
+  explicit Nests(const Steps& steps) : steps_(steps) {
+    for (const LoopRV loop : steps.outermost()) {
+      if (!is_plain(steps.schedule(), loop)) left_alone_.insert(loop);
+    }
+  }
+
+  std::vector<LoopRV> all() const {
+    std::vector<LoopRV> nests = steps_.outermost();
+    std::erase_if(nests, [&](LoopRV loop) { return left_alone_.contains(loop); });
+    return nests;
+  }
+
+ private:
+  const Steps& steps_;
+  std::set<LoopRV> left_alone_;
+};
 
 /// Gives the statements of a nest, and then its loops, the order with the best strides. It stays as
 /// it is where no loop moves in the end.
@@ -53,9 +68,12 @@ bool schedule_plain_loops(Schedule& schedule, const CpuModel& machine) {
   using namespace plain_loops;
   Steps steps(schedule);
   const Stmt before = schedule.func()->body;
-  for (const LoopRV nest : plain_nests(steps, schedule)) improve_order(steps, nest, machine);
-  for (const LoopRV nest : plain_nests(steps, schedule)) vectorize_innermost(steps, nest, machine);
-  for (const LoopRV loop : steps.outermost()) parallelize(steps, loop, machine);
+  const Nests nests(steps);
+  for (const LoopRV nest : nests.all()) improve_order(steps, nest, machine);
+  for (const LoopRV nest : nests.all()) tile_products(steps, nest, machine);
+  for (const LoopRV nest : nests.all()) join_sums(steps, nest, machine);
+  for (const LoopRV nest : nests.all()) vectorize_innermost(steps, nest, machine);
+  for (const LoopRV nest : nests.all()) parallelize(steps, nest, machine);
   return !schedule.func()->body.same_as(before);
 }
 

@@ -18,7 +18,7 @@ class Steps {
  public:
   explicit Steps(Schedule& schedule) : schedule_(schedule) {}
 
-  Schedule& schedule() { return schedule_; }
+  const Schedule& schedule() const { return schedule_; }
   const For& get(LoopRV loop) const { return schedule_.get(loop); }
 
   /// What a primitive gives; nothing where it is refused, and nothing has changed then.

@@ -8,9 +8,6 @@
 namespace loopsmith::plain_loops {
 namespace {
 
-/// Less than this is done before another thread has woken: 10 us, about, in cycles.
-constexpr double min_parallel_cycles = 40000;
-
 /// The cycles of one execution of a loop, about.
 double work_of(const Schedule& schedule, LoopRV loop, const CpuModel& machine) {
   const std::vector<const For*> around = nest_around(schedule, loop);
@@ -33,7 +30,7 @@ double work_of(const Schedule& schedule, LoopRV loop, const CpuModel& machine) {
 
 void parallelize(Steps& steps, LoopRV loop, const CpuModel& machine) {
   if (machine.cores < 2 || steps.get(loop).kind != ForKind::serial) return;
-  if (work_of(steps.schedule(), loop, machine) < min_parallel_cycles) return;
+  if (work_of(steps.schedule(), loop, machine) < machine.thread_start_cycles) return;
   const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop));
   if (trips >= 2 && steps.parallel(loop)) return;
   for (const LoopRV inner : steps.inside(loop)) parallelize(steps, inner, machine);

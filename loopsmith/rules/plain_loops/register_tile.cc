@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/plain_loops/register_tile.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/rules/plain_loops/iteration_cost.h"
+
+namespace loopsmith::plain_loops {
+namespace {
+
+/// Vectors of a row of the tile: enough columns to share a load of A, few enough for many rows.
+constexpr std::int64_t vectors_of_row = 2;
+constexpr std::int64_t max_rows = 8;
+/// Sums of fewer terms do not pay for loading and storing the tile.
+constexpr double min_terms = 4;
+
+/// The loops of a product, by their number in the band: the last one is contiguous.
+struct Product {
+  std::size_t rows = 0, sum = 0;
+  Statement statement;
+};
+
+/// Iterations whose number is known to be this, or about this.
+struct Trips {
+  double count = 0;
+  bool is_exact = false;
+
+  bool are_divided_by(std::int64_t factor) const {
+    return is_exact && static_cast<std::int64_t>(count) % factor == 0;
+  }
+};
+
+bool uses_loops(const For& loop, const std::vector<const For*>& others) {
+  return std::ranges::any_of(others, [&](const For* other) {
+    return other != &loop &&
+           (uses_variable(loop.min, other->loop_var) || uses_variable(loop.extent, other->loop_var));
+  });
+}
+
+std::optional<Product> product_of(const Schedule& schedule, const std::vector<LoopRV>& band) {
+  if (band.size() < 3 || !schedule.get(band.back()).body.is<BufferStore>()) return {};
+  std::vector<const For*> loops;
+  for (const LoopRV each : band) loops.push_back(&schedule.get(each));
+  std::vector<Statement> statements = statements_in(loops.back()->body);
+  Statement& statement = statements.at(0);
+  if (!statement.is_accumulation) return {};
+  const auto motion = [&](const Reference& reference, std::size_t loop) {
+    return motion_of(reference, *loops[loop]).kind;
+  };
+  const std::size_t last = band.size() - 1;
+  const Reference& stored = statement.references[0];
+  if (motion(stored, last) != Motion::Kind::contiguous) return {};
+  for (std::size_t sum = last; sum-- > 0;) {
+    if (motion(stored, sum) != Motion::Kind::none) continue;
+    for (std::size_t rows = last; rows-- > 0;) {
+      if (rows == sum || motion(stored, rows) == Motion::Kind::none) continue;
+      const bool shares = std::ranges::any_of(statement.references, [&](const Reference& each) {
+        return !each.is_store && motion(each, last) == Motion::Kind::contiguous &&
+               motion(each, sum) != Motion::Kind::none && motion(each, rows) == Motion::Kind::none;
+      });
+      if (!shares) continue;
+      const std::vector<const For*> tiled{loops[rows], loops[sum], loops[last]};
+      if (std::ranges::any_of(tiled, [&](const For* each) { return uses_loops(*each, tiled); }))
+        return {};
+      return Product{rows, sum, std::move(statement)};
+    }
+  }
+  return {};
+}
+
+Trips trips_of(const Schedule& schedule, LoopRV loop) {
+  const For& node = schedule.get(loop);
+  return {trip_count(node, nest_around(schedule, loop)), as_int(node.extent) != nullptr};
+}
+
+/// The largest number up to `most` that divides the trips, where one does that is at least half of
+/// it; `most` elsewhere, with a rest at the end.
+std::int64_t tile_size(const Trips& trips, std::int64_t most) {
+  for (std::int64_t size = most; 2 * size > most; --size) {
+    if (trips.are_divided_by(size)) return size;
+  }
+  return most;
+}
+
+bool tile_product(Steps& steps, const std::vector<LoopRV>& band, const CpuModel& machine) {
+  const auto product = product_of(steps.schedule(), band);
+  if (!product) return false;
+  const LoopRV rows = band[product->rows], sum = band[product->sum], columns = band.back();
+  const Schedule& schedule = steps.schedule();
+  const Trips row_trips = trips_of(schedule, rows), sum_trips = trips_of(schedule, sum),
+              column_trips = trips_of(schedule, columns);
+  const std::int64_t lanes = lanes_of(product->statement, machine);
+  const std::int64_t bytes = product->statement.store->buffer->dtype.bytes();
+  // Beside the sums: a row of B, and an element of A in all lanes.
+  const std::int64_t most_rows =
+      std::min((machine.vector_registers - vectors_of_row - 2) / vectors_of_row, max_rows);
+  const std::int64_t width = vectors_of_row * lanes;
+  const bool is_small = row_trips.count < 2 || sum_trips.count < min_terms ||
+                        column_trips.count < static_cast<double>(width);
+  if (is_small) return false;
+  const std::int64_t height = tile_size(row_trips, most_rows);
+  const std::int64_t deepest = std::max<std::int64_t>(
+      machine.first_cache_bytes / 2 / (width * bytes), static_cast<std::int64_t>(min_terms));
+  const std::int64_t depth = tile_size(sum_trips, deepest);
+  const std::int64_t block = machine.core_cache_bytes / 2 / (depth * bytes) / height * height;
+
+  Steps::Snapshot before = steps.snapshot();
+  std::vector<LoopRV> order;
+  for (std::size_t i = 0; i + 1 < band.size(); ++i) {
+    if (i != product->rows && i != product->sum) order.push_back(band[i]);
+  }
+  std::vector<LoopRV> row_parts, sum_parts;
+  const bool blocks_rows = row_trips.count > 1.5 * static_cast<double>(block) && block > height;
+  if (blocks_rows) {
+    row_parts = steps.split(rows, {infer, block / height, height});
+  } else {
+    row_parts = steps.split(rows, {infer, height});
+  }
+  if (sum_trips.count > 1.5 * static_cast<double>(depth)) {
+    sum_parts = steps.split(sum, {infer, depth});
+  } else {
+    sum_parts = {sum};
+  }
+  const std::vector<LoopRV> column_parts = steps.split(columns, {infer, width});
+  bool is_done = !row_parts.empty() && !sum_parts.empty() && !column_parts.empty();
+  if (is_done) {
+    if (blocks_rows) order.push_back(row_parts.front());
+    if (sum_parts.size() > 1) order.push_back(sum_parts.front());
+    const LoopRV inner_rows = row_parts.back(), inner_columns = column_parts.back();
+    order.insert(order.end(), {column_parts.front(), row_parts[row_parts.size() - 2],
+                               sum_parts.back(), inner_rows, inner_columns});
+    is_done = steps.reorder(order) && steps.vectorize(inner_columns) && steps.unroll(inner_rows);
+  }
+  if (!is_done) steps.restore(std::move(before));
+  return is_done;
+}
+
+}  // namespace
+
+void tile_products(Steps& steps, LoopRV loop, const CpuModel& machine) {
+  const std::vector<LoopRV> band = band_of(steps.schedule(), loop);
+  if (tile_product(steps, band, machine)) return;
+  for (const LoopRV inner : steps.inside(band.back())) tile_products(steps, inner, machine);
+}
+
+}  // namespace loopsmith::plain_loops

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/python_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>

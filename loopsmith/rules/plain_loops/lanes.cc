@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
+#include "loopsmith/rules/plain_loops/threads.h"
 
 namespace loopsmith::plain_loops {
 namespace {
@@ -65,7 +66,11 @@ void vectorize_innermost(Steps& steps, LoopRV loop, const CpuModel& machine) {
   const std::vector<LoopRV> inside = steps.inside(loop);
   for (const LoopRV each : inside) vectorize_innermost(steps, each, machine);
   if (!inside.empty() || steps.get(loop).kind != ForKind::serial) return;
-  if (!vectorize_loop(steps, loop, machine)) vectorize_parts(steps, loop, machine);
+  Steps::Snapshot before = steps.snapshot();
+  const LoopRV chunk = chunk_for_threads(steps, loop, machine);
+  if (vectorize_loop(steps, chunk, machine)) return;
+  if (chunk != loop) steps.restore(std::move(before));
+  vectorize_parts(steps, loop, machine);
 }
 
 }  // namespace loopsmith::plain_loops

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "loopsmith/ir/walk.h"
+#include "loopsmith/rules/plain_loops/products.h"
 
 namespace loopsmith::plain_loops {
 namespace {
@@ -26,15 +26,18 @@ std::vector<Statement> statements_of(const Schedule& schedule, LoopRV loop) {
   return statements;
 }
 
-/// True when a statement in the loop wants this one, or one around it up to loop number `top` of
-/// the nest, inside of the loop's sequence.
+/// True when a statement in the loop is better off apart from what the loop, or the only one inside,
+/// holds beside it: where a loop from number `top` of the nest on should be inside of the sequence, or
+/// where tiles of a product reach beyond it.
 bool wants_apart(const Schedule& schedule, LoopRV loop, std::size_t top, const CpuModel& machine) {
   const std::vector<LoopRV> band = band_of(schedule, loop);
   if (!schedule.get(band.back()).body.is<SeqStmt>()) return false;
   const std::size_t depth = nest_around(schedule, band.back()).size();
   return std::ranges::any_of(statements_of(schedule, loop), [&](const Statement& each) {
     if (each.loops.size() <= depth + 1) return false;
-    return best_innermost(each, top, machine) <= depth;
+    if (best_innermost(each, top, machine) <= depth) return true;
+    const auto product = product_of(each, top, machine);
+    return product && product->outermost() <= depth;
   });
 }
 

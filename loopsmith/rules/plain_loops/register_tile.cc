@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/walk.h"
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
+#include "loopsmith/rules/plain_loops/products.h"
 
 namespace loopsmith::plain_loops {
 namespace {
@@ -16,12 +16,6 @@ constexpr std::int64_t max_rows = 8;
 /// Sums of fewer terms do not pay for loading and storing the tile.
 constexpr double min_terms = 4;
 
-/// The loops of a product, by their number in the band: the last one is contiguous.
-struct Product {
-  std::size_t rows = 0, sum = 0;
-  Statement statement;
-};
-
 /// Iterations whose number is known to be this, or about this.
 struct Trips {
   double count = 0;
@@ -31,44 +25,6 @@ struct Trips {
     return is_exact && static_cast<std::int64_t>(count) % factor == 0;
   }
 };
-
-bool uses_loops(const For& loop, const std::vector<const For*>& others) {
-  return std::ranges::any_of(others, [&](const For* other) {
-    return other != &loop &&
-           (uses_variable(loop.min, other->loop_var) || uses_variable(loop.extent, other->loop_var));
-  });
-}
-
-std::optional<Product> product_of(const Schedule& schedule, const std::vector<LoopRV>& band) {
-  if (band.size() < 3 || !schedule.get(band.back()).body.is<BufferStore>()) return {};
-  std::vector<const For*> loops;
-  for (const LoopRV each : band) loops.push_back(&schedule.get(each));
-  std::vector<Statement> statements = statements_in(loops.back()->body);
-  Statement& statement = statements.at(0);
-  if (!statement.is_accumulation) return {};
-  const auto motion = [&](const Reference& reference, std::size_t loop) {
-    return motion_of(reference, *loops[loop]).kind;
-  };
-  const std::size_t last = band.size() - 1;
-  const Reference& stored = statement.references[0];
-  if (motion(stored, last) != Motion::Kind::contiguous) return {};
-  for (std::size_t sum = last; sum-- > 0;) {
-    if (motion(stored, sum) != Motion::Kind::none) continue;
-    for (std::size_t rows = last; rows-- > 0;) {
-      if (rows == sum || motion(stored, rows) == Motion::Kind::none) continue;
-      const bool shares = std::ranges::any_of(statement.references, [&](const Reference& each) {
-        return !each.is_store && motion(each, last) == Motion::Kind::contiguous &&
-               motion(each, sum) != Motion::Kind::none && motion(each, rows) == Motion::Kind::none;
-      });
-      if (!shares) continue;
-      const std::vector<const For*> tiled{loops[rows], loops[sum], loops[last]};
-      if (std::ranges::any_of(tiled, [&](const For* each) { return uses_loops(*each, tiled); }))
-        return {};
-      return Product{rows, sum, std::move(statement)};
-    }
-  }
-  return {};
-}
 
 Trips trips_of(const Schedule& schedule, LoopRV loop) {
   const For& node = schedule.get(loop);
@@ -85,14 +41,20 @@ std::int64_t tile_size(const Trips& trips, std::int64_t most) {
 }
 
 bool tile_product(Steps& steps, const std::vector<LoopRV>& band, const CpuModel& machine) {
-  const auto product = product_of(steps.schedule(), band);
-  if (!product) return false;
-  const LoopRV rows = band[product->rows], sum = band[product->sum], columns = band.back();
   const Schedule& schedule = steps.schedule();
+  if (band.size() < 3 || !steps.get(band.back()).body.is<BufferStore>()) return false;
+  Statement statement = statements_in(steps.get(band.back()).body).at(0);
+  statement.loops = nest_around(schedule, band.back());
+  statement.loops.push_back(&steps.get(band.back()));
+  const std::size_t first = statement.loops.size() - band.size();
+  const auto product = product_of(statement, first, machine);
+  if (!product || product->columns + 1 != statement.loops.size()) return false;
+  const LoopRV rows = band[product->rows - first], sum = band[product->sum - first];
+  const LoopRV columns = band.back();
   const Trips row_trips = trips_of(schedule, rows), sum_trips = trips_of(schedule, sum),
               column_trips = trips_of(schedule, columns);
-  const std::int64_t lanes = lanes_of(product->statement, machine);
-  const std::int64_t bytes = product->statement.store->buffer->dtype.bytes();
+  const std::int64_t lanes = lanes_of(statement, machine);
+  const std::int64_t bytes = statement.store->buffer->dtype.bytes();
   // Beside the sums: a row of B, and an element of A in all lanes.
   const std::int64_t most_rows =
       std::min((machine.vector_registers - vectors_of_row - 2) / vectors_of_row, max_rows);
@@ -108,8 +70,8 @@ bool tile_product(Steps& steps, const std::vector<LoopRV>& band, const CpuModel&
 
   Steps::Snapshot before = steps.snapshot();
   std::vector<LoopRV> order;
-  for (std::size_t i = 0; i + 1 < band.size(); ++i) {
-    if (i != product->rows && i != product->sum) order.push_back(band[i]);
+  for (const LoopRV loop : band) {
+    if (loop != rows && loop != sum && loop != columns) order.push_back(loop);
   }
   std::vector<LoopRV> row_parts, sum_parts;
   const bool blocks_rows = row_trips.count > 1.5 * static_cast<double>(block) && block > height;
@@ -139,10 +101,14 @@ bool tile_product(Steps& steps, const std::vector<LoopRV>& band, const CpuModel&
 
 }  // namespace
 
-void tile_products(Steps& steps, LoopRV loop, const CpuModel& machine) {
+bool tile_products(Steps& steps, LoopRV loop, const CpuModel& machine) {
   const std::vector<LoopRV> band = band_of(steps.schedule(), loop);
-  if (tile_product(steps, band, machine)) return;
-  for (const LoopRV inner : steps.inside(band.back())) tile_products(steps, inner, machine);
+  if (tile_product(steps, band, machine)) return true;
+  bool any = false;
+  for (const LoopRV inner : steps.inside(band.back())) {
+    any = tile_products(steps, inner, machine) || any;
+  }
+  return any;
 }
 
 }  // namespace loopsmith::plain_loops

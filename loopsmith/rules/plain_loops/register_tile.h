@@ -6,8 +6,7 @@
 
 namespace loopsmith::plain_loops {
 
-/// Tiles the bands in a nest that are products by their strides: of three loops i, k, j, the last one
-/// contiguous, k moves no store, and i no load of what is contiguous in j.
+/// Tiles the bands in a nest that are products. True when there was one.
 ///
 ///     for i, k, j:                           for i_block, k_block, j0, i0, k1:
 ///       C[i, j] += A[i, k] * B[k, j]   =>      for i1 in unrolled(rows), j1 in vectorized(columns):
@@ -15,6 +14,6 @@ namespace loopsmith::plain_loops {
 ///
 /// The tile of C stays in registers while k1 runs, the columns of B in the first cache while i0 runs,
 /// the rows of A in the second one while j0 runs.
-void tile_products(Steps& steps, LoopRV loop, const CpuModel& machine);
+bool tile_products(Steps& steps, LoopRV loop, const CpuModel& machine);
 
 }  // namespace loopsmith::plain_loops

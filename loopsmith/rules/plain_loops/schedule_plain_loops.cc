@@ -27,36 +27,27 @@ bool is_plain(const Schedule& schedule, LoopRV loop) {
   return is_plain;
 }
 
-/// The nests of a function that are scheduled; what a nest has become is one, too.
-class Nests {
- public:
-  explicit Nests(const Steps& steps) : steps_(steps) {
-    for (const LoopRV loop : steps.outermost()) {
-      if (!is_plain(steps.schedule(), loop)) left_alone_.insert(loop);
-    }
-  }
+/// The nests that a nest of the function has become: itself, and those that were cut off it.
+std::vector<LoopRV> parts_of(const Steps& steps, LoopRV nest, const std::vector<LoopRV>& before) {
+  std::vector<LoopRV> parts = steps.outermost();
+  std::erase_if(parts, [&](LoopRV loop) {
+    return loop != nest && std::ranges::find(before, loop) != before.end();
+  });
+  return parts;
+}
 
-  std::vector<LoopRV> all() const {
-    std::vector<LoopRV> nests = steps_.outermost();
-    std::erase_if(nests, [&](LoopRV loop) { return left_alone_.contains(loop); });
-    return nests;
-  }
-
- private:
-  const Steps& steps_;
-  std::set<LoopRV> left_alone_;
-};
-
-/// Gives the statements of a nest, and then its loops, the order with the best strides. It stays as
-/// it is where no loop moves in the end.
+/// Gives the statements of a nest, and then its loops, the order with the best strides, and products
+/// tiles. The nest stays as it is where no loop moves in the end.
 void improve_order(Steps& steps, LoopRV nest, const CpuModel& machine) {
   Steps::Snapshot as_written = steps.snapshot();
   const std::vector<LoopRV> before = steps.outermost();
   isolate_statements(steps, nest, machine);
   bool any = false;
-  for (const LoopRV part : steps.outermost()) {
-    if (part != nest && std::ranges::find(before, part) != before.end()) continue;
+  for (const LoopRV part : parts_of(steps, nest, before)) {
     any = reorder_bands(steps, part, machine) || any;
+  }
+  for (const LoopRV part : parts_of(steps, nest, before)) {
+    any = tile_products(steps, part, machine) || any;
   }
   if (!any) steps.restore(std::move(as_written));
 }
@@ -64,17 +55,25 @@ void improve_order(Steps& steps, LoopRV nest, const CpuModel& machine) {
 }  // namespace
 }  // namespace plain_loops
 
-bool schedule_plain_loops(Schedule& schedule, const CpuModel& machine) {
+bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const CpuModel& machine) {
   using namespace plain_loops;
+  if (!is_plain(schedule, nest)) return false;
+  const Stmt written = schedule.func()->body;
   Steps steps(schedule);
-  const Stmt before = schedule.func()->body;
-  const Nests nests(steps);
-  for (const LoopRV nest : nests.all()) improve_order(steps, nest, machine);
-  for (const LoopRV nest : nests.all()) tile_products(steps, nest, machine);
-  for (const LoopRV nest : nests.all()) join_sums(steps, nest, machine);
-  for (const LoopRV nest : nests.all()) vectorize_innermost(steps, nest, machine);
-  for (const LoopRV nest : nests.all()) parallelize(steps, nest, machine);
-  return !schedule.func()->body.same_as(before);
+  const std::vector<LoopRV> before = steps.outermost();
+  improve_order(steps, nest, machine);
+  for (const auto& improve : {join_sums, vectorize_innermost, parallelize}) {
+    for (const LoopRV part : parts_of(steps, nest, before)) improve(steps, part, machine);
+  }
+  return !schedule.func()->body.same_as(written);
+}
+
+bool schedule_plain_loops(Schedule& schedule, const CpuModel& machine) {
+  bool any = false;
+  for (const LoopRV nest : plain_loops::Steps(schedule).outermost()) {
+    any = schedule_plain_nest(schedule, nest, machine) || any;
+  }
+  return any;
 }
 
 }  // namespace loopsmith

@@ -5,12 +5,15 @@
 
 namespace loopsmith {
 
-/// Takes steps for the loops of a function that have no blocks inside: the statements of a nest get
-/// loops of their own where that frees a better order, the loop with the best strides comes
+/// Takes steps for an outermost loop of a function that has no blocks inside: the statements of the
+/// nest get loops of their own where that frees a better order, the loop with the best strides comes
 /// innermost, and runs in vectors; the outermost loop that may runs on several threads.
 ///
 /// What is legal, the engine decides; a step that it refuses is left out. What pays is up to a model
-/// of strides, trip counts and caches. True when a step was taken.
+/// of strides, trip counts and caches. True when the program was changed.
+bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const CpuModel& machine);
+
+/// The same for all such loops of the function.
 bool schedule_plain_loops(Schedule& schedule, const CpuModel& machine);
 
 }  // namespace loopsmith

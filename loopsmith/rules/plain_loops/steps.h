@@ -40,6 +40,7 @@ class Steps {
   bool vectorize(LoopRV loop);
   bool unroll(LoopRV loop);
   bool parallel(LoopRV loop);
+  void allow_reassociation(bool allowed) { schedule_.allow_reassociation(allowed); }
 
   /// The loops outside of all others and of blocks with axes; those directly inside a loop.
   std::vector<LoopRV> outermost() const;

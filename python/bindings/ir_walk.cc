@@ -4,6 +4,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/ir.h"
+#include "loopsmith/ir/tensor.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 

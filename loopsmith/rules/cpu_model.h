@@ -11,14 +11,10 @@ struct CpuModel {
   int vector_bytes = 32;      ///< Of the widest vectors that run at full rate.
   int vector_registers = 16;  ///< How many of them there are.
   int cores = 1;              ///< Threads that parallel loops will have.
-  /// What the cache holds that is next to a core.
-  std::int64_t first_cache_bytes = std::int64_t{32} << 10;
   /// What the cache holds that is a core's own.
   std::int64_t core_cache_bytes = std::int64_t{1} << 20;
   /// What the largest cache holds: outputs above it are written past it.
   std::int64_t cache_bytes = std::int64_t{32} << 20;
-  /// How long it takes, in cycles, until another thread has woken: less work is done before.
-  double thread_start_cycles = 40000;
   /// How vectors must be aligned to be written past the caches; 0: they cannot be.
   int streamed_bytes = 0;
   /// How far ahead of its use memory beyond the caches is asked for; 0: not at all.

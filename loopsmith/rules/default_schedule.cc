@@ -240,7 +240,7 @@ Stmt schedule_program(Program program, Block root, const CpuModel& machine) {
 Ptr<PrimFunc> with_scheduled_loops(const Ptr<PrimFunc>& func, const CpuModel& machine) {
   constexpr std::int64_t seed = 1;
   Schedule schedule(func, seed);
-  return schedule_plain_loops(schedule, machine) ? schedule.func() : func;
+  return schedule_plain_loops(schedule, {machine}) ? schedule.func() : func;
 }
 
 /// The function with loops for its blocks.

@@ -22,8 +22,8 @@ constexpr int max_distance = 2;
 /// A store whose value later iterations read.
 struct Carried {
   const BufferStore* store = nullptr;
-  int distance = 0;                                      ///< The largest.
-  std::unordered_map<const Object*, int> loads = {};     ///< Iterations since the value was stored.
+  int distance = 0;                                   ///< The largest.
+  std::unordered_map<const Object*, int> loads = {};  ///< Iterations since the value was stored.
 };
 
 class Carrier {
@@ -79,9 +79,8 @@ class Carrier {
   Stmt with_carries(const For& loop) {
     const LoopBody body(loop.body);
     const bool has_feedback = std::ranges::any_of(body.sure_stores, [&](const BufferStore* store) {
-      return std::ranges::any_of(body.loads, [&](const BufferLoad* load) {
-        return load->buffer.same_as(store->buffer);
-      });
+      return std::ranges::any_of(
+          body.loads, [&](const BufferLoad* load) { return load->buffer.same_as(store->buffer); });
     });
     if (!body.is_simple || !has_feedback || !is_timeless(loop.extent)) return Stmt(&loop);
     std::vector<Carried> all;
@@ -95,8 +94,7 @@ class Carrier {
     std::vector<Ptr<Buffer>> registers;
     const auto new_register = [&](const Carried& of, const char* what) {
       const Ptr<Buffer>& buffer = of.store->buffer;
-      registers.push_back(
-          decl_buffer({1}, buffer->dtype, buffer->name + "_" + what, "local"));
+      registers.push_back(decl_buffer({1}, buffer->dtype, buffer->name + "_" + what, "local"));
       return registers.back();
     };
     std::unordered_map<const Object*, Ptr<Buffer>> values;  // Of loads that are replaced.
@@ -111,8 +109,8 @@ class Carrier {
         values[load] = carries[static_cast<std::size_t>(distance - 1)];
       }
       for (int i = each.distance; i-- > 0;) {
-        const Expr place = substitute(earlier(loop, each.store->indices[0], i + 1),
-                                      {{loop.loop_var, loop.min}});
+        const Expr place =
+            substitute(earlier(loop, each.store->indices[0], i + 1), {{loop.loop_var, loop.min}});
         const auto at = static_cast<std::size_t>(i);
         before.push_back(store(carries[at], load(each.store->buffer, {place}), {0}));
         after.push_back(store(carries[at], load(i > 0 ? carries[at - 1] : next, {0}), {0}));

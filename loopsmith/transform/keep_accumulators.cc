@@ -78,9 +78,10 @@ class Keeper {
       const bool stays = store->indices.size() == 1 && !uses_variable(index, loop.loop_var) &&
                          body.is_fixed(index);
       const bool is_read = stays && std::ranges::any_of(body.loads, [&](const BufferLoad* load) {
-        return load->buffer.same_as(store->buffer) && !load->predicate.defined() &&
-               is_same_place(*store, load->indices[0]);
-      });
+                             return load->buffer.same_as(store->buffer) &&
+                                    !load->predicate.defined() &&
+                                    is_same_place(*store, load->indices[0]);
+                           });
       // What fits into a register already has no other name.
       if (!is_read || store->buffer->scope() == "local") continue;
       if (!is_untouched(loop, body, *store)) continue;
@@ -117,13 +118,13 @@ class Keeper {
     copy.body = rewrite(loop.body);
     std::vector<Stmt> statements;
     for (const Kept& each : all) {
-      statements.push_back(store(each.register_buffer, load(each.store->buffer, each.store->indices),
-                                 all_of(each)));
+      statements.push_back(
+          store(each.register_buffer, load(each.store->buffer, each.store->indices), all_of(each)));
     }
     statements.push_back(make(std::move(copy)));
     for (const Kept& each : all) {
-      statements.push_back(store(each.store->buffer, load(each.register_buffer, all_of(each)),
-                                 each.store->indices));
+      statements.push_back(
+          store(each.store->buffer, load(each.register_buffer, all_of(each)), each.store->indices));
     }
     // Where the loop does not run, the element may not be there.
     const Expr runs = Analyzer().simplify(loop.extent > int_imm(loop.extent.dtype(), 0));

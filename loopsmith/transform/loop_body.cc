@@ -52,8 +52,8 @@ void LoopBody::read(const Expr& expr, bool is_sure) {
 
 bool LoopBody::is_fixed(const Expr& index) const {
   return is_timeless(index) && std::ranges::none_of(free_variables(index), [&](const auto& used) {
-    return named.contains(used.get());
-  });
+           return named.contains(used.get());
+         });
 }
 
 DistinctMemory::DistinctMemory(const PrimFunc& func, Rewriter& rewrite)
@@ -82,12 +82,11 @@ bool DistinctMemory::contains(const Ptr<Buffer>& buffer) const {
 }
 
 Stmt with_register(const Ptr<Buffer>& buffer, Stmt body) {
-  return make(
-      Allocate{.dtype = buffer->dtype,
-               .extents = buffer->shape,
-               .condition = true,
-               .buffer_var = buffer->data,
-               .body = make(DeclBuffer{.buffer = buffer, .body = std::move(body)})});
+  return make(Allocate{.dtype = buffer->dtype,
+                       .extents = buffer->shape,
+                       .condition = true,
+                       .buffer_var = buffer->data,
+                       .body = make(DeclBuffer{.buffer = buffer, .body = std::move(body)})});
 }
 
 }  // namespace loopsmith

@@ -40,10 +40,7 @@ Aliasing::Memory* Aliasing::find(const Ref& pointer) {
 void Aliasing::find_memory(const PrimFunc& func) {
   const bool noalias = func.attrs.get_int("tir.noalias", 0) != 0;
   for (const Ptr<Buffer>& buffer : func.buffer_map) {
-    if (!buffer) continue;
-    add(buffer->data, {.alignment = required_alignment(*buffer),
-                       .is_distinct = true,
-                       .is_promised = !noalias});
+    if (buffer) add(buffer->data, {required_alignment(*buffer), noalias});
   }
   // A pointer that is handed out may be written through, and what is computed from it overlaps.
   const auto share = [&](const Ref& pointer) {
@@ -94,9 +91,9 @@ void Aliasing::make_scopes(llvm::LLVMContext& context) {
   }
 }
 
-void Aliasing::mark(llvm::Instruction& access, const Ref& pointer, bool are_apart) const {
+void Aliasing::mark(llvm::Instruction& access, const Ref& pointer) const {
   const Memory* memory = find(pointer);
-  if (!memory || (memory->is_promised && !are_apart)) return;
+  if (!memory) return;
   if (memory->scope) {
     access.setMetadata(llvm::LLVMContext::MD_alias_scope, memory->scope);
     access.setMetadata(llvm::LLVMContext::MD_noalias, memory->others);

@@ -13,15 +13,13 @@ namespace loopsmith::detail {
 /// Which memory each pointer variable of a function points into, told to LLVM at each access.
 ///
 /// Memory that the function allocates overlaps nothing else; the buffers of parameters overlap
-/// nothing where the function has `tir.noalias`, or inside of a statement that has it. A pointer
-/// computed from others is unknown.
+/// nothing where the function has `tir.noalias`. A pointer computed from others is unknown.
 class Aliasing {
  public:
   Aliasing(const PrimFunc& func, llvm::LLVMContext& context);
 
-  /// Marks an access through `pointer` (a variable). `are_apart`: inside of a statement in which the
-  /// buffers of parameters overlap nothing.
-  void mark(llvm::Instruction& access, const Ref& pointer, bool are_apart) const;
+  /// Marks an access through `pointer` (a variable).
+  void mark(llvm::Instruction& access, const Ref& pointer) const;
   /// At which multiple of bytes what `pointer` points to begins.
   std::int64_t alignment(const Ref& pointer, DataType element) const;
 
@@ -30,7 +28,6 @@ class Aliasing {
     std::int64_t alignment = 0;
     bool is_distinct = false;
     bool is_written = false;
-    bool is_promised = false;  ///< Distinct only where a statement says so.
     llvm::MDNode* scope = nullptr;
     llvm::MDNode* others = nullptr;
   };

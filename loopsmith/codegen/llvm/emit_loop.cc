@@ -157,7 +157,6 @@ void Emitter::run_iterations(const For& loop, const Emitter& outer,
   is_loop_body_ = true;
   loop_depth_ = outer.loop_depth_;
   non_temporal_ = outer.non_temporal_;
-  are_apart_ = outer.are_apart_;
   llvm::Value* closure = function_->getArg(0);
   const auto field = [&](unsigned i) {
     llvm::LoadInst* loaded =

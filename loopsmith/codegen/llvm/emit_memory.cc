@@ -79,7 +79,7 @@ llvm::Value* Emitter::load_contiguous(const Access& access, const Index& start, 
   } else {
     made = ir_.CreateAlignedLoad(stored, address, alignment);
   }
-  mark_access(*made, access.pointer);
+  aliasing_.mark(*made, access.pointer);
   return from_storage(access.element, made);
 }
 
@@ -89,9 +89,9 @@ void Emitter::store_contiguous(const Access& access, const Index& start, llvm::V
   llvm::Value* stored = to_storage(access.element, value);
   llvm::Value* address = element_address(access, start, /*in_bounds=*/mask == nullptr);
   if (mask) {
-    mark_access(*ir_.CreateMaskedStore(stored, address, alignment, mask), access.pointer);
+    aliasing_.mark(*ir_.CreateMaskedStore(stored, address, alignment, mask), access.pointer);
   } else if (!access.is_non_temporal || !store_past_caches(access, start, stored, address)) {
-    mark_access(*ir_.CreateAlignedStore(stored, address, alignment), access.pointer);
+    aliasing_.mark(*ir_.CreateAlignedStore(stored, address, alignment), access.pointer);
   }
 }
 
@@ -112,7 +112,7 @@ bool Emitter::store_past_caches(const Access& access, const Index& start, llvm::
       const auto one = llvm::ConstantAsMetadata::get(ir_.getInt32(1));
       made->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(module_.context, one));
     }
-    mark_access(*made, access.pointer);
+    aliasing_.mark(*made, access.pointer);
   };
   needs_fence_ = true;
   const llvm::Align known = alignment_of(access, start);
@@ -244,7 +244,7 @@ llvm::Value* Emitter::load(const BufferLoad& load) {
   llvm::Instruction* made =
       ir_.CreateMaskedGather(stored, addresses(from, indices, group), alignment_of(from, {}),
                              mask_of(load.predicate, group), llvm::Constant::getNullValue(stored));
-  mark_access(*made, from.pointer);
+  aliasing_.mark(*made, from.pointer);
   return from_storage(from.element, made);
 }
 
@@ -272,7 +272,7 @@ void Emitter::store(const BufferStore& store) {
   llvm::Instruction* made =
       ir_.CreateMaskedScatter(to_storage(to.element, stored), addresses(to, indices, group),
                               alignment_of(to, {}), mask_of(store.predicate, group));
-  mark_access(*made, to.pointer);
+  aliasing_.mark(*made, to.pointer);
 }
 
 llvm::Value* Emitter::load_if(const BufferLoad& load) {

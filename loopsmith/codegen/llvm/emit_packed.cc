@@ -18,18 +18,18 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::packed_place(const Access& access
 llvm::Value* Emitter::load_packed(const Access& access, llvm::Value* index) {
   const auto [address, place] = packed_place(access, index);
   llvm::LoadInst* byte = ir_.CreateAlignedLoad(ir_.getInt8Ty(), address, llvm::Align(1));
-  mark_access(*byte, access.pointer);
+  aliasing_.mark(*byte, access.pointer);
   return ir_.CreateTrunc(ir_.CreateLShr(byte, place), type(access.element));
 }
 
 void Emitter::store_packed(const Access& access, llvm::Value* index, llvm::Value* value) {
   const auto [address, place] = packed_place(access, index);
   llvm::LoadInst* byte = ir_.CreateAlignedLoad(ir_.getInt8Ty(), address, llvm::Align(1));
-  mark_access(*byte, access.pointer);
+  aliasing_.mark(*byte, access.pointer);
   llvm::Value* bits = ir_.CreateShl(ir_.CreateZExt(value, ir_.getInt8Ty()), place);
   llvm::Value* field = ir_.CreateShl(ir_.getInt8((1U << access.element.bits) - 1), place);
   llvm::Value* changed = ir_.CreateOr(ir_.CreateAnd(byte, ir_.CreateNot(field)), bits);
-  mark_access(*ir_.CreateAlignedStore(changed, address, llvm::Align(1)), access.pointer);
+  aliasing_.mark(*ir_.CreateAlignedStore(changed, address, llvm::Align(1)), access.pointer);
 }
 
 /// Calls `visit` for each element of an access, under its lane of the mask; gives what it gave, 0

@@ -82,12 +82,6 @@ void Emitter::check_assertion(const AssertStmt& assertion) {
 
 void Emitter::attribute(const AttrStmt& attribute) {
   require_no_thread(attribute);
-  if (attribute.attr_key == "tir.noalias") {
-    const bool outer = std::exchange(are_apart_, true);
-    statement(attribute.body);
-    are_apart_ = outer;
-    return;
-  }
   const auto* buffer = attribute.node.as<Buffer>();
   if (attribute.attr_key != "nontemporal" || !buffer) return statement(attribute.body);
   const bool is_outermost = non_temporal_.insert(buffer->data.get()).second;

@@ -232,9 +232,6 @@ class Emitter {
   void let(const LetStmt& let);
   void check_assertion(const AssertStmt& assertion);
   void attribute(const AttrStmt& attribute);
-  void mark_access(llvm::Instruction& access, const Ref& pointer) const {
-    aliasing_.mark(access, pointer, are_apart_);
-  }
   void if_then_else(const IfThenElse& branch);
   void in_either_case(llvm::Value* condition, const std::function<void()>& yes,
                       const std::function<void()>& no);
@@ -285,7 +282,6 @@ class Emitter {
 
   std::vector<Held> held_;
   std::vector<LoopExits> exits_;
-  bool are_apart_ = false;  ///< Here the buffers of parameters overlap nothing.
   std::unordered_set<const Object*> non_temporal_;  ///< Pointers whose stores bypass the caches.
   std::int64_t stack_bytes_ = 0;
   int loop_depth_ = 0;

@@ -30,7 +30,7 @@ double bytes_of(const Buffer& buffer) {
 }
 
 /// What bringing lines into the first cache costs an iteration.
-double line_cost(const Reference& reference, const Motion& motion, const CpuModel& machine) {
+double line_cost(const Reference& reference, const Motion& motion, const Machine& machine) {
   const bool stays = bytes_of(*reference.buffer) <= static_cast<double>(machine.first_cache_bytes);
   if (motion.kind == Motion::Kind::none || stays) return 0;
   const double lines = std::min(static_cast<double>(motion.bytes) / line_bytes, 1.0);
@@ -39,13 +39,13 @@ double line_cost(const Reference& reference, const Motion& motion, const CpuMode
 
 }  // namespace
 
-int lanes_of(const Statement& statement, const CpuModel& machine) {
+int lanes_of(const Statement& statement, const Machine& machine) {
   const int bytes = std::max<int>(statement.store->buffer->dtype.bytes(), 1);
   return std::max(machine.vector_bytes / bytes, 1);
 }
 
 IterationCost iteration_cost(const Statement& statement, const For& innermost,
-                             const CpuModel& machine) {
+                             const Machine& machine) {
   const double lanes = lanes_of(statement, machine);
   const Motion stored = motion_of(statement.references[0], innermost);
   const bool accumulates = stored.kind == Motion::Kind::none;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a statement takes when a given loop is its innermost: by strides, lanes and lines of cache.
 #pragma once
-#include "loopsmith/rules/cpu_model.h"
+#include "loopsmith/rules/plain_loops/machine.h"
 #include "loopsmith/rules/plain_loops/statements.h"
 
 namespace loopsmith::plain_loops {
@@ -16,9 +16,9 @@ struct IterationCost {
 
 /// The cost of `statement` with `innermost`, one of the loops around it, inside of the others.
 IterationCost iteration_cost(const Statement& statement, const For& innermost,
-                             const CpuModel& machine);
+                             const Machine& machine);
 
 /// How many elements of what the statement stores are in a vector.
-int lanes_of(const Statement& statement, const CpuModel& machine);
+int lanes_of(const Statement& statement, const Machine& machine);
 
 }  // namespace loopsmith::plain_loops

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t joined_rows = 4;
 
-bool adds_rows(const Schedule& schedule, LoopRV rows, LoopRV columns, const CpuModel& machine) {
+bool adds_rows(const Schedule& schedule, LoopRV rows, LoopRV columns, const Machine& machine) {
   const For& outer = schedule.get(rows);
   const For& inner = schedule.get(columns);
   if (inner.kind != ForKind::serial || !inner.body.is<BufferStore>()) return false;
@@ -26,7 +26,7 @@ bool adds_rows(const Schedule& schedule, LoopRV rows, LoopRV columns, const CpuM
 
 }  // namespace
 
-void join_sums(Steps& steps, LoopRV loop, const CpuModel& machine) {
+void join_sums(Steps& steps, LoopRV loop, const Machine& machine) {
   const std::vector<LoopRV> band = band_of(steps.schedule(), loop);
   const std::vector<LoopRV> inside = steps.inside(band.back());
   for (const LoopRV inner : inside) join_sums(steps, inner, machine);

@@ -20,7 +20,7 @@ struct Gain {
   bool accumulates = false;  ///< Some statement updates one element in all iterations.
 };
 
-Gain gain_of(const Steps& steps, LoopRV loop, const CpuModel& machine) {
+Gain gain_of(const Steps& steps, LoopRV loop, const Machine& machine) {
   Gain gain;
   const For& node = steps.get(loop);
   for (const Statement& each : statements_in(node.body)) {
@@ -28,14 +28,14 @@ Gain gain_of(const Steps& steps, LoopRV loop, const CpuModel& machine) {
     gain.scalar += cost.scalar;
     gain.vector += cost.vector;
     gain.lanes = std::max(gain.lanes, lanes_of(each, machine));
-    gain.accumulates = gain.accumulates ||
-                       motion_of(each.references[0], node).kind == Motion::Kind::none;
+    gain.accumulates =
+        gain.accumulates || motion_of(each.references[0], node).kind == Motion::Kind::none;
   }
   return gain;
 }
 
 /// Whether the loop is in vectors now.
-bool vectorize_loop(Steps& steps, LoopRV loop, const CpuModel& machine) {
+bool vectorize_loop(Steps& steps, LoopRV loop, const Machine& machine) {
   const Gain gain = gain_of(steps, loop, machine);
   const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop));
   if (gain.vector > required_gain * gain.scalar || trips < gain.lanes) return false;
@@ -49,7 +49,7 @@ bool vectorize_loop(Steps& steps, LoopRV loop, const CpuModel& machine) {
 }
 
 /// Gives statements loops of their own, as far as some of these run in vectors then.
-void vectorize_parts(Steps& steps, LoopRV loop, const CpuModel& machine) {
+void vectorize_parts(Steps& steps, LoopRV loop, const Machine& machine) {
   if (gain_of(steps, loop, machine).lanes == 1) return;
   Steps::Snapshot before = steps.snapshot();
   bool any = false;
@@ -61,7 +61,7 @@ void vectorize_parts(Steps& steps, LoopRV loop, const CpuModel& machine) {
 
 }  // namespace
 
-void vectorize_innermost(Steps& steps, LoopRV loop, const CpuModel& machine) {
+void vectorize_innermost(Steps& steps, LoopRV loop, const Machine& machine) {
   if (steps.get(loop).kind == ForKind::vectorized) return;
   const std::vector<LoopRV> inside = steps.inside(loop);
   for (const LoopRV each : inside) vectorize_innermost(steps, each, machine);

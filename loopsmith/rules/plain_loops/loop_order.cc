@@ -26,10 +26,10 @@ std::vector<Statement> statements_of(const Schedule& schedule, LoopRV loop) {
   return statements;
 }
 
-/// True when a statement in the loop is better off apart from what the loop, or the only one inside,
-/// holds beside it: where a loop from number `top` of the nest on should be inside of the sequence, or
-/// where tiles of a product reach beyond it.
-bool wants_apart(const Schedule& schedule, LoopRV loop, std::size_t top, const CpuModel& machine) {
+/// True when a statement in the loop is better off apart from what the loop, or the only one
+/// inside, holds beside it: where a loop from number `top` of the nest on should be inside of the
+/// sequence, or where tiles of a product reach beyond it.
+bool wants_apart(const Schedule& schedule, LoopRV loop, std::size_t top, const Machine& machine) {
   const std::vector<LoopRV> band = band_of(schedule, loop);
   if (!schedule.get(band.back()).body.is<SeqStmt>()) return false;
   const std::size_t depth = nest_around(schedule, band.back()).size();
@@ -75,14 +75,14 @@ std::vector<LoopRV> distribute_with_scalars(Steps& steps, LoopRV loop) {
 }
 
 double band_cost(const std::vector<Statement>& statements, std::size_t innermost,
-                 const CpuModel& machine) {
+                 const Machine& machine) {
   return std::transform_reduce(
       statements.begin(), statements.end(), 0.0, std::plus<>(),
       [&](const Statement& each) { return cost_with_innermost(each, innermost, machine); });
 }
 
 /// Moves the best loop of a band inside of the others, or the next best that may go there.
-bool reorder_band(Steps& steps, const std::vector<LoopRV>& band, const CpuModel& machine) {
+bool reorder_band(Steps& steps, const std::vector<LoopRV>& band, const Machine& machine) {
   const Schedule& schedule = steps.schedule();
   if (band.size() < 2) return false;
   const std::vector<Statement> statements = statements_of(schedule, band.front());
@@ -107,7 +107,7 @@ bool reorder_band(Steps& steps, const std::vector<LoopRV>& band, const CpuModel&
 }  // namespace
 
 double cost_with_innermost(const Statement& statement, std::size_t innermost,
-                           const CpuModel& machine) {
+                           const Machine& machine) {
   std::vector<const For*> around = statement.loops;
   around.erase(around.begin() + static_cast<std::ptrdiff_t>(innermost));
   const For& loop = *statement.loops[innermost];
@@ -117,7 +117,7 @@ double cost_with_innermost(const Statement& statement, std::size_t innermost,
   return (fills_lanes ? cost.best() : cost.scalar) + loop_start / trips;
 }
 
-std::size_t best_innermost(const Statement& statement, std::size_t first, const CpuModel& machine) {
+std::size_t best_innermost(const Statement& statement, std::size_t first, const Machine& machine) {
   std::size_t best = statement.loops.size() - 1;
   double least = required_gain * cost_with_innermost(statement, best, machine);
   for (std::size_t i = first; i + 1 < statement.loops.size(); ++i) {
@@ -129,7 +129,7 @@ std::size_t best_innermost(const Statement& statement, std::size_t first, const 
   return best;
 }
 
-void isolate_statements(Steps& steps, LoopRV loop, const CpuModel& machine) {
+void isolate_statements(Steps& steps, LoopRV loop, const Machine& machine) {
   const std::size_t top = nest_around(steps.schedule(), loop).size();
   const auto visit = [&](auto&& self, LoopRV at) -> void {
     for (const LoopRV inner : steps.inside(at)) self(self, inner);
@@ -138,7 +138,7 @@ void isolate_statements(Steps& steps, LoopRV loop, const CpuModel& machine) {
   visit(visit, loop);
 }
 
-bool reorder_bands(Steps& steps, LoopRV loop, const CpuModel& machine) {
+bool reorder_bands(Steps& steps, LoopRV loop, const Machine& machine) {
   const std::vector<LoopRV> band = band_of(steps.schedule(), loop);
   const std::vector<LoopRV> inside = steps.inside(band.back());
   if (inside.empty()) return reorder_band(steps, band, machine);

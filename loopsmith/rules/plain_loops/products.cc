@@ -11,15 +11,15 @@ namespace {
 
 bool uses_loops(const For& loop, const std::vector<const For*>& others) {
   return std::ranges::any_of(others, [&](const For* other) {
-    return other != &loop &&
-           (uses_variable(loop.min, other->loop_var) || uses_variable(loop.extent, other->loop_var));
+    return other != &loop && (uses_variable(loop.min, other->loop_var) ||
+                              uses_variable(loop.extent, other->loop_var));
   });
 }
 
 }  // namespace
 
 std::optional<ProductLoops> product_of(const Statement& statement, std::size_t first,
-                                       const CpuModel& machine) {
+                                       const Machine& machine) {
   const std::vector<const For*>& loops = statement.loops;
   if (!statement.is_accumulation || statement.is_conditional || loops.size() < first + 3) return {};
   const auto motion = [&](const Reference& reference, std::size_t loop) {

@@ -40,7 +40,7 @@ std::int64_t tile_size(const Trips& trips, std::int64_t most) {
   return most;
 }
 
-bool tile_product(Steps& steps, const std::vector<LoopRV>& band, const CpuModel& machine) {
+bool tile_product(Steps& steps, const std::vector<LoopRV>& band, const Machine& machine) {
   const Schedule& schedule = steps.schedule();
   if (band.size() < 3 || !steps.get(band.back()).body.is<BufferStore>()) return false;
   Statement statement = statements_in(steps.get(band.back()).body).at(0);
@@ -101,7 +101,7 @@ bool tile_product(Steps& steps, const std::vector<LoopRV>& band, const CpuModel&
 
 }  // namespace
 
-bool tile_products(Steps& steps, LoopRV loop, const CpuModel& machine) {
+bool tile_products(Steps& steps, LoopRV loop, const Machine& machine) {
   const std::vector<LoopRV> band = band_of(steps.schedule(), loop);
   if (tile_product(steps, band, machine)) return true;
   bool any = false;

@@ -36,9 +36,9 @@ std::vector<LoopRV> parts_of(const Steps& steps, LoopRV nest, const std::vector<
   return parts;
 }
 
-/// Gives the statements of a nest, and then its loops, the order with the best strides, and products
-/// tiles. The nest stays as it is where no loop moves in the end.
-void improve_order(Steps& steps, LoopRV nest, const CpuModel& machine) {
+/// Gives the statements of a nest, and then its loops, the order with the best strides, and
+/// products tiles. The nest stays as it is where no loop moves in the end.
+void improve_order(Steps& steps, LoopRV nest, const Machine& machine) {
   Steps::Snapshot as_written = steps.snapshot();
   const std::vector<LoopRV> before = steps.outermost();
   isolate_statements(steps, nest, machine);
@@ -55,7 +55,7 @@ void improve_order(Steps& steps, LoopRV nest, const CpuModel& machine) {
 }  // namespace
 }  // namespace plain_loops
 
-bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const CpuModel& machine) {
+bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const plain_loops::Machine& machine) {
   using namespace plain_loops;
   if (!is_plain(schedule, nest)) return false;
   const Stmt written = schedule.func()->body;
@@ -68,7 +68,7 @@ bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const CpuModel& machin
   return !schedule.func()->body.same_as(written);
 }
 
-bool schedule_plain_loops(Schedule& schedule, const CpuModel& machine) {
+bool schedule_plain_loops(Schedule& schedule, const plain_loops::Machine& machine) {
   bool any = false;
   for (const LoopRV nest : plain_loops::Steps(schedule).outermost()) {
     any = schedule_plain_nest(schedule, nest, machine) || any;

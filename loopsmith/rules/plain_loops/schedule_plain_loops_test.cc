@@ -17,22 +17,16 @@ namespace {
 using schedule_testing::body_of;
 using schedule_testing::program;
 
+using plain_loops::Machine;
+
 /// Small, so that the loops of tests have enough to do for it.
-constexpr CpuModel machine{.vector_bytes = 16,
-                           .vector_registers = 16,
-                           .cores = 2,
-                           .first_cache_bytes = 256,
-                           .core_cache_bytes = 2048,
-                           .cache_bytes = 4096,
-                           .thread_start_cycles = 500};
-constexpr CpuModel one_core{.vector_bytes = 16,
-                            .vector_registers = 16,
-                            .cores = 1,
-                            .first_cache_bytes = 256,
-                            .core_cache_bytes = 2048};
+constexpr Machine machine{
+    {.vector_bytes = 16, .vector_registers = 16, .cores = 2, .core_cache_bytes = 2048}, 256, 500};
+constexpr Machine one_core{
+    {.vector_bytes = 16, .vector_registers = 16, .cores = 1, .core_cache_bytes = 2048}, 256, 500};
 
 /// The program after the default schedule, which keeps what it computes, and replays.
-std::string scheduled(const Ptr<PrimFunc>& func, const CpuModel& model = one_core) {
+std::string scheduled(const Ptr<PrimFunc>& func, const Machine& model = one_core) {
   Schedule schedule(func, 1);
   schedule_plain_loops(schedule, model);
   schedule_testing::expect_result(schedule, func);
@@ -130,12 +124,8 @@ TEST(schedule_plain_loops, leaves_loops_with_blocks_and_loops_that_say_how_they_
 TEST(schedule_plain_loops, keeps_what_random_programs_compute) {
   const auto first = static_cast<std::uint64_t>(testing::first_fuzz_seed()) + 1;
   const auto cases = static_cast<std::uint64_t>(testing::fuzz_cases(150));
-  constexpr CpuModel tiny{.vector_bytes = 8,
-                          .vector_registers = 8,
-                          .cores = 2,
-                          .first_cache_bytes = 64,
-                          .core_cache_bytes = 256,
-                          .thread_start_cycles = 10};
+  constexpr Machine tiny{
+      {.vector_bytes = 8, .vector_registers = 8, .cores = 2, .core_cache_bytes = 256}, 64, 10};
   int changed = 0;
   for (std::uint64_t seed = first; seed < first + cases; ++seed) {
     const Ptr<PrimFunc> func = schedule_testing::random_program(seed);
@@ -147,7 +137,8 @@ TEST(schedule_plain_loops, keeps_what_random_programs_compute) {
     const interp::Verdict verdict = interp::compare(func, schedule.func());
     EXPECT_TRUE(verdict.answer == interp::Answer::same)
         << "seed " << seed << ": " << verdict.reason << "\n"
-        << script(func) << "\n" << script(schedule.func());
+        << script(func) << "\n"
+        << script(schedule.func());
     schedule_testing::expect_replays(schedule, func);
   }
   EXPECT_GT(changed, static_cast<int>(cases) / 10);

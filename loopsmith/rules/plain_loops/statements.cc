@@ -101,7 +101,8 @@ class Collector {
                         .is_conditional = conditions_ > 0};
     const auto read = [&](const Expr& value, bool counts) {
       pre_order_visit(value, [&](const Ref& node) {
-        if (counts && is_arithmetic(node)) statement.operations += is_slow(node) ? slow_operation : 1;
+        if (counts && is_arithmetic(node))
+          statement.operations += is_slow(node) ? slow_operation : 1;
         const auto* load = node.as<BufferLoad>();
         if (load) add_load(statement, *load);
         return !load;  // What an index does is done by addresses.

@@ -48,8 +48,7 @@ bool Steps::reorder(const std::vector<LoopRV>& loops) {
 
 std::vector<LoopRV> Steps::split(LoopRV loop, const std::vector<Factor>& factors) {
   look_up(loop);
-  const auto parts =
-      attempt(loopsmith::split, SplitArguments{.loop = loop, .factors = factors});
+  const auto parts = attempt(loopsmith::split, SplitArguments{.loop = loop, .factors = factors});
   if (!parts) return {};
   know(*parts);
   return *parts;

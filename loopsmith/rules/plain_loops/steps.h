@@ -12,8 +12,8 @@
 
 namespace loopsmith::plain_loops {
 
-/// A schedule whose steps may be refused. Loops are looked up in the trace before a step names them,
-/// so that it replays.
+/// A schedule whose steps may be refused. Loops are looked up in the trace before a step names
+/// them, so that it replays.
 class Steps {
  public:
   explicit Steps(Schedule& schedule) : schedule_(schedule) {}

@@ -9,7 +9,7 @@ namespace loopsmith::plain_loops {
 namespace {
 
 /// The cycles of one execution of a loop, about.
-double work_of(const Schedule& schedule, LoopRV loop, const CpuModel& machine) {
+double work_of(const Schedule& schedule, LoopRV loop, const Machine& machine) {
   const std::vector<const For*> around = nest_around(schedule, loop);
   double cycles = 0;
   for (Statement each : statements_in(schedule.statement(schedule.node(loop)))) {
@@ -49,17 +49,18 @@ bool parallelize_in_order(Steps& steps, LoopRV loop) {
 
 }  // namespace
 
-LoopRV chunk_for_threads(Steps& steps, LoopRV loop, const CpuModel& machine) {
+LoopRV chunk_for_threads(Steps& steps, LoopRV loop, const Machine& machine) {
   const bool is_alone = nest_around(steps.schedule(), loop).empty();
   if (machine.cores < 2 || !is_alone || accumulates(steps, loop)) return loop;
   if (work_of(steps.schedule(), loop, machine) < 2 * machine.thread_start_cycles) return loop;
   const double chunk = trip_count(steps.get(loop), {}) / (chunks_per_thread * machine.cores);
-  const std::int64_t units = std::max<std::int64_t>(static_cast<std::int64_t>(chunk) / chunk_unit, 1);
+  const std::int64_t units =
+      std::max<std::int64_t>(static_cast<std::int64_t>(chunk) / chunk_unit, 1);
   const std::vector<LoopRV> parts = steps.split(loop, {infer, units * chunk_unit});
   return parts.empty() ? loop : parts.back();
 }
 
-void parallelize(Steps& steps, LoopRV loop, const CpuModel& machine) {
+void parallelize(Steps& steps, LoopRV loop, const Machine& machine) {
   if (machine.cores < 2 || steps.get(loop).kind != ForKind::serial) return;
   if (work_of(steps.schedule(), loop, machine) < machine.thread_start_cycles) return;
   const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop));

@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 600
 PYTHON_IN_VENV := $(VENV)/bin/python
 export VENV
 
-.PHONY: help setup build demo test bench wheels docs asan tsan fuzz format lint clean
+.PHONY: help setup build demo test bench bench-peers wheels docs asan tsan fuzz format lint clean
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -32,6 +32,10 @@ bench: build  ## Measure the compiler and its kernels beside their peers.
 	@cmake --preset release -DLOOPSMITH_BUILD_BENCH=ON >/dev/null
 	@cmake --build --preset release --parallel $(JOBS)
 	@$(PYTHON_IN_VENV) bench/run.py
+
+bench-peers: build  ## Measure kernels beside other libraries and compilers; PEERS="--quick --filter product".
+	@$(PYTHON_IN_VENV) bench/peers/install.py
+	@$(PYTHON_IN_VENV) bench/peers/run.py $(PEERS)
 
 wheels: setup  ## Build a wheel for each interpreter found, and try each in a clean environment.
 	@$(PYTHON_IN_VENV) tools/wheels.py $(if $(BESIDE),--beside $(BESIDE))

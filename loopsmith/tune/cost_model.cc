@@ -183,9 +183,7 @@ Cost cost_of(const Statement& statement, const CpuModel& machine, double program
   return cost;
 }
 
-std::vector<Cost> costs_of(const Ptr<PrimFunc>& func, const CpuModel& machine,
-                           const LowerOptions& options) {
-  const std::vector<Statement> statements = statements_of(func, options);
+std::vector<Cost> costs_of(const std::vector<Statement>& statements, const CpuModel& machine) {
   std::unordered_set<const Object*> buffers;
   double program_bytes = 0;
   for (const Statement& statement : statements) {
@@ -200,10 +198,19 @@ std::vector<Cost> costs_of(const Ptr<PrimFunc>& func, const CpuModel& machine,
   return costs;
 }
 
-double estimate(const Ptr<PrimFunc>& func, const CpuModel& machine, const LowerOptions& options) {
+std::vector<Cost> costs_of(const Ptr<PrimFunc>& func, const CpuModel& machine,
+                           const LowerOptions& options) {
+  return costs_of(statements_of(func, options), machine);
+}
+
+double seconds_of(const std::vector<Cost>& costs) {
   double cycles = 0;
-  for (const Cost& cost : costs_of(func, machine, options)) cycles += cost.cycles();
+  for (const Cost& cost : costs) cycles += cost.cycles();
   return cycles / clock_rate;
+}
+
+double estimate(const Ptr<PrimFunc>& func, const CpuModel& machine, const LowerOptions& options) {
+  return seconds_of(costs_of(func, machine, options));
 }
 
 }  // namespace loopsmith::tune

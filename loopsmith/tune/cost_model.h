@@ -28,6 +28,12 @@ struct Cost {
 /// The cost of a statement; `program_bytes` is what all of the program's memory takes.
 Cost cost_of(const Statement& statement, const CpuModel& machine, double program_bytes);
 
+/// The cost of each statement of a program.
+std::vector<Cost> costs_of(const std::vector<Statement>& statements, const CpuModel& machine);
+
+/// How long statements take that cost so much, one after the other, in seconds, about.
+double seconds_of(const std::vector<Cost>& costs);
+
 /// The cost of a function as it is scheduled: of each statement.
 /// Throws a UserError where it cannot be lowered.
 std::vector<Cost> costs_of(const Ptr<PrimFunc>& func, const CpuModel& machine,

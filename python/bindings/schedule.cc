@@ -166,6 +166,11 @@ A step that is refused raises a ScheduleError and changes nothing.)");
                   "debug_mask: typing.Literal['all', 'none'] | int = 'none', error_render_level: "
                   "typing.Literal['detail', 'fast', 'none'] = 'detail', enable_check: bool = True, "
                   "allow_reassociation: bool = True) -> None"))
+      .def_prop_rw(
+          "allow_reassociation",
+          [](const PySchedule& self) { return self.schedule.allows_reassociation(); },
+          [](PySchedule& self, bool allowed) { self.schedule.allow_reassociation(allowed); },
+          "Whether steps from here on may combine the elements of a reduction in another order.")
       .def_prop_ro(
           "mod", [](const PySchedule& self) { return self.schedule.mod(); },
           "The module as it is scheduled so far.")

@@ -2,8 +2,15 @@
 #include "loopsmith/driver/build.h"
 #include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/tune/cost_model.h"
+#include "loopsmith/tune/features.h"
+#include "loopsmith/tune/variants.h"
+
+#include <utility>
+#include <vector>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.h"
 #include "bindings/ir.h"
@@ -42,6 +49,20 @@ nb::list costs(const Ptr<PrimFunc>& func, const Target& target) {
   return found;
 }
 
+std::vector<double> features(const Ptr<PrimFunc>& func, const Target& target) {
+  const nb::gil_scoped_release released;
+  const CpuModel machine = cpu_model_of(target);
+  return tune::features_of(func, machine, options_for(machine));
+}
+
+Ptr<PrimFunc> with_variants(const std::vector<std::pair<Ptr<PrimFunc>, nb::object>>& variants) {
+  std::vector<tune::Variant> given;
+  for (const auto& [func, condition] : variants) {
+    given.push_back({func, condition.is_none() ? Expr() : to_expr(condition)});
+  }
+  return tune::with_variants(given);
+}
+
 }  // namespace
 
 void bind_tune(nb::module_& m) {
@@ -52,6 +73,24 @@ void bind_tune(nb::module_& m) {
         nb::sig("def statement_costs(func: PrimFunc, target: Target) -> list[dict[str, float]]"),
         "Return what each statement of a scheduled function costs: cycles on one core, by what\n"
         "takes them, and among how many threads they are divided.");
+  m.attr("features_version") = tune::features_version;
+  m.def(
+      "program_features", &features, nb::arg("func"), nb::arg("target"),
+      nb::sig("def program_features(func: PrimFunc, target: Target) -> list[float]"),
+      "Return numbers of a scheduled function for models that learn: the logarithm of what it is\n"
+      "estimated to take, and what its most expensive statements are like.");
+  m.def("with_variants", &with_variants, nb::arg("variants"),
+        nb::sig("def with_variants(variants: list[tuple[PrimFunc, Expr | None]]) -> PrimFunc"),
+        "Return one function that runs the first variant whose condition holds; all are schedules\n"
+        "of one function, and the last has no condition.");
+  m.def(
+      "scheduled_by_rule",
+      [](const Ptr<PrimFunc>& func, const Target& target) {
+        return schedule_by_rule(func, target);
+      },
+      nb::arg("func"), nb::arg("target"),
+      nb::sig("def scheduled_by_rule(func: PrimFunc, target: Target) -> PrimFunc"),
+      "Return a function as the default schedule has it, before it is lowered.");
 }
 
 }  // namespace loopsmith::python

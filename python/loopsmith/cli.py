@@ -155,6 +155,21 @@ def is_library(program: str) -> bool:
     return Path(program).suffix in (".so", ".o") and Path(program).is_file()
 
 
+def size_ranges(items: list[str] | None) -> dict[str, Any]:
+    """Return the sizes of ``["n=1000", "m=1..512"]``; those of a range are searched together."""
+    from .tuning import SizeRange
+
+    found: dict[str, Any] = {}
+    for item in items or []:
+        name, _, value = item.partition("=")
+        low, dots, high = value.partition("..")
+        if dots and low.isdigit() and high.isdigit():
+            found[name] = SizeRange(int(low), int(high))
+        else:
+            found.update(parsed_sizes([item]))
+    return found
+
+
 def library_arguments(module: Module, sizes: dict[str, int], seed: int) -> list[Any]:
     """Return arrays and numbers for the function of a module that a call runs."""
     import numpy as np
@@ -318,15 +333,15 @@ def tune(
     Prints what was found and which choices mattered. With -o page.html, a report; with -o
     schedule.py, the steps. Ctrl-C ends the search with the best so far.
     """
-    from .tuning import TunedModule
+    from .tuning import Tuned
     from .tuning import tune as search
 
     best = search(
         programs.load_program(program), Target(target), trials=trials, seconds=seconds,
-        records=records, sizes=parsed_sizes(size), seed=seed, progress=True,
+        records=records, sizes=size_ranges(size), seed=seed, progress=True,
     )  # fmt: skip
     print(best)
-    if isinstance(best, TunedModule):
+    if not isinstance(best, Tuned):
         return
     print(best.explain())
     if output is None:

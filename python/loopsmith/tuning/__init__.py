@@ -11,14 +11,19 @@ from __future__ import annotations
 from .background import BackgroundModule
 from .generated import generated
 from .holes import Decision, decisions_of, mutated
-from .model import AnalyticModel, Model
+from .learned import LearnedModel
+from .model import AnalyticModel, Learner, Model
+from .ray_runner import RayRunner
 from .records import Record, Records
+from .remote import RemoteRunner
 from .result import Explanation, Trial, Tuned, TunedModule
 from .runner import Runner
 from .search import Candidate, EvolutionarySearch
+from .size_range import SizeRange
+from .sized import TunedSizes
 from .space import Space
 from .tuner import tune
-from .worker import Attempt, Check, Duel, Outcome, Request
+from .worker import Attempt, Check, Duel, Job, Outcome, Request, Sweep
 
 __all__ = [
     "AnalyticModel",
@@ -30,16 +35,24 @@ __all__ = [
     "Duel",
     "EvolutionarySearch",
     "Explanation",
+    "Job",
+    "LearnedModel",
+    "Learner",
     "Model",
     "Outcome",
+    "RayRunner",
     "Record",
     "Records",
+    "RemoteRunner",
     "Request",
     "Runner",
+    "SizeRange",
     "Space",
+    "Sweep",
     "Trial",
     "Tuned",
     "TunedModule",
+    "TunedSizes",
     "decisions_of",
     "generated",
     "mutated",

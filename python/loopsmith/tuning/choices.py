@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from .._core import LoopRV, Schedule
+from .._core import LoopRV, Schedule, pre_order_visit
 from ..errors import ScheduleError
 
 Result = TypeVar("Result")
@@ -34,3 +34,16 @@ def constant_extent(sch: Schedule, loop: LoopRV) -> int | None:
         return int(sch.get(loop).extent)
     except TypeError:
         return None
+
+
+def uses(value: Any, variable: Any) -> bool:
+    """Whether an expression uses a variable."""
+    found: list[Any] = []
+
+    def visit(node: Any) -> bool:
+        if node.same_as(variable):
+            found.append(node)
+        return not found
+
+    pre_order_visit(value, visit)
+    return bool(found)

@@ -58,9 +58,14 @@ class Database:
             self._fail(str(error))
 
     def _fail(self, what: str) -> NoReturn:
-        _core.fail(
-            "FormatError",
-            "records_can_be_used",
-            f"records {self.path}: {what}",
-            hint="name a file of records, or one that is not there yet, on a disk with space",
-        )
+        fail_of_database(str(self.path), what)
+
+
+def fail_of_database(name: str, what: str) -> NoReturn:
+    """Tell that records cannot be used, and why."""
+    _core.fail(
+        "FormatError",
+        "records_can_be_used",
+        f"records {name}: {what}",
+        hint="name a file of records, or one that is not there yet, on a disk with space",
+    )

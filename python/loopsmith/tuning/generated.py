@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import BlockRealize, BlockRV, LoopRV, Schedule, pre_order_visit
-from .choices import LANES, attempt, choose, constant_extent
+from .choices import LANES, attempt, choose, constant_extent, uses
 from .plain_loops import schedule_plain_loop
 
 VECTOR_EXTENTS = (4, 8, 16, 32, 64)
@@ -77,7 +77,7 @@ def _kind_of(sch: Schedule, block: BlockRV, loop: LoopRV) -> str:
     kinds = {
         "reduction" if axis.iter_type == "comm_reduce" else "spatial"
         for axis, value in zip(sch.get(block).iter_vars, _bindings(sch, block, loop))
-        if _uses(value, node.loop_var)
+        if uses(value, node.loop_var)
     }
     if not kinds:  # It has one iteration.
         return "spatial"
@@ -96,18 +96,6 @@ def _bindings(sch: Schedule, block: BlockRV, loop: LoopRV) -> Sequence[Any]:
 
     pre_order_visit(sch.get(loop).body, visit)
     return found[0] if found else []
-
-
-def _uses(value: Any, variable: Any) -> bool:
-    found: list[Any] = []
-
-    def visit(node: Any) -> bool:
-        if node.same_as(variable):
-            found.append(node)
-        return not found
-
-    pre_order_visit(value, visit)
-    return bool(found)
 
 
 def _tiled(sch: Schedule, loop: LoopRV, sizes: Sequence[int] | None) -> list[LoopRV]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._core import PrimFunc
-from ..driver import scheduled_program
 from .machine import target_key
 from .records import Records
 
@@ -34,8 +33,7 @@ def recorded(
         record = store.best(func, key)
         if record is None:
             return func
-        made = scheduled_program(record.schedule(func), keeps_trace=True)
-        assert isinstance(made, PrimFunc)
+        made = record.scheduled(func, target)
         return made.with_attr("global_symbol", func.name)
 
     return scheduled

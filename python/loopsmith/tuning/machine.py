@@ -14,6 +14,7 @@ BUILD_DEFAULTS: Mapping[str, Any] = {
     "fast_math": None,
     "num_threads": None,
     "default_schedule": True,
+    "numerics": None,
 }
 """How `build` compiles where nothing is said."""
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from .._core import PrimFunc, Target, estimated_seconds
 
@@ -19,6 +19,14 @@ class Model(Protocol):
         UserError
             The function cannot be lowered.
         """
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """A model that learns."""
+
+    def learn(self, func: PrimFunc, seconds: float) -> None:
+        """Take note of what a scheduled function was measured to take."""
 
 
 class AnalyticModel:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from ..timing import seconds_text
-from .task import Task
+from .share import AnyTask
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -20,7 +20,7 @@ SECONDS_BETWEEN_LINES = 10.0
 class Display(Protocol):
     """Who is told after each trial."""
 
-    def update(self, tasks: Sequence[Task]) -> None:
+    def update(self, tasks: Sequence[AnyTask]) -> None:
         """Show how far the tasks are."""
 
 
@@ -39,7 +39,7 @@ def display_of(progress: bool | None, trials: int, deadline: float | None) -> It
         yield _Live(live, trials, deadline)
 
 
-def summary(tasks: Sequence[Task], trials: int, deadline: float | None, begun: float) -> str:
+def summary(tasks: Sequence[AnyTask], trials: int, deadline: float | None, begun: float) -> str:
     """Return one line: trials and their rate, the best so far, failures, and the time left."""
     done = sum(len(task.trials) for task in tasks)
     now = time.monotonic()
@@ -54,13 +54,13 @@ def summary(tasks: Sequence[Task], trials: int, deadline: float | None, begun: f
     return "; ".join([*parts, f"{left:.0f} s left"])
 
 
-def _best(task: Task) -> str:
+def _best(task: AnyTask) -> str:
     best = seconds_text(task.best_seconds) if task.trials else "nothing yet"
     return f"{task.func.name}: best {best}, default {seconds_text(task.default_seconds)}"
 
 
 class _Nothing:
-    def update(self, tasks: Sequence[Task]) -> None:
+    def update(self, tasks: Sequence[AnyTask]) -> None:
         """Show nothing."""
 
 
@@ -73,7 +73,7 @@ class _Lines:
         self._begun = self._printed = time.monotonic()
         self._best: list[float] = []
 
-    def update(self, tasks: Sequence[Task]) -> None:
+    def update(self, tasks: Sequence[AnyTask]) -> None:
         best = [task.best_seconds for task in tasks]
         now = time.monotonic()
         if best == self._best and now - self._printed < SECONDS_BETWEEN_LINES:
@@ -91,7 +91,7 @@ class _Live:
         self._deadline = deadline
         self._begun = time.monotonic()
 
-    def update(self, tasks: Sequence[Task]) -> None:
+    def update(self, tasks: Sequence[AnyTask]) -> None:
         self._live.update(summary(tasks, self._trials, self._deadline, self._begun))
 
 

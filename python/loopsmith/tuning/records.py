@@ -14,13 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import PrimFunc, Schedule, Trace
+from ..driver import scheduled_program
 from ..errors import UserError
 from ..ir import from_json, structural_equal, structural_hash, to_json
 from .database import Database
 from .machine import machine_name
+from .postgres import SCHEMES, PostgresDatabase
+from .size_tree import tree_from_json
+from .sized import function_of
 
 if TYPE_CHECKING:
     from .result import Tuned
+    from .sized import TunedSizes
 
 FORMAT = 1
 
@@ -42,7 +47,8 @@ class Record:
     version
         The version of the compiler.
     trace
-        The steps and decisions, as JSON.
+        The steps and decisions, as JSON; for ranges of sizes, those of each variant, and the tree
+        that decides between them.
     seconds, default_seconds
         Of a call: with this schedule, with the default one measured beside it.
     check
@@ -66,17 +72,43 @@ class Record:
         """Whether the record is of this program; its key may be that of two."""
         return bool(structural_equal(from_json(self.program), named_main(func)))
 
-    def schedule(self, func: PrimFunc) -> Schedule:
-        """Return the schedule, its steps taken on a function, under the name that it had.
+    def scheduled(self, func: PrimFunc, target: str) -> PrimFunc:
+        """Return a function as the record has it scheduled, for a target.
 
         Raises
         ------
         UserError
             The steps are refused by this version of the compiler.
         """
-        sch = Schedule(func.with_attr("global_symbol", self.name), seed=1)
+        data = json.loads(self.trace)
+        if "variants" not in data:
+            made = scheduled_program(self.schedule(func), keeps_trace=True)
+            assert isinstance(made, PrimFunc)
+            return made
+        schedules = [self._replayed(func, json.dumps(trace)) for trace in data["variants"]]
+        return function_of(func, schedules, tree_from_json(data["tree"]), target)
+
+    def schedule(self, func: PrimFunc) -> Schedule:
+        """Return the schedule, its steps taken on a function, under the name that it had.
+
+        Raises
+        ------
+        UserError
+            The steps are refused by this version of the compiler, or there are several variants.
+        """
+        if "variants" in json.loads(self.trace):
+            _core.fail(
+                "UserError",
+                "record_has_one_schedule",
+                f"the record of {func.name} has several schedules, for ranges of sizes",
+                hint="use Record.scheduled, or ls.build(func, records=...)",
+            )
+        return self._replayed(func.with_attr("global_symbol", self.name), self.trace)
+
+    def _replayed(self, func: PrimFunc, trace: str) -> Schedule:
+        sch = Schedule(func, seed=1)
         try:
-            Trace.from_json(self.trace).apply_to_schedule(sch)
+            Trace.from_json(trace).apply_to_schedule(sch)
         except UserError as error:
             _core.fail(
                 "FormatError",
@@ -89,24 +121,26 @@ class Record:
 
 
 COLUMNS = ", ".join(f'"{each.name}"' for each in fields(Record))
+TYPES = {"str": "TEXT", "float": "DOUBLE PRECISION"}
 TABLES = (
     "CREATE TABLE IF NOT EXISTS records (id INTEGER PRIMARY KEY, "
-    + ", ".join(f'"{each.name}" NOT NULL' for each in fields(Record))
+    + ", ".join(f'"{each.name}" {TYPES[str(each.type)]} NOT NULL' for each in fields(Record))
     + ")",
     "CREATE INDEX IF NOT EXISTS keys ON records (key, target)",
-    "CREATE TABLE IF NOT EXISTS trials (id INTEGER PRIMARY KEY, search NOT NULL, "
-    "program NOT NULL, trace NOT NULL, seconds)",
+    "CREATE TABLE IF NOT EXISTS trials (id INTEGER PRIMARY KEY, search TEXT NOT NULL, "
+    "program TEXT NOT NULL, trace TEXT NOT NULL, seconds DOUBLE PRECISION)",
     "CREATE INDEX IF NOT EXISTS searches ON trials (search)",
 )
 
 
 class Records:
-    """A file of records.
+    """A file of records, or a database of them for a team.
 
     Parameters
     ----------
     path
-        The file; it is made where there is none.
+        The file, which is made where there is none; or the URL of a database of PostgreSQL,
+        ``postgresql://user@host/name``.
 
     Raises
     ------
@@ -115,7 +149,11 @@ class Records:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.database = Database(path, FORMAT, TABLES)
+        self.database: Database | PostgresDatabase
+        if str(path).startswith(SCHEMES):
+            self.database = PostgresDatabase(str(path), FORMAT, TABLES)
+        else:
+            self.database = Database(path, FORMAT, TABLES)
 
     def add(self, record: Record) -> None:
         """Write a record. When this returns, it is on the disk."""
@@ -196,5 +234,23 @@ def record_of(best: Tuned, target: str) -> Record:
         seconds=best.seconds,
         default_seconds=best.default_seconds,
         check=best.check,
+        machine=machine_name(),
+    )
+
+
+def record_of_sizes(best: TunedSizes, target: str) -> Record:
+    """Return the record of schedules for ranges of sizes, and of the tree between them."""
+    variants = [sch.trace.as_json() for sch in best.schedules]
+    total = sum(row.weight for row in best.rows)
+    return Record(
+        key=key_of(best.func),
+        name=best.func.name,
+        program=to_json(named_main(best.func)),
+        target=target,
+        version=_core.version,
+        trace=json.dumps({"variants": variants, "tree": best.tree.as_json()}),
+        seconds=sum(row.weight * row.seconds for row in best.rows) / total,
+        default_seconds=sum(row.weight * row.default_seconds for row in best.rows) / total,
+        check="compared with the program without a schedule",
         machine=machine_name(),
     )

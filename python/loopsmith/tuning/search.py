@@ -15,7 +15,7 @@ from ..driver import scheduled_program
 from ..errors import LowerError, ScheduleError
 from ..ir import structural_hash
 from .holes import Decision, crossed, mutated
-from .model import Model
+from .model import Learner, Model
 from .space import Space
 
 
@@ -97,8 +97,24 @@ class EvolutionarySearch:
 
     def learn(self, candidate: Candidate, seconds: float) -> None:
         """Take note of what a candidate was measured to take."""
+        self.teach(candidate, seconds)
         self._measured.append((seconds, len(self._measured), candidate.trace))
         self._measured.sort(key=lambda item: item[:2])
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether the model learns."""
+        return isinstance(self._model, Learner)
+
+    def teach(self, candidate: Candidate, seconds: float) -> None:
+        """Tell a model that learns what a candidate was measured to take."""
+        if isinstance(self._model, Learner):
+            self._model.learn(candidate.scheduled, seconds)
+
+    def know(self, candidate: Candidate) -> None:
+        """Leave out a candidate that another search proposed."""
+        self._known.add(candidate.key)
+        self._batch = [each for each in self._batch if each.key != candidate.key]
 
     def remember(self, program: str, trace: Trace, seconds: float | None) -> None:
         """Take note of a candidate of an earlier search, by the hash of its program."""

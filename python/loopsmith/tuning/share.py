@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Union
 
+from .sizes_task import SizesTask
 from .task import Task
+
+AnyTask = Union[Task, SizesTask]
+
 
 WINDOW = 16
 """So many trials each task has before they compete; and over so many its gain is measured."""
 
 
-def next_task(tasks: Sequence[Task], patience: int | None) -> Task | None:
+def next_task(tasks: Sequence[AnyTask], patience: int | None) -> AnyTask | None:
     """Return the task whose next trial promises to save most time; None when all have ended.
 
     The promise is the mean of what the last trials gained each, and of what an equal share of its
@@ -28,13 +33,13 @@ def next_task(tasks: Sequence[Task], patience: int | None) -> Task | None:
     return max(open_tasks, key=_promise)
 
 
-def _has_ended(task: Task, patience: int | None) -> bool:
+def _has_ended(task: AnyTask, patience: int | None) -> bool:
     if task.is_exhausted:
         return True
     return patience is not None and _trials_without_gain(task) >= patience
 
 
-def _trials_without_gain(task: Task) -> int:
+def _trials_without_gain(task: AnyTask) -> int:
     best, since = math.inf, 0
     for trial in task.trials:
         if trial.seconds < 0.99 * best:
@@ -44,7 +49,7 @@ def _trials_without_gain(task: Task) -> int:
     return since
 
 
-def _promise(task: Task) -> float:
+def _promise(task: AnyTask) -> float:
     now = task.result_seconds
     before = min(
         [task.default_seconds, *(trial.seconds for trial in task.trials[:-WINDOW])], default=now

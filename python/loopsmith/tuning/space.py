@@ -29,6 +29,9 @@ class Space:
         Steps that come before, whose decisions are drawn anew.
     allow_reassociation
         False refuses steps that combine floats in another order, as in `Schedule`.
+    order
+        Steps without samples, before all others, that may do so all the same: they fix the order
+        of reductions.
     """
 
     def __init__(
@@ -38,8 +41,10 @@ class Space:
         start: Trace | None = None,
         *,
         allow_reassociation: bool = True,
+        order: SpaceFunction | None = None,
     ) -> None:
         self.func = func
+        self._order = order
         self._steps = steps
         self._start = start
         self._allow_reassociation = allow_reassociation
@@ -58,7 +63,10 @@ class Space:
             The function returned something.
         """
         seed = rng.randrange(1, 2**31 - 1)
-        sch = GuidedSchedule(self.func, seed, decisions, self._allow_reassociation)
+        sch = GuidedSchedule(self.func, seed, decisions)
+        if self._order is not None:
+            self._order(sch)
+        sch.allow_reassociation = self._allow_reassociation
         if self._start is not None:
             self._start.apply_to_schedule(sch, decision_provider=sch.decide_instruction)
         made = self._steps(sch) if self._steps is not None else None
@@ -75,7 +83,7 @@ class Space:
     def name(self) -> str:
         """What tells this space from others: where its function is, the steps before it."""
         own = f"{self._steps.__module__}.{self._steps.__qualname__}" if self._steps else ""
-        lock = "" if self._allow_reassociation else "strict "
+        lock = "" if self._allow_reassociation else "reproducible " if self._order else "strict "
         return f"{lock}{own} {self._start.as_python() if self._start else ''}"
 
     def __str__(self) -> str:
@@ -96,10 +104,8 @@ class Space:
 class GuidedSchedule(Schedule):
     """A schedule whose samples have been decided, one after the other, as long as they fit."""
 
-    def __init__(
-        self, func: PrimFunc, seed: int, decisions: Sequence[Decision], allow_reassociation: bool
-    ) -> None:
-        super().__init__(func, seed=seed, allow_reassociation=allow_reassociation)
+    def __init__(self, func: PrimFunc, seed: int, decisions: Sequence[Decision]) -> None:
+        super().__init__(func, seed=seed)
         self._decisions = list(decisions)
         self._count = 0
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from .. import _core
@@ -18,6 +19,8 @@ from .trial_log import LoggedTrial, TrialLog
 from .worker import Attempt, Check, Duel, Outcome, Request
 
 FINALISTS = 3
+MAX_TAUGHT = 500
+"""So many trials of earlier searches a model learns at most, the latest."""
 CHECKED = "compared with the program without a schedule"
 UNCHECKED = "compared with the default schedule"
 
@@ -85,13 +88,27 @@ class Task:
         """How many draws were no legal schedule, by what was said."""
         return dict(self._search.refused)
 
-    def step(self) -> None:
-        """Measure one more candidate; when there is none, the task is exhausted."""
-        candidate = self._search.propose()
-        if candidate is None:
-            self.is_exhausted = True
-            return
-        outcome = self._runner.run(Attempt(candidate.scheduled, self.result_seconds))
+    def step(self, limit: int = 1) -> int:
+        """Measure more candidates, as many as the runner takes at once; return how many.
+
+        When there is none, the task is exhausted.
+
+        Parameters
+        ----------
+        limit
+            How many at most.
+        """
+        count = min(limit, getattr(self._runner, "parallelism", 1))
+        proposed = [self._search.propose() for _ in range(count)]
+        candidates = [candidate for candidate in proposed if candidate is not None]
+        self.is_exhausted = not candidates
+        requests = [Attempt(each.scheduled, self.result_seconds) for each in candidates]
+        for candidate, outcome in zip(candidates, run_all(self._runner, requests)):
+            self._take(candidate, outcome)
+        return len(candidates)
+
+    def _take(self, candidate: Candidate, outcome: Outcome) -> None:
+        """Take note of what became of a candidate."""
         seconds, failure, detail = _time_of(outcome)
         if failure is None:
             self._search.learn(candidate, seconds)
@@ -150,6 +167,8 @@ class Task:
         """Go on after trials of earlier searches, whose best are candidates here, too."""
         for trial in logged:
             self._search.remember(trial.program, trial.trace, trial.seconds)
+        if self._search.is_learning:
+            self._teach(logged[-MAX_TAUGHT:])
         measured = [trial for trial in logged if trial.seconds is not None]
         for trial in sorted(measured, key=lambda trial: trial.seconds or 0.0)[:FINALISTS]:
             sch = Schedule(self.func)
@@ -159,6 +178,17 @@ class Task:
                 continue  # Of another version, which took steps that this one refuses.
             candidate = Candidate(sch, trial.trace)
             self._candidates.append((trial.seconds or 0.0, -1 - len(self._candidates), candidate))
+
+    def _teach(self, logged: list[LoggedTrial]) -> None:
+        """Let a model learn what earlier searches have measured."""
+        for trial in logged:
+            sch = Schedule(self.func)
+            try:
+                trial.trace.apply_to_schedule(sch)
+            except UserError:
+                continue
+            if trial.seconds is not None:
+                self._search.teach(Candidate(sch, trial.trace), trial.seconds)
 
     def _first_right(
         self, duels: list[tuple[Outcome, Candidate]]
@@ -206,6 +236,14 @@ class Task:
             f"measured; {said[0] if said else 'there was no time for one'}",
             hint="give more trials or seconds, or another space",
         )
+
+
+def run_all(runner: RunsCandidates, requests: Sequence[Request]) -> list[Outcome]:
+    """Carry out requests: at once where a runner can, else one after the other."""
+    at_once = getattr(runner, "run_all", None)
+    if at_once is not None and len(requests) > 1:
+        return list(at_once(requests))
+    return [runner.run(request) for request in requests]
 
 
 def _time_of(outcome: Outcome) -> tuple[float, str | None, str]:

@@ -14,19 +14,23 @@ from .._core import IRModule, PrimFunc, Schedule, Target, TeSchedule, Trace
 from ..argument_errors import explained
 from ..arguments import random_arguments
 from ..driver import DEFAULT_TARGET
+from .fixed_order import fix_order, ordered
 from .generated import generated
 from .holes import mutated
 from .machine import target_key
 from .model import AnalyticModel, Model
 from .progress import Display, display_of
-from .records import Records, key_of, record_of
+from .records import Records, key_of, record_of, record_of_sizes
 from .result import Tuned, TunedModule
 from .runner import Runner
 from .search import EvolutionarySearch, Mutator
-from .share import next_task
+from .share import AnyTask, next_task
+from .size_range import SizeSpec, is_ranged
+from .sized import TunedSizes
 from .space import Space, SpaceFunction
 from .task import RunsCandidates, Task
 from .trial_log import TrialLog
+from .tune_sizes import points_of, sizes_task
 from .worker import Job
 
 Tunable = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Any]]
@@ -43,7 +47,8 @@ def tune(
     records: Records | str | os.PathLike[str] | None = None,
     seed: int = 0,
     arguments: Sequence[Any] | None = None,
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, SizeSpec] | None = None,
+    variants: int = 4,
     weights: Mapping[str, float] | None = None,
     patience: int | None = None,
     timeout: float = 10.0,
@@ -51,12 +56,12 @@ def tune(
     contract: bool = True,
     fast_math: bool | str | Sequence[str] | None = None,
     num_threads: int | None = None,
-    numerics: Literal["free", "strict"] = "free",
+    numerics: Literal["free", "strict", "reproducible"] = "free",
     progress: bool | None = None,
     model: Model | None = None,
     mutator: Mutator = mutated,
     runner: RunsCandidates | None = None,
-) -> Tuned | TunedModule:
+) -> Tuned | TunedModule | TunedSizes:
     """Search for the quickest schedule of a program.
 
     Each candidate is a legal schedule, is compiled and run in a child process, and must give what
@@ -87,7 +92,12 @@ def tune(
     arguments
         What candidates are called with, arrays and numbers; without, random ones.
     sizes
-        The symbolic sizes of random arguments, by name; 64 where it says nothing.
+        The symbolic sizes of random arguments, by name; 64 where it says nothing. Where one is a
+        `loopsmith.tuning.SizeRange`, or sizes with weights (``{"n": {1: 10, 512: 1}}``), the search
+        is for all of them: some are drawn, each candidate is measured with each of these, and the
+        result is one function with a few schedules, between which it decides by its sizes.
+    variants
+        Of ranges: how many schedules that function has at most, beside the default one.
     weights
         Of a module: how often each function is called, by name; 1 where it says nothing.
     patience
@@ -101,6 +111,9 @@ def tune(
     numerics
         ``"strict"`` searches only schedules whose results are those of
         ``build(x, default_schedule=False)`` to the bit; that is then what is to be beaten.
+        ``"reproducible"`` fixes one order of each reduction that is quick on all machines, and
+        searches only schedules that keep it: their results are equal to the bit, whichever wins,
+        however many threads there are.
     progress
         Whether to tell how far it is, on the standard error; by default, on a terminal.
     model
@@ -113,8 +126,9 @@ def tune(
 
     Returns
     -------
-    Tuned or TunedModule
-        The latter for a module. An interrupt of the keyboard ends the search with what there is.
+    Tuned, TunedModule or TunedSizes
+        The second for a module, the third for ranges of sizes. An interrupt of the keyboard ends
+        the search with what there is.
 
     Raises
     ------
@@ -132,25 +146,41 @@ def tune(
     >>> print(best)
     >>> kernel = best.build()
     """
-    if numerics not in ("free", "strict"):
+    if numerics not in ("free", "strict", "reproducible"):
         _core.fail(
             "UserError",
             "numerics_are_known",
             f"tune: numerics is {numerics!r}",
-            hint='pass "free" or "strict"',
+            hint='pass "free", "strict" or "reproducible"',
         )
-    is_strict = numerics == "strict"
+    is_strict = numerics != "free"
+    order = fix_order if numerics == "reproducible" else None
     options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
-    key = target_key(str(target), {**options, "default_schedule": not is_strict})
+    lock = {"default_schedule": not is_strict, "numerics": numerics if order else None}
+    key = target_key(str(target), {**options, **lock})
     target_text = str(target)
     store = Records(records) if isinstance(records, (str, os.PathLike)) else records
     ranking = model or _model_of(target)
     begun = time.monotonic()
     with ExitStack() as stack:
-        tasks = []
-        for name, each in _spaces(x, space, not is_strict).items():
+        tasks: list[AnyTask] = []
+        for name, each in _spaces(x, space, not is_strict, order).items():
+            reference = ordered(each.func) if order else None
+            if sizes is not None and is_ranged(sizes):
+                _require_ranges_fit(x, arguments)
+                points = points_of(each.func, sizes, seed)
+                whole = Job(each.func, target_text, options, [], memory, is_strict, reference)
+                tasks.append(
+                    sizes_task(
+                        each, points, whole,
+                        lambda job: runner or stack.enter_context(Runner(job, timeout)),
+                        lambda drawn, func=each.func: _arguments(func, drawn, seed),  # type: ignore[misc]
+                        ranking, mutator, seed, variants, begun,
+                    )
+                )  # fmt: skip
+                continue
             used = list(arguments) if arguments is not None else _arguments(each.func, sizes, seed)
-            job = Job(each.func, target_text, options, used, memory, is_strict)
+            job = Job(each.func, target_text, options, used, memory, is_strict, reference)
             own = runner or stack.enter_context(Runner(job, timeout))
             weight = float((weights or {}).get(name, 1.0))
             search = EvolutionarySearch(each, seed, ranking, mutator)
@@ -163,6 +193,11 @@ def tune(
         was_interrupted = _search(tasks, trials, deadline, patience, shown)
         build_options = {"target": target_text, **options}
         found = [_finished(task, was_interrupted, build_options) for task in tasks]
+    if isinstance(found[0], TunedSizes):
+        sized: TunedSizes = found[0]
+        if store is not None and not sized.is_default:
+            store.add(record_of_sizes(sized, key))
+        return sized
     if store is not None:
         for best in found:
             if best.is_quicker:
@@ -170,13 +205,18 @@ def tune(
     tuned = {best.func.name: best for best in found}
     if isinstance(x, IRModule):
         return TunedModule(x, tuned, build_options)
-    return next(iter(tuned.values()))
+    only: Tuned = next(iter(tuned.values()))
+    return only
 
 
 def _spaces(
-    x: Any, space: SpaceFunction | Trace | None, allow_reassociation: bool
+    x: Any,
+    space: SpaceFunction | Trace | None,
+    allow_reassociation: bool,
+    order: SpaceFunction | None,
 ) -> dict[str, Space]:
     """Return what is searched, by the names of the functions."""
+    lock: dict[str, Any] = {"allow_reassociation": allow_reassociation, "order": order}
     if isinstance(x, IRModule):
         if isinstance(space, Trace):
             _fail_kind(x, "give a space that is a function, or tune the functions one by one")
@@ -185,7 +225,7 @@ def _spaces(
             name.name_hint: Space(
                 func.with_attr("global_symbol", name.name_hint),
                 steps,
-                allow_reassociation=allow_reassociation,
+                **lock,
             )
             for name, func in zip(x.names, x.functions)
         }
@@ -211,11 +251,11 @@ def _spaces(
     if isinstance(space, Trace):
         if start is not None:
             _fail_kind(x, "pass the function, and the trace as `space`")
-        return {x.name: Space(x, None, space, allow_reassociation=allow_reassociation)}
+        return {x.name: Space(x, None, space, **lock)}
     if space is not None and not callable(space):
         _fail_kind(space, "pass a function sch -> None, or a trace, as `space`")
     own = generated if space is None and start is None else space
-    return {x.name: Space(x, own, start, allow_reassociation=allow_reassociation)}
+    return {x.name: Space(x, own, start, **lock)}
 
 
 def _model_of(target: Target | str) -> Model | None:
@@ -224,13 +264,25 @@ def _model_of(target: Target | str) -> Model | None:
     return None if made.kind in ("cuda", "opencl") else AnalyticModel(made)
 
 
-def _arguments(func: PrimFunc, sizes: Mapping[str, int] | None, seed: int) -> list[Any]:
+def _require_ranges_fit(x: Any, arguments: Sequence[Any] | None) -> None:
+    if isinstance(x, IRModule):
+        _fail_kind(x, "tune the functions one by one, each with the ranges of its sizes")
+    if arguments is not None:
+        _core.fail(
+            "UserError",
+            "ranges_have_random_arguments",
+            "tune: arguments are given, and ranges of sizes",
+            hint="leave out `arguments`: they have sizes of their own",
+        )
+
+
+def _arguments(func: PrimFunc, sizes: Mapping[str, Any] | None, seed: int) -> list[Any]:
     made = random_arguments(func, dict(sizes or {}), seed)
     return [value.numpy() if hasattr(value, "numpy") else value for value in made]
 
 
 def _search(
-    tasks: list[Task],
+    tasks: Sequence[AnyTask],
     trials: int,
     deadline: float | None,
     patience: int | None,
@@ -239,24 +291,25 @@ def _search(
     """Take steps of tasks until the trials or the time are used up; whether it was interrupted."""
     # A tenth of the time is for the last measurements.
     last = None if deadline is None else deadline - 0.1 * (deadline - time.monotonic())
+    done = 0
     try:
-        for _ in range(trials):
+        while done < trials:
             task = next_task(tasks, patience)
             is_late = last is not None and time.monotonic() >= last
             if task is None or (is_late and task.trials):  # Each has one candidate at least.
                 break
-            task.step()
+            done += task.step(trials - done)
             shown.update(tasks)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ConnectionError):  # The latter: of who measures elsewhere.
         return True
     return False
 
 
-def _finished(task: Task, was_interrupted: bool, options: dict[str, Any]) -> Tuned:
+def _finished(task: Any, was_interrupted: bool, options: dict[str, Any]) -> Any:
     """Return what a task has found; an interrupt leaves out the last measurements."""
     try:
         return task.finish(options, was_interrupted)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ConnectionError):
         return task.finish(options, was_interrupted=True, finalists=0)
 
 

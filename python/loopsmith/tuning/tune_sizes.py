@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sets up the search for schedules of a function whose sizes vary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .. import _core
+from .._core import PrimFunc
+from .model import Model
+from .search import EvolutionarySearch, Mutator
+from .size_range import DrawnSizes, SizeSpec, drawn_sizes, size_variables
+from .sizes_task import SizesTask
+from .space import Space
+from .task import RunsCandidates
+from .worker import Job
+
+DRAWN = 8
+"""So many sizes are drawn, about."""
+
+
+@dataclass(frozen=True)
+class SizedModel:
+    """A model that takes the sizes of a function for numbers."""
+
+    model: Model
+    sizes: Mapping[str, int]
+
+    def predict(self, func: PrimFunc) -> float:
+        """Return how long a call with these sizes will take."""
+        values: dict[Any, Any] = {
+            variable: _core.IntImm(variable.dtype, self.sizes[name])
+            for name, variable in size_variables(func).items()
+            if name in self.sizes
+        }
+        return self.model.predict(_core.substitute(func, values))
+
+
+def points_of(func: PrimFunc, specs: Mapping[str, SizeSpec], seed: int) -> list[DrawnSizes]:
+    """Return the sizes with which candidates are measured.
+
+    Raises
+    ------
+    UserError
+        A size is none of the function's.
+    """
+    unknown = sorted(set(specs) - set(size_variables(func)))
+    if unknown:
+        _core.fail(
+            "UserError",
+            "size_is_known",
+            f"tune: the function has no size {unknown[0]}; it has "
+            f"{', '.join(size_variables(func)) or 'none'}",
+            hint="name the sizes as the function's tensors do",
+        )
+    return drawn_sizes(specs, DRAWN, seed)
+
+
+def sizes_task(
+    space: Space,
+    points: Sequence[DrawnSizes],
+    job: Job,
+    make_runner: Callable[[Job], RunsCandidates],
+    arguments: Callable[[Mapping[str, int]], list[Any]],
+    model: Model | None,
+    mutator: Mutator,
+    seed: int,
+    variants: int,
+    begun: float,
+) -> SizesTask:
+    """Return the search over the sizes that were drawn, each with arguments of its own."""
+    first, *others = [arguments(point.sizes) for point in points]
+    whole = replace(job, arguments=first, others=others)
+    searches = [
+        EvolutionarySearch(space, seed + number, model and SizedModel(model, point.sizes), mutator)
+        for number, point in enumerate(points)
+    ]
+    return SizesTask(space.func, points, searches, make_runner(whole), variants, begun)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches over ranges of sizes: one function, a few variants, a tree between them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from loopsmith.tuning.size_range import drawn_sizes
+from loopsmith.tuning.size_tree import Leaf, Split, fitted_tree, tree_from_json
+from loopsmith.tuning.worker import Check, Outcome, Sweep
+
+import loopsmith as ls
+from loopsmith import te, tir, tuning
+
+
+def product() -> Any:
+    """C = A @ B with a symbolic number of rows."""
+    m = te.size_var("m")
+    a, b = te.placeholder((m, 32), name="A"), te.placeholder((32, 48), name="B")
+    k = te.reduce_axis((0, 32), name="k")
+    c = te.compute((m, 48), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    return te.create_prim_func([a, b, c])
+
+
+def marked(sch: tir.Schedule) -> None:
+    """Mark the outer loop by one of four numbers, which the clock below reads."""
+    choice = sch.sample_categorical([0, 1, 2, 3], [0.25] * 4)
+    sch.annotate(sch.get_loops("C")[0], "choice", choice)
+
+
+class SizedClock:
+    """A runner to which choice 1 is quick for few rows, choice 2 for many, and the rest slow."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.sizes = sizes
+        self.checked: list[str] = []
+
+    def run(self, request: Any) -> Outcome:
+        if isinstance(request, Check):
+            self.checked.append(request.scheduled.script())
+            return Outcome()
+        assert isinstance(request, Sweep)
+        script = "" if request.scheduled is None else request.scheduled.script()
+        found = []
+        for size in self.sizes:
+            quick = '"choice": 1' if size < 100 else '"choice": 2'
+            seconds = 1.0 if quick in script else 2.0
+            found.append(Outcome([seconds] * 3, [2.0] * 3))
+        return Outcome(sizes=found)
+
+
+def searched(weights: dict[int, float], **options: Any) -> tuple[Any, SizedClock]:
+    clock = SizedClock(list(weights))
+    found = ls.tune(
+        product(), space=marked, trials=40, sizes={"m": weights}, runner=clock, **options
+    )
+    return found, clock
+
+
+def test_few_rows_and_many_have_variants_of_their_own():
+    best, clock = searched({1: 1.0, 10: 1.0, 64: 1.0, 256: 1.0, 1000: 1.0})
+    assert isinstance(best, tuning.TunedSizes)
+    assert len(best.schedules) == 2 and best.speedup == pytest.approx(2.0)
+    assert [row.variant for row in best.rows] == [best.tree.decide({"m": 1})] * 3 + [
+        best.tree.decide({"m": 1000})
+    ] * 2
+    assert isinstance(best.tree, Split) and 64 < best.tree.threshold <= 256
+    assert all(row.seconds <= 1.05 * row.best_seconds for row in best.rows)
+    assert "if m < 128:" in str(best) and "m=1000: 1 s by variant" in str(best)
+    (script,) = clock.checked
+    assert script.count('"choice": 1') == script.count('"choice": 2') == 1
+
+
+def test_the_function_of_variants_is_right_for_all_sizes():
+    best, _ = searched({1: 1.0, 64: 1.0, 200: 1.0})
+    assert not best.is_default
+    module = best.build()
+    rng = np.random.default_rng(0)
+    for rows in (1, 3, 99, 128, 129, 200):
+        a, b = rng.random((rows, 32), np.float32), rng.random((32, 48), np.float32)
+        c = np.full((rows, 48), np.nan, np.float32)
+        module(a, b, c)
+        np.testing.assert_allclose(c, a @ b, rtol=1e-4)
+
+
+def test_sizes_of_no_weight_decide_nothing():
+    best, _ = searched({10: 1.0, 1000: 0.0})
+    assert isinstance(best.tree, Leaf) and len(best.rows) == 1
+
+
+def test_a_default_schedule_that_is_quickest_is_variant_0():
+    class Slow(SizedClock):
+        def run(self, request: Any) -> Outcome:
+            if isinstance(request, Sweep):
+                slow = [Outcome([3.0] * 3, [2.0] * 3) for _ in self.sizes]
+                quick = [Outcome([2.0] * 3) for _ in self.sizes]
+                return Outcome(sizes=quick if request.scheduled is None else slow)
+            return super().run(request)
+
+    best = ls.tune(product(), space=marked, trials=4, sizes={"m": {8: 1.0}}, runner=Slow([8]))
+    assert best.is_default and best.speedup == 1.0
+    assert best.build() is not None
+
+
+def test_records_keep_variants_and_their_tree(tmp_path: Path):
+    records = tmp_path / "records.db"
+    best, _ = searched({10: 1.0, 1000: 1.0}, records=records)
+    seen: list[Any] = []
+    module = ls.build(product(), records=records, dump=seen.append)
+    script = seen[0].before.script()
+    assert '"choice": 1' in script and '"choice": 2' in script
+    assert str(best.tree.threshold) in script
+    a, b = np.ones((5, 32), np.float32), np.ones((32, 48), np.float32)
+    c = np.zeros((5, 48), np.float32)
+    module(a, b, c)
+    assert (c == 32).all()
+    (record,) = tuning.Records(records).all()
+    with pytest.raises(ls.UserError, match="has several schedules, for ranges of sizes"):
+        record.schedule(product())
+
+
+def test_a_search_over_sizes_measures_what_it_finds():
+    best = ls.tune(product(), trials=12, sizes={"m": tuning.SizeRange(1, 64)}, seed=2)
+    assert len(best.trials) == 12 and best.rows[0].sizes == {"m": 1}
+    assert best.rows[-1].sizes == {"m": 64}
+    assert all(row.seconds > 0 and math.isfinite(row.default_seconds) for row in best.rows)
+
+
+def test_ranges_are_drawn_by_equal_ratios_with_the_weights_of_their_neighbours():
+    points = drawn_sizes({"m": tuning.SizeRange(1, 128)}, 8, seed=0)
+    assert [point.sizes["m"] for point in points] == [1, 2, 4, 8, 16, 32, 64, 128]
+    assert sum(point.weight for point in points) == pytest.approx(1.0)
+    many = drawn_sizes({"m": tuning.SizeRange(1, 128, weight=lambda n: n > 100)}, 8, seed=0)
+    assert [point.sizes["m"] for point in many] == [128]
+    both = {"m": tuning.SizeRange(16, 512, step=16), "n": tuning.SizeRange(1, 9)}
+    drawn = drawn_sizes(both, 8, seed=0)
+    assert drawn[0].sizes == {"m": 16, "n": 1} and drawn[1].sizes == {"m": 512, "n": 9}
+    assert all(point.sizes["m"] % 16 == 0 for point in drawn)
+
+
+def test_a_tree_has_the_splits_that_save_time_alone():
+    points = [{"m": m, "n": n} for m in (1, 10, 100) for n in (1, 10, 100)]
+    costs = [[1.0, 2.0] if (each["m"] < 50) == (each["n"] < 50) else [2.0, 1.0] for each in points]
+    tree = fitted_tree(points, costs)
+    assert all(row[tree.decide(point)] == 1.0 for point, row in zip(points, costs))
+    assert tree_from_json(tree.as_json()) == tree
+    alike = [[1.0, 1.0001] if each["m"] < 50 else [1.0001, 1.0] for each in points]
+    assert isinstance(fitted_tree(points, alike), Leaf)
+
+
+def test_sizes_that_make_no_sense_are_refused():
+    with pytest.raises(ls.BoundsError, match=r"SizeRange: 9 to 3 by 1 has no sizes"):
+        tuning.SizeRange(9, 3)
+    with pytest.raises(ls.UserError, match=r"the function has no size n; it has m"):
+        ls.tune(product(), sizes={"n": tuning.SizeRange(1, 9)})
+    with pytest.raises(ls.UserError, match=r"the weights of size m are .*nan"):
+        ls.tune(product(), sizes={"m": {4: math.nan}})
+    with pytest.raises(ls.UserError, match="arguments are given, and ranges of sizes"):
+        ls.tune(product(), sizes={"m": {4: 1.0}}, arguments=[])

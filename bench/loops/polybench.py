@@ -346,7 +346,7 @@ kernel("durbin", "r[N] y[N] z[N]", "N=2000", """
         y[k] = alpha
 """)
 
-kernel("gramschmidt", "A[M,N] R[N,N] Q[M,N]", "M=400 N=480", """
+kernel("gramschmidt", "A[M,N] R[N,N] Q[M,N]", "N=400 M=480", """
     for k in range(N):
         nrm = T.float64(0)
         for i in range(M):

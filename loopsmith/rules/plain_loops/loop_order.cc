@@ -12,7 +12,7 @@ namespace {
 /// What it takes to enter a loop and to leave it.
 constexpr double loop_start = 6;
 /// Another order must be that much better, for the model is rough.
-constexpr double required_gain = 0.8;
+constexpr double gain_of_order = 0.8;
 /// Places for the iterations of a loop that an expanded scalar may take.
 constexpr double max_expansion = 1 << 16;
 
@@ -92,7 +92,7 @@ bool reorder_band(Steps& steps, const std::vector<LoopRV>& band, const Machine& 
   const double now = band_cost(statements, last, machine);
   for (std::size_t i = first; i < last; ++i) {
     const double cost = band_cost(statements, i, machine);
-    if (cost < required_gain * now) candidates.emplace_back(cost, i);
+    if (cost < gain_of_order * now) candidates.emplace_back(cost, i);
   }
   std::ranges::sort(candidates);
   for (const auto& [cost, number] : candidates) {
@@ -119,7 +119,7 @@ double cost_with_innermost(const Statement& statement, std::size_t innermost,
 
 std::size_t best_innermost(const Statement& statement, std::size_t first, const Machine& machine) {
   std::size_t best = statement.loops.size() - 1;
-  double least = required_gain * cost_with_innermost(statement, best, machine);
+  double least = gain_of_order * cost_with_innermost(statement, best, machine);
   for (std::size_t i = first; i + 1 < statement.loops.size(); ++i) {
     const double cost = cost_with_innermost(statement, i, machine);
     if (cost >= least) continue;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/rules/plain_loops/machine.h"
+#include <cstdint>
+
+#include "loopsmith/rules/cpu_model.h"
 
 namespace loopsmith::plain_loops {
 

@@ -77,6 +77,7 @@ def test_the_winner_computes_the_product_and_tells_of_the_search(tmp_path: Path)
     np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-4)
     assert best.schedule.verify()
     assert f"{len(best.trials)} candidates" in str(best)
+    assert 0 < best.limit_seconds < best.seconds and "% of the machine's limit" in str(best)
     page = best.html(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text() == page
     assert "What mattered" in page and "sample_" in page
@@ -91,6 +92,15 @@ def test_the_same_seed_and_times_give_the_same_search():
     assert searches[0].scripts == searches[1].scripts != searches[2].scripts
     assert str(best[0].trace) == str(best[1].trace)
     assert len(set(searches[0].scripts)) == 60, "a program was measured twice"
+
+
+def test_the_search_is_the_same_however_many_threads_draw(monkeypatch: pytest.MonkeyPatch):
+    searches = []
+    for threads in (1, 3):
+        monkeypatch.setattr(tuning.EvolutionarySearch, "threads", threads)
+        searches.append(Clock(shorter_is_quicker))
+        ls.tune(matmul(), trials=30, seed=5, runner=searches[-1])
+    assert searches[0].scripts == searches[1].scripts
 
 
 def test_evolution_finds_what_random_draws_do_not():

@@ -131,6 +131,25 @@ def test_what_was_written_outlives_who_wrote_it(tmp_path: Path):
     assert confirmed <= {each.seconds for each in found if each.trace == "killed"}
 
 
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path):
+    """The writer's files may not grow beyond what a few records take."""
+    path = tmp_path / "records.db"
+    program = (
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n" + WRITER
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path), "1000", "x" * 1000],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "FormatError" in done.stderr and "on a disk with space" in done.stderr
+    written = {int(line) for line in done.stdout.splitlines()}
+    assert 20 < len(written) < 1000
+    assert written <= {int(each.seconds) for each in tuning.Records(path).all()}
+
+
 def test_records_on_the_command_line(tmp_path: Path):
     pytest.importorskip("typer")
     program = tmp_path / "program.py"

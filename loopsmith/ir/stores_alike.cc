@@ -19,7 +19,7 @@ class Survey {
     for (const Ptr<Var>& variable : variables) differing_.insert(variable.get());
     pre_order_visit(stmt, [&](const Ref& ref) {
       if (const auto* store = ref.as<BufferStore>()) written_.insert(store->buffer->data.get());
-      return true;
+      return !is_expr(*ref.get());
     });
   }
 
@@ -79,7 +79,7 @@ class Survey {
       const auto* view = ref.as<MatchBufferRegion>();
       found = found || (store && store->buffer->data.same_as(buffer_->data)) ||
               (view && view->source->buffer->data.same_as(buffer_->data));
-      return !found;
+      return !found && !is_expr(*ref.get());
     });
     return found;
   }

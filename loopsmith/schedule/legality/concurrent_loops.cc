@@ -3,13 +3,19 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/schedule/legality/partial_results.h"
+#include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/legality/reduction_fission.h"
 #include "loopsmith/schedule/legality/shared_tiles.h"
+#include "loopsmith/schedule/primitives/decompose_reduction.h"
+#include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {
@@ -51,8 +57,43 @@ std::string_view word_of(const For& loop) {
   return loop.kind == ForKind::parallel ? "parallel" : "vectorized";
 }
 
+bool drives_reduction(const Schedule& schedule, LoopRV loop) {
+  const auto blocks = child_blocks(schedule, schedule.node(loop));
+  return std::ranges::any_of(blocks, [&](BlockRV block) {
+    return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
+  });
+}
+
+/// Does the last step, which led from `before` to `after`, leave it to each iteration of a
+/// concurrent loop, one from before it, what it accesses?
+///
+/// Lemma. `fuse` runs all instances in the order that they had. `decompose_reduction` before a loop
+/// inside of this one takes inits to an earlier place of the same iteration, from where each access
+/// in it finds what it found. So two iterations conflict after the step if they did before, and
+/// what one of them has for itself stays so. Where they reduce, and are combined by partial
+/// results, these depend on the loops and blocks inside, and are asked for again.
+bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loop) {
+  if (after.steps().size() != before.steps().size() + 1) return false;  // No step as yet.
+  const Concurrency how = how_of(after.get(loop));
+  const bool may_have_parts =
+      how == Concurrency::in_threads ||
+      (how == Concurrency::in_block_threads && drives_reduction(after, loop));
+  if (may_have_parts) return false;
+  const Step& step = after.steps().back();
+  if (step.primitive->name == fuse.name) return true;
+  if (step.primitive->name != decompose_reduction.name) return false;
+  const BlockRV block = *step.arguments[0].as<BlockRV>();
+  const LoopRV inner = *step.arguments[1].as<LoopRV>();
+  // Threads would have to wait between an init in shared memory and what follows it.
+  const bool is_shared = std::ranges::any_of(after.get(block).writes, [](const auto& region) {
+    return is_shared_by_threads(region->buffer->scope());
+  });
+  return !is_shared && inner.index != loop.index &&
+         is_inside(after, after.node(inner), after.node(loop));
+}
+
 /// Why a loop over threads may not be inside another one over the same.
-std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV handle) {
+std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV handle, OwnMemory&) {
   const For& loop = schedule.get(handle);
   if (loop.kind != ForKind::thread_binding) return {};
   const std::string& axis = loop.thread_binding->thread_tag;
@@ -70,10 +111,11 @@ std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV hand
 }
 
 /// Why the order of its iterations does not let a loop run them at once.
-std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle) {
+std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle,
+                                         OwnMemory& memory) {
   const For& loop = schedule.get(handle);
   const Concurrency how = how_of(loop);
-  CarriedDependences carries = carried_by(schedule, handle, how);
+  CarriedDependences carries = carried_by(schedule, handle, how, memory);
   if (carries.verdict.is_proved()) return {};
   if (carries.is_reduction && may_reduce_concurrently(schedule, handle, how, carries)) return {};
   return Refusal{&concurrent_loops_stay_legal,
@@ -81,14 +123,15 @@ std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle
                  std::move(carries.verdict.witness)};
 }
 
-using ConflictOf = std::optional<Refusal>(const Schedule&, LoopRV);
+using ConflictOf = std::optional<Refusal>(const Schedule&, LoopRV, OwnMemory&);
 
 /// True when the loop ran its iterations at once before in spite of such a conflict.
 bool had_conflict(const Schedule& before, LoopRV loop, ConflictOf& conflict_of) {
   bool had = false;
+  OwnMemory memory(before);
   each_concurrent_loop(before, nullptr, [&](LoopRV other) {
     if (other.index != loop.index) return true;
-    had = conflict_of(before, other).has_value();
+    had = conflict_of(before, other, memory).has_value();
     return false;
   });
   return had;
@@ -141,14 +184,25 @@ bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, Concurrency 
 
 std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after) {
   std::optional<Refusal> refusal;
+  OwnMemory memory(after);
+  std::vector<std::uint32_t> old;
+  each_concurrent_loop(before, nullptr, [&](LoopRV loop) {
+    old.push_back(loop.index);
+    return true;
+  });
   each_concurrent_loop(after, &before, [&](LoopRV loop) {
+    const bool is_old = std::ranges::find(old, loop.index) != old.end();
+    const bool is_left = is_old && leaves_iterations(before, after, loop);
     for (ConflictOf* conflict_of : {sharing_conflict_of, order_conflict_of}) {
-      auto conflict = conflict_of(after, loop);
+      if (is_left && conflict_of == order_conflict_of && !after.verifies_quick_answers()) continue;
+      auto conflict = conflict_of(after, loop, memory);
       if (!conflict) continue;
       // What the user took on trust, or was so from the beginning, stays so.
       const bool is_known = had_conflict(before, loop, *conflict_of);
       const bool is_of_order = conflict_of == order_conflict_of;
       if (!is_known || (is_of_order && conflicts_anew(before, after, loop))) {
+        check(!is_left || !is_of_order, "quick_answers", "iterations of loop {} conflict anew",
+              after.get(loop).loop_var->name);
         refusal = std::move(conflict);
       }
       if (refusal) return false;
@@ -161,12 +215,13 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
 std::optional<Refusal> refuse_lost_reductions(const Schedule& described,
                                               const Schedule& implemented) {
   std::optional<Refusal> refusal;
+  OwnMemory memory(implemented);
   each_concurrent_loop(implemented, &described, [&](LoopRV loop) {
     const Concurrency how = how_of(described.get(loop));
     const CarriedDependences carries = carried_by(described, loop, how);
     const bool is_combined =
         carries.is_reduction && may_reduce_concurrently(described, loop, how, carries);
-    if (is_combined) refusal = order_conflict_of(implemented, loop);
+    if (is_combined) refusal = order_conflict_of(implemented, loop, memory);
     return !refusal;
   });
   return refusal;

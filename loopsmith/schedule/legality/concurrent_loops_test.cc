@@ -505,5 +505,62 @@ TEST(concurrent_loops, are_looked_at_again_in_nests_that_changed) {
   EXPECT_FALSE(refuse_new_conflicts(before, sch).has_value());
 }
 
+TEST(concurrent_loops, need_no_new_answer_for_steps_inside_of_their_iterations) {
+  for (const bool asks_all : {false, true}) {
+    const auto before = matmul(16, 8, 12);
+    Schedule sch(before);
+    sch.verify_quick_answers(asks_all);
+    const auto c = get_block(sch, "C");
+    const auto loops = get_loops(sch, c);
+    bind(sch, loops[0], "blockIdx.x");
+    bind(sch, loops[1], "threadIdx.x");
+    reverse_compute_at(sch, cache_write(sch, c, 0, "local"), loops[1]);
+    const auto [k_0, k_1, k_2] = split(sch, loops[2], {infer, 3, 2}).take<3>();
+    const LoopRV inner = fuse(sch, {k_1, k_2});
+    decompose_reduction(sch, c, k_0);
+    fuse(sch, {k_0, inner});
+    expect_result(sch, before);
+  }
+}
+
+TEST(concurrent_loops, are_asked_again_where_they_reduce) {
+  Schedule sch(matmul(16, 8, 12));
+  const auto c = get_block(sch, "C");
+  const auto loops = get_loops(sch, c);
+  const auto [k_0, k_1] = split(sch, loops[2], {infer, 4}).take<2>();
+  reorder(sch, {loops[0], k_0, loops[1], k_1});
+  bind(sch, k_0, "threadIdx.x");
+  // A loop bound to axes of both kinds leaves no partial results.
+  EXPECT_EQ(error_of([&] { fuse(sch, {loops[1], k_1}); }).substr(0, 27),
+            "concurrent_loops_stay_legal");
+}
+
+TEST(concurrent_loops, share_a_result_that_one_of_their_iterations_starts_for_all) {
+  const auto refused = [](std::string_view start) {
+    Schedule sch(
+        program(R"(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"))", fmt::format(R"(
+C = T.alloc_buffer((1,), "int32")
+for i in range(0, 4, 2):
+    for k in range({}, 4):
+        with T.block("sum"):
+            vk = T.axis.reduce(4, k)
+            with T.init():
+                C[0] = 0
+            C[0] = C[0] + A[vk]
+    with T.block("B"):
+        vi = T.axis.spatial(4, i)
+        B[vi] = C[0]
+)",
+                                                                                         start)));
+    sch.verify_quick_answers(true);
+    return error_of([&] { parallel(sch, get_loop(sch, "i")); });
+  };
+  EXPECT_EQ(refused("0"), "");
+  // Sums that start at 2 go on with what the iteration before left.
+  EXPECT_EQ(refused("i"),
+            "no_dependence_is_carried: parallel: iterations of loop i depend on each other: "
+            "iteration i=0, k=0 writes C[0], iteration i=2 reads it");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/storage_scope.h"
@@ -315,6 +316,7 @@ bool contains(const std::vector<Ptr<Buffer>>& buffers, const Ptr<Buffer>& buffer
 /// run so may have them each for itself, or fill them `alike`.
 std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
                                         const ElementAccesses& accesses, Concurrency how,
+                                        OwnMemory& memory,
                                         const std::vector<Ptr<Buffer>>& alike = {}) {
   std::vector<Ptr<Buffer>> found;
   const auto is_written = [&](const Ptr<Buffer>& buffer) {
@@ -328,7 +330,7 @@ std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
     for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
       const bool is_own = is_private_to_iteration(how, buffer->scope()) || contains(alike, buffer);
       if (!is_own || !is_written(buffer)) continue;
-      const BufferAccesses uses = uses_of(schedule, node, buffer);
+      const BufferAccesses& uses = memory.uses(node, buffer);
       const bool is_alone = std::ranges::all_of(
           uses.nodes, [&](NodeId use) { return is_inside(schedule, use, nest); });
       if (is_alone && uses.by_indices_alone()) found.push_back(buffer);
@@ -339,12 +341,12 @@ std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
 
 /// True when the iterations of a loop may have the buffer, one of `memory`, each for itself; adds
 /// it to `own` then.
-bool is_known_as_own(const Schedule& schedule, LoopRV loop, const Buffer* buffer,
+bool is_known_as_own(OwnMemory& questions, LoopRV loop, const Buffer* buffer,
                      const std::vector<Ptr<Buffer>>& memory, std::vector<Ptr<Buffer>>& own) {
   const auto is_this = [&](const Ptr<Buffer>& each) { return each.get() == buffer; };
   if (std::ranges::any_of(own, is_this)) return true;
   const auto found = std::ranges::find_if(memory, is_this);
-  if (found == memory.end() || !writes_what_it_reads(schedule, loop, *found)) return false;
+  if (found == memory.end() || !questions.has_for_itself(loop, *found)) return false;
   own.push_back(*found);
   return true;
 }
@@ -400,6 +402,12 @@ bool is_declared_alone(const ElementAccesses& accesses, const std::vector<Ptr<Bu
 }  // namespace
 
 CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurrency how) {
+  OwnMemory memory(schedule);
+  return carried_by(schedule, handle, how, memory);
+}
+
+CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurrency how,
+                              OwnMemory& questions) {
   const For& loop = schedule.get(handle);
   const auto* extent = loop.extent.as<IntImm>();
   if (extent && extent->value <= 1 && !is_left_by_break(schedule, handle)) return {proved()};
@@ -410,13 +418,20 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
   const NodeId nest = whole_nest(schedule, schedule.node(handle));
   add_shared_around(schedule, schedule.node(handle), how, shared);
   std::vector<Ptr<Buffer>> alike;
-  if (how == Concurrency::in_block_threads) alike = filled_identically(schedule, handle, shared);
-  const std::vector<Ptr<Buffer>> memory = memory_of_nest(schedule, nest, accesses, how, alike);
+  std::vector<Ptr<Buffer>> memory;
+  bool is_memory_found = false;
+  // Most accesses are told apart by their indices; what memory there is, the others ask.
+  const auto find_memory = [&] {
+    if (std::exchange(is_memory_found, true)) return;
+    if (how == Concurrency::in_block_threads) alike = filled_identically(schedule, handle, shared);
+    memory = memory_of_nest(schedule, nest, accesses, how, questions, alike);
+  };
   std::vector<Ptr<Buffer>> own;
   const bool is_pinned_everywhere =
       each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-        return has_zero_distance(accesses, a, b, *loop.loop_var, step_of(loop)) ||
-               is_known_as_own(schedule, handle, a.buffer, memory, own);
+        if (has_zero_distance(accesses, a, b, *loop.loop_var, step_of(loop))) return true;
+        find_memory();
+        return is_known_as_own(questions, handle, a.buffer, memory, own);
       });
   const bool is_proved =
       is_pinned_everywhere || (!owns_shared && has_results_apart(schedule, handle));
@@ -432,6 +447,7 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
   if (auto known = cached_answer(schedule, nest, answer.question, answer.loops)) {
     return *std::move(known);
   }
+  find_memory();
   leave_alike(shared);
   DependenceOptions options{.local_buffers = memory, .shared_buffers = std::move(shared)};
   if (is_proved) options.operations *= 100;  // A doubt is worth it.
@@ -472,7 +488,8 @@ std::vector<Ptr<Buffer>> conflicting_buffers(const Schedule& schedule, LoopRV ha
   std::vector<Ptr<Buffer>> shared = take_shared(how, accesses);
   const NodeId nest = whole_nest(schedule, schedule.node(handle));
   add_shared_around(schedule, schedule.node(handle), how, shared);
-  const std::vector<Ptr<Buffer>> memory = memory_of_nest(schedule, nest, accesses, how, {});
+  OwnMemory questions(schedule);
+  const std::vector<Ptr<Buffer>> memory = memory_of_nest(schedule, nest, accesses, how, questions);
   Dependences dependences(under_path_condition(schedule, nest),
                           {.local_buffers = memory, .shared_buffers = std::move(shared)});
   const Ptr<Var>& variable = schedule.get(handle).loop_var;
@@ -527,9 +544,10 @@ OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
   if (auto known = cached_answer(schedule, nest, answer.question, answer.loops)) {
     return std::move(known->verdict);
   }
-  Dependences dependences(
-      under_path_condition(schedule, nest),
-      {.local_buffers = memory_of_nest(schedule, nest, accesses, Concurrency::in_threads)});
+  OwnMemory questions(schedule);
+  Dependences dependences(under_path_condition(schedule, nest),
+                          {.local_buffers = memory_of_nest(schedule, nest, accesses,
+                                                           Concurrency::in_threads, questions)});
   const DependenceAnswer found = dependences.permutable(answer.loops);
   OrderAnswer& verdict = answer.answer.verdict;
   if (found.verdict == Verdict::proved && found.reductions && repeats_reductions(schedule, band)) {

@@ -2,7 +2,10 @@
 #include "loopsmith/schedule/legality/private_memory.h"
 
 #include <algorithm>
+#include <span>
 
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/access_relations.h"
@@ -24,6 +27,33 @@ bool loads(const Block& block, const Ptr<Buffer>& buffer) {
   return found;
 }
 
+/// True when of the iterations of `loops` that give one result, the first is the one that starts
+/// it.
+bool starts_first(const Schedule& schedule, const BlockRealize& realize,
+                  std::span<const LoopRV> loops) {
+  Substitution first;
+  for (const LoopRV handle : loops) {
+    const For& loop = schedule.get(handle);
+    if (!arith::is_reduction_loop(realize, loop.loop_var)) continue;
+    // Where other loops of the reduction say how often it runs, the first may be empty.
+    const bool is_apart =
+        std::ranges::none_of(free_variables(loop.extent),
+                             [&](const auto& variable) { return first.contains(variable); });
+    if (!is_apart) return false;
+    first[loop.loop_var] = substitute(loop.min, first);
+  }
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& axis = *realize.block->iter_vars[i];
+    if (axis.iter_type != IterType::comm_reduce) continue;
+    const Expr start = substitute(realize.iter_values[i], first);
+    const std::int64_t* number = as_int(start);
+    const bool is_least = number ? is_const_int(axis.dom->min, *number)
+                                 : Analyzer().can_prove_equal(start, axis.dom->min);
+    if (!is_least) return false;
+  }
+  return true;
+}
+
 /// True when the block is a reduction that reads of the buffer its own results alone, and has
 /// started them in the same iteration of the loop.
 bool reads_what_it_started(const Schedule& schedule, LoopRV loop, BlockRV handle,
@@ -42,6 +72,7 @@ bool reads_what_it_started(const Schedule& schedule, LoopRV loop, BlockRV handle
   for (auto each = inner + 1; each != loops.end(); ++each) {
     inside.push_back(schedule.get(*each).loop_var.get());
   }
+  if (!starts_first(schedule, realize, std::span(inner + 1, loops.end()))) return false;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const IterVar& axis = *realize.block->iter_vars[i];
     if (axis.iter_type != IterType::comm_reduce) continue;
@@ -88,6 +119,42 @@ bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffe
     return std::ranges::any_of(writers, fills) ||
            (contains(writers, user) && reads_what_it_started(schedule, loop, user, buffer));
   });
+}
+
+OwnMemory::Known& OwnMemory::known(NodeId owner, const Ptr<Buffer>& buffer) {
+  const auto found = std::ranges::find_if(
+      known_, [&](const Known& one) { return one.buffer == buffer.get() && one.owner == owner; });
+  if (found != known_.end()) return *found;
+  return known_.emplace_back(Known{buffer.get(), owner, uses_of(schedule_, owner, buffer)});
+}
+
+const BufferAccesses& OwnMemory::uses(NodeId owner, const Ptr<Buffer>& buffer) {
+  return known(owner, buffer).uses;
+}
+
+NodeId OwnMemory::innermost_loop(const Known& known) const {
+  NodeId common = no_node;
+  for (const NodeId use : known.uses.nodes) {
+    if (use == known.owner) continue;
+    common = common == no_node ? use : common_ancestor(schedule_, common, use);
+  }
+  while (common != no_node && common != known.owner && !schedule_.as<For>(common)) {
+    common = schedule_.at(common).parent;
+  }
+  return common == known.owner ? no_node : common;
+}
+
+bool OwnMemory::has_for_itself(LoopRV loop, const Ptr<Buffer>& buffer) {
+  const NodeId node = schedule_.node(loop), owner = owner_of(schedule_, node, buffer);
+  if (owner == no_node) return false;
+  Known& memory = known(owner, buffer);
+  if (!memory.is_own) {
+    memory.inner = innermost_loop(memory);
+    memory.is_own = memory.inner != no_node &&
+                    writes_what_it_reads(schedule_, schedule_.loop_at(memory.inner), buffer);
+  }
+  if (memory.inner == no_node || !is_inside(schedule_, memory.inner, node)) return false;
+  return *memory.is_own || (memory.inner != node && writes_what_it_reads(schedule_, loop, buffer));
 }
 
 }  // namespace loopsmith

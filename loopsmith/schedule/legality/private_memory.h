@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <deque>
+#include <optional>
+
+#include "loopsmith/schedule/legality/order_answer.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
@@ -12,5 +17,39 @@ namespace loopsmith {
 /// reads while what is inside the sequence runs. Then no value goes from one iteration to another,
 /// and iterations may have the buffer each for itself.
 bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer);
+
+/// The memory of one program, asked of several of its loops.
+///
+/// Lemma. Let all uses of a buffer be inside a loop each iteration of which reads of it only what
+/// it wrote itself. Then the same holds of each loop around that one, since an iteration there runs
+/// whole iterations of the inner loop. So the innermost loop around all uses is asked first, once.
+class OwnMemory {
+ public:
+  explicit OwnMemory(const Schedule& schedule) : schedule_(schedule) {}
+
+  /// The uses of a buffer that is allocated by the block of node `owner`.
+  const BufferAccesses& uses(NodeId owner, const Ptr<Buffer>& buffer);
+  /// See `writes_what_it_reads`.
+  bool has_for_itself(LoopRV loop, const Ptr<Buffer>& buffer);
+
+ private:
+  struct Known {
+    const Buffer* buffer;
+    NodeId owner;
+    BufferAccesses uses;
+    std::optional<bool> is_own = {};  ///< Of each iteration of
+    NodeId inner = no_node;           ///< the innermost loop around all uses.
+  };
+  Known& known(NodeId owner, const Ptr<Buffer>& buffer);
+  NodeId innermost_loop(const Known& known) const;
+
+  const Schedule& schedule_;
+  std::deque<Known> known_;
+};
+
+/// Whether the iterations of a loop are independent of each other: `carried_by` of legality.h, for
+/// one of several loops of the program, which ask `memory` in turn.
+CarriedDependences carried_by(const Schedule& schedule, LoopRV loop, Concurrency how,
+                              OwnMemory& memory);
 
 }  // namespace loopsmith

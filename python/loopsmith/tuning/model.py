@@ -32,11 +32,15 @@ class Learner(Protocol):
 class AnalyticModel:
     """The model of the target's processor that is built in: ports, vectors, caches, threads.
 
+    Threads may ask it at once.
+
     Parameters
     ----------
     target
         A processor, no device.
     """
+
+    is_concurrent = True
 
     def __init__(self, target: Target) -> None:
         self._target = target

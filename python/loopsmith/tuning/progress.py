@@ -56,7 +56,10 @@ def summary(tasks: Sequence[AnyTask], trials: int, deadline: float | None, begun
 
 def _best(task: AnyTask) -> str:
     best = seconds_text(task.best_seconds) if task.trials else "nothing yet"
-    return f"{task.func.name}: best {best}, default {seconds_text(task.default_seconds)}"
+    share = task.limit_seconds / task.result_seconds
+    reached = f" ({share:.0%} of the machine's limit)" if share else ""
+    default = seconds_text(task.default_seconds)
+    return f"{task.func.name}: best {best}, default {default}{reached}"
 
 
 class _Nothing:

@@ -93,6 +93,9 @@ class Tuned:
         Whether the search was ended by an interrupt of the keyboard.
     is_exhausted
         Whether no new candidate was found any more.
+    limit_seconds
+        What a call takes at least on this machine, computing at its peak and touching each byte
+        once, as measured; 0 where that is not known.
     """
 
     func: PrimFunc
@@ -106,6 +109,7 @@ class Tuned:
     was_interrupted: bool = False
     is_exhausted: bool = False
     options: dict[str, Any] = field(default_factory=dict)
+    limit_seconds: float = 0.0
 
     @property
     def trace(self) -> Trace:
@@ -195,9 +199,11 @@ class Tuned:
             "ls.build(x) is as quick or quicker"
         )
         failed = "".join(f", {count} with {what}" for what, count in self.failures.items())
+        share = self.limit_seconds / min(self.seconds, self.default_seconds)
+        reached = f", {share:.0%} of the machine's limit" if share else ""
         points = "; the space has one point" if self.is_exhausted and len(self.trials) == 1 else ""
         return (
-            f"{self.func.name}: {seconds_text(self.seconds)}, {against}; "
+            f"{self.func.name}: {seconds_text(self.seconds)}, {against}{reached}; "
             f"{len(self.trials)} candidates{failed}{points}"
         )
 

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Union
+from typing import Any, Union
 
 from .._core import PrimFunc, Schedule, Trace
 from ..driver import scheduled_program
-from ..errors import LowerError, ScheduleError
+from ..errors import LowerError, ScheduleError, UserError
 from ..ir import structural_hash
 from .holes import Decision, crossed, mutated
 from .model import Learner, Model
@@ -41,6 +43,8 @@ class Candidate:
 
 Mutator = Callable[[Trace, random.Random], Union[Sequence[Decision], None]]
 """Gets a trace, and what to draw with; returns other decisions of its samples."""
+Plan = tuple[int, Sequence[Decision]]
+"""The seed of a candidate, and what its first samples decide."""
 Ranked = tuple[float, int, Candidate]
 """What a model predicts, the place in the pool, and the candidate."""
 
@@ -75,6 +79,8 @@ class EvolutionarySearch:
     generations = 2
     batch_size = 10
     elite = 12  # How many of the quickest have descendants.
+    chunk_size = 16  # So many candidates are drawn at once, by several threads.
+    threads = len(os.sched_getaffinity(0))
     max_attempts = 200  # In a row, without a new program: there are no more, or hardly any.
 
     def __init__(
@@ -147,31 +153,82 @@ class EvolutionarySearch:
         found = list(pool)
         attempts = 0
         while len(found) < size and attempts < self.max_attempts:
-            attempts += 1
-            try:
-                sch = self._next_schedule(parents)
-                candidate = Candidate(sch, sch.trace)
-                if candidate.key in self._known:
-                    continue
-                predicted = self._model.predict(candidate.scheduled) if self._model else 0.0
-            except (ScheduleError, LowerError) as error:
-                self.refused[str(error).partition("\n")[0]] += 1
-                continue
-            self._known.add(candidate.key)
-            found.append((predicted, len(found), candidate))
-            attempts = 0
+            plans = [self._plan(parents) for _ in range(self.chunk_size)]
+            drawn = self._drawn(plans)
+            fresh = self._fresh(drawn)
+            for candidate, predicted in zip(fresh, self._predicted(fresh)):
+                if isinstance(predicted, UserError):
+                    self._refuse(predicted)
+                elif len(found) < size:
+                    found.append((predicted, len(found), candidate))
+                    attempts = 0
+                else:
+                    self._known.discard(candidate.key)  # There was no place for it.
+            attempts += len(plans)
         return sorted(found, key=lambda item: item[:2])
 
-    def _next_schedule(self, parents: Sequence[Trace]) -> Schedule:
-        if not parents or self._rng.random() < 0.25:
-            return self.space.draw(self._rng)
-        # The first is likelier than those after it.
-        parent = self._chosen(parents)
-        if self._rng.random() < 0.8:
-            child = self._mutator(parent, self._rng)
-        else:
-            child = crossed(parent, self._chosen(parents), self._rng)
-        return self.space.draw(self._rng, child or ())
+    def _plan(self, parents: Sequence[Trace]) -> Plan:
+        """Return the seed of a candidate, and what its first samples decide."""
+        decisions: Sequence[Decision] = ()
+        if parents and self._rng.random() >= 0.25:
+            # The first is likelier than those after it.
+            parent = self._chosen(parents)
+            if self._rng.random() < 0.8:
+                decisions = self._mutator(parent, self._rng) or ()
+            else:
+                decisions = crossed(parent, self._chosen(parents), self._rng)
+        return self._rng.randrange(1, 2**31 - 1), decisions
+
+    def _drawn(self, plans: Sequence[Plan]) -> list[Candidate | UserError]:
+        """Carry out plans; an error in the place of those that are no legal schedule."""
+
+        def made(plan: Plan) -> Candidate | UserError:
+            try:
+                sch = self.space.made(*plan)
+                candidate = Candidate(sch, sch.trace)
+                _ = candidate.key  # Computed here, by this thread; the candidate keeps it.
+            except (ScheduleError, LowerError) as error:
+                return error
+            return candidate
+
+        return self._each(made, plans, self.space.is_concurrent)
+
+    def _fresh(self, drawn: Sequence[Candidate | UserError]) -> list[Candidate]:
+        """Return the candidates that are not known yet, and take note of them."""
+        fresh = []
+        for candidate in drawn:
+            if isinstance(candidate, UserError):
+                self._refuse(candidate)
+            elif candidate.key not in self._known:
+                self._known.add(candidate.key)
+                fresh.append(candidate)
+        return fresh
+
+    def _predicted(self, candidates: Sequence[Candidate]) -> list[float | UserError]:
+        """Return what the model says of candidates; an error where one cannot be lowered."""
+        model = self._model
+        if model is None:
+            return [0.0] * len(candidates)
+
+        def predicted(candidate: Candidate) -> float | UserError:
+            try:
+                return model.predict(candidate.scheduled)
+            except (ScheduleError, LowerError) as error:
+                return error
+
+        return self._each(predicted, candidates, getattr(model, "is_concurrent", False))
+
+    def _each(
+        self, task: Callable[[Any], Any], items: Sequence[Any], is_concurrent: bool
+    ) -> list[Any]:
+        """Return what a task makes of each item, in their order, however many threads there are."""
+        if not is_concurrent or self.threads < 2:
+            return [task(item) for item in items]
+        with ThreadPoolExecutor(self.threads) as pool:
+            return list(pool.map(task, items))
+
+    def _refuse(self, error: UserError) -> None:
+        self.refused[str(error).partition("\n")[0]] += 1
 
     def _chosen(self, parents: Sequence[Trace]) -> Trace:
         weights = [len(parents) - rank for rank in range(len(parents))]

@@ -67,6 +67,7 @@ class SizesTask:
         self.func = func
         self.trials: list[Trial] = []
         self.weight = 1.0
+        self.limit_seconds = 0.0  # It is another one for each size.
         self._points = list(points)
         self._searches = list(searches)
         self._runner = runner

@@ -10,6 +10,7 @@ from typing import Any
 from .. import _core
 from .._core import PrimFunc, Schedule, Trace
 from ..errors import ScheduleError, UserError
+from .generated import generated
 from .holes import Decision, holes_of
 
 SpaceFunction = Callable[[Schedule], Any]
@@ -63,6 +64,10 @@ class Space:
             The function returned something.
         """
         seed = rng.randrange(1, 2**31 - 1)
+        return self.made(seed, decisions)
+
+    def made(self, seed: int, decisions: Sequence[Decision] = ()) -> Schedule:
+        """Return the schedule of a seed, as `draw` does with one that it draws."""
         sch = GuidedSchedule(self.func, seed, decisions)
         if self._order is not None:
             self._order(sch)
@@ -78,6 +83,11 @@ class Space:
                 hint="take the steps on the schedule that is given; return nothing",
             )
         return sch
+
+    @property
+    def is_concurrent(self) -> bool:
+        """Whether threads may draw at once: a function of the user's may not expect that."""
+        return self._steps is None or self._steps is generated
 
     @property
     def name(self) -> str:

@@ -69,6 +69,10 @@ class Task:
         self._begun = time.monotonic() if begun is None else begun
         self._candidates: list[tuple[float, int, Candidate]] = []
         self._log = log
+        self.limit_seconds = 0.0
+        """What a call takes at least on this machine; 0 where that is not known."""
+        self.work = 0.0, 0.0
+        """How many operations a call asks for, and how many bytes its tensors have."""
         self.default_seconds = self._measure_default()
         if log is not None:
             self._resume(log.all())
@@ -161,6 +165,7 @@ class Task:
             was_interrupted=was_interrupted,
             is_exhausted=self.is_exhausted,
             options=options,
+            limit_seconds=self.limit_seconds,
         )
 
     def _resume(self, logged: list[LoggedTrial]) -> None:
@@ -223,7 +228,9 @@ class Task:
         return sch
 
     def _measure_default(self) -> float:
-        seconds, failure, _ = _time_of(self._runner.run(Attempt(None, math.inf)))
+        outcome = self._runner.run(Attempt(None, math.inf))
+        self.work = outcome.flops, outcome.bytes
+        seconds, failure, _ = _time_of(outcome)
         return math.inf if failure else seconds
 
     def _fail(self) -> None:

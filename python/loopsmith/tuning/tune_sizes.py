@@ -28,6 +28,11 @@ class SizedModel:
     model: Model
     sizes: Mapping[str, int]
 
+    @property
+    def is_concurrent(self) -> bool:
+        """Whether threads may ask it at once."""
+        return getattr(self.model, "is_concurrent", False)
+
     def predict(self, func: PrimFunc) -> float:
         """Return how long a call with these sizes will take."""
         values: dict[Any, Any] = {

@@ -22,6 +22,7 @@ from .model import AnalyticModel, Model
 from .progress import Display, display_of
 from .records import Records, key_of, record_of, record_of_sizes
 from .result import Tuned, TunedModule
+from .roofline import limit_seconds
 from .runner import Runner
 from .search import EvolutionarySearch, Mutator
 from .share import AnyTask, next_task
@@ -187,7 +188,10 @@ def tune(
             log = None
             if store is not None:
                 log = TrialLog(store, f"{key_of(each.func)} {key} {each.name}")
-            tasks.append(Task(each.func, search, own, weight, begun, log))
+            task = Task(each.func, search, own, weight, begun, log)
+            if runner is None and target_text.startswith("llvm"):  # It is measured here.
+                task.limit_seconds = limit_seconds(*task.work, num_threads)
+            tasks.append(task)
         deadline = None if seconds is None else begun + seconds
         shown = stack.enter_context(display_of(progress, trials, deadline))
         was_interrupted = _search(tasks, trials, deadline, patience, shown)

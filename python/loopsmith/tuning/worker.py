@@ -102,6 +102,8 @@ class Outcome:
         Of a duel: seconds of calls whose data is in no cache.
     sizes
         Of a sweep: an outcome for each of the arguments.
+    flops, bytes
+        How many operations a call asks for, and how many bytes its tensors have.
     failure, detail
         What kind of failure it was, and what was said.
     """
@@ -113,6 +115,8 @@ class Outcome:
     sizes: list[Outcome] = field(default_factory=list)
     failure: str | None = None
     detail: str = ""
+    flops: float = 0.0
+    bytes: float = 0.0
 
 
 class Case:
@@ -158,7 +162,8 @@ class Case:
         once = module.time(*self._arguments, warmup=0, repeat=1, number=1)
         if once.median > SLOWER * best:  # It cannot win any more.
             return Outcome(list(once.samples))
-        return Outcome(list(module.time(*self._arguments, warmup=1, repeat=5).samples))
+        taken = module.time(*self._arguments, warmup=1, repeat=5)
+        return Outcome(list(taken.samples), flops=taken.flops or 0.0, bytes=taken.bytes or 0.0)
 
     def duel(self, by_default: Any, module: Any, repeat: int, cold_repeat: int) -> Outcome:
         """Measure two programs in turns, with what they need in the caches, and without."""

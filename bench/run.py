@@ -19,6 +19,7 @@ if __name__ == "__main__":
         "kernels",
         "long_tail",
         "tune",
+        "gpu",
     ]:
         program = FOLDER / f"{name}.py"
         subprocess.run([sys.executable, program], check=True, env=clean_environment())

@@ -47,7 +47,7 @@ class ScheduleMethods {
   Handles<BlockRV> get_consumers(const BlockArgument& block) {
     return handles_in<BlockRV>(call("get_consumers", {value_of(block)}));
   }
-  /// The blocks of a scope that write what the scope does not allocate.
+  /// The blocks of a scope, also those inside others, that write what it does not allocate.
   Handles<BlockRV> get_output_blocks(const BlockArgument& scope_block) {
     return handles_in<BlockRV>(call("get_output_blocks", {value_of(scope_block)}));
   }
@@ -232,6 +232,12 @@ class ScheduleMethods {
   /// `padding`: For each axis, a number of which its new extent is a multiple.
   void pad_einsum(const BlockArgument& block, const std::vector<std::int64_t>& padding) {
     call("pad_einsum", {value_of(block), value_of(padding)});
+  }
+  /// Makes the extents of a block's spatial axes multiples of factors: beyond its end, an axis
+  /// repeats its last index, into elements that nobody reads. `padding`: For each axis, a number of
+  /// which its new extent is a multiple; 1 leaves an axis as it is.
+  void pad_axes(const BlockArgument& block, const std::vector<std::int64_t>& padding) {
+    call("pad_axes", {value_of(block), value_of(padding)});
   }
   /// Divides a block that pads into one that fills in the constant and one that stores what is in
   /// bounds. `loop`: Before which the constant is filled in.

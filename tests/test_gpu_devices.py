@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices, their arrays and their errors."""
+
+from __future__ import annotations
+
+import gpu_devices
+import numpy as np
+import pytest
+from gpu_programs import RNG, ROWS, bound_matmul, script
+
+import loopsmith as ls
+from loopsmith import te, tir
+
+
+@gpu_devices.both
+def test_arrays_live_on_the_device(target: str) -> None:
+    gpu_devices.require(target)
+    sch = script(ROWS.replace("DTYPE", "float32"))
+    i, _ = sch.get_loops("C")
+    sch.bind(i, "blockIdx.x")
+    module = ls.build(sch, target=target)
+    device = ls.device(target, 0)
+    assert device.exists and device.name and device.max_threads_per_block >= 64
+    host = RNG.random((30, 200), "float32")
+    a, c = ls.array(host, device=device), ls.empty(30, "float32", device=f"{target}:0")
+    assert a.device == c.device == f"{target}:0"
+    module(a, c)
+    np.testing.assert_allclose(c.numpy(), host.sum(1), rtol=1e-5)
+    np.testing.assert_array_equal(a.to(None).numpy(), host)
+    device.sync()
+    assert module.time(a, c).min > 0
+    with pytest.raises(ls.CallError, match=r"C\.shape\[0\] is 31, not 30"):
+        module(a, ls.empty(31, device=device))
+
+
+def test_a_grid_that_is_too_large_at_run_time_is_refused() -> None:
+    gpu_devices.require("cuda")
+    n = te.size_var("n")
+    x = te.placeholder((n,), "int8", name="X")
+    sch = tir.Schedule(te.create_prim_func([x, te.compute((n,), lambda i: x[i], name="Y")]))
+    sch.bind(sch.get_loops("Y")[0], "blockIdx.y")
+    module = ls.build(sch, target="cuda")
+    with pytest.raises(ls.CallError) as caught:
+        module(np.zeros(70000, "int8"), np.zeros(70000, "int8"))
+    assert caught.value.code == "launch_fits_device"
+    assert "kernel main_kernel is launched with grid (1, 70000, 1) of blocks (1, 1, 1)" in str(
+        caught.value
+    )
+
+
+def test_a_launch_that_the_driver_refuses_is_named() -> None:
+    gpu_devices.require("cuda")
+    module = ls.build(bound_matmul(tile=32), target="cuda")
+    a, b, c = np.zeros((3, 64, 64), "float32")
+    with pytest.raises(ls.CallError) as caught:
+        module(a, b, c)
+    assert caught.value.code == "kernel_is_launched"
+    assert (
+        "cuda: kernel main_kernel is not launched with grid (2, 2, 1) of blocks (32, 32, 1): too "
+        "many resources" in str(caught.value)
+    )
+
+
+def test_a_device_that_is_not_there_is_named() -> None:
+    gpu_devices.require("opencl")
+    with pytest.raises(ls.CallError, match="opencl: there is no device 99"):
+        ls.empty(3, device="opencl:99")
+    with pytest.raises(ls.CallError, match="device: there is no kind 'metal'") as caught:
+        ls.device("metal")
+    assert caught.value.code == "device_kind_is_known"
+    for mistake in ("opencl:x", 3):
+        with pytest.raises(ls.TypeMismatch, match=r"array: the device is .*, no device") as wrong:
+            ls.empty(3, device=mistake)  # type: ignore[arg-type]
+        assert wrong.value.code == "device_is_known"
+    with pytest.raises(ls.CallError, match="opencl: no memory of 35184372088832 bytes") as large:
+        ls.empty(1 << 43, device="opencl")
+    assert large.value.code == "device_has_memory"
+    gaps = ls.from_dlpack(np.zeros((4, 4), "float32")[:, ::2])
+    with pytest.raises(ls.CallError) as no_copy:
+        gaps.to("opencl")
+    assert no_copy.value.code == "array_is_compact"
+    assert not ls.device("opencl", 99).exists

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source of kernels: what it is, and that the compiler of CUDA takes it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gpu_programs import bound_matmul
+
+import loopsmith as ls
+
+COMPILED = """
+import sys
+sys.path.insert(0, {tests!r})
+import loopsmith as ls
+from gpu_programs import bound_matmul
+from test_gpu_schedules import SOFTMAX
+for arch in ("sm_80", "sm_90", "sm_120"):
+    module = ls.build(bound_matmul(), target="cuda -arch=" + arch)
+    ptx = module.source("ptx")
+    assert ".target " + arch in ptx, ptx
+    assert ".entry main_kernel(" in ptx
+    assert ".maxntid 64" in ptx
+try:
+    ls.build(bound_matmul(), target="cuda -arch=sm_10").source("ptx")
+except ls.CallError as error:
+    assert error.code == "driver_compiles_kernel", error
+    assert "NVRTC does not compile the kernels for sm_10" in str(error)
+else:
+    raise AssertionError("sm_10 is taken")
+"""
+
+
+def test_the_compiler_of_cuda_takes_the_source() -> None:
+    if importlib.util.find_spec("nvidia") is None:
+        pytest.skip("no NVRTC: pip install nvidia-cuda-nvrtc")
+    hidden = ("LOOPSMITH_NVRTC", "LOOPSMITH_CUDA")
+    variables = {name: value for name, value in os.environ.items() if name not in hidden}
+    source = COMPILED.format(tests=str(Path(__file__).parent))
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, env=variables
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_compiler_that_is_not_there_is_named() -> None:
+    source = "import loopsmith as ls, gpu_programs\n"
+    source += "ls.build(gpu_programs.bound_matmul(), target='cuda').source('ptx')"
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+        env={**os.environ, "LOOPSMITH_NVRTC": "/nowhere/libnvrtc.so"},
+    )
+    there_is_one = done.returncode == 0
+    assert there_is_one or "NVRTC, the compiler of CUDA cannot be opened:" in done.stderr
+    if not there_is_one:
+        assert "pip install nvidia-cuda-nvrtc" in done.stderr
+
+
+def test_kernels_are_shown_beside_the_lines_that_they_are_of() -> None:
+    shown = ls.build(bound_matmul(), target="opencl").inspect()
+    assert "__kernel void main_kernel(" in shown.opencl
+    assert 'T.thread_binding(8, thread="threadIdx.y")' in shown.ir
+    assert "__global__ void" in ls.build(bound_matmul(), target="cuda").inspect().cuda
+
+
+def test_kernels_are_no_library(tmp_path: Path) -> None:
+    module = ls.build(bound_matmul(), target="opencl")
+    with pytest.raises(ls.UserError, match="a library of target opencl would need") as caught:
+        module.export(str(tmp_path / "matmul.so"))
+    assert caught.value.code == "library_has_no_kernels"
+
+
+def test_kernels_are_exported_as_source(tmp_path: Path) -> None:
+    module = ls.build(bound_matmul(), target="opencl")
+    module.export(str(tmp_path / "matmul.cl"))
+    text = (tmp_path / "matmul.cl").read_text()
+    assert "__kernel void matmul_kernel(" in text
+    with pytest.raises(ls.UserError, match=r"a \.cu file cannot be made from target opencl"):
+        module.export(str(tmp_path / "matmul.cu"))
+    ls.build(bound_matmul(), target="cuda").export(str(tmp_path / "matmul.cu"))
+    assert "__launch_bounds__(64)" in (tmp_path / "matmul.cu").read_text()

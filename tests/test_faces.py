@@ -363,7 +363,6 @@ def test_the_process_ends_silently():
 
 WORDS = {
     "Parallel": "write `for i in T.parallel(n):`",
-    "sblock": 'write `with T.block("name"):`',
     "expp": "see the names of loopsmith.script.tir",
 }
 

@@ -182,6 +182,9 @@ def test_attributes_of_functions_are_set_together() -> None:
 
 def test_large_unsigned_constants_have_their_value() -> None:
     assert tir.const(2**63 + 5, "uint64").value == 2**63 + 5
+    assert tir.IntImm("uint64", 2**63 + 5).value == 2**63 + 5
+    with pytest.raises(ls.TypeMismatch, match="IntImm: the field 'value' cannot be a int"):
+        tir.IntImm("int64", 2**63 + 5)
     assert tir.const(7, "uint64").value == 7
     assert tir.const(-7, "int64").value == -7
 

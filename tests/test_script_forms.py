@@ -120,3 +120,40 @@ def test_macros_take_keywords_and_meta_vars_are_tuples() -> None:
         @T.prim_func
         def wrong(A: T.Buffer((8,))):
             clear(A, at=3)
+
+
+def test_a_starred_name_takes_the_loops_that_others_leave():
+    rows = """
+@T.prim_func
+def sums(A: T.Buffer((2, 3, 4), "int32"), B: T.Buffer((2, 3), "int32")):
+    for *outer, k in T.grid(*A.shape):
+        with T.block("sum"):
+            with T.init():
+                B[outer] = 0
+            B[outer] = B[outer] + A[(*outer, k)]
+"""
+    plain = rows.replace("*outer, k in", "i, j, k in").replace("(*outer, k)", "i, j, k")
+    named = ls.from_source(plain.replace("B[outer]", "B[i, j]"))
+    assert ls.structural_equal(ls.from_source(rows), named)
+    first = (
+        "@T.prim_func\ndef f():\n    for i, *rest in T.grid(2, 3):\n        T.evaluate(rest[0])\n"
+    )
+    assert "T.evaluate(rest_0)" in ls.from_source(first).script()
+    with pytest.raises(ls.ScriptError, match="for: 3 names for 1 loops"):
+        ls.from_source(first.replace("i, *rest", "i, j, *rest").replace("2, 3", "2"))
+
+
+def test_annotations_of_a_block_are_joined():
+    text = """
+@T.prim_func
+def f(A: T.Buffer((4,), "int32")):
+    with T.block("b"):
+        T.block_attr({"one": 1})
+        T.block_attr({"two": 2, "one": 1})
+        T.where(1)
+        A[0] = 1
+"""
+    block = ls.from_source(text).body.block
+    assert {key: int(value) for key, value in block.annotations.items()} == {"one": 1, "two": 2}
+    with pytest.raises(ls.ScriptError, match=r"T\.block_attr: one is given twice"):
+        ls.from_source(text.replace('"two": 2, "one": 1', '"one": 3'))

@@ -203,7 +203,32 @@ std::vector<Expr> shape_around(std::span<const Ptr<Range>> box, Analyzer& analyz
   return result;
 }
 
+namespace {
+
+/// The same map, whose indices are at least as wide as the extents.
+IndexMap as_wide_as(const IndexMap& map, std::span<const Expr> shape, Analyzer& analyzer) {
+  IndexMap wide = map;
+  std::vector<Expr> indices;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const Ptr<Var>& index = map.initial_indices[i];
+    if (shape[i].dtype().bits > index->dtype.bits) {
+      wide.initial_indices[i] = var(index->name, shape[i].dtype());
+    }
+    indices.emplace_back(wide.initial_indices[i]);
+  }
+  wide.final_indices = map_indices(map, indices, analyzer);
+  return wide;
+}
+
+}  // namespace
+
 std::vector<Expr> map_shape(const IndexMap& map, std::span<const Expr> shape, Analyzer& analyzer) {
+  require_rank(map, shape.size());
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i].dtype().bits > map.initial_indices[i]->dtype.bits) {
+      return map_shape(as_wide_as(map, shape, analyzer), shape, analyzer);
+    }
+  }
   std::vector<Ptr<Range>> ranges;
   for (const Expr& extent : shape) ranges.push_back(range(zero_of(extent.dtype()), extent));
   return shape_around(map_ranges(map, ranges, analyzer), analyzer);

@@ -26,7 +26,7 @@ Ptr<Block> completed(const Ptr<Block>& block, const BufferOfPointer& buffers) {
 
 Ptr<Block> detect_regions(const Ptr<Block>& block, int what) {
   Block copy = *block;
-  copy.annotations = copy.annotations.with(detect_access, int_imm(i32, what));
+  copy.annotations = copy.annotations.with(detect_access, int_imm(i64, what));
   return make(std::move(copy));
 }
 

@@ -198,7 +198,7 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
   const CpuModel machine = cpu_model_of(target, options);
   if (!options.default_schedule) return func;
   if (target.is_gpu()) return bind_threads(func, gpu_limits(target));
-  return default_schedule(func, machine);
+  return with_default_schedule(func, machine);
 }
 
 Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "loopsmith/driver/scheduled_by_rule.h"
 #include "loopsmith/ir/function.h"
 #include "loopsmith/schedule/intrinsics/tensor_intrin.h"
 #include "loopsmith/schedule/legality/obligations.h"
@@ -99,6 +100,12 @@ Argument Schedule::call(std::string_view primitive, std::vector<Argument> argume
 
 void Schedule::require_no_obligations(std::string_view who) const {
   loopsmith::require_no_obligations(*engine_, who);
+}
+
+Schedule default_schedule(const Ptr<PrimFunc>& func, const Target& target, bool leaves_holes,
+                          const BuildOptions& options) {
+  return Schedule(std::make_unique<loopsmith::Schedule>(
+      scheduled_by_rule(func, target, leaves_holes, options)));
 }
 
 }  // namespace loopsmith::tir

@@ -56,11 +56,20 @@ class Schedule final : public ScheduleMethods {
   void require_no_obligations(std::string_view who) const;
 
  private:
+  friend Schedule default_schedule(const Ptr<PrimFunc>& func, const Target& target,
+                                   bool leaves_holes, const BuildOptions& options);
   explicit Schedule(std::unique_ptr<loopsmith::Schedule> engine);
   Argument call(std::string_view primitive, std::vector<Argument> arguments) override;
 
   std::unique_ptr<loopsmith::Schedule> engine_;
 };
+
+/// The schedule that `build` gives to a function without one, as far as its rules take steps: it
+/// may be seen, replayed on the function, and continued. With `leaves_holes`, its numbers are
+/// samples with these decisions. Throws a UserError for a target that is a GPU.
+Schedule default_schedule(const Ptr<PrimFunc>& func,
+                          const Target& target = Target("llvm -mcpu=native"),
+                          bool leaves_holes = false, const BuildOptions& options = {});
 
 }  // namespace loopsmith::tir
 

@@ -47,7 +47,7 @@ class ScheduleMethods {
   Handles<BlockRV> get_consumers(const BlockArgument& block) {
     return handles_in<BlockRV>(call("get_consumers", {value_of(block)}));
   }
-  /// The blocks of a scope that write what the scope does not allocate.
+  /// The blocks of a scope, also those inside others, that write what it does not allocate.
   Handles<BlockRV> get_output_blocks(const BlockArgument& scope_block) {
     return handles_in<BlockRV>(call("get_output_blocks", {value_of(scope_block)}));
   }

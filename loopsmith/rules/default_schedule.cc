@@ -2,266 +2,77 @@
 #include "loopsmith/rules/default_schedule.h"
 
 #include <algorithm>
+#include <unordered_set>
 
-#include "loopsmith/arith/data_parameters.h"
-#include "loopsmith/ir/operators.h"
-#include "loopsmith/rules/fuse_row_nests.h"
 #include "loopsmith/rules/inline_elementwise.h"
-#include "loopsmith/rules/loops.h"
-#include "loopsmith/rules/nontemporal_stores.h"
+#include "loopsmith/rules/make_loops.h"
 #include "loopsmith/rules/overlap_check.h"
-#include "loopsmith/rules/plain_loops/schedule_plain_loops.h"
-#include "loopsmith/rules/split_reduction.h"
-#include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/rules.h"
+#include "loopsmith/rules/subject.h"
+#include "loopsmith/schedule/primitives/sample.h"
+#include "loopsmith/schedule/schedule_error.h"
 
 namespace loopsmith {
 namespace {
 
-/// Fewer points than this are done before another thread has woken.
-constexpr std::int64_t min_parallel_points = 1 << 14;
+/// Draws nothing: each sample has its decision.
+constexpr std::int64_t seed = 1;
 
-ForKind kind_for(const std::vector<Nest>& nests) {
-  std::int64_t points = 0;
-  for (const Nest& nest : nests) {
-    const auto count = point_count(nest.axes);
-    if (!count) return ForKind::parallel;
-    points += *count;
+/// Whether the rule took the subject; if not, the schedule is as before.
+bool takes(const Rule& rule, Schedule& schedule, const Subject& subject,
+           const RuleContext& context) {
+  const std::size_t before = schedule.steps().size();
+  bool is_taken = false;
+  try {
+    is_taken = rule.take(schedule, subject, context);
+  } catch (const ScheduleError&) {
+    is_taken = false;
   }
-  return points < min_parallel_points ? ForKind::serial : ForKind::parallel;
+  if (!is_taken && schedule.steps().size() > before)
+    schedule.undo(schedule.steps().size() - before);
+  return is_taken;
 }
 
-/// Turns parallel loops inside `stmt` into serial ones: there is too little to do.
-Stmt without_threads(const Stmt& stmt) {
-  Rewriter rewrite;
-  rewrite.on<For>([&](const For& loop) -> Stmt {
-    For copy = *rewrite.children(loop);
-    if (copy.kind == ForKind::parallel) copy.kind = ForKind::serial;
-    return make(std::move(copy));
-  });
-  return rewrite(stmt);
-}
-
-Substitution unit_values(const std::vector<Axis>& axes) {
-  Substitution values;
-  for (const Axis& axis : axes) values[axis.var] = axis.min;
-  return values;
-}
-
-/// A nest inside the loops that `values` come from, over its remaining spatial axes.
-Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
-                const CpuModel& machine) {
-  if (nest.reduction().empty()) return inner_elementwise(nest, axes, values, machine);
-  if (const auto reduction = row_reduction_of(nest)) {
-    return loops_over(axes, values, [&](const Substitution& all) {
-      return row_reduction(*reduction, lanes_of(nest, machine), machine, all);
-    });
+/// Asks the rules for each part of the program. Gives the blocks that none took.
+std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) {
+  std::vector<BlockRV> left;
+  if (schedule.func()->attrs.get_int("tir.is_scheduled", 0) != 0) return left;
+  inline_elementwise(schedule);
+  for (const Subject& subject : subjects_of(schedule, context.machine)) {
+    const bool is_taken = std::ranges::any_of(
+        all_rules(), [&](const Rule& rule) { return takes(rule, schedule, subject, context); });
+    if (!is_taken) left.insert(left.end(), subject.blocks.begin(), subject.blocks.end());
   }
-  return loops_over(axes, values, [&](const Substitution& all) {
-    return seq({at(nest.init, all),
-                loops_over(nest.reduction(), all,
-                           [&](const Substitution& inside) { return at(nest.body, inside); })});
-  });
-}
-
-Stmt unpacked_reduction(const Nest& nest, const CpuModel& machine) {
-  const std::vector<Axis> spatial = nest.spatial();
-  const auto points = point_count(spatial);
-  const std::optional<RowReduction> by_row = row_reduction_of(nest);
-  const std::int64_t lanes = lanes_of(nest, machine);
-  const bool fills_lanes = by_row && constant_extent(by_row->axis).value_or(lanes) >= lanes;
-  if (points && *points == 1 && by_row)
-    return full_reduction(*by_row, lanes, machine, unit_values(spatial));
-  const std::optional<Axis> vector_axis = contiguous_axis(nest);
-  const bool strided =
-      vector_axis && std::ranges::any_of(accesses_in(nest), [&](const NestAccess& access) {
-        return stride_along(access, vector_axis->var) == Stride::other;
-      });
-  if (vector_axis && !(strided && fills_lanes)) return tiled_reduction(nest, *vector_axis, machine);
-  const std::size_t prefix = parallel_prefix(spatial, machine);
-  const std::vector<Axis> threads(spatial.begin(),
-                                  spatial.begin() + static_cast<std::ptrdiff_t>(prefix));
-  return fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
-    return inner_nest(nest, drop(spatial, prefix), values, machine);
-  });
-}
-
-Stmt single_reduction(const Nest& nest, const CpuModel& machine) {
-  const auto packed = packed_reduction(nest, machine);
-  if (!packed) return unpacked_reduction(nest, machine);
-  if (is_const_int(packed->pays, 1)) return packed->stmt;
-  return either(packed->pays, packed->stmt, unpacked_reduction(nest, machine));
-}
-
-/// True when only nests of the group use the buffer.
-bool is_private(const Ptr<Buffer>& buffer, const std::vector<Group>& groups, const Group& group) {
-  return std::ranges::all_of(groups, [&](const Group& other) {
-    if (&other == &group) return true;
-    return std::ranges::none_of(
-        other.nests, [&](const Nest& nest) { return reads(nest, buffer) || writes(nest, buffer); });
-  });
-}
-
-/// Replaces a buffer that lives within one point of the shared axes by one without their
-/// dimensions.
-Ptr<Buffer> shrink(Group& group, const Ptr<Buffer>& buffer) {
-  std::vector<bool> kept(buffer->shape.size(), true);
-  // The same ones in each nest that uses the buffer.
-  for (const Nest& nest : group.nests) {
-    for (const std::size_t d : shared_dimensions(nest, buffer, group.shared)) kept[d] = false;
-  }
-  const auto keep = [&](const std::vector<Expr>& all) {
-    std::vector<Expr> some;
-    for (std::size_t d = 0; d < kept.size(); ++d) {
-      if (kept[d]) some.push_back(all[d]);
-    }
-    if (some.empty()) some.push_back(zero_of(all.empty() ? i32 : all[0].dtype()));
-    return some;
-  };
-  std::vector<Expr> shape = keep(buffer->shape);
-  if (std::ranges::none_of(kept, [](bool k) { return k; })) shape = {1};
-  const Ptr<Buffer> row =
-      decl_buffer(shape, buffer->dtype, buffer->name, std::string(buffer->scope()));
-  Rewriter rewrite;
-  rewrite.on<BufferLoad>([&](const BufferLoad& access) -> Expr {
-    const Ptr<BufferLoad> inside = rewrite.children(access);
-    return access.buffer.same_as(buffer) ? load(row, keep(inside->indices)) : Expr(inside);
-  });
-  rewrite.on<BufferStore>([&](const BufferStore& access) -> Stmt {
-    const Ptr<BufferStore> inside = rewrite.children(access);
-    return access.buffer.same_as(buffer) ? store(row, inside->value, keep(inside->indices))
-                                         : Stmt(inside);
-  });
-  for (Nest& nest : group.nests) {
-    nest.body = rewrite(nest.body);
-    if (nest.init) nest.init = rewrite(nest.init);
-  }
-  return row;
-}
-
-Stmt schedule_group(Group group, const std::vector<Ptr<Buffer>>& rows, const CpuModel& machine) {
-  const std::vector<Axis> shared(
-      group.nests[0].axes.begin(),
-      group.nests[0].axes.begin() + static_cast<std::ptrdiff_t>(group.shared));
-  const std::size_t prefix = parallel_prefix(shared, machine);
-  const std::vector<Axis> threads(shared.begin(),
-                                  shared.begin() + static_cast<std::ptrdiff_t>(prefix));
-  return fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& outside) {
-    return loops_over(drop(shared, prefix), outside, [&](const Substitution& values) {
-      std::vector<Stmt> parts;
-      Substitution own = values;
-      for (std::size_t i = 0; i < group.nests.size(); ++i) {
-        const Nest& nest = group.nests[i];
-        for (std::size_t k = 0; k < group.shared; ++k) {
-          own[nest.axes[k].var] = values.at(shared[k].var);
-          if (i + 1 < group.nests.size()) {
-            own[group.nests[i + 1].axes[k].var] = values.at(shared[k].var);
-          }
-        }
-        const auto fed = i + 1 < group.nests.size()
-                             ? fed_by(nest, group.nests[i + 1], group.shared, machine)
-                             : std::nullopt;
-        if (fed) {
-          parts.push_back(row_reduction(*fed, lanes_of(nest, machine), machine, own));
-          ++i;
-        } else {
-          parts.push_back(inner_nest(nest, drop(nest.spatial(), group.shared), own, machine));
-        }
-      }
-      return with_buffers(group.nests[0].name + "_row", rows, seq(std::move(parts)));
-    });
-  });
-}
-
-Program program_of(const PrimFunc& func, const Block& root) {
-  const std::vector<Ptr<Var>> data = arith::data_parameters(func);
-  std::vector<Stmt> statements{root.body};
-  if (const auto* sequence = root.body.as<SeqStmt>()) statements = sequence->seq;
-  Program program{.parts = {}, .locals = root.alloc_buffers};
-  for (const Stmt& statement : statements) {
-    const std::vector<Nest> nests = nests_of(statement);
-    for (const Nest& nest : nests) {
-      program.parts.push_back({.nest = nest, .opaque = nullptr});
-      program.parts.back().nest->data = data;
-    }
-    if (nests.empty()) program.parts.push_back({.nest = std::nullopt, .opaque = statement});
-  }
-  return program;
-}
-
-/// The loops of `nests`, without threads where there is too little to do.
-Stmt finished(const Stmt& scheduled, const std::vector<Nest>& nests) {
-  return mark_nontemporal_stores(
-      kind_for(nests) == ForKind::serial ? without_threads(scheduled) : scheduled, nests);
-}
-
-Stmt single_nest(const Nest& nest, const CpuModel& machine) {
-  return finished(nest.reduction().empty() ? single_elementwise(nest, machine)
-                                           : single_reduction(nest, machine),
-                  {nest});
-}
-
-Stmt schedule_program(Program program, Block root, const CpuModel& machine) {
-  inline_elementwise(program);
-  std::vector<Group> groups = fuse_row_nests(program, machine);
-  std::vector<Stmt> statements;
-  for (Group& group : groups) {
-    if (group.opaque) {
-      statements.push_back(group.opaque);
-      continue;
-    }
-    for (Nest& nest : group.nests) nest.streamed = nontemporal_outputs(nest, program, machine);
-    const auto split =
-        group.nests.size() == 1 ? split_reduction(group.nests[0], machine) : std::nullopt;
-    if (split) {
-      program.locals.push_back(split->partial);
-      statements.push_back(single_nest(split->parts, machine));
-      statements.push_back(single_nest(split->join, machine));
-    } else if (group.nests.size() == 1) {
-      statements.push_back(single_nest(group.nests[0], machine));
-    } else {
-      std::vector<Ptr<Buffer>> rows;
-      std::erase_if(program.locals, [&](const Ptr<Buffer>& local) {
-        const bool used_here =
-            std::ranges::any_of(group.nests, [&](const Nest& n) { return writes(n, local); });
-        if (!used_here || program.used_by_opaque(local) || !is_private(local, groups, group))
-          return false;
-        rows.push_back(shrink(group, local));
-        return true;
-      });
-      statements.push_back(finished(schedule_group(group, rows, machine), group.nests));
-    }
-  }
-  root.alloc_buffers = program.locals;
-  root.body = seq(std::move(statements));
-  return make(BlockRealize{.block = make(std::move(root))});
-}
-
-/// The function with steps for its loops that have no blocks inside.
-Ptr<PrimFunc> with_scheduled_loops(const Ptr<PrimFunc>& func, const CpuModel& machine) {
-  constexpr std::int64_t seed = 1;
-  Schedule schedule(func, seed);
-  return schedule_plain_loops(schedule, {machine}) ? schedule.func() : func;
-}
-
-/// The function with loops for its blocks.
-Ptr<PrimFunc> with_scheduled_nests(const Ptr<PrimFunc>& func, const CpuModel& machine) {
-  const auto* realize = func->body.as<BlockRealize>();
-  const bool has_root = realize && realize->block->iter_vars.empty() &&
-                        is_const_int(realize->predicate, 1) && !realize->block->init &&
-                        realize->block->match_buffers.empty();
-  if (!has_root) return func;
-  const Program program = program_of(*func, *realize->block);
-  const bool any =
-      std::ranges::any_of(program.parts, [](const Part& part) { return part.nest.has_value(); });
-  return any ? with_body(func, schedule_program(program, *realize->block, machine)) : func;
+  return left;
 }
 
 }  // namespace
 
-Ptr<PrimFunc> default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine) {
-  if (func->attrs.get_int("tir.is_scheduled", 0) != 0) return func;
-  const Ptr<PrimFunc> ordered = with_scheduled_loops(func, machine);
-  const Ptr<PrimFunc> scheduled = with_scheduled_nests(ordered, machine);
+Factor RuleContext::number(Schedule& schedule, std::int64_t own,
+                           std::vector<std::int64_t> others) const {
+  if (!leaves_holes) return own;
+  std::vector<std::int64_t>& candidates = others;
+  candidates.push_back(own);
+  std::ranges::sort(candidates);
+  candidates.erase(std::ranges::unique(candidates).begin(), candidates.end());
+  const auto decision = std::ranges::find(candidates, own) - candidates.begin();
+  const std::vector<double> weights(candidates.size(),
+                                    1.0 / static_cast<double>(candidates.size()));
+  return sample_categorical(schedule, candidates, weights, decision);
+}
+
+Schedule default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine, bool leaves_holes) {
+  Schedule schedule(func, seed);
+  take_rules(schedule, {machine, leaves_holes});
+  return schedule;
+}
+
+Ptr<PrimFunc> with_default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine) {
+  Schedule schedule(func, seed);
+  const std::vector<BlockRV> left = take_rules(schedule, {machine});
+  std::unordered_set<const Object*> blocks;
+  for (const BlockRV block : left) blocks.insert(&schedule.get(block));
+  const Ptr<PrimFunc> scheduled = make_loops(schedule.func(), blocks, machine);
   if (scheduled.same_as(func)) return func;
   return with_body(func, with_overlap_check(*func, scheduled->body));
 }

@@ -2,16 +2,22 @@
 #pragma once
 #include "loopsmith/ir/function.h"
 #include "loopsmith/rules/cpu_model.h"
+#include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
 
-/// Schedules a function without a schedule, for the processor that `machine` describes: cheap
-/// intermediate values are computed where they are used, neighbours that meet row by row share
-/// their outer loops, outer loops are parallel, inner ones vectorised, reductions tiled.
+/// The schedule of a function without one, for the processor that `machine` describes: cheap
+/// intermediate values are computed where they are used, outer loops are parallel, inner ones
+/// vectorized. Its steps are those of `rules.h`, and may be seen, replayed and continued.
 ///
-/// Only what is shown to be independent is reordered; everything else stays as it is written, and
-/// a function marked `tir.is_scheduled` stays whole. Reductions may be combined in another order.
-/// Where arguments may overlap, what is written runs when they do.
-Ptr<PrimFunc> default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine);
+/// What nobody has a rule for stays as it is written, and so does a function that is marked
+/// `tir.is_scheduled`. With `leaves_holes`, numbers are samples that a search may decide anew.
+Schedule default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine,
+                          bool leaves_holes = false);
+
+/// What `build` makes of a function without a schedule: what the default schedule makes of it,
+/// where arguments do not overlap what is written; else as it is written. Reductions may be
+/// combined in another order.
+Ptr<PrimFunc> with_default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine);
 
 }  // namespace loopsmith

@@ -116,7 +116,7 @@ int count_kernels(const Ptr<PrimFunc>& func) {
 TEST(default_schedule, copies_the_columns_of_a_matmul_of_any_size_for_one_kernel) {
   const Ptr<Var> n = size_var("n"), m = size_var("m"), l = size_var("l");
   for (const auto& func : {matmul(64, 96, 32), matmul(67, 101, 33), matmul(n, m, l)}) {
-    const auto scheduled = default_schedule(func, machine);
+    const auto scheduled = with_default_schedule(func, machine);
     EXPECT_EQ(count_kernels(scheduled), 1) << script(scheduled);
     EXPECT_EQ(count_buffers(scheduled, "_panel"), 1);
     EXPECT_EQ(count_loops(scheduled, ForKind::parallel), 1);
@@ -146,8 +146,8 @@ TEST(default_schedule, reads_operands_in_place_for_few_rows) {
   // A variable number of rows of results, which are sums along rows of both operands: both ways.
   const Ptr<Var> n = size_var("n");
   const auto func = product({0, 2}, {1, 2}, n, 35, 20);
-  EXPECT_EQ(count_buffers(default_schedule(func, machine), "_panel"), 1);
-  EXPECT_EQ(count_buffers(default_schedule(func, machine), "_partial"), 1);
+  EXPECT_EQ(count_buffers(with_default_schedule(func, machine), "_panel"), 1);
+  EXPECT_EQ(count_buffers(with_default_schedule(func, machine), "_partial"), 1);
   for (const int count : {1, 40}) {
     checked(func, {numbers({count, 20}), numbers({35, 20}, 2), numbers({count, 35})});
   }
@@ -351,8 +351,8 @@ TEST(default_schedule, writes_large_outputs_past_the_caches) {
     const Tensor a = placeholder({count}, f32, "A");
     return te::create_prim_func({a, compute({count}, [&](Expr i) { return a(i) + 1; }, "B")});
   };
-  EXPECT_EQ(marks_in(default_schedule(copy_of(1 << 24), machine)), 1);
-  EXPECT_EQ(marks_in(default_schedule(copy_of(1 << 20), machine)), 0);
+  EXPECT_EQ(marks_in(with_default_schedule(copy_of(1 << 24), machine)), 1);
+  EXPECT_EQ(marks_in(with_default_schedule(copy_of(1 << 20), machine)), 0);
   CpuModel small = machine;
   small.cache_bytes = 1 << 10;
   EXPECT_EQ(marks_in(checked(copy_of(1000), {numbers({1000}), numbers({1000})}, small)), 1);
@@ -432,7 +432,7 @@ TEST(default_schedule, computes_a_row_just_before_it_is_summed) {
     const Tensor total = compute({20}, [&](Expr i) { return te::sum(powers(i, l), {l}); }, "total");
     const Tensor out =
         compute({20, columns}, [&](Expr i, Expr j) { return powers(i, j) + total(i); }, "out");
-    const auto func = default_schedule(te::create_prim_func({a, out}), machine);
+    const auto func = with_default_schedule(te::create_prim_func({a, out}), machine);
     int stores = 0;  // In loops over the row alone.
     pre_order_visit(func->body, [&](const Ref& ref) {
       const auto* loop = ref.as<For>();
@@ -447,7 +447,7 @@ TEST(default_schedule, computes_a_row_just_before_it_is_summed) {
 
 TEST(default_schedule, leaves_a_scheduled_function_alone) {
   const auto func = with_attr(matmul(32, 64, 24), "tir.is_scheduled", int_imm(i32, 1));
-  EXPECT_TRUE(default_schedule(func, machine).same_as(func));
+  EXPECT_TRUE(with_default_schedule(func, machine).same_as(func));
 }
 
 /// Products in 32 bits that these may not hold: of sizes, and of large numbers.
@@ -481,7 +481,7 @@ TEST(default_schedule, counts_more_points_than_32_bits_hold_in_64) {
     const auto numbered =
         func([](const Tensor& a, const auto& at) { return a(at) + cast(i8, at[0]); });
     for (const auto& each : {copied, numbered}) {
-      EXPECT_EQ(narrow_products(default_schedule(each, machine)), "");
+      EXPECT_EQ(narrow_products(with_default_schedule(each, machine)), "");
     }
   }
 }

@@ -89,7 +89,7 @@ std::vector<Group> fuse_row_nests(const Program& program, const CpuModel& machin
   std::vector<Group> groups;
   for (const Part& part : program.parts) {
     if (!part.nest) {
-      groups.push_back({.nests = {}, .shared = 0, .opaque = part.opaque});
+      groups.push_back({.nests = {}, .shared = 0, .opaque = part.opaque, .node = part.node});
       continue;
     }
     const std::size_t shared = groups.empty() ? 0 : shared_with(groups.back(), *part.nest, machine);
@@ -97,8 +97,10 @@ std::vector<Group> fuse_row_nests(const Program& program, const CpuModel& machin
       groups.back().nests.push_back(*part.nest);
       groups.back().shared = shared;
     } else {
-      groups.push_back(
-          {.nests = {*part.nest}, .shared = max_shared(*part.nest, machine), .opaque = nullptr});
+      groups.push_back({.nests = {*part.nest},
+                        .shared = max_shared(*part.nest, machine),
+                        .opaque = nullptr,
+                        .node = part.node});
     }
   }
   return groups;

@@ -15,6 +15,7 @@ struct Group {
   std::vector<Nest> nests;
   std::size_t shared = 0;
   Stmt opaque;
+  NodeId node = no_node;  ///< The first statement, in the schedule that it was read from.
 };
 
 /// Joins neighbours that depend on each other only row by row: what one point of the shared axes

@@ -2,8 +2,13 @@
 #include "loopsmith/rules/inline_elementwise.h"
 
 #include <algorithm>
+#include <set>
+#include <unordered_map>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/rules/look_up.h"
+#include "loopsmith/rules/subject.h"
+#include "loopsmith/schedule/primitives/compute_inline.h"
 
 namespace loopsmith {
 namespace {
@@ -35,20 +40,6 @@ struct Producer {
   Expr value;
 };
 
-std::optional<Producer> producer_of(const Nest& nest, const Program& program) {
-  const auto* store = nest.body.as<BufferStore>();
-  if (!store || nest.init || !nest.reduction().empty()) return std::nullopt;
-  if (!program.is_local(store->buffer) || program.used_by_opaque(store->buffer))
-    return std::nullopt;
-  if (reads(nest, store->buffer)) return std::nullopt;
-  for (const Expr& index : store->indices) {
-    const bool is_axis =
-        std::ranges::any_of(nest.axes, [&](const Axis& axis) { return index.same_as(axis.var); });
-    if (!is_axis && !as_int(index)) return std::nullopt;
-  }
-  return Producer{store->buffer, store->indices, store->value};
-}
-
 /// True when no point of `nest` loads an element of `buffer` that another point loads, too, at the
 /// same place of its body.
 bool reads_each_once(const Nest& nest, const Ptr<Buffer>& buffer) {
@@ -70,39 +61,6 @@ int count_loads(const Nest& nest, const Ptr<Buffer>& buffer) {
   }));
 }
 
-/// Buffers that the value is computed from keep what they hold until the last use of it.
-bool sources_stay(const Producer& producer, const Program& program, std::size_t place) {
-  bool stay = true;
-  pre_order_visit(producer.value, [&](const Ref& ref) {
-    const auto* load = ref.as<BufferLoad>();
-    if (!load) return true;
-    for (std::size_t i = place + 1; i < program.parts.size(); ++i) {
-      const Part& part = program.parts[i];
-      stay = stay && part.nest && !writes(*part.nest, load->buffer);
-    }
-    return true;
-  });
-  return stay;
-}
-
-bool worth_inlining(const Producer& producer, const Program& program, std::size_t place) {
-  int loads = 0;
-  bool each_once = true;
-  for (std::size_t i = 0; i < program.parts.size(); ++i) {
-    const Part& part = program.parts[i];
-    if (i == place || !part.nest) continue;
-    // A second nest that fills the buffer, or one that reads it before: not a producer.
-    if (writes(*part.nest, producer.buffer)) return false;
-    const int here = count_loads(*part.nest, producer.buffer);
-    if (here > 0 && i < place) return false;
-    loads += here;
-    each_once = each_once && reads_each_once(*part.nest, producer.buffer);
-  }
-  const int cost = cost_of(producer.value);
-  if (!each_once) return cost <= 1;
-  return loads <= 1 || cost * loads <= cheap;
-}
-
 void replace_loads(Nest& nest, const Producer& producer) {
   Rewriter rewrite;
   rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
@@ -117,24 +75,118 @@ void replace_loads(Nest& nest, const Producer& producer) {
   if (nest.init) nest.init = rewrite(nest.init);
 }
 
-}  // namespace
-
-void inline_elementwise(Program& program) {
-  for (std::size_t place = 0; place < program.parts.size();) {
-    const Part& part = program.parts[place];
-    const auto producer = part.nest ? producer_of(*part.nest, program) : std::nullopt;
-    if (!producer || !worth_inlining(*producer, program, place) ||
-        !sources_stay(*producer, program, place)) {
-      ++place;
-      continue;
-    }
-    program.parts.erase(program.parts.begin() + static_cast<std::ptrdiff_t>(place));
-    for (Part& consumer : program.parts) {
-      if (consumer.nest && reads(*consumer.nest, producer->buffer)) {
-        replace_loads(*consumer.nest, *producer);
+/// Which statements of a program read and write which memory, by their numbers.
+class Uses {
+ public:
+  explicit Uses(const Program& program) {
+    for (std::size_t i = 0; i < program.parts.size(); ++i) {
+      if (program.parts[i].nest) {
+        add(i, *program.parts[i].nest);
+      } else {
+        last_opaque_ = i;
+        add_opaque(program.parts[i].opaque);
       }
     }
-    std::erase_if(program.locals, [&](const auto& b) { return b.same_as(producer->buffer); });
+  }
+
+  void add(std::size_t part, const Nest& nest) {
+    for (const NestAccess& access : accesses_in(nest)) {
+      (access.is_store ? writers_ : readers_)[access.buffer->data.get()].insert(part);
+    }
+  }
+  const std::set<std::size_t>& readers(const Buffer& buffer) { return readers_[buffer.data.get()]; }
+  const std::set<std::size_t>& writers(const Buffer& buffer) { return writers_[buffer.data.get()]; }
+  bool by_opaque(const Buffer& buffer) const { return opaque_.contains(buffer.data.get()); }
+  /// True when all statements behind that one are nests, none of which writes the buffer.
+  bool stays_behind(std::size_t part, const Buffer& buffer) {
+    return (!last_opaque_ || *last_opaque_ < part) &&
+           writers(buffer).upper_bound(part) == writers(buffer).end();
+  }
+
+ private:
+  void add_opaque(const Stmt& stmt) {
+    pre_order_visit(stmt, [&](const Ref& ref) {
+      if (const auto* buffer = ref.as<Buffer>()) opaque_.insert(buffer->data.get());
+      if (ref.is<Var>()) opaque_.insert(ref.get());
+      return true;
+    });
+  }
+
+  std::unordered_map<const Object*, std::set<std::size_t>> readers_, writers_;
+  std::set<const Object*> opaque_;
+  std::optional<std::size_t> last_opaque_;
+};
+
+std::optional<Producer> producer_of(const Nest& nest, const Program& program, const Uses& uses) {
+  const auto* store = nest.body.as<BufferStore>();
+  if (!store || nest.init || !nest.reduction().empty()) return std::nullopt;
+  if (!program.is_local(store->buffer) || uses.by_opaque(*store->buffer)) return std::nullopt;
+  if (reads(nest, store->buffer)) return std::nullopt;
+  for (const Expr& index : store->indices) {
+    const bool is_axis =
+        std::ranges::any_of(nest.axes, [&](const Axis& axis) { return index.same_as(axis.var); });
+    if (!is_axis && !as_int(index)) return std::nullopt;
+  }
+  return Producer{store->buffer, store->indices, store->value};
+}
+
+/// Buffers that the value is computed from keep what they hold until the last use of it.
+bool sources_stay(const Producer& producer, std::size_t place, Uses& uses) {
+  bool stay = true;
+  pre_order_visit(producer.value, [&](const Ref& ref) {
+    if (const auto* load = ref.as<BufferLoad>())
+      stay = stay && uses.stays_behind(place, *load->buffer);
+    return stay;
+  });
+  return stay;
+}
+
+bool is_worth_inlining(const Producer& producer, const Program& program, std::size_t place,
+                       Uses& uses) {
+  // A second nest that fills the buffer, or one that reads it before: not a producer.
+  const std::set<std::size_t>& readers = uses.readers(*producer.buffer);
+  if (uses.writers(*producer.buffer).size() > 1 || readers.empty() || *readers.begin() < place) {
+    return false;
+  }
+  int loads = 0;
+  bool each_once = true;
+  for (const std::size_t reader : readers) {
+    const Nest& nest = *program.parts[reader].nest;
+    loads += count_loads(nest, producer.buffer);
+    each_once = each_once && reads_each_once(nest, producer.buffer);
+  }
+  const int cost = cost_of(producer.value);
+  if (!each_once) return cost <= 1;
+  return loads <= 1 || cost * loads <= cheap;
+}
+
+/// The blocks that are to be inlined, in this order.
+std::vector<BlockRV> blocks_to_inline(Program program) {
+  Uses uses(program);
+  std::vector<BlockRV> blocks;
+  for (std::size_t place = 0; place < program.parts.size(); ++place) {
+    const Part& part = program.parts[place];
+    const auto producer = part.nest ? producer_of(*part.nest, program, uses) : std::nullopt;
+    if (!producer || !is_worth_inlining(*producer, program, place, uses) ||
+        !sources_stay(*producer, place, uses)) {
+      continue;
+    }
+    blocks.push_back(part.nest->block);
+    for (const std::size_t reader : uses.readers(*producer->buffer)) {
+      Nest& nest = *program.parts[reader].nest;
+      replace_loads(nest, *producer);
+      uses.add(reader, nest);
+    }
+  }
+  return blocks;
+}
+
+}  // namespace
+
+void inline_elementwise(Schedule& schedule) {
+  for (const BlockRV block : blocks_to_inline(program_of(schedule))) {
+    if (!compute_inline.can_apply(schedule, {block})) continue;
+    compute_inline(schedule, look_up(schedule, block));
   }
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/rules/program.h"
+#include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
 
-/// Puts the value of a local buffer in the place of its loads, where each element is computed from
-/// its index alone and computing it again costs less than memory does; the nest that filled the
-/// buffer goes.
+/// Inlines blocks that compute each element of a local buffer from its index alone, where computing
+/// it again at its uses costs less than memory does.
 ///
 /// B[i] = A[i] + 1;  C[i] = B[i] * 2    =>    C[i] = (A[i] + 1) * 2
-void inline_elementwise(Program& program);
+void inline_elementwise(Schedule& schedule);
 
 }  // namespace loopsmith

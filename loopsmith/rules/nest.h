@@ -6,6 +6,7 @@
 
 #include "loopsmith/ir/stmt.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/handles.h"
 
 namespace loopsmith {
 
@@ -28,6 +29,7 @@ struct Nest {
   Stmt body;
   std::vector<Ptr<Buffer>> streamed;  ///< What is written past the caches.
   std::vector<Ptr<Var>> data = {};    ///< Scalars of any value: neither sizes nor indices.
+  BlockRV block = {};                 ///< In the schedule that the nest was read from, if any.
 
   std::vector<Axis> spatial() const;
   std::vector<Axis> reduction() const;

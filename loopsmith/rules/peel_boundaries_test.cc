@@ -75,7 +75,7 @@ TEST(peel_boundaries, merges_short_channels_between_the_borders) {
     }
   }
   int merged = 0;
-  pre_order_visit(default_schedule(func, machine)->body, [&](const Ref& ref) {
+  pre_order_visit(with_default_schedule(func, machine)->body, [&](const Ref& ref) {
     const auto* view = ref.as<DeclBuffer>();
     merged += view && view->buffer->shape.size() == 2;
     return true;
@@ -87,7 +87,7 @@ TEST(peel_boundaries, loads_whole_vectors_between_the_borders) {
   const Ptr<Var> rows = size_var("rows"), columns = size_var("columns");
   for (const int radius : {1, 3}) {
     const auto func = blur({rows, columns}, radius, 1);
-    EXPECT_EQ(clamped_vectors(default_schedule(func, machine)), 0);
+    EXPECT_EQ(clamped_vectors(with_default_schedule(func, machine)), 0);
     for (const int width : {1, 2, 5, 8, 41}) {
       checked(func, {numbers({3, width}), numbers({3, width})});
     }

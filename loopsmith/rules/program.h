@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "loopsmith/rules/nest.h"
+#include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
 
@@ -12,6 +13,7 @@ namespace loopsmith {
 struct Part {
   std::optional<Nest> nest;
   Stmt opaque;
+  NodeId node = no_node;  ///< The statement, in the schedule that it was read from.
 };
 
 /// A function as the rules see it.

@@ -36,26 +36,40 @@ void Lowering::for_loop(const Statement& s) {
   const auto targets = names_of(s.targets[0]);
   // One name for several loops is a tuple of their variables.
   const bool is_tuple = s.targets[0]->kind == ExpressionKind::name && loops.size() > 1;
-  require_here(is_tuple || targets.size() == loops.size(), "one_name_a_loop",
+  const auto starred = std::ranges::find(targets, ExpressionKind::starred, &Expression::kind);
+  const bool has_rest = starred != targets.end();
+  const auto rest_begin = static_cast<std::size_t>(starred - targets.begin());
+  const bool has_names_for_all =
+      has_rest ? targets.size() - 1 <= loops.size() : targets.size() == loops.size();
+  require_here(is_tuple || has_names_for_all, "one_name_a_loop",
                hint("give one name for each loop"), "for: {} names for {} loops", targets.size(),
                loops.size());
+  const std::size_t rest_count = has_rest ? loops.size() + 1 - targets.size() : 0;
   std::vector<Ptr<Var>> variables;
   const auto define = [&] {
     std::vector<ScriptValue> all;
+    std::vector<ScriptValue> rest;
     for (std::size_t i = 0; i < loops.size(); ++i) {
-      const Expression& target = *targets[is_tuple ? 0 : i];
+      // `*outer, k`: the starred name is the list of all loops that the others leave.
+      const bool is_rest = has_rest && i >= rest_begin && i < rest_begin + rest_count;
+      const std::size_t place = i < rest_begin || !has_rest ? i : i + 1 - rest_count;
+      const Expression& written = *targets[is_tuple ? 0 : is_rest ? rest_begin : place];
+      const Expression& target = is_rest ? *written.items[0] : written;
       require_here(target.kind == ExpressionKind::name, "target_is_name",
                    hint("give the loop a name"), "for: {} is no name", target.source);
       const SpanScope span(tree_->span(target));
-      const std::string name =
-          is_tuple ? fmt::format("{}_{}", target.text, i) : std::string(target.text);
+      const std::string name = is_tuple || is_rest
+                                   ? fmt::format("{}_{}", target.text, is_rest ? i - rest_begin : i)
+                                   : std::string(target.text);
       variables.push_back(var(name, loops[i].extent.dtype()));
       loops_.insert_or_assign(variables.back().get(), loops[i]);
       all.push_back(ScriptValue::node(variables.back()));
-      if (!is_tuple) bind(target.text, all.back());
+      if (is_rest) rest.push_back(all.back());
+      if (!is_tuple && !is_rest) bind(target.text, all.back());
       open_loops_.push_back(variables.back());
     }
     if (is_tuple) bind(targets[0]->text, ScriptValue::list(std::move(all), true));
+    if (has_rest) bind((*starred)->items[0]->text, ScriptValue::list(std::move(rest), true));
   };
   const std::size_t outer_loops = open_loops_.size();
   const bool runs = std::ranges::all_of(loops, [](const LoopHeader& loop) {

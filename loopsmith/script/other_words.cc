@@ -10,7 +10,6 @@ std::string_view hint_for_other_word(std::string_view word) {
       {"print",
        "register a function of the host, ls.register_func(\"show\", print), and write "
        "T.evaluate(T.call_packed(\"show\", x))"},
-      {"sblock", "write `with T.block(\"name\"):`"},
       {"Parallel", "write `for i in T.parallel(n):`"},
       {"Pipelined", "annotate the loop with software_pipeline_stage in a schedule"},
       {"Persistent", "write `for i in T.parallel(n):`"},

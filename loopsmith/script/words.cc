@@ -24,7 +24,8 @@ const Word* find_word(std::string_view space, std::string_view name) {
   const Tables& tables = words_by_name();
   const auto table = tables.find(space);
   if (table == tables.end()) return nullptr;
-  const auto found = table->second.find(name);
+  auto found = table->second.find(name);
+  if (found == table->second.end()) found = table->second.find(current_name(space, name));
   return found == table->second.end() ? nullptr : found->second;
 }
 

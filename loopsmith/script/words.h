@@ -48,6 +48,10 @@ struct Word {
 /// The word of that name; nullptr when there is none.
 const Word* find_word(std::string_view space, std::string_view name);
 
+/// The name here of a word that other generations of the language call differently; empty when
+/// there is none.
+std::string_view current_name(std::string_view space, std::string_view name);
+
 /// All words, in the order of their tables.
 std::vector<const Word*> all_words();
 

@@ -5,6 +5,7 @@
 #include "loopsmith/ir/extent.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/script/lowering.h"
 #include "loopsmith/support/error.h"
 
@@ -159,7 +160,8 @@ ScriptValue where(Lowering& lowering, const Arguments& args, const Word&) {
   BlockState& state = lowering.block_with_axes("T.where");
   lowering.require_here(!state.predicate.defined(), "given_once", hint("join them with `and`"),
                         "T.where is given twice in one block");
-  state.predicate = lowering.expr(args[0]);
+  const Expr given = lowering.expr(args[0]);
+  state.predicate = given.is<IntImm>() ? cast(boolean, given) : given;
   lowering.require_here(state.predicate.dtype() == boolean, "condition_is_bool",
                         hint("give a comparison"), "T.where: the condition is {}, not bool",
                         to_string(state.predicate.dtype()));
@@ -168,9 +170,14 @@ ScriptValue where(Lowering& lowering, const Arguments& args, const Word&) {
 
 ScriptValue block_attr(Lowering& lowering, const Arguments& args, const Word&) {
   BlockState& state = lowering.block_with_axes("T.block_attr");
-  lowering.require_here(!state.annotations, "given_once", hint("put both into one"),
-                        "T.block_attr is given twice in one block");
-  state.annotations = lowering.attrs(args[0], "T.block_attr");
+  Attrs all = state.annotations.value_or(Attrs());
+  for (const auto& [key, value] : lowering.attrs(args[0], "T.block_attr")) {
+    const Ref known = all.get(key);
+    lowering.require_here(!known.defined() || structural_equal(known, value), "given_once",
+                          hint("leave one out"), "T.block_attr: {} is given twice", key);
+    all = all.with(key, value);
+  }
+  state.annotations = std::move(all);
   return {};
 }
 

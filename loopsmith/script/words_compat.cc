@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words that scripts of elsewhere use: what they mean here, or why they mean nothing.
+#include <utility>
+
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/target.h"
@@ -113,6 +115,21 @@ ScriptValue refused(Lowering&, const Arguments&, const Word& word) {
 constexpr std::string_view anything = "*args: Any";
 
 }  // namespace
+
+std::string_view current_name(std::string_view space, std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> names[] = {
+      {"Bind", "LetStmt"},
+      {"sblock", "block"},
+      {"sblock_alloc_buffer", "alloc_buffer"},
+      {"sblock_attr", "block_attr"},
+  };
+  if (space == "T") {
+    for (const auto& [other, here] : names) {
+      if (other == name) return here;
+    }
+  }
+  return {};
+}
 
 std::span<const Word> compat_words() {
   static constexpr Word words[] = {

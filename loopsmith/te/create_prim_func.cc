@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/infer_regions.h"
+#include "loopsmith/ir/solved_sizes.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te/index_dtype.h"
@@ -187,6 +188,8 @@ class FunctionBuilder {
       // A size that stands alone in a shape is what the caller's array has there.
       for (const Expr& extent : buffers_of_params_[i]->shape) defined.insert(extent.get());
     }
+    const PrimFunc header{.params = params_, .buffer_map = buffers_of_params_};
+    for (const SolvedSize& size : solved_sizes(header)) defined.insert(size.variable.get());
     for (const auto& [op, stmt] : statements_) require_defined(name_of(op), op, stmt, defined);
     for (const auto& buffer : buffers_of_params_) {
       if (!buffer) continue;

@@ -4,6 +4,7 @@
 #include "loopsmith/driver/build.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/inspect.h"
+#include "loopsmith/driver/scheduled_by_rule.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/transform/outputs.h"
 
@@ -18,6 +19,7 @@
 #include "bindings/callable.h"
 #include "bindings/host_functions.h"
 #include "bindings/ir.h"
+#include "bindings/schedule.h"
 
 namespace nb = nanobind;
 
@@ -75,6 +77,13 @@ nb::object build_program(const Ref& program, const Target& target, bool contract
     return build(Ptr<PrimFunc>::from(program), target, options);
   };
   return to_python(build_any());
+}
+
+PySchedule default_schedule(const Ptr<PrimFunc>& func, const Target& target, bool holes,
+                            int num_threads) {
+  BuildOptions options;
+  if (num_threads != 0) options.runtime.pool = make_pool({.num_threads = num_threads});
+  return {scheduled_by_rule(func, target, holes, options)};
 }
 
 /// The lines of the source, and the texts with their lines, as loopsmith.inspection takes them.
@@ -145,6 +154,10 @@ void bind_driver(nb::module_& m) {
                 "typing.Callable[[str, PrimFunc, PrimFunc, "
                 "float], None] | None, passes: dict[str, list[typing.Callable[[PrimFunc], "
                 "PrimFunc]]]) -> Module"));
+  m.def("default_schedule", default_schedule, nb::arg("func"), nb::arg("target"), nb::arg("holes"),
+        nb::arg("num_threads"),
+        nb::sig("def default_schedule(func: PrimFunc, target: Target | str, holes: bool, "
+                "num_threads: int) -> Schedule"));
   m.def("lower", lower_program, nb::arg("program"), nb::arg("target"), nb::arg("simple_mode"),
         nb::arg("on_pass").none(), nb::arg("passes"),
         nb::sig("def lower(program: Node, target: Target | str, simple_mode: bool, on_pass: "

@@ -168,8 +168,12 @@ Ref ref_from_python(std::string_view node, const FieldInfo& field, nb::handle va
   return ref;
 }
 
-/// A count of lanes may be a multiple of `vscale`.
-std::int64_t integer_from_python(std::string_view node, const FieldInfo& field, nb::handle value) {
+/// A count of lanes may be a multiple of `vscale`; a uint64 above INT64_MAX is stored by its bits.
+std::int64_t integer_from_python(const Object& object, const FieldInfo& field, nb::handle value) {
+  const std::string_view node = node_info(object).name;
+  if (object.kind == kind_of<IntImm> && static_cast<const IntImm&>(object).dtype == u64) {
+    return static_cast<std::int64_t>(nb::cast<std::uint64_t>(nb::int_(nb::borrow(value))));
+  }
   if (field.name == std::string_view("lanes")) {
     const auto lanes = lanes_of(to_expr(value));
     if (!lanes) refuse(node, field, value);
@@ -190,7 +194,7 @@ void set_field(Object& object, const FieldInfo& field, nb::handle value) {
       }
       case FieldType::attrs: field.at<Attrs>(object) = to_attributes(value); return;
       case FieldType::integer:
-        field.at<std::int64_t>(object) = integer_from_python(node, field, value);
+        field.at<std::int64_t>(object) = integer_from_python(object, field, value);
         return;
       case FieldType::integers:
         field.at<std::vector<std::int64_t>>(object) = nb::cast<std::vector<std::int64_t>>(value);

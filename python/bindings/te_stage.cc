@@ -197,6 +197,9 @@ void bind_intrins(nb::module_& m, nb::class_<te::Stage>& stage) {
   nb::class_<te::TensorIntrinDecl>(m, "TeTensorIntrin", "What computes a tile in one go.")
       .def_ro("name", &te::TensorIntrinDecl::name, "Its name in traces and errors.")
       .def_ro("op", &te::TensorIntrinDecl::op, "What it computes.")
+      .def_ro("in_buffers", &te::TensorIntrinDecl::in_buffers, "One for each tensor that it reads.")
+      .def_ro("out_buffers", &te::TensorIntrinDecl::out_buffers,
+              "One for each tensor that it makes.")
       .def_ro("body", &te::TensorIntrinDecl::body, "The statement that computes all of it.")
       .def_ro("reduce_init", &te::TensorIntrinDecl::reduce_init,
               "The statement that stores what a reduction starts from.")

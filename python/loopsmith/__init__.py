@@ -9,7 +9,15 @@ from . import arith, host, interp, ir, other_words, script, signatures, te, tir,
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
 from .device import Device, device
-from .driver import PassRecord, build, export_runtime, load_module, lower, run_pass
+from .driver import (
+    PassRecord,
+    build,
+    default_schedule,
+    export_runtime,
+    load_module,
+    lower,
+    run_pass,
+)
 from .errors import (
     BoundsError,
     CallError,
@@ -68,6 +76,7 @@ __all__ = [
     "assert_structural_equal",
     "build",
     "compare",
+    "default_schedule",
     "device",
     "empty",
     "export_runtime",

@@ -275,6 +275,58 @@ def build(
 
 
 @explained
+def default_schedule(
+    x: PrimFunc | Sequence[Tensor],
+    target: Target | str | None = None,
+    *,
+    holes: bool = False,
+    num_threads: int | None = None,
+) -> Schedule:
+    """Return the schedule that `build` gives to a function which has none.
+
+    It is a schedule as one by hand: its trace prints as Python and applies to a fresh
+    `tir.Schedule` of the function, and more steps may be taken. Blocks that no rule takes by steps
+    stay as they are written; `build` turns these into loops itself.
+
+    Parameters
+    ----------
+    x
+        A function, or the tensors that are to be its parameters.
+    target
+        What it is for; without, this machine. Vectors, tiles and tasks follow its processor.
+    holes
+        Whether numbers (lanes, tile sizes, tasks) are left open: each is then a
+        ``sample_categorical`` whose decision is what the rule chose, and which a search may decide
+        otherwise.
+    num_threads
+        For how many threads; without, for as many as `build` would use.
+
+    Raises
+    ------
+    ScheduleError
+        The target is a GPU.
+
+    Examples
+    --------
+    >>> sch = ls.default_schedule(func)
+    >>> print(sch.trace)
+    >>> kernel = ls.build(sch)
+    """
+    if isinstance(x, (IRModule, Schedule, TeSchedule)):
+        _core.fail(
+            "TypeMismatch",
+            "argument_has_type",
+            f"default_schedule: x is a {type(x).__name__}, not a function",
+            hint="pass a PrimFunc or a list of tensors; of a module, one function after the other",
+        )
+    program = _program("default_schedule", x, None)
+    assert isinstance(program, PrimFunc)
+    aim = _target("default_schedule", DEFAULT_TARGET if target is None else target)
+    threads = _count("num_threads", num_threads or 0)
+    return _core.default_schedule(program, aim, holes, threads)
+
+
+@explained
 def load_module(
     path: str | os.PathLike[str], *, functions: Mapping[str, Callable[..., Any]] | None = None
 ) -> Module:

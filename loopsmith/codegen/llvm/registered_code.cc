@@ -13,6 +13,7 @@
 // GDB's JIT interface ("JIT Compilation Interface" in its manual). GDB stops at the function, and
 // reads the list from the variable; both are found by their names.
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are GDB's.
 struct jit_code_entry {
   jit_code_entry* next_entry;
   jit_code_entry* prev_entry;
@@ -30,6 +31,7 @@ __attribute__((visibility("protected"))) jit_descriptor __jit_debug_descriptor =
 __attribute__((visibility("protected"), noinline)) void __jit_debug_register_code() {
   __asm__ volatile("" ::: "memory");  // So that calls stay, although nothing is done.
 }
+// NOLINTEND(bugprone-reserved-identifier)
 }
 
 namespace loopsmith::detail {

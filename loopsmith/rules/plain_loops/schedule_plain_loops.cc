@@ -68,12 +68,9 @@ bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const plain_loops::Mac
   return !schedule.func()->body.same_as(written);
 }
 
-bool schedule_plain_loops(Schedule& schedule, const plain_loops::Machine& machine) {
-  bool any = false;
-  for (const LoopRV nest : plain_loops::Steps(schedule).outermost()) {
-    any = schedule_plain_nest(schedule, nest, machine) || any;
-  }
-  return any;
+bool schedule_plain_loops(Schedule& schedule, const Subject& subject, const RuleContext& context) {
+  if (!subject.loop || !subject.blocks.empty()) return false;
+  return schedule_plain_nest(schedule, *subject.loop, {context.machine});
 }
 
 }  // namespace loopsmith

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/rules/plain_loops/machine.h"
+#include "loopsmith/rules/rule.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
@@ -13,7 +14,7 @@ namespace loopsmith {
 /// model of strides, trip counts and caches. True when the program was changed.
 bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const plain_loops::Machine& machine);
 
-/// The same for all such loops of the function.
-bool schedule_plain_loops(Schedule& schedule, const plain_loops::Machine& machine);
+/// The rule of it: for a subject that is a loop without blocks.
+bool schedule_plain_loops(Schedule& schedule, const Subject& subject, const RuleContext& context);
 
 }  // namespace loopsmith

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/transform/pipeline.h"
 
@@ -29,7 +30,13 @@ Argument numbers(std::vector<std::int64_t> shape, int seed) {
 
 Ptr<PrimFunc> checked_schedule(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
                                const CpuModel& machine) {
-  const Ptr<PrimFunc> scheduled = default_schedule(func, machine);
+  for (const bool leaves_holes : {false, true}) {
+    const Schedule steps = default_schedule(func, machine, leaves_holes);
+    Schedule again(func);
+    steps.trace().apply_to(again);
+    EXPECT_TRUE(structural_equal(again.func(), steps.func())) << steps.trace().text();
+  }
+  const Ptr<PrimFunc> scheduled = with_default_schedule(func, machine);
   verify_well_formed(scheduled);
   const std::vector<Argument> expected = results_of(func, arguments);
   EXPECT_EQ(results_of(scheduled, arguments), expected) << script(scheduled);

@@ -13,7 +13,8 @@ namespace loopsmith::testing {
 /// A tensor of integers between -50 and 50; others for another seed.
 Argument numbers(std::vector<std::int64_t> shape, int seed = 1);
 
-/// The default schedule; expects that it and its lowered form compute what `func` does.
+/// What `build` makes of a function; expects that it and its lowered form compute what `func` does,
+/// and that the trace of the default schedule gives the same program again.
 Ptr<PrimFunc> checked_schedule(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
                                const CpuModel& machine);
 

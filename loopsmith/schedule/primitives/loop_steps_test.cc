@@ -329,6 +329,8 @@ TEST(relatives, are_found) {
             "block_has_the_name: get_block: Cannot find a block with the name: X");
   EXPECT_EQ(error_of([&] { get_loop(sch, "i"); }),
             "loop_name_is_unique: get_loop: 2 loops are called i");
+  const BlockRV outer = blockize(sch, get_loops(sch, c)[0]);
+  EXPECT_EQ(get_output_blocks(sch, root), (Handles<BlockRV>{outer, c}));
 }
 
 TEST(fuse, takes_loops_that_do_not_run) {

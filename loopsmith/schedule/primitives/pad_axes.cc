@@ -111,14 +111,15 @@ class AxesPadding {
   /// True when no condition keeps a padded axis from some of its values.
   bool has_whole_axes() const {
     const Instances instances = instances_of(schedule_, plan_.block);
-    return instances.unknown.empty() &&
-           std::ranges::none_of(instances.conditions, [&](const Expr& condition) {
-             for (std::size_t k = 0; k < plan_.extents.size(); ++k) {
-               const bool is_padded = plan_.extents[k].defined();
-               if (is_padded && uses_variable(condition, block_.iter_vars[k]->var)) return true;
-             }
-             return false;
-           });
+    if (!instances.unknown.empty()) return false;
+    for (std::size_t k = 0; k < plan_.extents.size(); ++k) {
+      if (!plan_.extents[k].defined()) continue;
+      const bool is_whole = std::ranges::none_of(instances.conditions, [&](const Expr& condition) {
+        return uses_variable(condition, block_.iter_vars[k]->var);
+      });
+      if (!is_whole) return false;
+    }
+    return true;
   }
 
   bool has_effects() const {

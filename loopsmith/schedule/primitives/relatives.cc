@@ -45,8 +45,14 @@ Planned<BlocksPlan> plan_get_consumers(const Schedule& schedule,
 
 Planned<BlocksPlan> plan_get_output_blocks(const Schedule& schedule,
                                            const OutputBlocksArguments& arguments) {
-  BlocksPlan plan{child_blocks(schedule, schedule.node(arguments.scope_block))};
-  std::erase_if(plan.blocks, [&](BlockRV block) { return !is_output_block(schedule, block); });
+  BlocksPlan plan;
+  const auto add_inside = [&](const auto& self, NodeId scope) -> void {
+    for (const BlockRV block : child_blocks(schedule, scope)) {
+      if (is_output_block(schedule, block)) plan.blocks.push_back(block);
+      self(self, schedule.node(block));
+    }
+  };
+  add_inside(add_inside, schedule.node(arguments.scope_block));
   return plan;
 }
 

@@ -99,7 +99,7 @@ inline constexpr Primitive get_consumers(PrimitiveDefinition{
 
 inline constexpr Primitive get_output_blocks(PrimitiveDefinition{
     .name = "get_output_blocks",
-    .doc = "The blocks of a scope that write what the scope does not allocate.",
+    .doc = "The blocks of a scope, also those inside others, that write what it does not allocate.",
     .pure = true,
     .plan = plan_get_output_blocks,
     .commit = commit_blocks,

@@ -15,19 +15,29 @@ from typing import Any
 from . import division, members
 from .missing import way_of
 
-ROOTS = {"tvm": f"{__package__}.tvm", "topi": f"{__package__}.tvm.topi"}
+ROOTS = {
+    "tvm": f"{__package__}.tvm",
+    "topi": f"{__package__}.tvm.topi",
+    "tvm_ffi": f"{__package__}.tvm.ffi",
+}
 """What is imported, and the module of this package that it is."""
 
 
 # Files of which programs import names that stand in the module above them, too.
 _PARTS = {
-    "_ffi": "error",
+    "_ffi": "ffi",
+    "_ffi.registry": "ffi",
+    "arith.bound": "arith.int_set",
     "_ffi.base": "error",
     "_ffi.runtime_ctypes": "nd",
+    "base": "error",
+    "ffi.access_path": "ffi",
+    "runtime.object_path": "object_path",
     "container": "ir_container",
     "driver.build_module": "driver",
     "ir.base": "ir",
     "ir.container": "ir_container",
+    "ir.diagnostics": "ir_diagnostics",
     "ir.expr": "ir",
     "ir.module": "ir",
     "ir.op": "tir",
@@ -37,13 +47,47 @@ _PARTS = {
     "te.operation": "te",
     "te.schedule": "te_schedule",
     "te.tensor": "te",
+    "testing.utils": "testing",
+    "tir.analysis.analysis": "tir.analysis",
+    "tir.block_dependence_info": "tir.schedule.state",
+    "tir.block_scope": "tir.schedule.state",
     "tir.buffer": "tir",
     "tir.function": "tir",
     "tir.generic": "tir",
     "tir.ir_pass": "ir_pass",
     "tir.op": "tir",
+    "tir.schedule.trace": "tir.schedule.instruction",
     "tir.stmt": "tir",
+    "topi.math": "topi",
+    "topi.utils": "topi.shapes",
 }
+
+
+# Modules that other generations have at other places, with all that is in them.
+_MOVED = {
+    "s_tir.meta_schedule": "meta_schedule",
+    "s_tir.script": "script.tir",
+    "tirx.script": "script.tir",
+    "s_tir": "tir",
+    "tirx": "tir",
+    "script.parser.ir": "script.ir",
+    "script.parser.tir": "script.tir",
+    "script.parser": "script",
+    "script.ir_builder.base": "script.ir_builder",
+    "script.ir_builder.tirx": "script.ir_builder.tir",
+    "script.ir_builder.s_tir": "script.ir_builder.tir",
+    "script.tirx": "script.tir",
+    "script.s_tir": "script.tir",
+}
+
+
+def _module_of(name: str) -> str:
+    """Return where in this package a module of `tvm` is, by its name without ``tvm.``."""
+    for old, now in _MOVED.items():
+        if name == old or name.startswith(f"{old}."):
+            name = now + name[len(old) :]
+            break
+    return _PARTS.get(name, name)
 
 
 class _Loader(importlib.abc.Loader):
@@ -81,7 +125,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         root, _, rest = fullname.partition(".")
         if root not in ROOTS:
             return None
-        meant = _PARTS.get(rest, rest) if root == "tvm" else rest
+        meant = _module_of(rest) if root == "tvm" else rest
+        if root == "tvm_ffi" and rest == "access_path":
+            meant = ""
         ours = f"{ROOTS[root]}.{meant}" if meant else ROOTS[root]
         if rest and importlib.util.find_spec(ours) is None:
             raise _missing_module(fullname if root == "tvm" else f"tvm.{fullname}")

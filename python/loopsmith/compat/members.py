@@ -7,9 +7,11 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 import loopsmith.arith as arith
-from loopsmith import BoundsError, ScheduleError, Target, UserError, te, tir
-from loopsmith.ir import make_module
+from loopsmith import BoundsError, ScheduleError, Target, UserError, build, te, tir
+from loopsmith.ir import make_module, structural_equal
 
 from .missing import MissingName
 
@@ -28,6 +30,26 @@ def _truth(expr: Any) -> bool:
         return bool(_core_bool(expr))
     except UserError as error:
         raise ValueError(str(error)) from error
+
+
+def _equal(expr: Any, other: Any) -> Any:
+    """Return whether two expressions have one structure; else the comparison of their values."""
+    return True if structural_equal(expr, tir.const(other)) else expr == other
+
+
+_choosing: list[Any] = []
+"""The schedules for which index maps are being made, the last one innermost."""
+
+
+def _chosen(operator: str) -> Any:
+    """Return the operator of an expression and a number that a schedule has chosen."""
+
+    def applied(number: Any, expr: Any) -> Any:
+        if not _choosing:
+            return NotImplemented
+        return getattr(expr, operator)(_core_get(_choosing[-1], number))
+
+    return applied
 
 
 class OpName(str):
@@ -137,6 +159,9 @@ def _access_ptr(
         for letter in access_mask:
             if letter not in known:
                 raise ValueError(f"Unknown access_mask {access_mask}")
+    if extent is None and len(buffer.strides) > 0:
+        # All from the first element to where the outermost dimension ends.
+        extent = buffer.strides[0] * buffer.shape[0] - offset
     return _core_access_ptr(buffer, access_mask, ptr_type, content_lanes, offset, extent)
 
 
@@ -261,7 +286,7 @@ def _remove_rv(sch: Any, rv: Any) -> None:
 def _get(sch: Any, rv: Any) -> Any:
     if any(sch is owner and rv is each for owner, each in _forgotten):
         raise IndexError("the handle was removed from the schedule")
-    return _core_get(sch, rv.stmt if hasattr(rv, "stmt") else rv)
+    return rv.stmt if hasattr(rv, "stmt") else _core_get(sch, rv)
 
 
 def _get_global_var(module: Any, name: str) -> Any:
@@ -309,6 +334,8 @@ _core_specialize: Any = tir.PrimFunc.specialize
 
 
 def _specialize(func: Any, param_map: Any) -> Any:
+    if not param_map:
+        return func
     try:
         return _core_specialize(func, param_map)
     except UserError as error:
@@ -332,6 +359,18 @@ def _get_block(sch: Any, name: str, func_name: str | None = None) -> Any:
 _core_transform_layout: Any = tir.Schedule.transform_layout
 
 
+def _buffer_at(sch: Any, block: Any, buffer: Any) -> Any:
+    """Return the buffer of a block that is meant by its name, or by its place among regions."""
+    stmt = _core_get(sch, sch.get_block(block) if isinstance(block, str) else block)
+    if isinstance(buffer, str):
+        regions = [each for each in (*stmt.reads, *stmt.writes) if each.buffer.name == buffer]
+        return regions[0].buffer if regions else None
+    if not isinstance(buffer, tuple):
+        return buffer if isinstance(buffer, tir.Buffer) else None
+    regions = stmt.reads if buffer[0] == "read" else stmt.writes
+    return regions[buffer[1]].buffer if buffer[1] < len(regions) else None
+
+
 def _transform_layout(
     sch: Any, block: Any, buffer: Any, index_map: Any, *args: Any, **kwargs: Any
 ) -> None:
@@ -339,18 +378,19 @@ def _transform_layout(
     if callable(index_map):
         from .tvm.tir.nodes import IndexMap
 
-        ndim = None
-        if not isinstance(buffer, str):
-            place = buffer if isinstance(buffer, tuple) else None
-            if place is not None:
-                stmt = _core_get(sch, sch.get_block(block) if isinstance(block, str) else block)
-                regions = stmt.reads if place[0] == "read" else stmt.writes
-                ndim = len(regions[place[1]].buffer.shape) if place[1] < len(regions) else None
+        meant = _buffer_at(sch, block, buffer)
+        ndim = None if meant is None else len(meant.shape)
+        dtype = "int32" if not ndim else str(meant.shape[0].dtype)
+        _choosing.append(sch)
         try:
-            made, separators = IndexMap.from_func_with_separators(index_map, ndim)
+            made, separators = IndexMap.from_func_with_separators(
+                index_map, ndim, index_dtype=dtype
+            )
         except ValueError:
             made, separators = index_map, []
-        index_map = made if separators else index_map
+        finally:
+            _choosing.pop()
+        index_map = made
     _core_transform_layout(sch, block, buffer, index_map, *args, **kwargs)
     if separators:
         sch.set_axis_separator(block, buffer, separators)
@@ -439,6 +479,44 @@ def _ranges(shape: Any) -> list[Any]:
     return [each if isinstance(each, tir.Range) else tir.Range(0, each) for each in shape]
 
 
+def _is_equivalent(index_map: Any, other: Any) -> bool:
+    """Return whether two maps map all indices alike, whatever the types of the indices are."""
+    if len(index_map.initial_indices) != len(other.initial_indices):
+        return False
+    indices = [tir.Var(each.name, "int64") for each in index_map.initial_indices]
+    one, two = index_map.map_indices(indices), other.map_indices(indices)
+    analyzer = arith.Analyzer()
+    return len(one) == len(two) and all(
+        analyzer.can_prove_equal(tir.cast("int64", a), tir.cast("int64", b))
+        for a, b in zip(one, two)
+    )
+
+
+def _map_tensor(index_map: Any, arr_src: Any) -> Any:
+    """Return an array whose elements stand where the map sends their indices."""
+    from .tvm import nd
+
+    source = arr_src.numpy()
+    shape = [int(size) for size in index_map.map_shape(list(source.shape))]
+    grid = te.compute(
+        source.shape,
+        lambda *at: tir.cast("int64", _row_major(index_map.map_indices(list(at)), shape)),
+        name="places",
+    )
+    places = np.zeros(source.shape, "int64")
+    build([grid])(places)
+    target = np.zeros(shape, source.dtype)
+    target.reshape(-1)[places.reshape(-1)] = source.reshape(-1)
+    return nd.array(target)
+
+
+def _row_major(indices: Any, shape: Any) -> Any:
+    place = tir.const(0, "int64")
+    for index, size in zip(indices, shape):
+        place = place * size + tir.cast("int64", index)
+    return place
+
+
 _core_inverse: Any = tir.IndexMap.inverse
 _core_other_inverse: Any = tir.IndexMap.non_surjective_inverse
 
@@ -490,6 +568,12 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.SeqStmt, "__getitem__", lambda stmt, place: stmt.seq[place]),
     (tir.SeqStmt, "__len__", lambda stmt: len(stmt.seq)),
     (tir.Expr, "__str__", tir.Expr.__repr__),
+    (tir.Expr, "equal", _equal),
+    (tir.ExprRV, "__rfloordiv__", _chosen("__floordiv__")),
+    (tir.ExprRV, "__rmod__", _chosen("__mod__")),
+    (tir.ExprRV, "__radd__", _chosen("__add__")),
+    (tir.ExprRV, "__rsub__", _chosen("__sub__")),
+    (tir.ExprRV, "__rmul__", _chosen("__mul__")),
     (tir.Expr, "__bool__", _truth),
     (tir.Expr, "__lshift__", _shifted("__lshift__")),
     (tir.Expr, "__rshift__", _shifted("__rshift__")),
@@ -505,6 +589,9 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.Buffer, "vstore", _vstore),
     (tir.Buffer, "access_ptr", _access_ptr),
     (tir.IndexMap, "inverse", _inverse),
+    (tir.IndexMap, "is_equivalent_to", _is_equivalent),
+    (tir.IndexMap, "map_ndarray", _map_tensor),
+    (tir.IndexMap, "map_tensor", _map_tensor),
     (tir.IndexMap, "non_surjective_inverse", _non_surjective_inverse),
     (tir.IRModule, "functions", property(Functions)),
     (tir.IRModule, "get_global_var", _get_global_var),
@@ -526,6 +613,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.Schedule, "transform_layout", _transform_layout),
     (tir.Schedule, "annotate_buffer_access", _annotate_buffer_access),
     (tir.Schedule, "get_block", _get_block),
+    (tir.Schedule, "get_sblock", _get_block),
     (tir.Schedule, "state", property(_state)),
     (tir.Schedule, "get_sref", _sref),
     (tir.Schedule, "get", _get),

@@ -16,8 +16,8 @@ _WAYS = {
     "schedule",
     "tvm.auto_scheduler": "schedules are not searched for here; ls.build schedules by rule what "
     "has no schedule",
-    "tvm.meta_schedule": "schedules are not searched for here; sample_* steps of a schedule take "
-    "decisions, and ls.build schedules by rule what has no schedule",
+    "tvm.meta_schedule": "ls.tune searches for a schedule; see docs/tuning.md for its spaces, "
+    "steps and records",
     "tvm.dlight": "ls.build schedules by rule what has no schedule",
     "tvm.tir.transform": "ls.run_pass runs a pass by its name, ls.lower all of them; "
     'ls.lower(f, dump="all") tells of each',

@@ -102,7 +102,7 @@ def extern_primfunc(
 
 
 def _is_shape(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _buffers(buffers: Buffer | Sequence[Buffer] | None) -> list[Buffer]:

@@ -50,7 +50,8 @@ def decl_buffer(
     data
         The pointer that it is a view of; by default a new one.
     strides
-        In elements, one for each dimension; by default compact and row-major.
+        In elements, one for each dimension; by default compact and row-major, or for a
+        `buffer_type` of "auto_broadcast" new variables.
     elem_offset
         Where element [0, ..., 0] lies, in elements. With an `offset_factor` of 2 or more, by
         default, a new variable.
@@ -66,6 +67,10 @@ def decl_buffer(
         The dimensions that start a new axis when the buffer is flattened.
     """
     extents = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else [shape]
+    if buffer_type == "auto_broadcast" and not strides:
+        # With compact strides, an extent of 1 would be read beyond its one element.
+        types = [str(getattr(extent, "dtype", "int32")) for extent in extents]
+        strides = [Var(f"{name}_stride_{d}", dtype) for d, dtype in enumerate(types)]
     if elem_offset is None and offset_factor > 1:
         elem_offset = Var(f"{name}_elem_offset", "int32")
     return Buffer(

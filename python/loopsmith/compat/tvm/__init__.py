@@ -12,8 +12,10 @@ from . import (
     contrib,
     driver,
     error,
+    ffi,
     ir,
     ir_pass,
+    meta_schedule,
     nd,
     runtime,
     script,
@@ -50,12 +52,14 @@ call_pure_extern = loopsmith.tir.call_pure_extern
 expr = tir
 stmt = tir
 make = tir
-_ffi = error
+base = error
+_ffi = ffi
 schedule = tir
 tensor = te
 api = te
 intrin = tir
-register_extern = register_func
+register_extern = register_global_func = register_func
+compile = build
 extern = loopsmith.te.extern
 scan = loopsmith.te.scan
 select = loopsmith.tir.select
@@ -65,6 +69,9 @@ save_json = ir.save_json
 GlobalVar = ir.GlobalVar
 
 vars(tir)["ir_pass"] = ir_pass
+
+# Later generations have TensorIR in two halves: s_tir for schedules, tirx for what runs.
+s_tir = tirx = tir
 
 __getattr__ = other_names("tvm", loopsmith.te, loopsmith.tir)
 

@@ -16,7 +16,7 @@ from .target import Target
 from .tir.prim_func import as_module
 from .transform import PassContext, with_options
 
-__all__ = ["build", "build_module", "lower", "schedule_to_module"]
+__all__ = ["build", "build_module", "compile", "lower", "schedule_to_module"]
 
 # With arguments, they take schedules of tensor expressions.
 _lower: Any = ls.lower
@@ -96,4 +96,5 @@ def schedule_to_module(
 
 
 build_module = sys.modules[__name__]
+compile = build
 __getattr__ = other_names("tvm.driver")

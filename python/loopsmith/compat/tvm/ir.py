@@ -6,15 +6,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 import loopsmith as ls
 import loopsmith.ir
 from loopsmith import tir
 
 from ..missing import other_names
 from . import ir_container as container
+from . import ir_diagnostics as diagnostics
 from . import transform
 from .arith.iter_affine_map import same_iter_map
 from .ir_types import Op, SourceName, Span
+from .nd import NDArray
 from .object_path import ObjectPath, get_first_structural_mismatch
 from .tir.analysis import undefined_vars
 from .tir.nodes import Alias, Range
@@ -23,6 +27,8 @@ from .transform import PassContext
 
 __all__ = [
     "Array",
+    "Attrs",
+    "EnvFunc",
     "IRModule",
     "Map",
     "ObjectPath",
@@ -36,8 +42,10 @@ __all__ = [
     "assert_structural_equal",
     "assert_written_alike",
     "container",
+    "diagnostics",
     "get_first_structural_mismatch",
     "load_json",
+    "make_node",
     "save_json",
     "structural_equal",
     "structural_hash",
@@ -98,14 +106,85 @@ class IRModule(Alias, base=ls.tir.IRModule):
         return loopsmith.ir.make_module({**(functions or {}), func.name: func})
 
 
+class Attrs(dict[str, Any]):
+    """Named values, which are attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the value of a name."""
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class EnvFunc:
+    """A function of the host by the name that it is registered under."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.func = ls.get_global_func(name)
+
+    @staticmethod
+    def get(name: str) -> EnvFunc:
+        """Return the function of that name."""
+        return EnvFunc(name)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it."""
+        return self.func(*args)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both have one name."""
+        return isinstance(other, EnvFunc) and other.name == self.name
+
+    def __hash__(self) -> int:
+        """Return the same number for the same name."""
+        return hash(self.name)
+
+
+def make_node(type_key: str, **kwargs: Any) -> Any:
+    """Return named values, or a node by the name of its class."""
+    space, _, name = type_key.rpartition(".")
+    if space == "attrs" or type_key in ("ir.DictAttrs", "DictAttrs"):
+        return Attrs(kwargs)
+    from . import tir as nodes
+
+    return getattr(nodes, name)(**kwargs)
+
+
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     """Return whether two nodes differ at most by the names of what they define."""
+    if isinstance(lhs, (EnvFunc, str)) or isinstance(rhs, (EnvFunc, str)):
+        return bool(lhs == rhs)
+    if isinstance(lhs, Mapping) and isinstance(rhs, Mapping):
+        return set(lhs) == set(rhs) and all(
+            structural_equal(value, rhs[key], map_free_vars) for key, value in lhs.items()
+        )
+    if isinstance(lhs, (NDArray, np.ndarray)) and isinstance(rhs, (NDArray, np.ndarray)):
+        one, two = np.asarray(lhs), np.asarray(rhs)
+        return one.shape == two.shape and one.dtype == two.dtype and bool(np.all(one == two))
     if isinstance(lhs, _ITER_MAPS):
         return same_iter_map(lhs, rhs)
     if _is_list(lhs) or _is_list(rhs):
         same = _is_list(lhs) and _is_list(rhs) and len(lhs) == len(rhs)
         return same and all(structural_equal(a, b, map_free_vars) for a, b in zip(lhs, rhs))
-    return ls.structural_equal(_unnamed(lhs), _unnamed(rhs), map_free_vars)
+    left, right = _unnamed(lhs), _unnamed(rhs)
+    return ls.structural_equal(left, right, map_free_vars) or _same_but_buffers(left, right)
+
+
+def _same_but_buffers(left: Any, right: Any) -> bool:
+    """Return whether parts of programs are equal, if buffers from outside stand for each other."""
+    if not isinstance(left, (tir.Stmt, tir.BufferRegion)) or type(left) is not type(right):
+        return False
+    if not ls.structural_equal(left, right, True):
+        return False
+    pairs = list(zip(_free_scalars(left), _free_scalars(right)))
+    return all(one.same_as(two) for one, two in pairs)
+
+
+def _free_scalars(part: Any) -> list[Any]:
+    body = part if isinstance(part, tir.Stmt) else tir.Evaluate(part.region[0].min)
+    return [each for each in undefined_vars(body) if each.pointer is None]
 
 
 def _is_list(value: Any) -> bool:
@@ -127,6 +206,10 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
         for left, right in zip(lhs, rhs):
             assert_structural_equal(left, right, map_free_vars)
         return
+    if not isinstance(lhs, (tir.Node, bool, int, float, str)):
+        if not structural_equal(lhs, rhs, map_free_vars):
+            raise ValueError(f"StructuralEqual check failed: {lhs!r} and {rhs!r} differ")
+        return
     is_program = isinstance(lhs, (tir.PrimFunc, tir.IRModule)) and type(lhs) is type(rhs)
     if is_program and _equal_when_simple(_unnamed(lhs), _unnamed(rhs), map_free_vars):
         return
@@ -136,7 +219,7 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 def assert_written_alike(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """Raise a ValueError that says where two nodes differ first, also in their arithmetic."""
     left, right = _unnamed(lhs), _unnamed(rhs)
-    if ls.structural_equal(left, right, map_free_vars):
+    if ls.structural_equal(left, right, map_free_vars) or _same_but_buffers(left, right):
         return
     mismatch = get_first_structural_mismatch(left, right, map_free_vars)
     path = mismatch[0] if mismatch else ObjectPath.root()
@@ -158,13 +241,35 @@ def _equal_when_simple(left: Any, right: Any, map_free_vars: bool) -> bool:
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """Return a number of 64 bits, the same for nodes that are structurally equal."""
+    if isinstance(node, (Mapping, EnvFunc, NDArray, np.ndarray)) or _is_list(node):
+        return hash(_plain(node)) & _BITS
     hashed = _unnamed(node)
+    if not map_free_vars and isinstance(hashed, (tir.Expr, tir.Stmt)):
+        # Variables from outside are themselves.
+        body = hashed if isinstance(hashed, tir.Stmt) else tir.Evaluate(hashed)
+        outside = tuple(hash(each) for each in undefined_vars(body))
+        return (int(ls.structural_hash(hashed)[:16], 16) ^ hash(outside)) & _BITS
     if map_free_vars and isinstance(hashed, (tir.Expr, tir.Stmt)):
         # As parameters, variables count by their places.
         body = hashed if isinstance(hashed, tir.Stmt) else tir.Evaluate(hashed)
         params = undefined_vars(body)
         hashed = tir.PrimFunc(params=params, buffer_map=[None] * len(params), body=body)
     return int(ls.structural_hash(hashed)[:16], 16)
+
+
+_BITS = 2**64 - 1
+
+
+def _plain(value: Any) -> Any:
+    """Return something that can be hashed, the same for values that are equal."""
+    if isinstance(value, Mapping):
+        return tuple(sorted((str(key), _plain(each)) for key, each in value.items()))
+    if isinstance(value, (NDArray, np.ndarray)):
+        array = np.asarray(value)
+        return (array.shape, str(array.dtype), array.tobytes())
+    if _is_list(value):
+        return tuple(_plain(each) for each in value)
+    return structural_hash(value) if isinstance(value, tir.Node) else hash(value)
 
 
 def save_json(node: Any) -> str:

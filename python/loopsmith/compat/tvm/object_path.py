@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import loopsmith as ls
@@ -34,6 +35,17 @@ class ObjectPath:
     def map_value(self, key: Any) -> ObjectPath:
         """Return the way on to the value of a key."""
         return ObjectPath((*self._steps, f"[{key!r}]"))
+
+    def missing_array_element(self, index: int) -> ObjectPath:
+        """Return the way to where an item of a list would be."""
+        return ObjectPath((*self._steps, f"[<missing item #{index}>]"))
+
+    def missing_map_entry(self, key: Any = None) -> ObjectPath:
+        """Return the way to where a value of a map would be."""
+        return ObjectPath((*self._steps, "[<missing entry>]"))
+
+    array_item, array_item_missing = array_index, missing_array_element
+    map_item, map_item_missing = map_value, missing_map_entry
 
     @property
     def parent(self) -> ObjectPath | None:
@@ -76,17 +88,66 @@ def get_first_structural_mismatch(
     if ls.structural_equal(lhs, rhs, map_free_vars):
         return None
     path = path_of(ls.ir.difference_path(lhs, rhs, map_free_vars) or "")
-    field = _differing_field(_at(lhs, path), _at(rhs, path))
-    path = path.attr(field) if field else path
-    return path, path
+    left, right = _at(lhs, path), _at(rhs, path)
+    shown = _by_keys(path, lhs)
+    lengths = _differing_lengths(left, right)
+    if lengths:
+        field, shorter, key = lengths
+        has_not, has = shown.attr(field), shown.attr(field)
+        if field == "buffer_map":
+            has_not, has = has_not.missing_map_entry(key), has.map_value(key)
+        else:
+            has_not, has = has_not.missing_array_element(key), has.array_index(key)
+        return (has_not, has) if shorter is left else (has, has_not)
+    found = _differing_field(left, right)
+    shown = shown.attr(found) if found else shown
+    return shown, shown
 
 
 _CONSTANTS = (tir.IntImm, tir.FloatImm, tir.StringImm)
+_LISTS = ("params", "seq", "args", "indices", "iter_vars", "reads", "writes", "shape", "strides")
+
+
+def _differing_lengths(left: Any, right: Any) -> tuple[str, Any, Any] | None:
+    """Return of which list two nodes have less and more, which has less, and the first place."""
+    if type(left) is not type(right):
+        return None
+    for field in _LISTS:
+        one: Any = getattr(left, field, None)
+        two: Any = getattr(right, field, None)
+        if not (hasattr(one, "__len__") and hasattr(two, "__len__")):
+            continue
+        if isinstance(left, tir.PrimFunc) and left.buffer_map and right.buffer_map:
+            known, other = left.buffer_map, right.buffer_map
+            if len(known) != len(other):
+                shorter, longer = (left, right) if len(known) < len(other) else (right, left)
+                added = [each for each in longer.params if each not in shorter.buffer_map]
+                keys = [each for each in added if each in longer.buffer_map]
+                return "buffer_map", shorter, keys[0]
+        if len(one) != len(two):
+            return field, left if len(one) < len(two) else right, min(len(one), len(two))
+    return None
+
+
+def _by_keys(path: ObjectPath, root: Any) -> ObjectPath:
+    """Return a way whose steps into maps are by key, not by place."""
+    steps = list(path._steps)
+    for place, step in enumerate(steps[1:], 1):
+        holder = _at(root, ObjectPath(tuple(steps[: place - 1]))) if step[0] == "[" else None
+        if steps[place - 1] == ".buffer_map" and isinstance(holder, tir.PrimFunc):
+            steps[place] = f"[{holder.params[int(step[1:-1])]!r}]"
+        if steps[place - 1] == ".functions" and isinstance(holder, tir.IRModule):
+            steps[place] = f'[I.GlobalVar("{holder.names[int(step[1:-1])].name_hint}")]'
+    return ObjectPath(tuple(steps))
 
 
 def _differing_field(left: Any, right: Any) -> str | None:
-    """Return by which field two constants differ; None of anything else."""
-    if not isinstance(left, _CONSTANTS) or type(left) is not type(right):
+    """Return by which field two constants, or variables, differ; None of anything else."""
+    if type(left) is not type(right):
+        return None
+    if isinstance(left, tir.Var):
+        return None if str(left.dtype) == str(right.dtype) else "dtype"
+    if not isinstance(left, _CONSTANTS):
         return None
     return "value" if str(left.dtype) == str(right.dtype) else "dtype"
 
@@ -95,7 +156,11 @@ def _at(node: Any, path: ObjectPath) -> Any:
     """Return what a way leads to; None where it leads out of the tree."""
     for step in path._steps:
         try:
-            node = node[int(step[1:-1])] if step.startswith("[") else getattr(node, step[1:])
+            if step.startswith("["):
+                inside = list(node.values()) if isinstance(node, Mapping) else node
+                node = inside[int(step[1:-1])]
+            else:
+                node = getattr(node, step[1:])
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             return None
     return node

@@ -17,7 +17,7 @@ from ..missing import other_names
 from . import nd
 from .data_type import DataType
 from .error import TVMError
-from .nd import Device, NDArray, cpu, device
+from .nd import Device, NDArray, cpu, cuda, device, opencl
 from .object_path import ObjectPath
 
 __all__ = [
@@ -33,20 +33,31 @@ __all__ = [
     "ShapeTuple",
     "String",
     "TVMError",
+    "Tensor",
+    "const",
     "convert",
     "cpu",
+    "cuda",
     "device",
+    "empty",
+    "enabled",
+    "from_dlpack",
     "get_global_func",
     "load",
     "load_module",
     "ndarray",
+    "opencl",
     "register_func",
+    "tensor",
 ]
 
 Object = ls.tir.Node
 String = str
 ShapeTuple: Any = tuple
 ndarray = nd
+
+# Later generations call arrays tensors.
+Tensor, tensor, empty, from_dlpack = NDArray, nd.array, nd.empty, nd.from_dlpack
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Any:
@@ -247,12 +258,26 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
 load = load_module
 
 
+def enabled(target: str) -> bool:
+    """Return whether programs can be compiled for a target here, and run."""
+    return target in ("llvm", "c", "cpu")
+
+
+def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
+    """Return a constant."""
+    from .tir.expr import const as made
+
+    return made(value, dtype, span)
+
+
 def convert(value: Any, span: Any = None) -> Any:
     """Return numbers, texts and lists as nodes and lists of them; anything else as it is."""
     if isinstance(value, (bool, int, float, str)):
         return ls.tir.StringImm(value) if isinstance(value, str) else ls.tir.const(value)
     if isinstance(value, (list, tuple)):
         return [convert(item) for item in value]
+    if isinstance(value, dict):
+        return {key: convert(item) for key, item in value.items()}
     return value
 
 

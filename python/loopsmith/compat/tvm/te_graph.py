@@ -9,6 +9,7 @@ from typing import Any
 from loopsmith import te, tir
 
 __all__ = [
+    "AutoInlineBroadcast",
     "AutoInlineElemWise",
     "AutoInlineInjective",
     "CreateReadGraph",
@@ -77,6 +78,11 @@ def _inline(sch: Any, is_inlined: Any) -> None:
 def AutoInlineElemWise(sch: Any) -> None:
     """Inline the stages that compute each element of those at its own place; not the outputs."""
     _inline(sch, is_element_wise)
+
+
+def AutoInlineBroadcast(sch: Any) -> None:
+    """Inline the stages that say of themselves that they repeat elements; not the outputs."""
+    _inline(sch, lambda op: is_element_wise(op) or getattr(op, "tag", "") == "broadcast")
 
 
 def AutoInlineInjective(sch: Any) -> None:

@@ -14,6 +14,7 @@ from loopsmith import _core, tir
 
 from ..missing import other_names
 from .te_graph import (
+    AutoInlineBroadcast,
     AutoInlineElemWise,
     AutoInlineInjective,
     CreateReadGraph,
@@ -23,6 +24,7 @@ from .tir.nodes import Alias
 from .tir.nodes import IterVar as _IterVar
 
 __all__ = [
+    "AutoInlineBroadcast",
     "AutoInlineElemWise",
     "AutoInlineInjective",
     "Buffer",
@@ -201,7 +203,13 @@ def _remember_pragma(stage: Any, var: Any, pragma_type: str, pragma_value: Any =
     attr.pragma_values.append(pragma_value)
 
 
+def _buffers_of(intrin: Any) -> list[Any]:
+    return [*intrin.in_buffers, *intrin.out_buffers]
+
+
 MEMBERS: list[tuple[type, str, Any]] = [
+    (_core.TeTensorIntrin, "inputs", property(lambda intrin: list(intrin.op.input_tensors))),
+    (_core.TeTensorIntrin, "buffers", property(_buffers_of)),
     (Stage, "split", _remember_split),
     (Stage, "fuse", _remember_fuse),
     (Stage, "tile", _remember_tile),

@@ -24,7 +24,13 @@ from .int_solver import (
     solve_linear_equations,
     solve_linear_inequalities,
 )
-from .iter_affine_map import IterMapExpr, IterMark, IterSplitExpr, IterSumExpr
+from .iter_affine_map import (
+    IterMapExpr,
+    IterMark,
+    IterSplitExpr,
+    IterSumExpr,
+    normalize_iter_map_to_expr,
+)
 from .pattern import detect_common_subexpr
 
 # Names of the first generations.
@@ -60,6 +66,7 @@ __all__ = [
     "int_solver",
     "intset",
     "iter_affine_map",
+    "normalize_iter_map_to_expr",
     "pattern",
     "solve_linear_equations",
     "solve_linear_inequalities",

@@ -7,10 +7,17 @@ from typing import Any
 
 import loopsmith as ls
 import loopsmith.arith as core
+from loopsmith import tir
 
 from ...missing import other_names
 
-__all__ = ["IterMapExpr", "IterMark", "IterSplitExpr", "IterSumExpr"]
+__all__ = [
+    "IterMapExpr",
+    "IterMark",
+    "IterSplitExpr",
+    "IterSumExpr",
+    "normalize_iter_map_to_expr",
+]
 
 IterMark = core.IterMark
 IterSplitExpr = core.IterSplitExpr
@@ -42,6 +49,28 @@ def same_iter_map(lhs: Any, rhs: Any) -> bool:
         is_same = same_iter_map(lhs.source, rhs.source)
         return is_same and ls.structural_equal(lhs.extent, rhs.extent)
     return ls.structural_equal(lhs, rhs)
+
+
+def normalize_iter_map_to_expr(expr: Any) -> Any:
+    """Return a sum of digits as an expression, each digit times its scale."""
+    if isinstance(expr, core.IterSumExpr):
+        total: Any = None
+        for part in expr.args:
+            value = normalize_iter_map_to_expr(part)
+            total = value if total is None else total + value
+        base = expr.base
+        if total is None:
+            return base
+        return total if isinstance(base, tir.IntImm) and int(base) == 0 else total + base
+    if isinstance(expr, core.IterSplitExpr):
+        value = normalize_iter_map_to_expr(expr.source.source)
+        analyzer = core.Analyzer()
+        if not analyzer.can_prove_equal(expr.lower_factor, 1):
+            value = tir.floordiv(value, expr.lower_factor)
+        if not analyzer.can_prove_equal(expr.lower_factor * expr.extent, expr.source.extent):
+            value = tir.floormod(value, expr.extent)
+        return value if analyzer.can_prove_equal(expr.scale, 1) else value * expr.scale
+    return expr
 
 
 __getattr__ = other_names("tvm.arith.iter_affine_map", core)

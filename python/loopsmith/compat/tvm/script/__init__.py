@@ -11,6 +11,7 @@ import loopsmith.script
 from loopsmith.script.decorators import is_class_body, parse_definition
 
 from ...missing import other_names
+from ..ir_diagnostics import rendered
 from . import ir, ir_builder, tir
 from .words import words_of_2021
 
@@ -22,11 +23,16 @@ __all__ = [
     "ir_module",
     "module",
     "parse",
+    "parser",
+    "s_tir",
     "tir",
+    "tirx",
     "ty",
 ]
 
 ty = tir
+tirx = s_tir = tir
+parser = sys.modules[__name__]
 ir_module = ir.ir_module
 
 
@@ -34,14 +40,15 @@ def from_source(
     input_source: Any, extra_vars: Mapping[str, Any] | None = None, check_well_formed: bool = True
 ) -> Any:
     """Read a function or a module from its text, or from the function or class itself."""
-    if isinstance(input_source, str):
-        return loopsmith.script.from_source(
-            input_source, extra_vars, check_well_formed=check_well_formed
-        )
     frame = sys._getframe(1)
-    return parse_definition(
-        input_source, frame, check_well_formed=check_well_formed, words=extra_vars
-    )
+    with rendered():
+        if isinstance(input_source, str):
+            return loopsmith.script.from_source(
+                input_source, extra_vars, check_well_formed=check_well_formed
+            )
+        return parse_definition(
+            input_source, frame, check_well_formed=check_well_formed, words=extra_vars
+        )
 
 
 parse = from_source

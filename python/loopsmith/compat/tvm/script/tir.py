@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 import types
 from typing import Any
@@ -15,7 +16,41 @@ from ...missing import other_names
 from .words import words_of_2021
 
 __script_space__ = "T"
-__all__ = [*loopsmith.script.tir.__dict__["__all__"]]
+
+# Words as later generations call them.
+sblock = loopsmith.script.tir.__dict__["block"]
+sblock_attr = loopsmith.script.tir.__dict__["block_attr"]
+sblock_alloc_buffer = loopsmith.script.tir.__dict__["alloc_buffer"]
+
+__all__ = [
+    *loopsmith.script.tir.__dict__["__all__"],
+    "sblock",
+    "sblock_alloc_buffer",
+    "sblock_attr",
+]
+
+
+def _prim_func(
+    func: Any = None,
+    /,
+    *,
+    private: builtins.bool = False,
+    check_well_formed: builtins.bool = True,
+    s_tir: builtins.bool = True,
+) -> Any:
+    """Make a function of a script; with blocks or without is no difference here (`s_tir`)."""
+    frame = sys._getframe(1)
+
+    def read(function: Any) -> Any:
+        if is_class_body(frame):
+            return function
+        return parse_definition(function, frame, private, True, check_well_formed)
+
+    return read if func is None else read(func)
+
+
+# With the option that later generations have, in place of the word of that name.
+globals()["prim_func"] = _prim_func
 
 
 class _Decorator(types.ModuleType):

@@ -10,7 +10,6 @@ import loopsmith.tir
 
 from ...missing import other_names
 from . import analysis, ir_builder, nodes, schedule, stmt_functor, tensor_intrin, transform
-from . import nodes as stmt
 from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from .expr import (
     all,
@@ -25,11 +24,15 @@ from .expr import (
 )
 from .nodes import (
     Allocate,
+    AllocateConst,
     Block,
+    BufferRealize,
     For,
     ForKind,
     IndexMap,
     IterVar,
+    MatchBufferRegion,
+    Prefetch,
     PrimFunc,
     Range,
     SizeVar,
@@ -38,6 +41,7 @@ from .nodes import (
     stmt_seq,
 )
 from .schedule import (
+    BlockDependenceInfo,
     BlockScope,
     Schedule,
     ScheduleError,
@@ -48,8 +52,11 @@ from .schedule import (
 from .vectors import Any_ as Any
 from .vectors import Broadcast, BufferLoad, BufferStore, Call, Cast, IntImm, Ramp, Reduce
 
+# Later generations call blocks of schedules so, apart from those of other languages.
+SBlock, SBlockRealize, SBlockScope = Block, loopsmith.tir.BlockRealize, BlockScope
+
 # Files of which programs name what stands here.
-op = buffer = function = generic = sys.modules[__name__]
+op = buffer = function = generic = stmt = sys.modules[__name__]
 
 PrimExpr = loopsmith.tir.Expr
 
@@ -60,12 +67,15 @@ sum = loopsmith.te.sum
 
 __all__ = [
     "Allocate",
+    "AllocateConst",
     "Any",
     "BijectiveLayout",
     "Block",
+    "BlockDependenceInfo",
     "BlockScope",
     "Broadcast",
     "BufferLoad",
+    "BufferRealize",
     "BufferStore",
     "Call",
     "Cast",
@@ -75,11 +85,16 @@ __all__ = [
     "IntImm",
     "IterVar",
     "Layout",
+    "MatchBufferRegion",
+    "Prefetch",
     "PrimExpr",
     "PrimFunc",
     "Ramp",
     "Range",
     "Reduce",
+    "SBlock",
+    "SBlockRealize",
+    "SBlockScope",
     "Schedule",
     "ScheduleError",
     "ScheduleState",

@@ -26,8 +26,10 @@ from .regions import (
 
 __all__ = [
     "OOBChecker",
+    "UndefinedVars",
     "assert_pure_function",
     "calculate_allocated_bytes",
+    "calculate_workspace_bytes",
     "detect_buffer_access_lca",
     "estimate_tir_flops",
     "expr_deep_equal",
@@ -78,5 +80,8 @@ def undefined_vars(node: Any, defs: Any = ()) -> list[Any]:
             found.append(var)
     return found
 
+
+UndefinedVars = undefined_vars
+calculate_workspace_bytes = calculate_allocated_bytes
 
 __getattr__ = other_names("tvm.tir.analysis")

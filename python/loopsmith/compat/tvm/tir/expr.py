@@ -19,6 +19,7 @@ __all__ = [
     "Cast",
     "EqualOp",
     "NotEqualOp",
+    "PrimExpr",
     "Ramp",
     "Reduce",
     "all",
@@ -32,6 +33,7 @@ __all__ = [
     "isnan",
 ]
 
+PrimExpr = tir.Expr
 EqualOp = type("EqualOp", (), {"__doc__": "What == made in old programs; here it is a node."})
 NotEqualOp = type("NotEqualOp", (), {"__doc__": "What != made in old programs."})
 

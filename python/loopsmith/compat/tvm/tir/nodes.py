@@ -13,11 +13,15 @@ from loopsmith import tir
 __all__ = [
     "Alias",
     "Allocate",
+    "AllocateConst",
     "Block",
+    "BufferRealize",
     "For",
     "ForKind",
     "IndexMap",
     "IterVar",
+    "MatchBufferRegion",
+    "Prefetch",
     "PrimFunc",
     "Range",
     "SizeVar",
@@ -183,7 +187,8 @@ _axis_kinds = ("data_par", "thread_index", "comm_reduce", "ordered", "opaque")
 class IterVar(Alias, base=tir.IterVar):
     """An axis."""
 
-    DataPar, ThreadIndex, CommReduce, Ordered, DimInfo = _axis_kinds
+    DataPar, ThreadIndex, CommReduce, Ordered, Opaque = _axis_kinds
+    DimInfo = Opaque
 
     @staticmethod
     def make(
@@ -217,8 +222,8 @@ class Block(Alias, base=tir.Block):
         """Return the block."""
         return tir.Block(
             iter_vars=iter_vars,
-            reads=reads,
-            writes=writes,
+            reads=[region_of(each) for each in reads],
+            writes=[region_of(each) for each in writes],
             name_hint=name_hint,
             alloc_buffers=alloc_buffers or (),
             match_buffers=match_buffers or (),
@@ -245,6 +250,73 @@ class Allocate(Alias, base=tir.Allocate):
         return tir.Allocate(
             buffer_var, dtype, extents, condition, annotations=annotations or {}, body=body
         )
+
+
+class MatchBufferRegion(Alias, base=tir.MatchBufferRegion):
+    """A part of a buffer under another name."""
+
+    @staticmethod
+    def make(buffer: Any, source: Any, span: Any = None) -> tir.MatchBufferRegion:
+        """Return the view; `source` may be written as ``A[0:8, 4]``."""
+        return tir.MatchBufferRegion(buffer=buffer, source=region_of(source))
+
+
+def region_of(part: Any) -> Any:
+    """Return a region that may be written as an element or as all of a buffer."""
+    if isinstance(part, tir.BufferLoad):
+        return tir.BufferRegion(part.buffer, [tir.Range(each, 1) for each in part.indices])
+    if isinstance(part, tir.Buffer):
+        return tir.BufferRegion(part, [tir.Range(0, size) for size in part.shape])
+    return part
+
+
+class BufferRealize(Alias, base=tir.Allocate):
+    """Memory for a buffer, all of it: an `Allocate` here, and the buffer declared in it."""
+
+    @staticmethod
+    def make(
+        buffer: tir.Buffer, bounds: Sequence[Any], condition: Any, body: Any, span: Any = None
+    ) -> tir.Allocate:
+        """Return the statement with its memory; the bounds say how large it is."""
+        parts = [Range.make(*each) if isinstance(each, tuple) else each for each in bounds]
+        extents = [each.extent for each in parts]
+        return tir.Allocate(
+            buffer.data,
+            buffer.dtype,
+            extents,
+            tir.const(condition, "bool") if isinstance(condition, (bool, int)) else condition,
+            body=tir.DeclBuffer(buffer, body),
+        )
+
+
+class AllocateConst(Alias, base=tir.AllocateConst):
+    """Constants in memory for a statement."""
+
+    @staticmethod
+    def make(
+        buffer_var: Any,
+        dtype: str,
+        extents: Sequence[Any],
+        data_or_idx: Any,
+        body: Any,
+        annotations: Mapping[str, Any] | None = None,
+        span: Any = None,
+    ) -> tir.AllocateConst:
+        """Return the statement with its constants, an array of any kind."""
+        values = data_or_idx.numpy() if hasattr(data_or_idx, "numpy") else data_or_idx
+        return tir.AllocateConst(
+            buffer_var, dtype, extents, values, annotations=annotations or {}, body=body
+        )
+
+
+class Prefetch(Alias, base=tir.Prefetch):
+    """Asks for a part of a buffer ahead of its use; without bounds, for all of it."""
+
+    @staticmethod
+    def make(buffer: tir.Buffer, bounds: Sequence[Any], span: Any = None) -> tir.Prefetch:
+        """Return the statement."""
+        parts = list(bounds) or [tir.Range(0, size) for size in buffer.shape]
+        return tir.Prefetch(buffer, parts)
 
 
 def stmt_seq(*args: Any) -> tir.Stmt:

@@ -10,7 +10,29 @@ from loopsmith import te, tir
 
 from ..tag import INJECTIVE
 
-__all__ = ["concatenate", "expand_dims", "flip", "reshape", "squeeze", "transpose"]
+__all__ = [
+    "concatenate",
+    "expand_dims",
+    "flip",
+    "get_const_int",
+    "get_const_tuple",
+    "reshape",
+    "squeeze",
+    "transpose",
+]
+
+
+def get_const_int(expr: Any) -> int:
+    """Return the value of a constant; raise a ValueError where it is none."""
+    if isinstance(expr, tir.Expr) and not isinstance(expr, tir.IntImm):
+        raise ValueError(f"Expect value to be constant int, not {expr!r}")
+    return int(expr)
+
+
+def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the values of constants; what is none stays an expression."""
+    is_open = [isinstance(e, tir.Expr) and not isinstance(e, tir.IntImm) for e in in_tuple]
+    return tuple(each if is_var else int(each) for each, is_var in zip(in_tuple, is_open))
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:

@@ -8,5 +8,7 @@ from loopsmith.script.ir_builder import IRBuilder
 from ....missing import other_names
 from . import ir, tir
 
-__all__ = ["IRBuilder", "ir", "tir"]
+tirx = s_tir = tir
+
+__all__ = ["IRBuilder", "ir", "s_tir", "tir", "tirx"]
 __getattr__ = other_names("tvm.script.ir_builder")

@@ -9,5 +9,21 @@ from loopsmith.script.ir_builder.tir import arg, axis, func_name, func_ret, prim
 from ....missing import other_names
 
 __script_space__ = "T"
-__all__ = ["arg", "axis", "func_name", "func_ret", "prim_func"]
+
+# Words as later generations call them.
+sblock = loopsmith.script.tir.__dict__["block"]
+sblock_attr = loopsmith.script.tir.__dict__["block_attr"]
+sblock_alloc_buffer = loopsmith.script.tir.__dict__["alloc_buffer"]
+Bind = loopsmith.script.tir.__dict__["LetStmt"]
+__all__ = [
+    "Bind",
+    "arg",
+    "axis",
+    "func_name",
+    "func_ret",
+    "prim_func",
+    "sblock",
+    "sblock_alloc_buffer",
+    "sblock_attr",
+]
 __getattr__ = other_names("tvm.script.ir_builder.tir", loopsmith.script.tir)

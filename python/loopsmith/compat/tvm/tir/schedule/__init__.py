@@ -10,11 +10,14 @@ from loopsmith import ScheduleError, tir
 
 from ....missing import other_names
 from ..nodes import Alias
-from . import instruction, state, testing
+from . import analysis, instruction, state, testing
 from .instruction import BlockRV, ExprRV, Instruction, InstructionKind, LoopRV, Trace
-from .state import BlockScope, Dependency, DepKind, ScheduleState, StmtSRef
+from .state import BlockDependenceInfo, BlockScope, Dependency, DepKind, ScheduleState, StmtSRef
+
+SBlockRV, SBlockScope = BlockRV, BlockScope
 
 __all__ = [
+    "BlockDependenceInfo",
     "BlockRV",
     "BlockScope",
     "DepKind",
@@ -23,12 +26,15 @@ __all__ = [
     "Instruction",
     "InstructionKind",
     "LoopRV",
+    "SBlockRV",
+    "SBlockScope",
     "Schedule",
     "ScheduleDebugMask",
     "ScheduleError",
     "ScheduleState",
     "StmtSRef",
     "Trace",
+    "analysis",
     "create_schedule",
     "instruction",
     "state",
@@ -67,5 +73,7 @@ def create_schedule(func: Any) -> tir.Schedule:
     """Return a schedule, as programs of 2021 called it."""
     return Schedule.make(func)
 
+
+from . import schedule  # noqa: E402  It names what is defined above.
 
 __getattr__ = other_names("tvm.tir.schedule")

@@ -13,7 +13,15 @@ from ....missing import MissingName, other_names
 from .flags import CachedFlags, flags_of
 from .places import directly_inside, places_of
 
-__all__ = ["BlockScope", "CachedFlags", "DepKind", "Dependency", "ScheduleState", "StmtSRef"]
+__all__ = [
+    "BlockDependenceInfo",
+    "BlockScope",
+    "CachedFlags",
+    "DepKind",
+    "Dependency",
+    "ScheduleState",
+    "StmtSRef",
+]
 
 
 class DepKind(IntEnum):
@@ -186,6 +194,20 @@ def _is_same_place(each: Any, wanted: Any) -> bool:
     axes = list(zip(each.iter_vars, wanted.iter_vars))
     is_root = not each.iter_vars and not wanted.iter_vars and each.name_hint == wanted.name_hint
     return is_root or any(a.var.same_as(b.var) for a, b in axes)
+
+
+class BlockDependenceInfo(ScheduleState):
+    """The dependences between the blocks of a program that no schedule changes."""
+
+    @property
+    def sref2scope(self) -> dict[StmtSRef, BlockScope]:
+        """The dependences inside of each block that has blocks, by its place."""
+        scopes = {}
+        for each, _ in places_of(self.mod):
+            if isinstance(each, tir.Block) and directly_inside(self.mod, each):
+                place = self._sref(each)
+                scopes[place] = self.get_block_scope(place)
+        return scopes
 
 
 class _StateOfSchedule(ScheduleState):

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that many rules take.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "loopsmith/rules/look_up.h"
+#include "loopsmith/rules/rule.h"
+
+namespace loopsmith {
+
+/// Fewer points than this are done before another thread has woken.
+bool is_worth_threads(const std::vector<Nest>& nests);
+
+/// True when the variable of a fused loop holds the number of all points of these.
+bool may_fuse(const Schedule& schedule, std::span<const NestLoop> loops);
+
+/// Makes one loop of nested ones that may be fused; the loop itself where there is one.
+LoopRV fuse_all(Schedule& schedule, std::span<const NestLoop> loops);
+
+/// Makes one parallel loop of so many of `loops`, from the outermost, that there is work for all
+/// threads.
+void parallelize(Schedule& schedule, const std::vector<NestLoop>& loops,
+                 const RuleContext& context);
+
+/// Puts the iterations of a loop of that extent into vectors of `lanes`; all of a short one into
+/// one vector. Gives the loop over vectors, if there is one.
+std::optional<LoopRV> vectorize_by(Schedule& schedule, LoopRV loop,
+                                   std::optional<std::int64_t> extent, std::int64_t lanes,
+                                   const RuleContext& context);
+
+}  // namespace loopsmith

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/reduce_in_lanes.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/schedule/primitives/decompose_reduction.h"
+#include "loopsmith/schedule/primitives/get_loops.h"
+#include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/redefine_buffer.h"
+#include "loopsmith/schedule/primitives/rfactor.h"
+#include "loopsmith/schedule/primitives/split.h"
+
+namespace loopsmith {
+namespace {
+
+/// Enough to hide the latency of one.
+constexpr std::int64_t max_chains = 4;
+/// Fewer do not pay for partial results and their combination.
+constexpr std::int64_t min_steps = 4;
+/// A masked step takes as long as so many others, at most a tenth of these.
+constexpr std::int64_t min_steps_before_mask = 64;
+
+/// The outermost loop of the block's reduction.
+LoopRV first_of_reduction(const Schedule& schedule, BlockRV block, const Handles<LoopRV>& loops) {
+  return *std::ranges::find_if(loops, [&](LoopRV loop) {
+    return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
+  });
+}
+
+}  // namespace
+
+bool is_for_lanes(std::optional<std::int64_t> extent, LaneShape shape) {
+  const std::int64_t step = shape.lanes * shape.chains;
+  if (!extent || shape.lanes <= 1 || *extent < min_steps * step) return false;
+  return *extent % step == 0 || *extent >= min_steps_before_mask * step;
+}
+
+void put_in_lanes(Schedule& schedule, BlockRV block, LaneShape shape) {
+  LoopRV lane = get_loops(schedule, block).back();
+  if (shape.chains > 1) {
+    const auto [chain, inner] = split(schedule, lane, {shape.chains, shape.lanes}).take<2>();
+    unroll(schedule, chain);
+    lane = inner;
+  }
+  vectorize(schedule, lane);
+}
+
+LaneShape lane_shape(std::optional<std::int64_t> extent, std::int64_t lanes) {
+  std::int64_t chains = max_chains;
+  while (extent && chains > 1 && *extent < 2 * chains * lanes) chains /= 2;
+  return {.lanes = lanes, .chains = chains};
+}
+
+BlockRV reduce_in_lanes(Schedule& schedule, BlockRV block, LaneShape shape) {
+  const LoopRV row = get_loops(schedule, block).back();
+  const auto [steps, lane] = split(schedule, row, {infer, shape.chains * shape.lanes}).take<2>();
+  static_cast<void>(steps);
+  const BlockRV partial = rfactor(schedule, lane, 0);
+  const std::size_t targets = schedule.get(partial).writes.size();
+  for (std::size_t i = 0; i < targets; ++i) {
+    set_scope(schedule, partial, static_cast<std::int64_t>(i), "local");
+  }
+  const Handles<LoopRV> loops = get_loops(schedule, partial);
+  const BlockRV start =
+      decompose_reduction(schedule, partial, first_of_reduction(schedule, partial, loops));
+  put_in_lanes(schedule, start, shape);
+  put_in_lanes(schedule, partial, shape);
+  decompose_reduction(schedule, block, get_loops(schedule, block).back());
+  put_in_lanes(schedule, block, shape);
+  return partial;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The default schedule is a schedule: it shows its steps, replays, goes on, and keeps results."""
+
+from __future__ import annotations
+
+import random
+from typing import Callable, NamedTuple
+
+import numpy as np
+import pytest
+from random_tensors import random_tensors
+
+import loopsmith as ls
+from loopsmith import te, tir
+
+SHAPES = [(0, 5), (5, 0), (1, 1), (70, 1), (3, 8), (33, 47), (300, 512), (300, 517)]
+
+
+def scaled(*shape: int):
+    A = te.placeholder(shape, name="A")
+    B = te.compute(shape, lambda *i: A(*i) * 2, name="B")
+    C = te.compute(shape, lambda *i: B(*i) + 1, name="C")
+    return te.create_prim_func([A, C])
+
+
+def replayed(sch: tir.Schedule, func: tir.PrimFunc) -> tir.Schedule:
+    again = tir.Schedule(func)
+    sch.trace.apply_to_schedule(again)
+    return again
+
+
+def test_the_default_schedule_shows_its_steps():
+    sch = ls.default_schedule(scaled(1000, 1024))
+    text = str(sch.trace)
+    for step in ("compute_inline", "fuse", "split", "parallel", "vectorize"):
+        assert f"sch.{step}(" in text
+
+
+def test_the_trace_is_python_that_makes_the_same_program():
+    func = scaled(100, 333)
+    sch = ls.default_schedule(func)
+    names: dict = {}
+    exec(str(sch.trace), {"tir": tir, "T": ls.script.tir, "__name__": "trace"}, names)
+    again = tir.Schedule(func)
+    names["apply_trace"](again)
+    ls.assert_structural_equal(again.mod, sch.mod)
+    ls.assert_structural_equal(replayed(sch, func).mod, sch.mod)
+
+
+def test_the_default_schedule_may_be_continued():
+    func = scaled(64, 1000)
+    sch = ls.default_schedule(func)
+    block = sch.get_block("C")
+    sch.annotate(sch.get_loops(block)[0], "mine", 1)
+    a = np.random.rand(64, 1000).astype("float32")
+    c = np.empty_like(a)
+    ls.build(sch)(a, c)
+    np.testing.assert_allclose(c, a * 2 + 1, rtol=1e-6)
+
+
+def test_numbers_may_be_left_open():
+    func = scaled(1000, 1024)
+    sch = ls.default_schedule(func, holes=True)
+    assert "sample_categorical" in str(sch.trace)
+    closed = ls.default_schedule(func)
+    assert [str(s) for s in closed.func.script().splitlines()] == sch.func.script().splitlines()
+
+
+def test_a_gpu_has_no_rules_that_take_steps():
+    with pytest.raises(ls.ScheduleError, match="default_schedule: target opencl is a GPU"):
+        ls.default_schedule(scaled(8), target="opencl")
+
+
+def test_a_schedule_has_no_default_schedule():
+    sch = tir.Schedule(scaled(8))
+    with pytest.raises(ls.TypeMismatch, match="default_schedule: x is a Schedule, not a function"):
+        ls.default_schedule(sch)
+
+
+class Family(NamedTuple):
+    """A kind of program: what it computes of a matrix, here and by NumPy; the steps to be seen."""
+
+    compute: Callable[[te.Tensor], te.Tensor]
+    expected: Callable[[np.ndarray], np.ndarray]
+    steps: tuple[str, ...]
+
+
+def chain(A: te.Tensor) -> te.Tensor:
+    B = te.compute(A.shape, lambda i, j: A[i, j] * 2, name="B")
+    return te.compute(A.shape, lambda i, j: B[i, j] + 1, name="C")
+
+
+def row_sums(A: te.Tensor) -> te.Tensor:
+    k = te.reduce_axis((0, A.shape[1]), "k")
+    return te.compute((A.shape[0],), lambda i: te.sum(A[i, k], axis=k), name="S")
+
+
+def row_maxima(A: te.Tensor) -> te.Tensor:
+    k = te.reduce_axis((0, A.shape[1]), "k")
+    return te.compute((A.shape[0],), lambda i: te.max(A[i, k], axis=k), name="M")
+
+
+def column_sums(A: te.Tensor) -> te.Tensor:
+    k = te.reduce_axis((0, A.shape[0]), "k")
+    return te.compute((A.shape[1],), lambda j: te.sum(A[k, j], axis=k), name="S")
+
+
+def whole_sum(A: te.Tensor) -> te.Tensor:
+    i, j = te.reduce_axis((0, A.shape[0]), "i"), te.reduce_axis((0, A.shape[1]), "j")
+    return te.compute((1,), lambda _: te.sum(A[i, j], axis=[i, j]), name="S")
+
+
+def softmax(A: te.Tensor) -> te.Tensor:
+    return te.nn.softmax(A)
+
+
+def numpy_softmax(a: np.ndarray) -> np.ndarray:
+    if a.size == 0:
+        return a
+    exponentials = np.exp(a - a.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+
+def maxima(a: np.ndarray) -> np.ndarray:
+    return a.max(axis=1, initial=np.finfo("float32").min)
+
+
+FAMILIES = {
+    "chain": Family(chain, lambda a: a * 2 + 1, ("compute_inline", "vectorize")),
+    "row_sums": Family(row_sums, lambda a: a.sum(axis=1), ("rfactor", "merge", "vectorize")),
+    "row_maxima": Family(row_maxima, maxima, ("rfactor", "merge", "vectorize")),
+    "column_sums": Family(column_sums, lambda a: a.sum(axis=0), ()),
+    "whole_sum": Family(whole_sum, lambda a: a.sum().reshape(1), ("rfactor", "parallel")),
+    "softmax": Family(softmax, numpy_softmax, ()),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_each_family_has_its_steps(name: str):
+    family = FAMILIES[name]
+    A = te.placeholder((300, 512), name="A")
+    text = str(ls.default_schedule([A, family.compute(A)]).trace)
+    assert [step for step in family.steps if f"sch.{step}(" not in text] == []
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_each_family_computes_what_numpy_does(name: str, shape: tuple[int, int]):
+    family = FAMILIES[name]
+    A = te.placeholder(shape, name="A")
+    func = te.create_prim_func([A, family.compute(A)])
+    a = np.random.default_rng(0).standard_normal(shape).astype("float32")
+    expected = family.expected(a)
+    for kernel in (ls.build(func), ls.build(ls.default_schedule(func, holes=True))):
+        found = np.full(expected.shape, np.nan, "float32")
+        kernel(a, found)
+        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_each_family_runs_for_sizes_that_are_known_at_run_time(name: str):
+    family = FAMILIES[name]
+    n, m = te.var("n"), te.var("m")
+    A = te.placeholder((n, m), name="A")
+    kernel = ls.build([A, family.compute(A)])
+    for shape in SHAPES:
+        a = np.random.default_rng(1).standard_normal(shape).astype("float32")
+        expected = family.expected(a)
+        found = np.full(expected.shape, np.nan, "float32")
+        kernel(a, found)
+        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-4, err_msg=str(shape))
+
+
+@pytest.mark.parametrize("group", range(4))
+def test_default_schedules_of_random_tensors_keep_results(group: int):
+    """Integers, so that each order of a sum gives the same."""
+    compared = 0
+    for seed in range(5000 + group, 5080, 4):
+        drawn = random_tensors(random.Random(seed))
+        if not drawn:
+            continue
+        sch = ls.default_schedule(drawn.func, holes=seed % 2 == 0)
+        ls.assert_structural_equal(replayed(sch, drawn.func).mod, sch.mod)
+        numbers = np.random.default_rng(seed)
+        inputs = [numbers.integers(-9, 10, shape).astype(drawn.dtype) for shape in drawn.inputs]
+        expected = [np.zeros(shape, drawn.dtype) for shape in drawn.outputs]
+        found = [np.zeros(shape, drawn.dtype) for shape in drawn.outputs]
+        ls.interp.run(drawn.func, *inputs, *expected)
+        ls.interp.run(sch.func, *inputs, *found)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other, f"seed {seed}")
+        compared += 1
+    assert compared > 5

@@ -81,8 +81,7 @@ TEST(schedule_plain_loops, distributes_what_keeps_the_contiguous_loop_outside) {
                             "for j in range(48):\n    B[j] = T.float32(0)\n"
                             "    for i in range(64):\n        B[j] = B[j] + A[i, j]");
   const std::string text = scheduled(func);
-  EXPECT_TRUE(has(text, "for i in range(64)")) << text;
-  EXPECT_EQ(text.find("for i in T.vectorized"), std::string::npos) << text;
+  EXPECT_LT(text.find("for i_0 in range(16)"), text.find("for j_1 in T.vectorized(48)")) << text;
 }
 
 TEST(schedule_plain_loops, gives_each_iteration_its_scalar_where_that_frees_an_order) {
@@ -133,7 +132,7 @@ TEST(schedule_plain_loops, leaves_loops_with_blocks_and_loops_that_say_how_they_
 /// Programs of a grammar, compared by the interpreter; sizes are small, so the processor is, too.
 TEST(schedule_plain_loops, keeps_what_random_programs_compute) {
   const auto first = static_cast<std::uint64_t>(testing::first_fuzz_seed()) + 1;
-  const auto cases = static_cast<std::uint64_t>(testing::fuzz_cases(150));
+  const auto cases = static_cast<std::uint64_t>(testing::fuzz_cases(1000));
   constexpr Machine tiny{
       {.vector_bytes = 8, .vector_registers = 8, .cores = 2, .core_cache_bytes = 256}, 64, 10};
   int changed = 0;
@@ -151,7 +150,7 @@ TEST(schedule_plain_loops, keeps_what_random_programs_compute) {
         << script(schedule.func());
     schedule_testing::expect_replays(schedule, func);
   }
-  EXPECT_GT(changed, static_cast<int>(cases) / 10);
+  EXPECT_GT(changed, static_cast<int>(cases) / 25);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scripts of plain loops by the default schedule, beside gcc.
 
-gcc compiles, with -O3 -march=native -ffast-math, the C that our own back end writes of the program as
-it is written, with the promise that arrays do not overlap; our function gets no such promise. In each
-round all variants run once, on fresh arrays; medians of processor time count. Ratios are gcc's time over
-ours: above 1, the default schedule is faster. Results are compared.
+gcc compiles, with -O3 -march=native -ffast-math, the C that our own back end writes of the program
+as it is written, with the promise that arrays do not overlap; our function gets no such promise.
+In each round all variants run once, on fresh arrays; medians of processor time count. Ratios are
+gcc's time over ours: above 1, the default schedule is faster. Results are compared.
 
     python bench/loops/compare.py polybench gemm lu     some kernels of a suite
     python bench/loops/compare.py tsvc --threads 2      with two threads, by wall time

@@ -81,16 +81,25 @@ def kernel(name: str, arrays: str, sizes: str, body: str, dtype: str = "float64"
 
 # ---- Products ----
 
-kernel("gemm", "C[NI,NJ] A[NI,NK] B[NK,NJ]", "NI=400 NJ=440 NK=480", """
+kernel(
+    "gemm",
+    "C[NI,NJ] A[NI,NK] B[NK,NJ]",
+    "NI=400 NJ=440 NK=480",
+    """
     for i in range(NI):
         for j in range(NJ):
             C[i, j] = C[i, j] * 1.2
         for k in range(NK):
             for j in range(NJ):
                 C[i, j] = C[i, j] + 1.5 * A[i, k] * B[k, j]
-""")
+""",
+)
 
-kernel("mm2", "D[NI,NL] tmp[NI,NJ] A[NI,NK] B[NK,NJ] C[NJ,NL]", "NI=320 NJ=360 NK=400 NL=440", """
+kernel(
+    "mm2",
+    "D[NI,NL] tmp[NI,NJ] A[NI,NK] B[NK,NJ] C[NJ,NL]",
+    "NI=320 NJ=360 NK=400 NL=440",
+    """
     for i in range(NI):
         for j in range(NJ):
             tmp[i, j] = 0.0
@@ -101,7 +110,8 @@ kernel("mm2", "D[NI,NL] tmp[NI,NJ] A[NI,NK] B[NK,NJ] C[NJ,NL]", "NI=320 NJ=360 N
             D[i2, j2] = D[i2, j2] * 1.2
             for k2 in range(NJ):
                 D[i2, j2] = D[i2, j2] + tmp[i2, k2] * C[k2, j2]
-""")
+""",
+)
 
 kernel(
     "mm3",
@@ -126,7 +136,11 @@ kernel(
 """,
 )
 
-kernel("atax", "A[M,N] x[N] y[N] tmp[M]", "M=1900 N=2100", """
+kernel(
+    "atax",
+    "A[M,N] x[N] y[N] tmp[M]",
+    "M=1900 N=2100",
+    """
     for i in range(N):
         y[i] = 0.0
     for i2 in range(M):
@@ -135,9 +149,14 @@ kernel("atax", "A[M,N] x[N] y[N] tmp[M]", "M=1900 N=2100", """
             tmp[i2] = tmp[i2] + A[i2, j] * x[j]
         for j2 in range(N):
             y[j2] = y[j2] + A[i2, j2] * tmp[i2]
-""")
+""",
+)
 
-kernel("bicg", "A[N,M] s[M] q[N] p[M] r[N]", "N=2100 M=1900", """
+kernel(
+    "bicg",
+    "A[N,M] s[M] q[N] p[M] r[N]",
+    "N=2100 M=1900",
+    """
     for i in range(M):
         s[i] = 0.0
     for i2 in range(N):
@@ -145,18 +164,28 @@ kernel("bicg", "A[N,M] s[M] q[N] p[M] r[N]", "N=2100 M=1900", """
         for j in range(M):
             s[j] = s[j] + r[i2] * A[i2, j]
             q[i2] = q[i2] + A[i2, j] * p[j]
-""")
+""",
+)
 
-kernel("mvt", "x1[N] x2[N] y1[N] y2[N] A[N,N]", "N=2000", """
+kernel(
+    "mvt",
+    "x1[N] x2[N] y1[N] y2[N] A[N,N]",
+    "N=2000",
+    """
     for i in range(N):
         for j in range(N):
             x1[i] = x1[i] + A[i, j] * y1[j]
     for i2 in range(N):
         for j2 in range(N):
             x2[i2] = x2[i2] + A[j2, i2] * y2[j2]
-""")
+""",
+)
 
-kernel("gemver", "A[N,N] u1[N] v1[N] u2[N] v2[N] w[N] x[N] y[N] z[N]", "N=2000", """
+kernel(
+    "gemver",
+    "A[N,N] u1[N] v1[N] u2[N] v2[N] w[N] x[N] y[N] z[N]",
+    "N=2000",
+    """
     for i in range(N):
         for j in range(N):
             A[i, j] = A[i, j] + u1[i] * v1[j] + u2[i] * v2[j]
@@ -168,9 +197,14 @@ kernel("gemver", "A[N,N] u1[N] v1[N] u2[N] v2[N] w[N] x[N] y[N] z[N]", "N=2000",
     for i4 in range(N):
         for j4 in range(N):
             w[i4] = w[i4] + 1.5 * A[i4, j4] * x[j4]
-""")
+""",
+)
 
-kernel("gesummv", "A[N,N] B[N,N] tmp[N] x[N] y[N]", "N=1400", """
+kernel(
+    "gesummv",
+    "A[N,N] B[N,N] tmp[N] x[N] y[N]",
+    "N=1400",
+    """
     for i in range(N):
         tmp[i] = 0.0
         y[i] = 0.0
@@ -178,9 +212,14 @@ kernel("gesummv", "A[N,N] B[N,N] tmp[N] x[N] y[N]", "N=1400", """
             tmp[i] = A[i, j] * x[j] + tmp[i]
             y[i] = B[i, j] * x[j] + y[i]
         y[i] = 1.5 * tmp[i] + 1.2 * y[i]
-""")
+""",
+)
 
-kernel("symm", "C[M,N] A[M,M] B[M,N]", "M=400 N=480", """
+kernel(
+    "symm",
+    "C[M,N] A[M,M] B[M,N]",
+    "M=400 N=480",
+    """
     for i in range(M):
         for j in range(N):
             temp2 = T.float64(0)
@@ -188,35 +227,55 @@ kernel("symm", "C[M,N] A[M,M] B[M,N]", "M=400 N=480", """
                 C[k, j] = C[k, j] + 1.5 * B[i, j] * A[i, k]
                 temp2 += B[k, j] * A[i, k]
             C[i, j] = 1.2 * C[i, j] + 1.5 * B[i, j] * A[i, i] + 1.5 * temp2
-""")
+""",
+)
 
-kernel("syrk", "C[N,N] A[N,M]", "M=400 N=480", """
+kernel(
+    "syrk",
+    "C[N,N] A[N,M]",
+    "M=400 N=480",
+    """
     for i in range(N):
         for j in range(i + 1):
             C[i, j] = C[i, j] * 1.2
         for k in range(M):
             for j2 in range(i + 1):
                 C[i, j2] = C[i, j2] + 1.5 * A[i, k] * A[j2, k]
-""")
+""",
+)
 
-kernel("syr2k", "C[N,N] A[N,M] B[N,M]", "M=400 N=480", """
+kernel(
+    "syr2k",
+    "C[N,N] A[N,M] B[N,M]",
+    "M=400 N=480",
+    """
     for i in range(N):
         for j in range(i + 1):
             C[i, j] = C[i, j] * 1.2
         for k in range(M):
             for j2 in range(i + 1):
                 C[i, j2] = C[i, j2] + A[j2, k] * 1.5 * B[i, k] + B[j2, k] * 1.5 * A[i, k]
-""")
+""",
+)
 
-kernel("trmm", "A[M,M] B[M,N]", "M=400 N=480", """
+kernel(
+    "trmm",
+    "A[M,M] B[M,N]",
+    "M=400 N=480",
+    """
     for i in range(M):
         for j in range(N):
             for k in range(i + 1, M):
                 B[i, j] = B[i, j] + A[k, i] * B[k, j]
             B[i, j] = 1.5 * B[i, j]
-""")
+""",
+)
 
-kernel("doitgen", "A[NR,NQ,NP] C4[NP,NP] sum[NP]", "NR=100 NQ=80 NP=120", """
+kernel(
+    "doitgen",
+    "A[NR,NQ,NP] C4[NP,NP] sum[NP]",
+    "NR=100 NQ=80 NP=120",
+    """
     for r in range(NR):
         for q in range(NQ):
             for p in range(NP):
@@ -225,11 +284,16 @@ kernel("doitgen", "A[NR,NQ,NP] C4[NP,NP] sum[NP]", "NR=100 NQ=80 NP=120", """
                     sum[p] = sum[p] + A[r, q, s] * C4[s, p]
             for p2 in range(NP):
                 A[r, q, p2] = sum[p2]
-""")
+""",
+)
 
 # ---- Statistics ----
 
-kernel("covariance", "data[N,M] cov[M,M] mean[M]", "N=480 M=400", """
+kernel(
+    "covariance",
+    "data[N,M] cov[M,M] mean[M]",
+    "N=480 M=400",
+    """
     for j in range(M):
         mean[j] = 0.0
         for i in range(N):
@@ -245,9 +309,14 @@ kernel("covariance", "data[N,M] cov[M,M] mean[M]", "N=480 M=400", """
                 cov[i3, j3] = cov[i3, j3] + data[k, i3] * data[k, j3]
             cov[i3, j3] = cov[i3, j3] / (T.float64(N) - 1.0)
             cov[j3, i3] = cov[i3, j3]
-""")
+""",
+)
 
-kernel("correlation", "data[N,M] corr[M,M] mean[M] stddev[M]", "N=480 M=400", """
+kernel(
+    "correlation",
+    "data[N,M] corr[M,M] mean[M] stddev[M]",
+    "N=480 M=400",
+    """
     for j in range(M):
         mean[j] = 0.0
         for i in range(N):
@@ -271,11 +340,16 @@ kernel("correlation", "data[N,M] corr[M,M] mean[M] stddev[M]", "N=480 M=400", ""
                 corr[i4, j4] = corr[i4, j4] + data[k, i4] * data[k, j4]
             corr[j4, i4] = corr[i4, j4]
     corr[M - 1, M - 1] = 1.0
-""")
+""",
+)
 
 # ---- Factorizations and solvers ----
 
-kernel("cholesky", "A[N,N]", "N=480", """
+kernel(
+    "cholesky",
+    "A[N,N]",
+    "N=480",
+    """
     for i in range(N):
         for j in range(i):
             for k in range(j):
@@ -284,9 +358,14 @@ kernel("cholesky", "A[N,N]", "N=480", """
         for k2 in range(i):
             A[i, i] = A[i, i] - A[i, k2] * A[i, k2]
         A[i, i] = T.sqrt(A[i, i])
-""")
+""",
+)
 
-kernel("lu", "A[N,N]", "N=480", """
+kernel(
+    "lu",
+    "A[N,N]",
+    "N=480",
+    """
     for i in range(N):
         for j in range(i):
             for k in range(j):
@@ -295,9 +374,14 @@ kernel("lu", "A[N,N]", "N=480", """
         for j2 in range(i, N):
             for k2 in range(i):
                 A[i, j2] = A[i, j2] - A[i, k2] * A[k2, j2]
-""")
+""",
+)
 
-kernel("ludcmp", "A[N,N] b[N] x[N] y[N]", "N=480", """
+kernel(
+    "ludcmp",
+    "A[N,N] b[N] x[N] y[N]",
+    "N=480",
+    """
     for i in range(N):
         for j in range(i):
             w = A[i, j] * 1.0
@@ -319,17 +403,27 @@ kernel("ludcmp", "A[N,N] b[N] x[N] y[N]", "N=480", """
         for j4 in range(N - i4, N):
             w4 -= A[N - 1 - i4, j4] * x[j4]
         x[N - 1 - i4] = w4 / A[N - 1 - i4, N - 1 - i4]
-""")
+""",
+)
 
-kernel("trisolv", "L[N,N] x[N] b[N]", "N=2000", """
+kernel(
+    "trisolv",
+    "L[N,N] x[N] b[N]",
+    "N=2000",
+    """
     for i in range(N):
         x[i] = b[i]
         for j in range(i):
             x[i] = x[i] - L[i, j] * x[j]
         x[i] = x[i] / L[i, i]
-""")
+""",
+)
 
-kernel("durbin", "r[N] y[N] z[N]", "N=2000", """
+kernel(
+    "durbin",
+    "r[N] y[N] z[N]",
+    "N=2000",
+    """
     y[0] = -r[0]
     beta = T.float64(1)
     alpha = -r[0]
@@ -344,9 +438,14 @@ kernel("durbin", "r[N] y[N] z[N]", "N=2000", """
         for i3 in range(k):
             y[i3] = z[i3]
         y[k] = alpha
-""")
+""",
+)
 
-kernel("gramschmidt", "A[M,N] R[N,N] Q[M,N]", "N=400 M=480", """
+kernel(
+    "gramschmidt",
+    "A[M,N] R[N,N] Q[M,N]",
+    "N=400 M=480",
+    """
     for k in range(N):
         nrm = T.float64(0)
         for i in range(M):
@@ -360,18 +459,28 @@ kernel("gramschmidt", "A[M,N] R[N,N] Q[M,N]", "N=400 M=480", """
                 R[k, j] = R[k, j] + Q[i3, k] * A[i3, j]
             for i4 in range(M):
                 A[i4, j] = A[i4, j] - Q[i4, k] * R[k, j]
-""")
+""",
+)
 
 # ---- Paths, sequences, filters ----
 
-kernel("floyd_warshall", "int32:paths[N,N]", "N=480", """
+kernel(
+    "floyd_warshall",
+    "int32:paths[N,N]",
+    "N=480",
+    """
     for k in range(N):
         for i in range(N):
             for j in range(N):
                 paths[i, j] = T.min(paths[i, j], paths[i, k] + paths[k, j])
-""")
+""",
+)
 
-kernel("nussinov", "int32:seq[N] int32:table[N,N]", "N=480", """
+kernel(
+    "nussinov",
+    "int32:seq[N] int32:table[N,N]",
+    "N=480",
+    """
     for i0 in range(N):
         for j in range(N - i0, N):
             if j - 1 >= 0:
@@ -392,15 +501,25 @@ kernel("nussinov", "int32:seq[N] int32:table[N,N]", "N=480", """
                 table[N - 1 - i0, j] = T.max(
                     table[N - 1 - i0, j], table[N - 1 - i0, k] + table[k + 1, j]
                 )
-""")
+""",
+)
 
-kernel("deriche", "float32:image[W,H] float32:out[W,H] float32:y1[W,H] float32:y2[W,H]", "W=800 H=600", """
+kernel(
+    "deriche",
+    "float32:image[W,H] float32:out[W,H] float32:y1[W,H] float32:y2[W,H]",
+    "W=800 H=600",
+    """
     for i in range(W):
         ym1 = T.float32(0)
         ym2 = T.float32(0)
         xm1 = T.float32(0)
         for j in range(H):
-            y1[i, j] = T.float32(0.2) * image[i, j] + T.float32(0.1) * xm1 + T.float32(0.7) * ym1 - T.float32(0.1) * ym2
+            y1[i, j] = (
+                T.float32(0.2) * image[i, j]
+                + T.float32(0.1) * xm1
+                + T.float32(0.7) * ym1
+                - T.float32(0.1) * ym2
+            )
             xm1 = image[i, j]
             ym2 = ym1
             ym1 = y1[i, j]
@@ -410,7 +529,12 @@ kernel("deriche", "float32:image[W,H] float32:out[W,H] float32:y1[W,H] float32:y
         xp1 = T.float32(0)
         xp2 = T.float32(0)
         for j2 in range(H):
-            y2[i2, H - 1 - j2] = T.float32(0.2) * xp1 + T.float32(0.1) * xp2 + T.float32(0.7) * yp1 - T.float32(0.1) * yp2
+            y2[i2, H - 1 - j2] = (
+                T.float32(0.2) * xp1
+                + T.float32(0.1) * xp2
+                + T.float32(0.7) * yp1
+                - T.float32(0.1) * yp2
+            )
             xp2 = xp1
             xp1 = image[i2, H - 1 - j2]
             yp2 = yp1
@@ -423,7 +547,12 @@ kernel("deriche", "float32:image[W,H] float32:out[W,H] float32:y1[W,H] float32:y
         vm1 = T.float32(0)
         vm2 = T.float32(0)
         for i4 in range(W):
-            y1[i4, j4] = T.float32(0.2) * out[i4, j4] + T.float32(0.1) * tm1 + T.float32(0.7) * vm1 - T.float32(0.1) * vm2
+            y1[i4, j4] = (
+                T.float32(0.2) * out[i4, j4]
+                + T.float32(0.1) * tm1
+                + T.float32(0.7) * vm1
+                - T.float32(0.1) * vm2
+            )
             tm1 = out[i4, j4]
             vm2 = vm1
             vm1 = y1[i4, j4]
@@ -433,7 +562,12 @@ kernel("deriche", "float32:image[W,H] float32:out[W,H] float32:y1[W,H] float32:y
         vp1 = T.float32(0)
         vp2 = T.float32(0)
         for i5 in range(W):
-            y2[W - 1 - i5, j5] = T.float32(0.2) * tp1 + T.float32(0.1) * tp2 + T.float32(0.7) * vp1 - T.float32(0.1) * vp2
+            y2[W - 1 - i5, j5] = (
+                T.float32(0.2) * tp1
+                + T.float32(0.1) * tp2
+                + T.float32(0.7) * vp1
+                - T.float32(0.1) * vp2
+            )
             tp2 = tp1
             tp1 = out[W - 1 - i5, j5]
             vp2 = vp1
@@ -441,11 +575,16 @@ kernel("deriche", "float32:image[W,H] float32:out[W,H] float32:y1[W,H] float32:y
     for i6 in range(W):
         for j6 in range(H):
             out[i6, j6] = T.float32(0.9) * (y1[i6, j6] + y2[i6, j6])
-""")
+""",
+)
 
 # ---- Stencils ----
 
-kernel("adi", "u[N,N] v[N,N] p[N,N] q[N,N]", "N=400 TSTEPS=6", """
+kernel(
+    "adi",
+    "u[N,N] v[N,N] p[N,N] q[N,N]",
+    "N=400 TSTEPS=6",
+    """
     for t in range(TSTEPS):
         for i in range(1, N - 1):
             v[0, i] = 1.0
@@ -453,7 +592,10 @@ kernel("adi", "u[N,N] v[N,N] p[N,N] q[N,N]", "N=400 TSTEPS=6", """
             q[i, 0] = v[0, i]
             for j in range(1, N - 1):
                 p[i, j] = 0.4 / (1.8 - 0.4 * p[i, j - 1])
-                q[i, j] = (0.3 * u[j, i - 1] + 0.4 * u[j, i] + 0.3 * u[j, i + 1] + 0.4 * q[i, j - 1]) / (1.8 - 0.4 * p[i, j - 1])
+                q[i, j] = (
+                    (0.3 * u[j, i - 1] + 0.4 * u[j, i] + 0.3 * u[j, i + 1] + 0.4 * q[i, j - 1])
+                    / (1.8 - 0.4 * p[i, j - 1])
+                )
             v[N - 1, i] = 1.0
             for j2 in range(1, N - 1):
                 v[N - 1 - j2, i] = p[i, N - 1 - j2] * v[N - j2, i] + q[i, N - 1 - j2]
@@ -463,13 +605,27 @@ kernel("adi", "u[N,N] v[N,N] p[N,N] q[N,N]", "N=400 TSTEPS=6", """
             q[i2, 0] = u[i2, 0]
             for j3 in range(1, N - 1):
                 p[i2, j3] = 0.4 / (1.8 - 0.4 * p[i2, j3 - 1])
-                q[i2, j3] = (0.3 * v[i2 - 1, j3] + 0.4 * v[i2, j3] + 0.3 * v[i2 + 1, j3] + 0.4 * q[i2, j3 - 1]) / (1.8 - 0.4 * p[i2, j3 - 1])
+                q[i2, j3] = (
+                    (
+                        0.3 * v[i2 - 1, j3]
+                        + 0.4 * v[i2, j3]
+                        + 0.3 * v[i2
+                        + 1, j3]
+                        + 0.4 * q[i2, j3 - 1]
+                    )
+                    / (1.8 - 0.4 * p[i2, j3 - 1])
+                )
             u[i2, N - 1] = 1.0
             for j4 in range(1, N - 1):
                 u[i2, N - 1 - j4] = p[i2, N - 1 - j4] * u[i2, N - j4] + q[i2, N - 1 - j4]
-""")
+""",
+)
 
-kernel("fdtd_2d", "ex[NX,NY] ey[NX,NY] hz[NX,NY] fict[TMAX]", "NX=500 NY=600 TMAX=16", """
+kernel(
+    "fdtd_2d",
+    "ex[NX,NY] ey[NX,NY] hz[NX,NY] fict[TMAX]",
+    "NX=500 NY=600 TMAX=16",
+    """
     for t in range(TMAX):
         for j in range(NY):
             ey[0, j] = fict[t]
@@ -484,35 +640,70 @@ kernel("fdtd_2d", "ex[NX,NY] ey[NX,NY] hz[NX,NY] fict[TMAX]", "NX=500 NY=600 TMA
                 hz[i3, j4] = hz[i3, j4] - 0.7 * (
                     ex[i3, j4 + 1] - ex[i3, j4] + ey[i3 + 1, j4] - ey[i3, j4]
                 )
-""")
+""",
+)
 
-kernel("heat_3d", "A[N,N,N] B[N,N,N]", "N=80 TSTEPS=8", """
+kernel(
+    "heat_3d",
+    "A[N,N,N] B[N,N,N]",
+    "N=80 TSTEPS=8",
+    """
     for t in range(TSTEPS):
         for i, j, k in T.grid(N - 2, N - 2, N - 2):
             B[i + 1, j + 1, k + 1] = (
                 0.125 * (A[i + 2, j + 1, k + 1] - 2.0 * A[i + 1, j + 1, k + 1] + A[i, j + 1, k + 1])
-                + 0.125 * (A[i + 1, j + 2, k + 1] - 2.0 * A[i + 1, j + 1, k + 1] + A[i + 1, j, k + 1])
-                + 0.125 * (A[i + 1, j + 1, k + 2] - 2.0 * A[i + 1, j + 1, k + 1] + A[i + 1, j + 1, k])
+                + 0.125 * (
+                    A[i + 1, j + 2, k + 1]
+                    - 2.0 * A[i + 1, j + 1, k + 1]
+                    + A[i + 1, j, k + 1]
+                )
+                + 0.125 * (
+                    A[i + 1, j + 1, k + 2]
+                    - 2.0 * A[i + 1, j + 1, k + 1]
+                    + A[i + 1, j + 1, k]
+                )
                 + A[i + 1, j + 1, k + 1]
             )
         for i2, j2, k2 in T.grid(N - 2, N - 2, N - 2):
             A[i2 + 1, j2 + 1, k2 + 1] = (
-                0.125 * (B[i2 + 2, j2 + 1, k2 + 1] - 2.0 * B[i2 + 1, j2 + 1, k2 + 1] + B[i2, j2 + 1, k2 + 1])
-                + 0.125 * (B[i2 + 1, j2 + 2, k2 + 1] - 2.0 * B[i2 + 1, j2 + 1, k2 + 1] + B[i2 + 1, j2, k2 + 1])
-                + 0.125 * (B[i2 + 1, j2 + 1, k2 + 2] - 2.0 * B[i2 + 1, j2 + 1, k2 + 1] + B[i2 + 1, j2 + 1, k2])
+                0.125 * (
+                    B[i2 + 2, j2 + 1, k2 + 1]
+                    - 2.0 * B[i2 + 1, j2 + 1, k2 + 1]
+                    + B[i2, j2 + 1, k2 + 1]
+                )
+                + 0.125 * (
+                    B[i2 + 1, j2 + 2, k2 + 1]
+                    - 2.0 * B[i2 + 1, j2 + 1, k2 + 1]
+                    + B[i2 + 1, j2, k2 + 1]
+                )
+                + 0.125 * (
+                    B[i2 + 1, j2 + 1, k2 + 2]
+                    - 2.0 * B[i2 + 1, j2 + 1, k2 + 1]
+                    + B[i2 + 1, j2 + 1, k2]
+                )
                 + B[i2 + 1, j2 + 1, k2 + 1]
             )
-""")
+""",
+)
 
-kernel("jacobi_1d", "A[N] B[N]", "N=40000 TSTEPS=50", """
+kernel(
+    "jacobi_1d",
+    "A[N] B[N]",
+    "N=40000 TSTEPS=50",
+    """
     for t in range(TSTEPS):
         for i in range(1, N - 1):
             B[i] = 0.33333 * (A[i - 1] + A[i] + A[i + 1])
         for i2 in range(1, N - 1):
             A[i2] = 0.33333 * (B[i2 - 1] + B[i2] + B[i2 + 1])
-""")
+""",
+)
 
-kernel("jacobi_2d", "A[N,N] B[N,N]", "N=500 TSTEPS=20", """
+kernel(
+    "jacobi_2d",
+    "A[N,N] B[N,N]",
+    "N=500 TSTEPS=20",
+    """
     for t in range(TSTEPS):
         for i in range(1, N - 1):
             for j in range(1, N - 1):
@@ -522,9 +713,14 @@ kernel("jacobi_2d", "A[N,N] B[N,N]", "N=500 TSTEPS=20", """
                 A[i2, j2] = 0.2 * (
                     B[i2, j2] + B[i2, j2 - 1] + B[i2, j2 + 1] + B[i2 + 1, j2] + B[i2 - 1, j2]
                 )
-""")
+""",
+)
 
-kernel("seidel_2d", "A[N,N]", "N=400 TSTEPS=6", """
+kernel(
+    "seidel_2d",
+    "A[N,N]",
+    "N=400 TSTEPS=6",
+    """
     for t in range(TSTEPS):
         for i in range(1, N - 1):
             for j in range(1, N - 1):
@@ -533,4 +729,5 @@ kernel("seidel_2d", "A[N,N]", "N=400 TSTEPS=6", """
                     + A[i, j - 1] + A[i, j] + A[i, j + 1]
                     + A[i + 1, j - 1] + A[i + 1, j] + A[i + 1, j + 1]
                 ) / 9.0
-""")
+""",
+)

@@ -10,7 +10,7 @@ namespace loopsmith::plain_loops {
 namespace {
 
 /// Vectors must be that much better.
-constexpr double gain_of_lanes = 0.9;
+constexpr double max_share_of_scalar = 0.9;
 /// Sums that take turns, so that an addition need not wait for the one before.
 constexpr int chains = 4;
 
@@ -38,7 +38,7 @@ Gain gain_of(const Steps& steps, LoopRV loop, const Machine& machine) {
 bool vectorize_loop(Steps& steps, LoopRV loop, const Machine& machine) {
   const Gain gain = gain_of(steps, loop, machine);
   const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop));
-  if (gain.vector > gain_of_lanes * gain.scalar || trips < gain.lanes) return false;
+  if (gain.vector > max_share_of_scalar * gain.scalar || trips < gain.lanes) return false;
   if (gain.accumulates && trips >= 2.0 * chains * gain.lanes) {
     Steps::Snapshot before = steps.snapshot();
     const std::vector<LoopRV> parts = steps.split(loop, {infer, gain.lanes * chains});

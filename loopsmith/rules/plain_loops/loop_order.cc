@@ -4,15 +4,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "loopsmith/rules/plain_loops/innermost_loop.h"
 #include "loopsmith/rules/plain_loops/products.h"
 
 namespace loopsmith::plain_loops {
 namespace {
 
-/// What it takes to enter a loop and to leave it.
-constexpr double loop_start = 6;
-/// Another order must be that much better, for the model is rough.
-constexpr double gain_of_order = 0.8;
 /// Places for the iterations of a loop that an expanded scalar may take.
 constexpr double max_expansion = 1 << 16;
 
@@ -92,7 +89,7 @@ bool reorder_band(Steps& steps, const std::vector<LoopRV>& band, const Machine& 
   const double now = band_cost(statements, last, machine);
   for (std::size_t i = first; i < last; ++i) {
     const double cost = band_cost(statements, i, machine);
-    if (cost < gain_of_order * now) candidates.emplace_back(cost, i);
+    if (cost < required_gain * now) candidates.emplace_back(cost, i);
   }
   std::ranges::sort(candidates);
   for (const auto& [cost, number] : candidates) {
@@ -105,29 +102,6 @@ bool reorder_band(Steps& steps, const std::vector<LoopRV>& band, const Machine& 
 }
 
 }  // namespace
-
-double cost_with_innermost(const Statement& statement, std::size_t innermost,
-                           const Machine& machine) {
-  std::vector<const For*> around = statement.loops;
-  around.erase(around.begin() + static_cast<std::ptrdiff_t>(innermost));
-  const For& loop = *statement.loops[innermost];
-  const double trips = std::max(trip_count(loop, around), 1.0);
-  const IterationCost cost = iteration_cost(statement, loop, machine);
-  const bool fills_lanes = trips >= lanes_of(statement, machine);
-  return (fills_lanes ? cost.best() : cost.scalar) + loop_start / trips;
-}
-
-std::size_t best_innermost(const Statement& statement, std::size_t first, const Machine& machine) {
-  std::size_t best = statement.loops.size() - 1;
-  double least = gain_of_order * cost_with_innermost(statement, best, machine);
-  for (std::size_t i = first; i + 1 < statement.loops.size(); ++i) {
-    const double cost = cost_with_innermost(statement, i, machine);
-    if (cost >= least) continue;
-    best = i;
-    least = cost;
-  }
-  return best;
-}
 
 void isolate_statements(Steps& steps, LoopRV loop, const Machine& machine) {
   const std::size_t top = nest_around(steps.schedule(), loop).size();

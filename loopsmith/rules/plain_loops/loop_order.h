@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which loop of a nest should be innermost, and the steps that bring it there.
 #pragma once
-#include "loopsmith/rules/plain_loops/iteration_cost.h"
 #include "loopsmith/rules/plain_loops/machine.h"
 #include "loopsmith/rules/plain_loops/steps.h"
 
 namespace loopsmith::plain_loops {
-
-/// The cost of an iteration of a statement with one of its loops innermost, starting that loop
-/// included.
-double cost_with_innermost(const Statement& statement, std::size_t innermost,
-                           const Machine& machine);
-
-/// The number of the loop around a statement that should be its innermost one, among those from
-/// `first` on.
-std::size_t best_innermost(const Statement& statement, std::size_t first, const Machine& machine);
 
 /// Distributes loops, the inner ones first, where that lets a loop come inside of a statement for
 /// which it is the best innermost one. Scalars that stand in the way get a place for each

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/rules/plain_loops/loop_order.h"
+#include "loopsmith/rules/plain_loops/innermost_loop.h"
 
 namespace loopsmith::plain_loops {
 namespace {

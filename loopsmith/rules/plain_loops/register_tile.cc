@@ -12,7 +12,7 @@ namespace {
 
 /// Vectors of a row of the tile: enough columns to share a load of A, few enough for many rows.
 constexpr std::int64_t vectors_of_row = 2;
-constexpr std::int64_t max_rows = 8;
+constexpr std::int64_t max_tile_rows = 8;
 /// Sums of fewer terms do not pay for loading and storing the tile.
 constexpr double min_terms = 4;
 
@@ -56,13 +56,13 @@ bool tile_product(Steps& steps, const std::vector<LoopRV>& band, const Machine& 
   const std::int64_t lanes = lanes_of(statement, machine);
   const std::int64_t bytes = statement.store->buffer->dtype.bytes();
   // Beside the sums: a row of B, and an element of A in all lanes.
-  const std::int64_t most_rows =
-      std::min((machine.vector_registers - vectors_of_row - 2) / vectors_of_row, max_rows);
+  const std::int64_t max_height =
+      std::min((machine.vector_registers - vectors_of_row - 2) / vectors_of_row, max_tile_rows);
   const std::int64_t width = vectors_of_row * lanes;
   const bool is_small = row_trips.count < 2 || sum_trips.count < min_terms ||
                         column_trips.count < static_cast<double>(width);
   if (is_small) return false;
-  const std::int64_t height = tile_size(row_trips, most_rows);
+  const std::int64_t height = tile_size(row_trips, max_height);
   const std::int64_t deepest = std::max<std::int64_t>(
       machine.first_cache_bytes / 2 / (width * bytes), static_cast<std::int64_t>(min_terms));
   const std::int64_t depth = tile_size(sum_trips, deepest);

@@ -85,8 +85,9 @@ Stmt with_overlap_check(const PrimFunc& func, const Stmt& scheduled) {
     }
   }
   if (is_const_int(are_apart, 1)) return scheduled;
+  const Stmt apart = make(AttrStmt{.attr_key = "tir.noalias", .value = true, .body = scheduled});
   return make(IfThenElse{
-      .condition = are_apart, .then_case = scheduled, .else_case = clone_with(func.body, {})});
+      .condition = are_apart, .then_case = apart, .else_case = clone_with(func.body, {})});
 }
 
 }  // namespace loopsmith

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/rules/rules.h"
 
+#include "loopsmith/rules/plain_loops/schedule_plain_loops.h"
 #include "loopsmith/rules/schedule_elementwise.h"
 #include "loopsmith/rules/schedule_rows.h"
 #include "loopsmith/rules/schedule_whole_reduction.h"
@@ -16,6 +17,7 @@ std::span<const Rule> all_rules() {
       {"elementwise", schedule_elementwise},
       {"whole_reduction", schedule_whole_reduction},
       {"rows", schedule_rows},
+      {"plain_loops", schedule_plain_loops},
   };
   return rules;
 }

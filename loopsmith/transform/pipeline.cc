@@ -10,6 +10,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/transform/carry_in_registers.h"
 #include "loopsmith/transform/common_subexpressions.h"
 #include "loopsmith/transform/compact_buffers.h"
 #include "loopsmith/transform/flatten_buffers.h"
@@ -17,6 +18,7 @@
 #include "loopsmith/transform/hoist_invariants.h"
 #include "loopsmith/transform/inject_virtual_threads.h"
 #include "loopsmith/transform/insert_barriers.h"
+#include "loopsmith/transform/keep_accumulators.h"
 #include "loopsmith/transform/loop_partition.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/lower_init.h"
@@ -111,12 +113,16 @@ constexpr Pass lowering[] = {
     // Before unrolling, so that a loop inside a vector is unrolled as one of vectors.
     {"vectorize_loops", vectorize, Form::flat},
     {"hoist_horizontal_reductions", plain<hoist_horizontal_reductions>, Form::flat},
+    // While loops that are to be unrolled are loops.
+    {"keep_accumulators", plain<keep_accumulators>, Form::flat},
     // Before bodies are copied, so that it is done once for all copies.
     {"simplify", plain<simplify>, Form::flat},
     // After all that looks at expressions, before copies of them are made.
     {"lower_math", expand_math, Form::flat},
     {"unroll_loops", plain<unroll_loops>, Form::lowered},
     {"remove_no_op", plain<remove_no_op>, Form::lowered},
+    // When it is known which loops are innermost, and which run in vectors.
+    {"carry_in_registers", plain<carry_in_registers>, Form::lowered},
     // After all that makes or removes memory.
     {"storage_rewrite", plain<storage_rewrite>, Form::lowered},
     // After all others: names hide the form of indices.

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of the loops around a statement should be its innermost one.
+#pragma once
+#include <cstddef>
+
+#include "loopsmith/rules/plain_loops/machine.h"
+#include "loopsmith/rules/plain_loops/statements.h"
+
+namespace loopsmith::plain_loops {
+
+/// Another order must be that much better, for the model is rough.
+inline constexpr double required_gain = 0.8;
+
+/// The cost of an iteration of a statement with one of its loops innermost, starting that loop
+/// included.
+double cost_with_innermost(const Statement& statement, std::size_t innermost,
+                           const Machine& machine);
+
+/// The number of the loop around a statement that should be its innermost one, among those from
+/// `first` on.
+std::size_t best_innermost(const Statement& statement, std::size_t first, const Machine& machine);
+
+}  // namespace loopsmith::plain_loops

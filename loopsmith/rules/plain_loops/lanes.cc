@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/plain_loops/lanes.h"
+
+#include <algorithm>
+
+#include "loopsmith/rules/plain_loops/iteration_cost.h"
+#include "loopsmith/rules/plain_loops/threads.h"
+
+namespace loopsmith::plain_loops {
+namespace {
+
+/// Vectors must be that much better.
+constexpr double max_share_of_scalar = 0.9;
+/// Sums that take turns, so that an addition need not wait for the one before.
+constexpr int chains = 4;
+
+struct Gain {
+  double scalar = 0, vector = 0;
+  int lanes = 1;
+  bool accumulates = false;  ///< Some statement updates one element in all iterations.
+};
+
+Gain gain_of(const Steps& steps, LoopRV loop, const Machine& machine) {
+  Gain gain;
+  const For& node = steps.get(loop);
+  for (const Statement& each : statements_in(node.body)) {
+    const IterationCost cost = iteration_cost(each, node, machine);
+    gain.scalar += cost.scalar;
+    gain.vector += cost.vector;
+    gain.lanes = std::max(gain.lanes, lanes_of(each, machine));
+    gain.accumulates =
+        gain.accumulates || motion_of(each.references[0], node).kind == Motion::Kind::none;
+  }
+  return gain;
+}
+
+/// Whether the loop is in vectors now.
+bool vectorize_loop(Steps& steps, LoopRV loop, const Machine& machine) {
+  const Gain gain = gain_of(steps, loop, machine);
+  const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop));
+  if (gain.vector > max_share_of_scalar * gain.scalar || trips < gain.lanes) return false;
+  if (gain.accumulates && trips >= 2.0 * chains * gain.lanes) {
+    Steps::Snapshot before = steps.snapshot();
+    const std::vector<LoopRV> parts = steps.split(loop, {infer, gain.lanes * chains});
+    if (!parts.empty() && steps.vectorize(parts.back())) return true;
+    steps.restore(std::move(before));
+  }
+  return steps.vectorize(loop);
+}
+
+/// Gives statements loops of their own, as far as some of these run in vectors then.
+void vectorize_parts(Steps& steps, LoopRV loop, const Machine& machine) {
+  if (gain_of(steps, loop, machine).lanes == 1) return;
+  Steps::Snapshot before = steps.snapshot();
+  bool any = false;
+  for (const LoopRV part : steps.distribute(loop)) {
+    any = vectorize_loop(steps, part, machine) || any;
+  }
+  if (!any) steps.restore(std::move(before));
+}
+
+}  // namespace
+
+void vectorize_innermost(Steps& steps, LoopRV loop, const Machine& machine) {
+  if (steps.get(loop).kind == ForKind::vectorized) return;
+  const std::vector<LoopRV> inside = steps.inside(loop);
+  for (const LoopRV each : inside) vectorize_innermost(steps, each, machine);
+  if (!inside.empty() || steps.get(loop).kind != ForKind::serial) return;
+  Steps::Snapshot before = steps.snapshot();
+  const LoopRV chunk = chunk_for_threads(steps, loop, machine);
+  if (vectorize_loop(steps, chunk, machine)) return;
+  if (chunk != loop) steps.restore(std::move(before));
+  vectorize_parts(steps, loop, machine);
+}
+
+}  // namespace loopsmith::plain_loops

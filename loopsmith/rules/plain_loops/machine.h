@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "loopsmith/rules/cpu_model.h"
+
+namespace loopsmith::plain_loops {
+
+/// What the model of plain loops asks of a processor beside what all rules do.
+struct Machine : CpuModel {
+  /// What the cache holds that is next to a core.
+  std::int64_t first_cache_bytes = std::int64_t{32} << 10;
+  /// How long it takes, in cycles, until another thread has woken: less work is done before.
+  double thread_start_cycles = 40000;
+};
+
+}  // namespace loopsmith::plain_loops

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/plain_loops/schedule_plain_loops.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/rules/plain_loops/joined_sums.h"
+#include "loopsmith/rules/plain_loops/lanes.h"
+#include "loopsmith/rules/plain_loops/loop_order.h"
+#include "loopsmith/rules/plain_loops/register_tile.h"
+#include "loopsmith/rules/plain_loops/steps.h"
+#include "loopsmith/rules/plain_loops/threads.h"
+
+namespace loopsmith {
+namespace plain_loops {
+namespace {
+
+/// True when a loop has no blocks inside, and none that its user has said how to run.
+bool is_plain(const Schedule& schedule, LoopRV loop) {
+  bool is_plain = true;
+  pre_order_visit(schedule.statement(schedule.node(loop)), [&](const Ref& node) {
+    const auto* inside = node.as<For>();
+    is_plain = is_plain && !node.is<BlockRealize>() &&
+               (!inside || (inside->kind == ForKind::serial && inside->annotations.empty()));
+    return is_plain && !is_expr(*node.get());
+  });
+  return is_plain;
+}
+
+/// The nests that a nest of the function has become: itself, and those that were cut off it.
+std::vector<LoopRV> parts_of(const Steps& steps, LoopRV nest, const std::vector<LoopRV>& before) {
+  std::vector<LoopRV> parts = steps.outermost();
+  std::erase_if(parts, [&](LoopRV loop) {
+    return loop != nest && std::ranges::find(before, loop) != before.end();
+  });
+  return parts;
+}
+
+/// Gives the statements of a nest, and then its loops, the order with the best strides, and
+/// products tiles. The nest stays as it is where no loop moves in the end.
+void improve_order(Steps& steps, LoopRV nest, const Machine& machine) {
+  Steps::Snapshot as_written = steps.snapshot();
+  const std::vector<LoopRV> before = steps.outermost();
+  isolate_statements(steps, nest, machine);
+  bool any = false;
+  for (const LoopRV part : parts_of(steps, nest, before)) {
+    any = reorder_bands(steps, part, machine) || any;
+  }
+  for (const LoopRV part : parts_of(steps, nest, before)) {
+    any = tile_products(steps, part, machine) || any;
+  }
+  if (!any) steps.restore(std::move(as_written));
+}
+
+}  // namespace
+}  // namespace plain_loops
+
+bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const plain_loops::Machine& machine) {
+  using namespace plain_loops;
+  if (!is_plain(schedule, nest)) return false;
+  const Stmt written = schedule.func()->body;
+  Steps steps(schedule);
+  const std::vector<LoopRV> before = steps.outermost();
+  improve_order(steps, nest, machine);
+  for (const auto& improve : {join_sums, vectorize_innermost, parallelize}) {
+    for (const LoopRV part : parts_of(steps, nest, before)) improve(steps, part, machine);
+  }
+  return !schedule.func()->body.same_as(written);
+}
+
+bool schedule_plain_loops(Schedule& schedule, const Subject& subject, const RuleContext& context) {
+  if (!subject.loop || !subject.blocks.empty()) return false;
+  return schedule_plain_nest(schedule, *subject.loop, {context.machine});
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/plain_loops/schedule_plain_loops.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/interp/assert_same.h"
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/rules/plain_loops/steps.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/random_program.h"
+#include "loopsmith/schedule/testing/semantics.h"
+#include "loopsmith/schedule/testing/trial.h"
+#include "loopsmith/support/fuzz_cases.h"
+
+namespace loopsmith {
+namespace {
+
+using schedule_testing::body_of;
+using schedule_testing::program;
+
+using plain_loops::Machine;
+
+/// Small, so that the loops of tests have enough to do for it.
+constexpr Machine machine{
+    {.vector_bytes = 16, .vector_registers = 16, .cores = 2, .core_cache_bytes = 2048}, 256, 500};
+constexpr Machine one_core{
+    {.vector_bytes = 16, .vector_registers = 16, .cores = 1, .core_cache_bytes = 2048}, 256, 500};
+
+/// Schedules all loops of a function. True when one was changed.
+bool schedule_all(Schedule& schedule, const Machine& model) {
+  bool any = false;
+  for (const LoopRV nest : plain_loops::Steps(schedule).outermost()) {
+    any = schedule_plain_nest(schedule, nest, model) || any;
+  }
+  return any;
+}
+
+/// The program after the default schedule, which keeps what it computes, and replays.
+std::string scheduled(const Ptr<PrimFunc>& func, const Machine& model = one_core) {
+  Schedule schedule(func, 1);
+  schedule_all(schedule, model);
+  schedule_testing::expect_result(schedule, func);
+  return body_of(schedule);
+}
+
+bool has(const std::string& text, std::string_view what) {
+  return text.find(what) != std::string::npos;
+}
+
+TEST(schedule_plain_loops, runs_an_innermost_loop_in_vectors) {
+  const auto func = program("A: T.Buffer((100,)), B: T.Buffer((100,))",
+                            "for i in range(100):\n    B[i] = A[i] + T.float32(1)");
+  EXPECT_TRUE(has(scheduled(func), "for i in T.vectorized(100)"));
+}
+
+TEST(schedule_plain_loops, leaves_a_recurrence_in_its_order) {
+  const auto func = program("A: T.Buffer((100,)), B: T.Buffer((101,))",
+                            "for i in range(100):\n    B[i + 1] = B[i] * A[i]");
+  EXPECT_TRUE(has(scheduled(func), "for i in range(100)"));
+}
+
+TEST(schedule_plain_loops, gives_a_statement_beside_a_recurrence_a_loop_of_its_own) {
+  const auto func = program("A: T.Buffer((100,)), B: T.Buffer((101,)), C: T.Buffer((100,))",
+                            "for i in range(100):\n    B[i + 1] = B[i] * A[i]\n"
+                            "    C[i] = B[i] + A[i]");
+  const std::string text = scheduled(func);
+  EXPECT_TRUE(has(text, "for i in range(100)")) << text;
+  EXPECT_TRUE(has(text, "T.vectorized(100)")) << text;
+}
+
+TEST(schedule_plain_loops, brings_the_contiguous_loop_inside) {
+  const auto func = program("A: T.Buffer((64, 48)), B: T.Buffer((64, 48))",
+                            "for j in range(48):\n    for i in range(64):\n"
+                            "        B[i, j] = A[i, j] * T.float32(2)");
+  const std::string text = scheduled(func);
+  EXPECT_LT(text.find("for i in range(64)"), text.find("for j in T.vectorized(48)")) << text;
+}
+
+TEST(schedule_plain_loops, distributes_what_keeps_the_contiguous_loop_outside) {
+  const auto func = program("A: T.Buffer((64, 48)), B: T.Buffer((48,))",
+                            "for j in range(48):\n    B[j] = T.float32(0)\n"
+                            "    for i in range(64):\n        B[j] = B[j] + A[i, j]");
+  const std::string text = scheduled(func);
+  EXPECT_LT(text.find("for i_0 in range(16)"), text.find("for j_1 in T.vectorized(48)")) << text;
+}
+
+TEST(schedule_plain_loops, gives_each_iteration_its_scalar_where_that_frees_an_order) {
+  const auto func = program(
+      "A: T.Buffer((40, 40)), B: T.Buffer((40, 40)), C: T.Buffer((40, 40))",
+      "for i in range(40):\n    for j in range(40):\n        s = T.float32(0)\n"
+      "        for k in range(40):\n            s += A[i, k] * B[k, j]\n        C[i, j] = s");
+  EXPECT_TRUE(has(scheduled(func), "T.vectorized")) << scheduled(func);
+}
+
+TEST(schedule_plain_loops, tiles_a_product) {
+  const auto func = program("A: T.Buffer((40, 40)), B: T.Buffer((40, 40)), C: T.Buffer((40, 40))",
+                            "for i in range(40):\n    for j in range(40):\n"
+                            "        for k in range(40):\n"
+                            "            C[i, j] = C[i, j] + A[i, k] * B[k, j]");
+  const std::string text = scheduled(func);
+  EXPECT_TRUE(has(text, "T.unroll(")) << text;
+  EXPECT_TRUE(has(text, "T.vectorized(8)")) << text;
+}
+
+TEST(schedule_plain_loops, runs_the_outermost_loop_that_may_on_several_threads) {
+  const auto func = program("A: T.Buffer((4, 64, 48))",
+                            "for t in range(1, 4):\n    for i in range(64):\n"
+                            "        for j in range(48):\n"
+                            "            A[t, i, j] = A[t - 1, i, j] * T.float32(2)");
+  const std::string text = scheduled(func, machine);
+  EXPECT_TRUE(has(text, "for i in T.parallel(64)")) << text;
+}
+
+TEST(schedule_plain_loops, takes_loops_whose_sizes_are_variables) {
+  const auto func = program("a: T.handle, b: T.handle",
+                            "n = T.int32()\nm = T.int32()\nA = T.match_buffer(a, (n, m))\n"
+                            "B = T.match_buffer(b, (n, m))\n"
+                            "for j in range(m):\n    for i in range(n):\n"
+                            "        B[i, j] = A[i, j] * T.float32(2)");
+  EXPECT_TRUE(has(scheduled(func), "T.vectorized(m)")) << scheduled(func);
+}
+
+TEST(schedule_plain_loops, leaves_loops_with_blocks_and_loops_that_say_how_they_run) {
+  const auto func = program("A: T.Buffer((64,)), B: T.Buffer((64,))",
+                            "for i in range(64):\n    with T.block(\"b\"):\n"
+                            "        vi = T.axis.spatial(64, i)\n        B[vi] = A[vi]\n"
+                            "for j in T.unroll(64):\n    A[j] = T.float32(0)");
+  Schedule schedule(func, 1);
+  EXPECT_FALSE(schedule_all(schedule, machine));
+}
+
+/// Programs of a grammar, compared by the interpreter; sizes are small, so the processor is, too.
+TEST(schedule_plain_loops, keeps_what_random_programs_compute) {
+  const auto first = static_cast<std::uint64_t>(testing::first_fuzz_seed()) + 1;
+  const auto cases = static_cast<std::uint64_t>(testing::fuzz_cases(1000));
+  constexpr Machine tiny{
+      {.vector_bytes = 8, .vector_registers = 8, .cores = 2, .core_cache_bytes = 256}, 64, 10};
+  int changed = 0;
+  for (std::uint64_t seed = first; seed < first + cases; ++seed) {
+    Ptr<PrimFunc> func;
+    try {
+      func = schedule_testing::random_program(seed);
+    } catch (const UserError&) {
+      continue;  // A few draws are no programs.
+    }
+    if (!schedule_testing::is_valid(func)) continue;
+    Schedule schedule(func, 1);
+    if (!schedule_all(schedule, tiny)) continue;
+    ++changed;
+    schedule.check_tree();
+    const interp::Verdict verdict = interp::compare(func, schedule.func());
+    EXPECT_TRUE(verdict.answer != interp::Answer::different)
+        << "seed " << seed << ": " << verdict.reason << "\n"
+        << script(func) << "\n"
+        << script(schedule.func());
+    schedule_testing::expect_replays(schedule, func);
+  }
+  EXPECT_GT(changed, static_cast<int>(cases) / 25);
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/plain_loops/steps.h"
+
+#include <algorithm>
+
+#include "loopsmith/schedule/primitive_calls.h"
+#include "loopsmith/schedule/queries/analysis.h"
+
+namespace loopsmith::plain_loops {
+
+void Steps::know(const std::vector<LoopRV>& loops) {
+  known_.insert(loops.begin(), loops.end());
+}
+
+void Steps::look_up(LoopRV loop) {
+  if (known_.contains(loop)) return;
+  const NodeId node = schedule_.node(loop);
+  const std::uint32_t function = schedule_.function_of(node);
+  const std::string name(schedule_.name(loop));
+  if (schedule_.loops_named(function, name).size() == 1) {
+    get_loop(schedule_, name);
+    known_.insert(loop);
+    return;
+  }
+  NodeId around = schedule_.at(node).parent;
+  while (around != no_node && !schedule_.as<For>(around)) around = schedule_.at(around).parent;
+  if (around == no_node) {
+    know(get_child_loops(schedule_));
+  } else {
+    const LoopRV parent = schedule_.loop_at(around);
+    look_up(parent);
+    know(get_child_loops(schedule_, BlockOrLoop(parent)));
+  }
+}
+
+std::vector<LoopRV> Steps::distribute(LoopRV loop) {
+  look_up(loop);
+  const auto parts = attempt(loopsmith::distribute, DistributeArguments{.loop = loop});
+  if (!parts) return {};
+  know(*parts);
+  return *parts;
+}
+
+bool Steps::reorder(const std::vector<LoopRV>& loops) {
+  for (const LoopRV loop : loops) look_up(loop);
+  return attempt(loopsmith::reorder, ReorderArguments{.loops = loops}).has_value();
+}
+
+std::vector<LoopRV> Steps::split(LoopRV loop, const std::vector<Factor>& factors) {
+  look_up(loop);
+  const auto parts = attempt(loopsmith::split, SplitArguments{.loop = loop, .factors = factors});
+  if (!parts) return {};
+  know(*parts);
+  return *parts;
+}
+
+bool Steps::expand_scalar(const Ptr<Buffer>& buffer, LoopRV loop) {
+  look_up(loop);
+  const ExpandScalarArguments arguments{.buffer = buffer->name, .loop = loop};
+  return attempt(loopsmith::expand_scalar, arguments).has_value();
+}
+
+bool Steps::vectorize(LoopRV loop) {
+  look_up(loop);
+  return attempt(loopsmith::vectorize, LoopKindArguments{.loop = loop}).has_value();
+}
+
+bool Steps::unroll(LoopRV loop) {
+  look_up(loop);
+  return attempt(loopsmith::unroll, UnrollArguments{.loop = loop}).has_value();
+}
+
+bool Steps::parallel(LoopRV loop) {
+  look_up(loop);
+  return attempt(loopsmith::parallel, LoopKindArguments{.loop = loop}).has_value();
+}
+
+std::vector<LoopRV> Steps::outermost() const {
+  const auto function = schedule_.function_named();
+  NodeId scope = schedule_.root(*function);
+  const NodeId first = schedule_.at(scope).first_child;
+  const auto* root = first == no_node ? nullptr : schedule_.as<BlockRealize>(first);
+  if (root && root->block->iter_vars.empty()) scope = first;
+  return child_loops(schedule_, scope);
+}
+
+std::vector<LoopRV> Steps::inside(LoopRV loop) const {
+  return child_loops(schedule_, schedule_.node(loop));
+}
+
+void Steps::restore(Snapshot&& snapshot) {
+  schedule_ = std::move(snapshot.schedule);
+  known_ = std::move(snapshot.known);
+}
+
+std::vector<LoopRV> band_of(const Schedule& schedule, LoopRV outermost) {
+  std::vector<LoopRV> band{outermost};
+  while (const auto* inner = schedule.get(band.back()).body.as<For>()) {
+    const NodeId node = schedule.at(schedule.node(band.back())).first_child;
+    check(node != no_node && schedule.as<For>(node) == inner, "plain_loops", "a loop has no node");
+    band.push_back(schedule.loop_at(node));
+  }
+  return band;
+}
+
+bool has_loops_inside(const Schedule& schedule, LoopRV loop) {
+  return !child_loops(schedule, schedule.node(loop)).empty();
+}
+
+std::vector<const For*> nest_around(const Schedule& schedule, LoopRV loop) {
+  std::vector<const For*> loops;
+  for (const LoopRV each : loopsmith::loops_around(schedule, schedule.node(loop))) {
+    loops.push_back(&schedule.get(each));
+  }
+  return loops;
+}
+
+}  // namespace loopsmith::plain_loops

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of a schedule that are taken where the engine accepts them.
+#pragma once
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/schedule.h"
+#include "loopsmith/schedule/schedule_error.h"
+
+namespace loopsmith::plain_loops {
+
+/// A schedule whose steps may be refused. Loops are looked up in the trace before a step names
+/// them, so that it replays.
+class Steps {
+ public:
+  explicit Steps(Schedule& schedule) : schedule_(schedule) {}
+
+  const Schedule& schedule() const { return schedule_; }
+  const For& get(LoopRV loop) const { return schedule_.get(loop); }
+
+  /// What a primitive gives; nothing where it is refused, and nothing has changed then.
+  template <class Primitive, class Arguments>
+  auto attempt(const Primitive& primitive, const Arguments& arguments)
+      -> std::optional<decltype(primitive.apply(std::declval<Schedule&>(), arguments))> {
+    try {
+      return primitive.apply(schedule_, arguments);
+    } catch (const ScheduleError&) {
+      return std::nullopt;
+    }
+  }
+
+  std::vector<LoopRV> distribute(LoopRV loop);
+  bool reorder(const std::vector<LoopRV>& loops);
+  /// The loops of constant extents, outermost first, that a loop is cut into; empty where refused.
+  std::vector<LoopRV> split(LoopRV loop, const std::vector<Factor>& factors);
+  bool expand_scalar(const Ptr<Buffer>& buffer, LoopRV loop);
+  bool vectorize(LoopRV loop);
+  bool unroll(LoopRV loop);
+  bool parallel(LoopRV loop);
+  void allow_reassociation(bool allowed) { schedule_.allow_reassociation(allowed); }
+
+  /// The loops outside of all others and of blocks with axes; those directly inside a loop.
+  std::vector<LoopRV> outermost() const;
+  std::vector<LoopRV> inside(LoopRV loop) const;
+
+  /// The schedule as it is now, to go back to.
+  struct Snapshot {
+    Schedule schedule;
+    std::set<LoopRV> known;
+  };
+  Snapshot snapshot() const { return {schedule_.snapshot(), known_}; }
+  void restore(Snapshot&& snapshot);
+
+ private:
+  /// Makes the trace know a loop: by its name, or by the loops around it where others have it, too.
+  void look_up(LoopRV loop);
+  void know(const std::vector<LoopRV>& loops);
+
+  Schedule& schedule_;
+  std::set<LoopRV> known_;
+};
+
+/// The loop and those inside it, each of which is all that the one before holds.
+std::vector<LoopRV> band_of(const Schedule& schedule, LoopRV outermost);
+
+/// True when there is a loop inside the loop, at any depth.
+bool has_loops_inside(const Schedule& schedule, LoopRV loop);
+
+/// The loops around a loop, outermost first, as statements.
+std::vector<const For*> nest_around(const Schedule& schedule, LoopRV loop);
+
+}  // namespace loopsmith::plain_loops

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith {
+
+/// Keeps what an innermost loop stores and reads again one or two iterations later in registers.
+///
+///     for i in n:                      carry = B[0]
+///       B[i + 1] = B[i] + A[i]   =>    for i in n:
+///                                        next = carry + A[i];  B[i + 1] = next;  carry = next
+///
+/// An addition then waits for the one before, and not for memory. Only where nothing else that the
+/// loop stores can be the element: other buffers are apart where the function allocates them, or
+/// where `tir.noalias` says so of the function or of a statement around.
+Ptr<PrimFunc> carry_in_registers(const Ptr<PrimFunc>& func);
+
+}  // namespace loopsmith

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/carry_in_registers.h"
+
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/testing/evaluate.h"
+#include "loopsmith/transform/testing/functions.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace testing;
+
+struct CarryInRegisters : ::testing::Test {
+  Ptr<Buffer> a = decl_buffer({16}, f32, "A"), b = decl_buffer({18}, f32, "B");
+  Ptr<Var> i = var("i"), n = size_var("n");
+
+  Ptr<PrimFunc> in(Stmt body, bool noalias = true) {
+    const Ptr<PrimFunc> func = function({a, b}, std::move(body));
+    return with_attr(func, "tir.noalias", Expr(noalias));
+  }
+  /// How many registers a loop has got; what it computes is as before.
+  int registers_of(const Ptr<PrimFunc>& func) {
+    const Ptr<PrimFunc> result = carry_in_registers(func);
+    std::vector<Argument> before{{{16}, std::vector<double>(16, 2)},
+                                 {{18}, std::vector<double>(18, 3)}};
+    std::vector<Argument> after = before;
+    evaluate(func, before);
+    evaluate(result, after);
+    EXPECT_EQ(before, after) << script(result);
+    int count = 0;
+    pre_order_visit(result->body, [&](const Ref& node) {
+      count += node.is<Allocate>();
+      return true;
+    });
+    return count;
+  }
+};
+
+TEST_F(CarryInRegisters, keeps_the_sum_of_a_prefix_sum) {
+  const Stmt sum = store(b, load(b, {i}) + load(a, {i}), {i + 1});
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 16, sum))), 2);
+}
+
+TEST_F(CarryInRegisters, keeps_two_values_of_a_recurrence_of_second_order) {
+  const Stmt next = store(b, load(b, {i + 1}) + load(b, {i}), {i + 2});
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 8, next))), 3);
+}
+
+TEST_F(CarryInRegisters, follows_a_loop_downwards) {
+  const Expr at = 15 - i;
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 15, store(b, load(b, {at + 1}) + f(1), {at})))), 2);
+}
+
+TEST_F(CarryInRegisters, loads_nothing_that_the_first_iteration_does_not) {
+  const Expr before = if_then_else(i > 0, load(b, {i - 1}), f(0));
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 16, store(b, before + f(1), {i})))), 0);
+  const Stmt second_only = store(b, load(b, {i}) + f(1), {i + 2});
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 16, second_only))), 0);
+}
+
+TEST_F(CarryInRegisters, leaves_what_another_store_may_change) {
+  const Stmt sum = store(b, load(b, {i}) + load(a, {i}), {i + 1});
+  const Stmt other = store(a, load(b, {i}), {i});
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 16, seq({sum, other})), false)), 0);
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 16, seq({sum, other})), true)), 2);
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 16, seq({sum, store(b, f(0), {3})})))), 0);
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/keep_accumulators.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/accumulation.h"
+#include "loopsmith/ir/effects.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/loop_body.h"
+#include "loopsmith/transform/loops.h"
+
+namespace loopsmith {
+namespace {
+
+/// An element that a loop updates.
+struct Kept {
+  const BufferStore* store = nullptr;
+  Ptr<Buffer> register_buffer;
+};
+
+class Keeper {
+ public:
+  explicit Keeper(const PrimFunc& func) : distinct_(func, rewrite_) {
+    rewrite_.on<For>([this](const For& loop) -> Stmt {
+      const bool is_inner = !contains<For>(loop.body);
+      const bool is_serial = loop.kind == ForKind::serial || loop.kind == ForKind::unrolled;
+      if (is_inner && is_serial) return with_registers(loop);
+      around_.push_back(&loop);
+      Stmt result = rewrite_.children(loop);
+      around_.pop_back();
+      return result;
+    });
+  }
+
+  Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) { return rewrite_.body_of(func); }
+
+ private:
+  static bool is_same_place(const BufferStore& store, const Expr& index) {
+    return structural_equal(store.indices[0], index);
+  }
+
+  /// True when a loop updates the element by its own store alone.
+  bool is_untouched(const For& loop, const LoopBody& body, const BufferStore& store) const {
+    bool asks_indices = false;
+    for (const BufferStore* other : body.stores) {
+      if (other == &store || distinct_.are_apart(store.buffer, other->buffer)) continue;
+      return false;
+    }
+    for (const BufferLoad* load : body.loads) {
+      if (distinct_.are_apart(store.buffer, load->buffer)) continue;
+      if (!load->buffer.same_as(store.buffer)) return false;
+      asks_indices = asks_indices || !is_same_place(store, load->indices[0]);
+    }
+    if (!asks_indices) return true;
+    if (store.value.dtype().is_vector() || !accumulation_of(store)) return false;
+    Stmt nest = Stmt(&loop);
+    for (std::size_t i = around_.size(); i-- > 0;) {
+      For outer = *around_[i];
+      outer.kind = ForKind::serial;
+      outer.body = std::move(nest);
+      nest = make(std::move(outer));
+    }
+    Dependences dependences(nest);
+    return dependences.accumulator_is_private(loop.loop_var, store.buffer).verdict ==
+           Verdict::proved;
+  }
+
+  Stmt with_registers(const For& loop) {
+    const LoopBody body(loop.body);
+    if (!body.is_simple || !is_timeless(loop.extent)) return Stmt(&loop);
+    std::vector<Kept> all;
+    for (const BufferStore* store : body.sure_stores) {
+      const Expr& index = store->indices[0];
+      const bool stays = store->indices.size() == 1 && !uses_variable(index, loop.loop_var) &&
+                         body.is_fixed(index);
+      const bool is_read = stays && std::ranges::any_of(body.loads, [&](const BufferLoad* load) {
+                             return load->buffer.same_as(store->buffer) &&
+                                    !load->predicate.defined() &&
+                                    is_same_place(*store, load->indices[0]);
+                           });
+      // What fits into a register already has no other name.
+      if (!is_read || store->buffer->scope() == "local") continue;
+      if (!is_untouched(loop, body, *store)) continue;
+      const DataType type = store->value.dtype();
+      all.push_back({store, decl_buffer({int{type.lanes}}, type.element(),
+                                        store->buffer->name + "_kept", "local")});
+    }
+    return all.empty() ? Stmt(&loop) : rewritten(loop, all);
+  }
+
+  static std::vector<Expr> all_of(const Kept& kept) {
+    const int lanes = kept.store->value.dtype().lanes;
+    if (lanes == 1) return {0};
+    return {make(Ramp{.base = 0, .stride = 1, .lanes = lanes})};
+  }
+
+  static Stmt rewritten(const For& loop, const std::vector<Kept>& all) {
+    Rewriter rewrite;
+    rewrite.on<BufferLoad>([&](const BufferLoad& node) -> Expr {
+      for (const Kept& each : all) {
+        if (node.buffer.same_as(each.store->buffer) && is_same_place(*each.store, node.indices[0]))
+          return load(each.register_buffer, all_of(each));
+      }
+      return rewrite.children(node);
+    });
+    rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
+      for (const Kept& each : all) {
+        if (each.store == &node)
+          return store(each.register_buffer, rewrite(node.value), all_of(each));
+      }
+      return rewrite.children(node);
+    });
+    For copy = loop;
+    copy.body = rewrite(loop.body);
+    std::vector<Stmt> statements;
+    for (const Kept& each : all) {
+      statements.push_back(
+          store(each.register_buffer, load(each.store->buffer, each.store->indices), all_of(each)));
+    }
+    statements.push_back(make(std::move(copy)));
+    for (const Kept& each : all) {
+      statements.push_back(
+          store(each.store->buffer, load(each.register_buffer, all_of(each)), each.store->indices));
+    }
+    // Where the loop does not run, the element may not be there.
+    const Expr runs = Analyzer().simplify(loop.extent > int_imm(loop.extent.dtype(), 0));
+    Stmt result = guarded(runs, seq(std::move(statements)));
+    for (const Kept& each : all) result = with_register(each.register_buffer, std::move(result));
+    return result;
+  }
+
+  Rewriter rewrite_;
+  DistinctMemory distinct_;
+  std::vector<const For*> around_;
+};
+
+}  // namespace
+
+Ptr<PrimFunc> keep_accumulators(const Ptr<PrimFunc>& func) {
+  return Keeper(*func).run(func);
+}
+
+}  // namespace loopsmith

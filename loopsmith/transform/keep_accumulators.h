@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith {
+
+/// Keeps an element, or a vector of them, that an innermost loop updates in each iteration in a
+/// register while the loop runs.
+///
+///     for k in n:                          sum = C[i]
+///       C[i] = C[i] + A[i, k]      =>      for k in n:  sum = sum + A[i, k]
+///                                          C[i] = sum
+///
+/// Only where nothing else in the loop touches the element: by other buffers, which are apart where
+/// the function allocates them or where `tir.noalias` says so, or by other indices, as dependence
+/// analysis shows (`A[i, j] -= A[i, k] * A[j, k]` for k below j).
+Ptr<PrimFunc> keep_accumulators(const Ptr<PrimFunc>& func);
+
+}  // namespace loopsmith

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What passes that keep memory in registers see of an innermost loop.
+#pragma once
+#include <unordered_set>
+#include <vector>
+
+#include "loopsmith/ir/function.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith {
+
+/// What the body of an innermost loop does, if it is stores, names and conditions alone.
+struct LoopBody {
+  std::vector<const BufferStore*> stores;
+  std::vector<const BufferStore*> sure_stores;  ///< Those of each iteration.
+  std::vector<const BufferLoad*> loads;
+  std::unordered_set<const Object*> sure_loads;
+  std::unordered_set<const Object*> named;  ///< Variables that are defined in it.
+  bool is_simple = true;
+
+  explicit LoopBody(const Stmt& body) { visit(body, true); }
+
+  /// True when the value of an index does not change while an iteration runs.
+  bool is_fixed(const Expr& index) const;
+
+ private:
+  void visit(const Stmt& stmt, bool is_sure);
+  void read(const Expr& expr, bool is_sure);
+};
+
+/// Which memory overlaps no other at the place that a rewriter has come to: what the function
+/// allocates, and its parameters where `tir.noalias` says so of the function or of a statement.
+class DistinctMemory {
+ public:
+  /// Follows `rewrite`, which must have no rules of its own for AttrStmt and Allocate.
+  DistinctMemory(const PrimFunc& func, Rewriter& rewrite);
+  DistinctMemory(const DistinctMemory&) = delete;
+  DistinctMemory& operator=(const DistinctMemory&) = delete;
+
+  bool contains(const Ptr<Buffer>& buffer) const;
+  /// True when accesses to the two never meet.
+  bool are_apart(const Ptr<Buffer>& a, const Ptr<Buffer>& b) const {
+    return !a->data.same_as(b->data) && contains(a) && contains(b);
+  }
+
+ private:
+  std::unordered_set<const Object*> parameters_;
+  std::unordered_set<const Object*> allocated_;
+  bool are_parameters_distinct_;
+};
+
+/// Memory for `buffer`, a register, around `body`.
+Stmt with_register(const Ptr<Buffer>& buffer, Stmt body);
+
+}  // namespace loopsmith

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scripts of plain loops by the default schedule, beside themselves as they are written."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+
+FOLDER = Path(__file__).resolve().parent.parent / "bench" / "loops"
+sys.path.insert(0, str(FOLDER))
+KERNELS: dict[str, Any] = runpy.run_path(str(FOLDER / "polybench.py"))["KERNELS"]
+LOOPS: dict[str, Any] = runpy.run_path(str(FOLDER / "tsvc.py"))["LOOPS"]
+sys.path.remove(str(FOLDER))
+
+
+def small(kernel: Any, size: int) -> dict[str, int]:
+    """Return sizes near that number, no two alike, so that no loop is taken for another."""
+    return {name: size + 3 * place for place, name in enumerate(kernel.sizes)}
+
+
+def run(module: ls.Module, kernel: Any, sizes: dict[str, int] | None) -> list[Any]:
+    """Call a function of a kernel; its results."""
+    arguments = kernel.arguments(sizes)
+    module(*arguments)
+    return arguments
+
+
+def compare(kernel: Any, sizes: dict[str, int] | None) -> None:
+    """Expect that the default schedule computes what the program as it is written does."""
+    func = kernel.func(sizes)
+    written = run(ls.build(func, default_schedule=False), kernel, sizes)
+    scheduled = run(ls.build(func, num_threads=2), kernel, sizes)
+    for (name, dtype, _), one, other in zip(kernel.shapes(sizes), written, scheduled):
+        tolerance = 1e-3 if dtype == "float32" else 1e-9
+        assert np.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True), name
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("size", [7, 41])
+def test_kernels_compute_what_is_written(name: str, size: int) -> None:
+    compare(KERNELS[name], small(KERNELS[name], size))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_compute_what_is_written(name: str) -> None:
+    # What reads beyond these sizes keeps its own.
+    sizes = None if name in ("s126", "s176") else {"LEN": 1603, "HALF": 801, "L2": 37}
+    compare(LOOPS[name], sizes)
+
+
+@pytest.mark.parametrize("name", ["gemm", "atax", "jacobi_2d", "symm"])
+@pytest.mark.parametrize("size", [0, 1])
+def test_sizes_of_nothing_and_one_are_sizes(name: str, size: int) -> None:
+    sizes = dict.fromkeys(KERNELS[name].sizes, size)
+    if size == 0 and name == "jacobi_2d":
+        sizes["N"] = 2
+    compare(KERNELS[name], sizes)
+
+
+def test_arguments_that_overlap_run_what_is_written() -> None:
+    func = ls.from_source(
+        "@T.prim_func\n"
+        'def shift(A: T.Buffer((63,), "float32"), B: T.Buffer((63,), "float32")):\n'
+        "    for i in range(63):\n"
+        "        B[i] = A[i] + T.float32(1)\n"
+    )
+    memory = np.zeros(64, np.float32)
+    ls.build(func)(memory[:63], memory[1:])
+    assert (memory == np.arange(64)).all()

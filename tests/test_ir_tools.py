@@ -296,7 +296,7 @@ def test_chains_and_halves_simplify() -> None:
         (floormod(x, 2) + floormod(x + 1, 2), tir.const(1)),
         (floormod(x, 2) + floormod(x + 3, 2), tir.const(1)),
         (tir.min(tir.min(tir.min(tir.min(x, y), z), w), y), tir.min(tir.min(tir.min(x, y), z), w)),
-        (tir.max(tir.max(tir.max(tir.max(x, y), z), w), x), tir.max(tir.max(tir.max(y, x), z), w)),
+        (tir.max(tir.max(tir.max(tir.max(x, y), z), w), x), tir.max(tir.max(tir.max(x, y), z), w)),
         (tir.Not(tir.const(True, "bool")), tir.const(False, "bool")),
         (tir.Cast("float32", tir.const(3)), tir.const(3.0, "float32")),
     ]

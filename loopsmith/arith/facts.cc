@@ -24,14 +24,6 @@ void Facts::add_difference(Term a, Term b, std::int64_t at_most) {
   epoch_ = ++last_epoch_;
 }
 
-std::vector<Term> Facts::minuends() const {
-  std::vector<Term> found;
-  for (const Difference& known : differences_) {
-    if (std::ranges::find(found, known.a) == found.end()) found.push_back(known.a);
-  }
-  return found;
-}
-
 std::int64_t Facts::largest_difference(Term a, Term b) const {
   // Bellman and Ford's algorithm from `a`, cut short: chains of unequal terms are not long.
   struct Reached {

@@ -57,8 +57,6 @@ class Facts {
   /// Records a - b <= at_most.
   void add_difference(Term a, Term b, std::int64_t at_most);
   bool has_differences() const { return !differences_.empty(); }
-  /// The terms of which others are known to be no larger than a constant away.
-  std::vector<Term> minuends() const;
   /// The least known c with a - b <= c, found along chains of differences; pos_inf if there is
   /// none.
   std::int64_t largest_difference(Term a, Term b) const;

@@ -265,18 +265,6 @@ std::int64_t Knowledge::largest_difference(Term a, Term b, int extremes) {
   std::int64_t least = subtract(bound(a), bound(b)).max_value;
   if (facts.has_differences()) {
     least = std::min(least, shifted(facts.largest_difference(from.rest, to.rest)));
-    // A constant is no larger than what is no less: of 0 <= i and i < n follows 1 <= n.
-    if (splits && terms.is_constant(from.rest)) {
-      for (const Term larger : facts.minuends()) {
-        // What is known of other terms may be asked by way of this difference.
-        if (terms[larger].kind != Kind::variable) continue;
-        const std::int64_t chained = facts.largest_difference(larger, to.rest);
-        const std::int64_t floor = bound(larger).min_value;
-        if (chained == pos_inf || floor == ConstIntBound::neg_inf) continue;
-        const ConstIntBound below = subtract(point(terms[from.rest].value), point(floor));
-        least = std::min(least, shifted(add(below, point(chained)).max_value));
-      }
-    }
   }
   if (extremes == 0) return least;
   const auto is_extreme = [&](Term term) {

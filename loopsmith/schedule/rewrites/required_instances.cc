@@ -195,8 +195,11 @@ class Placer {
       analyzer_.emplace();
       for (NodeId at = node_; at != no_node; at = schedule_.at(at).parent) {
         const auto* loop = schedule_.as<For>(at);
-        if (loop && is_const_int(loop->step, 1)) {
-          analyzer_->bind(loop->loop_var, range(loop->min, loop->extent));
+        if (!loop || !is_const_int(loop->step, 1)) continue;
+        analyzer_->bind(loop->loop_var, range(loop->min, loop->extent));
+        // What is placed runs inside the loop, so that this has an iteration.
+        if (const auto size = Ptr<Var>::from(loop->extent)) {
+          analyzer_->update(size, {.min_value = 1});
         }
       }
     }

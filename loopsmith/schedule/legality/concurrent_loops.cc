@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/schedule/legality/partial_results.h"
 #include "loopsmith/schedule/legality/private_memory.h"
@@ -64,6 +65,20 @@ bool drives_reduction(const Schedule& schedule, LoopRV loop) {
   });
 }
 
+/// True when the loops that a step fuses have extents that are the same in all iterations around:
+/// digits of others are no indices that lowering sees through when it asks the same again.
+bool has_fixed_extents(const Schedule& before, const Step& step) {
+  const auto* loops = step.arguments[0].as<Argument::List>();
+  return loops && std::ranges::all_of(*loops, [&](const Argument& argument) {
+           const auto* loop = argument.as<LoopRV>();
+           if (!loop) return false;
+           const auto around = loops_around(before, before.node(*loop));
+           return std::ranges::none_of(around, [&](LoopRV outer) {
+             return uses_variable(before.get(*loop).extent, before.get(outer).loop_var);
+           });
+         });
+}
+
 /// Does the last step, which led from `before` to `after`, leave it to each iteration of a
 /// concurrent loop, one from before it, what it accesses?
 ///
@@ -80,7 +95,7 @@ bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loo
       (how == Concurrency::in_block_threads && drives_reduction(after, loop));
   if (may_have_parts) return false;
   const Step& step = after.steps().back();
-  if (step.primitive->name == fuse.name) return true;
+  if (step.primitive->name == fuse.name) return has_fixed_extents(before, step);
   if (step.primitive->name != decompose_reduction.name) return false;
   const BlockRV block = *step.arguments[0].as<BlockRV>();
   const LoopRV inner = *step.arguments[1].as<LoopRV>();

@@ -82,6 +82,16 @@ class Fits:
         if parameters < len(MAPS) and MAPS[parameters]:
             self.arguments["index_map"] = self.rng.choice(MAPS[parameters])
 
+    def fit_set_layout(self) -> None:
+        root = self.sch.get_block("root") if self.sch.can_apply("get_block", "root") else None
+        local = list(self.sch.get(root).alloc_buffers) if root else []
+        if local:
+            buffer = self.rng.choice(local)
+            self.arguments["buffer"] = buffer.name
+            rank = len(buffer.shape)
+            if rank < len(MAPS) and MAPS[rank]:
+                self.arguments["map"] = self.rng.choice(MAPS[rank])
+
     def fit_split(self) -> None:
         fours = [loop for loop in self.loops if extent_of(self.sch, loop) in {8, 12}]
         if self.rng.random() < 0.3 and fours:

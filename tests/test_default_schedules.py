@@ -191,3 +191,12 @@ def test_default_schedules_of_random_tensors_keep_results(group: int):
             np.testing.assert_array_equal(one, other, f"seed {seed}")
         compared += 1
     assert compared > 5
+
+
+def test_there_are_no_rules_for_gpus_yet():
+    with pytest.raises(ls.ScheduleError) as caught:
+        ls.default_schedule(scaled(8, 8), target="opencl")
+    assert caught.value.code == "target_is_a_processor"
+    assert "target opencl is a GPU, for which there are no rules that take steps" in str(
+        caught.value
+    )

@@ -75,7 +75,8 @@ OWN = {
     *("get_loop", "prefetch", "peel", "distribute", "shift", "skew", "sink_if", "hoist_if"),
     *("reorder_statements", "merge_siblings", "expand_scalar", "normalize_nest", "parallel_scan"),
     "get_child_loops",
-    *("begin_macro", "end_macro", "pad_axes"),
+    *("begin_macro", "end_macro", "pad_axes", "inspect_split", "privatize", "atomic"),
+    *("tree_reduce", "set_layout"),
 }
 LINES = {line.partition("(")[0]: line for line in KNOWN.split("\n") if line}
 PRIMITIVES = {primitive["name"]: primitive for primitive in _core.primitives()}

@@ -220,7 +220,9 @@ Nothing commit_pad_axes(Schedule& schedule, PadAxesPlan&& plan) {
     change_accesses(schedule, uses_of(schedule, scope, buffer), {.from = buffer, .to = to});
     replace_definition(schedule, scope, buffer, to);
   }
-  Block& block = schedule.edit(plan.block);
+  BlockRealize realize = schedule.realize(plan.block);
+  const Ptr<Block> before = realize.block;
+  Block block = *before;
   std::vector<Ptr<Buffer>> outputs;
   for (const auto& region : block.writes) outputs.push_back(region->buffer);
   Substitution clamped;
@@ -234,6 +236,9 @@ Nothing commit_pad_axes(Schedule& schedule, PadAxesPlan&& plan) {
   }
   block.body = repeat_last(block.body, clamped, outputs);
   if (block.init) block.init = repeat_last(block.init, clamped, outputs);
+  realize.block = make(std::move(block));
+  const Schedule::Renewed renewed{{before.get(), realize.block.get()}};
+  schedule.replace(schedule.node(plan.block), make(std::move(realize)), renewed);
   for (const auto& [loop, extent] : plan.loops) schedule.edit(loop).extent = extent;
   update_regions(schedule, plan.block);
   return {};

@@ -24,7 +24,8 @@ struct Kept {
 
 class Keeper {
  public:
-  explicit Keeper(const PrimFunc& func) : distinct_(func, rewrite_) {
+  explicit Keeper(const PrimFunc& func)
+      : distinct_(func, rewrite_), arguments_are_apart_(func.attrs.get_int("tir.noalias", 0) != 0) {
     rewrite_.on<For>([this](const For& loop) -> Stmt {
       const bool is_inner = !contains<For>(loop.body);
       const bool is_serial = loop.kind == ForKind::serial || loop.kind == ForKind::unrolled;
@@ -43,7 +44,8 @@ class Keeper {
     return structural_equal(store.indices[0], index);
   }
 
-  /// True when a loop updates the element by its own store alone.
+  /// True when a loop updates the element by its own store alone, and code generation does not see
+  /// so itself: it knows what arguments of a function are apart, but no indices.
   bool is_untouched(const For& loop, const LoopBody& body, const BufferStore& store) const {
     bool asks_indices = false;
     for (const BufferStore* other : body.stores) {
@@ -55,7 +57,7 @@ class Keeper {
       if (!load->buffer.same_as(store.buffer)) return false;
       asks_indices = asks_indices || !is_same_place(store, load->indices[0]);
     }
-    if (!asks_indices) return true;
+    if (!asks_indices) return !arguments_are_apart_;
     if (store.value.dtype().is_vector() || !accumulation_of(store)) return false;
     Stmt nest = Stmt(&loop);
     for (std::size_t i = around_.size(); i-- > 0;) {
@@ -135,6 +137,7 @@ class Keeper {
 
   Rewriter rewrite_;
   DistinctMemory distinct_;
+  bool arguments_are_apart_;
   std::vector<const For*> around_;
 };
 

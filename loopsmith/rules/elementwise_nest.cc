@@ -10,15 +10,10 @@
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/peel_boundaries.h"
 #include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/task_sizes.h"
 
 namespace loopsmith {
 namespace {
-
-/// A task of a one-dimensional loop, and of one that is so long that there are many of the larger
-/// ones: where results go past the caches, each start and each end costs.
-constexpr std::int64_t elements_a_task = 1 << 14;
-constexpr std::int64_t elements_a_long_task = 1 << 16;
-constexpr std::int64_t many_elements = 1 << 22;
 
 Stmt under_views(const std::vector<Ptr<Buffer>>& views, Stmt body) {
   for (const Ptr<Buffer>& view : views) {

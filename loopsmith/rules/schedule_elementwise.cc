@@ -8,6 +8,7 @@
 #include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/peel_boundaries.h"
 #include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/task_sizes.h"
 #include "loopsmith/rules/walks.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/reorder.h"
@@ -15,12 +16,6 @@
 
 namespace loopsmith {
 namespace {
-
-/// A task of a one-dimensional loop, and of one that is so long that there are many of the larger
-/// ones.
-constexpr std::int64_t elements_a_task = 1 << 14;
-constexpr std::int64_t elements_a_long_task = 1 << 16;
-constexpr std::int64_t many_elements = 1 << 22;
 
 /// Not yet taken by steps: vectors that start at lines of the cache, tiles, peeled borders.
 bool is_for_make_loops(const Nest& nest, std::int64_t lanes) {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of an elementwise nest one task does.
+#pragma once
+#include <cstdint>
+
+namespace loopsmith {
+
+/// A task of a one-dimensional loop, and of one that is so long that there are many of the larger
+/// ones: where results go past the caches, each start and each end costs.
+inline constexpr std::int64_t elements_a_task = 1 << 14;
+inline constexpr std::int64_t elements_a_long_task = 1 << 16;
+inline constexpr std::int64_t many_elements = 1 << 22;
+
+}  // namespace loopsmith

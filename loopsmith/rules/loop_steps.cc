@@ -5,15 +5,13 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/task_sizes.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/split.h"
 
 namespace loopsmith {
 namespace {
-
-/// Fewer points than this are done before another thread has woken.
-constexpr std::int64_t min_parallel_points = 1 << 14;
 
 std::vector<Axis> axes_of(std::span<const NestLoop> loops) {
   std::vector<Axis> axes;

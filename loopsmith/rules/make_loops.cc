@@ -10,12 +10,10 @@
 #include "loopsmith/rules/nontemporal_stores.h"
 #include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/task_sizes.h"
 
 namespace loopsmith {
 namespace {
-
-/// Fewer points than this are done before another thread has woken.
-constexpr std::int64_t min_parallel_points = 1 << 14;
 
 ForKind kind_for(const std::vector<Nest>& nests) {
   std::int64_t points = 0;

@@ -11,7 +11,7 @@
 namespace loopsmith::tune {
 namespace {
 
-constexpr CpuModel machine{.vector_bytes = 32, .vector_registers = 16, .cores = 4};
+constexpr CpuModel small_machine{.vector_bytes = 32, .vector_registers = 16, .cores = 4};
 
 std::vector<double> of_copy(const std::string& loop, const std::string& source = "A[i]") {
   return features_of(parse_function("@T.prim_func\n"
@@ -20,7 +20,7 @@ std::vector<double> of_copy(const std::string& loop, const std::string& source =
                                     "    T.func_attr({\"tir.noalias\": True})\n"
                                     "    for i in T." +
                                     loop + "(1024):\n        B[i] = " + source + "\n"),
-                     machine);
+                     small_machine);
 }
 
 /// The number of the most expensive statement, by its name.

@@ -3,6 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include <array>
+#include <charconv>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -18,9 +20,17 @@ std::string shape_text(const DLTensor& tensor) {
                      fmt::join(tensor.shape, tensor.shape + tensor.ndim, ", "));
 }
 
+/// The shortest text that reads as the number. The tables that fmt has for it would double what
+/// exported kernels contain.
+std::string text_of(double number) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  return {text.data(), end};
+}
+
 std::string text_of(const ls_argument& argument) {
   switch (argument.kind) {
-    case LS_FLOAT: return fmt::format("{}", argument.value.as_float);
+    case LS_FLOAT: return text_of(argument.value.as_float);
     case LS_BOOL: return argument.value.as_int != 0 ? "True" : "False";
     case LS_UINT: return fmt::format("{}", static_cast<std::uint64_t>(argument.value.as_int));
     case LS_TEXT: return argument.value.as_text;

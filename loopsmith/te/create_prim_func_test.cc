@@ -276,7 +276,7 @@ TEST(create_prim_func, refuses_variables_that_nothing_defines) {
             "variable_is_defined: create_prim_func: B uses variable k, which nothing defines");
 
   const auto m = var("m");
-  const Tensor C = placeholder({Expr(m) * 2}, f32, "C");
+  const Tensor C = placeholder({Expr(m) * m}, f32, "C");
   EXPECT_EQ(error_of([&] { create_prim_func({C}); }),
             "variable_is_defined: create_prim_func: C uses variable m, which nothing defines");
   EXPECT_EQ(error_of([&] { create_prim_func({C, m}); }), "");

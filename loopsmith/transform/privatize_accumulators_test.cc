@@ -90,9 +90,14 @@ TEST(privatize_accumulators, takes_places_from_memory) {
         C[X[k] % 6] = C[X[k] % 6] + A[k, 0]
 )");
   EXPECT_NE(floats.find("C_parts"), std::string::npos);
+  const std::string few = checked_body(R"(
+    for k in T.parallel(200):
+        H[X[k] % 6] = H[X[k] % 6] + 1
+)");
+  EXPECT_NE(few.find("H_parts"), std::string::npos);
   // Of integers, atomic updates need no room.
   const auto counts = with_lines(R"(
-    for k in T.parallel(200):
+    for k in T.parallel(200, annotations={"atomic_updates": 1}):
         H[X[k] % 6] = H[X[k] % 6] + 1
 )");
   EXPECT_TRUE(privatize_accumulators(counts).same_as(counts));

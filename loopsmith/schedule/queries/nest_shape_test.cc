@@ -79,7 +79,7 @@ for i in range(6):
   expect_result(sch, before, program(matrices, R"(
 for k in range(14):
     for j in range(T.min(k, 9) + 1):
-        for i in range(T.max(j, 4) - 4, T.max(j, 4) - 4 + T.max(T.min(j, 5) - T.max(j, 4) + 5, 0)):
+        for i in range(T.max(j, 4) - 4, T.max(j, 4) - 4 + (T.min(j, 5) - T.max(j, 4) + 5)):
             B[i + j - i, k] = A[i, k] + T.float32(1)
 )"));
 }

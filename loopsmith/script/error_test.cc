@@ -161,7 +161,6 @@ TEST(script_error, loops_and_scopes) {
            {"if n:\n    pass", 3, "if: the condition is int32, not bool"},
            {"break", 3, "break: no loop is around it"},
            {"return \"x\"", 3, "a text is returned"},
-           {"return n", 3, "return: the value is int32, the function returns void"},
            {"with T.allocate([8], \"float32\") as (x, y):\n    pass", 3,
             "with: one name is defined, not 2"},
            {"with T.If(n < 3):\n    pass", 3, "T.If has no T.Then"},

@@ -329,6 +329,7 @@ Ptr<PrimFunc> Lowering::prim_func_once(const Statement& s, const Decoration& dec
   Ptr<PrimFunc> result;
   try {
     func.ret_type = return_type(s);
+    func.infers_type = !s.annotation && module_ == nullptr;
     const Stmt body = suite(s.body, [&] {
       declare_numbers(s.parameters);
       for (const Parameter& p : s.parameters) parameter(p);

@@ -114,7 +114,7 @@ class Factoring {
       left.push_back(load(reduction.buffers[i], reduction.indices));
       right.push_back(load(partial_[i], inserted(reduction.indices, plan_.axis, own - loop_.min)));
     }
-    block.body = stores(reduction.reducer->combine(left, right));
+    block.body = stores(combined(reduction, left, right));
     find_regions(block);
     for (const Expr& condition : plan_.conditions) {
       realize.predicate = realize.predicate && condition;
@@ -146,13 +146,11 @@ class Factoring {
   /// What partial results start from.
   Stmt init() const {
     const KnownReduction& reduction = plan_.reduction;
-    if (!reduction.reducer->identity) return old_->init;
-    std::vector<DataType> types;
-    for (const auto& buffer : reduction.buffers) types.push_back(buffer->dtype);
-    const auto neutral = reduction.reducer->identity(types);
+    const auto neutral = neutral_of(reduction);
+    if (!neutral) return old_->init;
     std::vector<Stmt> all;
-    for (std::size_t i = 0; i < neutral.size(); ++i) {
-      all.push_back(store(reduction.buffers[i], neutral[i], reduction.indices));
+    for (std::size_t i = 0; i < neutral->size(); ++i) {
+      all.push_back(store(reduction.buffers[i], (*neutral)[i], reduction.indices));
     }
     return seq(std::move(all));
   }

@@ -322,6 +322,11 @@ def _indexed(method: str) -> Any:
     core: Any = vars(te.Tensor)[method]
 
     def indexed(tensor: Any, *indices: Any) -> Any:
+        from .tvm.te_intrinsics import region_of
+
+        region = region_of(tensor, indices[0]) if method == "__getitem__" else None
+        if region is not None:
+            return region
         try:
             return core(tensor, *indices)
         except BoundsError as error:
@@ -375,10 +380,10 @@ def _transform_layout(
     sch: Any, block: Any, buffer: Any, index_map: Any, *args: Any, **kwargs: Any
 ) -> None:
     separators: list[int] = []
+    meant = _buffer_at(sch, block, buffer)
     if callable(index_map):
         from .tvm.tir.nodes import IndexMap
 
-        meant = _buffer_at(sch, block, buffer)
         ndim = None if meant is None else len(meant.shape)
         dtype = "int32" if not ndim else str(meant.shape[0].dtype)
         _choosing.append(sch)
@@ -391,6 +396,12 @@ def _transform_layout(
         finally:
             _choosing.pop()
         index_map = made
+    pad_value = args[0] if args else kwargs.get("pad_value")
+    if isinstance(pad_value, tir.Expr) and meant is not None and pad_value.dtype != meant.dtype:
+        raise ScheduleError(
+            f"transform_layout: pad_value is {pad_value.dtype}, buffer {meant.name} is "
+            f"{meant.dtype}"
+        )
     _core_transform_layout(sch, block, buffer, index_map, *args, **kwargs)
     if separators:
         sch.set_axis_separator(block, buffer, separators)
@@ -402,6 +413,26 @@ _core_with_attr: Any = tir.PrimFunc.with_attr
 def _attribute(value: Any) -> Any:
     """Return a value as functions keep it: a target is its text."""
     return str(value) if isinstance(value, Target) else value
+
+
+class IntAttribute(int):
+    """An integer attribute of a function, which programs before 0.15 read as a node."""
+
+    @property
+    def value(self) -> int:
+        """Return the integer."""
+        return int(self)
+
+
+_core_attrs: Any = vars(tir.PrimFunc)["attrs"]
+
+
+def _attrs(func: Any) -> dict[str, Any] | None:
+    """Return the attributes of a function; None where it has none."""
+    attrs = _core_attrs.__get__(func)
+    return {
+        key: IntAttribute(value) if type(value) is int else value for key, value in attrs.items()
+    } or None
 
 
 def _with_attr(func: Any, attr_key_or_dict: Any, attr_value: Any = None) -> Any:
@@ -607,6 +638,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.IRModule, "get_attr", _get_attr),
     (tir.IRModule, "replace_global_vars", _renamed),
     (tir.PrimFunc, "with_attr", _with_attr),
+    (tir.PrimFunc, "attrs", property(_attrs)),
     (te.Tensor, "__getitem__", _indexed("__getitem__")),
     (te.Tensor, "__call__", _indexed("__call__")),
     (tir.PrimFunc, "specialize", _specialize),

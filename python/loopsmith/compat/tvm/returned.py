@@ -84,6 +84,6 @@ def _written(func: Any, dtype: str) -> Any:
     return tir.PrimFunc(
         params=[*func.params, param],
         buffer_map=[*buffers, result],
-        attrs=func.attrs,
+        attrs=func.attrs or {},
         body=tir.rewrite(func.body, after=stored),
     )

@@ -100,6 +100,37 @@ def test_draws_of_kernels_are_right(make: Callable[[], Any]):
     assert check_space(make(), seed=1, draws=12) >= 8
 
 
+def test_the_numbers_of_the_default_schedule_are_searched_beside_the_generated_space():
+    a = te.placeholder((40, 52), name="A")
+    func = te.create_prim_func([a, te.compute((40, 52), lambda i, j: te.exp(a[i, j]), name="B")])
+    default = ls.default_schedule(func, holes=True)
+    space = tuning.Space(func, tuning.WithDefault(func, "llvm -mcpu=native", None))
+    rng = random.Random(1)
+    by_rule = []
+    for _ in range(40):
+        sch = space.draw(rng)
+        assert sch.verify().answer != "different"
+        if sch.get(sch.trace.insts[0].outputs[0]) == 0:
+            by_rule.append(sch.trace)
+    assert 5 <= len(by_rule) <= 35
+    steps = [[str(inst.kind) for inst in trace.insts] for trace in by_rule]
+    assert all(each[1:] == [str(inst.kind) for inst in default.trace.insts] for each in steps)
+    decided = {tuple(value for _, value in tuning.decisions_of(trace)) for trace in by_rule}
+    assert len(decided) > 1, "its samples are drawn anew"
+    # Changed decisions lead to the same steps with other numbers.
+    found = tuning.mutated(by_rule[0], rng)
+    again = space.made(7, found or ())
+    assert tuning.decisions_of(again.trace) == found or again.trace.get_decision(0) == 1
+
+
+def test_a_default_schedule_without_samples_adds_nothing_to_the_generated_space():
+    func = total()
+    open_numbers = tuning.decisions_of(ls.default_schedule(func, "c", holes=True).trace)
+    space = tuning.Space(func, tuning.WithDefault(func, "c", None))
+    is_generated = space.name == tuning.Space(func, tuning.generated).name
+    assert is_generated == (not open_numbers)
+
+
 @pytest.mark.parametrize("name", list(LONG_TAIL))
 def test_programs_that_no_schedule_language_takes_have_a_space(name: str):
     assert check_space(LONG_TAIL[name].func, seed=1, draws=3) >= 1

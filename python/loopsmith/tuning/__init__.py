@@ -23,6 +23,7 @@ from .size_range import SizeRange
 from .sized import TunedSizes
 from .space import Space
 from .tuner import tune
+from .with_default import WithDefault
 from .worker import Attempt, Check, Duel, Job, Outcome, Request, Sweep
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "Tuned",
     "TunedModule",
     "TunedSizes",
+    "WithDefault",
     "decisions_of",
     "generated",
     "mutated",

@@ -11,6 +11,7 @@ from .. import _core
 from .._core import PrimFunc, Schedule, Trace
 from ..errors import ScheduleError, UserError
 from .generated import generated
+from .generated_gpu import generated_for_gpu
 from .holes import Decision, holes_of
 from .with_default import WithDefault
 
@@ -88,7 +89,8 @@ class Space:
     @property
     def is_concurrent(self) -> bool:
         """Whether threads may draw at once: a function of the user's may not expect that."""
-        return self._steps in (None, generated) or isinstance(self._steps, WithDefault)
+        own = (None, generated, generated_for_gpu)
+        return self._steps in own or isinstance(self._steps, WithDefault)
 
     @property
     def name(self) -> str:

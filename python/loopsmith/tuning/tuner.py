@@ -15,7 +15,6 @@ from ..argument_errors import explained
 from ..arguments import random_arguments
 from ..driver import DEFAULT_TARGET
 from .fixed_order import fix_order, ordered
-from .generated import generated
 from .holes import mutated
 from .machine import target_key
 from .model import AnalyticModel, Model
@@ -32,7 +31,7 @@ from .space import Space, SpaceFunction
 from .task import RunsCandidates, Task
 from .trial_log import TrialLog
 from .tune_sizes import points_of, sizes_task
-from .with_default import WithDefault
+from .with_default import WithDefault, generated_space
 from .worker import Job
 
 Tunable = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Any]]
@@ -81,7 +80,8 @@ def tune(
     space
         What is searched: a function ``sch -> None`` that takes steps, some of which sample, after
         those of `x` if it is a schedule; or a trace. Without: the samples of a schedule; of what
-        has no steps, `loopsmith.tuning.generated` and the default schedule with its numbers open.
+        has no steps, `loopsmith.tuning.generated` (on a GPU, `generated_for_gpu`) and the default
+        schedule with its numbers open.
     trials
         How many candidates are measured at most.
     seconds
@@ -166,7 +166,7 @@ def tune(
 
     def without_steps(func: PrimFunc) -> SpaceFunction:
         """Return the space of a function that comes without one."""
-        return generated if is_strict else WithDefault(func, target, num_threads)
+        return generated_space(target) if is_strict else WithDefault(func, target, num_threads)
 
     begun = time.monotonic()
     with ExitStack() as stack:

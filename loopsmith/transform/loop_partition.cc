@@ -21,6 +21,8 @@ constexpr int max_loops_outside = 8;
 /// Bodies that are larger than this are not duplicated.
 constexpr int max_statements_copied = 256;
 
+/// Of no more tasks, the last is masked as the others.
+constexpr std::int64_t few_tasks = 16;
 /// Larger bodies are cut in the main part alone.
 constexpr int max_statements_cut_twice = 16;
 
@@ -73,6 +75,8 @@ class Partitioner {
   Part find_part(const For& loop);
   void visit(const Stmt& stmt, const For& loop, Part& part);
   void consider(const Expr& condition, const For& loop, Part& part);
+  bool is_better_masked(const Expr& condition, const For& loop, const arith::Interval& values,
+                        std::int64_t scale);
   bool is_worth_it(const For& loop) const;
   Stmt split(const For& loop, const Part& part);
   Stmt specialize(const For& loop, const Part& part);
@@ -102,6 +106,21 @@ bool Partitioner::is_worth_it(const For& loop) const {
          !leaves_loop(loop.body) && !has_block_barrier(loop.body);
 }
 
+/// True when it is better to mask lanes in all iterations than to cut some off: where lanes differ
+/// in half of them or more, as in the window of a convolution, and in few tasks, of which the last
+/// one, which is not unrolled, would be a large part.
+bool Partitioner::is_better_masked(const Expr& condition, const For& loop,
+                                   const arith::Interval& values, std::int64_t scale) {
+  const std::int64_t* extent = as_int(loop.extent);
+  const bool differs = std::ranges::any_of(
+      lanes_, [&](const Ptr<Var>& lane) { return uses_variable(condition, lane); });
+  if (!extent || !differs) return false;
+  if (loop.kind == ForKind::parallel) return *extent <= few_tasks;
+  const Expr spread = analyzer_.simplify(values.max - values.min);
+  const std::int64_t* known = as_int(spread);
+  return known && *known / scale >= *extent / 2;
+}
+
 /// `condition` holds for all values of inner loops when the loop variable lies between some bounds.
 void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   if (part.conditions.contains(condition.get()) || decided_.contains(condition.get())) return;
@@ -127,13 +146,7 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   const auto values = arith::relax(rest, inner_);
   if (!values || uses_variable(values->max, variable) || may_change(values->max, loop.body)) return;
 
-  // Where lanes differ in half of the iterations or more, all are better masked than some cut off.
-  const std::int64_t* extent = as_int(loop.extent);
-  const Expr spread_value = analyzer_.simplify(values->max - values->min);
-  const std::int64_t* spread = as_int(spread_value);
-  const bool is_masked = std::ranges::any_of(
-      lanes_, [&](const Ptr<Var>& lane) { return uses_variable(condition, lane); });
-  if (is_masked && extent && spread && *spread / std::abs(*scale) >= *extent / 2) return;
+  if (is_better_masked(condition, loop, *values, std::abs(*scale))) return;
 
   // The largest rest decides: scale * loop_var < limit.
   const DataType type = variable->dtype;

@@ -74,6 +74,16 @@ TEST_F(LoopPartition, cuts_the_last_vector_off_a_short_loop) {
   EXPECT_TRUE(is_const_int(parts->seq[1].as<For>()->extent, 1));
 }
 
+TEST_F(LoopPartition, masks_the_last_of_few_tasks) {
+  const auto tasks = [&](int count) {
+    const Stmt body = if_then(io * 8 + ii < n, set(a, io * 8 + ii));
+    const Stmt task = for_loop(ii, 0, 8, body, ForKind::vectorized);
+    return partitioned(for_loop(io, 0, count, task, ForKind::parallel)).as<For>()->body;
+  };
+  EXPECT_TRUE(tasks(16).is<For>());
+  EXPECT_TRUE(tasks(17).is<IfThenElse>());
+}
+
 TEST_F(LoopPartition, unrolls_a_last_iteration_whose_conditions_are_known) {
   const auto rest_of = [&](const Expr& extent) {
     const Expr at = io * 8 + ii;

@@ -30,6 +30,23 @@ void find_regions(Block& block) {
   block.writes = std::move(regions.writes);
 }
 
+/// Annotations for a second block: variables are defined once, so its reducer has its own.
+Attrs with_own_reducer(const Attrs& annotations) {
+  const auto declared = Ptr<CommReducer>::from(annotations.get(reducer_annotation));
+  if (!declared.defined()) return annotations;
+  CommReducer own = *declared;
+  Substitution renewed;
+  for (auto* side : {&own.lhs, &own.rhs}) {
+    for (Ptr<Var>& operand : *side) {
+      const Ptr<Var> fresh = var(operand->name, operand->dtype);
+      renewed[operand] = fresh;
+      operand = fresh;
+    }
+  }
+  for (Expr& value : own.result) value = clone_with(value, renewed);
+  return annotations.with(reducer_annotation, make(std::move(own)));
+}
+
 /// The two blocks that one becomes.
 class Factoring {
  public:
@@ -58,7 +75,7 @@ class Factoring {
   Stmt partial_block(const Substitution& loops) {
     Block block{.name_hint = schedule_.fresh_block_name(
                     schedule_.function_of(schedule_.node(plan_.block)), old_->name_hint + "_rf"),
-                .annotations = old_->annotations};
+                .annotations = with_own_reducer(old_->annotations)};
     BlockRealize realize;
     Substitution axes;
     Substitution of_loops;  // Loops of the axes that are divided, as axes.

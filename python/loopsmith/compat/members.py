@@ -376,6 +376,13 @@ def _buffer_at(sch: Any, block: Any, buffer: Any) -> Any:
     return regions[buffer[1]].buffer if buffer[1] < len(regions) else None
 
 
+def _is_of_type(value: Any, dtype: Any) -> bool:
+    """Return whether a number is of a type without a conversion; others are not judged here."""
+    if isinstance(value, tir.Expr):
+        return bool(value.dtype == dtype)
+    return not isinstance(value, int) or not str(dtype).startswith("float")
+
+
 def _transform_layout(
     sch: Any, block: Any, buffer: Any, index_map: Any, *args: Any, **kwargs: Any
 ) -> None:
@@ -397,10 +404,9 @@ def _transform_layout(
             _choosing.pop()
         index_map = made
     pad_value = args[0] if args else kwargs.get("pad_value")
-    if isinstance(pad_value, tir.Expr) and meant is not None and pad_value.dtype != meant.dtype:
+    if meant is not None and not _is_of_type(pad_value, meant.dtype):
         raise ScheduleError(
-            f"transform_layout: pad_value is {pad_value.dtype}, buffer {meant.name} is "
-            f"{meant.dtype}"
+            f"transform_layout: pad_value is {pad_value!r}, buffer {meant.name} is {meant.dtype}"
         )
     _core_transform_layout(sch, block, buffer, index_map, *args, **kwargs)
     if separators:
@@ -433,6 +439,12 @@ def _attrs(func: Any) -> dict[str, Any] | None:
     return {
         key: IntAttribute(value) if type(value) is int else value for key, value in attrs.items()
     } or None
+
+
+def _name_of_function(func: Any, name: str) -> Any:
+    if name == "__name__":
+        return func.name
+    raise AttributeError(f"'PrimFunc' object has no attribute {name!r}", name=name, obj=func)
 
 
 def _with_attr(func: Any, attr_key_or_dict: Any, attr_value: Any = None) -> Any:
@@ -639,6 +651,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.IRModule, "replace_global_vars", _renamed),
     (tir.PrimFunc, "with_attr", _with_attr),
     (tir.PrimFunc, "attrs", property(_attrs)),
+    (tir.PrimFunc, "__getattr__", _name_of_function),
     (te.Tensor, "__getitem__", _indexed("__getitem__")),
     (te.Tensor, "__call__", _indexed("__call__")),
     (tir.PrimFunc, "specialize", _specialize),

@@ -13,6 +13,7 @@ from loopsmith.script.decorators import is_class_body, parse_definition
 from loopsmith.script.tir import *
 
 from ...missing import other_names
+from ..returned import returning
 from .words import words_of_2021
 
 __script_space__ = "T"
@@ -30,6 +31,19 @@ __all__ = [
 ]
 
 
+def handle(
+    dtype: Any = None, storage_scope: str = "global", *, is_size_var: builtins.bool = False
+) -> Any:
+    """Return a new variable for a pointer; in a script, the word means its type."""
+    from ..ir_types import PointerType, PrimType
+    from ..tir.nodes import Var
+
+    del is_size_var  # No pointer is a size.
+    if dtype is None:
+        return Var.make("", "handle")
+    return Var.make("", PointerType(PrimType(dtype), storage_scope))
+
+
 def _prim_func(
     func: Any = None,
     /,
@@ -44,7 +58,7 @@ def _prim_func(
     def read(function: Any) -> Any:
         if is_class_body(frame):
             return function
-        return parse_definition(function, frame, private, True, check_well_formed)
+        return returning(parse_definition(function, frame, private, True, check_well_formed))
 
     return read if func is None else read(func)
 

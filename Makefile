@@ -58,8 +58,9 @@ format: setup  ## Format all sources in place.
 	@git ls-files -co --exclude-standard '*.cc' '*.h' | xargs -r clang-format-22 -i
 	@$(VENV)/bin/ruff check -q --fix-only && $(VENV)/bin/ruff format -q
 
-lint: build  ## Check format, style, types and the order of the floors.
+lint: build  ## Check format, style, types and the order of the floors; count places to touch.
 	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) format includes words ruff mypy tidy
+	@$(PYTHON_IN_VENV) tools/places.py
 
 clean:  ## Delete what was built; keep the virtual environment.
 	@rm -rf build dist python/loopsmith/_core.*

@@ -13,7 +13,7 @@ if(TARGET zstd::libzstd_static AND TARGET zstd::libzstd_shared)
   set_target_properties(zstd::libzstd_shared PROPERTIES IMPORTED_LOCATION ${zstd_archive})
 endif()
 llvm_map_components_to_libnames(
-  loopsmith_llvm_components core passes orcjit runtimedyld object mc target asmparser linker bitwriter x86codegen x86asmparser
+  loopsmith_llvm_components core passes orcjit runtimedyld debuginfodwarf object mc target asmparser linker bitwriter x86codegen x86asmparser
   x86desc x86info x86disassembler aarch64codegen aarch64desc aarch64info
   riscvcodegen riscvdesc riscvinfo)
 add_library(loopsmith_llvm INTERFACE)

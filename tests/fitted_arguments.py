@@ -158,6 +158,12 @@ class Fits:
         axes = len(self.sch.get(block).iter_vars)
         self.arguments["padding"] = [self.rng.choice([1, 2, 4, 5]) for _ in range(axes)]
 
+    def fit_pad_axes(self) -> None:
+        self.fit_allocated()
+        axes = self.sch.get(self.arguments["block"]).iter_vars
+        spatial = [one.iter_type != "comm_reduce" for one in axes]
+        self.arguments["padding"] = [self.rng.choice([1, 2, 4, 5]) if s else 1 for s in spatial]
+
     def fit_decompose_padding(self) -> None:
         self.loop([self.block(lambda one: "if_then_else" in one.script())])
 

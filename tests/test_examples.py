@@ -78,3 +78,32 @@ def test_the_tutorial_of_a_product_goes_from_loops_to_fast_code(
     assert [line[0] for line in steps] == list("123456")
     rates = [float(line.split()[-2]) for line in steps]
     assert rates[3] > 5 * rates[0]
+
+
+@pytest.fixture(scope="module")
+def cpu_product() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "examples" / "cpu" / "gemm.py"))
+
+
+@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("size", [(12, 32, 16), (13, 37, 21), (7, 50, 9), (3, 5, 1)])
+def test_the_steps_of_a_product_on_a_processor(
+    cpu_product: dict[str, Any], number: int, size: tuple[int, int, int]
+) -> None:
+    m, n, k = size
+    cut = cpu_product["Blocks"](rows=3, vectors=2, lanes=4, k=8, columns=16)
+    sch = cpu_product["STEPS"][number](cpu_product["Size"](*size), cut)
+    assert sch.verify()
+    random = np.random.default_rng(m)
+    a, b = random.random((m, k), "float32"), random.random((k, n), "float32")
+    c = np.full((m, n), np.nan, "float32")
+    ls.build(sch)(a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+
+
+def test_the_product_on_a_processor_prints_its_times(
+    cpu_product: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cpu_product["main"](50, 70, 90)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 7 and lines[-1].startswith("by default")

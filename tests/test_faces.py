@@ -320,19 +320,38 @@ def test_print_in_a_script_is_refused_with_what_to_write():
                 A[i] = 1.0
 
     assert "print would run while the script is read, not in the program" in str(caught.value)
-    assert 'T.evaluate(T.call_packed("show", x))' in str(caught.value)
+    assert "write T.print(x), which the program carries out" in str(caught.value)
 
 
-def test_what_the_hint_for_print_says_works():
-    shown: list[float] = []
+@T.prim_func
+def telling(A: T.Buffer((3,), "float32")):
+    for i in range(3):
+        T.print("element", i, A[i])
+    T.print(A)
 
-    @T.prim_func
-    def telling(A: T.Buffer((3,), "float32")):
-        for i in range(3):
-            T.evaluate(T.call_packed("show", A[i]))
 
-    ls.build(telling, functions={"show": shown.append})(np.arange(3, dtype="float32"))
-    assert shown == [0.0, 1.0, 2.0]
+TOLD = "element 0 0.0\nelement 1 1.0\nelement 2 2.0\n[0. 1. 2.]\n"
+
+
+@pytest.mark.parametrize("target", ["llvm -mcpu=native", "c"])
+def test_print_prints_while_the_program_runs(target: str, capsys: pytest.CaptureFixture[str]):
+    ls.build(telling, target)(np.arange(3, dtype="float32"))
+    assert capsys.readouterr().out == TOLD
+
+
+def test_print_prints_in_the_interpreter(capsys: pytest.CaptureFixture[str]):
+    ls.interp.run(telling, np.arange(3, dtype="float32"))
+    assert capsys.readouterr().out == TOLD
+
+
+def test_prints_stay_in_their_order():
+    with pytest.raises(ls.ScheduleError) as caught:
+        tir.Schedule(telling).parallel("i")
+    assert "print" in str(caught.value)
+
+
+def test_a_program_that_prints_prints_as_a_script():
+    assert ls.structural_equal(ls.from_source(telling.script()), telling)
 
 
 def test_the_process_ends_silently():
@@ -343,7 +362,6 @@ def test_the_process_ends_silently():
 
 
 WORDS = {
-    "print": 'register a function of the host, ls.register_func("show", print), and write',
     "Parallel": "write `for i in T.parallel(n):`",
     "sblock": 'write `with T.block("name"):`',
     "expp": "see the names of loopsmith.script.tir",

@@ -75,7 +75,7 @@ OWN = {
     *("get_loop", "prefetch", "peel", "distribute", "shift", "skew", "sink_if", "hoist_if"),
     *("reorder_statements", "merge_siblings", "expand_scalar", "normalize_nest", "parallel_scan"),
     "get_child_loops",
-    *("begin_macro", "end_macro"),
+    *("begin_macro", "end_macro", "pad_axes"),
 }
 LINES = {line.partition("(")[0]: line for line in KNOWN.split("\n") if line}
 PRIMITIVES = {primitive["name"]: primitive for primitive in _core.primitives()}

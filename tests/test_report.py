@@ -11,7 +11,7 @@ import pytest
 from conftest import run
 
 import loopsmith as ls
-from loopsmith import report, te, tir
+from loopsmith import assembly, te, tir
 
 ASSEMBLY = """
 main:
@@ -30,18 +30,20 @@ def matmul(n: int = 64) -> tir.PrimFunc:
     return te.create_prim_func([A, B, te.nn.matmul(A, B)])
 
 
-def test_a_report_counts_what_a_nest_does():
+def test_a_report_counts_what_a_loop_does():
     A = te.placeholder((32, 16), name="A")
     B = te.compute((32, 16), lambda i, j: A[i, j] * 2.0 + 1.0, name="B")
     sch = tir.Schedule(te.create_prim_func([A, B]))
     sch.vectorize("j")
     sch.parallel("i")
-    (nest,) = ls.build(sch, name="f").report().nests
-    assert nest.function == "f"
-    assert nest.flops == 2 * 32 * 16
-    assert (nest.loaded, nest.stored) == (32 * 16 * 4, 32 * 16 * 4)
-    assert (nest.lanes, nest.gathers, nest.guards, nest.calls) == (16, 0, 0, ())
-    assert nest.is_parallel and nest.loops == "i"
+    (row,) = ls.build(sch, name="f").report().loops
+    facts = row.facts
+    assert (facts.function, row.name, facts.writes) == ("f", "i", ["B"])
+    assert facts.flops == 2 * 32 * 16
+    assert (facts.loaded, facts.stored) == (32 * 16 * 4, 32 * 16 * 4)
+    assert (facts.lanes, facts.gathers, facts.guards, facts.calls) == (16, 0, 0, [])
+    assert facts.is_parallel and row.source.startswith("test_report.py:")
+    assert row.code is not None and row.code.vector_bits >= 128
 
 
 def test_a_report_tells_gathers_guards_and_calls():
@@ -51,27 +53,87 @@ def test_a_report_tells_gathers_guards_and_calls():
     sch.reorder("j", "i")
     sch.vectorize(sch.split("i", [None, 8])[1])
     made = ls.build(sch).report()
-    assert made.nests[0].gathers == 1
-    assert "gather 1 vectors" in made.remarks[0]
+    assert made.loops[0].facts.gathers == 1
+    gathers = next(note for note in made.notes if note.code == "vectors_are_contiguous")
+    assert "scatters the elements of 2 vectors of B, A" in str(gathers)
     n = te.size_var("n")
     X = te.placeholder((n,), name="X")
     sines = ls.build([X, te.compute((n,), lambda i: te.sin(X[i]), name="Y")], "c").report()
-    assert sines.nests[0].flops is None and sines.code is None
+    assert sines.loops[0].facts.flops is None and sines.code is None
     assert "?" in str(sines)
 
 
 def test_assembly_is_read_loop_by_loop():
-    code = report.code_of(ASSEMBLY)
-    assert code == report.Code(vector_bits=512, fused=1, gathers=1, inner_loops=1, spills=1)
+    code = assembly.code_of(ASSEMBLY)
+    assert code == assembly.Code(vector_bits=512, fused=1, gathers=1, inner_loops=1, spills=1)
+    assert assembly.code_of(ASSEMBLY, wanted=[2]).spills == 0
+
+
+def tiled(rows: int, lanes: int) -> tir.Schedule:
+    """Return a product whose tile of results is to stay in registers."""
+    sch = tir.Schedule(matmul(64))
+    i, j, k = sch.get_loops("matmul")
+    i_outer, row = sch.split(i, [None, rows])
+    j_outer, lane = sch.split(j, [None, lanes])
+    sch.reorder(i_outer, j_outer, k, row, lane)
+    sch.unroll(row)
+    sch.vectorize(lane)
+    sch.decompose_reduction("matmul", k)
+    return sch
 
 
 def test_a_tile_that_does_not_fit_the_registers_is_told():
-    nest = ls.build(matmul()).report()
-    spilled = report.Report(nest.nests, report.Code(512, 1, 0, 1, 406), nest.module)
-    assert spilled.remarks[0] == (
-        "406 vector operands of inner loops lie on the stack: the tile needs more registers than "
-        "there are; make it smaller"
+    notes = ls.build(tiled(32, 64)).report().notes
+    spilled = next(note for note in notes if note.code == "accumulators_fit_registers")
+    assert "vector operands on the stack: the tile needs more registers than there are" in str(
+        spilled
     )
+
+
+def test_a_tile_in_registers_has_no_notes():
+    made = ls.build(tiled(2, 16)).report()
+    assert list(made.notes) == []
+    inner = next(row for row in made.loops if row.facts.flops)
+    assert inner.code is not None and inner.code.fused >= 2
+
+
+def codes(sch: tir.Schedule) -> dict[str, str]:
+    """Return the notes on a schedule: their codes, and the steps that mend them."""
+    return {note.code: note.fix for note in sch.notes("llvm -mcpu=native")}
+
+
+def as_written(func: tir.PrimFunc) -> tir.Schedule:
+    return tir.Schedule(func)
+
+
+def test_notes_with_a_target_say_what_scalar_code_loses():
+    sch = as_written(matmul(128))
+    found = codes(sch)
+    assert found["inner_loop_is_vectorized"] == 'sch.reorder("k", "i1"); sch.vectorize("i1")'
+    assert found["inner_access_is_contiguous"] == 'sch.reorder("k", "i1")'
+    for line in found["inner_loop_is_vectorized"].split("; "):
+        exec(line, {"sch": sch})
+    assert codes(sch) == {}
+
+
+def test_notes_say_which_guards_stayed():
+    A = te.placeholder((100, 100), name="A")
+    B = te.compute((100, 100), lambda i, j: A[i, j] + 1.0, name="B")
+    sch = tir.Schedule(te.create_prim_func([A, B]))
+    i, j = sch.get_loops("B")
+    sch.reorder(*sch.split(j, [None, 16]), *sch.split(i, [None, 7]))
+    guards = [note for note in sch.notes("llvm -mcpu=native") if note.code == "guard_left_loop"]
+    assert guards and "keeps 1 condition in each iteration: choose factors" in str(guards[0])
+
+
+def test_notes_tell_false_sharing():
+    A = te.placeholder((64, 256), name="A")
+    sums = te.create_prim_func([A, te.nn.sum(A, axis=1)])
+    sch = tir.Schedule(sums)
+    sch.parallel(sch.get_loops("A_sum")[0])
+    found = {note.code: note for note in sch.notes("llvm -mcpu=native")}
+    note = found["threads_write_own_lines"]
+    assert "bytes apart: threads share a cache line" in note.problem
 
 
 def test_a_measured_report_has_a_share_of_the_roofline(tmp_path: Path):
@@ -81,7 +143,7 @@ def test_a_measured_report_has_a_share_of_the_roofline(tmp_path: Path):
     text = str(made)
     assert "GFLOP/s" in text and "of this machine's roofline" in text
     data = json.loads(json.dumps(made.to_dict()))
-    assert data["nests"][0]["flops"] == 2 * 64**3
+    assert sum(row["flops"] for row in data["loops"]) >= 2 * 64**3
     assert made._repr_html_().startswith("<table>")
     made.write_html(tmp_path / "page.html")
     assert "<table>" in (tmp_path / "page.html").read_text()
@@ -142,7 +204,7 @@ def test_the_command_measures_verifies_and_reports(program: Path, tmp_path: Path
     assert "times as quick" in loopsmith("bench", f"{program}:sch", f"{program}:func")
     assert "flops" in loopsmith("report", f"{program}:sch")
     loopsmith("report", f"{program}:sch", "-o", tmp_path / "report.json")
-    assert json.loads((tmp_path / "report.json").read_text())["nests"][0]["lanes"] == 16
+    assert json.loads((tmp_path / "report.json").read_text())["loops"][0]["lanes"] == 16
 
 
 def test_the_command_runs_what_it_built(program: Path, tmp_path: Path):

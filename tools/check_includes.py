@@ -4,7 +4,8 @@
 
 The order is the one of the `loopsmith_floor` lines of CMakeLists.txt: a floor may include itself
 and what it links, directly or through others. A component is a header with its source; includes of
-components make no circle, but for those that BACK_ARROWS states.
+components make no circle, but for those that BACK_ARROWS states. Primitives ask nothing of meaning:
+they include nothing of QUESTIONS but what ASKING states.
 """
 
 from __future__ import annotations
@@ -46,6 +47,53 @@ BACK_ARROWS: dict[str, tuple[str, ...]] = {
     "ir/stmt": ("ir/script_printer",),
     # The text of a refusal has fixes, which are found by calling primitives.
     "schedule/schedule_error": ("schedule/fixes/tried_fixes",),
+}
+
+# Who answers whether a step keeps results: the law asks them, not a primitive.
+QUESTIONS = (
+    "arith/dependence/dependence",
+    "schedule/legality/anti_dependences",
+    "schedule/legality/atomic_updates",
+    "schedule/legality/concurrent_loops",
+    "schedule/legality/legality",
+    "schedule/legality/partial_results",
+    "schedule/legality/private_memory",
+    "schedule/legality/reduction_fission",
+    "schedule/legality/shared_tiles",
+    "schedule/legality/statement_order",
+    "schedule/queries/access_relations",
+    "schedule/queries/input_invariance",
+    "schedule/queries/must_write_region",
+    "schedule/queries/recurrence",
+)
+
+# Primitives that still ask for themselves. Each that comes under the law leaves the list.
+ASKING: dict[str, tuple[str, ...]] = {
+    "decompose_reduction": (
+        "schedule/legality/anti_dependences",
+        "schedule/legality/legality",
+        "schedule/queries/access_relations",
+    ),
+    "distribute": ("schedule/legality/statement_order",),
+    "expand_scalar": ("arith/dependence/dependence",),
+    "loop_kinds": (
+        "schedule/legality/atomic_updates",
+        "schedule/legality/concurrent_loops",
+        "schedule/legality/legality",
+        "schedule/legality/partial_results",
+        "schedule/legality/shared_tiles",
+    ),
+    "merge": ("schedule/legality/legality",),
+    "merge_siblings": ("schedule/legality/statement_order",),
+    "parallel_scan": ("schedule/queries/recurrence",),
+    "reindex": ("schedule/queries/must_write_region",),
+    "reorder": ("schedule/legality/legality",),
+    "reorder_statements": ("schedule/legality/statement_order",),
+    "rfactor": ("schedule/legality/legality",),
+    "rfactor_plan": ("schedule/legality/legality",),
+    "rolling_plan": ("schedule/queries/input_invariance",),
+    "tensorize": ("schedule/legality/concurrent_loops",),
+    "transform_block_layout": ("schedule/legality/legality",),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
@@ -111,7 +159,42 @@ def check_circles(
     return problems
 
 
-def check_tree(root: Path, back_arrows: Mapping[str, tuple[str, ...]] = BACK_ARROWS) -> list[str]:
+def check_questions(
+    files: Mapping[str, str], asking: Mapping[str, tuple[str, ...]] = ASKING
+) -> list[str]:
+    """Return the primitives that ask what the law is to answer, and exceptions without use."""
+    found: dict[str, set[str]] = {name: set() for name in asking}
+    problems = []
+    for path, text in files.items():
+        component = component_of(path)
+        if not component.startswith("schedule/primitives/"):
+            continue
+        name = component.removeprefix("schedule/primitives/")
+        for match in INCLUDE.finditer(text):
+            question = component_of(match[2])
+            if question not in QUESTIONS:
+                continue
+            found.setdefault(name, set()).add(question)
+            if question not in asking.get(name, ()):
+                where = f"{path}:{text.count(chr(10), 0, match.start(2)) + 1}"
+                problems.append(
+                    f"{where}: a primitive includes {match[2]}; leave the question to the law, "
+                    "by a plan's `preservation`"
+                )
+    for name, questions in asking.items():
+        problems += [
+            f"{name} does not include {question} any more; take it from ASKING"
+            for question in questions
+            if question not in found[name]
+        ]
+    return problems
+
+
+def check_tree(
+    root: Path,
+    back_arrows: Mapping[str, tuple[str, ...]] = BACK_ARROWS,
+    asking: Mapping[str, tuple[str, ...]] = ASKING,
+) -> list[str]:
     """Return what is wrong with the includes of all sources under root/loopsmith."""
     floors = read_floors((root / "CMakeLists.txt").read_text())
     files = {
@@ -128,7 +211,7 @@ def check_tree(root: Path, back_arrows: Mapping[str, tuple[str, ...]] = BACK_ARR
         for path, text in files.items()
         if not path.endswith("_test.cc") and "/testing/" not in path
     }
-    return problems + check_circles(product, back_arrows)
+    return problems + check_circles(product, back_arrows) + check_questions(product, asking)
 
 
 def main() -> int:

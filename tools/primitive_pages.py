@@ -201,6 +201,7 @@ EXAMPLES = {
     "read_at": ("stages", 'sch.read_at("y", "C", 0, "local")'),
     "write_at": ("stages", 'sch.write_at("y", "C", 0, "local")'),
     "pad_einsum": ("matmul", 'sch.pad_einsum("C", [1, 1, 48])'),
+    "pad_axes": ("rows", 'sch.pad_axes("S", [12, 1])'),
     "decompose_padding": ("padded", 'sch.decompose_padding("Y", "i")'),
     "tensorize": (
         "dot",

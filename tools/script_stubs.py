@@ -19,7 +19,7 @@ from .decorators import prim_func as prim_func
 """
 
 # Some words have the names of types: T.Buffer, T.bool.
-NODES = re.compile(r"\b(Buffer|CommReducer|Expr|ExprLike|IndexMap|IterVar|Range|Var)\b")
+NODES = re.compile(r"\b(Buffer|CommReducer|Expr|ExprLike|IndexMap|IterVar|Range|Stmt|Var)\b")
 
 
 def annotated(text: str) -> str:
@@ -39,7 +39,10 @@ def stub_text() -> str:
     lines = [HEADER, "class _Axis:"]
     lines += [f"    {function(word, 'self')}" for word in _core.script_words("T.axis")]
     lines += ["", "axis: _Axis"]
-    lines += [f"{name}: _core.ScriptType" for name in tir.type_names]
+    # Classes, so that they may stand as annotations; called, they convert.
+    for name in tir.type_names:
+        lines.append(f"class {name}(_core.Var):")
+        lines.append("    def __init__(self, value: Any = ...) -> None: ...")
     lines += ["type_names: list[str]", ""]
     lines += [function(word) for word in _core.script_words("T")]
     return "\n".join(lines) + "\n"

@@ -46,8 +46,10 @@ class BackEnd {
   /// A function that only does what the processor can.
   virtual Ptr<PrimFunc> adapted(const Ptr<PrimFunc>& func, const Target& target) const = 0;
 
-  /// An object file for this machine, or the target's own.
-  virtual std::vector<char> object(const CodeRequest& request) const = 0;
+  /// An object file for this machine, or the target's own; where the back end can, with a table of
+  /// these lines. Null: without.
+  virtual std::vector<char> object(const CodeRequest& request,
+                                   const StatementLines* lines) const = 0;
   virtual std::span<const TextForm> forms() const = 0;
 
   /// The file with some suffix that a module is exported to; nothing: it has none of that kind.

@@ -3,11 +3,13 @@
 
 #include "loopsmith/codegen/entry_symbol.h"
 #include "loopsmith/codegen/llvm/loader.h"
+#include "loopsmith/codegen/profile_symbol.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/codegen/source/device_text.h"
 #include "loopsmith/driver/back_end.h"
 #include "loopsmith/driver/costs.h"
 #include "loopsmith/driver/export.h"
+#include "loopsmith/driver/inspect.h"
 #include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
@@ -17,6 +19,7 @@
 #include "loopsmith/rules/default_schedule.h"
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/runtime/device_program.h"
+#include "loopsmith/runtime/profile.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/to_tir.h"
@@ -24,6 +27,7 @@
 #include "loopsmith/transform/check_launches.h"
 #include "loopsmith/transform/link_calls.h"
 #include "loopsmith/transform/outputs.h"
+#include "loopsmith/transform/profile_loops.h"
 
 namespace loopsmith {
 namespace {
@@ -72,10 +76,37 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
       lower_function(back_end.adapted(func, target), {.vector_bits = back_end.vector_bits(target),
                                                       .fast_math = floats.approximate,
                                                       .cut_loops = options.cut_loops,
+                                                      .profile = options.profile,
                                                       .on_pass = options.on_pass,
                                                       .after_pass = options.after_pass});
   if (target.is_gpu()) check_launches(*lowered, target);
   return lowered;
+}
+
+/// The code of a request, ready to run. With names for each loop where a profiler wants them.
+std::shared_ptr<const LoadedObject> loaded_code(const CodeRequest& request,
+                                                const BackEnd& back_end) {
+  if (!wants_perf_map()) {
+    return std::make_shared<const LoadedObject>(back_end.object(request, nullptr));
+  }
+  const ProgramLines lines = program_lines(request);
+  return std::make_shared<const LoadedObject>(back_end.object(request, &lines.statements),
+                                              lines.loops);
+}
+
+/// The counters in loaded code of the statements of a function that are timed, by their numbers.
+std::vector<LoopCounters*> counters_in(const PrimFunc& func, const LoadedObject& code) {
+  std::vector<LoopCounters*> counters;
+  pre_order_visit(func.body, [&](const Ref& ref) {
+    const auto* timed = ref.as<AttrStmt>();
+    if (timed && timed->attr_key == profile_key) {
+      const auto number = static_cast<std::size_t>(*as_int(timed->value));
+      counters.resize(std::max(counters.size(), number + 1));
+      counters[number] = static_cast<LoopCounters*>(code.find(profile_symbol(*timed)));
+    }
+    return !is_expr(*ref.get());
+  });
+  return counters;
 }
 
 /// The kernels of a request, for the device that its target names.
@@ -103,6 +134,9 @@ Ptr<PrimFunc> with_promise_of_steps(const Ptr<PrimFunc>& func) {
 Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target& target,
                        const BuildOptions& options) {
   const BackEnd& back_end = back_end_of(target);
+  require(!options.profile || target.kind() == TargetKind::llvm, "profile_is_for_llvm",
+          hint("measure it with module.time, or with the tools of the device"),
+          "build: target {} has no code that times loops", target.text());
   FloatOptions floats = allow({.contract = options.contract}, options.fast_math);
   CodeRequest request{{}, target, floats};
   for (const Ptr<PrimFunc>& func : functions) {
@@ -132,7 +166,7 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
     }
     return Module(std::move(compiled), options.runtime, sources_of(request, back_end));
   }
-  const auto code = std::make_shared<const LoadedObject>(back_end.object(request));
+  const std::shared_ptr<const LoadedObject> code = loaded_code(request, back_end);
   const auto program = device_program(request);
   RuntimeOptions runtime = options.runtime;
   if (program) runtime.call_host = launcher(program, runtime.call_host);
@@ -144,7 +178,8 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
                         .code = code,
                         .flops = flops_of(*linked.entries[i]),
                         .bytes = bytes_of(*func),
-                        .device = program});
+                        .device = program,
+                        .loop_counters = counters_in(*func, *code)});
   }
   return Module(std::move(compiled), std::move(runtime), sources_of(request, back_end));
 }

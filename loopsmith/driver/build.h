@@ -20,7 +20,8 @@ struct BuildOptions {
   std::vector<std::string> fast_math;  ///< What else may go; see codegen/options.h.
   bool default_schedule = true;        ///< Schedule by rule what has no schedule.
   bool cut_loops = true;               ///< Cut loops where guards come to hold.
-  RuntimeOptions runtime;              ///< Threads and memory of the module.
+  bool profile = false;    ///< Time loops while they run; see Function::loop_counters. Target llvm.
+  RuntimeOptions runtime;  ///< Threads and memory of the module.
   std::function<void(const PassRecord&)> on_pass = {};  ///< Called after each pass.
   ExtraPass after_pass = {};                            ///< Passes of one's own.
 };

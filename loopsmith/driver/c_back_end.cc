@@ -50,7 +50,7 @@ class CBackEnd final : public BackEnd {
     return without_vectors(expand_llvm_intrinsics(func, [](std::string_view) { return false; }));
   }
 
-  std::vector<char> object(const CodeRequest& request) const override {
+  std::vector<char> object(const CodeRequest& request, const StatementLines*) const override {
     return compile_c(c_text(request));
   }
   std::span<const TextForm> forms() const override { return forms_of_c; }

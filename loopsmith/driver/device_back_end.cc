@@ -73,12 +73,12 @@ class DeviceBackEnd : public BackEnd {
   }
 
   /// The host's part.
-  std::vector<char> object(const CodeRequest& request) const override {
+  std::vector<char> object(const CodeRequest& request, const StatementLines*) const override {
     CodeRequest host{{}, Target("llvm -mcpu=native"), request.floats};
     for (const Ptr<PrimFunc>& func : request.functions) {
       host.functions.push_back(split_host_device(func).host);
     }
-    return llvm_back_end().object(host);
+    return llvm_back_end().object(host, nullptr);
   }
 
   std::vector<LibraryPart> library_parts(const CodeRequest& request) const override {

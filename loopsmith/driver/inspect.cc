@@ -12,6 +12,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/script/parse.h"
+#include "loopsmith/support/deep_call.h"
 #include "loopsmith/support/source.h"
 #include "loopsmith/transform/hoist_calls.h"
 
@@ -101,11 +102,9 @@ std::vector<InspectedLine> quoted(const SourceLines& sources) {
   return lines;
 }
 
-}  // namespace
-
-Inspection inspect(const CodeRequest& request) {
+/// The text of the lowered functions, whose statements `finder` is to find.
+TextWithLines text_of(const CodeRequest& request, LineFinder& finder) {
   TextWithLines ir;
-  LineFinder finder;
   const auto add = [&](const Ptr<PrimFunc>& built) {
     const Ptr<PrimFunc> func = without_notes(built);
     const std::string text = script(func) + "\n";
@@ -116,6 +115,41 @@ Inspection inspect(const CodeRequest& request) {
   std::ranges::for_each(request.helpers, add);
   std::ranges::for_each(request.functions, add);
   ir.lines.resize(static_cast<std::size_t>(std::ranges::count(ir.text, '\n')));
+  return ir;
+}
+
+/// Gives the lines of the statements in `stmt`, which is inside of the loops `around`, their names.
+void name_lines(const Ref& stmt, const std::string& around, ProgramLines& lines) {
+  deep_call([&] {
+    const auto* loop = stmt.as<For>();
+    std::string inside = around;
+    if (loop) inside += (around.empty() ? "" : "/") + loop->loop_var->name;
+    const auto line = lines.statements.find(stmt.get());
+    if (line != lines.statements.end()) {
+      if (lines.loops.size() <= line->second) lines.loops.resize(line->second + 1);
+      lines.loops[line->second] = inside;
+    }
+    for_each_child(*stmt.get(), [&](const Ref& child, Role) {
+      if (is_stmt(*child.get())) name_lines(child, inside, lines);
+    });
+  });
+}
+
+}  // namespace
+
+ProgramLines program_lines(const CodeRequest& request) {
+  LineFinder finder;
+  (void)text_of(request, finder);
+  ProgramLines made{.statements = finder.lines(), .loops = {}};
+  for (const auto* functions : {&request.helpers, &request.functions}) {
+    for (const Ptr<PrimFunc>& func : *functions) name_lines(func->body, "", made);
+  }
+  return made;
+}
+
+Inspection inspect(const CodeRequest& request) {
+  LineFinder finder;
+  TextWithLines ir = text_of(request, finder);
   for (const auto& [statement, line] : finder.lines()) {
     if (line > 0 && line <= ir.lines.size()) ir.lines[line - 1] = line;
   }

@@ -31,6 +31,15 @@ struct Inspection {
   std::vector<InspectedText> texts;  ///< `ir` first, which is the lowered program.
 };
 
+/// Where the statements of a program stand in the text of its lowered form (`ir`), and the names of
+/// the loops around its lines, outermost first: `i/j`.
+struct ProgramLines {
+  StatementLines statements;
+  std::vector<std::string> loops;  ///< By line, from 1; empty of lines outside of loops.
+};
+
+ProgramLines program_lines(const CodeRequest& request);
+
 /// The forms of what was lowered for a target; of a module that `build` made.
 Inspection inspect(const CodeRequest& request);
 Inspection inspect(const Module& module);

@@ -55,8 +55,8 @@ class LlvmBackEnd final : public BackEnd {
     });
   }
 
-  std::vector<char> object(const CodeRequest& request) const override {
-    return compile_object(request);
+  std::vector<char> object(const CodeRequest& request, const StatementLines* lines) const override {
+    return compile_object(request, lines);
   }
   std::span<const TextForm> forms() const override { return forms_of_llvm; }
 

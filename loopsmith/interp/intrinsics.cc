@@ -2,11 +2,11 @@
 // Intrinsics that work lane by lane.
 #include <bit>
 #include <cmath>
-#include <unordered_map>
 
 #include "loopsmith/interp/arith.h"
 #include "loopsmith/interp/lanes.h"
 #include "loopsmith/interp/ring.h"
+#include "loopsmith/ir/math_functions.h"
 
 namespace loopsmith::interp {
 namespace {
@@ -67,48 +67,6 @@ struct IntAbs {
 };
 
 // --- Mathematics. ---
-
-double reciprocal_root(double x) {
-  return 1 / std::sqrt(x);
-}
-double power_of_ten(double x) {
-  return std::pow(10.0, x);
-}
-double logistic(double x) {
-  return 1 / (1 + std::exp(-x));
-}
-
-/// Functions of one number. Computed in double, then rounded.
-const std::pair<std::string_view, double (*)(double)> unary_functions[] = {
-    {"exp", std::exp},     {"exp2", std::exp2},        {"exp10", power_of_ten},
-    {"expm1", std::expm1}, {"log", std::log},          {"log2", std::log2},
-    {"log10", std::log10}, {"log1p", std::log1p},      {"sqrt", std::sqrt},
-    {"sin", std::sin},     {"cos", std::cos},          {"tan", std::tan},
-    {"sinh", std::sinh},   {"cosh", std::cosh},        {"tanh", std::tanh},
-    {"asin", std::asin},   {"acos", std::acos},        {"atan", std::atan},
-    {"asinh", std::asinh}, {"acosh", std::acosh},      {"atanh", std::atanh},
-    {"erf", std::erf},     {"sigmoid", logistic},      {"floor", std::floor},
-    {"ceil", std::ceil},   {"trunc", std::trunc},      {"round", std::round},
-    {"fabs", std::fabs},   {"rsqrt", reciprocal_root}, {"nearbyint", std::nearbyint},
-};
-
-double scale_by_power(double x, double exponent) {
-  return std::ldexp(x, static_cast<int>(exponent));
-}
-
-/// Functions of two.
-const std::pair<std::string_view, double (*)(double, double)> binary_functions[] = {
-    {"pow", std::pow},     {"atan2", std::atan2},       {"fmod", std::fmod},
-    {"hypot", std::hypot}, {"copysign", std::copysign}, {"ldexp", scale_by_power},
-};
-
-template <class Table>
-auto find_function(const Table& table, std::string_view name) {
-  for (const auto& [known, function] : table) {
-    if (known == name) return function;
-  }
-  return decltype(std::begin(table)->second){};
-}
 
 template <class As>
 struct Function1 {
@@ -212,16 +170,15 @@ Handler integer_function(Op op, DataType type) {
   if (op == loopsmith::op("fabs")) {
     return type.is_int() ? unary_of<IntAbs>(type.lanes) : copy_handler(type.lanes);
   }
-  for (const std::string_view name : {"floor", "ceil", "trunc", "round", "nearbyint"}) {
-    if (op.name() == name) return copy_handler(type.lanes);
-  }
-  return nullptr;
+  const MathFunction* function = find_math_function(op);
+  return function && function->keeps_integers ? copy_handler(type.lanes) : nullptr;
 }
 
 Intrinsic ring_intrinsic(Op op, int lanes) {
   if (op == loopsmith::op("fma")) return {ternary_lanes<RingFma>};
-  if (find_function(unary_functions, op.name())) return {unary_of<RingHash1>(lanes)};
-  if (find_function(binary_functions, op.name()) || op == loopsmith::op("nextafter")) {
+  const MathFunction* function = find_math_function(op);
+  if (function && function->of_one) return {unary_of<RingHash1>(lanes)};
+  if ((function && function->of_two) || op == loopsmith::op("nextafter")) {
     return {binary_of<RingHash2>(lanes)};
   }
   return {};
@@ -248,15 +205,16 @@ Intrinsic intrinsic(Op op, DataType operand, DataType result, const Options& opt
         result, []<class As>(As) -> Handler { return ternary_lanes<FusedMultiplyAdd<As>>; })};
   }
   if (op == loopsmith::op("nextafter")) return {binary_of<NextAfter>(lanes)};
-  if (const auto function = find_function(unary_functions, op.name())) {
+  const MathFunction* function = find_math_function(op);
+  if (function && function->of_one) {
     return {by_precision(result,
                          [&]<class As>(As) -> Handler { return unary_of<Function1<As>>(lanes); }),
-            function};
+            function->of_one};
   }
-  if (const auto function = find_function(binary_functions, op.name())) {
+  if (function && function->of_two) {
     return {by_precision(result,
                          [&]<class As>(As) -> Handler { return binary_of<Function2<As>>(lanes); }),
-            nullptr, function};
+            nullptr, function->of_two};
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/expr.h"
+#include "loopsmith/ir/math_functions.h"
 #include "loopsmith/ir/type_name.h"
 #include "loopsmith/support/error.h"
 
@@ -51,14 +52,11 @@ bool takes_floats(Op op) {
   switch (op.index()) {
     case loopsmith::op("likely").index():
     case loopsmith::op("precise").index():
-    case loopsmith::op("fabs").index():
-    case loopsmith::op("floor").index():
-    case loopsmith::op("ceil").index():
-    case loopsmith::op("round").index():
-    case loopsmith::op("trunc").index():
-    case loopsmith::op("nearbyint").index(): return false;
-    default: return !takes_integers(op);
+    case loopsmith::op("fabs").index(): return false;
+    default: break;
   }
+  const MathFunction* function = find_math_function(op);
+  return !takes_integers(op) && !(function && function->keeps_integers);
 }
 
 /// Lane by lane, on numbers of the type that the result has.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "loopsmith/ir/buffer.h"
@@ -16,6 +17,9 @@ struct PackedArray {
   std::vector<Expr> strides;  ///< In elements; empty: the array is compact.
   bool is_read_only = false;
 };
+
+/// The name of the function that prints, which every host has.
+inline constexpr std::string_view print_function = "print";
 
 /// True of packed calls: calls of functions of the host, which take buffers.
 bool is_packed_call(Op op);

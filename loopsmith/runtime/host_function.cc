@@ -1,17 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/runtime/host_function.h"
 
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <string>
 #include <utility>
 
+#include "loopsmith/runtime/dtype.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
+namespace {
+
+std::string shape_text(const DLTensor& tensor) {
+  return fmt::format("{} of shape ({})", to_string(tensor.dtype),
+                     fmt::join(tensor.shape, tensor.shape + tensor.ndim, ", "));
+}
+
+std::string text_of(const ls_argument& argument) {
+  switch (argument.kind) {
+    case LS_FLOAT: return fmt::format("{}", argument.value.as_float);
+    case LS_BOOL: return argument.value.as_int != 0 ? "True" : "False";
+    case LS_UINT: return fmt::format("{}", static_cast<std::uint64_t>(argument.value.as_int));
+    case LS_TEXT: return argument.value.as_text;
+    case LS_TENSOR: return shape_text(*argument.value.as_tensor);
+    case LS_HANDLE: return fmt::format("{}", argument.value.as_handle);
+    default: return fmt::format("{}", argument.value.as_int);
+  }
+}
+
+}  // namespace
+
+bool call_built_in(const HostCall& call) {
+  if (call.name != "print") return false;
+  std::string line;
+  for (const ls_argument& argument : call.arguments) {
+    if (!line.empty()) line += ' ';
+    line += text_of(argument);
+  }
+  std::puts(line.c_str());
+  return true;
+}
 
 HostFunction by_name(HostFunctions functions) {
   return [functions = std::move(functions)](const HostCall& call) {
     const auto found = functions.find(call.name);
-    if (found == functions.end()) refuse_host_call(call.name);
-    return found->second(call);
+    if (found != functions.end()) return found->second(call);
+    if (!call_built_in(call)) refuse_host_call(call.name);
+    return ls_value{};
   };
 }
 
@@ -44,8 +81,12 @@ void HostCaller::rethrow() {
   if (exception) std::rethrow_exception(exception);
 }
 
-std::int32_t call_no_function(void*, const char*, const ls_argument*, std::int32_t, ls_argument*) {
-  return LS_HOST_FUNCTION;
+std::int32_t call_no_function(void*, const char* name, const ls_argument* arguments,
+                              std::int32_t count, ls_argument* result) {
+  result->value = {};
+  const bool is_done = call_built_in(
+      {name, {arguments, static_cast<std::size_t>(count)}, static_cast<ls_kind>(result->kind)});
+  return is_done ? LS_OK : LS_HOST_FUNCTION;
 }
 
 }  // namespace loopsmith

@@ -30,6 +30,10 @@ using HostFunctions = std::map<std::string, HostFunction, std::less<>>;
 /// Calls what `functions` has under the name of a call; an error that names what it has not.
 HostFunction by_name(HostFunctions functions);
 
+/// Calls one of the functions that every host has; false where there is none of that name. `print`
+/// writes its arguments to the standard output, as Python's does.
+bool call_built_in(const HostCall& call);
+
 /// Throws the error of a call of a function that was not given.
 [[noreturn]] void refuse_host_call(std::string_view name);
 
@@ -50,7 +54,7 @@ class HostCaller {
   std::exception_ptr exception_;
 };
 
-/// An `ls_call_host` of a host without functions.
+/// An `ls_call_host` of a host without functions of its own.
 std::int32_t call_no_function(void*, const char*, const ls_argument*, std::int32_t, ls_argument*);
 
 }  // namespace loopsmith

@@ -17,6 +17,7 @@
 namespace loopsmith {
 
 class DeviceProgram;
+struct LoopCounters;
 
 /// What a module is made from: one compiled function.
 struct CompiledFunction {
@@ -27,6 +28,8 @@ struct CompiledFunction {
   double bytes = 0;  ///< Read and written at least by one call, where known.
   /// The kernels that it launches; null of functions that run on the processor alone.
   std::shared_ptr<const DeviceProgram> device = nullptr;
+  /// Of the statements that a profile times, by their numbers.
+  std::vector<LoopCounters*> loop_counters = {};
 };
 
 /// How the functions of a module reach threads, memory and functions of the host.
@@ -98,6 +101,8 @@ class Function {
   const Signature& signature() const { return function_->signature; }
   double flops() const { return function_->flops; }
   double bytes() const { return function_->bytes; }
+  /// What `BuildOptions::profile` has counted so far, by the numbers that profile_loops gave.
+  std::span<LoopCounters* const> loop_counters() const { return function_->loop_counters; }
 
   /// Checks the arguments and runs the function on them; results are written in place.
   void call(std::span<const CallArgument> arguments) const;

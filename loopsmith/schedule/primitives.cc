@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "loopsmith/schedule/primitive_calls.h"
+#include "loopsmith/schedule/primitives/pad_axes.h"
 
 namespace loopsmith {
 
@@ -20,7 +21,7 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &compute_at, &reverse_compute_at, &compute_inline, &reverse_compute_inline,
       &fuse_reduction_epilogue, &rolling_buffer,
       // Reductions.
-      &decompose_reduction, &rfactor, &pad_einsum, &decompose_padding,
+      &decompose_reduction, &rfactor, &pad_einsum, &pad_axes, &decompose_padding,
       // Caches.
       &cache_read, &cache_write, &cache_inplace, &cache_index, &reindex, &reindex_cache_read,
       &reindex_cache_write, &read_at, &write_at, &prefetch,

@@ -226,6 +226,11 @@ std::optional<ScriptValue> Lowering::buffer_attribute(const Ptr<Buffer>& buffer,
 }
 
 ScriptValue Lowering::eval_subscript(const Expression& e) {
+  // Annotated[tir.Buffer, T.Buffer((128,), "float32")]: type checkers read the first, we the last.
+  const bool is_annotated = e.items[0]->text == "Annotated";
+  if (is_annotated && e.items[1]->kind == ExpressionKind::tuple) {
+    return eval(*e.items[1]->items.back());
+  }
   const ScriptValue value = named(eval(*e.items[0]));
   ScriptValue index = eval(*e.items[1]);
   if (const Ptr<Buffer> buffer = value.node_as<Buffer>()) {

@@ -113,6 +113,14 @@ ScriptValue call_intrin(Lowering& lowering, const Arguments& args, const Word&) 
       call(lowering.data_type(type, "T.call_intrin"), op_of(info), std::move(operands)));
 }
 
+/// A call of the function of the host that prints. As any such call, it has an effect: no step
+/// moves one across another, or runs them at once.
+ScriptValue print(Lowering& lowering, const Arguments& args, const Word&) {
+  std::vector<ScriptValue> values = args.rest();
+  values.insert(values.begin(), ScriptValue::text(std::string(print_function)));
+  return call_of(lowering, *find_op("tvm_call_packed"), values, nullptr);
+}
+
 constexpr bool has_word(const OpInfo& info) {
   return std::ranges::find(others, info.name) == std::end(others);
 }
@@ -139,6 +147,8 @@ std::span<const Word> intrinsic_words() {
     for (const auto& [alias, name] : aliases) made->push_back(word_of(alias, *find_op(name)));
     made->push_back({"T", "call_intrin", "*args: Any, dtype: str | None = None", "Expr",
                      call_intrin, "A call of the intrinsic of that name, of any type."});
+    made->push_back({"T", "print", "*values: Any", "Expr", print,
+                     "Prints numbers, texts and buffers when the program comes here."});
     return made;
   }();
   return *words;

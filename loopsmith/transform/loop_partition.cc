@@ -43,6 +43,7 @@ class Partitioner {
     rewrite_.on<AttrStmt>([this](const AttrStmt& node) -> Stmt {
       if (node.attr_key != "pragma_loop_partition_hint") return rewrite_.children(node);
       const auto* loop = node.body.as<For>();
+      if (loop && is_const_int(node.value, 0)) contents_.erase(loop->loop_var.get());
       if (loop && !is_const_int(node.value, 0)) hinted_ = loop->loop_var.get();
       return rewrite_(node.body);
     });

@@ -125,5 +125,13 @@ TEST_F(LoopPartition, cuts_large_bodies_where_a_pragma_asks_for_it) {
   EXPECT_TRUE(hinted(1).is<SeqStmt>());
 }
 
+TEST_F(LoopPartition, leaves_loops_whole_where_a_pragma_says_so) {
+  const Stmt loop = for_loop(io, 0, n + 8, if_then(io < n, set(a, io)));
+  EXPECT_FALSE(same(partitioned(loop), loop));
+  EXPECT_TRUE(same(partitioned(make(AttrStmt{
+                       .attr_key = "pragma_loop_partition_hint", .value = 0, .body = loop})),
+                   loop));
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -30,6 +30,7 @@
 #include "loopsmith/transform/plan_allocations.h"
 #include "loopsmith/transform/privatize_accumulators.h"
 #include "loopsmith/transform/privatize_buffers.h"
+#include "loopsmith/transform/profile_loops.h"
 #include "loopsmith/transform/remove_no_op.h"
 #include "loopsmith/transform/rewrite_unsafe_select.h"
 #include "loopsmith/transform/simplify.h"
@@ -59,6 +60,10 @@ Ptr<PrimFunc> expand_math(const Ptr<PrimFunc>& func, const LowerOptions& options
 
 Ptr<PrimFunc> cut_loops(const Ptr<PrimFunc>& func, const LowerOptions& options) {
   return options.cut_loops ? loop_partition(func) : func;
+}
+
+Ptr<PrimFunc> profile(const Ptr<PrimFunc>& func, const LowerOptions& options) {
+  return options.profile ? profile_loops(func) : func;
 }
 
 /// Of a pass that makes nothing which could be simpler.
@@ -114,8 +119,10 @@ constexpr Pass lowering[] = {
     {"remove_no_op", plain<remove_no_op>, Form::lowered},
     // After all that makes or removes memory.
     {"storage_rewrite", plain<storage_rewrite>, Form::lowered},
-    // Last: names hide the form of indices.
+    // After all others: names hide the form of indices.
     {"common_subexpressions", plain<common_subexpressions>, Form::lowered},
+    // Last: what is timed is what runs.
+    {"profile_loops", profile, Form::lowered},
 };
 
 /// The names of passes, or `all`, that an environment variable lists, separated by commas.

@@ -42,6 +42,7 @@ struct LowerOptions {
   int vector_bits = 512;          ///< Of the vectors that long loops are cut into.
   bool fast_math = false;         ///< Functions may be approximated; see lower_math.h.
   bool cut_loops = true;          ///< Loops are cut where guards come to hold.
+  bool profile = false;           ///< Loops are timed; see profile_loops.h.
   bool verify = internal_checks;  ///< Check the form after each pass.
   /// Called after each pass. A dump and a table of times are made of what it gets.
   std::function<void(const PassRecord&)> on_pass = {};

@@ -34,6 +34,23 @@ TEST_F(VectorizeLoops, makes_ramps_of_indices_and_broadcasts_of_scalars) {
                    store(b, splat(load(a, {n})), {ramp(8, 2, 8)})));
 }
 
+TEST_F(VectorizeLoops, loads_without_a_clamp_that_no_lane_needs) {
+  const auto loaded = [&](const Expr& index) { return load(a, {index}); };
+  EXPECT_TRUE(same(
+      vectorized(store(b, load(a, {min(n + i, 40)}), {i})),
+      store(b,
+            if_then_else(n + 7 <= 40, loaded(ramp(n, 1, 8)), loaded(min(ramp(n, 1, 8), splat(40)))),
+            {lanes})));
+  EXPECT_TRUE(same(vectorized(store(b, load(a, {max(n + i - 9, 3)}), {i})),
+                   store(b,
+                         if_then_else(3 <= n - 9, loaded(ramp(n - 9, 1, 8)),
+                                      loaded(max(ramp(n - 9, 1, 8), splat(3)))),
+                         {lanes})));
+  // What is no vector in memory even so stays as it is.
+  EXPECT_TRUE(same(vectorized(store(b, load(a, {min(n + i * 2, 40)}), {i})),
+                   store(b, loaded(min(ramp(n, 2, 8), splat(40))), {lanes})));
+}
+
 TEST_F(VectorizeLoops, makes_masks_of_guards) {
   const Expr mask = lanes < splat(n);
   EXPECT_TRUE(same(vectorized(if_then(i < n, store(b, load(a, {i}), {i}))),

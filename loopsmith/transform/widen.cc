@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/clamped_loads.h"
 #include "loopsmith/transform/reduction_op.h"
 #include "loopsmith/transform/vector_math.h"
 
@@ -307,9 +308,10 @@ Expr Widener::load(const BufferLoad& node) {
     indices.back() = with_lanes(indices.back(), lanes_);
   }
   const auto wide = widened_.find(node.buffer);
-  return make(BufferLoad{.buffer = wide == widened_.end() ? node.buffer : wide->second,
-                         .indices = std::move(indices),
-                         .predicate = mask_});
+  return without_idle_clamps(
+      make(BufferLoad{.buffer = wide == widened_.end() ? node.buffer : wide->second,
+                      .indices = std::move(indices),
+                      .predicate = mask_}));
 }
 
 // ---- Statements ----

@@ -3,6 +3,7 @@
 // through the vectorcall protocol and reads arrays itself takes a fifth of the time.
 #include "bindings/callable.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <structmember.h>
@@ -15,6 +16,7 @@
 #include "bindings/bindings.h"
 #include "bindings/host_functions.h"
 #include "loopsmith/driver/export.h"
+#include "loopsmith/runtime/profile.h"
 #include "loopsmith/support/error.h"
 
 namespace nb = nanobind;
@@ -270,6 +272,16 @@ void def_time(PyTypeObject* type) {
       nb::arg("number") = 0, nb::arg("cold") = false);
 }
 
+/// What inspect.signature gives, and editors and IPython show. A module without a function that a
+/// call of it runs has no signature.
+void def_signature(PyTypeObject* type) {
+  property(type, "__signature__", "def __signature__(self) -> typing.Any",
+           "What a call takes, as inspect has it.", [](nb::handle self) {
+             owner_of(self);
+             return nb::module_::import_("loopsmith.calls").attr("signature_of")(self);
+           });
+}
+
 void bind_function(nb::module_& m) {
   function_type = make_type(m, "Function", "loopsmith._core.Function",
                             "A compiled function. Called with arrays and numbers in the order of "
@@ -301,6 +313,7 @@ void bind_function(nb::module_& m) {
         }
         return names;
       });
+  def_signature(function_type);
   def_time(function_type);
 }
 
@@ -380,6 +393,15 @@ void bind_module(nb::module_& m) {
            owner_of(self);
            return nb::module_::import_("loopsmith.report").attr("report")(self);
          });
+  method(
+      module_type, "profile", "def profile(self, reset: bool = False) -> Profile",
+      "Tell what loops have taken in calls so far, of a module built with ``profile=True``: a "
+      "table of runs, times and shares. With ``reset``, the next one counts from here.",
+      [](nb::handle self, bool reset) {
+        owner_of(self);
+        return nb::module_::import_("loopsmith.profile").attr("profile_of")(self, reset);
+      },
+      nb::arg("reset") = false);
   method(module_type, "_repr_html_", "def _repr_html_(self) -> str", "What notebooks show.",
          [](nb::handle self) {
            owner_of(self);
@@ -390,6 +412,7 @@ void bind_module(nb::module_& m) {
            owner_of(self);
            return nb::module_::import_("loopsmith.driver").attr("reduced")(self);
          });
+  def_signature(module_type);
   def_time(module_type);
 }
 
@@ -421,6 +444,19 @@ void bind_callables(nb::module_& m) {
       },
       nb::arg("function"), nb::arg("values"),
       nb::sig("def call_with(function: Function | Module, values: list[typing.Any]) -> None"));
+  m.def(
+      "loop_counters",
+      [](nb::handle self, bool reset) {
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> read;
+        for (LoopCounters* each : function_of(owner_of(self)).loop_counters()) {
+          read.emplace_back(each->runs, each->ticks);
+          if (reset) *each = {};
+        }
+        return read;
+      },
+      nb::arg("function"), nb::arg("reset"),
+      "The runs and ticks of each statement of a function that is timed, by its number.");
+  m.def("ticks_per_second", ticks_per_second, "The rate of the clock that timed code reads.");
   bind_function(m);
   bind_module(m);
 }

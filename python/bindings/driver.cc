@@ -56,12 +56,13 @@ void add_passes(BuildOptions& options, const nb::dict& passes) {
 
 nb::object build_program(const Ref& program, const Target& target, bool contract,
                          std::vector<std::string> fast_math, int num_threads,
-                         std::vector<int> affinity, bool default_schedule,
+                         std::vector<int> affinity, bool default_schedule, bool profile,
                          const nb::dict& functions, const nb::object& on_pass,
                          const nb::dict& passes) {
   BuildOptions options{.contract = contract,
                        .fast_math = std::move(fast_math),
-                       .default_schedule = default_schedule};
+                       .default_schedule = default_schedule,
+                       .profile = profile};
   watch(options, on_pass);
   add_passes(options, passes);
   if (num_threads != 0 || !affinity.empty()) {
@@ -136,11 +137,11 @@ void bind_driver(nb::module_& m) {
   bind_target(m);
   m.def("build", build_program, nb::arg("program"), nb::arg("target"), nb::arg("contract"),
         nb::arg("fast_math"), nb::arg("num_threads"), nb::arg("affinity"),
-        nb::arg("default_schedule"), nb::arg("functions"), nb::arg("on_pass").none(),
-        nb::arg("passes"),
+        nb::arg("default_schedule"), nb::arg("profile"), nb::arg("functions"),
+        nb::arg("on_pass").none(), nb::arg("passes"),
         nb::sig("def build(program: Node, target: Target | str, contract: bool, fast_math: "
                 "typing.Sequence[str], num_threads: int, affinity: typing.Sequence[int], "
-                "default_schedule: bool, functions: dict[str, typing.Any], on_pass: "
+                "default_schedule: bool, profile: bool, functions: dict[str, typing.Any], on_pass: "
                 "typing.Callable[[str, PrimFunc, PrimFunc, "
                 "float], None] | None, passes: dict[str, list[typing.Callable[[PrimFunc], "
                 "PrimFunc]]]) -> Module"));

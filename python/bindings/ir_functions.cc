@@ -41,8 +41,9 @@ std::vector<Expr> arguments(const nb::args& args) {
   for (nb::handle arg : args) {
     expressions.push_back(to_expr(arg, like));
     require(expressions.back().defined(), ErrorKind::type_mismatch, "argument_is_expression",
-            hint("pass an expression or a number"), {}, "an argument is a {}, not an expression",
-            type_name_of(arg));
+            hint("pass an expression or a number; of a tensor, its elements: "
+                 "te.compute(A.shape, lambda *i: f(A(*i)))"),
+            {}, "an argument is a {}, not an expression", type_name_of(arg));
   }
   return expressions;
 }

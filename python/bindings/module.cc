@@ -3,6 +3,18 @@
 
 #include <cstdlib>
 
+namespace {
+
+/// Gives the class of one of our functions an attribute, which Python may not: nanobind's classes
+/// are immutable to it.
+void add_attribute(nanobind::handle function, const char* name, nanobind::handle value) {
+  PyTypeObject* type = Py_TYPE(function.ptr());
+  if (PyDict_SetItemString(type->tp_dict, name, value.ptr()) != 0) throw nanobind::python_error();
+  PyType_Modified(type);
+}
+
+}  // namespace
+
 NB_MODULE(_core, m) {
   using namespace loopsmith::python;
   // Objects that live until the process ends are no mistake of who imports us.
@@ -22,4 +34,6 @@ NB_MODULE(_core, m) {
   bind_driver(m);
   bind_tune(m);
   name_mistakes(m);
+  m.def("add_attribute", add_attribute, nanobind::arg("function"), nanobind::arg("name"),
+        nanobind::arg("value"), "Give the class of a function of this extension an attribute.");
 }

@@ -294,12 +294,15 @@ A step that is refused raises a ScheduleError and changes nothing.)");
           "The program before the first step.")
       .def(
           "notes",
-          [](nb::handle self) {
+          [](nb::handle self, nb::handle target) {
             schedule_of(self);
-            return nb::module_::import_("loopsmith.notes").attr("notes")(self);
+            return nb::module_::import_("loopsmith.notes").attr("notes")(self, target);
           },
-          nb::sig("def notes(self) -> typing.Any"),
-          "Tell what is legal in this schedule and cannot be meant, each with a tried fix.")
+          nb::arg("target") = nb::none(),
+          nb::sig("def notes(self, target: Target | str | None = None) -> Notes"),
+          "Tell what is legal in this schedule and cannot be meant, each with a tried fix. With a "
+          "target, it is compiled, and what the code loses is told, too: loads that gather, scalar "
+          "loops, accumulators on the stack, strides, guards that stayed, false sharing.")
       .def(
           "__reduce__",
           [](nb::handle self) {

@@ -8,6 +8,7 @@
 #include "bindings/ir.h"
 #include "bindings/ir_detail.h"
 #include "loopsmith/script/builder.h"
+#include "loopsmith/script/other_words.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/script/words.h"
 #include "loopsmith/support/error.h"
@@ -427,6 +428,9 @@ void bind_script(nb::module_& m) {
   const nb::class_<MacroObject> macro(m, "ScriptMacro",
                                       "Lines that are inlined where they are called.");
   bind_builder(m);
+  m.def(
+      "script_hint", [](const std::string& word) { return std::string(hint_for_other_word(word)); },
+      nb::arg("word"), "What to write in the place of a word of another system; empty: not known.");
   m.def("script_words", words_of, nb::arg("space"),
         nb::sig("def script_words(space: str) -> list[ScriptWord]"));
   m.def("script_parse", parse_script, nb::arg("text"), nb::arg("name"), nb::arg("line"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import arith, host, interp, ir, script, te, tir, transform
+from . import arith, host, interp, ir, other_words, script, signatures, te, tir, transform
 from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack, zeros
 from ._core import version as __version__
 from .device import Device, device
@@ -34,6 +34,9 @@ from .ir import (
 from .ndarray import array
 from .script import from_source
 from .timing import Comparison, compare
+
+other_words.install()
+signatures.install()
 
 if TYPE_CHECKING:
     from . import inspection, tuning
@@ -101,7 +104,7 @@ LAZY = {"inspection": "inspection", "tuning": "tuning", "tune": "tuning"}
 def __getattr__(name: str) -> Any:
     """Import what few programs need when somebody asks for it."""
     if name not in LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        other_words.missing("loopsmith", name, other_words.PACKAGE, __all__)
     from importlib import import_module
 
     module = import_module(f".{LAZY[name]}", __name__)

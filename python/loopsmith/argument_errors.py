@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast, get_origin
 
 from . import _core
 from .errors import UserError
+from .signatures import parsed
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -126,34 +127,11 @@ class _Signature:
     @staticmethod
     def of_text(text: str, scope: str) -> _Signature:
         """Read a signature as nanobind keeps it, with marks in the place of defaults."""
-        tree = ast.parse(text.replace("\\0", "...") + ": ...").body[-1]
-        assert isinstance(tree, ast.FunctionDef)
-        arguments = tree.args
-        parameters = []
-
-        def add(argument: ast.arg, kind: Any, default: Any) -> None:
-            annotation = ast.unparse(argument.annotation) if argument.annotation else "Any"
-            parameters.append(
-                inspect.Parameter(argument.arg, kind, default=default, annotation=annotation)
-            )
-
-        positional = [*arguments.posonlyargs, *arguments.args]
-        required = len(positional) - len(arguments.defaults)
-        for i, argument in enumerate(positional):
-            before_slash = i < len(arguments.posonlyargs)
-            kind = (
-                inspect.Parameter.POSITIONAL_ONLY
-                if before_slash
-                else inspect.Parameter.POSITIONAL_OR_KEYWORD
-            )
-            add(argument, kind, inspect.Parameter.empty if i < required else None)
-        if arguments.vararg:
-            add(arguments.vararg, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.empty)
-        for argument, value in zip(arguments.kwonlyargs, arguments.kw_defaults):
-            default = inspect.Parameter.empty if value is None else None
-            add(argument, inspect.Parameter.KEYWORD_ONLY, default)
-        if arguments.kwarg:
-            add(arguments.kwarg, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.empty)
+        empty = inspect.Parameter.empty
+        parameters = [
+            each.replace(annotation="Any" if each.annotation is empty else each.annotation)
+            for each in parsed(text).parameters.values()
+        ]
         return _Signature(parameters, scope)
 
     def argument_error(

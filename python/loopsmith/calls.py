@@ -34,6 +34,41 @@ class Parameter(NamedTuple):
 MISSING = object()
 
 
+def signature_of(function: Callee) -> Any:
+    """Return the signature of a compiled function as `inspect` has it.
+
+    Annotations are texts: ``float32[n, 16]``. Outputs may be left out; `out` stands for them. It is
+    None of a module that cannot be called itself.
+    """
+    from inspect import Parameter as Place
+    from inspect import Signature
+
+    names = getattr(function, "names", None)
+    if names is not None and len(names) != 1 and "main" not in names:
+        return None
+    places: list[Place] = []
+    has_default = False
+    for described in _core.describe_parameters(function):
+        each = Parameter(*described)
+        has_default |= each.is_output
+        sizes = ", ".join("?" if size is None else str(size) for size in each.shape)
+        places.append(
+            Place(
+                each.name if each.name.isidentifier() else f"_{len(places)}",
+                # Behind an output that may be left out, others are given by name.
+                Place.KEYWORD_ONLY
+                if has_default and not each.is_output
+                else Place.POSITIONAL_OR_KEYWORD,
+                default=None if each.is_output else Place.empty,
+                annotation=f"{each.dtype}[{sizes}]" if each.kind == "tensor" else each.dtype,
+            )
+        )
+    places.sort(key=lambda place: place.kind)
+    if has_default and all(place.name != "out" for place in places):
+        places.append(Place("out", Place.KEYWORD_ONLY, default=None))
+    return Signature(places)
+
+
 def complete(function: Callee, args: list[Any], named: dict[str, Any]) -> Any:
     """Call a function with what was given, and with new arrays for the outputs that were not.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -57,6 +58,24 @@ def in_colour(text: str, formatter: str, style: str | None, language: str = "pyt
 def code_html(text: str) -> str:
     """Give a text of Python as HTML."""
     return f"<pre>{in_colour(text, 'html', None) or escaped(text)}</pre>"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Give columns as text, with spaces between them."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+        for row in [header, *rows]
+    )
+
+
+def table_html(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Give columns as HTML."""
+    text = "".join(f"<th>{escaped(name)}</th>" for name in header)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><tr>{text}</tr>{body}</table>"
 
 
 def difference_html(text: str) -> str:

@@ -149,6 +149,7 @@ def build(
     records: Records | str | os.PathLike[str] | None = None,
     tune: str | None = None,
     checks: bool = False,
+    profile: bool = False,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     passes: Mapping[str, Any] | None = None,
     dump: Dump = None,
@@ -192,6 +193,10 @@ def build(
     checks
         Whether the program stops with an error where an access would leave its tensor. It is then
         slow: nothing is vectorized, or scheduled by rule.
+    profile
+        Whether the code times its loops while it runs: `Module.profile` gives the table. Those that
+        are over in a few microseconds are left out, so that a call takes about as long as without.
+        For targets of kind llvm.
     functions
         What ``T.call_packed`` calls, by name, before what `register_func` has registered at the
         time of the call; see `loopsmith.host`. Threads of parallel loops call them one at a time.
@@ -255,6 +260,7 @@ def build(
         _count("num_threads", num_threads or 0),
         [_count("affinity", cpu) for cpu in _list("build", "affinity", affinity or ())],
         default_schedule and not checks,
+        profile,
         dict(functions or {}),
         _observer("build", dump, timings),
         _own_passes("build", passes),

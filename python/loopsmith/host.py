@@ -127,5 +127,5 @@ def remove_global_func(name: str) -> None:
 
 
 def all_functions(given: Mapping[str, Callable[..., Any]] | None) -> dict[str, Any]:
-    """Return the functions that a program may call: those given, and those registered."""
-    return {**registered, **(given or {})}
+    """Return the functions that a program may call: ours, those registered, and those given."""
+    return {"print": print, **registered, **(given or {})}

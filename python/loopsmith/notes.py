@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._core import For, IntImm, Schedule
 from .errors import UserError
 from .tir.visitor import Visitor
+
+if TYPE_CHECKING:
+    from ._core import Target
 
 MOST_STARTS = 64
 """How often a parallel region may start in a call before it is told."""
@@ -25,12 +28,15 @@ class Note:
     loop: str
     """The name of the loop that it is about."""
     problem: str
-    fix: str
+    fix: str = ""
     """Steps that a copy of the schedule accepted; empty where none was."""
+    source: str = ""
+    """Where the user wrote it: ``matmul.py:12``; empty where that is not known."""
 
     def __str__(self) -> str:
         """Return the problem, and the fix below it."""
-        return self.problem + (f"\n  fix: {self.fix}" if self.fix else "")
+        text = self.problem + (f" ({self.source})" if self.source else "")
+        return text + (f"\n  fix: {self.fix}" if self.fix else "")
 
 
 class Notes(list[Note]):
@@ -41,11 +47,21 @@ class Notes(list[Note]):
         return "\n".join(map(str, self)) or "nothing to note"
 
 
-def notes(sch: Schedule) -> Notes:
-    """Return what is legal in a schedule and cannot be meant."""
+def notes(sch: Schedule, target: Target | str | None = None) -> Notes:
+    """Return what is legal in a schedule and cannot be meant.
+
+    With a target, the program is compiled as it is scheduled, and what the code loses is told, too.
+    """
     finder = _Finder(sch)
     finder.visit(sch.func)
-    return Notes(finder.found)
+    found = Notes(finder.found)
+    if target is not None:
+        from .driver import build
+        from .performance_notes import findings_on
+
+        module = build(sch, target=target, default_schedule=False)
+        found += [each.tried(sch) for each in findings_on(module.report().loops)]
+    return found
 
 
 class _Finder(Visitor):

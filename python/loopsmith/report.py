@@ -8,15 +8,17 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from . import _core, display
-from ._core import BufferLoad, BufferStore, Call, For, IfThenElse, Node, PrimFunc, Ramp
-from .errors import UserError
+from . import display
+from .assembly import Code, code_of
+from .loop_facts import LoopFacts, loops_of
+from .notes import Notes
+from .performance_notes import findings_on
+from .profile import lowered_functions, profile_of
+from .roofline import Roofline, measured_roofline
 from .timing import seconds_text
 from .warp_accesses import WarpAccess, accesses_of
 
@@ -24,66 +26,56 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ._core import Module, Timing
+    from .inspection import Sources
+    from .profile import LoopProfile
 
-ARITHMETIC = (_core.Add, _core.Sub, _core.Mul, _core.Div, _core.Min, _core.Max)
-NO_CALLS = {
-    "if_then_else",
-    "precise",
-    "likely",
-    "reinterpret",
-    "bitwise_and",
-    "bitwise_or",
-    "shift_left",
-    "shift_right",
-    "address_of",
-    "prefetch",
-    "vectorlow",
-    "vectorhigh",
-}
+__all__ = ["Code", "LoopReport", "Report", "Roofline", "report"]
 
 
 @dataclass(frozen=True)
-class Nest:
-    """One loop nest of a lowered function."""
+class LoopReport:
+    """One loop of a lowered program: what the statements directly in it do."""
 
-    function: str
-    loops: str
-    """The variables of its loops, outermost first."""
-    flops: float | None
-    """Floating-point operations; None where they depend on symbolic sizes."""
-    loaded: float | None
-    """Bytes of all loads, however often an element is loaded."""
-    stored: float | None
-    lanes: int
-    """Of the widest vector that is loaded or stored."""
-    gathers: int
-    """Loads of vectors whose elements do not lie side by side."""
-    guards: int
-    """Conditions that stayed inside of its loops."""
-    calls: tuple[str, ...]
-    """Functions that are called in its loops."""
-    is_parallel: bool
+    facts: LoopFacts
+    source: str
+    """Where the user wrote its statements: ``matmul.py:12``; empty where that is not known."""
+    code: Code | None
+    """What the instructions of its statements have; None without assembly."""
+    profile: LoopProfile | None = None
+    """The nearest timed loop around, of a module that was built with ``profile=True``."""
 
+    @property
+    def name(self) -> str:
+        """The loops in one word: ``i/j``."""
+        return self.facts.name
 
-@dataclass(frozen=True)
-class Code:
-    """What the assembly of a module has."""
-
-    vector_bits: int
-    """Of the widest vector registers that it names."""
-    fused: int
-    """Instructions that multiply and add at once."""
-    gathers: int
-    inner_loops: int
-    spills: int
-    """Vector operands on the stack inside of innermost loops."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain data, ready for JSON."""
+        facts = self.facts
+        return {
+            "function": facts.function,
+            "loop": facts.name,
+            "line": facts.line,
+            "source": self.source,
+            "flops": facts.flops,
+            "loaded": facts.loaded,
+            "stored": facts.stored,
+            "lanes": facts.lanes,
+            "gathers": facts.gathers,
+            "guards": facts.guards,
+            "calls": list(facts.calls),
+            "is_parallel": facts.is_parallel,
+            "code": None if self.code is None else dataclasses.asdict(self.code),
+            "timed_loop": None if self.profile is None else self.profile.loop,
+            "seconds": None if self.profile is None else self.profile.own_seconds,
+        }
 
 
 @dataclass(frozen=True)
 class Report:
-    """Loop nests, the code, and, where it was measured, how far it is from this machine's best."""
+    """Loops, the code, and, where it was measured, how far it is from this machine's best."""
 
-    nests: list[Nest]
+    loops: list[LoopReport]
     code: Code | None
     """None for targets that have no assembly."""
     module: Module
@@ -93,10 +85,14 @@ class Report:
     """Of the kernels of GPUs: how warps access memory."""
 
     def measured(self, *arrays: Any) -> Report:
-        """Return the report with a measurement of a call on these arrays."""
-        return dataclasses.replace(
-            self, timing=self.module.time(*arrays), roofline=measured_roofline()
-        )
+        """Return the report with a measurement of a call on these arrays.
+
+        Of a module that was built with ``profile=True``, the times of its loops are those of the
+        measured calls.
+        """
+        timing = self.module.time(*arrays)
+        fresh = report(self.module)
+        return dataclasses.replace(fresh, timing=timing, roofline=measured_roofline())
 
     @property
     def share(self) -> float | None:
@@ -106,66 +102,76 @@ class Report:
         return self.roofline.seconds(self.timing.flops, self.timing.bytes) / self.timing.median
 
     @property
+    def notes(self) -> Notes:
+        """Where time is lost, loop by loop, and what to do about it.
+
+        Of code whose instructions are known, that of LLVM: another compiler may vectorize a loop.
+        """
+        if self.code is None:
+            return Notes()
+        return Notes(each.note for each in findings_on(self.loops))
+
+    @property
     def remarks(self) -> list[str]:
-        """What is likely to cost time, in sentences."""
-        found = []
-        if self.code and self.code.spills >= 8:
-            found.append(
-                f"{self.code.spills} vector operands of inner loops lie on the stack: the tile "
-                "needs more registers than there are; make it smaller"
-            )
-        for nest in self.nests:
-            if nest.gathers:
-                found.append(
-                    f"loops {nest.loops} gather {nest.gathers} vectors: let the vectorized"
-                    " loop be the one of the last index"
-                )
-            if nest.guards and nest.lanes == 1 and nest.flops:
-                found.append(
-                    f"loops {nest.loops} keep {nest.guards} guards, and are not vectorized:"
-                    " choose factors that divide the extents"
-                )
-        return found + [access.remark for access in self.accesses if access.is_costly]
+        """What costs time, in sentences: the notes, and accesses of warps that are costly."""
+        costly = [access.remark for access in self.accesses if access.is_costly]
+        return [str(note) for note in self.notes] + costly
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data, ready for JSON."""
         timing = self.timing
         return {
-            "nests": [dataclasses.asdict(nest) for nest in self.nests],
+            "loops": [loop.to_dict() for loop in self.loops],
             "accesses": [dataclasses.asdict(access) for access in self.accesses],
             "code": None if self.code is None else dataclasses.asdict(self.code),
             "seconds": None if timing is None else timing.median,
             "gflops": None if timing is None else timing.gflops,
             "share": self.share,
-            "remarks": self.remarks,
+            "notes": [dataclasses.asdict(note) for note in self.notes],
         }
 
-    def _rows(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        header = (
-            "function",
-            "loops",
-            "flops",
-            "loaded",
-            "stored",
-            "lanes",
-            "gathers",
-            "guards",
-            "calls",
-        )
-        return header, [
-            (
-                nest.function,
-                ("parallel " if nest.is_parallel else "") + nest.loops,
-                amount(nest.flops),
-                amount(nest.loaded, "B"),
-                amount(nest.stored, "B"),
-                str(nest.lanes),
-                str(nest.gathers),
-                str(nest.guards),
-                ", ".join(nest.calls) or "-",
-            )
-            for nest in self.nests
-        ]
+    def rows(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return the header and the rows of the table."""
+        header = ["function", "loop", "source", "flops", "loaded", "stored", "lanes"]
+        header += ["fma", "gathers", "spills", "guards", "calls"]
+        has_times = any(loop.profile is not None for loop in self.loops)
+        if has_times:
+            header += ["time", "GFLOP/s"]
+        rows = []
+        for loop in self.loops:
+            facts, code = loop.facts, loop.code
+            row = [
+                facts.function,
+                f"{loop.name or '(none)'}{' parallel' if facts.is_parallel else ''}",
+                loop.source or "-",
+                amount(facts.flops),
+                amount(facts.loaded, "B"),
+                amount(facts.stored, "B"),
+                str(facts.lanes),
+                "?" if code is None else str(code.fused),
+                str(facts.gathers),
+                "?" if code is None else str(code.spills),
+                str(facts.guards),
+                ", ".join(facts.calls) or "-",
+            ]
+            if has_times:
+                row += self._times(loop)
+            rows.append(tuple(row))
+        return tuple(header), rows
+
+    def _times(self, loop: LoopReport) -> list[str]:
+        """Return the time of a loop in a call, and its speed; that of threads together."""
+        timed = loop.profile
+        if timed is None or timed.own_seconds <= 0 or not timed.calls:
+            return ["-", "-"]
+        together = [each for each in self.loops if each.profile is timed]
+        seconds = timed.own_seconds / timed.calls
+        text = seconds_text(seconds) + (" of threads" if timed.is_threaded else "")
+        text += " with others" if len(together) > 1 else ""
+        flops = [each.facts.flops for each in together]
+        if None in flops or not any(flops):
+            return [text, "-"]
+        return [text, f"{sum(each or 0 for each in flops) / seconds * 1e-9:.4g}"]
 
     def _sentences(self) -> list[str]:
         lines = [
@@ -189,27 +195,15 @@ class Report:
             if self.share is not None and self.roofline is not None:
                 text += f", {self.share:.0%} of this machine's roofline ({self.roofline})"
             lines.append(text)
-        return lines + [f"remark: {text}" for text in self.remarks]
+        return lines + [f"note: {text}" for text in self.remarks]
 
     def __str__(self) -> str:
-        """Return a table of the nests, and sentences below it."""
-        header, rows = self._rows()
-        widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-        table = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-            for row in [header, *rows]
-        ]
-        return "\n".join(table + self._sentences())
+        """Return a table of the loops, and sentences below it."""
+        return "\n".join([display.table(*self.rows()), *self._sentences()])
 
     def _repr_html_(self) -> str:
-        header, rows = self._rows()
-        text = "".join(f"<th>{name}</th>" for name in header)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{display.escaped(cell)}</td>" for cell in row) + "</tr>"
-            for row in rows
-        )
         below = "".join(f"<p>{display.escaped(line)}</p>" for line in self._sentences())
-        return f"<table><tr>{text}</tr>{body}</table>{below}"
+        return display.table_html(*self.rows()) + below
 
     def write_html(self, path: str | Path) -> None:
         """Write the report as a page."""
@@ -231,208 +225,37 @@ def amount(number: float | None, unit: str = "") -> str:
 
 def report(module: Module) -> Report:
     """Return what the loops of a module do."""
-    from .script import definitions
-
-    functions = dict(definitions(module.source("tir"), name="<lowered>")).values()
-    nests = [nest for func in functions for nest in nests_of(func)]
-    try:
-        code = code_of(module.source("assembly"))
-    except UserError:  # The target has no assembly.
+    sources = module.inspect()
+    assembly = sources.forms.get("assembly")
+    timed: dict[tuple[str, int], LoopProfile] = {}
+    functions = lowered_functions(module)
+    loops = [facts for func in functions for facts in loops_of(func)]
+    if any(facts.timed is not None for facts in loops):
+        timed = {(each.function, each.number): each for each in profile_of(module).loops}
+    rows = []
+    for facts in loops:
         code = None
-    accesses = tuple(access for func in functions for access in accesses_of(func))
-    return Report(nests, code, module, accesses=accesses)
-
-
-def nests_of(func: PrimFunc) -> list[Nest]:
-    """Return the loop nests of a lowered function, in their order."""
-    outermost: list[For] = []
-
-    def enter(node: Any) -> bool:
-        if isinstance(node, For):
-            outermost.append(node)
-            return False
-        return True
-
-    _core.pre_order_visit(func.body, enter)
-    return [_Counter(func.name, loop).nest() for loop in outermost]
-
-
-class _Counter:
-    """Counts what one loop nest does."""
-
-    def __init__(self, function: str, loop: For) -> None:
-        self.function = function
-        self.loops: list[str] = []
-        self.totals: dict[str, float | None] = {"flops": 0.0, "loaded": 0.0, "stored": 0.0}
-        self.lanes = 1
-        self.gathers = self.guards = 0
-        self.calls: list[str] = []
-        self.is_parallel = False
-        self._inside(loop, 1.0)
-
-    def nest(self) -> Nest:
-        """Return what was counted."""
-        return Nest(
-            self.function,
-            ", ".join(dict.fromkeys(self.loops)),
-            self.totals["flops"],
-            self.totals["loaded"],
-            self.totals["stored"],
-            self.lanes,
-            self.gathers,
-            self.guards,
-            tuple(dict.fromkeys(self.calls)),
-            self.is_parallel,
+        if assembly is not None:
+            wanted = [i for i, made in enumerate(assembly.program_lines)
+                      if not facts.lines.isdisjoint(made)]  # fmt: skip
+            code = code_of(assembly.text, wanted)
+        rows.append(
+            LoopReport(
+                facts,
+                _place(sources, {facts.line}) or _place(sources, facts.lines),
+                code,
+                None if facts.timed is None else timed.get((facts.function, facts.timed)),
+            )
         )
-
-    def _add(self, what: str, number: float, times: float | None) -> None:
-        total = self.totals[what]
-        self.totals[what] = None if total is None or times is None else total + number * times
-
-    def _inside(self, node: Node, times: float | None) -> None:
-        is_first = True
-
-        def enter(inner: Any) -> bool:
-            nonlocal is_first
-            if isinstance(inner, For) and not (is_first and inner.same_as(node)):
-                self._inside(inner, times)
-                return False
-            is_first = False
-            self._count(inner, times)
-            return True
-
-        if isinstance(node, For):
-            self.loops.append(node.loop_var.name)
-            self.is_parallel |= node.kind == "parallel"
-            extent = node.extent
-            known = isinstance(extent, _core.IntImm)
-            times = times * int(extent) if known and times is not None else None
-            node = node.body
-        if isinstance(node, For):
-            self._inside(node, times)
-            return
-        _core.pre_order_visit(node, enter)
-
-    def _count(self, node: Any, times: float | None) -> None:
-        if isinstance(node, IfThenElse):
-            self.guards += 1
-        elif isinstance(node, BufferLoad):
-            self._add("loaded", _bytes(node.dtype), times)
-            self._note_lanes(node.dtype, node.indices)
-        elif isinstance(node, BufferStore):
-            self._add("stored", _bytes(node.value.dtype), times)
-            self.lanes = max(self.lanes, _lanes(node.value.dtype))
-        elif isinstance(node, ARITHMETIC) and _is_float(node.dtype):
-            self._add("flops", _lanes(node.dtype), times)
-        elif isinstance(node, Call):
-            self._count_call(node, times)
-
-    def _count_call(self, call: Call, times: float | None) -> None:
-        name = str(call.op).removeprefix("T.")
-        if name in NO_CALLS:
-            return
-        if name.endswith(("fma", "muladd")):
-            self._add("flops", 2 * _lanes(call.dtype), times)
-        elif _is_float(call.dtype):
-            self._add("flops", _lanes(call.dtype), times)
-        if not name.endswith(("fma", "muladd")) and not name.startswith("vector_reduce"):
-            self.calls.append(name)
-
-    def _note_lanes(self, dtype: str, indices: Iterable[Any]) -> None:
-        lanes = _lanes(dtype)
-        self.lanes = max(self.lanes, lanes)
-        last = list(indices)[-1] if indices else None
-        if lanes > 1 and last is not None and not _is_dense(last):
-            self.gathers += 1
+    code = None if assembly is None else code_of(assembly.text)
+    accesses = tuple(access for func in functions for access in accesses_of(func))
+    return Report(rows, code, module, accesses=accesses)
 
 
-def _is_dense(index: Any) -> bool:
-    """Return whether a vector index is of neighbours, or of one element for all lanes."""
-    if isinstance(index, Ramp):
-        return isinstance(index.stride, _core.IntImm) and int(index.stride) == 1
-    return isinstance(index, _core.Broadcast) or _lanes(index.dtype) == 1
-
-
-def _lanes(dtype: str) -> int:
-    found = re.search(r"x(\d+)$", dtype)
-    return int(found[1]) if found else 1
-
-
-def _is_float(dtype: str) -> bool:
-    return "float" in dtype
-
-
-def _bytes(dtype: str) -> float:
-    found = re.search(r"(\d+)(?:x\d+)?$", dtype)
-    bits = int(found[1]) if found else 8
-    return bits / 8 * _lanes(dtype)
-
-
-# ---- Assembly ----
-
-
-def code_of(assembly: str) -> Code:
-    """Return what is in a text of assembly: of x86; of others, what their names tell."""
-    widths = {"zmm": 512, "ymm": 256, "xmm": 128}
-    bits = max((width for name, width in widths.items() if f"%{name}" in assembly), default=0)
-    loops = list(_inner_loops(assembly.splitlines()))
-    spilled = re.compile(r"^\s*v?\w+\s.*\(%r[sb]p\).*%[xyz]mm|^\s*v?\w+\s.*%[xyz]mm.*\(%r[sb]p\)")
-    return Code(
-        vector_bits=bits,
-        fused=len(re.findall(r"^\s*(?:vfn?m(?:add|sub)|fmla|vfmacc)", assembly, re.MULTILINE)),
-        gathers=len(re.findall(r"^\s*v\w*gather", assembly, re.MULTILINE)),
-        inner_loops=len(loops),
-        spills=sum(1 for body in loops for line in body if spilled.search(line)),
-    )
-
-
-def _inner_loops(lines: list[str]) -> Iterable[list[str]]:
-    """Return the lines of each loop without another one inside: up to a jump back to its label."""
-    places: dict[str, int] = {}
-    ranges = []
-    for i, line in enumerate(lines):
-        if label := re.match(r"(\.?\w[\w.$]*):", line):
-            places[label[1]] = i
-        elif (jump := re.match(r"\s+j\w+\s+(\.?\w[\w.$]*)", line)) and jump[1] in places:
-            ranges.append((places[jump[1]], i))
-    for begin, end in ranges:
-        if not any(begin <= b and e <= end and (b, e) != (begin, end) for b, e in ranges):
-            yield lines[begin : end + 1]
-
-
-# ---- The roofline ----
-
-
-@dataclass(frozen=True)
-class Roofline:
-    """What this machine was measured to reach."""
-
-    gflops: float
-    """In a product of matrices that lie in its caches."""
-    gbps: float
-    """In a copy of arrays that do not."""
-
-    def seconds(self, flops: float, size: float) -> float:
-        """Return the time that a call takes at least, by its operations and its bytes."""
-        return max(flops / (self.gflops * 1e9), size / (self.gbps * 1e9))
-
-    def __str__(self) -> str:
-        """Return both numbers."""
-        return f"{self.gflops:.4g} GFLOP/s, {self.gbps:.4g} GB/s"
-
-
-@functools.cache
-def measured_roofline() -> Roofline:
-    """Measure this machine: once in a process."""
-    from . import driver, te
-
-    n = 512
-    a, b = (te.placeholder((n, n), name=name) for name in "AB")
-    product = driver.build([a, b, te.nn.matmul(a, b)])
-    arrays = [_core.zeros((n, n)) for _ in range(3)]
-    gflops = 2 * n**3 / product.time(*arrays, repeat=7).min * 1e-9
-    size = 1 << 24
-    x = te.placeholder((size,), name="X")
-    copy = driver.build([x, te.compute((size,), lambda i: x[i] * 2.0, name="Y")])
-    gbps = 8 * size / copy.time(_core.zeros(size), _core.zeros(size)).min * 1e-9
-    return Roofline(gflops, gbps)
+def _place(sources: Sources, lines: set[int]) -> str:
+    """Return the first line of the user that lines of the lowered program came from."""
+    written = zip(sources.source_lines, sources.forms["source"].program_lines)
+    for source, made in written:
+        if source.number and not lines.isdisjoint(made):
+            return f"{PurePath(source.file).name}:{source.number}"
+    return ""

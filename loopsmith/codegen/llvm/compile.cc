@@ -19,13 +19,13 @@ namespace loopsmith {
 
 std::unique_ptr<llvm::Module> detail::emit_module(const CodeRequest& request, CodeEmitter& machine,
                                                   llvm::LLVMContext& context,
-                                                  const StatementLines* lines) {
+                                                  const StatementLines* lines, LineTable table) {
   auto module = std::make_unique<llvm::Module>("loopsmith", context);
   module->setTargetTriple(machine.target_machine().getTargetTriple());
   module->setDataLayout(machine.target_machine().createDataLayout());
   ModuleEmitter emitter(*module, request.floats, x86_vector_bits(request.target));
   std::optional<DebugLines> debug;
-  if (lines) emitter.debug = &debug.emplace(*module, *lines);
+  if (lines) emitter.debug = &debug.emplace(*module, *lines, table);
   emit_helpers(emitter, request.helpers);
   for (const Ptr<PrimFunc>& func : request.functions) emit_function(emitter, *func);
   if (request.exported) emit_exports(emitter, request);
@@ -40,10 +40,11 @@ std::unique_ptr<llvm::Module> detail::emit_module(const CodeRequest& request, Co
   return module;
 }
 
-std::vector<char> compile_object(const CodeRequest& request) {
+std::vector<char> compile_object(const CodeRequest& request, const StatementLines* lines) {
   detail::CodeEmitter& machine = detail::code_emitter_for(request.target);
   llvm::LLVMContext context;
-  const auto module = detail::emit_module(request, machine, context);
+  const auto module =
+      detail::emit_module(request, machine, context, lines, detail::LineTable::in_object);
   const std::span<const char> object = machine.object(*module);
   return {object.begin(), object.end()};
 }

@@ -8,8 +8,9 @@
 
 namespace loopsmith {
 
-/// The object file with the code of the functions. The same request gives the same bytes.
-std::vector<char> compile_object(const CodeRequest& request);
+/// The object file with the code of the functions. The same request gives the same bytes. With
+/// `lines`, it has a table of the lines that its instructions were made of.
+std::vector<char> compile_object(const CodeRequest& request, const StatementLines* lines = nullptr);
 /// LLVM's IR of the functions, as it is after the passes; and their assembly.
 std::string llvm_text(const CodeRequest& request);
 std::string assembly_text(const CodeRequest& request);

@@ -6,14 +6,15 @@
 
 namespace loopsmith::detail {
 
-DebugLines::DebugLines(llvm::Module& module, const StatementLines& lines)
+DebugLines::DebugLines(llvm::Module& module, const StatementLines& lines, LineTable table)
     : lines_(lines), builder_(module) {
   module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   file_ = builder_.createFile("program", "");
-  // Directives of lines in assembly, no tables for debuggers.
   builder_.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C99), file_,
                              "loopsmith", /*isOptimized=*/true, "", 0, "",
-                             llvm::DICompileUnit::DebugDirectivesOnly);
+                             table == LineTable::in_object
+                                 ? llvm::DICompileUnit::LineTablesOnly
+                                 : llvm::DICompileUnit::DebugDirectivesOnly);
   type_ = builder_.createSubroutineType(builder_.getOrCreateTypeArray({}));
 }
 

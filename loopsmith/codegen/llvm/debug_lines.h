@@ -7,10 +7,13 @@
 
 namespace loopsmith::detail {
 
+/// What becomes of the marks: directives in assembly, or a table in the object file for debuggers.
+enum class LineTable : std::uint8_t { as_directives, in_object };
+
 /// Marks the instructions of a module with the lines of the statements that they were made of.
 class DebugLines {
  public:
-  DebugLines(llvm::Module& module, const StatementLines& lines);
+  DebugLines(llvm::Module& module, const StatementLines& lines, LineTable table);
 
   /// Prepares a function, whose instructions are about to be made.
   void begin(llvm::Function& function);

@@ -6,6 +6,7 @@
 
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/codegen/unsupported.h"
+#include "loopsmith/ir/math_functions.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
@@ -39,20 +40,7 @@ llvm::Value* Emitter::call(const Call& call) {
       return llvm::ConstantInt::get(type(call.dtype),
                                     (static_cast<std::uint64_t>(*as_int(call.args[1])) << 32) +
                                         static_cast<std::uint64_t>(*as_int(call.args[0])));
-    case op("sqrt").index(): return unary(call, llvm::Intrinsic::sqrt);
     case op("fabs").index(): return absolute(call);
-    case op("floor").index(): return unary(call, llvm::Intrinsic::floor);
-    case op("ceil").index(): return unary(call, llvm::Intrinsic::ceil);
-    case op("trunc").index(): return unary(call, llvm::Intrinsic::trunc);
-    case op("round").index(): return unary(call, llvm::Intrinsic::round);
-    case op("nearbyint").index(): return unary(call, llvm::Intrinsic::roundeven);
-    case op("copysign").index():
-      return in_float32(call.dtype, {{operand(0), operand(1)}}, [&](auto x) {
-        return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x[0], x[1]);
-      });
-    case op("fma").index():
-      return in_float32(call.dtype, {{operand(0), operand(1), operand(2)}},
-                        [&](auto x) { return ir_.CreateFMA(x[0], x[1], x[2]); });
     case op("isnan").index():
     case op("isinf").index():
     case op("isfinite").index(): return classify(call);
@@ -92,6 +80,8 @@ llvm::Value* Emitter::call(const Call& call) {
     case op("get_active_lane_mask").index(): return active_lanes(call);
     default: break;
   }
+  const MathFunction* function = find_math_function(call.op);
+  if (function && !function->llvm.empty()) return math_function(call, *function);
   refuse_call(call, "llvm");
 }
 
@@ -106,16 +96,21 @@ llvm::Value* Emitter::prefetch(const Call& call) {
       {address, value(call.args[1]), value(call.args[2]), value(call.args[3])});
 }
 
-llvm::Value* Emitter::unary(const Call& call, llvm::Intrinsic::ID intrinsic) {
-  llvm::Value* operand = value(call.args[0]);
-  // Rounding to integers: an integer is its own.
-  if (call.dtype.is_integer()) return operand;
-  return in_float32(call.dtype, {{operand}},
-                    [&](auto x) { return ir_.CreateUnaryIntrinsic(intrinsic, x[0]); });
+/// A function that the target has. Rounding to integers: an integer is its own.
+llvm::Value* Emitter::math_function(const Call& call, const MathFunction& function) {
+  std::vector<llvm::Value*> operands;
+  for (const Expr& arg : call.args) operands.push_back(value(arg));
+  if (call.dtype.is_integer()) return operands[0];
+  const llvm::Intrinsic::ID intrinsic = llvm::Intrinsic::lookupIntrinsicID(
+      llvm::StringRef(function.llvm.data(), function.llvm.size()));
+  return in_float32(call.dtype, operands, [&](std::span<llvm::Value* const> x) {
+    return ir_.CreateIntrinsic(intrinsic, {x[0]->getType()},
+                               llvm::ArrayRef<llvm::Value*>(x.data(), x.size()));
+  });
 }
 
 llvm::Value* Emitter::absolute(const Call& call) {
-  if (!call.dtype.is_integer()) return unary(call, llvm::Intrinsic::fabs);
+  if (!call.dtype.is_integer()) return math_function(call, *find_math_function(call.op));
   llvm::Value* operand = value(call.args[0]);
   if (call.dtype.is_uint()) return operand;
   return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, operand, ir_.getFalse());

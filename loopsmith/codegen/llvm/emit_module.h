@@ -7,6 +7,7 @@
 #include "loopsmith/codegen/code_request.h"
 #include "loopsmith/codegen/line_table.h"
 #include "loopsmith/codegen/llvm/code_emitter.h"
+#include "loopsmith/codegen/llvm/debug_lines.h"
 
 namespace loopsmith::detail {
 
@@ -14,6 +15,7 @@ namespace loopsmith::detail {
 /// `lines`, its instructions are marked with the lines of their statements.
 std::unique_ptr<llvm::Module> emit_module(const CodeRequest& request, CodeEmitter& machine,
                                           llvm::LLVMContext& context,
-                                          const StatementLines* lines = nullptr);
+                                          const StatementLines* lines = nullptr,
+                                          LineTable table = LineTable::as_directives);
 
 }  // namespace loopsmith::detail

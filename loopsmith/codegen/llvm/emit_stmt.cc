@@ -5,10 +5,13 @@
 
 #include "loopsmith/codegen/llvm/debug_lines.h"
 #include "loopsmith/codegen/llvm/emitter.h"
+#include "loopsmith/codegen/profile_symbol.h"
 #include "loopsmith/codegen/unsupported.h"
 #include "loopsmith/runtime/c_abi.h"
+#include "loopsmith/runtime/profile.h"
 #include "loopsmith/support/deep_call.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/transform/profile_loops.h"
 
 namespace loopsmith::detail {
 
@@ -82,11 +85,42 @@ void Emitter::check_assertion(const AssertStmt& assertion) {
 
 void Emitter::attribute(const AttrStmt& attribute) {
   require_no_thread(attribute);
+  if (attribute.attr_key == profile_key) return timed(attribute);
   const auto* buffer = attribute.node.as<Buffer>();
   if (attribute.attr_key != "nontemporal" || !buffer) return statement(attribute.body);
   const bool is_outermost = non_temporal_.insert(buffer->data.get()).second;
   statement(attribute.body);
   if (is_outermost) non_temporal_.erase(buffer->data.get());
+}
+
+/// Counts the runs of a statement and the ticks that they take, in memory that the loader finds by
+/// its name. Runs that leave the function in the middle are not counted.
+void Emitter::timed(const AttrStmt& attribute) {
+  llvm::Type* const pair = llvm::ArrayType::get(ir_.getInt64Ty(), 2);
+  const std::string name = profile_symbol(attribute);
+  auto* counters = module_.module.getGlobalVariable(name);
+  if (!counters) {
+    counters = new llvm::GlobalVariable(module_.module, pair, /*isConstant=*/false,
+                                        llvm::GlobalValue::ExternalLinkage,
+                                        llvm::Constant::getNullValue(pair), name);
+  }
+  llvm::Value* const start = clock();
+  statement(attribute.body);
+  if (is_terminated()) return;
+  const auto add = [&](std::size_t offset, llvm::Value* value) {
+    llvm::Value* place = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), counters, offset);
+    ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, place, value, llvm::MaybeAlign(8),
+                        llvm::AtomicOrdering::Monotonic);
+  };
+  add(offsetof(LoopCounters, ticks), ir_.CreateSub(clock(), start));
+  add(offsetof(LoopCounters, runs), int64(1));
+}
+
+/// Ticks of a constant rate; see runtime/profile.h.
+llvm::Value* Emitter::clock() {
+  const bool is_x86 = module_.module.getTargetTriple().isX86();
+  return ir_.CreateIntrinsic(
+      is_x86 ? llvm::Intrinsic::readcyclecounter : llvm::Intrinsic::readsteadycounter, {});
 }
 
 void Emitter::branch_if(const Expr& condition, llvm::BasicBlock* yes, llvm::BasicBlock* no) {

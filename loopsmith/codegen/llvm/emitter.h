@@ -19,6 +19,10 @@
 #include "loopsmith/ir/function.h"
 #include "loopsmith/support/error.h"
 
+namespace loopsmith {
+struct MathFunction;
+}
+
 namespace loopsmith::detail {
 
 class DebugLines;
@@ -164,7 +168,7 @@ class Emitter {
   // emit_call.cc
   llvm::Value* call(const Call& call);
   llvm::Value* prefetch(const Call& call);
-  llvm::Value* unary(const Call& call, llvm::Intrinsic::ID intrinsic);
+  llvm::Value* math_function(const Call& call, const MathFunction& function);
   llvm::Value* absolute(const Call& call);
   llvm::Value* classify(const Call& call);
   llvm::Value* precise(const Call& call);
@@ -232,6 +236,8 @@ class Emitter {
   void let(const LetStmt& let);
   void check_assertion(const AssertStmt& assertion);
   void attribute(const AttrStmt& attribute);
+  void timed(const AttrStmt& attribute);
+  llvm::Value* clock();
   void if_then_else(const IfThenElse& branch);
   void in_either_case(llvm::Value* condition, const std::function<void()>& yes,
                       const std::function<void()>& no);

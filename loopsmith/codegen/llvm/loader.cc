@@ -10,8 +10,12 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <cstdlib>
+#include <optional>
+#include <string_view>
 #include <vector>
 
+#include "loopsmith/codegen/llvm/registered_code.h"
 #include "loopsmith/runtime/c_abi.h"
 #include "loopsmith/support/error.h"
 
@@ -61,16 +65,18 @@ struct LoadedObject::Contents {
   llvm::SectionMemoryManager memory;
   ProcessSymbols symbols;
   llvm::RuntimeDyld linker{memory, symbols};
+  std::optional<detail::RegisteredCode> registered;
 };
 
-LoadedObject::LoadedObject(std::span<const char> object) : contents_(std::make_unique<Contents>()) {
+LoadedObject::LoadedObject(std::span<const char> object, const std::vector<std::string>& loops)
+    : contents_(std::make_unique<Contents>()) {
   const llvm::MemoryBufferRef buffer({object.data(), object.size()}, "loopsmith");
   auto file = llvm::object::ObjectFile::createELFObjectFile(buffer);
   if (!file) llvm::consumeError(file.takeError());
   require(static_cast<bool>(file) && (*file)->getArch() == own_architecture(), ErrorKind::format,
           "object_is_of_this_machine", hint("export it again, for this machine"), {},
           "load: this is no object file of this machine");
-  contents_->linker.loadObject(**file);
+  const auto loaded = contents_->linker.loadObject(**file);
   contents_->linker.resolveRelocations();
   require(contents_->symbols.missing.empty(), "missing_symbol",
           hint("load the library that has it into the process first"),
@@ -79,11 +85,17 @@ LoadedObject::LoadedObject(std::span<const char> object) : contents_(std::make_u
         std::string_view(contents_->linker.getErrorString()));
   std::string error;
   check(!contents_->memory.finalizeMemory(&error), "load_object", "{}", error);
+  if (loaded) contents_->registered.emplace(**file, *loaded, wants_perf_map(), loops);
 }
 
 LoadedObject::~LoadedObject() = default;
 LoadedObject::LoadedObject(LoadedObject&&) noexcept = default;
 LoadedObject& LoadedObject::operator=(LoadedObject&&) noexcept = default;
+
+bool wants_perf_map() {
+  const char* value = std::getenv("LOOPSMITH_PERF_MAP");
+  return value && std::string_view(value) == "1";
+}
 
 void* LoadedObject::find(const std::string& symbol) const {
   return reinterpret_cast<void*>(contents_->linker.getSymbol(symbol).getAddress());

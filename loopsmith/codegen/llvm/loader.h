@@ -3,15 +3,17 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace loopsmith {
 
 /// An object file made executable in this process. C symbols that it calls are looked up in the
-/// process.
+/// process. GDB and perf are told of it; see registered_code.h.
 class LoadedObject {
  public:
+  /// `loops`: by the lines of the object's table of lines, the name of the loop that a line is in.
   /// Throws a UserError that names the symbols which are missing.
-  explicit LoadedObject(std::span<const char> object);
+  explicit LoadedObject(std::span<const char> object, const std::vector<std::string>& loops = {});
   ~LoadedObject();
   LoadedObject(LoadedObject&&) noexcept;
   LoadedObject& operator=(LoadedObject&&) noexcept;
@@ -23,5 +25,8 @@ class LoadedObject {
   struct Contents;
   std::unique_ptr<Contents> contents_;
 };
+
+/// True when the environment variable LOOPSMITH_PERF_MAP asks for a map of loaded code.
+bool wants_perf_map();
 
 }  // namespace loopsmith

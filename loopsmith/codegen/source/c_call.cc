@@ -5,6 +5,7 @@
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/codegen/unsupported.h"
+#include "loopsmith/ir/math_functions.h"
 #include "loopsmith/support/deep_call.h"
 #include "loopsmith/support/error.h"
 
@@ -77,14 +78,6 @@ CText CWriter::call(const Call& call, const CLane& lane) {
     case op("fabs").index():
       if (dtype.is_uint()) return operand(0);
       return dtype.is_int() ? function("abs") : math_function(call, "fabs", lane);
-    case op("sqrt").index(): return math_function(call, "sqrt", lane);
-    case op("floor").index(): return math_function(call, "floor", lane);
-    case op("ceil").index(): return math_function(call, "ceil", lane);
-    case op("trunc").index(): return math_function(call, "trunc", lane);
-    case op("round").index(): return math_function(call, "round", lane);
-    case op("nearbyint").index(): return math_function(call, "rint", lane);
-    case op("copysign").index(): return math_function(call, "copysign", lane);
-    case op("fma").index(): return math_function(call, "fma", lane);
     case op("isnan").index():
     case op("isinf").index():
     case op("isfinite").index(): return classify(call, lane);
@@ -150,6 +143,8 @@ CText CWriter::call(const Call& call, const CLane& lane) {
     }
     default: break;
   }
+  const MathFunction* known = find_math_function(call.op);
+  if (known && !known->c.empty()) return math_function(call, known->c, lane);
   refuse_call(call, module_.dialect.name);
 }
 

@@ -53,8 +53,7 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
 
   // What is read inside the loop, of each buffer that the block writes.
   std::vector<std::optional<ElementRegion>> needed(block.writes.size());
-  // Where its inputs are computed by parts: the conditions under which that is read.
-  const bool is_by_parts = reads_parts(schedule, block, loop, uses);
+  // The conditions under which that is read.
   std::optional<std::vector<Expr>> conditions;
   std::uint32_t first = no_node;
   for (const BufferAccess& use : uses.all) {
@@ -74,7 +73,6 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
     ElementRegion more = accessed_region(schedule, use, loop, use.buffer->scope(), node);
     box = box ? join(*box, more) : std::move(more);
     first = std::min(first, slot_in_loop(schedule, use.place, loop));
-    if (!is_by_parts) continue;
     const std::vector<Expr> own = conditions_around(schedule, use, loop);
     if (!conditions) conditions = own;
     std::erase_if(*conditions, [&](const Expr& condition) {
@@ -103,10 +101,17 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
     axes = axes.empty() ? values : join(axes, values);
   }
   axes.resize(block.iter_vars.size());
-  RequiredInstances made = instances_within(schedule, handle, loop, axes, instances);
-  if (conditions) {
+  const std::vector<Expr> known = conditions.value_or(std::vector<Expr>());
+  // Of an output block, what is not read in the loop is needed, too.
+  RequiredInstances made = instances_within(schedule, handle, loop, axes, instances,
+                                            is_output ? std::span<const Expr>() : known);
+  if (reads_parts(schedule, block, loop, uses)) {
     // What nobody reads here may need what a later iteration computes.
-    made.conditions.insert(made.conditions.end(), conditions->begin(), conditions->end());
+    for (const Expr& condition : known) {
+      const bool is_there = std::ranges::any_of(
+          made.conditions, [&](const Expr& other) { return other.same_as(condition); });
+      if (!is_there) made.conditions.push_back(condition);
+    }
   }
   // Loops that memory bounds are statements of their own.
   const bool is_plain = std::ranges::none_of(made.axes, [](const AxisRange& run) {

@@ -54,6 +54,30 @@ for i in range(96):
 )"));
 }
 
+TEST(compute_at, takes_over_conditions_of_its_reader_in_place_of_guards) {
+  const auto before = two_stages();
+  Schedule sch(before);
+  const auto tiles = split(sch, get_loops(sch, get_block(sch, "C"))[0], {infer, 8});
+  const auto parts = split(sch, tiles[0], {infer, 5});
+  compute_at(sch, get_block(sch, "B"), parts[1]);
+  expect_result(sch, before, program(a_and_c, R"(
+B = T.alloc_buffer((96, 64))
+for i_0_0, i_0_1 in T.grid(3, 5):
+    for ax0, ax1 in T.grid(8, 64):
+        with T.block("B"):
+            T.where(i_0_0 * 5 + i_0_1 < 12)
+            vi = T.axis.spatial(96, i_0_0 * 40 + i_0_1 * 8 + ax0)
+            vj = T.axis.spatial(64, ax1)
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+    for i_1, j in T.grid(8, 64):
+        with T.block("C"):
+            T.where(i_0_0 * 5 + i_0_1 < 12)
+            vi = T.axis.spatial(96, i_0_0 * 40 + i_0_1 * 8 + i_1)
+            vj = T.axis.spatial(64, j)
+            C[vi, vj] = B[vi, vj] * T.float32(2)
+)"));
+}
+
 TEST(compute_at, guards_what_a_split_consumer_does_not_reach) {
   const auto before = two_stages();
   Schedule sch(before);

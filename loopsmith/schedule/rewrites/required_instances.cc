@@ -2,8 +2,10 @@
 #include "loopsmith/schedule/rewrites/required_instances.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
@@ -148,8 +150,11 @@ namespace {
 /// Says which values of an axis are within its domain.
 class Placer {
  public:
-  Placer(const Schedule& schedule, LoopRV loop)
-      : schedule_(schedule), node_(schedule.node(loop)), forms_(ranges_around(schedule, node_)) {}
+  Placer(const Schedule& schedule, LoopRV loop, std::span<const Expr> known)
+      : schedule_(schedule),
+        node_(schedule.node(loop)),
+        forms_(ranges_around(schedule, node_)),
+        known_(known) {}
 
   AxisRange run(const IterVar& axis, Interval values, const Expr& value) {
     const Expr& first = axis.dom->min;
@@ -170,12 +175,17 @@ class Placer {
       run.extent = int_imm(type, std::max<std::int64_t>(*width, 0));
     else
       run.extent = analyzer().simplify(values.max - values.min + int_imm(type, 1));
-    if (!is_less_equal(first, values.min)) run.guards.push_back(value >= first);
-    if (!is_less_equal(values.max, last)) {
+    if (!is_less_equal(first, values.min) && !follows(first, values.min)) {
+      run.guards.push_back(value >= first);
+    }
+    if (!is_less_equal(values.max, last) && !follows(values.max, last)) {
       run.guards.push_back(value < first + axis.dom->extent);
     }
     return run;
   }
+
+  /// Those of the known conditions from which something follows that is not so without them.
+  std::vector<Expr> used() && { return std::move(used_); }
 
   Analyzer& analyzer() {
     if (!analyzer_) {
@@ -206,6 +216,53 @@ class Placer {
     return analyzer().can_prove(a <= b, ProofStrength::symbolic_bound);
   }
 
+  /// True when a known condition implies a <= b: of io * 8 + ii < 12, that of 16 times that.
+  bool follows(const Expr& a, const Expr& b) {
+    const auto wanted = forms_.read(b - a);
+    if (!wanted) return false;
+    for (const Expr& condition : known_) {
+      const auto comparison = arith::comparison_of(condition);
+      if (!comparison || comparison->is_equality) continue;
+      auto given = forms_.read(comparison->right - comparison->left);
+      if (!given || given->terms.empty()) continue;
+      if (comparison->is_strict) --given->constant;
+      const IndexTerm& first = given->terms[0];
+      const auto same = std::ranges::find_if(
+          wanted->terms, [&](const IndexTerm& term) { return same_atom(term, first); });
+      if (same == wanted->terms.end() || same->coefficient % first.coefficient != 0) continue;
+      const std::int64_t times = same->coefficient / first.coefficient;
+      if (times <= 0) continue;
+      const auto rest = difference(*wanted, *given, times).range();
+      if (!rest || rest->first < 0) continue;
+      const bool is_new =
+          std::ranges::none_of(used_, [&](const Expr& other) { return other.same_as(condition); });
+      if (is_new) used_.push_back(condition);
+      return true;
+    }
+    return false;
+  }
+
+  static bool same_atom(const IndexTerm& a, const IndexTerm& b) {
+    return a.kind == b.kind && same(a.atom, b.atom);
+  }
+
+  /// a - times * b
+  static IndexForm difference(IndexForm a, const IndexForm& b, std::int64_t times) {
+    for (const IndexTerm& term : b.terms) {
+      const auto same = std::ranges::find_if(
+          a.terms, [&](const IndexTerm& other) { return same_atom(other, term); });
+      if (same == a.terms.end()) {
+        a.terms.push_back(term);
+        a.terms.back().coefficient *= -times;
+      } else {
+        same->coefficient -= times * term.coefficient;
+      }
+    }
+    std::erase_if(a.terms, [](const IndexTerm& term) { return term.coefficient == 0; });
+    a.constant -= times * b.constant;
+    return a;
+  }
+
   /// True when the range of a sum is exact.
   static bool is_simple(const IndexForm& form) {
     return std::ranges::all_of(
@@ -215,15 +272,18 @@ class Placer {
   const Schedule& schedule_;
   const NodeId node_;
   IndexForms forms_;
+  std::span<const Expr> known_;
+  std::vector<Expr> used_;
   std::optional<Analyzer> analyzer_;
 };
 
 }  // namespace
 
 RequiredInstances instances_within(const Schedule& schedule, BlockRV handle, LoopRV loop,
-                                   const std::vector<Interval>& axes, const Instances& instances) {
+                                   const std::vector<Interval>& axes, const Instances& instances,
+                                   std::span<const Expr> known) {
   const Block& block = schedule.get(handle);
-  Placer placer(schedule, loop);
+  Placer placer(schedule, loop, known);
   RequiredInstances place;
   Substitution values;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -235,6 +295,7 @@ RequiredInstances instances_within(const Schedule& schedule, BlockRV handle, Loo
   for (const Expr& condition : instances.conditions) {
     place.conditions.push_back(substitute(condition, values));
   }
+  std::ranges::copy(std::move(placer).used(), std::back_inserter(place.conditions));
   return place;
 }
 

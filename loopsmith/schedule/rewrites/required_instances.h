@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The instances of a block that consumers at a new place require, and the loops that run them.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "loopsmith/schedule/queries/block_kinds.h"
@@ -28,10 +29,11 @@ struct RequiredInstances {
 };
 
 /// The instances of a block with these values of its axes, inside one iteration of `loop`. Its
-/// present predicates stay.
+/// present predicates stay. `known` holds, of loops around, wherever its results are needed: such a
+/// condition becomes one of the block's where it makes a guard superfluous.
 RequiredInstances instances_within(const Schedule& schedule, BlockRV block, LoopRV loop,
                                    const std::vector<arith::Interval>& axes,
-                                   const Instances& instances);
+                                   const Instances& instances, std::span<const Expr> known = {});
 
 /// The loops ax0, ax1, ... around the block. Loops of one iteration are omitted unless
 /// `preserve_unit_loops`.

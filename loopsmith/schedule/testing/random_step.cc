@@ -22,26 +22,14 @@ constexpr LeftOut reasons[] = {
 };
 
 /// Seldom possible, so often drawn.
-constexpr std::string_view rare[] = {"cache_inplace",
-                                     "decompose_padding",
-                                     "fuse_reduction_epilogue",
-                                     "reverse_compute_at",
-                                     "compute_at",
-                                     "rfactor",
-                                     "rolling_buffer",
-                                     "compute_inline",
-                                     "loop_partition",
-                                     "pad_einsum",
-                                     "reverse_compute_inline",
-                                     "decompose_reduction",
-                                     "reindex_cache_read",
-                                     "reindex_cache_write",
-                                     "distribute",
-                                     "merge_siblings",
-                                     "reorder_statements",
-                                     "expand_scalar",
-                                     "parallel_scan",
-                                     "skew"};
+constexpr std::string_view rare[] = {
+    "cache_inplace",       "decompose_padding",  "fuse_reduction_epilogue",
+    "reverse_compute_at",  "compute_at",         "rfactor",
+    "rolling_buffer",      "compute_inline",     "loop_partition",
+    "pad_einsum",          "pad_axes",           "reverse_compute_inline",
+    "decompose_reduction", "reindex_cache_read", "reindex_cache_write",
+    "distribute",          "merge_siblings",     "reorder_statements",
+    "expand_scalar",       "parallel_scan",      "skew"};
 
 std::vector<const PrimitiveBase*> drawn_primitives() {
   std::vector<const PrimitiveBase*> found;
@@ -185,7 +173,7 @@ class StepDrawer {
     } else if (is("rfactor")) {
       prefer(has_init);
       loop_of_reduction(*block_);
-    } else if (is("pad_einsum")) {
+    } else if (is("pad_einsum") || is("pad_axes")) {
       prefer([&](BlockRV block) { return !schedule_.get(block).iter_vars.empty(); });
     } else if (is("decompose_padding")) {
       prefer([&](BlockRV block) {

@@ -65,8 +65,7 @@ class Names:
                 "ScriptError",
                 "print_runs_in_the_program",
                 "print would run while the script is read, not in the program",
-                hint='register a function of the host, ls.register_func("show", print), and '
-                'write T.evaluate(T.call_packed("show", x))',
+                hint="write T.print(x), which the program carries out",
             )
         return vars(builtins)[name]
 

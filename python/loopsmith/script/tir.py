@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 from .. import _core
 from .decorators import macro, prim_func
@@ -34,3 +35,10 @@ __all__ = [
     *type_names,
     *(_word.name for _word in _core.script_words("T")),
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Refuse a word that is not there, with what to write."""
+    from ..other_words import missing
+
+    missing("T", name, {name: _core.script_hint(name)}, __all__)

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from .. import _core
 from .._core import (
@@ -211,3 +212,10 @@ def create_prim_func(
     """
     args = [ops] if isinstance(ops, (Tensor, Var)) else list(ops)
     return _core.te_create_prim_func(args, index_dtype_override)
+
+
+def __getattr__(name: str) -> Any:
+    """Refuse a name that is not there, with what says it."""
+    from .. import other_words
+
+    other_words.missing("te", name, other_words.TENSOR_EXPRESSIONS, globals())

@@ -466,3 +466,10 @@ def rms_norm(x: Tensor, scale: Tensor, epsilon: float = 1e-5) -> Tensor:
         lambda *i: x[i] * _core.rsqrt(power[(*i[:-1], 0)] + tiny) * scale[i[-1]],
         name=f"{x.name}_rms_norm",
     )
+
+
+def __getattr__(name: str) -> Any:
+    """Refuse a name that is not there, with what says it."""
+    from .. import other_words
+
+    other_words.missing("te.nn", name, other_words.OPERATORS, globals())

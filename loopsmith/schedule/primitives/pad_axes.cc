@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/pad_axes.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/effects.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
+#include "loopsmith/schedule/rewrites/edits.h"
+
+namespace loopsmith {
+namespace {
+
+class AxesPadding {
+ public:
+  AxesPadding(const Schedule& schedule, const PadAxesArguments& arguments)
+      : schedule_(schedule),
+        padding_(arguments.padding),
+        realize_(schedule.realize(arguments.block)),
+        block_(*realize_.block) {
+    plan_.block = arguments.block;
+  }
+
+  /// What is asked is the lemma above the commit.
+  Planned<PadAxesPlan> find() && {
+    const NodeId node = schedule_.node(plan_.block);
+    const auto count = static_cast<std::int64_t>(block_.iter_vars.size());
+    if (padding_.size() != block_.iter_vars.size() ||
+        std::ranges::any_of(padding_, [](std::int64_t factor) { return factor < 1; })) {
+      return Refusal{&padding_is_positive, {Argument(plan_.block), Argument(count)}};
+    }
+    const auto scope = block_around(schedule_, node);
+    if (!scope) return Refusal{&block_is_not_root, {Argument(plan_.block)}};
+    if (!child_blocks(schedule_, node).empty()) {
+      return Refusal{&block_is_leaf, {Argument(plan_.block)}};
+    }
+    const BlockKinds kinds =
+        kinds_of(schedule_, plan_.block, accesses_in_scope(schedule_, schedule_.node(*scope)));
+    if (!kinds.is_complete() && !kinds.is_reduction()) {
+      return Refusal{&block_is_complete_or_reduction,
+                     {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_complete}),
+                      Argument(std::int64_t{kinds.breaks_reduction})}};
+    }
+    for (std::size_t k = 0; k < padding_.size(); ++k) {
+      if (auto refusal = pad_axis(k)) return *std::move(refusal);
+    }
+    if (plan_.loops.empty()) return std::move(plan_);
+    if (!is_alone_in(nest_of(schedule_, *scope, plan_.block))) {
+      return Refusal{&nest_is_of_block_alone, {Argument(plan_.block)}};
+    }
+    if (!has_whole_axes()) return Refusal{&instances_are_complete, {Argument(plan_.block)}};
+    if (has_effects()) return Refusal{&instances_have_no_effects, {Argument(plan_.block)}};
+    for (const auto& region : block_.writes) {
+      if (auto refusal = enlarge(*region, *scope)) return *std::move(refusal);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  /// Finds the new extent of an axis, and the loop that it is bound to.
+  std::optional<Refusal> pad_axis(std::size_t k) {
+    const IterVar& axis = *block_.iter_vars[k];
+    const Expr& extent = axis.dom->extent;
+    const Expr factor = int_imm(extent.dtype(), padding_[k]);
+    Analyzer analyzer;
+    const Expr padded = analyzer.simplify(ceildiv(extent, factor) * factor);
+    plan_.extents.emplace_back();
+    if (analyzer.can_prove_equal(padded, extent)) return {};
+    if (axis.iter_type != IterType::data_par) {
+      return Refusal{&padded_axes_are_spatial, {Argument(axis.var->name), Argument(plan_.block)}};
+    }
+    const auto loop = loop_of(k);
+    if (!loop) {
+      return Refusal{&axes_have_loops_of_their_own,
+                     {Argument(axis.var->name), Argument(plan_.block)}};
+    }
+    plan_.extents.back() = padded;
+    plan_.loops.emplace_back(*loop, cast(schedule_.get(*loop).extent.dtype(), padded));
+    return {};
+  }
+
+  /// The loop that an axis is bound to, from 0, and nothing else is.
+  std::optional<LoopRV> loop_of(std::size_t k) const {
+    if (!is_const_int(block_.iter_vars[k]->dom->min, 0)) return {};
+    for (const LoopRV loop : loops_around(schedule_, schedule_.node(plan_.block))) {
+      const For& node = schedule_.get(loop);
+      if (!realize_.iter_values[k].same_as(node.loop_var)) continue;
+      for (std::size_t other = 0; other < padding_.size(); ++other) {
+        if (other != k && uses_variable(realize_.iter_values[other], node.loop_var)) return {};
+      }
+      const bool is_plain = is_const_int(node.min, 0) && is_const_int(node.step, 1);
+      return is_plain ? std::optional(loop) : std::nullopt;
+    }
+    return {};
+  }
+
+  /// True when nothing but loops is between a statement and the block.
+  bool is_alone_in(NodeId nest) const {
+    for (NodeId node = schedule_.node(plan_.block); node != nest;) {
+      const NodeId parent = schedule_.at(node).parent;
+      if (!schedule_.as<For>(parent) || only_child(schedule_, parent) != node) return false;
+      node = parent;
+    }
+    return true;
+  }
+
+  /// True when no condition keeps a padded axis from some of its values.
+  bool has_whole_axes() const {
+    const Instances instances = instances_of(schedule_, plan_.block);
+    return instances.unknown.empty() &&
+           std::ranges::none_of(instances.conditions, [&](const Expr& condition) {
+             for (std::size_t k = 0; k < plan_.extents.size(); ++k) {
+               const bool is_padded = plan_.extents[k].defined();
+               if (is_padded && uses_variable(condition, block_.iter_vars[k]->var)) return true;
+             }
+             return false;
+           });
+  }
+
+  bool has_effects() const {
+    bool found = false;
+    pre_order_visit(block_.body, [&](const Ref& ref) {
+      if (!is_expr(*ref.get())) {
+        found = found || ref.is<AssertStmt>();
+        return !found;
+      }
+      found = found || !is_pure(Expr::from(ref));
+      return false;
+    });
+    return found;
+  }
+
+  /// Finds the new shape of what the block writes.
+  std::optional<Refusal> enlarge(const BufferRegion& region, BlockRV scope) {
+    const Ptr<Buffer>& buffer = region.buffer;
+    const auto& allocated = schedule_.get(scope).alloc_buffers;
+    if (std::ranges::none_of(allocated, [&](const auto& each) { return each.same_as(buffer); })) {
+      return Refusal{&outputs_are_allocated, {Argument(Ref(buffer)), Argument(plan_.block)}};
+    }
+    if (!uses_of(schedule_, schedule_.node(scope), buffer).by_indices_alone() ||
+        !buffer->strides.empty() || buffer->elem_offset.defined()) {
+      return Refusal{&buffer_is_used_by_index, {Argument(Ref(buffer))}};
+    }
+    std::vector<Expr> shape = buffer->shape;
+    for (std::size_t k = 0; k < plan_.extents.size(); ++k) {
+      if (!plan_.extents[k].defined()) continue;
+      const Ptr<Var>& axis = block_.iter_vars[k]->var;
+      const auto is_it = [&](const auto& side) {
+        return side->min.same_as(axis) && is_const_int(side->extent, 1);
+      };
+      const auto uses = [&](const auto& side) { return uses_variable(side->min, axis); };
+      const auto found = std::ranges::find_if(region.region, is_it);
+      if (found == region.region.end() || std::ranges::count_if(region.region, uses) != 1) {
+        return Refusal{&axes_index_outputs,
+                       {Argument(axis->name), Argument(plan_.block), Argument(Ref(buffer))}};
+      }
+      Expr& extent = shape[static_cast<std::size_t>(found - region.region.begin())];
+      const Expr padded = cast(extent.dtype(), plan_.extents[k]);
+      const bool has_room = Analyzer().can_prove(padded <= extent, ProofStrength::symbolic_bound);
+      if (!has_room) extent = padded;
+    }
+    plan_.buffers.emplace_back(buffer, std::move(shape));
+    return {};
+  }
+
+  const Schedule& schedule_;
+  const std::vector<std::int64_t>& padding_;
+  const BlockRealize& realize_;
+  const Block& block_;
+  PadAxesPlan plan_;
+};
+
+/// `stmt` with what it reads taken from the last index where an axis is beyond it; accesses to
+/// `outputs` keep their indices.
+Stmt repeat_last(const Stmt& stmt, const Substitution& clamped,
+                 const std::vector<Ptr<Buffer>>& outputs) {
+  const auto is_output = [&](const Ptr<Buffer>& buffer) {
+    return std::ranges::any_of(outputs, [&](const auto& each) { return each.same_as(buffer); });
+  };
+  Rewriter rewrite;
+  rewrite.on<Var>([&](const Var& variable) -> Expr {
+    const auto value = clamped.find(Ref(&variable));
+    return value == clamped.end() ? Expr(Ptr<Var>(&variable)) : value->second;
+  });
+  rewrite.on<BufferLoad>([&](const BufferLoad& access) -> Expr {
+    return is_output(access.buffer) ? Expr(Ptr<BufferLoad>(&access))
+                                    : Expr(rewrite.children(access));
+  });
+  rewrite.on<BufferStore>([&](const BufferStore& access) -> Stmt {
+    BufferStore copy = access;
+    copy.value = rewrite(access.value);
+    return make(std::move(copy));
+  });
+  return rewrite(stmt);
+}
+
+}  // namespace
+
+Planned<PadAxesPlan> plan_pad_axes(const Schedule& schedule, const PadAxesArguments& arguments) {
+  return AxesPadding(schedule, arguments).find();
+}
+
+/// Lemma. Let the block be the only writer of its outputs, one element or one accumulator for each
+/// value of its spatial axes. An instance with an axis beyond its old end writes an element whose
+/// index is beyond it, too, which no instance wrote, so that no statement reads it; and it reads
+/// what an instance of the last index reads, which nothing writes in the block's nest. So (add)
+/// holds, and the instances that there were stay in their order.
+Nothing commit_pad_axes(Schedule& schedule, PadAxesPlan&& plan) {
+  if (plan.loops.empty()) return {};
+  const NodeId scope = schedule.node(*block_around(schedule, schedule.node(plan.block)));
+  for (const auto& [buffer, shape] : plan.buffers) {
+    Buffer padded = *buffer;
+    padded.shape = shape;
+    const Ptr<Buffer> to = make(std::move(padded));
+    change_accesses(schedule, uses_of(schedule, scope, buffer), {.from = buffer, .to = to});
+    replace_definition(schedule, scope, buffer, to);
+  }
+  Block& block = schedule.edit(plan.block);
+  std::vector<Ptr<Buffer>> outputs;
+  for (const auto& region : block.writes) outputs.push_back(region->buffer);
+  Substitution clamped;
+  for (std::size_t k = 0; k < plan.extents.size(); ++k) {
+    if (!plan.extents[k].defined()) continue;
+    IterVar axis = *block.iter_vars[k];
+    const Expr& last = axis.dom->extent;
+    clamped[axis.var] = min(axis.var, last - int_imm(last.dtype(), 1));
+    axis.dom = range(axis.dom->min, plan.extents[k]);
+    block.iter_vars[k] = make(std::move(axis));
+  }
+  block.body = repeat_last(block.body, clamped, outputs);
+  if (block.init) block.init = repeat_last(block.init, clamped, outputs);
+  for (const auto& [loop, extent] : plan.loops) schedule.edit(loop).extent = extent;
+  update_regions(schedule, plan.block);
+  return {};
+}
+
+}  // namespace loopsmith

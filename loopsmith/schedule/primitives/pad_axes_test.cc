@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/pad_axes.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+TEST(pad_axes, repeats_the_last_index_into_a_larger_buffer) {
+  const auto before = matmul(5, 6, 7);
+  Schedule sch(before);
+  sch.verify_quick_answers(true);
+  const auto c = get_block(sch, "C");
+  const auto loops = get_loops(sch, c);
+  cache_write(sch, c, BufferSelector(0), "global");
+  pad_axes(sch, c, {4, 8, 1});
+  EXPECT_EQ(get_loops(sch, c), loops);
+  expect_result(sch, before,
+                program(R"(A: T.Buffer((5, 7), "float32"),
+         B: T.Buffer((7, 6), "float32"), C: T.Buffer((5, 6), "float32"))",
+                        R"(
+C_global = T.alloc_buffer((8, 8))
+for i, j, k in T.grid(8, 8, 7):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        with T.init():
+            C_global[vi, vj] = T.float32(0)
+        C_global[vi, vj] = C_global[vi, vj] + A[T.min(vi, 4), vk] * B[vk, T.min(vj, 5)]
+for ax0, ax1 in T.grid(5, 6):
+    with T.block("C_global"):
+        v0, v1 = T.axis.remap("SS", [ax0, ax1])
+        C[v0, v1] = C_global[v0, v1]
+)"));
+  expect_replays(sch, before);
+}
+
+TEST(pad_axes, takes_what_sums_indices_and_has_conditions) {
+  const auto before = program(
+      R"(X: T.Buffer((9,), "float32"), W: T.Buffer((3,), "float32"), Y: T.Buffer((9,), "float32"))",
+      R"(
+P = T.alloc_buffer((9,))
+for i, r in T.grid(9, 3):
+    with T.block("P"):
+        vi, vr = T.axis.remap("SR", [i, r])
+        with T.init():
+            P[vi] = T.float32(0)
+        P[vi] = P[vi] + T.if_then_else(1 <= vi + vr and vi + vr < 10, X[vi + vr - 1], T.float32(0)) * W[vr]
+for i in range(9):
+    with T.block("Y"):
+        vi = T.axis.spatial(9, i)
+        Y[vi] = T.max(P[vi], T.float32(0))
+)");
+  Schedule sch(before);
+  sch.verify_quick_answers(true);
+  const auto p = get_block(sch, "P");
+  pad_axes(sch, p, {4, 1});
+  expect_result(sch, before);
+  compute_at(sch, p, split(sch, get_loops(sch, get_block(sch, "Y"))[0], {infer, 4})[0]);
+  EXPECT_TRUE(is_const_int(sch.realize(p).predicate, 1));
+  expect_result(sch, before);
+}
+
+TEST(pad_axes, takes_symbolic_sizes) {
+  const auto before = program("a: T.handle, c: T.handle", R"(
+n = T.int32()
+A = T.match_buffer(a, (n, 8))
+C = T.match_buffer(c, (n, 8))
+B = T.alloc_buffer((n, 8))
+for i, j in T.grid(n, 8):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj] + T.float32(1)
+for i, j in T.grid(n, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[vi, vj] * T.float32(2)
+)");
+  Schedule sch(before);
+  pad_axes(sch, get_block(sch, "B"), {16, 1});
+  expect_result(sch, before);
+}
+
+TEST(pad_axes, leaves_reductions_that_are_guarded) {
+  const auto before = matmul(5, 6, 7);
+  Schedule sch(before);
+  sch.verify_quick_answers(true);
+  const auto c = get_block(sch, "C");
+  cache_write(sch, c, BufferSelector(0), "global");
+  split(sch, get_loops(sch, c)[2], {infer, 4});
+  pad_axes(sch, c, {4, 1, 1});
+  expect_result(sch, before);
+}
+
+TEST(pad_axes, refuses_what_it_cannot_repeat) {
+  Schedule sch(matmul(5, 6, 7));
+  const auto c = get_block(sch, "C");
+  for (const auto& padding : {std::vector<std::int64_t>{2, 4}, {2, 4, 0}}) {
+    EXPECT_EQ(error_of([&] { pad_axes(sch, c, padding); }),
+              "padding_is_positive: pad_axes: the padding of block C is no list of 3 positive "
+              "integers");
+  }
+  EXPECT_EQ(error_of([&] {
+              pad_axes(sch, *block_around(sch, sch.node(c)), std::vector<std::int64_t>{});
+            }),
+            "block_is_not_root: pad_axes: the primitive does not operate on the root block root");
+  EXPECT_EQ(error_of([&] { pad_axes(sch, c, {1, 1, 4}); }),
+            "padded_axes_are_spatial: pad_axes: axis v_k of block C is a reduction axis");
+  EXPECT_EQ(error_of([&] { pad_axes(sch, c, {4, 1, 1}); }),
+            "outputs_are_allocated: pad_axes: buffer C, which block C writes, is not allocated by "
+            "the block around it, where it could be enlarged");
+  split(sch, get_loops(sch, c)[0], {infer, 5});
+  EXPECT_EQ(error_of([&] { pad_axes(sch, c, {4, 1, 1}); }),
+            "axes_have_loops_of_their_own: pad_axes: axis v_i of block C is not bound to a loop of "
+            "its own from 0");
+  decompose_reduction(sch, c, get_loops(sch, c)[3]);
+  EXPECT_EQ(error_of([&] { pad_axes(sch, c, {1, 4, 1}); }),
+            "block_is_complete_or_reduction: pad_axes: block C_update is neither a complete block "
+            "- it violates condition #1 - nor a reduction block - it violates condition #1");
+}
+
+TEST(pad_axes, refuses_nests_that_are_shared_or_guarded) {
+  const auto refused = [](std::string_view first, std::string_view second) {
+    Schedule of(program(R"(A: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32"))",
+                        fmt::format("B = T.alloc_buffer((12,))\n{}\n{}", first, second)));
+    return error_of([&] { pad_axes(of, get_block(of, "B"), {4}); });
+  };
+  EXPECT_EQ(refused(R"(
+for i in range(6):
+    with T.block("B"):
+        vi = T.axis.spatial(6, i)
+        B[vi] = A[vi]
+    C[i] = B[i])",
+                    ""),
+            "nest_is_of_block_alone: pad_axes: block B is not alone in the loops around it");
+  EXPECT_EQ(refused(R"(
+for i in range(6):
+    with T.block("B"):
+        vi = T.axis.spatial(6, i)
+        T.where(i < 5)
+        B[vi] = A[vi])",
+                    ""),
+            "instances_are_complete: pad_axes: block B is not known to write for all values of its "
+            "axes");
+  EXPECT_EQ(refused(R"(
+for i in range(6):
+    with T.block("B"):
+        vi = T.axis.spatial(6, i)
+        B[vi] = T.call_extern("float32", "f", A[vi]))",
+                    ""),
+            "instances_have_no_effects: pad_axes: block B asserts, or calls what may have effects");
+  EXPECT_EQ(refused(R"(
+for i in range(6):
+    with T.block("B"):
+        vi = T.axis.spatial(6, i)
+        B[vi * 2] = A[vi])",
+                    ""),
+            "axes_index_outputs: pad_axes: axis vi of block B is not one index of buffer B");
+}
+
+}  // namespace
+}  // namespace loopsmith

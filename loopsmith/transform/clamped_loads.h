@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loopsmith/ir/expr.h"
+
+namespace loopsmith {
+
+/// A load of a vector whose index is clamped lane by lane, as one of consecutive elements where no
+/// lane needs the clamp, which is one test for all lanes; other loads as they are.
+///
+///     A[min(ramp(i, 1, 8), 99)]  =>  A[ramp(i, 1, 8)] if i + 7 <= 99 else A[min(ramp(i, 1, 8),
+///     99)]
+Expr without_idle_clamps(const Ptr<BufferLoad>& load);
+
+}  // namespace loopsmith

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tools for those who change the compiler: graphs of includes, counted places, clang-tidy."""
+
+from __future__ import annotations
+
+import graphlib
+
+import places
+import tidy
+from check_includes import BACK_ARROWS
+from conftest import ROOT
+from include_graph import drawn, floors_graph, folder_graph, graph_of, product_files
+
+
+def test_the_drawn_graph_has_no_arrow_back_but_the_stated_ones():
+    graph = graph_of(product_files(ROOT))
+    back = {(source, target) for source, targets in BACK_ARROWS.items() for target in targets}
+    arrows = folder_graph(graph, ["ir"])
+    text = drawn(arrows, back)
+    assert '"ir/stmt" -> "ir/expr";' in text
+    assert text.count("color=red") == len(arrows & back) > 0
+    floors = floors_graph(graph)
+    assert ("codegen", "ir") in floors and ("ir", "codegen") not in floors
+    graphlib.TopologicalSorter({a: {b for x, b in floors if x == a} for a, _ in floors}).prepare()
+
+
+def test_places_of_the_newest_things_are_counted():
+    kinds = {kind.name: kind for kind in places.KINDS}
+    node = places.places_of(kinds["node"], places.Thing("For"))
+    assert [place.split(":")[0] for place in node] == ["loopsmith/ir/node.h", "loopsmith/ir/stmt.h"]
+    assert len(places.places_of(kinds["field"], places.Thing("For::kind"))) == 1
+    unroll = places.Thing("unroll_loops", ("loopsmith/transform/unroll_loops",))
+    where = places.places_of(kinds["pass"], unroll)
+    assert where[0] == "loopsmith/transform/unroll_loops"
+    assert sum(place.startswith("loopsmith/transform/pipeline.cc") for place in where) == 2
+
+
+def test_clang_tidy_reads_changed_files_first_and_others_in_the_order_of_the_commit():
+    changed = [tidy.ROOT / "loopsmith" / "ir" / "fold.cc"]
+    others = tidy.other_sources(changed)
+    assert changed[0] not in others and len(others) > 100
+    assert others == tidy.other_sources(changed) and others != sorted(others)

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long reductions to few results: parts of them are computed at once, and combined by a second
+// kernel. Of a product this is the split of k.
+#include <algorithm>
+
+#include "loopsmith/rules/gpu/nest_steps.h"
+#include "loopsmith/rules/gpu/rules.h"
+#include "loopsmith/schedule/primitives/fuse.h"
+#include "loopsmith/schedule/primitives/relatives.h"
+#include "loopsmith/schedule/primitives/reorder.h"
+#include "loopsmith/schedule/primitives/rfactor.h"
+#include "loopsmith/schedule/primitives/split.h"
+
+namespace loopsmith::gpu {
+namespace {
+
+/// With fewer results than this, and longer reductions, most of a device would have nothing to do.
+constexpr std::int64_t few_results = 1024;
+constexpr std::int64_t long_reduction = 16384;
+constexpr std::int64_t most_parts = 128;
+constexpr std::int64_t least_part = 2048;
+
+}  // namespace
+
+bool cut_long_reduction(Schedule& schedule, BlockRV block, const GpuLimits& limits) {
+  const NestLoops loops = loops_of(schedule, block);
+  if (loops.reduction.empty() || !schedule.get(block).init) return false;
+  const auto results = count(schedule, loops.spatial), steps = count(schedule, loops.reduction);
+  if (!results || !steps || *results > few_results || *steps < long_reduction) return false;
+  const std::int64_t parts = power_of_two(*steps / least_part / 2 + 1, 2, most_parts);
+  BlockRV partial{};
+  const bool is_done = attempt(schedule, [&] {
+    std::vector<LoopRV> order = loops.spatial;
+    order.insert(order.end(), loops.reduction.begin(), loops.reduction.end());
+    if (order.size() > 1) reorder(schedule, order);
+    const auto pieces = split(schedule, in_line(schedule, loops.reduction), {parts, infer});
+    partial = rfactor(schedule, pieces[0], 0);
+  });
+  if (!is_done) return false;
+  for (const BlockRV each : {partial, block}) {
+    for (const Rule& rule : rules()) {
+      if (rule.apply(schedule, each, limits)) break;
+    }
+  }
+  return true;
+}
+
+}  // namespace loopsmith::gpu

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax, norms, and whatever else reduces rows and then uses what was reduced: a block of threads
+// for each row, which keeps what it needs of it in shared memory.
+#include <algorithm>
+
+#include "loopsmith/rules/gpu/nest_steps.h"
+#include "loopsmith/rules/gpu/rules.h"
+#include "loopsmith/schedule/legality/obligations.h"
+#include "loopsmith/schedule/primitives/compute_at.h"
+#include "loopsmith/schedule/primitives/compute_inline.h"
+#include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/redefine_buffer.h"
+#include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/support/error.h"
+
+namespace loopsmith::gpu {
+namespace {
+
+constexpr std::int64_t most_threads = 256;
+constexpr std::int64_t fewest_threads = 32;
+
+/// The blocks, last first, whose results the block uses, through others, too; none where one of
+/// them has to stay.
+std::vector<BlockRV> makers_of(const Schedule& schedule, BlockRV block) {
+  std::vector<BlockRV> makers;
+  const Handles<BlockRV> all = child_blocks(schedule, scope_of(schedule, schedule.node(block)));
+  std::vector<BlockRV> needed = producers_of(schedule, block);
+  for (std::size_t i = all.size(); i-- > 0;) {
+    if (std::ranges::find(needed, all[i]) == needed.end()) continue;
+    if (is_output_block(schedule, all[i]) || is_bound(schedule, all[i])) return {};
+    makers.push_back(all[i]);
+    for (const BlockRV more : producers_of(schedule, all[i])) needed.push_back(more);
+  }
+  return makers;
+}
+
+/// How many rows' axes the reductions among the blocks have; none where there is no reduction, or
+/// they differ.
+std::optional<std::size_t> row_axes(const Schedule& schedule, const std::vector<BlockRV>& makers) {
+  std::optional<std::size_t> axes;
+  for (const BlockRV maker : makers) {
+    if (!schedule.get(maker).init) continue;
+    const std::size_t rows = loops_of(schedule, maker).spatial.size();
+    if (axes && *axes != rows) return {};
+    axes = rows;
+  }
+  return axes;
+}
+
+class RowFuser {
+ public:
+  RowFuser(Schedule& schedule, BlockRV block, const GpuLimits& limits)
+      : schedule_(schedule), block_(block), limits_(limits) {}
+
+  void run(const std::vector<BlockRV>& makers, std::size_t rows) {
+    const std::vector<LoopRV> loops = loops_of(schedule_, block_).spatial;
+    const auto middle = loops.begin() + static_cast<std::ptrdiff_t>(rows);
+    const std::vector<LoopRV> inner(middle, loops.end());
+    const std::optional<std::int64_t> length = count(schedule_, inner);
+    threads_ = std::min(power_of_two(length.value_or(most_threads), fewest_threads, most_threads),
+                        limits_.threads_per_block);
+    const LoopRV row = in_line(schedule_, {loops.begin(), middle});
+    bind(schedule_, row, "blockIdx.x");
+    bind_threads(inner);
+    std::int64_t bytes = 0;
+    for (const BlockRV maker : makers) {
+      const bool reduces = schedule_.get(maker).init.defined();
+      const std::size_t results = schedule_.get(maker).writes.size();
+      if (!reduces) {
+        // A whole row is kept, if it fits.
+        const std::int64_t size = schedule_.get(maker).writes[0]->buffer->dtype.bytes();
+        if (!length || bytes + *length * size > limits_.shared_bytes_per_block / 2) {
+          compute_inline(schedule_, maker);
+          continue;
+        }
+        bytes += *length * size;
+      }
+      for (std::size_t i = 0; i < results; ++i) {
+        set_scope(schedule_, maker, BufferSelector(static_cast<std::int64_t>(i)), "shared");
+      }
+      compute_at(schedule_, maker, row, /*preserve_unit_loops=*/true);
+      bind_threads(reduces ? loops_of(schedule_, maker).reduction
+                           : loops_inside(schedule_, maker, row));
+    }
+    require(obligations(schedule_).empty(), "rows_are_whole", hint("keep them apart"),
+            "the stages of a row are not all in its block");
+  }
+
+ private:
+  void bind_threads(const std::vector<LoopRV>& loops) {
+    const auto parts = split(schedule_, in_line(schedule_, loops), {infer, threads_});
+    bind(schedule_, parts[1], "threadIdx.x");
+  }
+
+  Schedule& schedule_;
+  BlockRV block_;
+  GpuLimits limits_;
+  std::int64_t threads_ = 0;
+};
+
+}  // namespace
+
+bool fuse_rows(Schedule& schedule, BlockRV block, const GpuLimits& limits) {
+  const NestLoops loops = loops_of(schedule, block);
+  if (schedule.get(block).init || !loops.reduction.empty()) return false;
+  const std::vector<BlockRV> makers = makers_of(schedule, block);
+  const auto rows = row_axes(schedule, makers);
+  if (!rows || *rows == 0 || *rows >= loops.spatial.size()) return false;
+  return attempt(schedule, [&] { RowFuser(schedule, block, limits).run(makers, *rows); });
+}
+
+}  // namespace loopsmith::gpu

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any, Callable, NamedTuple
 
 import gpu_devices
 import numpy as np
 import pytest
 from gpu_programs import RNG
+from random_tensors import random_tensors
 
 import loopsmith as ls
 from loopsmith import te, tir
@@ -201,6 +203,125 @@ def test_a_rule_computes_what_the_program_says(target: str, name: str) -> None:
         module[f"f{i}"](*arrays)
         expected = program.expected(*arrays[:-1])
         np.testing.assert_allclose(arrays[-1], expected, rtol=2e-4, atol=1e-5, err_msg=str(sizes))
+
+
+def replayed(sch: tir.Schedule, func: tir.PrimFunc) -> tir.Schedule:
+    again = tir.Schedule(func)
+    sch.trace.apply_to_schedule(again)
+    return again
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS))
+def test_the_schedule_of_a_gpu_is_steps_that_can_be_taken_again(name: str) -> None:
+    program = PROGRAMS[name]
+    for sizes in program.sizes:
+        tensors = program.make(sizes)
+        func = te.create_prim_func(tensors)
+        sch = ls.default_schedule(func, target="cuda")
+        assert "sch.bind(" in str(sch.trace)
+        ls.assert_structural_equal(replayed(sch, func).mod, sch.mod)
+        if np.prod(sizes) > 20000:
+            continue  # The interpreter takes its time.
+        arrays = arguments(tensors)
+        ls.interp.run(sch.func, *arrays)
+        expected = program.expected(*arrays[:-1])
+        np.testing.assert_allclose(arrays[-1], expected, rtol=2e-4, atol=1e-5, err_msg=str(sizes))
+        arrays[-1][...] = -7
+        ls.interp.run(ls.lower(sch, target="cuda"), *arrays)
+        np.testing.assert_allclose(arrays[-1], expected, rtol=2e-4, atol=1e-5, err_msg=str(sizes))
+
+
+def test_a_product_is_one_kernel_whose_results_stay_in_registers() -> None:
+    for sizes in ((128, 128, 64), (130, 128, 65)):
+        sch = ls.default_schedule(te.create_prim_func(product(sizes)), target="cuda")
+        text = str(sch.trace)
+        assert 'storage_scope="local"' in text and text.count('storage_scope="shared"') == 2
+        source = ls.build(sch, target="cuda").source("cuda")
+        assert source.count("__global__ void") == 1
+        assert source.count("__syncthreads();") == 2
+
+
+def test_the_trace_is_python_that_makes_the_same_kernels() -> None:
+    func = te.create_prim_func(product((130, 128, 64)))
+    sch = ls.default_schedule(func, target="opencl")
+    names: dict[str, Any] = {}
+    exec(str(sch.trace), {"tir": tir, "T": ls.script.tir, "__name__": "trace"}, names)
+    again = tir.Schedule(func)
+    names["apply_trace"](again)
+    ls.assert_structural_equal(again.mod, sch.mod)
+    built = ls.build(func, target="opencl").source("opencl")
+    assert ls.build(sch, target="opencl").source("opencl") == built
+
+
+@gpu_devices.both
+def test_the_schedule_of_a_gpu_may_be_continued(target: str) -> None:
+    gpu_devices.require(target)
+    tensors = product((130, 128, 64))
+    sch = ls.default_schedule(te.create_prim_func(tensors), target=target)
+    steps = sch.get_loops("C_update")[4:]
+    sch.unroll(steps[1])
+    arrays = arguments(tensors)
+    ls.build(sch, target=target)(*arrays)
+    np.testing.assert_allclose(arrays[-1], arrays[0] @ arrays[1], rtol=2e-4)
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS))
+def test_numbers_of_a_gpu_may_be_left_open(name: str) -> None:
+    func = te.create_prim_func(PROGRAMS[name].make(PROGRAMS[name].sizes[0]))
+    sch = ls.default_schedule(func, target="opencl", holes=True)
+    closed = ls.default_schedule(func, target="opencl")
+    assert "sample_categorical" in str(sch.trace)
+    assert sch.func.script() == closed.func.script()
+
+
+@gpu_devices.both
+def test_other_numbers_give_the_same_results(target: str) -> None:
+    gpu_devices.require(target)
+    tried = 0
+    for name in ("product", "softmax", "column_sums", "row_sums", "elements"):
+        program = PROGRAMS[name]
+        tensors = program.make(program.sizes[1 if name == "product" else 0])
+        func = te.create_prim_func(tensors)
+        trace = ls.default_schedule(func, target=target, holes=True).trace
+        for step, decision in list(trace.decisions.items()):
+            other = tir.Schedule(func)
+            trace.with_decision(step, 0 if decision else 1, False).apply_to_schedule(other)
+            arrays = arguments(tensors)
+            ls.build(other, target=target)(*arrays)
+            expected = program.expected(*arrays[:-1])
+            np.testing.assert_allclose(arrays[-1], expected, rtol=2e-4, atol=1e-5, err_msg=name)
+            tried += 1
+    assert tried > 5
+
+
+@pytest.mark.parametrize("first", range(7000, 7080, 20))
+def test_random_tensors_keep_results_on_gpus(first: int) -> None:
+    """Integers, so that each order of a sum gives the same."""
+    drawn = {seed: random_tensors(random.Random(seed)) for seed in range(first, first + 20)}
+    cases = {seed: case for seed, case in drawn.items() if case}
+    assert len(cases) > 5
+    names = [tir.GlobalVar(f"f{seed}") for seed in cases]
+    targets = [t for t in ("opencl", "cuda") if getattr(gpu_devices, f"has_{t}")()]
+    functions = [case.func for case in cases.values()]
+    modules = {
+        t: ls.build(tir.IRModule(names=names, functions=functions), target=t) for t in targets
+    }
+    for seed, case in cases.items():
+        sch = ls.default_schedule(case.func, target="opencl", holes=seed % 2 == 0)
+        ls.assert_structural_equal(replayed(sch, case.func).mod, sch.mod)
+        numbers = np.random.default_rng(seed)
+        inputs = [numbers.integers(-9, 10, shape).astype(case.dtype) for shape in case.inputs]
+        expected = [np.zeros(shape, case.dtype) for shape in case.outputs]
+        ls.interp.run(case.func, *inputs, *expected)
+        found = [np.full(shape, 7, case.dtype) for shape in case.outputs]
+        ls.interp.run(sch.func, *inputs, *found)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other, f"interpreter, seed {seed}")
+        for target, module in modules.items():
+            found = [np.full(shape, 7, case.dtype) for shape in case.outputs]
+            module[f"f{seed}"](*inputs, *found)
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(one, other, f"{target}, seed {seed}")
 
 
 def written(text: str) -> tir.PrimFunc:

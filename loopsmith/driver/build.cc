@@ -197,7 +197,7 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
                                const BuildOptions& options) {
   const CpuModel machine = cpu_model_of(target, options);
   if (!options.default_schedule) return func;
-  if (target.is_gpu()) return default_schedule_for_gpu(func, gpu_limits(target));
+  if (target.is_gpu()) return schedule_for_gpu(func, gpu_limits(target)).func();
   return with_default_schedule(func, machine);
 }
 

@@ -5,7 +5,6 @@
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/gpu/rules.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
-#include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/split.h"
 
 namespace loopsmith::gpu {
@@ -38,17 +37,15 @@ std::int64_t neighbours_of_thread(const Schedule& schedule, BlockRV block, const
 
 }  // namespace
 
-bool bind_elements(Schedule& schedule, BlockRV block, const GpuLimits& limits) {
-  const NestLoops loops = loops_of(schedule, block);
-  if (loops.spatial.empty()) return false;
-  const std::int64_t threads = std::min(threads_of_elements, limits.threads_per_block);
-  const std::int64_t lanes = neighbours_of_thread(schedule, block, loops);
+bool bind_elements(Schedule& schedule, const Subject& subject, const RuleContext& context) {
+  const BlockRV block = subject.blocks[0];
+  const NestLoops nest = loops_of(schedule, block);
+  if (nest.spatial.empty()) return false;
+  const std::int64_t threads = std::min(threads_of_elements, context.device.threads_per_block);
+  const std::int64_t lanes = neighbours_of_thread(schedule, block, nest);
   return attempt(schedule, [&] {
-    std::vector<LoopRV> order = loops.spatial;
-    order.insert(order.end(), loops.reduction.begin(), loops.reduction.end());
-    if (order.size() > 1) reorder(schedule, order);
-    const LoopRV line = in_line(schedule, loops.spatial);
-    std::vector<Factor> factors{infer, threads};
+    const LoopRV line = in_line(schedule, results_outside(schedule, block).spatial);
+    std::vector<Factor> factors{infer, thread_count(schedule, context, threads)};
     if (lanes > 1) factors.emplace_back(lanes);
     const auto parts = split(schedule, line, factors);
     bind(schedule, parts[0], "blockIdx.x");

@@ -5,9 +5,6 @@
 
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/gpu/rules.h"
-#include "loopsmith/schedule/primitives/fuse.h"
-#include "loopsmith/schedule/primitives/relatives.h"
-#include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
 
@@ -20,9 +17,14 @@ constexpr std::int64_t long_reduction = 16384;
 constexpr std::int64_t most_parts = 128;
 constexpr std::int64_t least_part = 2048;
 
+Subject of(BlockRV block) {
+  return {.nests = {}, .shared = 0, .blocks = {block}, .loop = {}};
+}
+
 }  // namespace
 
-bool cut_long_reduction(Schedule& schedule, BlockRV block, const GpuLimits& limits) {
+bool cut_long_reduction(Schedule& schedule, const Subject& subject, const RuleContext& context) {
+  const BlockRV block = subject.blocks[0];
   const NestLoops loops = loops_of(schedule, block);
   if (loops.reduction.empty() || !schedule.get(block).init) return false;
   const auto results = count(schedule, loops.spatial), steps = count(schedule, loops.reduction);
@@ -30,17 +32,16 @@ bool cut_long_reduction(Schedule& schedule, BlockRV block, const GpuLimits& limi
   const std::int64_t parts = power_of_two(*steps / least_part / 2 + 1, 2, most_parts);
   BlockRV partial{};
   const bool is_done = attempt(schedule, [&] {
-    std::vector<LoopRV> order = loops.spatial;
-    order.insert(order.end(), loops.reduction.begin(), loops.reduction.end());
-    if (order.size() > 1) reorder(schedule, order);
-    const auto pieces = split(schedule, in_line(schedule, loops.reduction), {parts, infer});
+    const LoopRV line = in_line(schedule, results_outside(schedule, block).reduction);
+    const Factor count = context.number(schedule, parts, {parts / 2, parts * 2});
+    const auto pieces = split(schedule, line, {count, infer});
     partial = rfactor(schedule, pieces[0], 0);
   });
   if (!is_done) return false;
   for (const BlockRV each : {partial, block}) {
-    for (const Rule& rule : rules()) {
-      if (rule.apply(schedule, each, limits)) break;
-    }
+    static_cast<void>(reduce_columns(schedule, of(each), context) ||
+                      reduce_rows(schedule, of(each), context) ||
+                      bind_elements(schedule, of(each), context));
   }
   return true;
 }

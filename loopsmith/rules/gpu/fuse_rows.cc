@@ -5,6 +5,7 @@
 
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/gpu/rules.h"
+#include "loopsmith/rules/look_up.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
@@ -50,27 +51,31 @@ std::optional<std::size_t> row_axes(const Schedule& schedule, const std::vector<
 
 class RowFuser {
  public:
-  RowFuser(Schedule& schedule, BlockRV block, const GpuLimits& limits)
-      : schedule_(schedule), block_(block), limits_(limits) {}
+  RowFuser(Schedule& schedule, BlockRV block, const RuleContext& context)
+      : schedule_(schedule), block_(block), context_(context) {}
 
   void run(const std::vector<BlockRV>& makers, std::size_t rows) {
+    look_up_nest(schedule_, block_);
     const std::vector<LoopRV> loops = loops_of(schedule_, block_).spatial;
     const auto middle = loops.begin() + static_cast<std::ptrdiff_t>(rows);
     const std::vector<LoopRV> inner(middle, loops.end());
     const std::optional<std::int64_t> length = count(schedule_, inner);
-    threads_ = std::min(power_of_two(length.value_or(most_threads), fewest_threads, most_threads),
-                        limits_.threads_per_block);
+    const std::int64_t own =
+        std::min(power_of_two(length.value_or(most_threads), fewest_threads, most_threads),
+                 context_.device.threads_per_block);
+    threads_ = thread_count(schedule_, context_, own);
     const LoopRV row = in_line(schedule_, {loops.begin(), middle});
     bind(schedule_, row, "blockIdx.x");
     bind_threads(inner);
     std::int64_t bytes = 0;
     for (const BlockRV maker : makers) {
+      look_up(schedule_, maker);
       const bool reduces = schedule_.get(maker).init.defined();
       const std::size_t results = schedule_.get(maker).writes.size();
       if (!reduces) {
         // A whole row is kept, if it fits.
         const std::int64_t size = schedule_.get(maker).writes[0]->buffer->dtype.bytes();
-        if (!length || bytes + *length * size > limits_.shared_bytes_per_block / 2) {
+        if (!length || bytes + *length * size > context_.device.shared_bytes_per_block / 2) {
           compute_inline(schedule_, maker);
           continue;
         }
@@ -80,8 +85,8 @@ class RowFuser {
         set_scope(schedule_, maker, BufferSelector(static_cast<std::int64_t>(i)), "shared");
       }
       compute_at(schedule_, maker, row, /*preserve_unit_loops=*/true);
-      bind_threads(reduces ? loops_of(schedule_, maker).reduction
-                           : loops_inside(schedule_, maker, row));
+      const std::vector<LoopRV> inside = loops_inside(schedule_, maker, row);
+      bind_threads(reduces ? loops_of(schedule_, maker).reduction : inside);
     }
     require(obligations(schedule_).empty(), "rows_are_whole", hint("keep them apart"),
             "the stages of a row are not all in its block");
@@ -95,19 +100,20 @@ class RowFuser {
 
   Schedule& schedule_;
   BlockRV block_;
-  GpuLimits limits_;
-  std::int64_t threads_ = 0;
+  const RuleContext& context_;
+  Factor threads_ = infer;
 };
 
 }  // namespace
 
-bool fuse_rows(Schedule& schedule, BlockRV block, const GpuLimits& limits) {
+bool fuse_rows(Schedule& schedule, const Subject& subject, const RuleContext& context) {
+  const BlockRV block = subject.blocks[0];
   const NestLoops loops = loops_of(schedule, block);
   if (schedule.get(block).init || !loops.reduction.empty()) return false;
   const std::vector<BlockRV> makers = makers_of(schedule, block);
   const auto rows = row_axes(schedule, makers);
   if (!rows || *rows == 0 || *rows >= loops.spatial.size()) return false;
-  return attempt(schedule, [&] { RowFuser(schedule, block, limits).run(makers, *rows); });
+  return attempt(schedule, [&] { RowFuser(schedule, block, context).run(makers, *rows); });
 }
 
 }  // namespace loopsmith::gpu

@@ -3,9 +3,8 @@
 
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/gpu/rules.h"
+#include "loopsmith/rules/look_up.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
-#include "loopsmith/schedule/primitives/get_block.h"
-#include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith::gpu {
@@ -34,12 +33,12 @@ bool is_worth_it(const Schedule& schedule, BlockRV block) {
 }  // namespace
 
 void inline_stages(Schedule& schedule) {
-  const BlockRV root = get_block(schedule, "root");
-  for (const BlockRV block : get_child_blocks(schedule, root)) {
+  const NodeId function = schedule.root(*schedule.function_named());
+  for (const BlockRV block : child_blocks(schedule, schedule.at(function).first_child)) {
     const bool stays = schedule.get(block).init || schedule.get(block).writes.size() != 1 ||
                        is_output_block(schedule, block);
     if (stays || !is_worth_it(schedule, block)) continue;
-    attempt(schedule, [&] { compute_inline(schedule, block); });
+    attempt(schedule, [&] { compute_inline(schedule, look_up(schedule, block)); });
   }
 }
 

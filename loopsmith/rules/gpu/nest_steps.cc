@@ -6,9 +6,11 @@
 
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/rules/look_up.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
@@ -32,6 +34,19 @@ NestLoops loops_of(const Schedule& schedule, BlockRV block) {
         arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
     (reduces ? loops.reduction : loops.spatial).push_back(loop);
   }
+  return loops;
+}
+
+void look_up_nest(Schedule& schedule, BlockRV block) {
+  get_loops(schedule, look_up(schedule, block));
+}
+
+NestLoops results_outside(Schedule& schedule, BlockRV block) {
+  look_up_nest(schedule, block);
+  NestLoops loops = loops_of(schedule, block);
+  std::vector<LoopRV> order = loops.spatial;
+  order.insert(order.end(), loops.reduction.begin(), loops.reduction.end());
+  if (order.size() > 1) reorder(schedule, order);
   return loops;
 }
 
@@ -76,22 +91,30 @@ void bind_all(Schedule& schedule, const std::vector<LoopRV>& loops, const std::s
   }
 }
 
-std::vector<LoopRV> loops_inside(const Schedule& schedule, BlockRV block, LoopRV place) {
+std::vector<LoopRV> loops_inside(Schedule& schedule, BlockRV block, LoopRV place) {
   std::vector<LoopRV> inside;
-  for (const LoopRV loop : loops_around(schedule, schedule.node(block))) {
+  for (const LoopRV loop : get_loops(schedule, block)) {
     const bool is_in = is_inside(schedule, schedule.node(loop), schedule.node(place));
     if (is_in && loop != place) inside.push_back(loop);
   }
   return inside;
 }
 
-void share_out(Schedule& schedule, BlockRV copy, LoopRV place,
-               const std::vector<std::int64_t>& threads) {
+void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads) {
   std::vector<Factor> factors{infer};
   factors.insert(factors.end(), threads.begin(), threads.end());
   const auto parts =
       split(schedule, in_line(schedule, loops_inside(schedule, copy, place)), factors);
   bind_all(schedule, {parts.begin() + 1, parts.end()}, "threadIdx");
+}
+
+Factor thread_count(Schedule& schedule, const RuleContext& context, std::int64_t own,
+                    std::int64_t beside) {
+  std::vector<std::int64_t> others;
+  for (const std::int64_t other : {own / 4, own / 2, own * 2, own * 4}) {
+    if (other > 0 && other * beside <= context.device.threads_per_block) others.push_back(other);
+  }
+  return context.number(schedule, own, others);
 }
 
 std::int64_t power_of_two(std::int64_t value, std::int64_t least, std::int64_t most) {

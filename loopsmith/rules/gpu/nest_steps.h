@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "loopsmith/ir/target.h"
-#include "loopsmith/schedule/schedule.h"
+#include "loopsmith/rules/rule.h"
 
 namespace loopsmith::gpu {
 
@@ -20,6 +19,11 @@ struct NestLoops {
   std::vector<LoopRV> spatial, reduction;
 };
 NestLoops loops_of(const Schedule& schedule, BlockRV block);
+
+/// Looks up a block and the loops around it as steps, so that the trace says where they are from.
+void look_up_nest(Schedule& schedule, BlockRV block);
+/// The same, and gives the loops an order: those of the result, then those that are reduced over.
+NestLoops results_outside(Schedule& schedule, BlockRV block);
 
 /// True when a loop around the block runs on blocks or threads.
 bool is_bound(const Schedule& schedule, BlockRV block);
@@ -39,13 +43,17 @@ LoopRV in_line(Schedule& schedule, const std::vector<LoopRV>& loops);
 /// Binds loops, outermost first, to the axes `kind`.z, y and x: two loops to y and x.
 void bind_all(Schedule& schedule, const std::vector<LoopRV>& loops, const std::string& kind);
 
-/// The loops that `block` has inside of `place`.
-std::vector<LoopRV> loops_inside(const Schedule& schedule, BlockRV block, LoopRV place);
+/// The loops that `block` has inside of `place`, looked up as a step.
+std::vector<LoopRV> loops_inside(Schedule& schedule, BlockRV block, LoopRV place);
 
 /// Shares out the loops of a copy inside of `place` to the threads of a block, of which there are
 /// `threads` (outermost axis first, at most y and x); neighbours go to neighbours.
-void share_out(Schedule& schedule, BlockRV copy, LoopRV place,
-               const std::vector<std::int64_t>& threads);
+void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads);
+
+/// How many threads: `own`, or a sample that decides on it, of powers of two from a quarter to four
+/// times of it that a block may have `beside` as many other threads.
+Factor thread_count(Schedule& schedule, const RuleContext& context, std::int64_t own,
+                    std::int64_t beside = 1);
 
 /// The smallest power of two that is at least `value`, between two others.
 std::int64_t power_of_two(std::int64_t value, std::int64_t least, std::int64_t most);

@@ -6,7 +6,6 @@
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/gpu/rules.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
-#include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/split.h"
 
 namespace loopsmith::gpu {
@@ -38,21 +37,21 @@ bool lies_along_columns(const Schedule& schedule, BlockRV block, const NestLoops
 
 }  // namespace
 
-bool reduce_columns(Schedule& schedule, BlockRV block, const GpuLimits& limits) {
-  const NestLoops loops = loops_of(schedule, block);
-  if (!schedule.get(block).init || loops.reduction.empty() || loops.spatial.empty()) return false;
-  const auto length = count(schedule, loops.reduction);
+bool reduce_columns(Schedule& schedule, const Subject& subject, const RuleContext& context) {
+  const BlockRV block = subject.blocks[0];
+  const NestLoops nest = loops_of(schedule, block);
+  if (!schedule.get(block).init || nest.reduction.empty() || nest.spatial.empty()) return false;
+  const auto length = count(schedule, nest.reduction);
   if (length.value_or(short_column) < short_column) return false;
-  if (!lies_along_columns(schedule, block, loops)) return false;
-  const std::int64_t columns = std::min(columns_of_block, limits.threads_per_block);
-  const std::int64_t rows =
-      std::max<std::int64_t>(std::min(threads_of_column, limits.threads_per_block / columns), 1);
+  if (!lies_along_columns(schedule, block, nest)) return false;
+  const std::int64_t columns = std::min(columns_of_block, context.device.threads_per_block);
+  const std::int64_t rows = std::max<std::int64_t>(
+      std::min(threads_of_column, context.device.threads_per_block / columns), 1);
   return attempt(schedule, [&] {
-    std::vector<LoopRV> order = loops.spatial;
-    order.insert(order.end(), loops.reduction.begin(), loops.reduction.end());
-    if (order.size() > 1) reorder(schedule, order);
+    const NestLoops loops = results_outside(schedule, block);
     const LoopRV results = in_line(schedule, loops.spatial);
-    const auto parts = split(schedule, in_line(schedule, loops.reduction), {infer, rows});
+    const Factor sharers = thread_count(schedule, context, rows, columns);
+    const auto parts = split(schedule, in_line(schedule, loops.reduction), {infer, sharers});
     const auto [blocks, inside] = split(schedule, results, {infer, columns}).take<2>();
     bind(schedule, blocks, "blockIdx.x");
     bind(schedule, inside, "threadIdx.x");

@@ -6,10 +6,10 @@
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/gpu/rules.h"
 #include "loopsmith/schedule/primitives/add_unit_loop.h"
-#include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/parallel_scan.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith::gpu {
 namespace {
@@ -22,17 +22,20 @@ constexpr std::int64_t short_scan = 1024;
 
 }  // namespace
 
-bool scan_parts(Schedule& schedule, BlockRV block, const GpuLimits& limits) {
-  const auto loops = get_loops(schedule, block);
+bool scan_parts(Schedule& schedule, const Subject& subject, const RuleContext& context) {
+  const BlockRV block = subject.blocks[0];
+  const Handles<LoopRV> loops = loops_around(schedule, schedule.node(block));
   if (loops.size() != 1 || count(schedule, loops).value_or(short_scan) < short_scan) return false;
-  const std::int64_t threads = std::min(threads_of_parts, limits.threads_per_block);
+  const std::int64_t threads = std::min(threads_of_parts, context.device.threads_per_block);
   return attempt(schedule, [&] {
+    look_up_nest(schedule, block);
+    const Factor together = thread_count(schedule, context, threads);
     for (const LoopRV parts : parallel_scan(schedule, loops[0], length_of_part)) {
       if (schedule.get(parts).kind == ForKind::serial) {
         bind(schedule, add_unit_loop(schedule, parts), "threadIdx.x");
         continue;
       }
-      const auto [blocks, inside] = split(schedule, parts, {infer, threads}).take<2>();
+      const auto [blocks, inside] = split(schedule, parts, {infer, together}).take<2>();
       bind(schedule, blocks, "blockIdx.x");
       bind(schedule, inside, "threadIdx.x");
     }

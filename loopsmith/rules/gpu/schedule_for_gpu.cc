@@ -3,37 +3,30 @@
 
 #include <algorithm>
 
-#include "loopsmith/rules/gpu/launch_statements.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/gpu/rules.h"
-#include "loopsmith/schedule/primitives/get_block.h"
+#include "loopsmith/rules/rules.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith {
-namespace gpu {
 namespace {
 
-/// Wider tiles before smaller ones, kernels of several stages before those of one.
-constexpr Rule table[] = {
-    {"fuse_rows", "elements of rows, made of what was reduced of the same rows", fuse_rows},
-    {"tile_product", "sums of products whose operands each lack an axis of the result",
-     tile_product},
-    {"cut_long_reduction", "long reductions to few results", cut_long_reduction},
-    {"reduce_columns", "reductions across what lies side by side", reduce_columns},
-    {"reduce_rows", "reductions along what lies side by side", reduce_rows},
-    {"transpose_tiles", "elements read across what they are written along", transpose_tiles},
-    {"bind_elements", "points that are independent of each other", bind_elements},
-    {"scan_parts", "loops of which each iteration needs the value of the one before", scan_parts},
-    {"bind_what_may", "all else", bind_what_may},
-};
+/// Draws nothing: each sample has its decision.
+constexpr std::int64_t no_seed = 1;
 
-/// The last block that is not bound and that the rule has not left; none where there is none.
-std::optional<BlockRV> next_block(const Schedule& schedule, BlockRV root,
-                                  const std::vector<BlockRV>& left) {
-  const Handles<BlockRV> blocks = child_blocks(schedule, schedule.node(root));
+bool is_left_alone(const PrimFunc& func) {
+  const auto* root = func.body.as<BlockRealize>();
+  const bool has_root = root && root->block->iter_vars.empty();
+  return !has_root || func.attrs.get_int("tir.is_scheduled", 0) != 0 || has_launch(func.body);
+}
+
+/// The last block at the top that is not bound and not among `asked`; none where there is none.
+std::optional<BlockRV> next_block(const Schedule& schedule, const std::vector<BlockRV>& asked) {
+  const NodeId function = schedule.root(*schedule.function_named());
+  const Handles<BlockRV> blocks = child_blocks(schedule, schedule.at(function).first_child);
   const auto is_next = [&](BlockRV block) {
-    return !is_bound(schedule, block) && std::ranges::find(left, block) == left.end();
+    return !gpu::is_bound(schedule, block) && std::ranges::find(asked, block) == asked.end();
   };
   const auto found = std::find_if(blocks.rbegin(), blocks.rend(), is_next);
   return found == blocks.rend() ? std::nullopt : std::optional(*found);
@@ -41,32 +34,20 @@ std::optional<BlockRV> next_block(const Schedule& schedule, BlockRV root,
 
 }  // namespace
 
-std::span<const Rule> rules() {
-  return table;
-}
-
-}  // namespace gpu
-
-Schedule schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& limits) {
-  Schedule schedule(func, /*seed=*/1);
+Schedule schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& device, bool leaves_holes) {
+  Schedule schedule(func, no_seed);
+  if (is_left_alone(*func)) return schedule;
+  const CpuModel host;
+  const RuleContext context{.machine = host, .leaves_holes = leaves_holes, .device = device};
   gpu::inline_stages(schedule);
-  const BlockRV root = get_block(schedule, "root");
-  for (const gpu::Rule& rule : gpu::rules()) {
-    std::vector<BlockRV> left;
-    while (const auto block = gpu::next_block(schedule, root, left)) {
-      left.push_back(*block);
-      rule.apply(schedule, *block, limits);
+  for (const Rule& rule : gpu_rules()) {
+    std::vector<BlockRV> asked;
+    while (const auto block = next_block(schedule, asked)) {
+      asked.push_back(*block);
+      rule.take(schedule, {.nests = {}, .shared = 0, .blocks = {*block}, .loop = {}}, context);
     }
   }
   return schedule;
-}
-
-Ptr<PrimFunc> default_schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& limits) {
-  const auto* realize = func->body.as<BlockRealize>();
-  const bool has_root = realize && realize->block->iter_vars.empty();
-  const bool is_scheduled = func->attrs.get_int("tir.is_scheduled", 0) != 0;
-  if (!has_root || is_scheduled || has_launch(func->body)) return func;
-  return gpu::launch_statements(schedule_for_gpu(func, limits).func());
 }
 
 }  // namespace loopsmith

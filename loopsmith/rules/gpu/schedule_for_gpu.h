@@ -6,12 +6,13 @@
 
 namespace loopsmith {
 
-/// Schedules a function for the blocks and threads of a GPU, by the rules of gpu/rules.h: the first
-/// one that takes a nest does. All that is done are steps of the schedule.
-Schedule schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& limits);
-
-/// The function by that schedule, if it is one without a schedule: it has a root block, no bound
-/// loops, and does not say `tir.is_scheduled`. What stands beside its kernels is run by one thread.
-Ptr<PrimFunc> default_schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& limits);
+/// The schedule of a function without one, for the blocks and threads of a GPU: a block belongs to
+/// the first of the rules for GPUs in rules.h that takes it. Its steps may be seen, replayed and
+/// continued. With `leaves_holes`, numbers are samples that a search may decide anew.
+///
+/// A function that is marked `tir.is_scheduled`, binds loops to blocks or threads itself, or has no
+/// blocks stays as it is written.
+Schedule schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& device,
+                          bool leaves_holes = false);
 
 }  // namespace loopsmith

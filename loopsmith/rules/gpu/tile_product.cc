@@ -8,6 +8,7 @@
 #include "loopsmith/rules/gpu/matrix_form.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/gpu/rules.h"
+#include "loopsmith/rules/look_up.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives/block_regions.h"
 #include "loopsmith/schedule/primitives/cache_read.h"
@@ -29,20 +30,21 @@ namespace {
 
 /// How a tile of the result is shared out, along its rows and columns.
 struct Tiling {
-  std::int64_t threads[2];
-  std::int64_t results[2];  ///< Of each thread.
-  std::int64_t step;        ///< Of the reduction.
+  std::int64_t threads[2]{};
+  std::int64_t results[2]{};  ///< Of each thread.
+  std::int64_t step = 1;      ///< Of the reduction.
 
   std::int64_t tile(int side) const { return threads[side] * results[side]; }
 };
 
 /// Tiles of 64 x 64, of which each of 16 x 16 threads has 4 x 4 results; less where there are
 /// fewer.
-Tiling tiling_for(const Schedule& schedule, const ProductLoops& product, const GpuLimits& limits) {
+Tiling tiling_for(const Schedule& schedule, const ProductLoops& product,
+                  std::int64_t most_threads) {
   constexpr std::int64_t least = 8, most = 64, steps = 16;
   std::int64_t threads = 16;
-  while (threads * threads > limits.threads_per_block) threads /= 2;
-  Tiling tiling{};
+  while (threads * threads > most_threads) threads /= 2;
+  Tiling tiling;
   const std::vector<LoopRV>* sides[] = {&product.rows, &product.columns};
   for (int side = 0; side < 2; ++side) {
     const std::int64_t tile =
@@ -56,24 +58,29 @@ Tiling tiling_for(const Schedule& schedule, const ProductLoops& product, const G
 
 class ProductTiler {
  public:
-  ProductTiler(Schedule& schedule, BlockRV block, const GpuLimits& limits)
-      : schedule_(schedule), block_(block), limits_(limits) {}
+  ProductTiler(Schedule& schedule, BlockRV block, const RuleContext& context)
+      : schedule_(schedule), block_(block), context_(context) {}
 
   void run() {
+    look_up_nest(schedule_, block_);
     bring_into_matrix_form(schedule_, block_);
+    look_up_nest(schedule_, block_);
     ProductLoops product = *product_loops(schedule_, block_);
-    tiling_ = tiling_for(schedule_, product, limits_);
+    tiling_ = tiling_for(schedule_, product, context_.device.threads_per_block);
     std::vector<LoopRV> order = product.batch;
     for (const auto* loops : {&product.rows, &product.columns, &product.reduction}) {
       order.insert(order.end(), loops->begin(), loops->end());
     }
     reorder(schedule_, order);
     pad(product);
+    look_up_nest(schedule_, block_);
     product = *product_loops(schedule_, block_);
-    const auto [block_row, i, row] = cut(in_line(schedule_, product.rows), 0);
-    const auto [block_column, j, column] = cut(in_line(schedule_, product.columns), 1);
+    const auto [block_row, row, i] = cut(in_line(schedule_, product.rows), 0);
+    const auto [block_column, column, j] = cut(in_line(schedule_, product.columns), 1);
+    const Factor depth =
+        context_.number(schedule_, tiling_.step, {tiling_.step / 2, tiling_.step * 2});
     const auto [step, k] =
-        split(schedule_, in_line(schedule_, product.reduction), {infer, tiling_.step}).take<2>();
+        split(schedule_, in_line(schedule_, product.reduction), {infer, depth}).take<2>();
     reorder(schedule_, {block_row, block_column, row, column, step, k, i, j});
     if (!product.batch.empty()) bind(schedule_, in_line(schedule_, product.batch), "blockIdx.z");
     bind_all(schedule_, {block_row, block_column}, "blockIdx");
@@ -109,12 +116,14 @@ class ProductTiler {
   }
 
   struct Parts {
-    LoopRV blocks, results, threads;
+    LoopRV blocks, threads, results;
   };
-  /// Results of a thread lie apart, so that those of neighbours lie side by side.
+  /// Results of a thread are neighbours: a rectangle, which another block can take from it.
   Parts cut(LoopRV loop, int side) {
-    const auto parts =
-        split(schedule_, loop, {infer, tiling_.results[side], tiling_.threads[side]});
+    const std::int64_t own = tiling_.results[side];
+    const Factor results =
+        own == 1 ? Factor(own) : context_.number(schedule_, own, {own / 2, own * 2});
+    const auto parts = split(schedule_, loop, {infer, tiling_.threads[side], results});
     return {parts[0], parts[1], parts[2]};
   }
 
@@ -133,7 +142,9 @@ class ProductTiler {
     // Of a result that was padded what belongs to it, its place, and what is made of it.
     while (is_kept && has_one_reader(last)) {
       const BlockRV reader = consumers_of(schedule_, last)[0];
-      if (!attempt(schedule_, [&] { reverse_compute_inline(schedule_, reader); })) return;
+      if (!attempt(schedule_,
+                   [&] { reverse_compute_inline(schedule_, look_up(schedule_, reader)); }))
+        return;
     }
   }
 
@@ -147,8 +158,9 @@ class ProductTiler {
       for (bool goes_on = true; goes_on;) {
         goes_on = false;
         for (const BlockRV maker : producers_of(schedule_, copy)) {
-          goes_on = goes_on || (!is_bound(schedule_, maker) &&
-                                attempt(schedule_, [&] { compute_inline(schedule_, maker); }));
+          goes_on = goes_on || (!is_bound(schedule_, maker) && attempt(schedule_, [&] {
+                      compute_inline(schedule_, look_up(schedule_, maker));
+                    }));
         }
       }
       // Neighbouring threads that read rows of steps would all read from the same few banks.
@@ -174,17 +186,18 @@ class ProductTiler {
 
   Schedule& schedule_;
   BlockRV block_;
-  GpuLimits limits_;
+  const RuleContext& context_;
   Tiling tiling_{};
 };
 
 }  // namespace
 
-bool tile_product(Schedule& schedule, BlockRV block, const GpuLimits& limits) {
+bool tile_product(Schedule& schedule, const Subject& subject, const RuleContext& context) {
+  const BlockRV block = subject.blocks[0];
   const auto product = product_loops(schedule, block);
   const auto points = product ? count(schedule, product->reduction) : std::nullopt;
   if (!product || points == 0) return false;
-  return attempt(schedule, [&] { ProductTiler(schedule, block, limits).run(); });
+  return attempt(schedule, [&] { ProductTiler(schedule, block, context).run(); });
 }
 
 }  // namespace loopsmith::gpu

@@ -48,22 +48,25 @@ std::optional<CrossedRead> crossed_read(const Schedule& schedule, BlockRV block,
 
 }  // namespace
 
-bool transpose_tiles(Schedule& schedule, BlockRV block, const GpuLimits& limits) {
-  NestLoops loops = loops_of(schedule, block);
+bool transpose_tiles(Schedule& schedule, const Subject& subject, const RuleContext& context) {
+  const BlockRV block = subject.blocks[0];
+  const NestLoops loops = loops_of(schedule, block);
   if (!loops.reduction.empty() || loops.spatial.size() < 2 || schedule.get(block).init) {
     return false;
   }
-  if (tile * rows_of_threads > limits.threads_per_block) return false;
+  if (tile * 2 * rows_of_threads > context.device.threads_per_block) return false;
   const auto read = crossed_read(schedule, block, loops);
   if (!read) return false;
   return attempt(schedule, [&] {
+    look_up_nest(schedule, block);
     const LoopRV crossed = loops.spatial[read->loop], along = loops.spatial.back();
     std::vector<LoopRV> others;
     for (const LoopRV loop : loops.spatial) {
       if (loop != crossed && loop != along) others.push_back(loop);
     }
-    const auto [block_row, step, row] =
-        split(schedule, crossed, {infer, tile / rows_of_threads, rows_of_threads}).take<3>();
+    const Factor rows = context.number(schedule, rows_of_threads, {4, 16});
+    const auto [block_row, inside] = split(schedule, crossed, {infer, tile}).take<2>();
+    const auto [step, row] = split(schedule, inside, {infer, rows}).take<2>();
     const auto [block_column, column] = split(schedule, along, {infer, tile}).take<2>();
     std::vector<LoopRV> order = others;
     order.insert(order.end(), {block_row, block_column, row, column, step});
@@ -73,7 +76,7 @@ bool transpose_tiles(Schedule& schedule, BlockRV block, const GpuLimits& limits)
     bind_all(schedule, {row, column}, "threadIdx");
     const BlockRV copy = cache_read(schedule, block, BufferSelector(read->number), "shared");
     compute_at(schedule, copy, block_column, /*preserve_unit_loops=*/true);
-    share_out(schedule, copy, block_column, {rows_of_threads, tile});
+    share_out(schedule, copy, block_column, {rows, tile});
     const auto last = static_cast<std::int64_t>(schedule.get(copy).writes[0]->region.size()) - 2;
     storage_align(schedule, copy, BufferSelector(0), last, tile, 1);
     require(obligations(schedule).empty(), "tile_is_of_block", hint("read it where it is"),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/rules/gpu/launch_statements.h"
+#include "loopsmith/transform/launch_statements.h"
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/thread_axes.h"
 
-namespace loopsmith::gpu {
+namespace loopsmith {
 namespace {
 
 bool is_loose(const Stmt& stmt) {
@@ -31,16 +31,6 @@ Stmt by_one_thread(std::vector<Stmt> statements) {
            .body = std::move(body)};
   loop.span = span;
   return make(std::move(loop));
-}
-
-/// The body of a loop, a definition or memory; null of other statements.
-Stmt body_around_kernels(const Stmt& stmt) {
-  if (const auto* loop = stmt.as<For>()) return loop->body;
-  if (const auto* let = stmt.as<LetStmt>()) return let->body;
-  if (const auto* attribute = stmt.as<AttrStmt>()) return attribute->body;
-  if (const auto* allocate = stmt.as<Allocate>()) return allocate->body;
-  const auto* decl = stmt.as<DeclBuffer>();
-  return decl ? decl->body : nullptr;
 }
 
 /// `stmt` beside or around kernels.
@@ -70,14 +60,7 @@ Stmt launched(const Stmt& stmt) {
       if (branch->else_case) copy.else_case = launched(branch->else_case);
       return make(std::move(copy));
     }
-    if (const auto* realize = stmt.as<BlockRealize>()) {
-      Block block = *realize->block;
-      block.body = launched(block.body);
-      BlockRealize copy = *realize;
-      copy.block = make(std::move(block));
-      return make(std::move(copy));
-    }
-    const Stmt body = body_around_kernels(stmt);
+    const Stmt body = body_of(stmt);
     return body ? with_body(stmt, launched(body)) : stmt;
   });
 }
@@ -89,4 +72,4 @@ Ptr<PrimFunc> launch_statements(const Ptr<PrimFunc>& func) {
   return with_body(func, launched(func->body));
 }
 
-}  // namespace loopsmith::gpu
+}  // namespace loopsmith

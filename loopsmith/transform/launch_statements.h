@@ -2,7 +2,7 @@
 #pragma once
 #include "loopsmith/ir/function.h"
 
-namespace loopsmith::gpu {
+namespace loopsmith {
 
 /// Lets one thread run the statements that stand beside kernels, outside of loops: the host does
 /// not see the memory that they store to.
@@ -15,4 +15,4 @@ namespace loopsmith::gpu {
 /// Loops without threads stay: they are for a schedule to bind.
 Ptr<PrimFunc> launch_statements(const Ptr<PrimFunc>& func);
 
-}  // namespace loopsmith::gpu
+}  // namespace loopsmith

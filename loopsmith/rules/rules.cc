@@ -32,6 +32,7 @@ std::span<const Rule> gpu_rules() {
       {"cut_long_reduction", gpu::cut_long_reduction},
       {"reduce_columns", gpu::reduce_columns},
       {"reduce_rows", gpu::reduce_rows},
+      {"reduce_in_threads", gpu::reduce_in_threads},
       {"transpose_tiles", gpu::transpose_tiles},
       {"bind_elements", gpu::bind_elements},
       {"scan_parts", gpu::scan_parts},

@@ -51,7 +51,12 @@ bool bind_elements(Schedule& schedule, const Subject& subject, const RuleContext
     bind(schedule, parts[0], "blockIdx.x");
     bind(schedule, parts[1], "threadIdx.x");
     if (lanes > 1) vectorize(schedule, parts[2]);
+    if (schedule.get(block).init) keep_results(schedule, block, parts[1]);
   });
+}
+
+bool reduce_in_threads(Schedule& schedule, const Subject& subject, const RuleContext& context) {
+  return schedule.get(subject.blocks[0]).init && bind_elements(schedule, subject, context);
 }
 
 }  // namespace loopsmith::gpu

@@ -36,14 +36,17 @@ std::vector<BlockRV> makers_of(const Schedule& schedule, BlockRV block) {
   return makers;
 }
 
-/// How many rows' axes the reductions among the blocks have; none where there is no reduction, or
-/// they differ.
-std::optional<std::size_t> row_axes(const Schedule& schedule, const std::vector<BlockRV>& makers) {
+/// How many rows' axes the reductions among the blocks have, `most` at most, where others are of
+/// one element; none where there is no reduction, or they differ.
+std::optional<std::size_t> row_axes(const Schedule& schedule, const std::vector<BlockRV>& makers,
+                                    std::size_t most) {
   std::optional<std::size_t> axes;
   for (const BlockRV maker : makers) {
     if (!schedule.get(maker).init) continue;
-    const std::size_t rows = loops_of(schedule, maker).spatial.size();
-    if (axes && *axes != rows) return {};
+    const std::vector<LoopRV> loops = loops_of(schedule, maker).spatial;
+    std::size_t rows = loops.size();
+    while (rows > most && is_const_int(schedule.get(loops[rows - 1]).extent, 1)) --rows;
+    if (rows > most || (axes && *axes != rows)) return {};
     axes = rows;
   }
   return axes;
@@ -109,10 +112,12 @@ class RowFuser {
 bool fuse_rows(Schedule& schedule, const Subject& subject, const RuleContext& context) {
   const BlockRV block = subject.blocks[0];
   const NestLoops loops = loops_of(schedule, block);
-  if (schedule.get(block).init || !loops.reduction.empty()) return false;
+  if (schedule.get(block).init || !loops.reduction.empty() || loops.spatial.size() < 2) {
+    return false;
+  }
   const std::vector<BlockRV> makers = makers_of(schedule, block);
-  const auto rows = row_axes(schedule, makers);
-  if (!rows || *rows == 0 || *rows >= loops.spatial.size()) return false;
+  const auto rows = row_axes(schedule, makers, loops.spatial.size() - 1);
+  if (!rows || *rows == 0) return false;
   return attempt(schedule, [&] { RowFuser(schedule, block, context).run(makers, *rows); });
 }
 

@@ -7,10 +7,13 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/rules/look_up.h"
+#include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/reorder.h"
+#include "loopsmith/schedule/primitives/reverse_compute_at.h"
+#include "loopsmith/schedule/primitives/reverse_compute_inline.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
@@ -106,6 +109,26 @@ void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector
   const auto parts =
       split(schedule, in_line(schedule, loops_inside(schedule, copy, place)), factors);
   bind_all(schedule, {parts.begin() + 1, parts.end()}, "threadIdx");
+}
+
+void keep_results(Schedule& schedule, BlockRV block, LoopRV thread) {
+  const auto has_one_reader = [&](BlockRV maker) {
+    const Handles<BlockRV> readers = consumers_of(schedule, maker);
+    return !is_output_block(schedule, maker) && readers.size() == 1 &&
+           !schedule.get(readers[0]).init && !is_bound(schedule, readers[0]);
+  };
+  BlockRV last{};
+  const bool is_kept = attempt(schedule, [&] {
+    last = cache_write(schedule, block, BufferSelector(0), "local");
+    reverse_compute_at(schedule, last, thread, /*preserve_unit_loops=*/true);
+  });
+  // Of a result that was padded what belongs to it, its place, and what is made of it.
+  while (is_kept && has_one_reader(last)) {
+    const BlockRV reader = consumers_of(schedule, last)[0];
+    const bool is_inlined =
+        attempt(schedule, [&] { reverse_compute_inline(schedule, look_up(schedule, reader)); });
+    if (!is_inlined) return;
+  }
 }
 
 Factor thread_count(Schedule& schedule, const RuleContext& context, std::int64_t own,

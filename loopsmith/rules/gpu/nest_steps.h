@@ -50,6 +50,11 @@ std::vector<LoopRV> loops_inside(Schedule& schedule, BlockRV block, LoopRV place
 /// `threads` (outermost axis first, at most y and x); neighbours go to neighbours.
 void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads);
 
+/// Keeps the result of a reduction in registers of each thread until it is whole, for the iteration
+/// of the loop `thread` that they are of; then whoever uses it alone takes it from there. No step
+/// is taken where a part of it is another thread's.
+void keep_results(Schedule& schedule, BlockRV block, LoopRV thread);
+
 /// How many threads: `own`, or a sample that decides on it, of powers of two from a quarter to four
 /// times of it that a block may have `beside` as many other threads.
 Factor thread_count(Schedule& schedule, const RuleContext& context, std::int64_t own,

@@ -21,6 +21,8 @@ bool cut_long_reduction(Schedule& schedule, const Subject& subject, const RuleCo
 bool reduce_columns(Schedule& schedule, const Subject& subject, const RuleContext& context);
 /// Reductions along what lies side by side.
 bool reduce_rows(Schedule& schedule, const Subject& subject, const RuleContext& context);
+/// Short reductions: each thread does one alone, and what is made of the result.
+bool reduce_in_threads(Schedule& schedule, const Subject& subject, const RuleContext& context);
 /// Elements read across what they are written along.
 bool transpose_tiles(Schedule& schedule, const Subject& subject, const RuleContext& context);
 /// Points that are independent of each other.

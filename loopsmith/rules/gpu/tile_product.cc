@@ -12,15 +12,12 @@
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives/block_regions.h"
 #include "loopsmith/schedule/primitives/cache_read.h"
-#include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/pad_einsum.h"
 #include "loopsmith/schedule/primitives/reorder.h"
-#include "loopsmith/schedule/primitives/reverse_compute_at.h"
-#include "loopsmith/schedule/primitives/reverse_compute_inline.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/support/error.h"
@@ -85,7 +82,7 @@ class ProductTiler {
     if (!product.batch.empty()) bind(schedule_, in_line(schedule_, product.batch), "blockIdx.z");
     bind_all(schedule_, {block_row, block_column}, "blockIdx");
     bind_all(schedule_, {row, column}, "threadIdx");
-    keep_results(column);
+    keep_results(schedule_, block_, column);
     share_tile(product.row_operand, step, /*is_of_columns=*/false);
     share_tile(product.column_operand, step, /*is_of_columns=*/true);
     attempt(schedule_, [&] { decompose_reduction(schedule_, block_, step); });
@@ -125,27 +122,6 @@ class ProductTiler {
         own == 1 ? Factor(own) : context_.number(schedule_, own, {own / 2, own * 2});
     const auto parts = split(schedule_, loop, {infer, tiling_.threads[side], results});
     return {parts[0], parts[1], parts[2]};
-  }
-
-  /// In registers, until they are whole; then whoever uses them takes them from there.
-  void keep_results(LoopRV threads) {
-    const auto has_one_reader = [&](BlockRV maker) {
-      const Handles<BlockRV> readers = consumers_of(schedule_, maker);
-      return !is_output_block(schedule_, maker) && readers.size() == 1 &&
-             !schedule_.get(readers[0]).init && !is_bound(schedule_, readers[0]);
-    };
-    BlockRV last{};
-    const bool is_kept = attempt(schedule_, [&] {
-      last = cache_write(schedule_, block_, BufferSelector(0), "local");
-      reverse_compute_at(schedule_, last, threads, /*preserve_unit_loops=*/true);
-    });
-    // Of a result that was padded what belongs to it, its place, and what is made of it.
-    while (is_kept && has_one_reader(last)) {
-      const BlockRV reader = consumers_of(schedule_, last)[0];
-      if (!attempt(schedule_,
-                   [&] { reverse_compute_inline(schedule_, look_up(schedule_, reader)); }))
-        return;
-    }
   }
 
   /// The part of an operand that a block of threads reads in one step.

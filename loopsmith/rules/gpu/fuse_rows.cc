@@ -21,14 +21,24 @@ namespace {
 constexpr std::int64_t most_threads = 256;
 constexpr std::int64_t fewest_threads = 32;
 
+/// How many axes of rows a reduction has, `most` at most, where others are of one element; none
+/// where it has more: its results are no rows'.
+std::optional<std::size_t> row_axes(const Schedule& schedule, BlockRV block, std::size_t most) {
+  const std::vector<LoopRV> loops = loops_of(schedule, block).spatial;
+  std::size_t rows = loops.size();
+  while (rows > most && is_const_int(schedule.get(loops[rows - 1]).extent, 1)) --rows;
+  return rows > most ? std::nullopt : std::optional(rows);
+}
+
 /// The blocks, last first, whose results the block uses, through others, too; none where one of
-/// them has to stay.
-std::vector<BlockRV> makers_of(const Schedule& schedule, BlockRV block) {
+/// them has to stay. Reductions to more than rows, as products are, are read where they are.
+std::vector<BlockRV> makers_of(const Schedule& schedule, BlockRV block, std::size_t most) {
   std::vector<BlockRV> makers;
   const Handles<BlockRV> all = child_blocks(schedule, scope_of(schedule, schedule.node(block)));
   std::vector<BlockRV> needed = producers_of(schedule, block);
   for (std::size_t i = all.size(); i-- > 0;) {
     if (std::ranges::find(needed, all[i]) == needed.end()) continue;
+    if (schedule.get(all[i]).init && !row_axes(schedule, all[i], most)) continue;
     if (is_output_block(schedule, all[i]) || is_bound(schedule, all[i])) return {};
     makers.push_back(all[i]);
     for (const BlockRV more : producers_of(schedule, all[i])) needed.push_back(more);
@@ -36,17 +46,14 @@ std::vector<BlockRV> makers_of(const Schedule& schedule, BlockRV block) {
   return makers;
 }
 
-/// How many rows' axes the reductions among the blocks have, `most` at most, where others are of
-/// one element; none where there is no reduction, or they differ.
+/// How many axes the rows have that the blocks reduce; none where none does, or they differ.
 std::optional<std::size_t> row_axes(const Schedule& schedule, const std::vector<BlockRV>& makers,
                                     std::size_t most) {
   std::optional<std::size_t> axes;
   for (const BlockRV maker : makers) {
     if (!schedule.get(maker).init) continue;
-    const std::vector<LoopRV> loops = loops_of(schedule, maker).spatial;
-    std::size_t rows = loops.size();
-    while (rows > most && is_const_int(schedule.get(loops[rows - 1]).extent, 1)) --rows;
-    if (rows > most || (axes && *axes != rows)) return {};
+    const auto rows = row_axes(schedule, maker, most);
+    if (axes && axes != rows) return {};
     axes = rows;
   }
   return axes;
@@ -115,8 +122,9 @@ bool fuse_rows(Schedule& schedule, const Subject& subject, const RuleContext& co
   if (schedule.get(block).init || !loops.reduction.empty() || loops.spatial.size() < 2) {
     return false;
   }
-  const std::vector<BlockRV> makers = makers_of(schedule, block);
-  const auto rows = row_axes(schedule, makers, loops.spatial.size() - 1);
+  const std::size_t most = loops.spatial.size() - 1;
+  const std::vector<BlockRV> makers = makers_of(schedule, block, most);
+  const auto rows = row_axes(schedule, makers, most);
   if (!rows || *rows == 0) return false;
   return attempt(schedule, [&] { RowFuser(schedule, block, context).run(makers, *rows); });
 }

@@ -14,7 +14,7 @@ namespace {
 /// With fewer results than this, and longer reductions, most of a device would have nothing to do.
 constexpr std::int64_t few_results = 1024;
 constexpr std::int64_t long_reduction = 16384;
-constexpr std::int64_t most_parts = 128;
+constexpr std::int64_t max_parts = 128;
 constexpr std::int64_t least_part = 2048;
 
 Subject of(BlockRV block) {
@@ -29,7 +29,7 @@ bool cut_long_reduction(Schedule& schedule, const Subject& subject, const RuleCo
   if (loops.reduction.empty() || !schedule.get(block).init) return false;
   const auto results = count(schedule, loops.spatial), steps = count(schedule, loops.reduction);
   if (!results || !steps || *results > few_results || *steps < long_reduction) return false;
-  const std::int64_t parts = power_of_two(*steps / least_part / 2 + 1, 2, most_parts);
+  const std::int64_t parts = power_of_two(*steps / least_part / 2 + 1, 2, max_parts);
   BlockRV partial{};
   const bool is_done = attempt(schedule, [&] {
     const LoopRV line = in_line(schedule, results_outside(schedule, block).reduction);

@@ -18,8 +18,8 @@
 namespace loopsmith::gpu {
 namespace {
 
-constexpr std::int64_t most_threads = 256;
-constexpr std::int64_t fewest_threads = 32;
+constexpr std::int64_t max_threads = 256;
+constexpr std::int64_t min_threads = 32;
 
 /// How many axes of rows a reduction has, `most` at most, where others are of one element; none
 /// where it has more: its results are no rows'.
@@ -71,7 +71,7 @@ class RowFuser {
     const std::vector<LoopRV> inner(middle, loops.end());
     const std::optional<std::int64_t> length = count(schedule_, inner);
     const std::int64_t own =
-        std::min(power_of_two(length.value_or(most_threads), fewest_threads, most_threads),
+        std::min(power_of_two(length.value_or(max_threads), min_threads, max_threads),
                  context_.device.threads_per_block);
     threads_ = thread_count(schedule_, context_, own);
     const LoopRV row = in_line(schedule_, {loops.begin(), middle});

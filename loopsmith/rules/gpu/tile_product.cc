@@ -36,11 +36,10 @@ struct Tiling {
 
 /// Tiles of 64 x 64, of which each of 16 x 16 threads has 4 x 4 results; less where there are
 /// fewer.
-Tiling tiling_for(const Schedule& schedule, const ProductLoops& product,
-                  std::int64_t most_threads) {
+Tiling tiling_for(const Schedule& schedule, const ProductLoops& product, std::int64_t max_threads) {
   constexpr std::int64_t least = 8, most = 64, steps = 16;
   std::int64_t threads = 16;
-  while (threads * threads > most_threads) threads /= 2;
+  while (threads * threads > max_threads) threads /= 2;
   Tiling tiling;
   const std::vector<LoopRV>* sides[] = {&product.rows, &product.columns};
   for (int side = 0; side < 2; ++side) {

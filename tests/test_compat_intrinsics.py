@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of tensor intrinsics in tensor expressions of programs that import tvm."""
+"""Calls of intrinsics in tensor expressions, and functions, of programs that import tvm."""
 
 from __future__ import annotations
 
@@ -89,3 +89,47 @@ def test_calls_of_intrinsics_are_summed_up(tvm: Any) -> None:
     a, b, c = (tvm.nd.array(each) for each in [*given, np.zeros((3, 2, 4), "float32")])
     tvm.build(s, [A, B, C], "llvm")(a, b, c)
     np.testing.assert_allclose(c.numpy(), np.einsum("ikrc,jkc->ijr", *given), rtol=1e-5)
+
+
+def test_functions_and_pointers_look_as_they_did(tvm: Any) -> None:
+    T = tvm.script.tir
+
+    @T.prim_func
+    def five():
+        T.evaluate(T.ret(5))
+
+    @T.prim_func
+    def also_five():
+        return 5
+
+    assert five.__name__ == "five"
+    with pytest.raises(AttributeError, match="'PrimFunc' object has no attribute 'nothing'"):
+        _ = five.nothing
+    tvm.ir.assert_structural_equal(five.without_attr("global_symbol"), also_five)
+    assert tvm.build(five, target="llvm")() == 5
+    tagged = five.with_attr("calling_conv", 1)
+    assert tagged.attrs["calling_conv"].value == 1 == tagged.attrs["calling_conv"]
+    pointer = T.handle("int32", "shared")
+    assert isinstance(pointer, tvm.tir.Var)
+    assert pointer.type_annotation.storage_scope == "shared"
+
+
+def test_padding_has_the_type_of_its_buffer(tvm: Any) -> None:
+    T = tvm.script.tir
+
+    @T.prim_func
+    def main(A: T.Buffer((14,), "float32")):
+        B = T.alloc_buffer((14,), "float32")
+        for i in range(14):
+            with T.block("B"):
+                vi = T.axis.spatial(14, i)
+                B[vi] = A[vi]
+
+    for wrong in (0, tvm.tir.IntImm("int32", 0)):
+        with pytest.raises(tvm.tir.ScheduleError, match="buffer B is float32"):
+            tvm.tir.Schedule(main).transform_layout(
+                "B", "B", lambda i: [i // 4, i % 4], pad_value=wrong
+            )
+    sch = tvm.tir.Schedule(main)
+    sch.transform_layout("B", "B", lambda i: [i // 4, i % 4], pad_value=0.0)
+    assert "T.alloc_buffer((4, 4))" in sch.mod["main"].script()

@@ -173,6 +173,7 @@ TEST(script_error, loops_and_scopes) {
            {"x: T.int32", 3, "x gets a type and no value"},
            {"x: 3 = 4", 3, "3 is no type"},
            {"a, b = 1, 2, 3", 3, "2 names for 3 values"},
+           {"X = T.alloc_buffer(\"(8, 8)\")", 3, "'(8, 8)' is no name of a size"},
            {"assert 1 == 2, \"no\"", 3, "no"},
            {"assert n, \"no\"", 3, "assert: the condition is int32, not bool"},
            {"bx = T.env_thread(\"blockIdx.x\")\nT.launch_thread(bx, 4)\nT.launch_thread(bx, 8)", 5,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of tensor intrinsics in `te.compute`: what they describe, and that the intrinsic does it."""
+"""Calls of tensor intrinsics in `te.compute`: what they describe, done by the intrinsic."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import types
 from typing import Any
 
 import loopsmith.script.tir
+import loopsmith.tir
 from loopsmith.script.decorators import is_class_body, parse_definition
 from loopsmith.script.tir import *
 
@@ -31,17 +32,16 @@ __all__ = [
 ]
 
 
-def handle(
+def _handle(
     dtype: Any = None, storage_scope: str = "global", *, is_size_var: builtins.bool = False
 ) -> Any:
     """Return a new variable for a pointer; in a script, the word means its type."""
-    from ..ir_types import PointerType, PrimType
     from ..tir.nodes import Var
 
     del is_size_var  # No pointer is a size.
     if dtype is None:
         return Var.make("", "handle")
-    return Var.make("", PointerType(PrimType(dtype), storage_scope))
+    return Var.make("", loopsmith.tir.PointerType(str(dtype), storage_scope))
 
 
 def _prim_func(
@@ -65,6 +65,7 @@ def _prim_func(
 
 # With the option that later generations have, in place of the word of that name.
 globals()["prim_func"] = _prim_func
+globals()["handle"] = _handle
 
 
 class _Decorator(types.ModuleType):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Literal, NoReturn, Union
 
@@ -15,7 +15,6 @@ from ..argument_errors import explained
 from ..arguments import random_arguments
 from ..driver import DEFAULT_TARGET
 from .fixed_order import fix_order, ordered
-from .generated import generated
 from .holes import mutated
 from .machine import target_key
 from .model import AnalyticModel, Model
@@ -32,6 +31,7 @@ from .space import Space, SpaceFunction
 from .task import RunsCandidates, Task
 from .trial_log import TrialLog
 from .tune_sizes import points_of, sizes_task
+from .with_default import WithDefault, generated_space
 from .worker import Job
 
 Tunable = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Any]]
@@ -52,6 +52,7 @@ def tune(
     variants: int = 4,
     weights: Mapping[str, float] | None = None,
     patience: int | None = None,
+    regret: float | None = None,
     timeout: float = 10.0,
     memory: int = 4 << 30,
     contract: bool = True,
@@ -80,7 +81,8 @@ def tune(
     space
         What is searched: a function ``sch -> None`` that takes steps, some of which sample, after
         those of `x` if it is a schedule; or a trace. Without: the samples of a schedule; of what
-        has no steps, `loopsmith.tuning.generated`.
+        has no steps, `loopsmith.tuning.generated` (on a GPU, `generated_for_gpu`) and the default
+        schedule with its numbers open.
     trials
         How many candidates are measured at most.
     seconds
@@ -103,6 +105,10 @@ def tune(
         Of a module: how often each function is called, by name; 1 where it says nothing.
     patience
         The search ends when so many candidates in a row were not 1 % quicker.
+    regret
+        The search ends when the best candidate that is left is expected to save less than this
+        share of the best time: 0.01 is one percent. Expected is what the model predicts, as far off
+        as it has been so far.
     timeout
         Seconds that a candidate has, compiling included.
     memory
@@ -135,7 +141,7 @@ def tune(
     ------
     UserError
         No candidate could be built and measured; the program does not run with
-        the default one.
+        the default one; `regret` is no share, or has no model.
     TypeMismatch
         `x` is no program.
     FormatError
@@ -154,6 +160,9 @@ def tune(
             f"tune: numerics is {numerics!r}",
             hint='pass "free", "strict" or "reproducible"',
         )
+    ranking = model or _model_of(target)
+    if regret is not None:
+        _require_regret_fits(regret, ranking)
     is_strict = numerics != "free"
     order = fix_order if numerics == "reproducible" else None
     options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
@@ -161,11 +170,15 @@ def tune(
     key = target_key(str(target), {**options, **lock})
     target_text = str(target)
     store = Records(records) if isinstance(records, (str, os.PathLike)) else records
-    ranking = model or _model_of(target)
+
+    def without_steps(func: PrimFunc) -> SpaceFunction:
+        """Return the space of a function that comes without one."""
+        return generated_space(target) if is_strict else WithDefault(func, target, num_threads)
+
     begun = time.monotonic()
     with ExitStack() as stack:
         tasks: list[AnyTask] = []
-        for name, each in _spaces(x, space, not is_strict, order).items():
+        for name, each in _spaces(x, space, without_steps, not is_strict, order).items():
             reference = ordered(each.func) if order else None
             if sizes is not None and is_ranged(sizes):
                 _require_ranges_fit(x, arguments)
@@ -194,7 +207,7 @@ def tune(
             tasks.append(task)
         deadline = None if seconds is None else begun + seconds
         shown = stack.enter_context(display_of(progress, trials, deadline))
-        was_interrupted = _search(tasks, trials, deadline, patience, shown)
+        was_interrupted = _search(tasks, trials, deadline, patience, regret, shown)
         build_options = {"target": target_text, **options}
         found = [_finished(task, was_interrupted, build_options) for task in tasks]
     if isinstance(found[0], TunedSizes):
@@ -216,6 +229,7 @@ def tune(
 def _spaces(
     x: Any,
     space: SpaceFunction | Trace | None,
+    without_steps: Callable[[PrimFunc], SpaceFunction],
     allow_reassociation: bool,
     order: SpaceFunction | None,
 ) -> dict[str, Space]:
@@ -224,14 +238,12 @@ def _spaces(
     if isinstance(x, IRModule):
         if isinstance(space, Trace):
             _fail_kind(x, "give a space that is a function, or tune the functions one by one")
-        steps = space or generated
-        return {
-            name.name_hint: Space(
-                func.with_attr("global_symbol", name.name_hint),
-                steps,
-                **lock,
-            )
+        named = {
+            name.name_hint: func.with_attr("global_symbol", name.name_hint)
             for name, func in zip(x.names, x.functions)
+        }
+        return {
+            name: Space(func, space or without_steps(func), **lock) for name, func in named.items()
         }
     if isinstance(x, (list, tuple)):
         from .. import te
@@ -258,7 +270,7 @@ def _spaces(
         return {x.name: Space(x, None, space, **lock)}
     if space is not None and not callable(space):
         _fail_kind(space, "pass a function sch -> None, or a trace, as `space`")
-    own = generated if space is None and start is None else space
+    own = without_steps(x) if space is None and start is None else space
     return {x.name: Space(x, own, start, **lock)}
 
 
@@ -266,6 +278,23 @@ def _model_of(target: Target | str) -> Model | None:
     """Return the model that is built in; None for devices, of which there is none."""
     made = Target(target) if isinstance(target, str) else target
     return None if made.kind in ("cuda", "opencl") else AnalyticModel(made)
+
+
+def _require_regret_fits(regret: float, model: Model | None) -> None:
+    if model is None:
+        _core.fail(
+            "UserError",
+            "regret_has_a_model",
+            "tune: regret is given, and there is no model that predicts times on this target",
+            hint="use patience, or pass a model",
+        )
+    if not 0 <= regret < 1:
+        _core.fail(
+            "UserError",
+            "regret_is_a_share",
+            f"tune: regret is {regret}, expected a share of the best time, from 0 to below 1",
+            hint="pass 0.01 for one percent",
+        )
 
 
 def _require_ranges_fit(x: Any, arguments: Sequence[Any] | None) -> None:
@@ -290,6 +319,7 @@ def _search(
     trials: int,
     deadline: float | None,
     patience: int | None,
+    regret: float | None,
     shown: Display,
 ) -> bool:
     """Take steps of tasks until the trials or the time are used up; whether it was interrupted."""
@@ -298,7 +328,7 @@ def _search(
     done = 0
     try:
         while done < trials:
-            task = next_task(tasks, patience)
+            task = next_task(tasks, patience, regret)
             is_late = last is not None and time.monotonic() >= last
             if task is None or (is_late and task.trials):  # Each has one candidate at least.
                 break

@@ -263,9 +263,10 @@ class ReductionWriter {
 
   /// What takes the place of the outermost loop over threads; null where its form is another.
   Stmt write() {
-    for (const Ptr<For>& loop : reduction_.threads) variables_.push_back(loop->loop_var);
+    find_variables();
+    if (!is_apart()) return nullptr;
     const Stmt parts = partial_results(reduction_.threads[0]);
-    if (!parts || !is_apart()) return nullptr;
+    if (!parts) return nullptr;
     std::vector<Stmt> statements{parts};
     if (warps_) {
       if (warps_->groups > 1) statements.push_back(combine_warps());
@@ -281,6 +282,19 @@ class ReductionWriter {
   }
 
  private:
+  /// Of the loops that are reduced over, by threads or one after the other.
+  void find_variables() {
+    for (const Ptr<For>& loop : reduction_.threads) variables_.push_back(loop->loop_var);
+    pre_order_visit(reduction_.threads[0], [&](const Ref& ref) {
+      const auto* loop = ref.as<For>();
+      const bool is_serial = loop && loop->kind != ForKind::thread_binding;
+      if (is_serial && arith::is_reduction_loop(*reduction_.realize, loop->loop_var)) {
+        variables_.push_back(loop->loop_var);
+      }
+      return !is_expr(*ref.get());
+    });
+  }
+
   /// What is one launch has to be in one loop.
   Stmt in_one_block(Stmt body) const {
     const For& threads = *reduction_.threads[0];
@@ -420,7 +434,6 @@ class ReductionWriter {
     const bool reduces = loop && loop->kind != ForKind::thread_binding &&
                          arith::is_reduction_loop(*reduction_.realize, loop->loop_var);
     if (!reduces) return nullptr;
-    variables_.push_back(loop->loop_var);
     Stmt body = own_steps(loop->body);
     return body ? with_body(stmt, std::move(body)) : nullptr;
   }

@@ -10,7 +10,7 @@ import test_gpu_schedules as schedules
 from gpu_programs import RNG, ROWS, run, scheduled_by, script
 
 import loopsmith as ls
-from loopsmith import te
+from loopsmith import te, tir
 
 
 @gpu_devices.both

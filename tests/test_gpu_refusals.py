@@ -199,3 +199,18 @@ def main(A: T.Buffer((32,), "float32")):
     error = refused(func, "opencl")
     assert error.code == "host_calls_take_numbers"
     assert "does not see that of the device" in str(error)
+
+
+def test_shuffles_of_threads_that_are_not_counted_are_refused() -> None:
+    """OpenCL has no warps: values go through memory that has a place for each thread."""
+    func = ls.from_source("""
+@T.prim_func
+def main(a: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n,), "float32")
+    for t in T.thread_binding(n, thread="threadIdx.x"):
+        A[t] = T.tvm_warp_shuffle(T.uint32(4294967295), A[t], 0, 32, 32)
+""")
+    with pytest.raises(ls.LowerError) as caught:
+        ls.lower(func.with_attr("tir.is_scheduled", 1), target="opencl")
+    assert caught.value.code == "lanes_are_counted"
+    assert "how many there are is not a constant" in str(caught.value)

@@ -407,6 +407,7 @@ class Extractor {
     block_ = static_cast<int>(program_.blocks.size());
     PlacedBlock placed{stmt, static_cast<int>(loops_.size()), {}};
     for (const Expr& value : realize.iter_values) placed.axes.push_back(forms_.linear(value));
+    placed.started = empty_reductions_.started_by(*realize.block);
     program_.blocks.push_back(std::move(placed));
   }
 

@@ -159,6 +159,27 @@ bool is_finished_in(const Schedule& schedule, BlockRV handle, const Buffer& buff
   return true;
 }
 
+bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
+                        const ScopeAccesses& uses) {
+  const NodeId own = schedule.node(handle), nest = schedule.node(loop);
+  if (uses.has_jumps || !kinds_of(schedule, handle, uses).is_reduction()) return false;
+  const Block& block = schedule.get(handle);
+  std::vector<const Object*> inputs;
+  pre_order_visit(block.init, [&](const Ref& ref) {
+    if (const auto* load = ref.as<BufferLoad>()) inputs.push_back(load->buffer->data.get());
+    return !ref.is<Buffer>();
+  });
+  const bool is_alone = std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
+    if (use.place.node == own || !is_inside(schedule, use.place, nest)) return true;
+    const bool changes_input =
+        use.is_write && std::ranges::find(inputs, use.buffer->data.get()) != inputs.end();
+    return !changes_input && !has_memory_of(block.writes, *use.buffer);
+  });
+  if (!is_alone) return false;
+  const auto loops = loops_around(schedule, own);
+  return runs_each_once(schedule, handle, std::span(std::ranges::find(loops, loop), loops.end()));
+}
+
 namespace {
 
 /// True when the regions that a block writes are of one value of each of its spatial axes.

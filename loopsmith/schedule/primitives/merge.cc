@@ -79,13 +79,12 @@ Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& ar
     for (std::size_t k = i + 1; k < loops.size(); ++k) {
       OrderAnswer answer = may_merge(schedule, plan.nests[i], plan.nests[k]);
       if (answer.kind == OrderAnswer::Kind::violated) {
-        return Refusal{&merging_keeps_order,
-                       {Argument(loops[k]), Argument(loops[i])},
-                       std::move(answer.witness)};
+        return changed_results(merging_changes_order, {Argument(loops[k]), Argument(loops[i])},
+                               std::move(answer.witness));
       }
       if (answer.kind == OrderAnswer::Kind::unknown && !arguments.assume_independent) {
-        return Refusal{&merging_is_known,
-                       {Argument(loops[i]), Argument(loops[k]), Argument(answer.why)}};
+        return changed_results(merging_is_unknown,
+                               {Argument(loops[i]), Argument(loops[k]), Argument(answer.why)});
       }
     }
   }

@@ -52,12 +52,7 @@ inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
                                                                 &recurrence_is_associative,
                                                                 &recurrence_inputs_stay,
                                                                 &loop_is_not_left,
-                                                                &no_dependence_is_carried,
-                                                                &dependence_is_known,
-                                                                &own_reads_are_apart,
-                                                                &loop_is_no_reduction,
-                                                                &updates_have_partial_results,
-                                                                &concurrent_loops_stay_legal};
+                                                                &step_keeps_results};
 
 Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
                                              const ParallelScanArguments& arguments);

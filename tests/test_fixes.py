@@ -54,14 +54,14 @@ def scan(A: T.Buffer((12, 8), "float32")):
 
 
 @T.prim_func
-def prefix_products(A: T.Buffer((8, 8), "float32")):
+def products_of_later_values(A: T.Buffer((8, 8), "float32")):
     for i, j, k in T.grid(8, 8, 8):
         with T.block("A"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             T.where(k < j)
             with T.init():
                 A[vi, vj] = T.float32(1)
-            A[vi, vj] = A[vi, vj] * A[vi, vk]
+            A[vi, vj] = A[vi, vj] * A[vi, 7 - vk]
 
 
 @T.prim_func
@@ -310,7 +310,7 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
         ['sch.rfactor(sch.get_loop("k"), 0)'],
     ),
     "an init goes before a loop in which its results are not read": (
-        prefix_products,
+        products_of_later_values,
         lambda sch: sch.decompose_reduction("A", sch.get_loops("A")[0]),
         "step_keeps_results",
         ['sch.decompose_reduction(sch.get_block("A"), sch.get_loop("k"))'],

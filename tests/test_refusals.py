@@ -265,7 +265,8 @@ REFUSALS: list[tuple[str, tir.PrimFunc, Call, str]] = [
         "step_keeps_results",
         SCATTERED,
         lambda sch: sch.reorder("j", "i"),
-        "reorder: results may change: whether the new order of loops j, i keeps dependences is unknown, as ",
+        "reorder: results may change: whether the new order of loops j, i keeps dependences is "
+        "unknown, as ",
     ),
     (
         "step_keeps_results",

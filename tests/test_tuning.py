@@ -171,6 +171,19 @@ def test_a_slower_space_says_so_and_leaves_no_record(tmp_path: Path):
     assert len(tuning.Records(records)) == 0
 
 
+def test_a_winner_within_the_noise_is_not_called_slower():
+    class Noisy(Clock):
+        def run(self, request: Request) -> Outcome:
+            if isinstance(request, Duel):
+                return Outcome([0.5] * 15 + [2.0] * 5, [1.0] * 20)
+            return super().run(request)
+
+    best = ls.tune(twice(), trials=2, runner=Noisy(lambda _: 0.5))
+    assert not best.is_quicker and best.speedup == 2
+    assert "2 times as quick" in str(best) and "not beyond the machine's noise" in str(best)
+    assert "as quick or quicker" not in str(best)
+
+
 def test_build_takes_the_schedule_of_a_record(tmp_path: Path):
     records = tmp_path / "records.db"
 

@@ -12,8 +12,10 @@ import runpy
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import ROOT
+from gpu_devices import has_opencl
 from random_loops import random_loops
 from random_programs import RandomProgram
 
@@ -28,9 +30,11 @@ TRIALS = 32
 LONG_TAIL = runpy.run_path(str(ROOT / "examples" / "long_tail" / "programs.py"))["PROGRAMS"]
 
 
-def check_space(func: Any, seed: int, draws: int) -> int:
+def check_space(
+    func: Any, seed: int, draws: int, steps: Callable[[Any], None] = tuning.generated
+) -> int:
     """Draw schedules of a program and compare each with it; return how many were legal."""
-    space = tuning.Space(func, tuning.generated)
+    space = tuning.Space(func, steps)
     rng = random.Random(seed)
     legal = 0
     for _ in range(draws):
@@ -98,6 +102,60 @@ def transpose() -> Any:
 @pytest.mark.parametrize("make", [matmul, convolution, softmax, total, transpose])
 def test_draws_of_kernels_are_right(make: Callable[[], Any]):
     assert check_space(make(), seed=1, draws=12) >= 8
+
+
+@pytest.mark.parametrize("make", [matmul, convolution, softmax, total, transpose])
+def test_draws_for_gpus_are_right(make: Callable[[], Any]):
+    """The interpreter runs them with all their threads, and races are errors to it."""
+    assert check_space(make(), 2, 10, tuning.generated_for_gpu) >= 6
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + max(CASES // 5, 1)))
+def test_draws_for_gpus_of_random_programs_are_right(seed: int):
+    check_space(random_program(seed), seed, 2, tuning.generated_for_gpu)
+
+
+@pytest.mark.skipif(not has_opencl(), reason="no driver for OpenCL")
+def test_a_product_is_tuned_for_a_gpu():
+    best = ls.tune(matmul(), target="opencl", trials=6, seed=1)
+    assert len(best.trials) == 6 and not set(best.failures) - {"compile error"}, best.failures
+    bound = {axis for axis in ("blockIdx.x", "threadIdx.x") if axis in best.schedule.func.script()}
+    assert bound == {"blockIdx.x", "threadIdx.x"}
+    left, right = np.random.rand(12, 20).astype("f4"), np.random.rand(20, 24).astype("f4")
+    found = np.zeros((12, 24), "f4")
+    best.build()(left, right, found)
+    np.testing.assert_allclose(found, left @ right, rtol=1e-5)
+
+
+def test_the_numbers_of_the_default_schedule_are_searched_beside_the_generated_space():
+    a = te.placeholder((40, 52), name="A")
+    func = te.create_prim_func([a, te.compute((40, 52), lambda i, j: te.exp(a[i, j]), name="B")])
+    default = ls.default_schedule(func, holes=True)
+    space = tuning.Space(func, tuning.WithDefault(func, "llvm -mcpu=native", None))
+    rng = random.Random(1)
+    by_rule = []
+    for _ in range(40):
+        sch = space.draw(rng)
+        assert sch.verify().answer != "different"
+        if sch.get(sch.trace.insts[0].outputs[0]) == 0:
+            by_rule.append(sch.trace)
+    assert 5 <= len(by_rule) <= 35
+    steps = [[str(inst.kind) for inst in trace.insts] for trace in by_rule]
+    assert all(each[1:] == [str(inst.kind) for inst in default.trace.insts] for each in steps)
+    decided = {tuple(value for _, value in tuning.decisions_of(trace)) for trace in by_rule}
+    assert len(decided) > 1, "its samples are drawn anew"
+    # Changed decisions lead to the same steps with other numbers.
+    found = tuning.mutated(by_rule[0], rng)
+    again = space.made(7, found or ())
+    assert tuning.decisions_of(again.trace) == found or again.trace.get_decision(0) == 1
+
+
+def test_a_default_schedule_without_samples_adds_nothing_to_the_generated_space():
+    func = total()
+    open_numbers = tuning.decisions_of(ls.default_schedule(func, "c", holes=True).trace)
+    space = tuning.Space(func, tuning.WithDefault(func, "c", None))
+    is_generated = space.name == tuning.Space(func, tuning.generated).name
+    assert is_generated == (not open_numbers)
 
 
 @pytest.mark.parametrize("name", list(LONG_TAIL))

@@ -8,6 +8,7 @@
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/redefine_buffer.h"
+#include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
 
@@ -16,10 +17,6 @@ namespace {
 
 /// Enough to hide the latency of one.
 constexpr std::int64_t max_chains = 4;
-/// Fewer do not pay for partial results and their combination.
-constexpr std::int64_t min_steps = 4;
-/// A masked step takes as long as so many others, at most a tenth of these.
-constexpr std::int64_t min_steps_before_mask = 64;
 
 /// The outermost loop of the block's reduction.
 LoopRV first_of_reduction(const Schedule& schedule, BlockRV block, const Handles<LoopRV>& loops) {
@@ -30,10 +27,19 @@ LoopRV first_of_reduction(const Schedule& schedule, BlockRV block, const Handles
 
 }  // namespace
 
-bool is_for_lanes(std::optional<std::int64_t> extent, LaneShape shape) {
-  const std::int64_t step = shape.lanes * shape.chains;
-  if (!extent || shape.lanes <= 1 || *extent < min_steps * step) return false;
-  return *extent % step == 0 || *extent >= min_steps_before_mask * step;
+std::optional<std::vector<NestLoop>> loops_with_row_innermost(Schedule& schedule, const Nest& nest,
+                                                              const Axis& row) {
+  auto loops = look_up_loops(schedule, nest);
+  const auto place = [&](const NestLoop& each) {
+    if (!each.axis.reduce) return 0;
+    return each.axis.var.same_as(row.var) ? 2 : 1;
+  };
+  if (!loops || std::ranges::is_sorted(*loops, {}, place)) return loops;
+  std::ranges::stable_sort(*loops, {}, place);
+  std::vector<LoopRV> order;
+  for (const NestLoop& each : *loops) order.push_back(each.loop);
+  reorder(schedule, order);
+  return loops;
 }
 
 void put_in_lanes(Schedule& schedule, BlockRV block, LaneShape shape) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/rule.h"
 
 namespace loopsmith {
@@ -7,16 +8,17 @@ namespace loopsmith {
 /// How a reduction along which loads are contiguous is divided among vectors.
 struct LaneShape {
   std::int64_t lanes = 1;
-  std::int64_t chains =
-      1;  ///< Independent vectors of partial results, which hide each other's latency.
+  /// Independent vectors of partial results, which hide each other's latency.
+  std::int64_t chains = 1;
 };
 
 /// The shape for a loop of that extent.
 LaneShape lane_shape(std::optional<std::int64_t> extent, std::int64_t lanes);
 
-/// True where vectors of that shape pay: the loop has several steps, and those that would be masked
-/// are few among them.
-bool is_for_lanes(std::optional<std::int64_t> extent, LaneShape shape);
+/// The loops of the block of a nest, brought into this order: over results, over other reduction
+/// axes, over `row`. Nothing where they have others than that block inside.
+std::optional<std::vector<NestLoop>> loops_with_row_innermost(Schedule& schedule, const Nest& nest,
+                                                              const Axis& row);
 
 /// Puts the last loop of a block, which has as many iterations as the shape has lanes, into
 /// vectors.

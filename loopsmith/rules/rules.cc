@@ -10,9 +10,9 @@ namespace loopsmith {
 
 std::span<const Rule> all_rules() {
   // A subject belongs to the first rule that takes it. What none takes is turned into loops by
-  // `make_loops`: nests that share rows, as in softmax; reductions across rows, of few steps, or of
-  // sizes that are no constants; products and convolutions; transpositions, clamped borders, and
-  // outputs that go past the caches.
+  // `make_loops`: nests that share rows, as in softmax; reductions across rows, or of sizes that
+  // are no constants; products and convolutions; transpositions, clamped borders, and outputs that
+  // go past the caches.
   static constexpr Rule rules[] = {
       {"elementwise", schedule_elementwise},
       {"whole_reduction", schedule_whole_reduction},

@@ -9,33 +9,41 @@
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/merge.h"
-#include "loopsmith/schedule/primitives/reorder.h"
 
 namespace loopsmith {
+namespace {
+
+/// Vectors of results take less time for shorter rows: what is up to four elements apart is loaded
+/// whole and shuffled.
+constexpr std::int64_t shortest_row = 5;
+
+/// True when results lie beside each other where what is reduced does, too: vectors of results need
+/// no partial ones.
+bool walks_across_results(const Nest& nest) {
+  const std::optional<Axis> along = contiguous_axis(nest);
+  return along && std::ranges::none_of(accesses_in(nest), [&](const NestAccess& access) {
+           return stride_along(access, along->var) == Stride::other;
+         });
+}
+
+}  // namespace
 
 bool schedule_rows(Schedule& schedule, const Subject& subject, const RuleContext& context) {
-  if (subject.nests.size() != 1 || subject.nests[0].reduction().empty()) return false;
+  if (subject.nests.size() != 1) return false;
   const Nest& nest = subject.nests[0];
   const auto reduction = row_reduction_of(nest);
-  if (!reduction || is_packed(nest, context.machine)) return false;
+  if (!reduction || point_count(nest.spatial()) == 1 || is_packed(nest, context.machine)) {
+    return false;
+  }
   const auto extent = constant_extent(reduction->axis);
-  const auto results = point_count(nest.spatial());
   const LaneShape shape = lane_shape(extent, lanes_of(nest, context.machine));
-  if (!results || *results <= 1 || !is_for_lanes(extent, shape)) return false;
+  if (!extent || *extent < shortest_row || shape.lanes <= 1 || walks_across_results(nest)) {
+    return false;
+  }
 
-  auto found = look_up_loops(schedule, nest);
+  auto found = loops_with_row_innermost(schedule, nest, reduction->axis);
   if (!found) return false;
   std::vector<NestLoop>& loops = *found;
-  const auto place = [&](const NestLoop& each) {
-    if (!each.axis.reduce) return 0;
-    return each.axis.var.same_as(reduction->axis.var) ? 2 : 1;
-  };
-  if (!std::ranges::is_sorted(loops, {}, place)) {
-    std::ranges::stable_sort(loops, {}, place);
-    std::vector<LoopRV> order;
-    for (const NestLoop& each : loops) order.push_back(each.loop);
-    reorder(schedule, order);
-  }
   std::erase_if(loops, [](const NestLoop& each) { return each.axis.reduce; });
   if (loops.empty()) return false;
   const BlockRV partial = reduce_in_lanes(schedule, nest.block, shape);

@@ -10,7 +10,6 @@
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/merge.h"
-#include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
 
@@ -39,20 +38,10 @@ bool schedule_whole_reduction(Schedule& schedule, const Subject& subject,
   if (!results || *results != 1 || !reduction || is_packed(nest, context.machine)) return false;
   const auto extent = constant_extent(reduction->axis);
   const LaneShape shape = lane_shape(extent, lanes_of(nest, context.machine));
-  if (!is_for_lanes(extent, shape)) return false;
-  auto found = look_up_loops(schedule, nest);
+  if (!extent || shape.lanes <= 1) return false;
+  const auto found = loops_with_row_innermost(schedule, nest, reduction->axis);
   if (!found) return false;
-  std::vector<NestLoop>& loops = *found;
-  const auto place = [&](const NestLoop& each) {
-    if (!each.axis.reduce) return 0;
-    return each.axis.var.same_as(reduction->axis.var) ? 2 : 1;
-  };
-  if (!std::ranges::is_sorted(loops, {}, place)) {
-    std::ranges::stable_sort(loops, {}, place);
-    std::vector<LoopRV> order;
-    for (const NestLoop& each : loops) order.push_back(each.loop);
-    reorder(schedule, order);
-  }
+  const std::vector<NestLoop>& loops = *found;
   const auto first = std::ranges::find_if(loops, [](const auto& each) { return each.axis.reduce; });
   // Loops of one iteration, over the results.
   const auto units = static_cast<std::size_t>(first - loops.begin());

@@ -20,8 +20,11 @@ namespace {
 constexpr int max_loops_outside = 8;
 /// Bodies that are larger than this are not duplicated.
 constexpr int max_statements_copied = 256;
-/// Loops of a window, as those of a convolution, are not longer than this.
-constexpr std::int64_t longest_window = 16;
+
+/// Of no more tasks, the last is masked as the others.
+constexpr std::int64_t few_tasks = 16;
+/// Larger bodies are cut in the main part alone.
+constexpr int max_statements_cut_twice = 16;
 
 using ConditionSet = std::unordered_set<const Object*>;
 
@@ -72,9 +75,12 @@ class Partitioner {
   Part find_part(const For& loop);
   void visit(const Stmt& stmt, const For& loop, Part& part);
   void consider(const Expr& condition, const For& loop, Part& part);
+  bool is_better_masked(const Expr& condition, const For& loop, const arith::Interval& values,
+                        std::int64_t scale);
   bool is_worth_it(const For& loop) const;
   Stmt split(const For& loop, const Part& part);
   Stmt specialize(const For& loop, const Part& part);
+  Stmt cut_by_others(const For& loop, const Part& part);
 
   Rewriter rewrite_;
   Analyzer analyzer_;
@@ -82,6 +88,7 @@ class Partitioner {
   const Object* hinted_ = nullptr;  // The variable of the loop that a pragma is around.
   arith::Intervals inner_;          // Of the variables defined inside the loop that is looked at.
   std::vector<Ptr<Var>> lanes_;     // Those of them that are vectorised.
+  ConditionSet decided_;            // What a loop around was cut by.
   std::vector<Ptr<Var>> lane_values_;  // Variables around that differ from lane to lane.
 };
 
@@ -99,9 +106,24 @@ bool Partitioner::is_worth_it(const For& loop) const {
          !leaves_loop(loop.body) && !has_block_barrier(loop.body);
 }
 
+/// True when it is better to mask lanes in all iterations than to cut some off: where lanes differ
+/// in half of them or more, as in the window of a convolution, and in few tasks, of which the last
+/// one, which is not unrolled, would be a large part.
+bool Partitioner::is_better_masked(const Expr& condition, const For& loop,
+                                   const arith::Interval& values, std::int64_t scale) {
+  const std::int64_t* extent = as_int(loop.extent);
+  const bool differs = std::ranges::any_of(
+      lanes_, [&](const Ptr<Var>& lane) { return uses_variable(condition, lane); });
+  if (!extent || !differs) return false;
+  if (loop.kind == ForKind::parallel) return *extent <= few_tasks;
+  const Expr spread = analyzer_.simplify(values.max - values.min);
+  const std::int64_t* known = as_int(spread);
+  return known && *known / scale >= *extent / 2;
+}
+
 /// `condition` holds for all values of inner loops when the loop variable lies between some bounds.
 void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
-  if (part.conditions.contains(condition.get())) return;
+  if (part.conditions.contains(condition.get()) || decided_.contains(condition.get())) return;
   Expr low, high;  // low < high, or low <= high.
   bool strict = false;
   if (const auto* n = condition.as<LT>()) low = n->a, high = n->b, strict = true;
@@ -124,14 +146,7 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   const auto values = arith::relax(rest, inner_);
   if (!values || uses_variable(values->max, variable) || may_change(values->max, loop.body)) return;
 
-  // A few iterations are better masked than cut by what differs from lane to lane.
-  const std::int64_t* extent = as_int(loop.extent);
-  const bool is_window = extent && *extent <= longest_window;
-  if (is_window && std::ranges::any_of(lanes_, [&](const Ptr<Var>& lane) {
-        return uses_variable(condition, lane);
-      })) {
-    return;
-  }
+  if (is_better_masked(condition, loop, *values, std::abs(*scale))) return;
 
   // The largest rest decides: scale * loop_var < limit.
   const DataType type = variable->dtype;
@@ -248,7 +263,10 @@ Stmt Partitioner::split(const For& loop, const Part& part) {
   const auto copied = [&](const Expr& from, const Expr& to) -> Stmt {
     const Expr extent = analyzer_.simplify(to - from);
     if (is_const_int(extent, 0)) return no_op();
-    return remainder_of(make(over(loop, from, to)));
+    const Stmt part = make(over(loop, from, to));
+    // What is known of all iterations decides most conditions of those that are unrolled.
+    const bool is_decided = is_const_int(extent, 1) && as_int(from);
+    return is_decided ? clone_with(part, {}) : remainder_of(part);
   };
   // Before the main part is rewritten: its inner loops are cut in turn, the copies are not.
   const Stmt before = copied(begin, low), after = copied(high, end);
@@ -258,12 +276,23 @@ Stmt Partitioner::split(const For& loop, const Part& part) {
   return seq({before, make(std::move(main)), after});
 }
 
+/// The body, with its loops cut by conditions that are not those of the part.
+Stmt Partitioner::cut_by_others(const For& loop, const Part& part) {
+  decided_.insert(part.conditions.begin(), part.conditions.end());
+  Stmt body = rewrite_inside(rewrite_, analyzer_, loop, loop.body);
+  for (const Object* each : part.conditions) decided_.erase(each);
+  rewrite_.forget();
+  return body;
+}
+
 Stmt Partitioner::specialize(const For& loop, const Part& part) {
   Expr inside = true;
   for (const Expr& each : part.low) inside = inside && each <= loop.loop_var;
   for (const Expr& each : part.high) inside = inside && loop.loop_var < each;
   For copy = loop;
-  const Stmt rest = remainder_of(loop.body);
+  // A task of few is still long: its inner loops are cut, too, where they are small.
+  const bool is_small = contents_.at(loop.loop_var.get()).statements <= max_statements_cut_twice;
+  const Stmt rest = remainder_of(is_small ? cut_by_others(loop, part) : loop.body);
   const Stmt whole = without(loop.body, part.conditions);
   copy.body = make(IfThenElse{.condition = analyzer_.simplify(inside),
                               .then_case = rewrite_inside(rewrite_, analyzer_, loop, whole),

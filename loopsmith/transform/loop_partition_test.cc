@@ -57,6 +57,62 @@ TEST_F(LoopPartition, tests_once_in_each_iteration_of_a_parallel_loop) {
   EXPECT_TRUE(branch->else_case.as<For>()->body.is<IfThenElse>());
 }
 
+/// Of few iterations, too: in the last one alone, some lanes work and others do not.
+TEST_F(LoopPartition, cuts_the_last_vector_off_a_short_loop) {
+  const auto vectors = [&](int extent) {
+    const Expr at = io * 8 + ii;
+    const Stmt body = if_then(at < extent, set(a, at));
+    return partitioned(
+        for_loop(io, 0, (extent + 7) / 8, for_loop(ii, 0, 8, body, ForKind::vectorized)));
+  };
+  const Stmt result = vectors(29);
+  const auto* parts = result.as<SeqStmt>();
+  ASSERT_TRUE(parts);
+  EXPECT_TRUE(
+      same(parts->seq[0],
+           for_loop(io, 0, 3, for_loop(ii, 0, 8, set(a, io * 8 + ii), ForKind::vectorized))));
+  EXPECT_TRUE(is_const_int(parts->seq[1].as<For>()->extent, 1));
+}
+
+TEST_F(LoopPartition, masks_the_last_of_few_tasks) {
+  const auto tasks = [&](int count) {
+    const Stmt body = if_then(io * 8 + ii < n, set(a, io * 8 + ii));
+    const Stmt task = for_loop(ii, 0, 8, body, ForKind::vectorized);
+    return partitioned(for_loop(io, 0, count, task, ForKind::parallel)).as<For>()->body;
+  };
+  EXPECT_TRUE(tasks(16).is<For>());
+  EXPECT_TRUE(tasks(17).is<IfThenElse>());
+}
+
+TEST_F(LoopPartition, unrolls_a_last_iteration_whose_conditions_are_known) {
+  const auto rest_of = [&](const Expr& extent) {
+    const Expr at = io * 8 + ii;
+    const Stmt body = for_loop(ii, 0, 8, if_then(at < extent, set(a, at)), ForKind::unrolled);
+    const Stmt result = partitioned(for_loop(io, 0, ceildiv(extent, 8), body));
+    return result.as<SeqStmt>()->seq[1].as<For>()->body;
+  };
+  EXPECT_EQ(rest_of(29).as<For>()->kind, ForKind::unrolled);
+  EXPECT_EQ(rest_of(n).as<For>()->kind, ForKind::serial);
+}
+
+TEST_F(LoopPartition, cuts_the_loops_of_the_last_task_as_those_of_others) {
+  const auto task = [&](int statements) {
+    const Expr at = jo * 8 + ji;
+    std::vector<Stmt> body(static_cast<std::size_t>(statements), set(a, at));
+    const Stmt row = for_loop(jo, 0, 4, for_loop(ji, 0, 8, if_then(at < 29, seq(body))));
+    const Stmt rows = for_loop(ii, 0, 8, if_then(io * 8 + ii < n, row));
+    return partitioned(for_loop(io, 0, ceildiv(n, 8), rows, ForKind::parallel))
+        .as<For>()
+        ->body.as<IfThenElse>()
+        ->else_case;
+  };
+  const auto row_of = [](const Stmt& rows) {
+    return rows.as<For>()->body.as<IfThenElse>()->then_case;
+  };
+  EXPECT_TRUE(row_of(task(1)).is<SeqStmt>());
+  EXPECT_TRUE(row_of(task(99)).is<For>());
+}
+
 TEST_F(LoopPartition, leaves_a_short_window_to_the_masks_of_its_lanes) {
   const auto window = [&](int extent, ForKind kind) {
     const Expr at = io + ii;
@@ -66,6 +122,7 @@ TEST_F(LoopPartition, leaves_a_short_window_to_the_masks_of_its_lanes) {
   EXPECT_TRUE(partitioned(window(5, ForKind::serial)).is<For>());  // The condition never holds.
   EXPECT_TRUE(partitioned(window(14, ForKind::vectorized)).is<For>());
   EXPECT_TRUE(partitioned(window(14, ForKind::serial)).is<SeqStmt>());
+  EXPECT_TRUE(partitioned(window(15, ForKind::vectorized)).is<For>());
   EXPECT_TRUE(partitioned(window(40, ForKind::vectorized)).is<SeqStmt>());
 }
 

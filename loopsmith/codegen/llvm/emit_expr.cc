@@ -259,7 +259,7 @@ llvm::Value* Emitter::select(const Select& select) {
   llvm::Value* yes = value(select.true_value);
   // What a mask leaves out is read as 0 already.
   const auto* load = select.true_value.as<BufferLoad>();
-  if (load && load->predicate.defined() && !is_readable_whole(*load) &&
+  if (load && load->predicate.defined() && !is_whole_on_stack(*load->buffer, load->indices) &&
       is_zero(select.false_value) && structural_equal(load->predicate, select.condition)) {
     return yes;
   }

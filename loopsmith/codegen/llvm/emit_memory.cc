@@ -187,14 +187,14 @@ llvm::Value* Emitter::mask_of(const Expr& predicate, int group) {
 
 /// True when all lanes lie in memory on this function's stack: a mask would only keep LLVM from
 /// seeing that the memory can be registers.
-bool Emitter::is_readable_whole(const BufferLoad& load) {
-  const auto* ramp = load.indices.size() == 1 ? load.indices[0].as<Ramp>() : nullptr;
+bool Emitter::is_whole_on_stack(const Buffer& buffer, const std::vector<Expr>& indices) {
+  const auto* ramp = indices.size() == 1 ? indices[0].as<Ramp>() : nullptr;
   const std::int64_t* first = ramp ? as_int(ramp->base) : nullptr;
-  const DataType element = load.buffer->dtype;
+  const DataType element = buffer.dtype;
   if (!first || !is_const_int(ramp->stride, 1) || element.is_vector() || is_packed(element)) {
     return false;
   }
-  const auto* memory = llvm::dyn_cast<llvm::AllocaInst>(variable(*load.buffer->data));
+  const auto* memory = llvm::dyn_cast<llvm::AllocaInst>(variable(*buffer.data));
   const auto size = memory ? memory->getAllocationSize(module_.module.getDataLayout())
                            : std::optional<llvm::TypeSize>();
   const std::int64_t count =
@@ -210,8 +210,8 @@ llvm::Value* Emitter::load(const BufferLoad& load) {
   if (is_packed(from.element)) return load_each(load);
 
   const std::optional<std::int64_t> stride = lanes == 1 ? 1 : constant_stride(indices);
-  const bool is_masked =
-      load.predicate.defined() && !is_const_int(load.predicate, 1) && !is_readable_whole(load);
+  const bool is_masked = load.predicate.defined() && !is_const_int(load.predicate, 1) &&
+                         !is_whole_on_stack(*load.buffer, load.indices);
   if (lanes * group == 1 && is_masked) return load_if(load);
   const auto start = [&] { return grouped(place(first_of(indices)), group); };
   if (stride == 1) {
@@ -261,7 +261,13 @@ void Emitter::store(const BufferStore& store) {
   if (lanes * group == 1 && is_masked) return store_if(store, stored);
   if (stride == 1) {
     const Index start = grouped(place(first_of(indices)), group);
-    return store_contiguous(to, start, stored, mask_of(store.predicate, group));
+    llvm::Value* mask = mask_of(store.predicate, group);
+    if (mask && is_whole_on_stack(*store.buffer, store.indices)) {
+      llvm::Value* old = load_contiguous(to, start, lanes, nullptr);
+      stored = ir_.CreateSelect(mask, stored, old);
+      mask = nullptr;
+    }
+    return store_contiguous(to, start, stored, mask);
   }
   if (group == 1 && !is_masked && stride == -1) {
     Index first = place(first_of(indices));

@@ -202,7 +202,7 @@ class Emitter {
   llvm::Value* access_pointer(const Call& call);
 
   // emit_memory.cc
-  bool is_readable_whole(const BufferLoad& load);
+  bool is_whole_on_stack(const Buffer& buffer, const std::vector<Expr>& indices);
   llvm::Value* load(const BufferLoad& load);
   void store(const BufferStore& store);
   Access access(const Ptr<Buffer>& buffer);

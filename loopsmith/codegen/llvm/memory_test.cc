@@ -405,6 +405,35 @@ TEST(memory, keeps_a_masked_tile_in_registers) {
   EXPECT_EQ(text.find("@llvm.masked.load"), std::string::npos) << text;
 }
 
+/// Adds eleven of sixteen elements to sums on the stack, which the others keep.
+TEST(memory, keeps_masked_sums_in_registers) {
+  const auto in = decl_buffer({11}, f32, "in"), out = decl_buffer({16}, f32, "out");
+  const auto sums = decl_buffer({16}, f32, "sums", "local");
+  const Expr lanes = make(Ramp{.base = 0, .stride = 1, .lanes = 16});
+  const Expr mask = lanes < make(Broadcast{.value = 11, .lanes = 16});
+  const auto read = [&](const Ptr<Buffer>& buffer) {
+    return make(BufferLoad{.buffer = buffer, .indices = {lanes}, .predicate = mask});
+  };
+  const Stmt body = seq(
+      {store(sums, load(out, {lanes}), {lanes}),
+       make(BufferStore{
+           .buffer = sums, .value = read(sums) + read(in), .indices = {lanes}, .predicate = mask}),
+       store(out, load(sums, {lanes}), {lanes})});
+  const auto func = function_of(
+      {in, out}, make(Allocate{.dtype = f32,
+                               .extents = {16},
+                               .condition = true,
+                               .buffer_var = sums->data,
+                               .body = make(DeclBuffer{.buffer = sums, .body = body})}));
+  std::vector<float> from(11, 3), to(16, -1), expected(16, -1);
+  std::fill_n(expected.begin(), 11, 2.F);
+  EXPECT_EQ(Kernel(func).tensor(from).tensor(to).run(), LS_OK);
+  EXPECT_EQ(to, expected);
+  const std::string text = llvm_text({{func}, Target("llvm -mcpu=x86-64-v4"), {}});
+  EXPECT_EQ(text.find("alloca"), std::string::npos) << text;
+  EXPECT_EQ(text.find("@llvm.masked.store"), std::string::npos) << text;
+}
+
 /// A choice between what a mask reads and 0 is what the mask reads.
 TEST(memory, reads_zero_where_a_mask_says_no) {
   const auto in = decl_buffer({11}, f32, "in"), out = decl_buffer({16}, f32, "out");

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from .background import BackgroundModule
 from .generated import generated
+from .generated_gpu import generated_for_gpu
 from .holes import Decision, decisions_of, mutated
 from .learned import LearnedModel
 from .model import AnalyticModel, Learner, Model
@@ -23,6 +24,7 @@ from .size_range import SizeRange
 from .sized import TunedSizes
 from .space import Space
 from .tuner import tune
+from .with_default import WithDefault
 from .worker import Attempt, Check, Duel, Job, Outcome, Request, Sweep
 
 __all__ = [
@@ -53,8 +55,10 @@ __all__ = [
     "Tuned",
     "TunedModule",
     "TunedSizes",
+    "WithDefault",
     "decisions_of",
     "generated",
+    "generated_for_gpu",
     "mutated",
     "tune",
 ]

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core import BlockRealize, BlockRV, LoopRV, Schedule, pre_order_visit
-from .choices import LANES, attempt, choose, constant_extent, uses
+from .._core import BlockRV, LoopRV, Schedule
+from .blocks import axis_kind, fused, is_inlined, reduction_axes
+from .choices import LANES, attempt, choose, constant_extent
 from .plain_loops import schedule_plain_loop
 
 VECTOR_EXTENTS = (4, 8, 16, 32, 64)
@@ -32,24 +33,15 @@ def generated(sch: Schedule) -> None:
     if not sch.can_apply("get_block", "root"):
         return
     for block in reversed(sch.get_child_blocks("root")):
-        if _is_inlined(sch, block):
+        if is_inlined(sch, block):
             continue
         outer = _place_at_consumer(sch, block)
-        if _reduction_axes(sch, block):
+        if reduction_axes(sch, block):
             _schedule_reduction(sch, block, outer)
         elif outer:
             _vectorize_innermost(sch, block)
         else:
             _schedule_spatial(sch, block)
-
-
-def _is_inlined(sch: Schedule, block: BlockRV) -> bool:
-    if not sch.can_apply("compute_inline", block):
-        return False
-    if choose(sch, [0, 1, 1, 1]) == 0:
-        return False
-    sch.compute_inline(block)
-    return True
 
 
 def _place_at_consumer(sch: Schedule, block: BlockRV) -> int:
@@ -64,38 +56,6 @@ def _place_at_consumer(sch: Schedule, block: BlockRV) -> int:
     theirs = sch.get_loops(consumers[0])
     own = sch.get_loops(block)
     return sum(1 for mine, other in zip(own, theirs) if sch.get(mine).same_as(sch.get(other)))
-
-
-def _reduction_axes(sch: Schedule, block: BlockRV) -> list[int]:
-    axes = sch.get(block).iter_vars
-    return [number for number, axis in enumerate(axes) if axis.iter_type == "comm_reduce"]
-
-
-def _kind_of(sch: Schedule, block: BlockRV, loop: LoopRV) -> str:
-    """Return ``spatial``, ``reduction``, or ``mixed``: which axes of a block a loop moves."""
-    node = sch.get(loop)
-    kinds = {
-        "reduction" if axis.iter_type == "comm_reduce" else "spatial"
-        for axis, value in zip(sch.get(block).iter_vars, _bindings(sch, block, loop))
-        if uses(value, node.loop_var)
-    }
-    if not kinds:  # It has one iteration.
-        return "spatial"
-    return kinds.pop() if len(kinds) == 1 else "mixed"
-
-
-def _bindings(sch: Schedule, block: BlockRV, loop: LoopRV) -> Sequence[Any]:
-    """Return the values that a block in a loop gives to its axes."""
-    wanted = sch.get(block)
-    found: list[Sequence[Any]] = []
-
-    def visit(node: Any) -> bool:
-        if isinstance(node, BlockRealize) and node.block.same_as(wanted):
-            found.append(node.iter_values)
-        return not found
-
-    pre_order_visit(sch.get(loop).body, visit)
-    return found[0] if found else []
 
 
 def _tiled(sch: Schedule, loop: LoopRV, sizes: Sequence[int] | None) -> list[LoopRV]:
@@ -130,7 +90,7 @@ def _splits_evenly(extent: int) -> bool:
 
 def _schedule_reduction(sch: Schedule, block: BlockRV, shared: int) -> None:
     loops = sch.get_loops(block)[shared:]
-    kinds = [_kind_of(sch, block, loop) for loop in loops]
+    kinds = [axis_kind(sch, block, loop) for loop in loops]
     if not kinds or "mixed" in kinds:
         if not shared:
             attempt(lambda: sch.parallel(sch.get_loops(block)[0]))
@@ -213,7 +173,7 @@ def _schedule_lanes(
     is_parallel: bool,
 ) -> None:
     """Keep several partial results, for vectors."""
-    whole = _fused(sch, reduction)
+    whole = fused(sch, reduction)
     if whole is None:
         return
     _, lanes = sch.split(whole, [None, choose(sch, LANES)])
@@ -225,7 +185,7 @@ def _schedule_lanes(
 
 def _schedule_chunks(sch: Schedule, block: BlockRV, reduction: list[LoopRV]) -> None:
     """Reduce chunks in parallel, each with several partial results, then the chunks' results."""
-    whole = _fused(sch, reduction)
+    whole = fused(sch, reduction)
     if whole is None:
         return
     chunks, _, _ = sch.split(whole, [choose(sch, [2, 4, 8, 16, 32, 64]), None, choose(sch, LANES)])
@@ -235,10 +195,6 @@ def _schedule_chunks(sch: Schedule, block: BlockRV, reduction: list[LoopRV]) -> 
     place = sch.get_loops(partial)[-3]
     _factored_by_lanes(sch, partial, sch.get_loops(partial)[-1], place)
     attempt(lambda: sch.parallel(place))
-
-
-def _fused(sch: Schedule, loops: list[LoopRV]) -> LoopRV | None:
-    return loops[0] if len(loops) == 1 else attempt(lambda: sch.fuse(*loops))
 
 
 def _factored_by_lanes(sch: Schedule, block: BlockRV, lanes: LoopRV, place: LoopRV | None) -> None:
@@ -260,7 +216,7 @@ def _factored_by_lanes(sch: Schedule, block: BlockRV, lanes: LoopRV, place: Loop
 def _lanes_last(sch: Schedule, block: BlockRV) -> tuple[LoopRV, LoopRV]:
     """Return the two innermost loops of a block, that of its reduction first."""
     first, second = sch.get_loops(block)[-2:]
-    if _kind_of(sch, block, first) == "reduction":
+    if axis_kind(sch, block, first) == "reduction":
         return first, second
     return second, first
 

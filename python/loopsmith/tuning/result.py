@@ -192,12 +192,18 @@ class Tuned:
 
     def __str__(self) -> str:
         """Return the times, how many candidates there were, and what became of them."""
-        against = (
-            f"{self.speedup:.3g} times as quick as the default schedule"
-            if self.is_quicker
-            else f"the default schedule takes {seconds_text(self.default_seconds)}: "
-            "ls.build(x) is as quick or quicker"
-        )
+        if self.is_quicker:
+            against = f"{self.speedup:.3g} times as quick as the default schedule"
+        elif self.speedup > 1:
+            against = (
+                f"{self.speedup:.3g} times as quick as the default schedule by the median, "
+                "but not beyond the machine's noise: measure again on a quiet machine"
+            )
+        else:
+            against = (
+                f"the default schedule takes {seconds_text(self.default_seconds)}: "
+                "ls.build(x) is as quick or quicker"
+            )
         failed = "".join(f", {count} with {what}" for what, count in self.failures.items())
         share = self.limit_seconds / min(self.seconds, self.default_seconds)
         reached = f", {share:.0%} of the machine's limit" if share else ""

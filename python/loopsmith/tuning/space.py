@@ -11,7 +11,9 @@ from .. import _core
 from .._core import PrimFunc, Schedule, Trace
 from ..errors import ScheduleError, UserError
 from .generated import generated
+from .generated_gpu import generated_for_gpu
 from .holes import Decision, holes_of
+from .with_default import WithDefault
 
 SpaceFunction = Callable[[Schedule], Any]
 
@@ -87,12 +89,19 @@ class Space:
     @property
     def is_concurrent(self) -> bool:
         """Whether threads may draw at once: a function of the user's may not expect that."""
-        return self._steps is None or self._steps is generated
+        own = (None, generated, generated_for_gpu)
+        return self._steps in own or isinstance(self._steps, WithDefault)
 
     @property
     def name(self) -> str:
         """What tells this space from others: where its function is, the steps before it."""
-        own = f"{self._steps.__module__}.{self._steps.__qualname__}" if self._steps else ""
+        steps: Any = self._steps
+        if steps is None:
+            own = ""
+        elif isinstance(steps, WithDefault):
+            own = steps.name
+        else:
+            own = f"{steps.__module__}.{steps.__qualname__}"
         lock = "" if self._allow_reassociation else "reproducible " if self._order else "strict "
         return f"{lock}{own} {self._start.as_python() if self._start else ''}"
 

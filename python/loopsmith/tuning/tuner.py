@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Literal, NoReturn, Union
 
@@ -15,7 +15,6 @@ from ..argument_errors import explained
 from ..arguments import random_arguments
 from ..driver import DEFAULT_TARGET
 from .fixed_order import fix_order, ordered
-from .generated import generated
 from .holes import mutated
 from .machine import target_key
 from .model import AnalyticModel, Model
@@ -32,6 +31,7 @@ from .space import Space, SpaceFunction
 from .task import RunsCandidates, Task
 from .trial_log import TrialLog
 from .tune_sizes import points_of, sizes_task
+from .with_default import WithDefault, generated_space
 from .worker import Job
 
 Tunable = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Any]]
@@ -80,7 +80,8 @@ def tune(
     space
         What is searched: a function ``sch -> None`` that takes steps, some of which sample, after
         those of `x` if it is a schedule; or a trace. Without: the samples of a schedule; of what
-        has no steps, `loopsmith.tuning.generated`.
+        has no steps, `loopsmith.tuning.generated` (on a GPU, `generated_for_gpu`) and the default
+        schedule with its numbers open.
     trials
         How many candidates are measured at most.
     seconds
@@ -162,10 +163,15 @@ def tune(
     target_text = str(target)
     store = Records(records) if isinstance(records, (str, os.PathLike)) else records
     ranking = model or _model_of(target)
+
+    def without_steps(func: PrimFunc) -> SpaceFunction:
+        """Return the space of a function that comes without one."""
+        return generated_space(target) if is_strict else WithDefault(func, target, num_threads)
+
     begun = time.monotonic()
     with ExitStack() as stack:
         tasks: list[AnyTask] = []
-        for name, each in _spaces(x, space, not is_strict, order).items():
+        for name, each in _spaces(x, space, without_steps, not is_strict, order).items():
             reference = ordered(each.func) if order else None
             if sizes is not None and is_ranged(sizes):
                 _require_ranges_fit(x, arguments)
@@ -216,6 +222,7 @@ def tune(
 def _spaces(
     x: Any,
     space: SpaceFunction | Trace | None,
+    without_steps: Callable[[PrimFunc], SpaceFunction],
     allow_reassociation: bool,
     order: SpaceFunction | None,
 ) -> dict[str, Space]:
@@ -224,14 +231,12 @@ def _spaces(
     if isinstance(x, IRModule):
         if isinstance(space, Trace):
             _fail_kind(x, "give a space that is a function, or tune the functions one by one")
-        steps = space or generated
-        return {
-            name.name_hint: Space(
-                func.with_attr("global_symbol", name.name_hint),
-                steps,
-                **lock,
-            )
+        named = {
+            name.name_hint: func.with_attr("global_symbol", name.name_hint)
             for name, func in zip(x.names, x.functions)
+        }
+        return {
+            name: Space(func, space or without_steps(func), **lock) for name, func in named.items()
         }
     if isinstance(x, (list, tuple)):
         from .. import te
@@ -258,7 +263,7 @@ def _spaces(
         return {x.name: Space(x, None, space, **lock)}
     if space is not None and not callable(space):
         _fail_kind(space, "pass a function sch -> None, or a trace, as `space`")
-    own = generated if space is None and start is None else space
+    own = without_steps(x) if space is None and start is None else space
     return {x.name: Space(x, own, start, **lock)}
 
 

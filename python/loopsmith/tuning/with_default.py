@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The generated space and the default schedule with its numbers left open, as one space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .._core import PrimFunc, Schedule, Target
+from ..driver import default_schedule
+from .choices import attempt, choose
+from .generated import generated
+from .generated_gpu import generated_for_gpu
+from .holes import holes_of
+
+
+def generated_space(target: Target | str) -> Callable[[Schedule], None]:
+    """Return the generated space for a target."""
+    made = Target(target) if isinstance(target, str) else target
+    return generated_for_gpu if made.kind in ("cuda", "opencl") else generated
+
+
+class WithDefault:
+    """The space of a program that has no steps: a function of a schedule, as all spaces are.
+
+    Its first sample chooses between the default schedule, whose numbers are then samples, and
+    `generated`, on a GPU `generated_for_gpu`. Where no default schedule takes steps that leave
+    something to decide, there is no such choice.
+
+    Parameters
+    ----------
+    func
+        The program.
+    target, num_threads
+        What the default schedule is for.
+    """
+
+    def __init__(self, func: PrimFunc, target: Target | str, num_threads: int | None) -> None:
+        default = attempt(
+            lambda: default_schedule(func, target, holes=True, num_threads=num_threads)
+        )
+        self._generated = generated_space(target)
+        self._default = default.trace if default and holes_of(default.trace) else None
+
+    @property
+    def name(self) -> str:
+        """What tells this space from others."""
+        own = self._generated
+        if self._default is None:
+            return f"{own.__module__}.{own.__qualname__}"
+        return f"{own.__qualname__}, or {self._default.as_python()}"
+
+    def __call__(self, sch: Schedule) -> None:
+        """Take the steps."""
+        if self._default is None or choose(sch, [0, 1]):
+            self._generated(sch)
+        else:
+            provider = getattr(sch, "decide_instruction", None)
+            self._default.apply_to_schedule(sch, decision_provider=provider)

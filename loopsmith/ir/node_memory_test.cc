@@ -64,7 +64,7 @@ TEST(node_memory, thread_that_drops_feeds_thread_that_makes) {
     }
   });
   for (int k = 0; k < 20; ++k) handover.put(sums(5000));
-  const std::size_t before = resident_bytes();
+  [[maybe_unused]] const std::size_t before = resident_bytes();
   for (int k = 20; k < rounds; ++k) handover.put(sums(5000));
   dropping.join();
 #if !defined(__SANITIZE_ADDRESS__)

@@ -16,6 +16,7 @@ from .._core import PrimFunc, Schedule, Trace
 from ..driver import scheduled_program
 from ..errors import LowerError, ScheduleError, UserError
 from ..ir import structural_hash
+from .expected_gain import ExpectedGain
 from .holes import Decision, crossed, mutated
 from .model import Learner, Model
 from .space import Space
@@ -94,6 +95,7 @@ class EvolutionarySearch:
         self._known: set[str] = set()
         self._batch: list[Candidate] = []
         self._measured: list[tuple[float, int, Trace]] = []
+        self._expected = ExpectedGain()
 
     def propose(self) -> Candidate | None:
         """Return a candidate; None where nothing new is found any more."""
@@ -104,8 +106,16 @@ class EvolutionarySearch:
     def learn(self, candidate: Candidate, seconds: float) -> None:
         """Take note of what a candidate was measured to take."""
         self.teach(candidate, seconds)
+        self._expected.measure(candidate.key, seconds)
         self._measured.append((seconds, len(self._measured), candidate.trace))
         self._measured.sort(key=lambda item: item[:2])
+
+    def expected_gain(self, best: float) -> float:
+        """Return what the best one left is expected to save, as a share of the best time so far.
+
+        Infinity as long as predictions could not be compared with measurements.
+        """
+        return self._expected.share_of(best)
 
     @property
     def is_learning(self) -> bool:
@@ -146,6 +156,8 @@ class EvolutionarySearch:
         # What was not chosen may come again.
         self._known.difference_update(candidate.key for _, _, candidate in pool)
         self._known.update(candidate.key for candidate in chosen)
+        if self._model:
+            self._expected.predict({each.key: predicted for predicted, _, each in pool})
         return chosen
 
     def _bred(self, parents: Sequence[Trace], pool: Sequence[Ranked], size: int) -> list[Ranked]:

@@ -17,14 +17,19 @@ WINDOW = 16
 """So many trials each task has before they compete; and over so many its gain is measured."""
 
 
-def next_task(tasks: Sequence[AnyTask], patience: int | None) -> AnyTask | None:
+def next_task(
+    tasks: Sequence[AnyTask], patience: int | None, regret: float | None
+) -> AnyTask | None:
     """Return the task whose next trial promises to save most time; None when all have ended.
+
+    A task has ended when nothing new is found, when `patience` candidates in a row brought nothing,
+    or when the best candidate left is expected to save less than `regret` of its best time.
 
     The promise is the mean of what the last trials gained each, and of what an equal share of its
     time would be, weighted by how often the function is called: the gradient scheduler of Zheng et
     al., "Ansor: Generating High-Performance Tensor Programs for Deep Learning" (OSDI 2020).
     """
-    open_tasks = [task for task in tasks if not _has_ended(task, patience)]
+    open_tasks = [task for task in tasks if not _has_ended(task, patience, regret)]
     if not open_tasks:
         return None
     fewest = min(open_tasks, key=lambda task: len(task.trials))
@@ -33,8 +38,10 @@ def next_task(tasks: Sequence[AnyTask], patience: int | None) -> AnyTask | None:
     return max(open_tasks, key=_promise)
 
 
-def _has_ended(task: AnyTask, patience: int | None) -> bool:
+def _has_ended(task: AnyTask, patience: int | None, regret: float | None) -> bool:
     if task.is_exhausted:
+        return True
+    if regret is not None and task.expected_gain < regret:
         return True
     return patience is not None and _trials_without_gain(task) >= patience
 

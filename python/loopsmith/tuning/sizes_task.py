@@ -100,6 +100,12 @@ class SizesTask:
         return min(self.best_seconds, self.default_seconds)
 
     @property
+    def expected_gain(self) -> float:
+        """The share of a time that another candidate is expected to save, at the best size."""
+        best = [min(pair) for pair in zip(self._best_times(), self.default_times)]
+        return max(each.expected_gain(time) for each, time in zip(self._searches, best))
+
+    @property
     def refused(self) -> dict[str, int]:
         """How many draws were no legal schedule, by what was said."""
         counts: dict[str, int] = {}

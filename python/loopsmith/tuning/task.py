@@ -88,6 +88,11 @@ class Task:
         return min(self.best_seconds, self.default_seconds)
 
     @property
+    def expected_gain(self) -> float:
+        """The share of `result_seconds` that the best candidate left is expected to save."""
+        return self._search.expected_gain(self.result_seconds)
+
+    @property
     def refused(self) -> dict[str, int]:
         """How many draws were no legal schedule, by what was said."""
         return dict(self._search.refused)

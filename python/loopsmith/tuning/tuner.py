@@ -52,6 +52,7 @@ def tune(
     variants: int = 4,
     weights: Mapping[str, float] | None = None,
     patience: int | None = None,
+    regret: float | None = None,
     timeout: float = 10.0,
     memory: int = 4 << 30,
     contract: bool = True,
@@ -104,6 +105,10 @@ def tune(
         Of a module: how often each function is called, by name; 1 where it says nothing.
     patience
         The search ends when so many candidates in a row were not 1 % quicker.
+    regret
+        The search ends when the best candidate that is left is expected to save less than this
+        share of the best time: 0.01 is one percent. Expected is what the model predicts, as far off
+        as it has been so far.
     timeout
         Seconds that a candidate has, compiling included.
     memory
@@ -136,7 +141,7 @@ def tune(
     ------
     UserError
         No candidate could be built and measured; the program does not run with
-        the default one.
+        the default one; `regret` is no share, or has no model.
     TypeMismatch
         `x` is no program.
     FormatError
@@ -155,6 +160,9 @@ def tune(
             f"tune: numerics is {numerics!r}",
             hint='pass "free", "strict" or "reproducible"',
         )
+    ranking = model or _model_of(target)
+    if regret is not None:
+        _require_regret_fits(regret, ranking)
     is_strict = numerics != "free"
     order = fix_order if numerics == "reproducible" else None
     options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
@@ -162,7 +170,6 @@ def tune(
     key = target_key(str(target), {**options, **lock})
     target_text = str(target)
     store = Records(records) if isinstance(records, (str, os.PathLike)) else records
-    ranking = model or _model_of(target)
 
     def without_steps(func: PrimFunc) -> SpaceFunction:
         """Return the space of a function that comes without one."""
@@ -200,7 +207,7 @@ def tune(
             tasks.append(task)
         deadline = None if seconds is None else begun + seconds
         shown = stack.enter_context(display_of(progress, trials, deadline))
-        was_interrupted = _search(tasks, trials, deadline, patience, shown)
+        was_interrupted = _search(tasks, trials, deadline, patience, regret, shown)
         build_options = {"target": target_text, **options}
         found = [_finished(task, was_interrupted, build_options) for task in tasks]
     if isinstance(found[0], TunedSizes):
@@ -273,6 +280,23 @@ def _model_of(target: Target | str) -> Model | None:
     return None if made.kind in ("cuda", "opencl") else AnalyticModel(made)
 
 
+def _require_regret_fits(regret: float, model: Model | None) -> None:
+    if model is None:
+        _core.fail(
+            "UserError",
+            "regret_has_a_model",
+            "tune: regret is given, and there is no model that predicts times on this target",
+            hint="use patience, or pass a model",
+        )
+    if not 0 <= regret < 1:
+        _core.fail(
+            "UserError",
+            "regret_is_a_share",
+            f"tune: regret is {regret}, expected a share of the best time, from 0 to below 1",
+            hint="pass 0.01 for one percent",
+        )
+
+
 def _require_ranges_fit(x: Any, arguments: Sequence[Any] | None) -> None:
     if isinstance(x, IRModule):
         _fail_kind(x, "tune the functions one by one, each with the ranges of its sizes")
@@ -295,6 +319,7 @@ def _search(
     trials: int,
     deadline: float | None,
     patience: int | None,
+    regret: float | None,
     shown: Display,
 ) -> bool:
     """Take steps of tasks until the trials or the time are used up; whether it was interrupted."""
@@ -303,7 +328,7 @@ def _search(
     done = 0
     try:
         while done < trials:
-            task = next_task(tasks, patience)
+            task = next_task(tasks, patience, regret)
             is_late = last is not None and time.monotonic() >= last
             if task is None or (is_late and task.trials):  # Each has one candidate at least.
                 break

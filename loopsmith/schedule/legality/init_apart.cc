@@ -91,7 +91,7 @@ Stmt with_init_apart(const Schedule& before, const Schedule& after, NodeId scope
   for (std::size_t i = loops.size(); i-- > 0;) {
     if (!inits[i]) continue;
     const Stmt init = of_block_alone(inits[i], empty, block, parted);
-    const Stmt whole = before.statement(before.node(loops[i]));
+    const Stmt& whole = before.statement(before.node(loops[i]));
     inside = make(SeqStmt{.seq = {init, with_replaced(whole, {{place, inside}})}});
     place = whole.get();
   }

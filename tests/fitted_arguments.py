@@ -20,6 +20,8 @@ MAPS: list[list[Callable[..., Any]]] = [
         lambda i, j: [i * 12 + j],
         lambda i, j: (i, j // 4, j % 4),
         lambda i, j: [i],
+        lambda i, j: (i, (j + i) % 12),
+        lambda i, j: ((i + j // 2) % 8, j),
     ],
 ]
 """Index maps by the number of their parameters."""
@@ -153,6 +155,9 @@ class Fits:
 
     def fit_rolling_buffer(self) -> None:
         self.block(lambda one: one.name_hint.startswith("window"))
+
+    def fit_store_at(self) -> None:
+        self.loop([self.block(lambda one: one.name_hint.startswith("window"))])
 
     def fit_decompose_reduction(self) -> None:
         self.loop([self.block(lambda one: one.init is not None)])

@@ -26,6 +26,7 @@ RARE = {
     "rfactor",
     "rolling_buffer",
     "sink_if",
+    "store_at",
     "tensorize",
 }
 

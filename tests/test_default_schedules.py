@@ -66,11 +66,6 @@ def test_numbers_may_be_left_open():
     assert [str(s) for s in closed.func.script().splitlines()] == sch.func.script().splitlines()
 
 
-def test_a_gpu_has_no_rules_that_take_steps():
-    with pytest.raises(ls.ScheduleError, match="default_schedule: target opencl is a GPU"):
-        ls.default_schedule(scaled(8), target="opencl")
-
-
 def test_a_schedule_has_no_default_schedule():
     sch = tir.Schedule(scaled(8))
     with pytest.raises(ls.TypeMismatch, match="default_schedule: x is a Schedule, not a function"):
@@ -212,12 +207,3 @@ def test_default_schedules_of_random_tensors_keep_results(group: int):
             np.testing.assert_array_equal(one, other, f"seed {seed}")
         compared += 1
     assert compared > 5
-
-
-def test_there_are_no_rules_for_gpus_yet():
-    with pytest.raises(ls.ScheduleError) as caught:
-        ls.default_schedule(scaled(8, 8), target="opencl")
-    assert caught.value.code == "target_is_a_processor"
-    assert "target opencl is a GPU, for which there are no rules that take steps" in str(
-        caught.value
-    )

@@ -41,6 +41,7 @@ MOVING = {
     "rfactor",
     "rolling_buffer",
     "split",
+    "store_at",
     "write_at",
 }
 """What changes the order of reads and writes, and what prepares it."""

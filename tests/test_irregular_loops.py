@@ -359,6 +359,10 @@ for i, j in T.grid(12, 20):
         lambda i, j: (i // 4, j // 4, i % 4, j % 4),
         lambda *indices: indices[::-1],
         lambda i, j: (i * 20 + j,),
+        lambda i, j: (i, (j + i) % 20),
+        lambda i, j: ((j * 5 - i) % 12, j),
+        lambda i, j: (i, j // 4, tir.bitwise_xor(j % 4, i % 4)),
+        lambda i, j: (i, (j // 4 + i) % 5 * 4 + j % 4),
     ],
 )
 def test_elements_lie_elsewhere_and_loops_stay(layout: Callable[..., object]) -> None:
@@ -370,6 +374,38 @@ def test_elements_lie_elsewhere_and_loops_stay(layout: Callable[..., object]) ->
     given, found = np.random.default_rng(0).random((12, 20), "float32"), np.zeros((12, 20), "f")
     ls.build(sch)(given, found)
     np.testing.assert_allclose(found, (given + 1) * 2, rtol=1e-6)
+
+
+def test_swizzles_of_unknown_sizes_are_inverted() -> None:
+    func = program(
+        "a: T.handle, c: T.handle, n: T.int32",
+        """
+A = T.match_buffer(a, (6, n), "float32")
+C = T.match_buffer(c, (6, n), "float32")
+B = T.alloc_buffer((6, n))
+for i, j in T.grid(6, n):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj] + T.float32(1)
+for i, j in T.grid(6, n):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[5 - vi, vj]
+""",
+    )
+    sch = tir.Schedule(func)
+    sch.transform_layout("B", ("write", 0), lambda i, j: (i, (j + i) % n_of(func)))
+    built = ls.build(sch)
+    for n in (0, 1, 5, 33):
+        given = np.random.default_rng(n).random((6, n), "float32")
+        found = np.zeros((6, n), "float32")
+        built(given, found, n)
+        np.testing.assert_allclose(found, given[::-1] + 1, rtol=1e-6)
+
+
+def n_of(func: tir.PrimFunc) -> tir.Var:
+    """Return the last parameter."""
+    return func.params[-1]
 
 
 def test_padding_is_filled_after_the_last_writer() -> None:
@@ -386,7 +422,7 @@ def test_padding_is_filled_after_the_last_writer() -> None:
 def test_set_layout_refuses_what_it_cannot_keep() -> None:
     func = program(*STAGES)
     assert refusal(
-        func, lambda sch: sch.set_layout("B", lambda i, j: (i, (j + i) % 20))
+        func, lambda sch: sch.set_layout("B", lambda i, j: (i, (j * 2 + i) % 20))
     ).startswith(
         "index_map_is_injective: set_layout: the index map may take two elements of buffer B to one"
     )

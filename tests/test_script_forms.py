@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import loopsmith as ls
+from loopsmith import tir
 from loopsmith.script import tir as T
 
 
@@ -157,3 +158,82 @@ def f(A: T.Buffer((4,), "int32")):
     assert {key: int(value) for key, value in block.annotations.items()} == {"one": 1, "two": 2}
     with pytest.raises(ls.ScriptError, match=r"T\.block_attr: one is given twice"):
         ls.from_source(text.replace('"two": 2, "one": 1', '"one": 3'))
+
+
+def test_dicts_among_the_annotations_of_a_block_are_joined():
+    text = """
+@T.prim_func
+def f(A: T.Buffer((4,), "int32")):
+    with T.block("b"):
+        T.block_attr({"hints": {"unroll": 4}})
+        T.block_attr({"hints": {"pipeline": 2}})
+        A[0] = 1
+"""
+    hints = ls.from_source(text).body.block.annotations["hints"]
+    assert {key: int(value) for key, value in hints.items()} == {"unroll": 4, "pipeline": 2}
+    with pytest.raises(ls.ScriptError, match=r"T\.block_attr: unroll is given twice"):
+        ls.from_source(text.replace('"pipeline": 2', '"unroll": 8'))
+
+
+def test_what_a_helper_names_leaves_no_trace():
+    def place(i, j):
+        return T.meta_var((i * 4 + j, j))
+
+    @T.prim_func
+    def main(A: T.Buffer((16, 4))):
+        for i, j in T.grid(4, 4):
+            row, column = place(i, j)
+            A[row, column] = 1.0
+
+    assert main.script().splitlines()[-1] == "        A[i * 4 + j, j] = T.float32(1)"
+
+
+class Scratch:
+    """Memory of a function, with lines that fill it."""
+
+    def __init__(self, like: tir.Buffer) -> None:
+        self.buffer = T.alloc_buffer(like.shape, like.dtype)
+
+    @T.macro
+    def load(self, source):
+        for i in range(8):
+            self.buffer[i] = source[i]
+
+
+def test_macros_are_methods_of_objects_of_the_script():
+    @T.prim_func
+    def main(A: T.Buffer((8,)), B: T.Buffer((8,))):
+        scratch = T.meta_var(Scratch(A))
+        scratch.load(A)
+        for i in range(8):
+            B[i] = scratch.buffer[7 - i]
+
+    given, found = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+    ls.build(main)(given, found)
+    assert found.tolist() == given[::-1].tolist()
+    with pytest.raises(ls.FormatError, match=r"T\.macro: True is no function"):
+        T.macro(True)
+
+
+def test_a_function_returns_what_it_says_or_what_it_returns_first():
+    @T.prim_func
+    def five():
+        return 5
+
+    assert five.ret_type == "int32"
+    text = "@T.prim_func\ndef f(n: T.int32){}:\n    if n < 3:\n        return n\n    return {}\n"
+    with pytest.raises(ls.ScriptError, match="the value is float32, the function returns int32"):
+        ls.from_source(text.format("", "T.float32(1)"))
+    with pytest.raises(ls.ScriptError, match="the value is int32, the function returns void"):
+        ls.from_source(text.format(" -> None", "1"))
+
+
+def test_a_buffer_is_prefetched_by_its_ranges():
+    @T.prim_func
+    def main(A: T.Buffer((8, 4))):
+        T.prefetch(A, [])
+        T.prefetch(A, [T.Range(2, 4), 1])
+
+    text = main.script()
+    assert "T.prefetch(A[0:8, 0:4])" in text
+    assert "T.prefetch(A[2:4, 1])" in text or "T.prefetch(A[2:4, 1:2])" in text

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import graphlib
+import shutil
 
 import places
+import pytest
 import tidy
 from check_includes import BACK_ARROWS
 from conftest import ROOT
@@ -40,3 +42,12 @@ def test_clang_tidy_reads_changed_files_first_and_others_in_the_order_of_the_com
     others = tidy.other_sources(changed)
     assert changed[0] not in others and len(others) > 100
     assert others == tidy.other_sources(changed) and others != sorted(others)
+
+
+@pytest.mark.skipif(not shutil.which("cmake"), reason="CMake is not installed")
+def test_clang_tidy_reads_each_source_with_those_it_is_joined_with():
+    joined = tidy.joined_sources()
+    sources = [source for each in joined.values() for source in each]
+    assert len(sources) == len(set(sources)) and len(joined) < len(sources) / 2
+    written = {tidy.ROOT / name for name in tidy.git("ls-files", "loopsmith/*.cc")}
+    assert written <= set(sources)

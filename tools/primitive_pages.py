@@ -174,6 +174,11 @@ EXAMPLES = {
     "reverse_compute_inline": ("stages", 'sch.reverse_compute_inline("C")'),
     "fuse_reduction_epilogue": ("rows", 'sch.fuse_reduction_epilogue("S", "D")'),
     "rolling_buffer": ("stencil", 'sch.compute_at("B", "y")\nsch.rolling_buffer("B", 0)'),
+    "store_at": (
+        "stencil",
+        'yo, yi = sch.split("y", [None, 8])\n'
+        'sch.compute_at("B", yi)\nsch.store_at("B", yo)\nsch.parallel(yo)',
+    ),
     "decompose_reduction": ("matmul", 'sch.decompose_reduction("C", "k")'),
     "rfactor": ("rows", 'sch.rfactor("k", factor_axis=0)'),
     "tree_reduce": ("rows", 'sch.tree_reduce("k", [None, 4])'),

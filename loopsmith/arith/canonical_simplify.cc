@@ -156,6 +156,9 @@ std::optional<Sum> Simplifier::division(const TermNode& node) {
     const std::optional<Sum> result = divided(node, dividend, divisor.base);
     if (!node.is_data || !result || !overflows_anew(node.type, dividend, *result)) return result;
   }
+  if (!node.is_data) {
+    if (const auto result = without_common_factors(node, dividend, divisor)) return result;
+  }
   const Term a = term_of(node.type, dividend);
   const bool is_zero = divisor.is_constant() && divisor.base == 0;
   const Term b = is_zero ? node.b : term_of(node.type, divisor);

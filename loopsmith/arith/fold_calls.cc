@@ -2,6 +2,7 @@
 // Calls of constants, where the result is exact.
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "loopsmith/arith/simplifier.h"
 
@@ -27,10 +28,24 @@ double exact_value(Op call, double x) {
   return unknown;
 }
 
+/// The bits of two numbers of one type, combined; nullopt: by another function.
+std::optional<std::int64_t> combined_bits(Op call, std::int64_t a, std::int64_t b) {
+  if (call == op("bitwise_and")) return a & b;
+  if (call == op("bitwise_or")) return a | b;
+  if (call == op("bitwise_xor")) return a ^ b;
+  return std::nullopt;
+}
+
 }  // namespace
 
 /// The constant that a call of constants gives; none where it is not known exactly.
 Term Simplifier::fold_call(Op call, DataType type, std::span<const Term> arguments) {
+  if (arguments.size() == 2) {
+    const TermNode a = terms_[arguments[0]], b = terms_[arguments[1]];
+    const bool is_constant = a.kind == Kind::constant && b.kind == Kind::constant;
+    const auto bits = is_constant ? combined_bits(call, a.value, b.value) : std::nullopt;
+    return bits ? terms_.constant(type, *bits) : Term::none;
+  }
   if (arguments.size() != 1) return Term::none;
   const TermNode argument = terms_[arguments[0]];
   if (argument.kind == Kind::real && type == argument.type && type.bits >= 16) {

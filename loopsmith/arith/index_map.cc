@@ -3,6 +3,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/iter_map.h"
+#include "loopsmith/arith/swizzle.h"
 #include "loopsmith/ir/fold_operators.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
@@ -127,6 +128,21 @@ std::pair<Ptr<IndexMap>, Expr> inverted(const Turned& given, std::span<const Ptr
   return {make(std::move(result)), inside.simplify(padding)};
 }
 
+/// The inverse of a map, by that of the map without its swizzle.
+Ptr<IndexMap> swizzled_back(const Unswizzled& plain, const IndexMap& inverse) {
+  IndexMap result = inverse;
+  Substitution values;
+  for (std::size_t i = 0; i < inverse.final_indices.size(); ++i) {
+    values[plain.map.initial_indices[i]] = inverse.final_indices[i];
+  }
+  Analyzer analyzer;
+  result.final_indices.clear();
+  for (const Expr& index : plain.back) {
+    result.final_indices.push_back(analyzer.simplify(substitute(index, values)));
+  }
+  return make(std::move(result));
+}
+
 }  // namespace
 
 std::vector<Expr> map_indices(const IndexMap& map, std::span<const Expr> indices,
@@ -158,6 +174,9 @@ std::vector<Ptr<Range>> image_of_points(const IndexMap& map, std::span<const Ptr
       result.push_back(range_of(forms.indices[i], map.final_indices[i].dtype(), analyzer));
     }
     return result;
+  }
+  if (const auto plain = without_swizzle(map, ranges, analyzer)) {
+    return image_of_points(plain->map, plain->ranges, analyzer);
   }
   Domains domains;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -242,6 +261,12 @@ std::pair<Ptr<IndexMap>, Expr> non_surjective_inverse(const IndexMap& map,
   const auto box = with_points(ranges);
   const Turned found = turned(map, box, IterMapLevel::surjective, analyzer);
   const IterMapResult& forms = found.forms;
+  if (!forms.ok()) {
+    if (const auto plain = without_swizzle(map, box, analyzer)) {
+      const auto [back, padding] = non_surjective_inverse(plain->map, plain->ranges, analyzer);
+      return {swizzled_back(*plain, *back), padding};
+    }
+  }
   require(forms.ok(), "index_map_is_affine", hint("use + - * // % of the indices"),
           "index map: Could not parse mapping as sum of iterators. {}",
           forms.ok() ? "" : forms.errors[0]);
@@ -257,6 +282,11 @@ Ptr<IndexMap> inverse(const IndexMap& map, std::span<const Ptr<Range>> ranges, A
   const auto box = with_points(ranges);
   const Turned found = turned(map, box, IterMapLevel::bijective, analyzer);
   const IterMapResult& forms = found.forms;
+  if (!forms.ok()) {
+    if (const auto plain = without_swizzle(map, box, analyzer)) {
+      return swizzled_back(*plain, *inverse(plain->map, plain->ranges, analyzer));
+    }
+  }
   require(forms.ok(), "index_map_is_bijective",
           hint("let each index of the image be a part of its own, and leave none out"),
           "index map: Could not parse mapping as sum of iterators. {}",

@@ -138,6 +138,13 @@ ConstIntBound Knowledge::derive_call_bound(Term term) {
   if (call == op("popcount") || call == op("clz")) {
     return {0, terms.type(argument(0)).bits};
   }
+  if (call == op("bitwise_or") || call == op("bitwise_xor")) {
+    const ConstIntBound a = bound(argument(0)), b = bound(argument(1));
+    constexpr std::int64_t widest = std::int64_t{1} << 62;
+    const std::int64_t most = std::max(a.max_value, b.max_value);
+    if (a.min_value < 0 || b.min_value < 0 || most >= widest) return all;
+    return {0, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(most) + 1)) - 1};
+  }
   const bool is_shift = call == op("shift_right") || call == op("shift_left");
   if (is_shift || call == op("bitwise_and")) {
     const ConstIntBound a = bound(argument(0));

@@ -117,6 +117,10 @@ class Simplifier {
   Sum sum_of_constant(std::int64_t value);
   std::optional<Sum> product(const TermNode& node);
   std::optional<Sum> division(const TermNode& node);
+  std::optional<Sum> without_common_factors(const TermNode& node, const Sum& dividend,
+                                            const Sum& divisor);
+  /// A product of factors, in the order of their numbers, times a constant.
+  Sum monomial(DataType type, std::span<const Term> factors, std::int64_t scale);
   std::optional<Sum> divided(const TermNode& node, const Sum& dividend, std::int64_t divisor);
   std::optional<Sum> add_scaled(const Sum& a, const Sum& b, std::int64_t scale);
   std::optional<Sum> scaled(const Sum& sum, std::int64_t factor);

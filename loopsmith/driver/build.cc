@@ -14,9 +14,9 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
-#include "loopsmith/rules/bind_threads.h"
 #include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/rules/default_schedule.h"
+#include "loopsmith/rules/gpu/schedule_for_gpu.h"
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/runtime/device_program.h"
 #include "loopsmith/runtime/profile.h"
@@ -197,7 +197,7 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
                                const BuildOptions& options) {
   const CpuModel machine = cpu_model_of(target, options);
   if (!options.default_schedule) return func;
-  if (target.is_gpu()) return bind_threads(func, gpu_limits(target));
+  if (target.is_gpu()) return schedule_for_gpu(func, gpu_limits(target)).func();
   return with_default_schedule(func, machine);
 }
 

@@ -66,7 +66,7 @@ class Schedule final : public ScheduleMethods {
 
 /// The schedule that `build` gives to a function without one, as far as its rules take steps: it
 /// may be seen, replayed on the function, and continued. With `leaves_holes`, its numbers are
-/// samples with these decisions. Throws a UserError for a target that is a GPU.
+/// samples with these decisions.
 Schedule default_schedule(const Ptr<PrimFunc>& func,
                           const Target& target = Target("llvm -mcpu=native"),
                           bool leaves_holes = false, const BuildOptions& options = {});

@@ -224,6 +224,14 @@ class ScheduleMethods {
   void rolling_buffer(const BlockArgument& block, std::int64_t write_buffer_index) {
     call("rolling_buffer", {value_of(block), value_of(write_buffer_index)});
   }
+  /// Keeps of an intermediate buffer, in each iteration of a loop, a ring of what is still read,
+  /// and computes each element of it once. `loop`: Around the block and its consumers: each of its
+  /// iterations begins with nothing. `write_buffer_index`: Which of the buffers that the block
+  /// writes.
+  void store_at(const BlockArgument& block, const LoopArgument& loop,
+                std::int64_t write_buffer_index = 0) {
+    call("store_at", {value_of(block), value_of(loop), value_of(write_buffer_index)});
+  }
   /// Puts the init of a reduction into a block of its own, before a loop.
   /// `loop`: Before which the init goes.
   BlockRV decompose_reduction(const BlockArgument& block, const LoopArgument& loop) {

@@ -40,7 +40,7 @@ std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) 
   inline_elementwise(schedule);
   for (const Subject& subject : subjects_of(schedule, context.machine)) {
     const bool is_taken = std::ranges::any_of(
-        all_rules(), [&](const Rule& rule) { return takes(rule, schedule, subject, context); });
+        cpu_rules(), [&](const Rule& rule) { return takes(rule, schedule, subject, context); });
     if (!is_taken) left.insert(left.end(), subject.blocks.begin(), subject.blocks.end());
   }
   return left;

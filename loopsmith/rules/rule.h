@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "loopsmith/ir/target.h"
 #include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/rules/nest.h"
 #include "loopsmith/schedule/schedule.h"
@@ -13,7 +14,7 @@
 namespace loopsmith {
 
 /// What one rule is responsible for: a statement at the top of the function, or neighbours that are
-/// to share their outer loops.
+/// to share their outer loops. Rules for GPUs are asked about one block.
 struct Subject {
   std::vector<Nest> nests;      ///< What the blocks are; empty where one is no box of its axes.
   std::size_t shared = 0;       ///< How many outer axes the nests have in common.
@@ -21,11 +22,12 @@ struct Subject {
   std::optional<LoopRV> loop;   ///< The outermost loop of the first statement, if that is one.
 };
 
-/// The processor, and how numbers are left.
+/// The processor or the device, and how numbers are left.
 struct RuleContext {
   const CpuModel& machine;
   /// Whether numbers are samples, with the rule's choice as the decision, that a search may change.
   bool leaves_holes = false;
+  GpuLimits device{};  ///< For rules for GPUs.
 
   /// A number for a step: `own`, or a sample that decides on it, of `own` and `others`.
   Factor number(Schedule& schedule, std::int64_t own, std::vector<std::int64_t> others) const;

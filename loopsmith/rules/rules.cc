@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/rules/rules.h"
 
+#include "loopsmith/rules/gpu/rules.h"
 #include "loopsmith/rules/plain_loops/schedule_plain_loops.h"
 #include "loopsmith/rules/schedule_elementwise.h"
 #include "loopsmith/rules/schedule_rows.h"
@@ -8,7 +9,7 @@
 
 namespace loopsmith {
 
-std::span<const Rule> all_rules() {
+std::span<const Rule> cpu_rules() {
   // A subject belongs to the first rule that takes it. What none takes is turned into loops by
   // `make_loops`: nests that share rows, as in softmax; reductions across rows, or of sizes that
   // are no constants; products and convolutions; transpositions, clamped borders, and outputs that
@@ -18,6 +19,24 @@ std::span<const Rule> all_rules() {
       {"whole_reduction", schedule_whole_reduction},
       {"rows", schedule_rows},
       {"plain_loops", schedule_plain_loops},
+  };
+  return rules;
+}
+
+std::span<const Rule> gpu_rules() {
+  // Each is asked about all blocks before the next one is: kernels of several stages before those
+  // of one, wider tiles before smaller ones. The last takes every block.
+  static constexpr Rule rules[] = {
+      {"fuse_rows", gpu::fuse_rows},
+      {"tile_product", gpu::tile_product},
+      {"cut_long_reduction", gpu::cut_long_reduction},
+      {"reduce_columns", gpu::reduce_columns},
+      {"reduce_rows", gpu::reduce_rows},
+      {"reduce_in_threads", gpu::reduce_in_threads},
+      {"transpose_tiles", gpu::transpose_tiles},
+      {"bind_elements", gpu::bind_elements},
+      {"scan_parts", gpu::scan_parts},
+      {"bind_what_may", gpu::bind_what_may},
   };
   return rules;
 }

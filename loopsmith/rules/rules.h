@@ -7,7 +7,8 @@
 
 namespace loopsmith {
 
-/// All of them, in the order in which they are asked.
-std::span<const Rule> all_rules();
+/// All rules for processors, and all for GPUs, in the order in which they are asked.
+std::span<const Rule> cpu_rules();
+std::span<const Rule> gpu_rules();
 
 }  // namespace loopsmith

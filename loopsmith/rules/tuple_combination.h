@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/ir/op.h"
 #include "loopsmith/rules/nest.h"
-#include "loopsmith/schedule/queries/reducers.h"
 
 namespace loopsmith {
 

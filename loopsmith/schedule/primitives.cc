@@ -19,7 +19,7 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &merge_siblings, &expand_scalar, &normalize_nest, &parallel_scan, &inspect_split,
       // Places.
       &compute_at, &reverse_compute_at, &compute_inline, &reverse_compute_inline,
-      &fuse_reduction_epilogue, &rolling_buffer,
+      &fuse_reduction_epilogue, &rolling_buffer, &store_at,
       // Reductions.
       &decompose_reduction, &rfactor, &tree_reduce, &privatize, &atomic, &pad_einsum, &pad_axes,
       &decompose_padding,

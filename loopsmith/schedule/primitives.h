@@ -56,6 +56,7 @@
 #include "loopsmith/schedule/primitives/shift.h"
 #include "loopsmith/schedule/primitives/skew.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/primitives/store_at.h"
 #include "loopsmith/schedule/primitives/tensorize.h"
 #include "loopsmith/schedule/primitives/transform_block_layout.h"
 #include "loopsmith/schedule/primitives/transform_layout.h"

@@ -355,6 +355,7 @@ void Lowering::expand(const MacroDefinition& macro, std::vector<ScriptValue> pos
   require_here(++expansion_depth_ <= max_nested_expansions, "macro_is_finite",
                hint("a macro cannot call itself"), "macros are expanded inside each other {} deep",
                max_nested_expansions);
+  positional.insert(positional.begin(), macro.first.begin(), macro.first.end());
   const Statement& s = *macro.function;
   const SyntaxTree* const outer_tree = std::exchange(tree_, macro.tree.get());
   const VariablePlan plan(s);

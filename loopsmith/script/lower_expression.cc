@@ -322,6 +322,10 @@ ScriptValue Lowering::call_from_python(const ScriptValue& function,
                                        std::vector<ScriptValue> positional,
                                        std::vector<std::pair<std::string, ScriptValue>> named) {
   const ScriptValue value = call(function, std::move(positional), std::move(named));
+  if (const auto* meta = value.as_shared<ScriptValue::Meta>(); meta && !is_building_) {
+    // Names that a helper's result gets in the script leave no trace either.
+    if (meta->value[0].as_shared<ScriptValue::List>()) return value;
+  }
   const auto* definition = value.as_shared<ScriptValue::Definition>();
   if (!definition) {
     // What a line of a script would do with it.

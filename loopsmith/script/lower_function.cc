@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files, modules and functions.
 #include <algorithm>
+#include <cctype>
 
 #include "loopsmith/arith/infer_regions.h"
 #include "loopsmith/ir/operators.h"
@@ -283,6 +284,13 @@ void Lowering::parameter(const Parameter& p) {
 
 Expr Lowering::size_named(const std::string& name) {
   if (const ScriptValue* known = find(name)) return expr(*known);
+  const auto is_part = [](char c) {
+    return c == '_' || c == '.' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  };
+  const bool is_name = std::ranges::all_of(name, is_part) &&
+                       !std::isdigit(static_cast<unsigned char>(name.empty() ? '0' : name[0]));
+  require_here(is_name, "size_has_name", hint("give a number, an expression, or a new name"),
+               "'{}' is no name of a size", name);
   const Ptr<Var> size = var(name);
   if (func_) bind(kept_.emplace_back(name), ScriptValue::node(size));
   return size;
@@ -329,6 +337,7 @@ Ptr<PrimFunc> Lowering::prim_func_once(const Statement& s, const Decoration& dec
   Ptr<PrimFunc> result;
   try {
     func.ret_type = return_type(s);
+    func.infers_type = !s.annotation && module_ == nullptr;
     const Stmt body = suite(s.body, [&] {
       declare_numbers(s.parameters);
       for (const Parameter& p : s.parameters) parameter(p);

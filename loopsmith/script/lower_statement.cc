@@ -540,6 +540,10 @@ void Lowering::return_statement(const Statement& s) {
   const Expr result = expr(value, type);
   require_here(!result.is<StringImm>(), "value_is_expression",
                hint("return a number or an expression"), "a text is returned");
+  if (func_ && func_->infers_type) {
+    func_->ret_type = result.dtype();
+    func_->infers_type = false;
+  }
   emit(make(Return{.value = result}));
 }
 

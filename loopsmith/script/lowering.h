@@ -77,6 +77,7 @@ struct MacroDefinition {
   const Statement* function = nullptr;
   std::shared_ptr<Resolver> resolver;  ///< Of its free names; null: those of its use.
   bool is_hygienic = true;
+  std::vector<ScriptValue> first = {};  ///< Arguments that go before those of a call: `self`.
 };
 
 /// One source that is read.
@@ -156,6 +157,7 @@ class Lowering {
     std::vector<Ptr<Var>> params;
     std::vector<Ptr<Buffer>> buffer_map;
     DataType ret_type = void_type;
+    bool infers_type = false;  ///< No type is written: that of the first value returned.
     Attrs attrs;
     std::vector<std::pair<Ptr<Var>, std::string>> threads;  ///< With their tags.
     std::vector<std::pair<const Object*, Expr>> thread_extents;

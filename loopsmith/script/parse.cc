@@ -73,6 +73,19 @@ std::shared_ptr<const parsing::MacroDefinition> parse_macro(std::string_view tex
   return macro;
 }
 
+std::shared_ptr<const parsing::MacroDefinition> method_of(
+    const std::shared_ptr<const parsing::MacroDefinition>& macro, ScriptValue self) {
+  auto method = std::make_shared<parsing::MacroDefinition>();
+  // The tree lives in the macro, with the text that it refers to.
+  method->tree = std::shared_ptr<const parsing::SyntaxTree>(macro, macro->tree.get());
+  method->function = macro->function;
+  method->resolver = macro->resolver;
+  method->is_hygienic = macro->is_hygienic;
+  method->first = macro->first;
+  method->first.push_back(std::move(self));
+  return method;
+}
+
 namespace parsing {
 
 ScriptValue call_outside(const ScriptValue& function, std::vector<ScriptValue> positional,

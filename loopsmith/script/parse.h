@@ -71,5 +71,8 @@ std::shared_ptr<const parsing::MacroDefinition> parse_macro(std::string_view tex
                                                             const ParseOptions& options,
                                                             std::shared_ptr<Resolver> resolver,
                                                             bool is_hygienic = true);
+/// The macro as a method of a value, which is its first argument.
+std::shared_ptr<const parsing::MacroDefinition> method_of(
+    const std::shared_ptr<const parsing::MacroDefinition>& macro, ScriptValue self);
 
 }  // namespace loopsmith

@@ -168,14 +168,27 @@ ScriptValue where(Lowering& lowering, const Arguments& args, const Word&) {
   return {};
 }
 
+/// Two annotations of one key: dicts are joined, other values must be equal.
+Ref joined_annotation(Lowering& lowering, std::string_view key, const Ref& known,
+                      const Ref& value) {
+  const auto known_dict = Ptr<Dict>::from(known), dict = Ptr<Dict>::from(value);
+  if (known_dict.defined() && dict.defined()) {
+    Attrs all = known_dict->items;
+    for (const auto& [inner, given] : dict->items) {
+      all = all.with(inner, joined_annotation(lowering, inner, all.get(inner), given));
+    }
+    return make(Dict{.items = std::move(all)});
+  }
+  lowering.require_here(!known.defined() || structural_equal(known, value), "given_once",
+                        hint("leave one out"), "T.block_attr: {} is given twice", key);
+  return value;
+}
+
 ScriptValue block_attr(Lowering& lowering, const Arguments& args, const Word&) {
   BlockState& state = lowering.block_with_axes("T.block_attr");
   Attrs all = state.annotations.value_or(Attrs());
   for (const auto& [key, value] : lowering.attrs(args[0], "T.block_attr")) {
-    const Ref known = all.get(key);
-    lowering.require_here(!known.defined() || structural_equal(known, value), "given_once",
-                          hint("leave one out"), "T.block_attr: {} is given twice", key);
-    all = all.with(key, value);
+    all = all.with(key, joined_annotation(lowering, key, all.get(key), value));
   }
   state.annotations = std::move(all);
   return {};

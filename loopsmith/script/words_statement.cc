@@ -176,6 +176,21 @@ ScriptValue buffer_store(Lowering& lowering, const Arguments& args, const Word&)
 }
 
 ScriptValue prefetch(Lowering& lowering, const Arguments& args, const Word& word) {
+  // A buffer with a list of ranges, as the node has them.
+  if (args.rest().size() == 2) {
+    if (const auto buffer = lowering.named(args.rest()[0]).node_as<Buffer>()) {
+      std::vector<Ptr<Range>> bounds;
+      for (const ScriptValue& bound : lowering.items(args.rest()[1], "T.prefetch")) {
+        bounds.push_back(lowering.interval(bound, 0, false));
+      }
+      if (bounds.empty()) {
+        for (const Expr& extent : buffer->shape) {
+          bounds.push_back(range(zero_of(extent.dtype()), extent));
+        }
+      }
+      return ScriptValue::node(make(Prefetch{.buffer = buffer, .bounds = std::move(bounds)}));
+    }
+  }
   // The intrinsic of four arguments has the same name as the statement.
   if (args.rest().size() != 1) {
     std::vector<Expr> values;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/infer_regions.h"
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te/lower_ops.h"
 
@@ -177,14 +178,22 @@ class Reduction {
   std::vector<Expr> indices_;
 };
 
+/// Annotations of a reduction: its reducer among them where the statements do not tell it.
+Attrs with_reducer(Attrs annotations, const ComputeOp& op, const Reduction& reduction) {
+  const Block block{.init = reduction.init(), .body = reduction.update()};
+  if (reduction_of(block)) return annotations;
+  return annotations.with(reducer_annotation, op.body[0].as<Reduce>()->combiner);
+}
+
 Stmt lower_reduction(const ComputeOp& op, const Ref& self, LowerContext& context,
                      const Nest& nest) {
   BlockAxes axes = nest.block_axes();
   const Reduction reduction(op, self, axes, context);
   // No update ever runs where the axes are empty, so an init would not run either.
   const bool is_empty = nest.is_empty_reduction();
+  Attrs annotations = with_reducer(context.annotations(op.attrs), op, reduction);
   return nest.around(realize(std::move(axes), context.block_name(op.name, self),
-                             context.annotations(op.attrs), is_empty ? nullptr : reduction.init(),
+                             std::move(annotations), is_empty ? nullptr : reduction.init(),
                              is_empty ? reduction.init() : reduction.update()));
 }
 

@@ -100,7 +100,9 @@ Ref factored(const ScheduleData& schedule, const StageData& stage, const Compute
     const bool is_factor = leaf.same_as(axis);
     const Ptr<Range>& domain = domains.at(leaf);
     if (!is_factor) {
-      kept.push_back(axis_like(leaf, domain, IterType::comm_reduce));
+      // It is the same loop, of the partial results now.
+      kept.push_back(make(
+          loopsmith::IterVar{.dom = domain, .var = leaf->var, .iter_type = IterType::comm_reduce}));
       values[leaf] = kept.back()->var;
       analyzer.bind(kept.back()->var, domain);
       continue;

@@ -343,18 +343,10 @@ class BarrierInserter {
                       "runs as often as the buffer's contents say");
       return with_body(body, guarded(condition, loop->body));
     }
-    const auto inner = body_of(body);
+    const Stmt inner = body.is<While>() || body.is<AssertStmt>() ? Stmt() : body_of(body);
     require_reached(inner.defined(), body.get()->span, "a statement",
                     "is run by some threads only");
     return with_body(body, guarded(condition, inner));
-  }
-
-  static Stmt body_of(const Stmt& stmt) {
-    if (const auto* allocate = stmt.as<Allocate>()) return allocate->body;
-    if (const auto* constant = stmt.as<AllocateConst>()) return constant->body;
-    if (const auto* decl = stmt.as<DeclBuffer>()) return decl->body;
-    if (const auto* attribute = stmt.as<AttrStmt>()) return attribute->body;
-    return nullptr;
   }
 
   static Expr make_zero(DataType type) { return const_of(type, 0); }

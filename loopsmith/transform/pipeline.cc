@@ -19,6 +19,7 @@
 #include "loopsmith/transform/inject_virtual_threads.h"
 #include "loopsmith/transform/insert_barriers.h"
 #include "loopsmith/transform/keep_accumulators.h"
+#include "loopsmith/transform/launch_statements.h"
 #include "loopsmith/transform/loop_partition.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/lower_continue.h"
@@ -98,6 +99,8 @@ constexpr Pass lowering[] = {
     {"software_pipeline", plain<software_pipeline>, Form::loops},
     // Where memory lies decides how much of it is used at a time.
     {"compact_buffers", plain<compact_buffers>, Form::loops},
+    // Before kernels are made of one launch each: what stands between them is one, too.
+    {"launch_statements", plain<launch_statements>, Form::loops},
     // While indices have dimensions, and when it is known which memory is the same.
     {"unify_threads", plain<unify_threads>, Form::loops},
     {"compact_thread_memory", plain<compact_thread_memory>, Form::loops},

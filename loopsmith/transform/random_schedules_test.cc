@@ -99,7 +99,7 @@ class RandomScheduler {
       case 26: reverse_compute_inline(sch_, block); return;
       case 27:
       case 28: fuse_epilogue_some(); return;
-      case 29:
+      case 29: store_at(sch_, block, around); return;
       case 30: rolling_buffer(sch_, block, 0); return;
       case 31:
       case 32: decompose_padding(sch_, block, around); return;
@@ -279,6 +279,7 @@ TEST(random_schedules, compute_the_same_after_lowering) {
                                          "set_scope",
                                          "split",
                                          "storage_align",
+                                         "store_at",
                                          "transform_block_layout",
                                          "transform_layout",
                                          "unroll",

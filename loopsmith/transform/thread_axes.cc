@@ -61,6 +61,18 @@ bool has_block_barrier(const Stmt& stmt) {
   return found;
 }
 
+Stmt body_of(const Stmt& around) {
+  if (const auto* loop = around.as<For>()) return loop->body;
+  if (const auto* loop = around.as<While>()) return loop->body;
+  if (const auto* let = around.as<LetStmt>()) return let->body;
+  if (const auto* attribute = around.as<AttrStmt>()) return attribute->body;
+  if (const auto* allocate = around.as<Allocate>()) return allocate->body;
+  if (const auto* constant = around.as<AllocateConst>()) return constant->body;
+  if (const auto* decl = around.as<DeclBuffer>()) return decl->body;
+  const auto* assertion = around.as<AssertStmt>();
+  return assertion ? assertion->body : nullptr;
+}
+
 Launch launch_of(const Stmt& root) {
   Launch launch;
   std::vector<Stmt> names;

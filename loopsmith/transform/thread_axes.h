@@ -28,6 +28,9 @@ bool is_block_barrier(const Expr& value);
 /// True when threads wait for each other in `stmt`.
 bool has_block_barrier(const Stmt& stmt);
 
+/// The body of a loop, a definition, or memory; null of other statements.
+Stmt body_of(const Stmt& around);
+
 /// A kernel in its last form: one loop for each axis of the launch, and what each thread does.
 struct Launch {
   std::vector<Ptr<For>> blocks;   ///< The loops over blocks, from the outside in.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
@@ -14,7 +15,6 @@
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/reducers.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/thread_axes.h"

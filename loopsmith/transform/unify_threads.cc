@@ -168,21 +168,11 @@ class Unifier {
     }
     if (const auto* allocate = stmt.as<Allocate>()) return memory(*allocate);
     if (const auto* decl = stmt.as<DeclBuffer>()) return view(*decl);
-    if (const auto body = body_of(stmt)) {
+    if (const Stmt body = body_of(stmt)) {
       const Stmt renamed = rename_(with_body(stmt, no_op()));
-      return with_body(renamed, visit(*body));
+      return with_body(renamed, visit(body));
     }
     return rename_(stmt);
-  }
-
-  static std::optional<Stmt> body_of(const Stmt& stmt) {
-    if (const auto* loop = stmt.as<For>()) return loop->body;
-    if (const auto* loop = stmt.as<While>()) return loop->body;
-    if (const auto* let = stmt.as<LetStmt>()) return let->body;
-    if (const auto* attribute = stmt.as<AttrStmt>()) return attribute->body;
-    if (const auto* assertion = stmt.as<AssertStmt>()) return assertion->body;
-    if (const auto* constant = stmt.as<AllocateConst>()) return constant->body;
-    return {};
   }
 
   /// A loop over an axis: each thread does its iteration.

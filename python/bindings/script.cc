@@ -79,6 +79,19 @@ std::string_view space_of(nb::handle module) {
   return nb::cast<std::string>(name) == "I" ? "I" : "T";
 }
 
+/// The class of tuples that `T.meta_var` gives to a helper of a script.
+nb::object meta_tuple() {
+  return nb::module_::import_("loopsmith.script.source").attr("MetaTuple");
+}
+
+/// True for sequences other than lists and tuples: the fields of nodes, arrays of users.
+bool is_other_sequence(nb::handle value) {
+  PyObject* const object = value.ptr();
+  if (PyRange_Check(object) || PyBytes_Check(object) || PyMemoryView_Check(object)) return false;
+  const nb::object sequence = nb::module_::import_("collections.abc").attr("Sequence");
+  return PyObject_IsInstance(object, sequence.ptr()) == 1;
+}
+
 ScriptValue to_value(nb::handle value) {
   PyObject* const object = value.ptr();
   if (value.is_none()) return {};
@@ -88,7 +101,12 @@ ScriptValue to_value(nb::handle value) {
   if (PyUnicode_Check(object)) return ScriptValue::text(nb::cast<std::string>(value));
   if (object == Py_Ellipsis) return ScriptValue::Data(ScriptValue::Dots{});
   if (const Ref node = node_of(value); node.defined()) return ScriptValue::node(node);
-  if (PyTuple_Check(object)) return ScriptValue::list(script_values(value), true);
+  if (PyTuple_Check(object)) {
+    ScriptValue list = ScriptValue::list(script_values(value), true);
+    if (PyTuple_CheckExact(object) || !value.type().is(meta_tuple())) return list;
+    return ScriptValue::Data(
+        std::make_shared<const ScriptValue::Meta>(ScriptValue::Meta{{std::move(list)}}));
+  }
   if (PyList_Check(object)) return ScriptValue::list(script_values(value));
   if (nb::isinstance<WordObject>(value)) {
     return ScriptValue::Data(nb::cast<WordObject&>(value).word);
@@ -120,6 +138,7 @@ ScriptValue to_value(nb::handle value) {
     }
     return ScriptValue::Data(std::make_shared<const ScriptValue::Slice>(std::move(slice)));
   }
+  if (is_other_sequence(value)) return ScriptValue::list(script_values(value));
   // NumPy's scalars have a type of their own; its arrays are left as they are.
   const bool is_scalar =
       nb::hasattr(value, "dtype") && nb::hasattr(value, "item") && nb::hasattr(value, "shape") &&
@@ -153,6 +172,9 @@ struct ToPython {
     nb::list items;
     for (const ScriptValue& item : list->items) items.append(std::visit(*this, item.data));
     return list->is_tuple ? nb::object(nb::tuple(items)) : nb::object(items);
+  }
+  nb::object operator()(const std::shared_ptr<const ScriptValue::Meta>& meta) const {
+    return meta_tuple()(std::visit(*this, meta->value[0].data));
   }
   nb::object operator()(const std::shared_ptr<const ScriptValue::Dict>& dict) const {
     nb::dict items;
@@ -425,8 +447,17 @@ void bind_script(nb::module_& m) {
         if (!word) throw nb::attribute_error(name.c_str());
         return WordObject{word};
       });
-  const nb::class_<MacroObject> macro(m, "ScriptMacro",
-                                      "Lines that are inlined where they are called.");
+  nb::class_<MacroObject>(m, "ScriptMacro", "Lines that are inlined where they are called.")
+      .def(
+          "__get__",
+          [](nb::handle self, nb::handle instance, nb::handle) -> nb::object {
+            if (instance.is_none()) return nb::borrow(self);
+            const auto& macro = nb::cast<MacroObject&>(self);
+            return nb::cast(MacroObject{method_of(macro.definition, to_value(instance))});
+          },
+          nb::arg("instance").none(), nb::arg("owner").none() = nb::none(),
+          nb::sig("def __get__(self, instance: object, owner: object = None) -> typing.Any"),
+          "As an attribute of an object, a method: the object is its first argument.");
   bind_builder(m);
   m.def(
       "script_hint", [](const std::string& word) { return std::string(hint_for_other_word(word)); },

@@ -293,18 +293,14 @@ def default_schedule(
     x
         A function, or the tensors that are to be its parameters.
     target
-        What it is for; without, this machine. Vectors, tiles and tasks follow its processor.
+        What it is for; without, this machine. Vectors, tiles and tasks follow its processor; for a
+        GPU (``cuda``, ``opencl``) blocks are bound to threads, as many as the target has.
     holes
         Whether numbers (lanes, tile sizes, tasks) are left open: each is then a
         ``sample_categorical`` whose decision is what the rule chose, and which a search may decide
         otherwise.
     num_threads
         For how many threads; without, for as many as `build` would use.
-
-    Raises
-    ------
-    ScheduleError
-        The target is a GPU.
 
     Examples
     --------

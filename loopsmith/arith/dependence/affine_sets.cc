@@ -50,8 +50,8 @@ AffineSets::~AffineSets() {
   isl_ctx_free(isl_);
 }
 
-void AffineSets::start() {
-  isl_ctx_set_max_operations(isl_, operations_);
+void AffineSets::start(unsigned times) {
+  isl_ctx_set_max_operations(isl_, static_cast<unsigned long>(operations_) * times);
   isl_ctx_reset_operations(isl_);
 }
 

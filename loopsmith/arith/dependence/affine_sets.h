@@ -24,8 +24,8 @@ class AffineSets {
   AffineSets(const AffineSets&) = delete;
   ~AffineSets();
 
-  /// From here on, isl may spend a question's budget.
-  void start();
+  /// From here on, isl may spend a question's budget, `times` over.
+  void start(unsigned times = 1);
   /// A question did not end within its budget; after some of them, none is asked any more.
   void fail();
   /// An attempt that may fail did; the question goes on.

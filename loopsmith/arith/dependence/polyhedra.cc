@@ -56,7 +56,10 @@ class Polyhedra::Context {
 
   bool covers(int read, const std::vector<int>& writes, int depth) {
     if (sets_.is_exhausted()) return false;
-    sets_.start();
+    // A union of what several writes cover, in a ring by its remainders, costs more than a
+    // conflict.
+    constexpr unsigned budgets = 10;
+    sets_.start(budgets);
     const Access& reader = access(read);
     const auto is_linear = [&](const Access& access) {
       return are_comparable(access, reader) &&

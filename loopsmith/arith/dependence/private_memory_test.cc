@@ -77,6 +77,32 @@ TEST(private_memory, a_scan_in_a_buffer_reads_what_earlier_iterations_wrote) {
   EXPECT_EQ(text(1), "iteration i=0 writes T[1], iteration i=1 writes it");
 }
 
+TEST(private_memory, a_ring_that_starts_anew_in_each_tile_is_one_of_the_tile) {
+  Program p;
+  const auto ring = decl_buffer({3, 64}, f32, "ring");
+  const auto in = decl_buffer({66, 64}, f32, "in"), out = decl_buffer({64, 64}, f32, "out");
+  const auto column = var("column"), other = var("other");
+  const auto tiles = [&](const Expr& is_new) {
+    const Expr row = p.i * 8 + p.j;
+    const auto at = [&](const Expr& index, const Ptr<Var>& c) -> std::vector<Expr> {
+      return {floormod(index, 3), c};
+    };
+    const auto fill = store(ring, load(in, {row + p.k, column}), at(row + p.k, column));
+    const auto fill_new = make(IfThenElse{.condition = is_new, .then_case = fill});
+    Expr sum = load(ring, at(row, other));
+    for (int k = 1; k < 3; ++k) sum = sum + load(ring, at(row + k, other));
+    const auto use = p.loop(other, 64, store(out, sum, {row, other}));
+    const auto step = seq({p.loop(p.k, 3, p.loop(column, 64, fill_new)), use});
+    Dependences d(p.loop(p.i, 8, p.loop(p.j, 8, step)), {.local_buffers = {ring}});
+    return d.parallelizable(p.i);
+  };
+  const DependenceAnswer answer = tiles(p.j < 1 || Expr(2) <= p.k);
+  EXPECT_EQ(text_of(answer), "proved");
+  EXPECT_EQ(answer.private_buffers.size(), 1U);
+  // What a tile begins with, the one before has computed.
+  EXPECT_NE(text_of(tiles(p.i * 8 + p.j < 1 || Expr(2) <= p.k)), "proved");
+}
+
 TEST(private_memory, iterations_that_fill_their_memory_run_in_any_order) {
   Program p;
   const auto t = decl_buffer({4}, f32, "T");

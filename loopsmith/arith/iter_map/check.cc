@@ -111,8 +111,9 @@ Expr padding_of(const Group& group, IterReader& reader) {
     result = high == zero_of(type) && low < int_imm(type, mark.left_pad);
   }
   if (!right.is(0)) {
+    const Expr first = digit_of(arithmetic.subtract(unit, right));
     result = result || (high == digit_of(arithmetic.subtract(count, 1)) &&
-                        low >= digit_of(arithmetic.subtract(unit, right)));
+                        (right.is(1) ? low == first : low >= first));
   }
   return result;
 }

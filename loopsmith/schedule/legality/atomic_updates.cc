@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/access_relations.h"
-#include "loopsmith/schedule/queries/reducers.h"
 
 namespace loopsmith {
 

@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
@@ -144,7 +145,8 @@ class Decomposition {
 
 /// The init as a block of its own, for the axes in `values`.
 Ptr<Block> init_block(const Block& block, const Substitution& values, std::string name) {
-  Block init{.name_hint = std::move(name), .annotations = block.annotations};
+  Block init{.name_hint = std::move(name),
+             .annotations = block.annotations.with(reducer_annotation, nullptr)};
   for (const auto& axis : block.iter_vars) {
     const auto renamed = values.find(axis->var);
     if (renamed == values.end() || axis->iter_type != IterType::data_par) continue;

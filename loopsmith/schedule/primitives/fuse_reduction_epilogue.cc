@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/fuse_reduction_epilogue.h"
 
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/legality/reassociation.h"
-#include "loopsmith/schedule/queries/reducers.h"
 
 namespace loopsmith {
 namespace {

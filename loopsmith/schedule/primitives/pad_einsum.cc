@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
-#include "loopsmith/schedule/queries/reducers.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
 #include "loopsmith/support/error.h"
 

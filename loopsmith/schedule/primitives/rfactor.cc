@@ -30,6 +30,23 @@ void find_regions(Block& block) {
   block.writes = std::move(regions.writes);
 }
 
+/// Annotations for a second block: variables are defined once, so its reducer has its own.
+Attrs with_own_reducer(const Attrs& annotations) {
+  const auto declared = Ptr<CommReducer>::from(annotations.get(reducer_annotation));
+  if (!declared.defined()) return annotations;
+  CommReducer own = *declared;
+  Substitution renewed;
+  for (auto* side : {&own.lhs, &own.rhs}) {
+    for (Ptr<Var>& operand : *side) {
+      const Ptr<Var> fresh = var(operand->name, operand->dtype);
+      renewed[operand] = fresh;
+      operand = fresh;
+    }
+  }
+  for (Expr& value : own.result) value = clone_with(value, renewed);
+  return annotations.with(reducer_annotation, make(std::move(own)));
+}
+
 /// The two blocks that one becomes.
 class Factoring {
  public:
@@ -58,7 +75,7 @@ class Factoring {
   Stmt partial_block(const Substitution& loops) {
     Block block{.name_hint = schedule_.fresh_block_name(
                     schedule_.function_of(schedule_.node(plan_.block)), old_->name_hint + "_rf"),
-                .annotations = old_->annotations};
+                .annotations = with_own_reducer(old_->annotations)};
     BlockRealize realize;
     Substitution axes;
     Substitution of_loops;  // Loops of the axes that are divided, as axes.
@@ -114,7 +131,7 @@ class Factoring {
       left.push_back(load(reduction.buffers[i], reduction.indices));
       right.push_back(load(partial_[i], inserted(reduction.indices, plan_.axis, own - loop_.min)));
     }
-    block.body = stores(reduction.reducer->combine(left, right));
+    block.body = stores(combined(reduction, left, right));
     find_regions(block);
     for (const Expr& condition : plan_.conditions) {
       realize.predicate = realize.predicate && condition;
@@ -146,13 +163,11 @@ class Factoring {
   /// What partial results start from.
   Stmt init() const {
     const KnownReduction& reduction = plan_.reduction;
-    if (!reduction.reducer->identity) return old_->init;
-    std::vector<DataType> types;
-    for (const auto& buffer : reduction.buffers) types.push_back(buffer->dtype);
-    const auto neutral = reduction.reducer->identity(types);
+    const auto neutral = neutral_of(reduction);
+    if (!neutral) return old_->init;
     std::vector<Stmt> all;
-    for (std::size_t i = 0; i < neutral.size(); ++i) {
-      all.push_back(store(reduction.buffers[i], neutral[i], reduction.indices));
+    for (std::size_t i = 0; i < neutral->size(); ++i) {
+      all.push_back(store(reduction.buffers[i], (*neutral)[i], reduction.indices));
     }
     return seq(std::move(all));
   }

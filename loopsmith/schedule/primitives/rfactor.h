@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
-#include "loopsmith/schedule/queries/reducers.h"
 
 namespace loopsmith {
 
@@ -42,7 +42,8 @@ inline constexpr Condition factor_axis_is_in_range{
     "the partial results have one dimension more than the results"};
 inline constexpr Condition reducer_is_known{
     "reducer_is_known", "how block {} combines its elements is no known reducer",
-    "write it as a sum, a product, min, max, all, any, argmin, argmax or a pair of sums"};
+    "write it as a sum, a product, min, max, all, any, argmin, argmax or a pair of sums, or say "
+    "how in the block's annotation \"reducer\", a T.comm_reducer, as te.comm_reducer does"};
 inline constexpr Condition nest_is_plain{
     "nest_is_plain", "partial results of block {} cannot be computed before loop {}, as {}",
     "let the loops around the reduction hold nothing before it, and nothing but it where they "

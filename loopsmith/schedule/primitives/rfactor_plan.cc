@@ -59,6 +59,7 @@ class RfactorPlanner {
       return Refusal{&loop_is_of_reduction, {Argument(plan_.loop), Argument(plan_.block)}};
     }
     auto reduction = reduction_of(*realize_.block);
+    if (!reduction) reduction = declared_reduction_of(*realize_.block);
     if (!reduction) return Refusal{&reducer_is_known, {Argument(plan_.block)}};
     plan_.reduction = *std::move(reduction);
     const auto rank = static_cast<std::int64_t>(plan_.reduction.indices.size());
@@ -231,7 +232,7 @@ class RfactorPlanner {
     };
     std::ranges::for_each(plan_.dropped, drop_if_used);
     const bool has_parts_alone = dropped.empty();
-    if (!plan_.reduction.reducer->identity) drop_if_used(plan_.loop);
+    if (!neutral_of(plan_.reduction)) drop_if_used(plan_.loop);
     if (dropped.empty()) {
       plan_.conditions.push_back(condition);
       return {};

@@ -11,7 +11,13 @@
 
 namespace loopsmith {
 
-Nothing commit_rolling_buffer(Schedule& schedule, RollingBufferPlan&& plan) {
+void leave_out_old(Schedule& schedule, const RollingBufferPlan& plan) {
+  BlockRealize realize = schedule.realize(plan.blocks[0]);
+  realize.predicate = realize.predicate && plan.is_new;
+  schedule.replace(schedule.node(plan.blocks[0]), make(std::move(realize)));
+}
+
+void fold_into_ring(Schedule& schedule, const RollingBufferPlan& plan) {
   const Ptr<Buffer>& old = plan.buffer;
   std::vector<Expr> shape = old->shape;
   const Expr size = int_imm(shape[plan.dimension].dtype(), plan.extent);
@@ -56,7 +62,6 @@ Nothing commit_rolling_buffer(Schedule& schedule, RollingBufferPlan&& plan) {
       block.iter_vars[i] = make(std::move(axis));
     }
     realize.block = make(std::move(block));
-    if (handle == plan.blocks[0]) realize.predicate = realize.predicate && plan.is_new;
     const Schedule::Renewed renewed{{before.get(), realize.block.get()}};
     schedule.replace(schedule.node(handle), make(std::move(realize)), renewed);
   }
@@ -65,6 +70,12 @@ Nothing commit_rolling_buffer(Schedule& schedule, RollingBufferPlan&& plan) {
   }
   // Where an element is, only the iteration knows that has it.
   drop_prefetches(schedule, scope, *old);
+  schedule.report_mirror({old, rolled});
+}
+
+Nothing commit_rolling_buffer(Schedule& schedule, RollingBufferPlan&& plan) {
+  leave_out_old(schedule, plan);
+  fold_into_ring(schedule, plan);
   return {};
 }
 

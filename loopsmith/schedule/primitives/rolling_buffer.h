@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/queries/index_form.h"
 #include "loopsmith/schedule/rewrites/inline_value.h"
 #include "loopsmith/schedule/rewrites/places.h"
 
@@ -36,6 +37,19 @@ inline constexpr const Condition* rolling_buffer_conditions[] = {
     &block_is_no_output,       &block_is_complete_or_reduction,
     &block_has_consumers,      &readers_read_elements,
     &rolling_pattern_is_found, &step_keeps_results};
+
+/// The buffer of that number that a block writes, an intermediate one.
+std::variant<Ptr<Buffer>, Refusal> buffer_to_roll(const Schedule& schedule, BlockRV block,
+                                                  std::int64_t write_buffer_index);
+
+/// The constant by which `a` is larger than `b`; nullopt when they differ in more.
+std::optional<std::int64_t> constant_difference(const IndexForms& forms, const Expr& a,
+                                                const Expr& b);
+
+/// Runs of the producer only what `is_new` says.
+void leave_out_old(Schedule& schedule, const RollingBufferPlan& plan);
+/// Keeps a buffer in a ring of `extent` along `dimension`.
+void fold_into_ring(Schedule& schedule, const RollingBufferPlan& plan);
 
 Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
                                                const RollingBufferArguments& arguments);

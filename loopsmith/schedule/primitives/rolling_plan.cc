@@ -16,13 +16,6 @@
 namespace loopsmith {
 namespace {
 
-/// The constant by which `a` is larger than `b`; nullopt when they differ in more.
-std::optional<std::int64_t> difference(const IndexForms& forms, const Expr& a, const Expr& b) {
-  if (!a.defined() || !b.defined()) return {};
-  const auto form = forms.read(a - b);
-  return form && form->terms.empty() ? std::optional(form->constant) : std::nullopt;
-}
-
 class RollingPlanner {
  public:
   RollingPlanner(const Schedule& schedule, BlockRV block, Ptr<Buffer> buffer)
@@ -48,12 +41,12 @@ class RollingPlanner {
     std::vector<Rolling> rolling;
     bool reads_more = false;
     for (std::size_t d = 0; d < box.size(); ++d) {
-      const auto width = difference(forms, box[d].max, box[d].min);
+      const auto width = constant_difference(forms, box[d].max, box[d].min);
       auto rolls = width && !breaks_kinds_ ? rolling_over(forms, box, d, *width + 1) : std::nullopt;
       const bool suffices = std::ranges::all_of(reads_, [&](const BufferAccess* read) {
         const ElementRegion used = accessed_region(schedule_, *read, inner, "local");
-        const auto before = difference(forms, used[d].min, box[d].min);
-        const auto after = difference(forms, box[d].max, used[d].max);
+        const auto before = constant_difference(forms, used[d].min, box[d].min);
+        const auto after = constant_difference(forms, box[d].max, used[d].max);
         return before && after && *before >= 0 && *after >= 0;
       });
       reads_more = reads_more || (rolls && !suffices);
@@ -213,7 +206,7 @@ class RollingPlanner {
   std::optional<Rolling> lagging_in(LoopRV loop, std::size_t d) const {
     const IndexForms forms(ranges_around(schedule_, schedule_.node(loop)));
     const ElementRegion box = accessed_region(schedule_, *written_, loop, "local");
-    const auto width = difference(forms, box[d].max, box[d].min);
+    const auto width = constant_difference(forms, box[d].max, box[d].min);
     const auto start = width ? forms.read(box[d].min) : std::nullopt;
     if (!start) return {};
     Rolling rolls{d, {}, *width + 1, true, true};
@@ -276,8 +269,8 @@ class RollingPlanner {
     constexpr std::pair unbounded{INT64_MIN, INT64_MAX};
     std::int64_t lag = 0;
     for (std::size_t i = 0; i < box.size(); ++i) {
-      const auto before = difference(forms, used[i].min, box[i].min);
-      const auto after = difference(forms, box[i].max, used[i].max);
+      const auto before = constant_difference(forms, used[i].min, box[i].min);
+      const auto after = constant_difference(forms, box[i].max, used[i].max);
       const Range& region = *read.region->region[i];
       const auto low = axes.read(region.min), high = axes.read(region.min + region.extent);
       const auto least = low ? low->range().value_or(unbounded).first : unbounded.first;
@@ -383,20 +376,33 @@ class RollingPlanner {
 
 }  // namespace
 
-Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
-                                               const RollingBufferArguments& arguments) {
-  const BlockRV handle = arguments.block;
+std::optional<std::int64_t> constant_difference(const IndexForms& forms, const Expr& a,
+                                                const Expr& b) {
+  if (!a.defined() || !b.defined()) return {};
+  const auto form = forms.read(a - b);
+  return form && form->terms.empty() ? std::optional(form->constant) : std::nullopt;
+}
+
+std::variant<Ptr<Buffer>, Refusal> buffer_to_roll(const Schedule& schedule, BlockRV handle,
+                                                  std::int64_t write_buffer_index) {
   const Block& block = schedule.get(handle);
   if (auto refusal = refuse_root(schedule, handle)) return *std::move(refusal);
   const auto count = static_cast<std::int64_t>(block.writes.size());
-  if (arguments.write_buffer_index < 0 || arguments.write_buffer_index >= count) {
+  if (write_buffer_index < 0 || write_buffer_index >= count) {
     return Refusal{&write_index_is_in_range,
-                   {Argument(handle), Argument(count), Argument(arguments.write_buffer_index)}};
+                   {Argument(handle), Argument(count), Argument(write_buffer_index)}};
   }
   if (is_output_block(schedule, handle)) return Refusal{&block_is_no_output, {Argument(handle)}};
+  return block.writes[static_cast<std::size_t>(write_buffer_index)]->buffer;
+}
+
+Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
+                                               const RollingBufferArguments& arguments) {
+  const BlockRV handle = arguments.block;
+  auto written = buffer_to_roll(schedule, handle, arguments.write_buffer_index);
+  if (auto* refusal = std::get_if<Refusal>(&written)) return std::move(*refusal);
   const ScopeAccesses uses = accesses_in_scope(schedule, scope_of(schedule, schedule.node(handle)));
-  const auto& written = block.writes[static_cast<std::size_t>(arguments.write_buffer_index)];
-  return RollingPlanner(schedule, handle, written->buffer).find(uses);
+  return RollingPlanner(schedule, handle, std::get<Ptr<Buffer>>(std::move(written))).find(uses);
 }
 
 }  // namespace loopsmith

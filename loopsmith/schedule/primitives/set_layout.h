@@ -38,8 +38,10 @@ std::size_t rank_of_buffer(const Schedule& schedule, const SetLayoutArguments& a
 /// t = alloc(96, 64)          =>    t = alloc(64, 96)
 /// ... t[i, j] ...                  ... t[j, i] ...
 ///
-/// The order of computation stays as it is. Where the new shape has room for more, a block after
-/// the last writer fills it; of a parameter that is only read it is assumed to hold `pad`.
+/// The order of computation stays as it is. Swizzles are maps like others: (i, (j + i) % 64), or
+/// (i, (j // 8 ^ i % 8) * 8 + j % 8) with tir.bitwise_xor. Where the new shape has room for more, a
+/// block after the last writer fills it; of a parameter that is only read it is assumed to hold
+/// `pad`.
 inline constexpr Primitive set_layout(PrimitiveDefinition{
     .name = "set_layout",
     .doc = "Keeps the elements of any buffer elsewhere in memory: transposed, tiled, padded, "

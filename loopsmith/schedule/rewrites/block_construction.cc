@@ -7,6 +7,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/arith/iter_map.h"
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
@@ -173,7 +174,8 @@ class BlockBuilder {
     }
     if (!tells_loops_apart(chain, divided)) return fail("a loop repeats its instances");
 
-    Block init{.name_hint = inner.name_hint + "_init", .annotations = inner.annotations};
+    Block init{.name_hint = inner.name_hint + "_init",
+               .annotations = inner.annotations.with(reducer_annotation, nullptr)};
     BlockRealize start;
     Substitution axes, loops;
     std::vector<LoopRV> copied, dropped;

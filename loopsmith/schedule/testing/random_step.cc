@@ -23,15 +23,31 @@ constexpr LeftOut reasons[] = {
 };
 
 /// Seldom possible, so often drawn.
-constexpr std::string_view rare[] = {
-    "cache_inplace",       "decompose_padding",  "fuse_reduction_epilogue",
-    "reverse_compute_at",  "compute_at",         "rfactor",
-    "rolling_buffer",      "compute_inline",     "loop_partition",
-    "pad_einsum",          "pad_axes",           "reverse_compute_inline",
-    "decompose_reduction", "reindex_cache_read", "reindex_cache_write",
-    "distribute",          "merge_siblings",     "reorder_statements",
-    "expand_scalar",       "parallel_scan",      "skew",
-    "tree_reduce",         "privatize",          "inspect_split"};
+constexpr std::string_view rare[] = {"cache_inplace",
+                                     "decompose_padding",
+                                     "fuse_reduction_epilogue",
+                                     "reverse_compute_at",
+                                     "compute_at",
+                                     "rfactor",
+                                     "rolling_buffer",
+                                     "compute_inline",
+                                     "loop_partition",
+                                     "pad_einsum",
+                                     "pad_axes",
+                                     "reverse_compute_inline",
+                                     "decompose_reduction",
+                                     "reindex_cache_read",
+                                     "reindex_cache_write",
+                                     "distribute",
+                                     "merge_siblings",
+                                     "reorder_statements",
+                                     "expand_scalar",
+                                     "parallel_scan",
+                                     "skew",
+                                     "tree_reduce",
+                                     "privatize",
+                                     "inspect_split",
+                                     "store_at"};
 
 std::vector<const PrimitiveBase*> drawn_primitives() {
   std::vector<const PrimitiveBase*> found;
@@ -99,7 +115,9 @@ class StepDrawer {
     const auto* moved = was_moved ? steps.back().arguments[0].as<BlockRV>() : nullptr;
     if (moved && draw_.chance(25)) {
       primitive_ = &rolling_buffer;
+      if (draw_.chance(50)) primitive_ = &store_at;
       block_ = *moved;
+      loop_around_one_of({*block_});
     }
     DrawnStep step{primitive_};
     for (const ParameterInfo& parameter : infos_of(*primitive_)) {
@@ -158,10 +176,11 @@ class StepDrawer {
     } else if (is("reverse_compute_at")) {
       prefer([&](BlockRV block) { return !producers(block).empty(); });
       loop_around_one_of(producers(*block_));
-    } else if (is("compute_inline") || is("rolling_buffer")) {
+    } else if (is("compute_inline") || is("rolling_buffer") || is("store_at")) {
       prefer([&](BlockRV block) {
         return is_inner(block) && !has_init(block) && !consumers(block).empty();
       });
+      if (is("store_at")) loop_around_one_of({*block_});
     } else if (is("reverse_compute_inline")) {
       prefer([&](BlockRV block) { return !has_init(block) && !producers(block).empty(); });
     } else if (is("fuse_reduction_epilogue")) {

@@ -322,6 +322,11 @@ def _indexed(method: str) -> Any:
     core: Any = vars(te.Tensor)[method]
 
     def indexed(tensor: Any, *indices: Any) -> Any:
+        from .tvm.te_intrinsics import region_of
+
+        region = region_of(tensor, indices[0]) if method == "__getitem__" else None
+        if region is not None:
+            return region
         try:
             return core(tensor, *indices)
         except BoundsError as error:
@@ -371,14 +376,21 @@ def _buffer_at(sch: Any, block: Any, buffer: Any) -> Any:
     return regions[buffer[1]].buffer if buffer[1] < len(regions) else None
 
 
+def _is_of_type(value: Any, dtype: Any) -> bool:
+    """Return whether a number is of a type without a conversion; others are not judged here."""
+    if isinstance(value, tir.Expr):
+        return bool(value.dtype == dtype)
+    return not isinstance(value, int) or not str(dtype).startswith("float")
+
+
 def _transform_layout(
     sch: Any, block: Any, buffer: Any, index_map: Any, *args: Any, **kwargs: Any
 ) -> None:
     separators: list[int] = []
+    meant = _buffer_at(sch, block, buffer)
     if callable(index_map):
         from .tvm.tir.nodes import IndexMap
 
-        meant = _buffer_at(sch, block, buffer)
         ndim = None if meant is None else len(meant.shape)
         dtype = "int32" if not ndim else str(meant.shape[0].dtype)
         _choosing.append(sch)
@@ -391,6 +403,11 @@ def _transform_layout(
         finally:
             _choosing.pop()
         index_map = made
+    pad_value = args[0] if args else kwargs.get("pad_value")
+    if meant is not None and not _is_of_type(pad_value, meant.dtype):
+        raise ScheduleError(
+            f"transform_layout: pad_value is {pad_value!r}, buffer {meant.name} is {meant.dtype}"
+        )
     _core_transform_layout(sch, block, buffer, index_map, *args, **kwargs)
     if separators:
         sch.set_axis_separator(block, buffer, separators)
@@ -402,6 +419,32 @@ _core_with_attr: Any = tir.PrimFunc.with_attr
 def _attribute(value: Any) -> Any:
     """Return a value as functions keep it: a target is its text."""
     return str(value) if isinstance(value, Target) else value
+
+
+class IntAttribute(int):
+    """An integer attribute of a function, which programs before 0.15 read as a node."""
+
+    @property
+    def value(self) -> int:
+        """Return the integer."""
+        return int(self)
+
+
+_core_attrs: Any = vars(tir.PrimFunc)["attrs"]
+
+
+def _attrs(func: Any) -> dict[str, Any] | None:
+    """Return the attributes of a function; None where it has none."""
+    attrs = _core_attrs.__get__(func)
+    return {
+        key: IntAttribute(value) if type(value) is int else value for key, value in attrs.items()
+    } or None
+
+
+def _name_of_function(func: Any, name: str) -> Any:
+    if name == "__name__":
+        return func.name
+    raise AttributeError(f"'PrimFunc' object has no attribute {name!r}", name=name, obj=func)
 
 
 def _with_attr(func: Any, attr_key_or_dict: Any, attr_value: Any = None) -> Any:
@@ -607,6 +650,8 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.IRModule, "get_attr", _get_attr),
     (tir.IRModule, "replace_global_vars", _renamed),
     (tir.PrimFunc, "with_attr", _with_attr),
+    (tir.PrimFunc, "attrs", property(_attrs)),
+    (tir.PrimFunc, "__getattr__", _name_of_function),
     (te.Tensor, "__getitem__", _indexed("__getitem__")),
     (te.Tensor, "__call__", _indexed("__call__")),
     (tir.PrimFunc, "specialize", _specialize),

@@ -151,6 +151,13 @@ def macro(
         Whether its other names mean what they mean here; else, what they mean where it is used.
     """
     frame = sys._getframe(1)
+    if not (func is None or callable(func)):
+        _core.fail(
+            "FormatError",
+            "macro_is_function",
+            f"T.macro: {func!r} is no function",
+            hint="write @T.macro, or @T.macro(hygienic=True), above a function",
+        )
 
     def read(function: Any) -> ScriptMacro:
         source = source_of(function)

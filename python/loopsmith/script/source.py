@@ -49,6 +49,10 @@ def source_of(definition: Definition) -> Source:
     return Source("".join(lines), file, max(line, 1), text)
 
 
+class MetaTuple(tuple):  # type: ignore[type-arg]
+    """What ``T.meta_var`` of several values gives to a function that a script calls."""
+
+
 class Names:
     """What names mean in a function: its closure, the scope around it, the module, builtins."""
 

@@ -31,9 +31,7 @@ def _module_of(inputs: Any, args: Any, name: str, binds: Any) -> Any:
     """Return the module of a program, or of a schedule of tensor expressions."""
     if isinstance(inputs, ls.tir.Schedule):
         return inputs.mod
-    return (
-        as_module(inputs) if _is_program(inputs) else schedule_to_module(inputs, args, name, binds)
-    )
+    return as_module(inputs) if _is_program(inputs) else _scheduled(inputs, args, name, binds)
 
 
 def lower(
@@ -90,7 +88,14 @@ def build(
 def schedule_to_module(
     sch: Any, args: Sequence[Any] | None = None, name: str = "main", binds: Any = None
 ) -> ls.tir.IRModule:
-    """Return the scheduled program of tensor expressions, before it is lowered."""
+    """Return the scheduled program of tensor expressions as loops, before it is lowered further."""
+    module = _scheduled(sch, args, name, binds)
+    for step in ("lower_init", "lower_match_buffer", "lower_blocks"):
+        module = ls.run_pass(module, step)
+    return module
+
+
+def _scheduled(sch: Any, args: Any, name: str, binds: Any) -> ls.tir.IRModule:
     made = sch.to_tir(args, dict(binds or {}))
     return as_module(made.func.with_attr("global_symbol", name))
 

@@ -84,6 +84,30 @@ def _written(func: Any, dtype: str) -> Any:
     return tir.PrimFunc(
         params=[*func.params, param],
         buffer_map=[*buffers, result],
-        attrs=func.attrs,
+        attrs=func.attrs or {},
         body=tir.rewrite(func.body, after=stored),
+    )
+
+
+def returning(func: Any) -> Any:
+    """Return a function in which ``T.ret(x)`` is what ``return x`` is."""
+    if not isinstance(func, tir.PrimFunc):
+        return func
+    types: list[str] = []
+
+    def left(node: Any) -> Any:
+        if not isinstance(node, tir.Evaluate) or (value := _value_returned(node)) is None:
+            return None
+        types.append(str(value.dtype))
+        return tir.Return(value)
+
+    body = tir.rewrite(func.body, after=left)
+    if not types:
+        return func
+    return tir.PrimFunc(
+        params=list(func.params),
+        buffer_map=[func.buffer_map.get(each) for each in func.params],
+        attrs=func.attrs or {},
+        ret_type=types[0],
+        body=body,
     )

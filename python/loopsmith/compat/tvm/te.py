@@ -12,6 +12,7 @@ import loopsmith.tir
 from ..missing import other_names
 from . import tag
 from . import te_schedule as schedule
+from .te_intrinsics import compute, create_schedule
 from .tir.expr import const
 from .tir.nodes import IndexMap, SizeVar, Var
 
@@ -22,6 +23,7 @@ operation = tensor = sys.modules[__name__]
 
 __all__ = [
     "AXIS_SEPARATOR",
+    "compute",
     "const",
     "create_schedule",
     "operation",
@@ -44,9 +46,4 @@ def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> Any:
     return SizeVar.make(name, dtype)
 
 
-def create_schedule(ops: Any) -> Any:
-    """Return the schedule of operations, as `loopsmith.te.create_schedule` makes it."""
-    return _te("create_schedule")(ops)
-
-
-__getattr__ = _te = other_names("tvm.te", loopsmith.te, loopsmith.tir)
+__getattr__ = other_names("tvm.te", loopsmith.te, loopsmith.tir)

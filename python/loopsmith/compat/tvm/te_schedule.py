@@ -20,6 +20,7 @@ from .te_graph import (
     CreateReadGraph,
     PostDFSOrder,
 )
+from .te_intrinsics import call, create_schedule
 from .tir.nodes import Alias
 from .tir.nodes import IterVar as _IterVar
 
@@ -44,7 +45,6 @@ __all__ = [
 Schedule = _core.TeSchedule
 Stage = _core.TeStage
 Buffer = tir.Buffer
-create_schedule = loopsmith.te.create_schedule
 
 
 class IterVar(Alias, base=tir.IterVar):
@@ -210,6 +210,7 @@ def _buffers_of(intrin: Any) -> list[Any]:
 MEMBERS: list[tuple[type, str, Any]] = [
     (_core.TeTensorIntrin, "inputs", property(lambda intrin: list(intrin.op.input_tensors))),
     (_core.TeTensorIntrin, "buffers", property(_buffers_of)),
+    (_core.TeTensorIntrin, "__call__", call),
     (Stage, "split", _remember_split),
     (Stage, "fuse", _remember_fuse),
     (Stage, "tile", _remember_tile),

@@ -9,10 +9,12 @@ import types
 from typing import Any
 
 import loopsmith.script.tir
+import loopsmith.tir
 from loopsmith.script.decorators import is_class_body, parse_definition
 from loopsmith.script.tir import *
 
 from ...missing import other_names
+from ..returned import returning
 from .words import words_of_2021
 
 __script_space__ = "T"
@@ -30,6 +32,18 @@ __all__ = [
 ]
 
 
+def _handle(
+    dtype: Any = None, storage_scope: str = "global", *, is_size_var: builtins.bool = False
+) -> Any:
+    """Return a new variable for a pointer; in a script, the word means its type."""
+    from ..tir.nodes import Var
+
+    del is_size_var  # No pointer is a size.
+    if dtype is None:
+        return Var.make("", "handle")
+    return Var.make("", loopsmith.tir.PointerType(str(dtype), storage_scope))
+
+
 def _prim_func(
     func: Any = None,
     /,
@@ -44,13 +58,14 @@ def _prim_func(
     def read(function: Any) -> Any:
         if is_class_body(frame):
             return function
-        return parse_definition(function, frame, private, True, check_well_formed)
+        return returning(parse_definition(function, frame, private, True, check_well_formed))
 
     return read if func is None else read(func)
 
 
 # With the option that later generations have, in place of the word of that name.
 globals()["prim_func"] = _prim_func
+globals()["handle"] = _handle
 
 
 class _Decorator(types.ModuleType):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/schedule/queries/reducers.h"
+#include "loopsmith/arith/reducers.h"
 
 #include <algorithm>
 
@@ -142,17 +142,17 @@ class ReducerMatcher {
       return match(node->condition, other.condition) && match(node->true_value, other.true_value) &&
              match(node->false_value, other.false_value);
     }
-    if (const auto* node = pattern.as<Call>()) {
-      const auto& other = *value.as<Call>();
-      return node->op == other.op && node->args.size() == 2 && other.args.size() == 2 &&
-             either_of({node->args[0], node->args[1]}, {other.args[0], other.args[1]}, true);
-    }
+    if (const auto* node = pattern.as<Call>()) return match_call(*node, *value.as<Call>());
+    if (const auto* node = pattern.as<Cast>()) return match(node->value, value.as<Cast>()->value);
+    if (const auto* node = pattern.as<Not>()) return match(node->a, value.as<Not>()->a);
+    if (pattern.is<IntImm>() || pattern.is<FloatImm>()) return are_same(pattern, value);
     return either<Add>(pattern, value, true) || either<Mul>(pattern, value, true) ||
            either<Min>(pattern, value, true) || either<Max>(pattern, value, true) ||
            either<And>(pattern, value, true) || either<Or>(pattern, value, true) ||
-           either<EQ>(pattern, value, true) || either<LT>(pattern, value, false) ||
-           either<GT>(pattern, value, false) || either<LE>(pattern, value, false) ||
-           either<GE>(pattern, value, false);
+           either<Sub>(pattern, value, false) || either<Div>(pattern, value, false) ||
+           either<EQ>(pattern, value, true) || either<NE>(pattern, value, true) ||
+           either<LT>(pattern, value, false) || either<GT>(pattern, value, false) ||
+           either<LE>(pattern, value, false) || either<GE>(pattern, value, false);
   }
 
   std::vector<Expr> right() && { return std::move(right_); }
@@ -169,6 +169,18 @@ class ReducerMatcher {
     }
     for (std::size_t i = 0; i < right_.size(); ++i) {
       if (right_[i].defined() && !before[i].defined() && reads_memory(right_[i])) return false;
+    }
+    return true;
+  }
+
+  bool match_call(const Call& pattern, const Call& value) {
+    if (pattern.op != value.op || pattern.args.size() != value.args.size()) return false;
+    const Op commuting[] = {op("bitwise_and"), op("bitwise_or"), op("bitwise_xor")};
+    if (std::ranges::find(commuting, pattern.op) != std::end(commuting)) {
+      return either_of({pattern.args[0], pattern.args[1]}, {value.args[0], value.args[1]}, true);
+    }
+    for (std::size_t i = 0; i < pattern.args.size(); ++i) {
+      if (!match(pattern.args[i], value.args[i])) return false;
     }
     return true;
   }
@@ -258,15 +270,23 @@ std::optional<std::vector<Expr>> right_side_of(const KnownReducer& reducer,
   return std::move(matcher).right();
 }
 
-std::optional<KnownReduction> reduction_of(const Block& block) {
+namespace {
+
+/// What a block with init stores to elements of the same indices, and what these start from.
+struct Updates {
+  KnownReduction reduction;  ///< Its reducer and sources are still missing.
+  std::vector<Expr> values, left;
+};
+
+std::optional<Updates> updates_of(const Block& block) {
   if (!block.init) return {};
   Substitution values, starts;
   const auto stores = stores_of(block.body, values);
   auto inits = stores_of(block.init, starts);
   if (stores.empty() || stores.size() != inits.size()) return {};
-  KnownReduction found;
+  Updates updates;
+  KnownReduction& found = updates.reduction;
   found.indices = stores[0]->indices;
-  std::vector<Expr> updates, left;
   for (const BufferStore* store : stores) {
     const auto init = std::ranges::find_if(
         inits, [&](const BufferStore* other) { return other->buffer.same_as(store->buffer); });
@@ -276,13 +296,22 @@ std::optional<KnownReduction> reduction_of(const Block& block) {
     }
     found.buffers.push_back(store->buffer);
     found.init.push_back(substitute((*init)->value, starts));
-    updates.push_back(substitute(store->value, values));
-    left.push_back(load(store->buffer, found.indices));
+    updates.values.push_back(substitute(store->value, values));
+    updates.left.push_back(load(store->buffer, found.indices));
     inits.erase(init);
   }
+  return updates;
+}
+
+}  // namespace
+
+std::optional<KnownReduction> reduction_of(const Block& block) {
+  auto updates = updates_of(block);
+  if (!updates) return {};
+  KnownReduction& found = updates->reduction;
   const auto is_known = [&] {
     for (const KnownReducer& reducer : reducers) {
-      auto sources = right_side_of(reducer, updates, left);
+      auto sources = right_side_of(reducer, updates->values, updates->left);
       if (!sources) continue;
       found.reducer = &reducer;
       found.sources = *std::move(sources);
@@ -292,12 +321,52 @@ std::optional<KnownReduction> reduction_of(const Block& block) {
   };
   if (is_known()) return found;
   // Of an index and a value either may come first.
-  std::ranges::reverse(updates);
-  std::ranges::reverse(left);
+  std::ranges::reverse(updates->values);
+  std::ranges::reverse(updates->left);
   std::ranges::reverse(found.buffers);
   std::ranges::reverse(found.init);
-  if (updates.size() == 2 && is_known()) return found;
+  if (updates->values.size() == 2 && is_known()) return found;
   return {};
+}
+
+std::optional<KnownReduction> declared_reduction_of(const Block& block) {
+  const auto reducer = Ptr<CommReducer>::from(block.annotations.get(reducer_annotation));
+  auto updates = reducer.defined() ? updates_of(block) : std::nullopt;
+  if (!updates || reducer->result.size() != updates->values.size()) return {};
+  Tuple x(reducer->lhs.begin(), reducer->lhs.end()), y(reducer->rhs.begin(), reducer->rhs.end());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i].dtype() != updates->left[i].dtype()) return {};
+  }
+  ReducerMatcher matcher(updates->left, x, y);
+  for (std::size_t i = 0; i < reducer->result.size(); ++i) {
+    if (!matcher.match(reducer->result[i], updates->values[i])) return {};
+  }
+  updates->reduction.declared = reducer;
+  updates->reduction.sources = std::move(matcher).right();
+  return std::move(updates->reduction);
+}
+
+std::vector<Expr> combined(const KnownReduction& reduction, const std::vector<Expr>& left,
+                           const std::vector<Expr>& right) {
+  if (reduction.reducer) return reduction.reducer->combine(left, right);
+  Substitution operands;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    operands[reduction.declared->lhs[i]] = left[i];
+    operands[reduction.declared->rhs[i]] = right[i];
+  }
+  std::vector<Expr> result;
+  for (const Expr& value : reduction.declared->result) {
+    result.push_back(clone_with(value, operands));
+  }
+  return result;
+}
+
+std::optional<std::vector<Expr>> neutral_of(const KnownReduction& reduction) {
+  if (!reduction.reducer) return reduction.declared->identity_element;
+  if (!reduction.reducer->identity) return {};
+  std::vector<DataType> types;
+  for (const auto& buffer : reduction.buffers) types.push_back(buffer->dtype);
+  return reduction.reducer->identity(types);
 }
 
 }  // namespace loopsmith

@@ -27,7 +27,8 @@ std::span<const KnownReducer> known_reducers();
 
 /// `buffers[indices] = combine(buffers[indices], ...)`, and what the block starts from.
 struct KnownReduction {
-  const KnownReducer* reducer = nullptr;
+  const KnownReducer* reducer = nullptr;  ///< Null: it is `declared`.
+  Ptr<CommReducer> declared;
   std::vector<Ptr<Buffer>> buffers;
   std::vector<Expr> indices;  ///< The same for all of them.
   std::vector<Expr> init;
@@ -37,6 +38,19 @@ struct KnownReduction {
 
 /// The reduction of a block with init; nullopt when it is not one of the known reducers.
 std::optional<KnownReduction> reduction_of(const Block& block);
+
+/// The annotation by which a block says how it combines: its value is a CommReducer, that it is
+/// associative and commutative, and its identity neutral, is the word of who wrote it.
+inline constexpr std::string_view reducer_annotation = "reducer";
+
+/// The same for a block that declares its reducer, where that is none of the known ones.
+std::optional<KnownReduction> declared_reduction_of(const Block& block);
+
+/// What two tuples combine to.
+std::vector<Expr> combined(const KnownReduction& reduction, const std::vector<Expr>& left,
+                           const std::vector<Expr>& right);
+/// The neutral tuple; nullopt where the init serves as well.
+std::optional<std::vector<Expr>> neutral_of(const KnownReduction& reduction);
 
 /// What `values`, which load `buffers[indices]` only as the left side of the reducer's combination,
 /// have on its right side; nullopt when they are no such combination.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/schedule/queries/reducers.h"
+#include "loopsmith/arith/reducers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Divisions of products by products.
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <vector>
+
+#include "loopsmith/arith/simplifier.h"
+
+namespace loopsmith::arith {
+namespace {
+
+using Factors = std::vector<Term>;
+
+/// The factors of a product, in the order of their numbers.
+Factors factors_of(const Terms& terms, Term term) {
+  Factors factors;
+  for (; terms[term].kind == Kind::mul; term = terms[term].a) factors.push_back(terms[term].b);
+  factors.push_back(term);
+  std::ranges::sort(factors);
+  return factors;
+}
+
+Factors common_factors(const Factors& a, const Factors& b) {
+  Factors both;
+  std::ranges::set_intersection(a, b, std::back_inserter(both));
+  return both;
+}
+
+Factors without(const Factors& all, const Factors& some) {
+  Factors rest;
+  std::ranges::set_difference(all, some, std::back_inserter(rest));
+  return rest;
+}
+
+}  // namespace
+
+Sum Simplifier::monomial(DataType type, std::span<const Term> factors, std::int64_t scale) {
+  if (factors.empty()) return sum_of_constant(scale);
+  Term index = factors[0];
+  for (const Term factor : factors.subspan(1)) index = terms_.make(Kind::mul, type, index, factor);
+  return sum_of_piece({index, false, 1, Piece::no_upper, scale});
+}
+
+/// (f * a) // (f * b) as a // b, and (f * a) % (f * b) as f * (a % b), where f is what a product
+/// and all terms of a sum have in common. A divisor is never 0.
+std::optional<Sum> Simplifier::without_common_factors(const TermNode& node, const Sum& dividend,
+                                                      const Sum& divisor) {
+  if (divisor.count != 1 || divisor.base != 0 || dividend.count == 0 || dividend.base != 0) {
+    return std::nullopt;
+  }
+  const Piece below = pieces_[divisor.first];
+  const std::vector<Piece> above(pieces_.begin() + dividend.first,
+                                 pieces_.begin() + dividend.first + dividend.count);
+  const auto is_whole = [](const Piece& piece) { return piece.is_whole(); };
+  if (!is_whole(below) || !std::ranges::all_of(above, is_whole)) return std::nullopt;
+
+  const Factors divisors = factors_of(terms_, below.index);
+  Factors common = divisors;
+  std::int64_t scale = std::abs(below.scale);
+  for (const Piece& piece : above) {
+    common = common_factors(common, factors_of(terms_, piece.index));
+    scale = std::gcd(scale, piece.scale);
+  }
+  if (common.empty() && scale == 1) return std::nullopt;
+
+  Sum numerator = sum_of_constant(0);
+  for (const Piece& piece : above) {
+    const Factors rest = without(factors_of(terms_, piece.index), common);
+    const auto sum = add_scaled(numerator, monomial(node.type, rest, piece.scale / scale), 1);
+    if (!sum) return std::nullopt;
+    numerator = *sum;
+  }
+  const Sum denominator = monomial(node.type, without(divisors, common), below.scale / scale);
+  const Term a = term_of(node.type, numerator);
+  const Term b = term_of(node.type, denominator);
+  if (a == Term::none || b == Term::none) return std::nullopt;
+  TermNode reduced = node;
+  reduced.a = a;
+  reduced.b = b;
+  const std::optional<Sum> result = division(reduced);
+  if (!result || (node.kind != Kind::mod && node.kind != Kind::floormod)) return result;
+  const Term remainder = term_of(node.type, *result);
+  const Term factor = term_of(node.type, monomial(node.type, common, scale));
+  if (remainder == Term::none || factor == Term::none) return std::nullopt;
+  TermNode times = node;
+  times.kind = Kind::mul;
+  times.a = remainder;
+  times.b = factor;
+  return product(times);
+}
+
+}  // namespace loopsmith::arith

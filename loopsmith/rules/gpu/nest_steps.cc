@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/gpu/nest_steps.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/rules/look_up.h"
+#include "loopsmith/schedule/primitives/cache_write.h"
+#include "loopsmith/schedule/primitives/fuse.h"
+#include "loopsmith/schedule/primitives/get_loops.h"
+#include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/reorder.h"
+#include "loopsmith/schedule/primitives/reverse_compute_at.h"
+#include "loopsmith/schedule/primitives/reverse_compute_inline.h"
+#include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/queries/analysis.h"
+
+namespace loopsmith::gpu {
+
+bool attempt(Schedule& schedule, const std::function<void()>& steps) {
+  Schedule before = schedule.snapshot();
+  try {
+    steps();
+  } catch (const UserError&) {
+    schedule = std::move(before);
+    return false;
+  }
+  return true;
+}
+
+NestLoops loops_of(const Schedule& schedule, BlockRV block) {
+  NestLoops loops;
+  for (const LoopRV loop : loops_around(schedule, schedule.node(block))) {
+    const bool reduces =
+        arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
+    (reduces ? loops.reduction : loops.spatial).push_back(loop);
+  }
+  return loops;
+}
+
+void look_up_nest(Schedule& schedule, BlockRV block) {
+  get_loops(schedule, look_up(schedule, block));
+}
+
+NestLoops results_outside(Schedule& schedule, BlockRV block) {
+  look_up_nest(schedule, block);
+  NestLoops loops = loops_of(schedule, block);
+  std::vector<LoopRV> order = loops.spatial;
+  order.insert(order.end(), loops.reduction.begin(), loops.reduction.end());
+  if (order.size() > 1) reorder(schedule, order);
+  return loops;
+}
+
+bool is_bound(const Schedule& schedule, BlockRV block) {
+  const auto loops = loops_around(schedule, schedule.node(block));
+  return std::ranges::any_of(
+      loops, [&](LoopRV loop) { return schedule.get(loop).kind == ForKind::thread_binding; });
+}
+
+std::optional<std::int64_t> count(const Schedule& schedule, const std::vector<LoopRV>& loops) {
+  std::int64_t product = 1;
+  for (const LoopRV loop : loops) {
+    const std::int64_t* extent = as_int(schedule.get(loop).extent);
+    if (!extent || __builtin_mul_overflow(product, *extent, &product)) return {};
+  }
+  return product;
+}
+
+Ptr<Var> axis_of(const Schedule& schedule, BlockRV block, LoopRV loop) {
+  const BlockRealize& realize = schedule.realize(block);
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    if (realize.iter_values[i].same_as(schedule.get(loop).loop_var)) {
+      return realize.block->iter_vars[i]->var;
+    }
+  }
+  return nullptr;
+}
+
+bool uses(const BufferRegion& region, const Ptr<Var>& axis) {
+  return std::ranges::any_of(
+      region.region, [&](const Ptr<Range>& range) { return uses_variable(range->min, axis); });
+}
+
+LoopRV in_line(Schedule& schedule, const std::vector<LoopRV>& loops) {
+  return loops.size() == 1 ? loops[0] : fuse(schedule, loops);
+}
+
+void bind_all(Schedule& schedule, const std::vector<LoopRV>& loops, const std::string& kind) {
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const char axis = static_cast<char>('x' + (loops.size() - 1 - i));
+    bind(schedule, loops[i], kind + "." + axis);
+  }
+}
+
+std::vector<LoopRV> loops_inside(Schedule& schedule, BlockRV block, LoopRV place) {
+  std::vector<LoopRV> inside;
+  for (const LoopRV loop : get_loops(schedule, block)) {
+    const bool is_in = is_inside(schedule, schedule.node(loop), schedule.node(place));
+    if (is_in && loop != place) inside.push_back(loop);
+  }
+  return inside;
+}
+
+void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads) {
+  std::vector<Factor> factors{infer};
+  factors.insert(factors.end(), threads.begin(), threads.end());
+  const auto parts =
+      split(schedule, in_line(schedule, loops_inside(schedule, copy, place)), factors);
+  bind_all(schedule, {parts.begin() + 1, parts.end()}, "threadIdx");
+}
+
+void keep_results(Schedule& schedule, BlockRV block, LoopRV thread) {
+  const auto has_one_reader = [&](BlockRV maker) {
+    const Handles<BlockRV> readers = consumers_of(schedule, maker);
+    return !is_output_block(schedule, maker) && readers.size() == 1 &&
+           !schedule.get(readers[0]).init && !is_bound(schedule, readers[0]);
+  };
+  BlockRV last{};
+  const bool is_kept = attempt(schedule, [&] {
+    last = cache_write(schedule, block, BufferSelector(0), "local");
+    reverse_compute_at(schedule, last, thread, /*preserve_unit_loops=*/true);
+  });
+  // Of a result that was padded what belongs to it, its place, and what is made of it.
+  while (is_kept && has_one_reader(last)) {
+    const BlockRV reader = consumers_of(schedule, last)[0];
+    const bool is_inlined =
+        attempt(schedule, [&] { reverse_compute_inline(schedule, look_up(schedule, reader)); });
+    if (!is_inlined) return;
+  }
+}
+
+Factor thread_count(Schedule& schedule, const RuleContext& context, std::int64_t own,
+                    std::int64_t beside) {
+  std::vector<std::int64_t> others;
+  for (const std::int64_t other : {own / 4, own / 2, own * 2, own * 4}) {
+    if (other > 0 && other * beside <= context.device.threads_per_block) others.push_back(other);
+  }
+  return context.number(schedule, own, others);
+}
+
+std::int64_t power_of_two(std::int64_t value, std::int64_t least, std::int64_t most) {
+  const std::int64_t wanted = std::clamp(value, least, most);
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
+}
+
+}  // namespace loopsmith::gpu

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/gpu/schedule_for_gpu.h"
+
+#include <algorithm>
+
+#include "loopsmith/rules/gpu/nest_steps.h"
+#include "loopsmith/rules/gpu/rules.h"
+#include "loopsmith/rules/rules.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/transform/thread_axes.h"
+
+namespace loopsmith {
+namespace {
+
+/// Draws nothing: each sample has its decision.
+constexpr std::int64_t no_seed = 1;
+
+bool is_left_alone(const PrimFunc& func) {
+  const auto* root = func.body.as<BlockRealize>();
+  const bool has_root = root && root->block->iter_vars.empty();
+  return !has_root || func.attrs.get_int("tir.is_scheduled", 0) != 0 || has_launch(func.body);
+}
+
+/// The last block at the top that is not bound and not among `asked`; none where there is none.
+std::optional<BlockRV> next_block(const Schedule& schedule, const std::vector<BlockRV>& asked) {
+  const NodeId function = schedule.root(*schedule.function_named());
+  const Handles<BlockRV> blocks = child_blocks(schedule, schedule.at(function).first_child);
+  const auto is_next = [&](BlockRV block) {
+    return !gpu::is_bound(schedule, block) && std::ranges::find(asked, block) == asked.end();
+  };
+  const auto found = std::find_if(blocks.rbegin(), blocks.rend(), is_next);
+  return found == blocks.rend() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace
+
+Schedule schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& device, bool leaves_holes) {
+  Schedule schedule(func, no_seed);
+  if (is_left_alone(*func)) return schedule;
+  const CpuModel host;
+  const RuleContext context{.machine = host, .leaves_holes = leaves_holes, .device = device};
+  gpu::inline_stages(schedule);
+  for (const Rule& rule : gpu_rules()) {
+    std::vector<BlockRV> asked;
+    while (const auto block = next_block(schedule, asked)) {
+      asked.push_back(*block);
+      rule.take(schedule, {.nests = {}, .shared = 0, .blocks = {*block}, .loop = {}}, context);
+    }
+  }
+  return schedule;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of intrinsics in tensor expressions, and functions, of programs that import tvm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import loopsmith.compat
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def tvm() -> Iterator[Any]:
+    was_there = loopsmith.compat.install()
+    import tvm as module
+
+    yield module
+    if not was_there:
+        loopsmith.compat.uninstall()
+
+
+def adds(tvm: Any, size: int) -> Any:
+    """Return an intrinsic that adds vectors."""
+    x, y = (tvm.te.placeholder((size,), name=name) for name in "xy")
+    z = tvm.te.compute((size,), lambda i: x[i] + y[i], name="z")
+
+    def body(ins: Any, outs: Any) -> Any:
+        ib = tvm.tir.ir_builder.create()
+        with ib.for_range(0, size, name="lane") as lane:
+            ib.emit(outs[0].vstore([lane], ins[0].vload([lane]) + ins[1].vload([lane])))
+        return ib.get()
+
+    return tvm.te.decl_tensor_intrin(z.op, body, default_buffer_params={"offset_factor": 1})
+
+
+def multiplies(tvm: Any, rows: int, columns: int) -> Any:
+    """Return an intrinsic that multiplies a matrix by a vector."""
+    w, x = tvm.te.placeholder((rows, columns), name="w"), tvm.te.placeholder((columns,), name="x")
+    k = tvm.te.reduce_axis((0, columns), name="k")
+    z = tvm.te.compute((rows,), lambda i: tvm.te.sum(w[i, k] * x[k], axis=k), name="z")
+
+    def parts(ins: Any, outs: Any) -> Any:
+        def of(starts: bool, adds: bool) -> Any:
+            ib = tvm.tir.ir_builder.create()
+            with ib.for_range(0, rows, name="r") as r:
+                if starts:
+                    ib.emit(outs[0].vstore([r], tvm.tir.const(0, "float32")))
+                if adds:
+                    with ib.for_range(0, columns, name="c") as c:
+                        more = ins[0].vload([r, c]) * ins[1].vload([c])
+                        ib.emit(outs[0].vstore([r], outs[0].vload([r]) + more))
+            return ib.get()
+
+        return of(True, True), of(True, False), of(False, True)
+
+    return tvm.te.decl_tensor_intrin(z.op, parts, default_buffer_params={"offset_factor": 1})
+
+
+def test_intrinsics_are_called_in_tensor_expressions(tvm: Any) -> None:
+    A, B = tvm.te.placeholder((6, 16), name="A"), tvm.te.placeholder((6, 16), name="B")
+    intrin = adds(tvm, 16)
+    C = tvm.te.compute((6, 16), lambda i: intrin(A[i, 0:16], B[i, 0:16]), name="C")
+    s = tvm.te.create_schedule(C.op)
+    assert s[C].iter_var_attrs[C.op.axis[1]].tensor_intrin == intrin
+    assert "lane" in tvm.lower(s, [A, B, C], simple_mode=True).script()
+    given = [np.random.default_rng(0).random((6, 16), "float32") for _ in range(2)]
+    a, b, c = (tvm.nd.array(each) for each in [*given, np.zeros((6, 16), "float32")])
+    tvm.build(s, [A, B, C], "llvm")(a, b, c)
+    np.testing.assert_allclose(c.numpy(), given[0] + given[1], rtol=1e-6)
+    with pytest.raises(ValueError, match="takes regions of 2 tensors"):
+        tvm.te.compute((6, 16), lambda i: intrin(A[i, 0:16]), name="C")
+
+
+def test_calls_of_intrinsics_are_summed_up(tvm: Any) -> None:
+    A = tvm.te.placeholder((3, 5, 4, 4), name="A")
+    B = tvm.te.placeholder((2, 5, 4), name="B")
+    k = tvm.te.reduce_axis((0, 5), name="k")
+    intrin = multiplies(tvm, 4, 4)
+    C = tvm.te.compute(
+        (3, 2, 4), lambda i, j: intrin(A[i, k, 0:4, 0:4], B[j, k, 0:4], reduce_axis=k), name="C"
+    )
+    s = tvm.te.create_schedule(C.op)
+    i, j, _ = s[C].op.axis
+    s[C].reorder(j, i)
+    shapes = ((3, 5, 4, 4), (2, 5, 4))
+    given = [np.random.default_rng(1).random(shape, "float32") for shape in shapes]
+    a, b, c = (tvm.nd.array(each) for each in [*given, np.zeros((3, 2, 4), "float32")])
+    tvm.build(s, [A, B, C], "llvm")(a, b, c)
+    np.testing.assert_allclose(c.numpy(), np.einsum("ikrc,jkc->ijr", *given), rtol=1e-5)
+
+
+def test_functions_and_pointers_look_as_they_did(tvm: Any) -> None:
+    T = tvm.script.tir
+
+    @T.prim_func
+    def five():
+        T.evaluate(T.ret(5))
+
+    @T.prim_func
+    def also_five():
+        return 5
+
+    assert five.__name__ == "five"
+    with pytest.raises(AttributeError, match="'PrimFunc' object has no attribute 'nothing'"):
+        _ = five.nothing
+    tvm.ir.assert_structural_equal(five.without_attr("global_symbol"), also_five)
+    assert tvm.build(five, target="llvm")() == 5
+    tagged = five.with_attr("calling_conv", 1)
+    assert tagged.attrs["calling_conv"].value == 1 == tagged.attrs["calling_conv"]
+    pointer = T.handle("int32", "shared")
+    assert isinstance(pointer, tvm.tir.Var)
+    assert pointer.type_annotation.storage_scope == "shared"
+
+
+def test_padding_has_the_type_of_its_buffer(tvm: Any) -> None:
+    T = tvm.script.tir
+
+    @T.prim_func
+    def main(A: T.Buffer((14,), "float32")):
+        B = T.alloc_buffer((14,), "float32")
+        for i in range(14):
+            with T.block("B"):
+                vi = T.axis.spatial(14, i)
+                B[vi] = A[vi]
+
+    for wrong in (0, tvm.tir.IntImm("int32", 0)):
+        with pytest.raises(tvm.tir.ScheduleError, match="buffer B is float32"):
+            tvm.tir.Schedule(main).transform_layout(
+                "B", "B", lambda i: [i // 4, i % 4], pad_value=wrong
+            )
+    sch = tvm.tir.Schedule(main)
+    sch.transform_layout("B", "B", lambda i: [i // 4, i % 4], pad_value=0.0)
+    assert "T.alloc_buffer((4, 4))" in sch.mod["main"].script()

@@ -34,6 +34,8 @@ def has_cuda() -> bool:
     header = f'-DCUDA_ON_CPU_HEADER="{FOLDER / "kernels.h"}"'
     subprocess.run([*command, header, str(FOLDER / "driver.cc"), "-ldl"], check=True)
     os.environ["CUDA_ON_CPU_FOLDER"] = folder
+    # What its compiler makes is a file of this folder, which another process does not have.
+    os.environ["LOOPSMITH_KERNEL_CACHE"] = ""
     os.environ["LOOPSMITH_CUDA"] = os.environ["LOOPSMITH_NVRTC"] = library
     return ls.device("cuda").exists
 

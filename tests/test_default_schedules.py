@@ -126,7 +126,7 @@ FAMILIES = {
     "row_maxima": Family(row_maxima, maxima, ("rfactor", "merge", "vectorize")),
     "column_sums": Family(column_sums, lambda a: a.sum(axis=0), ()),
     "whole_sum": Family(whole_sum, lambda a: a.sum().reshape(1), ("rfactor", "parallel")),
-    "softmax": Family(softmax, numpy_softmax, ()),
+    "softmax": Family(softmax, numpy_softmax, ("rfactor", "merge", "vectorize", "parallel")),
 }
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import gpu_devices
 import numpy as np
 import pytest
@@ -80,3 +82,70 @@ def test_a_device_that_is_not_there_is_named() -> None:
         gaps.to("opencl")
     assert no_copy.value.code == "array_is_compact"
     assert not ls.device("opencl", 99).exists
+
+
+def test_a_stream_of_the_caller_is_used_inside_of_its_scope() -> None:
+    gpu_devices.require("cuda")
+    device = ls.device("cuda")
+    module = ls.build(bound_matmul(), target="cuda")
+    a, b = RNG.random((2, 64, 64), "float32")
+    arrays = [ls.array(x, device=device) for x in (a, b)]
+    c = ls.empty((64, 64), device=device)
+    with device.stream(4096):
+        assert c.__cuda_array_interface__["stream"] == 4096
+        module(*arrays, c)
+        np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-5)
+    assert c.__cuda_array_interface__["stream"] == 1
+    no_stream = ls.device("opencl").stream(1)
+    with pytest.raises(ls.CallError, match="device opencl:0 has no streams") as caught, no_stream:
+        pass
+    assert caught.value.code == "device_has_streams"
+
+
+def test_arrays_of_cuda_are_lent_to_others_without_a_copy() -> None:
+    gpu_devices.require("cuda")
+    array = ls.array(np.arange(6, dtype="int16").reshape(2, 3), device="cuda")
+    lent = array.__cuda_array_interface__
+    assert (lent["shape"], lent["typestr"], lent["strides"]) == ((2, 3), "<i2", (6, 2))
+    assert lent["data"][0] != 0 and lent["version"] == 3
+    assert not hasattr(ls.empty(3), "__cuda_array_interface__")
+    kind_of_cuda = 2
+    assert array.__dlpack_device__() == (kind_of_cuda, 0)
+    again = ls.from_dlpack(array)
+    assert again.device == "cuda:0"
+    assert again.__cuda_array_interface__["data"][0] == lent["data"][0]
+    # A call takes it where it is.
+    double = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((2, 3), "int16"), B: T.Buffer((2, 3), "int16")):
+    for i, j in T.grid(2, 3):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.int16(2)
+""")
+    result = ls.empty((2, 3), "int16", device="cuda")
+    ls.build(double, target="cuda")(again, result)
+    np.testing.assert_array_equal(result.numpy(), [[0, 2, 4], [6, 8, 10]])
+
+
+def test_an_array_on_another_device_is_refused() -> None:
+    gpu_devices.require("cuda")
+    gpu_devices.require("opencl")
+    module = ls.build(bound_matmul(), target="cuda")
+    a = ls.empty((64, 64), device="opencl")
+    with pytest.raises(ls.CallError) as caught:
+        module(a, np.zeros((64, 64), "float32"), np.zeros((64, 64), "float32"))
+    assert "opencl" in str(caught.value)
+
+
+def test_compiled_kernels_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu_devices.require("cuda")
+    monkeypatch.setenv("LOOPSMITH_KERNEL_CACHE", str(tmp_path / "kernels"))
+    a, b = RNG.random((2, 64, 64), "float32")
+    for _ in range(2):
+        c = np.zeros((64, 64), "float32")
+        ls.build(bound_matmul(), target="cuda")(a, b, c)
+        np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+        assert len(list((tmp_path / "kernels").iterdir())) == 1
+    ls.build(bound_matmul(tile=4), target="cuda")(a, b, c)
+    assert len(list((tmp_path / "kernels").iterdir())) == 2

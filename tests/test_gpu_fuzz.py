@@ -39,9 +39,10 @@ def test_random_kernels_compute_what_the_interpreter_does(first: int) -> None:
     for case in cases:
         expected = [array.copy() for array in case.arrays]
         ls.interp.run(case.plain, *expected)
-        lowered = [array.copy() for array in case.arrays]
-        ls.interp.run(ls.lower(case.schedule, target="opencl"), *lowered)
-        np.testing.assert_array_equal(lowered[-1], expected[-1], err_msg=case.text())
+        for target in ("opencl", "cuda"):  # Without and with warps.
+            lowered = [array.copy() for array in case.arrays]
+            ls.interp.run(ls.lower(case.schedule, target=target), *lowered)
+            np.testing.assert_array_equal(lowered[-1], expected[-1], f"{target}, {case.text()}")
         for target, module in modules.items():
             got = [array.copy() for array in case.arrays]
             module[f"f{case.seed}"](*got)

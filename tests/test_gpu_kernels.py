@@ -243,6 +243,86 @@ def main(a: T.handle, b: T.handle):
     assert caught.value.code == "array_runs_forward"
 
 
+def with_pool(kib: int) -> tir.Schedule:
+    """Return a kernel that turns rows around in so much shared memory of the launch."""
+    count = kib * 256
+    return script(f"""
+@T.prim_func
+def main(A: T.Buffer((2, {count}), "float32"), B: T.Buffer((2, {count}), "float32")):
+    S = T.alloc_buffer((2, {count}), scope="shared.dyn")
+    for b in T.thread_binding(2, thread="blockIdx.x"):
+        for i in range({count // 64}):
+            for t in T.thread_binding(64, thread="threadIdx.x"):
+                with T.block("S"):
+                    vb = T.axis.spatial(2, b)
+                    vi = T.axis.spatial({count}, i * 64 + t)
+                    S[vb, vi] = A[vb, vi] + T.float32(1)
+        for i in range({count // 64}):
+            for t in T.thread_binding(64, thread="threadIdx.x"):
+                with T.block("B"):
+                    vb = T.axis.spatial(2, b)
+                    vi = T.axis.spatial({count}, i * 64 + t)
+                    B[vb, vi] = S[vb, {count - 1} - vi]
+""")
+
+
+@pytest.mark.parametrize("kib", [40, 96])
+def test_shared_memory_of_a_launch_is_larger_than_what_kernels_declare(kib: int) -> None:
+    count = kib * 256
+    sch = with_pool(kib)
+    a, b = RNG.random((2, count), "float32"), np.zeros((2, count), "float32")
+    module = run(sch, "cuda", a, b)
+    np.testing.assert_array_equal(b, a[:, ::-1] + 1)
+    assert "LS_SHARED_POOL(shared_memory);" in module.source("cuda")
+
+
+def vector_sums(dtype: str, lanes: int) -> tir.Schedule:
+    """Return elements twice and one, so many of them by a thread."""
+    x = te.placeholder((8, 256), dtype, name="X")
+    y = te.compute((8, 256), lambda i, j: x[i, j] + x[i, j] + te.const(1, dtype), name="Y")
+    sch = tir.Schedule(te.create_prim_func([x, y]))
+    i, j = sch.get_loops("Y")
+    sch.bind(i, "blockIdx.x")
+    _, threads, elements = sch.split(j, [None, 8, lanes])
+    sch.bind(threads, "threadIdx.x")
+    sch.vectorize(elements)
+    return sch
+
+
+@gpu_devices.both
+@pytest.mark.parametrize(
+    ("dtype", "lanes"), [("float32", 4), ("float32", 2), ("float16", 8), ("int8", 16), ("int8", 8)]
+)
+def test_neighbours_are_loaded_and_stored_at_once(target: str, dtype: str, lanes: int) -> None:
+    sch = vector_sums(dtype, lanes)
+    a = RNG.integers(-9, 9, (8, 256)).astype(dtype)
+    b = np.zeros_like(a)
+    module = run(sch, target, a, b)
+    np.testing.assert_array_equal(b, a + a + a.dtype.type(1))
+    width = lanes * a.itemsize // 4
+    at_once = f"vload{lanes}(" if target == "opencl" else f"*(const int{width}*)"
+    assert module.source(target).count(at_once) == 2  # What is read, and what is made.
+
+
+@gpu_devices.both
+def test_statements_beside_kernels_are_run_once(target: str) -> None:
+    sch = script("""
+@T.prim_func
+def main(A: T.Buffer((40,), "int32"), B: T.Buffer((41,), "int32")):
+    B[0] = 7
+    for i in range(40):
+        with T.block("B"):
+            vi = T.axis.spatial(40, i)
+            B[vi + 1] = A[vi] + 1
+    B[40] = B[1] + 2
+""")
+    sch.bind(sch.get_loops("B")[0], "threadIdx.x")
+    a, b = RNG.integers(-9, 9, 40).astype("int32"), np.zeros(41, "int32")
+    module = run(sch, target, a, b)
+    np.testing.assert_array_equal(b, np.concatenate([[7], a[:-1] + 1, [a[0] + 3]]))
+    assert "main_kernel_2(" in module.source(target)
+
+
 @gpu_devices.both
 def test_a_continue_of_a_loop_over_threads_skips_its_iteration_alone(target: str) -> None:
     @T.prim_func

@@ -10,7 +10,7 @@ import test_gpu_schedules as schedules
 from gpu_programs import RNG, ROWS, run, scheduled_by, script
 
 import loopsmith as ls
-from loopsmith import te
+from loopsmith import te, tir
 
 
 @gpu_devices.both
@@ -125,3 +125,113 @@ def test_a_sum_by_a_schedule_of_tensors(target: str, inside: bool) -> None:
     a, b = RNG.random(1024, "float32"), np.zeros(1, "float32")
     ls.build(s, [x, y], target=target)(a, b)
     np.testing.assert_allclose(b[0], a.sum(), rtol=1e-5)
+
+
+WARPS = """
+@T.prim_func
+def main(A: T.Buffer((6, 256), "DTYPE"), C: T.Buffer((6,), "DTYPE")):
+    for i, k in T.grid(6, 256):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.cast(0, "DTYPE")
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+def by_warps(dtype: str, threads: int) -> tir.Schedule:
+    """Return sums of rows, each by that many threads of a block."""
+    sch = script(WARPS.replace("DTYPE", dtype))
+    i, k = sch.get_loops("C")
+    _, columns = sch.split(k, [None, threads])
+    sch.bind(i, "blockIdx.x")
+    sch.bind(columns, "threadIdx.x")
+    return sch
+
+
+@pytest.mark.parametrize("threads", [2, 8, 32, 64, 96, 256])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "float16", "int8"])
+def test_lanes_of_a_warp_exchange_their_parts(dtype: str, threads: int) -> None:
+    sch = by_warps(dtype, threads)
+    a, c = RNG.integers(-3, 4, (6, 256)).astype(dtype), np.zeros(6, dtype)
+    module = run(sch, "cuda", a, c)
+    np.testing.assert_array_equal(c, a.sum(1, dtype=dtype))
+    source = module.source("cuda")
+    lanes, warps = min(threads, 32), max(threads // 32, 1)
+    steps = int(np.log2(lanes)) + int(np.ceil(np.log2(warps)))
+    assert source.count("__shfl_sync(") == steps
+    assert source.count("__syncthreads();") == (0 if warps == 1 else 1)
+    ls.assert_same(sch.func, ls.lower(sch, target="cuda").without_attr("tir.is_scheduled"))
+
+
+def test_groups_of_lanes_have_sums_of_their_own() -> None:
+    sch = script(WARPS.replace("DTYPE", "int32"))
+    i, k = sch.get_loops("C")
+    blocks, rows = sch.split(i, [None, 4])
+    sch.bind(blocks, "blockIdx.x")
+    sch.bind(rows, "threadIdx.y")
+    sch.bind(sch.split(k, [None, 8])[1], "threadIdx.x")
+    a, c = RNG.integers(-9, 9, (6, 256)).astype("int32"), np.zeros(6, "int32")
+    module = run(sch, "cuda", a, c)
+    np.testing.assert_array_equal(c, a.sum(1))
+    assert "__shared__" not in module.source("cuda").split("__global__")[1]
+    # The rows do not divide: some threads have nothing to store, and exchange all the same.
+    ls.assert_same(sch.func, ls.lower(sch, target="cuda").without_attr("tir.is_scheduled"))
+
+
+def test_lanes_that_some_rows_lack_do_not_exchange() -> None:
+    """Another nest of the kernel has more rows of threads, so that some lanes would stay away."""
+    sch = script("""
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4,), "int32"), D: T.Buffer((6,), "int32")):
+    for b in T.thread_binding(1, thread="blockIdx.x"):
+        for i in T.thread_binding(4, thread="threadIdx.y"):
+            for k in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("C"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[vi] = 0
+                    C[vi] = C[vi] + A[vi, vk]
+        for j in T.thread_binding(6, thread="threadIdx.y"):
+            with T.block("D"):
+                vj = T.axis.spatial(6, j)
+                D[vj] = vj
+""")
+    a, c, d = (
+        RNG.integers(-9, 9, (4, 8)).astype("int32"),
+        np.zeros(4, "int32"),
+        np.zeros(6, "int32"),
+    )
+    module = run(sch, "cuda", a, c, d)
+    np.testing.assert_array_equal(c, a.sum(1))
+    np.testing.assert_array_equal(d, np.arange(6))
+    assert "__shfl_sync(" not in module.source("cuda").split("__global__")[1]
+
+
+SHUFFLES = """
+@T.prim_func
+def main(A: T.Buffer((64,), "DTYPE"), B: T.Buffer((64,), "DTYPE")):
+    for t in T.thread_binding(64, thread="threadIdx.x"):
+        B[t] = (T.tvm_warp_shuffle(T.uint32(4294967295), A[t], 3, 8, 32)
+                + T.tvm_warp_shuffle_up(T.uint32(4294967295), A[t], 2, 16, 32)
+                + T.tvm_warp_shuffle_down(T.uint32(4294967295), A[t], 1, 32, 32))
+"""
+
+
+@gpu_devices.both
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int8"])
+def test_shuffles_stand_in_programs(target: str, dtype: str) -> None:
+    func = ls.from_source(SHUFFLES.replace("DTYPE", dtype)).with_attr("tir.is_scheduled", 1)
+    a, b = RNG.integers(-9, 9, 64).astype(dtype), np.zeros(64, dtype)
+    run(func, target, a, b)
+    t = np.arange(64)
+    up = np.where(t % 16 >= 2, t - 2, t)
+    down = np.where(t % 32 < 31, t + 1, t)
+    np.testing.assert_array_equal(b, a[t // 8 * 8 + 3] + a[up] + a[down])
+    by_interpreter = np.zeros(64, dtype)
+    ls.interp.run(func, a, by_interpreter)
+    np.testing.assert_array_equal(b, by_interpreter)
+    if target == "opencl":
+        lowered = np.zeros(64, dtype)
+        ls.interp.run(ls.lower(func, target=target), a, lowered)
+        np.testing.assert_array_equal(b, lowered)

@@ -19,13 +19,24 @@ import sys
 sys.path.insert(0, {tests!r})
 import loopsmith as ls
 from gpu_programs import bound_matmul
-from test_gpu_schedules import SOFTMAX
+from test_gpu_kernels import vector_sums, with_pool
+from test_gpu_reductions import by_warps
+from test_gpu_rules import PROGRAMS
+from loopsmith import te
 for arch in ("sm_80", "sm_90", "sm_120"):
     module = ls.build(bound_matmul(), target="cuda -arch=" + arch)
     ptx = module.source("ptx")
     assert ".target " + arch in ptx, ptx
     assert ".entry main_kernel(" in ptx
     assert ".maxntid 64" in ptx
+    made = {{"shfl.sync.idx": by_warps("float16", 64), ".extern .shared": with_pool(40)}}
+    made["ld.global.v4"] = made["st.global.v4"] = vector_sums("float32", 4)
+    for instruction, sch in made.items():
+        ptx = ls.build(sch, target="cuda -arch=" + arch).source("ptx")
+        assert instruction in ptx.replace(".nc", ""), (instruction, ptx)
+    for name, program in PROGRAMS.items():
+        func = te.create_prim_func(program.make(program.sizes[0]))
+        assert ".entry" in ls.build(func, target="cuda -arch=" + arch).source("ptx"), name
 try:
     ls.build(bound_matmul(), target="cuda -arch=sm_10").source("ptx")
 except ls.CallError as error:

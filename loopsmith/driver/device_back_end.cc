@@ -34,22 +34,23 @@ constexpr TextForm opencl_forms[] = {{"opencl", device_text, device_lines}};
 constexpr TextForm cuda_forms[] = {{"cuda", device_text, device_lines},
                                    {"ptx", ptx_text, ptx_lines}};
 
-/// True for a loop over nothing but a copy of an element, which is done by one instruction for all
-/// of its iterations.
-bool is_copy(const For& loop) {
+/// True for a loop over one store whose elements fit the widest load or store.
+bool is_vector(const For& loop) {
   const std::int64_t* extent = as_int(loop.extent);
   const auto* realize = loop.body.as<BlockRealize>();
   const Stmt& body = realize ? realize->block->body : loop.body;
   const auto* store = body.as<BufferStore>();
-  return extent && (*extent == 2 || *extent == 4) && store && store->value.is<BufferLoad>();
+  if (!extent || !store || (realize && realize->block->init)) return false;
+  const bool is_even = *extent == 2 || *extent == 4 || *extent == 8 || *extent == 16;
+  return is_even && *extent * store->buffer->dtype.bits <= bits_of_device_vectors;
 }
 
-/// The function with loops in the place of vectors, but for copies.
+/// The function with loops in the place of vectors that no instruction loads or stores.
 Ptr<PrimFunc> with_serial_lanes(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const auto same = rewrite.children(loop);
-    const bool stays = loop.kind == ForKind::vectorized && is_copy(loop);
+    const bool stays = loop.kind == ForKind::vectorized && is_vector(loop);
     if (stays || (loop.kind != ForKind::vectorized && loop.kind != ForKind::parallel)) return same;
     For serial = *same;
     serial.kind = ForKind::serial;

@@ -140,6 +140,25 @@ std::string Target::text() const {
   return text;
 }
 
+namespace {
+
+/// Shared memory of a block by architecture, where a launch asks for it (CUDA C++ Programming
+/// Guide, table of compute capabilities).
+std::int64_t cuda_pool_bytes(const Target& target) {
+  const std::string arch = target.get("arch", "sm_80");
+  constexpr std::int64_t kib = 1024;
+  for (const char* large : {"sm_90", "sm_100", "sm_103"}) {
+    if (arch.starts_with(large)) return 227 * kib;
+  }
+  if (arch.starts_with("sm_80") || arch.starts_with("sm_87")) return 163 * kib;
+  if (arch.starts_with("sm_86") || arch.starts_with("sm_89") || arch.starts_with("sm_12")) {
+    return 99 * kib;
+  }
+  return arch.starts_with("sm_75") ? 64 * kib : 48 * kib;
+}
+
+}  // namespace
+
 GpuLimits gpu_limits(const Target& target) {
   constexpr std::int64_t any = std::numeric_limits<std::int32_t>::max();
   constexpr std::int64_t max_blocks = 65535;
@@ -147,12 +166,14 @@ GpuLimits gpu_limits(const Target& target) {
   GpuLimits limits = target.kind() == TargetKind::cuda
                          ? GpuLimits{.threads_per_block = 1024,
                                      .shared_bytes_per_block = 48 * 1024,
+                                     .shared_pool_bytes = cuda_pool_bytes(target),
                                      .registers_per_block = 65536,
                                      .warp_size = 32,
                                      .blocks = {any, max_blocks, max_blocks},
                                      .threads = {1024, 1024, 64}}
                          : GpuLimits{.threads_per_block = 1024,
                                      .shared_bytes_per_block = 32 * 1024,
+                                     .shared_pool_bytes = 32 * 1024,
                                      .registers_per_block = any,
                                      .warp_size = 1,
                                      .blocks = {any, any, any},
@@ -161,6 +182,8 @@ GpuLimits gpu_limits(const Target& target) {
   limits.threads_per_block = target.get_int("max_threads_per_block", threads);
   limits.shared_bytes_per_block =
       target.get_int("max_shared_memory_per_block", limits.shared_bytes_per_block);
+  limits.shared_pool_bytes =
+      target.get_int("max_shared_memory_per_block", limits.shared_pool_bytes);
   limits.registers_per_block = target.get_int("registers_per_block", limits.registers_per_block);
   limits.warp_size = target.get_int("thread_warp_size", limits.warp_size);
   return limits;

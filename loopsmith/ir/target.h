@@ -49,6 +49,7 @@ class Target {
 struct GpuLimits {
   std::int64_t threads_per_block;
   std::int64_t shared_bytes_per_block;
+  std::int64_t shared_pool_bytes;  ///< The same where a launch gives it: scope shared.dyn.
   std::int64_t registers_per_block;
   std::int64_t warp_size;
   std::int64_t blocks[3];   ///< Along x, y and z.

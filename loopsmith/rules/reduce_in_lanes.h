@@ -20,19 +20,30 @@ LaneShape lane_shape(std::optional<std::int64_t> extent, std::int64_t lanes);
 std::optional<std::vector<NestLoop>> loops_with_row_innermost(Schedule& schedule, const Nest& nest,
                                                               const Axis& row);
 
-/// Puts the last loop of a block, which has as many iterations as the shape has lanes, into
-/// vectors.
-void put_in_lanes(Schedule& schedule, BlockRV block, LaneShape shape);
+/// The blocks of a reduction that is divided among lanes.
+struct LaneReduction {
+  BlockRV start;    ///< Sets the partial results to their first values.
+  BlockRV partial;  ///< Computes them, in loops of its own before those of `total`.
+  BlockRV total;    ///< Combines them.
+  LaneShape shape;
+};
 
-/// Combines along the innermost loop of a reduction in vectors: each lane has a partial result.
+/// Combines along the innermost loop of a reduction in lanes, each with a partial result, that are
+/// to become vectors.
 ///
-///     for k in n:               for l in 32: (4 vectors)     P[l] = 0
+///     for k in n:               for l in 32:   P[l] = 0
 ///       S[i] += A[i, k]   =>    for ko in ceil(n / 32):
-///                                 for l in 32: (4 vectors)   P[l] += A[i, ko * 32 + l]
+///                                 for l in 32: P[l] += A[i, ko * 32 + l]
 ///                               S[i] = 0
-///                               for l in 32: (4 vectors)     S[i] += P[l]
+///                               for l in 32:   S[i] += P[l]
 ///
-/// Gives the block that computes P, which stands in loops of its own before those of `block`.
-BlockRV reduce_in_lanes(Schedule& schedule, BlockRV block, LaneShape shape);
+/// Where `producer`, the loop over as many vectors of what computes A, stands just before, both
+/// share it.
+LaneReduction reduce_in_lanes(Schedule& schedule, BlockRV block, LaneShape shape,
+                              std::optional<LoopRV> producer = {});
+
+/// Puts the lanes into vectors, a chain in each. The last of the steps: those that move loops would
+/// have to show again that vectors are right.
+void vectorize_lanes(Schedule& schedule, const LaneReduction& reduction);
 
 }  // namespace loopsmith

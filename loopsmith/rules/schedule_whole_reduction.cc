@@ -46,7 +46,7 @@ bool schedule_whole_reduction(Schedule& schedule, const Subject& subject,
   // Loops of one iteration, over the results.
   const auto units = static_cast<std::size_t>(first - loops.begin());
   if (!is_worth_threads(subject.nests)) {
-    reduce_in_lanes(schedule, nest.block, shape);
+    vectorize_lanes(schedule, reduce_in_lanes(schedule, nest.block, shape));
     return true;
   }
   const std::int64_t grain = first + 1 == loops.end() ? shape.lanes * shape.chains : 1;
@@ -54,8 +54,9 @@ bool schedule_whole_reduction(Schedule& schedule, const Subject& subject,
   static_cast<void>(rest);
   const BlockRV parts = rfactor(schedule, part, 0);
   const LoopRV around = get_loops(schedule, parts)[units];
-  const BlockRV partial = reduce_in_lanes(schedule, parts, shape);
-  merge(schedule, {get_loops(schedule, partial)[units], around});
+  const LaneReduction lanes = reduce_in_lanes(schedule, parts, shape);
+  merge(schedule, {get_loops(schedule, lanes.partial)[units], around});
+  vectorize_lanes(schedule, lanes);
   parallel(schedule, get_loops(schedule, parts)[units]);
   return true;
 }

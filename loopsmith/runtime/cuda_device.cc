@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA by its driver, libcuda.so.1, and its compiler, NVRTC. The few names of their interfaces that
 // are needed are declared here, so that no header has to be there.
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 #include <vector>
 
 #include "loopsmith/runtime/drivers.h"
+#include "loopsmith/runtime/kernel_cache.h"
 #include "loopsmith/runtime/shared_library.h"
 #include "loopsmith/support/error.h"
 
@@ -15,11 +17,14 @@ namespace {
 using CudaContext = struct CudaContextTag*;
 using CudaModule = struct CudaModuleTag*;
 using CudaFunction = struct CudaFunctionTag*;
+using CudaStream = struct CudaStreamTag*;
+using CudaEvent = struct CudaEventTag*;
 using CudaPointer = std::uint64_t;
 using Result = int;
 using NvrtcProgram = struct NvrtcProgramTag*;
 
 constexpr Result fine = 0;
+constexpr int max_dynamic_shared_size_bytes = 8;  // An attribute of a function.
 constexpr int max_threads_per_block = 1, max_block_dim_x = 2, max_grid_dim_x = 5,
               max_shared_memory_per_block = 8, compute_capability_major = 75,
               compute_capability_minor = 76;  // Attributes of a device.
@@ -42,14 +47,21 @@ struct Cuda {
   Result (*set_context)(CudaContext);
   Result (*allocate)(CudaPointer*, std::size_t);
   Result (*release)(CudaPointer);
-  Result (*write)(CudaPointer, const void*, std::size_t);
-  Result (*read)(void*, CudaPointer, std::size_t);
+  Result (*write)(CudaPointer, const void*, std::size_t, CudaStream);
+  Result (*read)(void*, CudaPointer, std::size_t, CudaStream);
   Result (*wait)();
+  Result (*wait_for_stream)(CudaStream);
+  Result (*create_event)(CudaEvent*, unsigned);
+  Result (*destroy_event)(CudaEvent);
+  Result (*record)(CudaEvent, CudaStream);
+  Result (*wait_for_event)(CudaEvent);
+  Result (*elapsed)(float*, CudaEvent, CudaEvent);
   Result (*load_module)(CudaModule*, const void*);
   Result (*unload_module)(CudaModule);
   Result (*get_function)(CudaFunction*, CudaModule, const char*);
+  Result (*set_attribute)(CudaFunction, int, int);
   Result (*launch)(CudaFunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                   unsigned, void*, void**, void**);
+                   unsigned, CudaStream, void**, void**);
 
   Cuda() {
     const DriverLibrary library(library_names("LOOPSMITH_CUDA", {"libcuda.so.1", "libcuda.so"}),
@@ -65,12 +77,19 @@ struct Cuda {
     library.find(set_context, "cuCtxSetCurrent");
     library.find(allocate, "cuMemAlloc_v2");
     library.find(release, "cuMemFree_v2");
-    library.find(write, "cuMemcpyHtoD_v2");
-    library.find(read, "cuMemcpyDtoH_v2");
+    library.find(write, "cuMemcpyHtoDAsync_v2");
+    library.find(read, "cuMemcpyDtoHAsync_v2");
     library.find(wait, "cuCtxSynchronize");
+    library.find(wait_for_stream, "cuStreamSynchronize");
+    library.find(create_event, "cuEventCreate");
+    library.find(destroy_event, "cuEventDestroy_v2");
+    library.find(record, "cuEventRecord");
+    library.find(wait_for_event, "cuEventSynchronize");
+    library.find(elapsed, "cuEventElapsedTime");
     library.find(load_module, "cuModuleLoadData");
     library.find(unload_module, "cuModuleUnload");
     library.find(get_function, "cuModuleGetFunction");
+    library.find(set_attribute, "cuFuncSetAttribute");
     library.find(launch, "cuLaunchKernel");
     require_success(init(0), "the driver does not start");
   }
@@ -103,6 +122,13 @@ struct Nvrtc {
   int (*log_size)(NvrtcProgram, std::size_t*);
   int (*log)(NvrtcProgram, char*);
   const char* (*error_string)(int);
+  int (*version)(int*, int*);
+
+  std::string version_text() const {
+    int major = 0, minor = 0;
+    version(&major, &minor);
+    return fmt::format("{}.{}", major, minor);
+  }
 
   Nvrtc() {
     const DriverLibrary library(
@@ -117,6 +143,7 @@ struct Nvrtc {
     library.find(log_size, "nvrtcGetProgramLogSize");
     library.find(log, "nvrtcGetProgramLog");
     library.find(error_string, "nvrtcGetErrorString");
+    library.find(version, "nvrtcVersion");
   }
 };
 
@@ -124,6 +151,45 @@ const Nvrtc& nvrtc() {
   static const Nvrtc functions;
   return functions;
 }
+
+/// A source without its lines of comments, which say where statements come from: they differ where
+/// the code does not.
+std::string without_comments(std::string_view source) {
+  std::string kept;
+  while (!source.empty()) {
+    const std::string_view line = source.substr(0, source.find('\n'));
+    const std::size_t first = line.find_first_not_of(' ');
+    const bool is_comment = first != line.npos && line.substr(first).starts_with("//");
+    if (!is_comment) kept.append(line).push_back('\n');
+    source.remove_prefix(std::min(line.size() + 1, source.size()));
+  }
+  return kept;
+}
+
+/// The stream of this thread.
+CudaStream stream() {
+  return reinterpret_cast<CudaStream>(current_stream());
+}
+
+/// A moment of a stream, by the device's clock.
+class Event {
+ public:
+  Event() { cuda().require_success(cuda().create_event(&event_, 0), "no event"); }
+  ~Event() { cuda().destroy_event(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record() const { cuda().require_success(cuda().record(event_, stream()), "no event"); }
+  double seconds_since(const Event& start) const {
+    cuda().require_success(cuda().wait_for_event(event_), "a kernel failed");
+    float milliseconds = 0;
+    cuda().require_success(cuda().elapsed(&milliseconds, start.event_, event_), "no time");
+    return milliseconds * 1e-3;
+  }
+
+ private:
+  CudaEvent event_ = nullptr;
+};
 
 class CudaCode final : public DeviceCode {
  public:
@@ -150,8 +216,8 @@ class CudaCode final : public DeviceCode {
     const auto part = [](std::int64_t extent) { return static_cast<unsigned>(extent); };
     const Result result =
         cuda().launch(function, part(shape.blocks[0]), part(shape.blocks[1]), part(shape.blocks[2]),
-                      part(shape.threads[0]), part(shape.threads[1]), part(shape.threads[2]), 0,
-                      nullptr, pointers.data(), nullptr);
+                      part(shape.threads[0]), part(shape.threads[1]), part(shape.threads[2]),
+                      part(info.shared_pool_bytes), stream(), pointers.data(), nullptr);
     require(result == fine, ErrorKind::call, "kernel_is_launched",
             hint("launch fewer threads in a block, or use less shared memory"), {},
             "cuda: kernel {} is not launched with {}: {}", info.name, shape.text(),
@@ -167,6 +233,16 @@ class CudaCode final : public DeviceCode {
     CudaFunction function = nullptr;
     cuda().require_success(cuda().get_function(&function, module_, info.symbol.c_str()),
                            fmt::format("kernel {}", info.name));
+    // More than kernels may have declared needs to be asked for.
+    if (info.shared_pool_bytes > 0) {
+      const auto bytes = static_cast<int>(info.shared_pool_bytes);
+      const Result result = cuda().set_attribute(function, max_dynamic_shared_size_bytes, bytes);
+      require(result == fine, ErrorKind::call, "shared_memory_fits_device",
+              hint("cache smaller tiles, or say what the device has: "
+                   "cuda -max_shared_memory_per_block=..."),
+              {}, "cuda: kernel {} needs {} bytes of shared memory: {}", info.name, bytes,
+              cuda().text(result));
+    }
     functions_.emplace_back(info.symbol, function);
     return function;
   }
@@ -219,26 +295,42 @@ class CudaDevice final : public Device {
   void write(void* memory, std::size_t offset, const void* from, std::size_t bytes) override {
     cuda().set_context(context_);
     if (bytes == 0) return;
-    cuda().require_success(cuda().write(address(memory, offset), from, bytes),
+    cuda().require_success(cuda().write(address(memory, offset), from, bytes, stream()),
                            "memory is not written");
+    // What is copied may be gone when this returns.
+    cuda().require_success(cuda().wait_for_stream(stream()), "memory is not written");
   }
   void read(void* into, void* memory, std::size_t offset, std::size_t bytes) override {
     cuda().set_context(context_);
     if (bytes == 0) return;
-    cuda().require_success(cuda().read(into, address(memory, offset), bytes), "memory is not read");
+    cuda().require_success(cuda().read(into, address(memory, offset), bytes, stream()),
+                           "memory is not read");
+    cuda().require_success(cuda().wait_for_stream(stream()), "memory is not read");
   }
   void wait() override {
     cuda().set_context(context_);
     cuda().require_success(cuda().wait(), "a kernel failed");
+  }
+  double seconds_of(const std::function<void()>& work) override {
+    cuda().set_context(context_);
+    const Event start, end;
+    start.record();
+    work();
+    end.record();
+    return end.seconds_since(start);
   }
 
   std::shared_ptr<DeviceCode> compile(const std::string& source) override {
     cuda().set_context(context_);
     const std::string arch = fmt::format("sm_{}{}", attribute(compute_capability_major),
                                          attribute(compute_capability_minor));
-    const std::string ptx = compile_cuda(source, arch);
+    const KernelCache cache = KernelCache::of_user();
+    const std::string origin = fmt::format("ptx {} by NVRTC {}\n{}", arch, nvrtc().version_text(),
+                                           without_comments(source));
+    std::optional<std::string> ptx = cache.find(origin);
+    if (!ptx) cache.keep(origin, ptx.emplace(compile_cuda(source, arch)));
     CudaModule module = nullptr;
-    cuda().require_success(cuda().load_module(&module, ptx.c_str()), "the code is not loaded");
+    cuda().require_success(cuda().load_module(&module, ptx->c_str()), "the code is not loaded");
     return std::make_shared<CudaCode>(context_, module);
   }
 

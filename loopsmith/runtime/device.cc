@@ -3,11 +3,26 @@
 
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "loopsmith/runtime/drivers.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
+
+namespace {
+
+constinit thread_local std::uintptr_t chosen_stream = 0;
+
+}  // namespace
+
+std::uintptr_t current_stream() {
+  return chosen_stream;
+}
+
+std::uintptr_t choose_stream(std::uintptr_t stream) {
+  return std::exchange(chosen_stream, stream);
+}
 
 std::string LaunchShape::text() const {
   return fmt::format("grid ({}, {}, {}) of blocks ({}, {}, {})", blocks[0], blocks[1], blocks[2],

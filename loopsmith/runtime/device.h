@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@ struct KernelInfo {
   std::string name;    ///< By which a host function calls it.
   std::string symbol;  ///< In the code.
   std::vector<KernelArgument> arguments = {};
+  std::int64_t shared_pool_bytes = 0;  ///< Memory that a launch gives its blocks.
 };
 
 /// How many blocks a launch has, and how many threads a block, along x, y and z.
@@ -67,8 +69,16 @@ class Device {
   virtual void read(void* into, void* memory, std::size_t offset, std::size_t bytes) = 0;
   /// Returns when all that was started has ended.
   virtual void wait() = 0;
+  /// Seconds from the start to the end of what `work` starts, on the device's clock if it has one.
+  virtual double seconds_of(const std::function<void()>& work) = 0;
   virtual std::shared_ptr<DeviceCode> compile(const std::string& source) = 0;
 };
+
+/// Where this thread starts kernels of CUDA, copies, and waits: the driver's handle of a stream; 0
+/// is the default one.
+std::uintptr_t current_stream();
+/// Chooses it, and gives the one before.
+std::uintptr_t choose_stream(std::uintptr_t stream);
 
 /// The device `id`: kDLOpenCL or kDLCUDA, and its number. Throws a CallError where there is no
 /// driver, or no such device.

@@ -53,7 +53,7 @@ class DeviceCall {
 
   /// The arguments with all arrays on the device.
   std::span<const CallArgument> arguments() const { return staged_; }
-  /// Waits, and copies results back.
+  /// Copies results back to arrays of the host, when they are there.
   void finish();
 
   /// The call that this thread is in, for memory that it takes.

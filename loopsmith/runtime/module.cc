@@ -234,7 +234,13 @@ void Function::run(std::span<const CallArgument> arguments) const {
 
 Timing Function::time(std::span<const CallArgument> arguments, const TimingOptions& options) const {
   call(arguments);  // so that errors come before anything is measured
-  Timing timing = measure([&] { call(arguments); }, arguments, options);
+  Clock clock = seconds_on_host;
+  if (function_->device) {
+    clock = [&](const std::function<void()>& work) {
+      return function_->device->device().seconds_of(work);
+    };
+  }
+  Timing timing = measure([&] { call(arguments); }, arguments, options, clock);
   timing.flops = flops();
   timing.bytes = bytes();
   return timing;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenCL 1.2 by its loader, libOpenCL.so.1. The few names of its interface that are needed are
 // declared here, so that no header has to be there.
+#include <chrono>
 #include <mutex>
 #include <vector>
 
@@ -261,6 +262,13 @@ class OpenClDevice final : public Device {
                     "memory is not read");
   }
   void wait() override { require_success(opencl().finish(queue_), "a kernel failed"); }
+  double seconds_of(const std::function<void()>& work) override {
+    wait();
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    wait();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
 
   std::shared_ptr<DeviceCode> compile(const std::string& source) override {
     const char* text = source.c_str();

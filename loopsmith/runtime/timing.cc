@@ -60,17 +60,17 @@ void drop_from_caches(std::span<const CallArgument> arguments) {
 }
 
 /// Seconds that `number` calls take.
-double seconds(const std::function<void()>& call, int number) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < number; ++i) call();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+double seconds(const std::function<void()>& call, int number, const Clock& clock) {
+  return clock([&] {
+    for (int i = 0; i < number; ++i) call();
+  });
 }
 
 /// How many calls take a sample's time.
-int choose_number(const std::function<void()>& call) {
+int choose_number(const std::function<void()>& call, const Clock& clock) {
   int number = 1;
   while (true) {
-    const double elapsed = seconds(call, number);
+    const double elapsed = seconds(call, number, clock);
     if (elapsed >= shortest_sample || number >= max_calls) return number;
     const double wanted = number * std::min(1.2 * shortest_sample / std::max(elapsed, 1e-9), 100.0);
     number = std::max(number + 1, static_cast<int>(std::min<double>(std::ceil(wanted), max_calls)));
@@ -79,8 +79,14 @@ int choose_number(const std::function<void()>& call) {
 
 }  // namespace
 
+double seconds_on_host(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 Timing measure(const std::function<void()>& call, std::span<const CallArgument> arguments,
-               const TimingOptions& options) {
+               const TimingOptions& options, const Clock& clock) {
   require(options.repeat > 0, "repeat_is_positive", hint("pass 1 or more"),
           "time: repeat is {}, not positive", options.repeat);
   require(options.warmup >= 0 && options.number >= 0, "counts_are_not_negative",
@@ -91,11 +97,11 @@ Timing measure(const std::function<void()>& call, std::span<const CallArgument> 
           "time: number is {} for cold samples", options.number);
 
   int number = options.number;
-  if (number == 0) number = options.cold ? 1 : choose_number(call);
+  if (number == 0) number = options.cold ? 1 : choose_number(call, clock);
   Timing timing;
   for (int i = 0; i < options.warmup + options.repeat; ++i) {
     if (options.cold) drop_from_caches(arguments);
-    const double sample = seconds(call, number) / number;
+    const double sample = seconds(call, number, clock) / number;
     if (i >= options.warmup) timing.samples.push_back(sample);
   }
 

@@ -26,9 +26,14 @@ struct Timing {
   double bytes = 0;             ///< Read and written at least by a call; 0 where not known.
 };
 
+/// Seconds that some work takes.
+using Clock = std::function<double(const std::function<void()>& work)>;
+/// By the clock of the processor.
+double seconds_on_host(const std::function<void()>& work);
+
 /// Measures `call`; cold samples are taken after the data of `arguments` was dropped from the
 /// caches.
 Timing measure(const std::function<void()>& call, std::span<const CallArgument> arguments,
-               const TimingOptions& options);
+               const TimingOptions& options, const Clock& clock = seconds_on_host);
 
 }  // namespace loopsmith

@@ -33,6 +33,8 @@ void check_launch(const Stmt& stmt, const Target& target) {
           hint("split the loops over threads, and bind the outer parts to blocks"),
           stmt.get()->span, "a block has {} threads, target {} runs {} at most", threads,
           target.text(), limits.threads_per_block);
+  const bool has_pool = bytes_in_shared_pool(launch) > 0;
+  const std::int64_t limit = has_pool ? limits.shared_pool_bytes : limits.shared_bytes_per_block;
   std::int64_t bytes = 0;
   std::string largest;
   std::int64_t most = -1;
@@ -46,11 +48,11 @@ void check_launch(const Stmt& stmt, const Target& target) {
     most = std::max(most, size);
   }
   require(
-      bytes <= limits.shared_bytes_per_block, ErrorKind::lower, "shared_memory_fits_block",
+      bytes <= limit, ErrorKind::lower, "shared_memory_fits_block",
       hint("cache smaller tiles: split the loops around the copy, or compute it further inside"),
       stmt.get()->span,
       "the threads of a block share {} bytes, {} of them for {}; target {} has {}", bytes, most,
-      largest, target.text(), limits.shared_bytes_per_block);
+      largest, target.text(), limit);
 }
 
 }  // namespace

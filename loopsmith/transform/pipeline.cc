@@ -37,6 +37,7 @@
 #include "loopsmith/transform/profile_loops.h"
 #include "loopsmith/transform/remove_no_op.h"
 #include "loopsmith/transform/rewrite_unsafe_select.h"
+#include "loopsmith/transform/shuffles_in_memory.h"
 #include "loopsmith/transform/simplify.h"
 #include "loopsmith/transform/software_pipeline.h"
 #include "loopsmith/transform/storage_rewrite.h"
@@ -52,6 +53,14 @@ namespace {
 template <Ptr<PrimFunc> (*pass)(const Ptr<PrimFunc>&)>
 Ptr<PrimFunc> plain(const Ptr<PrimFunc>& func, const LowerOptions&) {
   return pass(func);
+}
+
+Ptr<PrimFunc> reduce_over_threads(const Ptr<PrimFunc>& func, const LowerOptions& options) {
+  return thread_reductions(func, options.warp_size);
+}
+
+Ptr<PrimFunc> exchange_in_memory(const Ptr<PrimFunc>& func, const LowerOptions& options) {
+  return options.warp_size > 1 ? func : shuffles_in_memory(func);
 }
 
 Ptr<PrimFunc> vectorize(const Ptr<PrimFunc>& func, const LowerOptions& options) {
@@ -78,7 +87,7 @@ constexpr Pass lowering[] = {
     // First: what is one statement now may become several, or none.
     {"mark_stages", plain<mark_stages>, Form::scheduled},
     // While blocks say what a reduction combines, and how. Threads before others.
-    {"thread_reductions", plain<thread_reductions>, Form::scheduled},
+    {"thread_reductions", reduce_over_threads, Form::scheduled},
     {"parallel_reductions", plain<parallel_reductions>, Form::scheduled},
     {"lower_init", plain<lower_init>, Form::no_init},
     // While blocks say which region a view is of.
@@ -104,6 +113,7 @@ constexpr Pass lowering[] = {
     // While indices have dimensions, and when it is known which memory is the same.
     {"unify_threads", plain<unify_threads>, Form::loops},
     {"compact_thread_memory", plain<compact_thread_memory>, Form::loops},
+    {"shuffles_in_memory", exchange_in_memory, Form::loops},
     {"insert_barriers", plain<insert_barriers>, Form::loops},
     // Before indices lose their dimensions: conditions and indices are related most simply here.
     {"simplify", plain<simplify>, Form::loops},

@@ -40,6 +40,7 @@ using ExtraPass = std::function<Ptr<PrimFunc>(std::string_view after, const Ptr<
 /// What lowering is to know of the target, and who watches it.
 struct LowerOptions {
   int vector_bits = 512;          ///< Of the vectors that long loops are cut into.
+  int warp_size = 1;              ///< Threads of a GPU that exchange values; 1: none do.
   bool fast_math = false;         ///< Functions may be approximated; see lower_math.h.
   bool cut_loops = true;          ///< Loops are cut where guards come to hold.
   bool profile = false;           ///< Loops are timed; see profile_loops.h.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
 
@@ -96,6 +97,23 @@ Launch launch_of(const Stmt& root) {
     launch.body = with_body(names[i], std::move(launch.body));
   }
   return launch;
+}
+
+std::int64_t bytes_in_shared_pool(const Allocate& allocate) {
+  constexpr std::int64_t alignment = 16;
+  std::int64_t bytes = allocate.dtype.bytes();
+  for (const Expr& extent : allocate.extents) bytes *= *as_int(extent);
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+std::int64_t bytes_in_shared_pool(const Launch& launch) {
+  std::int64_t bytes = 0;
+  for (const Stmt& memory : launch.memory) {
+    const auto* allocate = memory.as<Allocate>();
+    const bool is_in_pool = allocate && scope_of(*allocate->buffer_var) == shared_pool_scope;
+    if (is_in_pool) bytes += bytes_in_shared_pool(*allocate);
+  }
+  return bytes;
 }
 
 Stmt launch_stmt(const Launch& launch) {

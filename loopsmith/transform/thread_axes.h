@@ -43,4 +43,12 @@ struct Launch {
 Launch launch_of(const Stmt& root);
 Stmt launch_stmt(const Launch& launch);
 
+/// The scope of shared memory whose size a launch gives: it may be larger than what kernels
+/// declare.
+inline constexpr std::string_view shared_pool_scope = "shared.dyn";
+/// What an allocation of constant size takes of it, so that all parts are aligned for vectors.
+std::int64_t bytes_in_shared_pool(const Allocate& allocate);
+/// What all of a launch take.
+std::int64_t bytes_in_shared_pool(const Launch& launch);
+
 }  // namespace loopsmith

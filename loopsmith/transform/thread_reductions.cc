@@ -2,6 +2,7 @@
 #include "loopsmith/transform/thread_reductions.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <unordered_set>
 
@@ -9,6 +10,7 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitives/get_block.h"
@@ -18,6 +20,7 @@
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/thread_axes.h"
+#include "loopsmith/transform/warp_reduction.h"
 
 namespace loopsmith {
 namespace {
@@ -99,6 +102,7 @@ struct ThreadReduction {
   Ptr<BlockRealize> realize;
   std::vector<Ptr<For>> outer;    ///< Around all that follow, bound to other axes of threads.
   std::vector<Ptr<For>> threads;  ///< The loops over the threads that are reduced over.
+  std::vector<Ref> around;        ///< The statements around those, from the outside in.
   bool is_in_launch = false;      ///< Loops over threads or blocks are around them.
 };
 
@@ -115,34 +119,99 @@ class ReductionFinder {
  private:
   void visit(const Ref& ref) {
     if (found || is_expr(*ref.get())) return;
-    const auto* loop = ref.as<For>();
-    if (loop) loops_.emplace_back(loop);
     if (const auto* realize = ref.as<BlockRealize>()) look_at(*realize);
+    around_.push_back(ref);
     deep_call([&] {
       for_each_child(*ref.get(), [&](const Ref& child, Role role) {
         if (role != Role::thread && !child.is<Buffer>()) visit(child);
       });
     });
-    if (loop) loops_.pop_back();
+    around_.pop_back();
   }
 
   void look_at(const BlockRealize& realize) {
     if (!is_wanted_(realize.block->name_hint)) return;
     ThreadReduction made{.realize = Ptr<BlockRealize>(&realize)};
-    for (const Ptr<For>& loop : loops_) {
-      const std::string_view axis = launch_axis_of(loop);
-      made.is_in_launch |= made.threads.empty() && is_block_axis(axis);
-      if (!is_thread_axis(axis)) continue;
-      const bool reduces = arith::is_reduction_loop(realize, loop->loop_var);
-      (reduces ? made.threads : made.outer).push_back(loop);
+    for (const Ref& ref : around_) {
+      const auto* loop = ref.as<For>();
+      const std::string_view axis = loop ? launch_axis_of(Stmt(loop)) : std::string_view();
+      const bool is_thread = is_thread_axis(axis);
+      const bool reduces = is_thread && arith::is_reduction_loop(realize, loop->loop_var);
+      if (made.threads.empty() && !reduces) {
+        made.around.push_back(ref);
+        made.is_in_launch |= is_block_axis(axis);
+      }
+      if (is_thread) (reduces ? made.threads : made.outer).emplace_back(loop);
     }
     made.is_in_launch |= !made.outer.empty();
     if (!made.threads.empty()) found = std::move(made);
   }
 
   IsWanted is_wanted_;
-  std::vector<Ptr<For>> loops_;
+  std::vector<Ref> around_;
 };
+
+/// True when all threads of a block come by at the loops that are reduced over, or none does.
+bool is_reached_by_all(const ThreadReduction& reduction) {
+  std::vector<Ptr<Var>> differing;
+  for (const Ptr<For>& loop : reduction.outer) differing.push_back(loop->loop_var);
+  const auto is_same = [&](const Expr& value) {
+    bool loads = false;
+    pre_order_visit(value, [&](const Ref& ref) {
+      loads = loads || ref.is<BufferLoad>();
+      return !loads;
+    });
+    return !loads && !uses_any(value, differing);
+  };
+  bool is_in_launch = false;
+  for (const Ref& ref : reduction.around) {
+    const auto* loop = ref.as<For>();
+    is_in_launch |= loop && !launch_axis_of(Stmt(loop)).empty();
+    if (!is_in_launch) continue;
+    const auto* branch = ref.as<IfThenElse>();
+    if (branch && !is_same(branch->condition)) return false;
+    if (loop && !(is_same(loop->min) && is_same(loop->extent))) return false;
+    // What their names stand for may differ.
+    if (ref.is<While>() || ref.is<BlockRealize>() || ref.is<LetStmt>()) return false;
+  }
+  return true;
+}
+
+/// The groups in which warps do the reduction; none where it goes through memory.
+std::optional<WarpGroup> warps_of(const ThreadReduction& reduction, int warp_size) {
+  const Ptr<For>& threads = reduction.threads[0];
+  if (reduction.threads.size() != 1 || launch_axis_of(threads) != "threadIdx.x" ||
+      !is_reached_by_all(reduction)) {
+    return {};
+  }
+  const auto is_launch = [](const Ref& ref) {
+    const auto* loop = ref.as<For>();
+    return loop && !launch_axis_of(Stmt(loop)).empty();
+  };
+  const std::int64_t* count = as_int(threads->extent);
+  if (!count) return {};
+  const auto root = std::ranges::find_if(reduction.around, is_launch);
+  const Ref kernel = root == reduction.around.end() ? Ref(threads) : *root;
+  // Lanes are numbers along x, so each loop over x has to have as many. Where a warp has lanes of
+  // several y or z, none of these may be left out either.
+  const bool is_along_x = *count % warp_size == 0;
+  bool are_as_many = true;
+  pre_order_visit(kernel, [&](const Ref& ref) {
+    const auto* loop = ref.as<For>();
+    const std::string_view axis = loop ? launch_axis_of(Stmt(loop)) : std::string_view();
+    const bool is_x = axis == "threadIdx.x";
+    if (is_x || (is_thread_axis(axis) && !is_along_x)) {
+      const auto is_same_axis = [&](const Ptr<For>& outer) {
+        return launch_axis_of(outer) == axis;
+      };
+      const auto outer = std::ranges::find_if(reduction.outer, is_same_axis);
+      const Ptr<For>* around = is_x ? &threads : outer == reduction.outer.end() ? nullptr : &*outer;
+      are_as_many = are_as_many && around && structural_equal(loop->extent, (*around)->extent);
+    }
+    return are_as_many && !is_expr(*ref.get());
+  });
+  return are_as_many ? warp_group(*count, warp_size) : std::nullopt;
+}
 
 /// The function with the loops of a block in the order spatial, threads, reduction, if that may be.
 Ptr<PrimFunc> with_threads_outside(const Ptr<PrimFunc>& func, const std::string& block_name) {
@@ -173,32 +242,59 @@ Ptr<PrimFunc> with_threads_outside(const Ptr<PrimFunc>& func, const std::string&
 /// Writes the reduction.
 class ReductionWriter {
  public:
-  ReductionWriter(ThreadReduction reduction, Combination combination)
-      : reduction_(std::move(reduction)), combination_(std::move(combination)) {
+  ReductionWriter(ThreadReduction reduction, Combination combination, int warp_size)
+      : reduction_(std::move(reduction)),
+        combination_(std::move(combination)),
+        warps_(warps_of(reduction_, warp_size)) {
     for (const Ptr<For>& loop : reduction_.outer) add_dimension(*loop);
-    for (const Ptr<For>& loop : reduction_.threads) add_dimension(*loop);
+    if (warps_) {
+      shape_.push_back(int_imm(i32, warps_->groups));
+      index_.push_back(floordiv(thread_number(), int_imm(i32, warps_->lanes)));
+    } else {
+      for (const Ptr<For>& loop : reduction_.threads) add_dimension(*loop);
+    }
     for (const Ptr<Buffer>& result : combination_.results) {
       own_.push_back(decl_buffer({1}, result->dtype, result->name + "_own", "local"));
+      if (warps_ && warps_->groups == 1) continue;
       all_.push_back(decl_buffer(shape_, result->dtype, result->name + "_all", "shared"));
     }
+    is_of_each_ = is_of_each_thread(combination_.results[0]->scope());
   }
 
   /// What takes the place of the outermost loop over threads; null where its form is another.
   Stmt write() {
-    for (const Ptr<For>& loop : reduction_.threads) variables_.push_back(loop->loop_var);
+    find_variables();
+    if (!is_apart()) return nullptr;
     const Stmt parts = partial_results(reduction_.threads[0]);
-    if (!parts || !is_apart()) return nullptr;
+    if (!parts) return nullptr;
     std::vector<Stmt> statements{parts};
-    for (std::size_t i = reduction_.threads.size(); i-- > 0;) combine_axis(i, statements);
-    statements.push_back(guarded(conjunction(spatial_), results()));
+    if (warps_) {
+      if (warps_->groups > 1) statements.push_back(combine_warps());
+    } else {
+      for (std::size_t i = reduction_.threads.size(); i-- > 0;) combine_axis(i, statements);
+      statements.push_back(is_of_each_ ? in_each_thread(results_in_memory()) : results_in_memory());
+    }
     Stmt result = seq(std::move(statements));
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      result = allocated(own_[i], allocated(all_[i], std::move(result)));
+    for (const auto* buffers : {&all_, &own_}) {
+      for (const Ptr<Buffer>& buffer : *buffers) result = allocated(buffer, std::move(result));
     }
     return reduction_.is_in_launch ? result : in_one_block(std::move(result));
   }
 
  private:
+  /// Of the loops that are reduced over, by threads or one after the other.
+  void find_variables() {
+    for (const Ptr<For>& loop : reduction_.threads) variables_.push_back(loop->loop_var);
+    pre_order_visit(reduction_.threads[0], [&](const Ref& ref) {
+      const auto* loop = ref.as<For>();
+      const bool is_serial = loop && loop->kind != ForKind::thread_binding;
+      if (is_serial && arith::is_reduction_loop(*reduction_.realize, loop->loop_var)) {
+        variables_.push_back(loop->loop_var);
+      }
+      return !is_expr(*ref.get());
+    });
+  }
+
   /// What is one launch has to be in one loop.
   Stmt in_one_block(Stmt body) const {
     const For& threads = *reduction_.threads[0];
@@ -251,10 +347,81 @@ class ReductionWriter {
       statements.push_back(store(own_[i], combination_.start[i], {0}));
     }
     statements.push_back(steps);
-    for (std::size_t i = 0; i < own_.size(); ++i) {
-      statements.push_back(store(all_[i], load(own_[i], {0}), index_));
+    if (warps_) {
+      combine_lanes_of(loop->loop_var, warps_->lanes, statements);
+      statements.push_back(warps_->groups == 1 ? results_of(loop->loop_var)
+                                               : guarded(is_first_lane(), share_own()));
+    } else {
+      statements.push_back(share_own());
     }
     return with_body(stmt, seq(std::move(statements)));
+  }
+
+  Expr thread_number() const { return cast(i32, reduction_.threads[0]->loop_var); }
+
+  Expr is_first_lane() const {
+    return floormod(thread_number(), int_imm(i32, warps_->lanes)) == int_imm(i32, 0);
+  }
+
+  /// What a thread has, for the others.
+  Stmt share_own() const {
+    std::vector<Stmt> stores;
+    for (std::size_t i = 0; i < own_.size(); ++i) {
+      stores.push_back(store(all_[i], load(own_[i], {0}), index_));
+    }
+    return seq(std::move(stores));
+  }
+
+  void combine_lanes_of(const Expr& thread, int lanes, std::vector<Stmt>& into) const {
+    std::vector<Stmt> steps =
+        combine_lanes(own_, thread, lanes, warps_->warp_size, combination_.combine);
+    into.insert(into.end(), steps.begin(), steps.end());
+  }
+
+  /// A loop over the threads like the one that is reduced over.
+  For more_threads(std::size_t number) const {
+    For loop = *reduction_.threads[number];
+    loop.loop_var = var(loop.loop_var->name, loop.loop_var->dtype);
+    return loop;
+  }
+
+  /// What the warps have, combined by each of them, so that nobody waits again.
+  Stmt combine_warps() const {
+    For loop = more_threads(0);
+    const int lanes = static_cast<int>(std::bit_ceil(static_cast<unsigned>(warps_->groups)));
+    const Expr lane = floormod(cast(i32, loop.loop_var), int_imm(i32, lanes));
+    Values at = index_;
+    at.back() = lane;
+    std::vector<Stmt> statements;
+    for (std::size_t i = 0; i < own_.size(); ++i) {
+      Expr value = load(all_[i], at);
+      if (lanes != warps_->groups) {
+        value = if_then_else(lane < int_imm(i32, warps_->groups), value, combination_.start[i]);
+      }
+      statements.push_back(store(own_[i], value, {0}));
+    }
+    combine_lanes_of(loop.loop_var, lanes, statements);
+    statements.push_back(results_of(loop.loop_var));
+    loop.body = seq(std::move(statements));
+    return make(std::move(loop));
+  }
+
+  /// The results, where each thread has them in memory of its own: stored by each, or by one.
+  Stmt results_of(const Expr& thread) const {
+    Values totals;
+    for (const Ptr<Buffer>& buffer : own_) totals.push_back(load(buffer, {0}));
+    Values conditions = spatial_;
+    if (!is_of_each_) conditions.push_back(thread == int_imm(thread.dtype(), 0));
+    return guarded(conjunction(conditions), results(std::move(totals)));
+  }
+
+  Stmt in_each_thread(Stmt body) const {
+    for (std::size_t i = reduction_.threads.size(); i-- > 0;) {
+      For loop = more_threads(i);
+      loop.body = std::move(body);
+      body = make(std::move(loop));
+    }
+    return body;
   }
 
   /// The loops inside of those over threads, around the block.
@@ -267,7 +434,6 @@ class ReductionWriter {
     const bool reduces = loop && loop->kind != ForKind::thread_binding &&
                          arith::is_reduction_loop(*reduction_.realize, loop->loop_var);
     if (!reduces) return nullptr;
-    variables_.push_back(loop->loop_var);
     Stmt body = own_steps(loop->body);
     return body ? with_body(stmt, std::move(body)) : nullptr;
   }
@@ -278,21 +444,6 @@ class ReductionWriter {
     Values old;
     for (const Ptr<Buffer>& buffer : from) old.push_back(load(buffer, place));
     return store_tuple(into, at, combination_.combine(old, more));
-  }
-
-  static Stmt store_tuple(const std::vector<Ptr<Buffer>>& into, const Values& at, Values values) {
-    std::vector<Ptr<Var>> names;
-    std::vector<Stmt> stores;
-    for (std::size_t i = 0; i < into.size(); ++i) {
-      names.push_back(var("combined", into[i]->dtype));
-      const Expr value = into.size() == 1 ? values[i] : Expr(names[i]);
-      stores.push_back(store(into[i], value, at));
-    }
-    Stmt result = seq(std::move(stores));
-    for (std::size_t i = into.size(); into.size() > 1 && i-- > 0;) {
-      result = make(LetStmt{.value = values[i], .var = names[i], .body = std::move(result)});
-    }
-    return result;
   }
 
   /// Whether the results, and each part of the predicate, are either of the reduction or not.
@@ -333,8 +484,7 @@ class ReductionWriter {
         into[first + i] = from[first + i] = 0;
         continue;
       }
-      For loop = *reduction_.threads[i];
-      loop.loop_var = var(loop.loop_var->name, loop.loop_var->dtype);
+      For loop = more_threads(i);
       if (i == number) loop.extent = int_imm(loop.loop_var->dtype, count);
       into[first + i] = from[first + i] = cast(i32, loop.loop_var);
       loops.push_back(std::move(loop));
@@ -350,17 +500,23 @@ class ReductionWriter {
     return stmt;
   }
 
-  Stmt results() const {
+  Stmt results_in_memory() const {
     Values at = index_;
     for (std::size_t i = reduction_.outer.size(); i < at.size(); ++i) at[i] = 0;
     Values totals;
     for (const Ptr<Buffer>& buffer : all_) totals.push_back(load(buffer, at));
+    return guarded(conjunction(spatial_), results(std::move(totals)));
+  }
+
+  Stmt results(Values totals) const {
     if (!combination_.init.empty()) totals = combination_.combine(combination_.init, totals);
     return store_tuple(combination_.results, combination_.place, std::move(totals));
   }
 
   ThreadReduction reduction_;
   Combination combination_;
+  std::optional<WarpGroup> warps_;  ///< None: all goes through memory.
+  bool is_of_each_ = false;         ///< Each thread has results of its own.
   std::vector<Ptr<Buffer>> own_, all_;
   Values shape_, index_;             ///< Of the memory that threads share: an element for each.
   std::vector<Ptr<Var>> variables_;  ///< Of the loops that are reduced over.
@@ -368,7 +524,7 @@ class ReductionWriter {
 };
 
 /// The function with that reduction written out; null where it has another form.
-Ptr<PrimFunc> written_out(const Ptr<PrimFunc>& func, const std::string& block_name) {
+Ptr<PrimFunc> written_out(const Ptr<PrimFunc>& func, const std::string& block_name, int warp_size) {
   const Ptr<PrimFunc> ordered = with_threads_outside(func, block_name);
   auto reduction = ReductionFinder(ordered->body, [&](const std::string& name) {
                      return name == block_name;
@@ -384,7 +540,8 @@ Ptr<PrimFunc> written_out(const Ptr<PrimFunc>& func, const std::string& block_na
   auto combination = combination_of(*reduction->realize);
   if (!combination) return nullptr;
   const Ptr<For> outermost = reduction->threads[0];
-  const Stmt written = ReductionWriter(*std::move(reduction), *std::move(combination)).write();
+  const Stmt written =
+      ReductionWriter(*std::move(reduction), *std::move(combination), warp_size).write();
   if (!written) return nullptr;
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
@@ -395,7 +552,7 @@ Ptr<PrimFunc> written_out(const Ptr<PrimFunc>& func, const std::string& block_na
 
 }  // namespace
 
-Ptr<PrimFunc> thread_reductions(const Ptr<PrimFunc>& func) {
+Ptr<PrimFunc> thread_reductions(const Ptr<PrimFunc>& func, int warp_size) {
   if (!has_launch(func->body)) return func;
   Ptr<PrimFunc> current = func;
   std::unordered_set<std::string> left;
@@ -405,7 +562,7 @@ Ptr<PrimFunc> thread_reductions(const Ptr<PrimFunc>& func) {
                            }).found;
     if (!reduction) return current;
     const std::string name = reduction->realize->block->name_hint;
-    Ptr<PrimFunc> written = written_out(current, name);
+    Ptr<PrimFunc> written = written_out(current, name, warp_size);
     if (written) {
       current = std::move(written);
     } else {

@@ -17,7 +17,12 @@ namespace loopsmith {
 ///                                         C[0] = all[0]
 ///
 /// `own` is memory of each thread. Loops over other axes around the reduction have results of their
-/// own. Reductions of another form are left to parallel_reductions.h.
-Ptr<PrimFunc> thread_reductions(const Ptr<PrimFunc>& func);
+/// own. Results in memory of threads are stored by all of them. Reductions of another form are left
+/// to parallel_reductions.h.
+///
+/// Threads along x that are warps of `warp_size`, or even parts of one, exchange their results
+/// without memory (warp_reduction.h); several warps share what each of them has, and each combines
+/// that. `warp_size` 1: there are no warps.
+Ptr<PrimFunc> thread_reductions(const Ptr<PrimFunc>& func, int warp_size = 1);
 
 }  // namespace loopsmith

@@ -44,6 +44,35 @@ TEST(thread_reductions, combines_halves_in_shared_memory) {
   interp::assert_same(func, lower_function(func, {.verify = true}));
 }
 
+TEST(thread_reductions, lets_lanes_of_a_warp_exchange_their_parts) {
+  const auto func = rows(serial_first);
+  const std::string text = script(thread_reductions(func, 32));
+  EXPECT_NE(text.find("T.tvm_warp_shuffle("), std::string::npos) << text;
+  EXPECT_EQ(text.find("C_all"), std::string::npos) << text;
+  interp::assert_same(func, lower_function(func, {.warp_size = 32, .verify = true}));
+  // Two groups of eight lanes share what each of them has.
+  const std::string groups = script(thread_reductions(func, 8));
+  EXPECT_NE(groups.find("C_all = T.decl_buffer((2,)"), std::string::npos) << groups;
+  interp::assert_same(func, lower_function(func, {.warp_size = 8, .verify = true}));
+  // Neither whole warps nor a part of one.
+  EXPECT_EQ(script(thread_reductions(func, 5)).find("shuffle"), std::string::npos);
+}
+
+TEST(thread_reductions, goes_through_memory_where_not_all_threads_come_by) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((4, 16), "float32"), C: T.Buffer((4,), "float32")):
+    for i in T.thread_binding(4, thread="threadIdx.y"):
+        if i < 3:
+            for k in T.thread_binding(16, thread="threadIdx.x"):
+                with T.block("C"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[vi] = T.float32(0)
+                    C[vi] = C[vi] + A[vi, vk]
+)");
+  EXPECT_EQ(script(thread_reductions(func, 32)).find("shuffle"), std::string::npos);
+}
+
 TEST(thread_reductions, begins_with_an_init_that_is_no_neutral_element) {
   const auto func = rows(serial_first, "T.float32(5)");
   EXPECT_NE(script(thread_reductions(func)).find("T.float32(5)"), std::string::npos);

@@ -268,6 +268,34 @@ void bind_array(nb::module_& m) {
            nb::sig("def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, "
                    "int] | None = None, dl_device: tuple[int, int] | None = None, copy: bool | "
                    "None = None) -> typing.Any"))
+      .def_prop_ro(
+          "__cuda_array_interface__",
+          [](const NDArray& self) {
+            const char* format = buffer_format(self.dtype());
+            if (self.device().device_type != kDLCUDA || !format) {
+              throw nb::attribute_error("__cuda_array_interface__");
+            }
+            const DLTensor& tensor = self.c_tensor();
+            const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
+            const std::int64_t bytes = self.dtype().bits / 8;
+            const char kind = *format == '?'                  ? 'b'
+                              : self.dtype().code == kDLFloat ? 'f'
+                              : self.dtype().code == kDLUInt  ? 'u'
+                                                              : 'i';
+            std::vector<std::int64_t> strides;
+            for (const std::int64_t stride : self.strides()) strides.push_back(stride * bytes);
+            nb::dict made;
+            made["shape"] = tuple_of(self.shape());
+            made["typestr"] = fmt::format("{}{}{}", bytes == 1 ? '|' : '<', kind, bytes);
+            made["data"] = nb::make_tuple(address, self.is_read_only());
+            made["strides"] = tuple_of(strides);
+            made["version"] = 3;
+            // Work on the default stream is to be waited for.
+            made["stream"] = current_stream() != 0 ? current_stream() : std::uintptr_t{1};
+            return made;
+          },
+          nb::sig("def __cuda_array_interface__(self, /) -> dict[str, typing.Any]"),
+          "How libraries for CUDA take the array without a copy; other arrays do not have it.")
       .def(
           "__dlpack_device__",
           [](const NDArray& self) {
@@ -457,6 +485,8 @@ void bind_devices(nb::module_& m) {
       nb::arg("kind"), nb::arg("number"),
       nb::sig("def describe_device(kind: str, number: int) -> tuple[str, int, int]"),
       "What a driver calls a device, and how many threads and shared bytes a block may have.");
+  m.def("choose_stream", choose_stream, nb::arg("stream"),
+        "Start kernels of CUDA, and copies, on the stream of that handle; return the one before.");
   m.def(
       "wait_for_device",
       [](const std::string& kind, int number) {

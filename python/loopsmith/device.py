@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +43,34 @@ class Device(NamedTuple):
         """Wait for all that was started on it."""
         if self.kind != "cpu":
             _core.wait_for_device(*self)
+
+    @contextmanager
+    def stream(self, handle: int) -> Iterator[None]:
+        """Start kernels and copies of this thread on a stream of CUDA.
+
+        Parameters
+        ----------
+        handle
+            The driver's handle of the stream, as ``torch.cuda.current_stream().cuda_stream``; 0 is
+            the default stream.
+
+        Raises
+        ------
+        CallError
+            The device has no streams.
+        """
+        if self.kind != "cuda":
+            _core.fail(
+                "CallError",
+                "device_has_streams",
+                f"stream: device {self} has no streams that are chosen",
+                hint="leave it out: calls run in the order in which they are made",
+            )
+        before = _core.choose_stream(handle)
+        try:
+            yield
+        finally:
+            _core.choose_stream(before)
 
     def __str__(self) -> str:
         """Return the name that `array` takes: ``opencl:0``."""

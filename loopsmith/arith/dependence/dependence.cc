@@ -74,6 +74,26 @@ void ask_permuted(const Analysis& analysis, const Dependence& dependence,
   }
 }
 
+/// True when both accesses have an index that is the iteration of that loop around them and nothing
+/// else: what they touch both, they touch in one and the same iteration.
+bool meet_in_one_iteration(const Analysis& analysis, int source, int before, int sink, int after) {
+  const Access &one = analysis.access(source), &other = analysis.access(sink);
+  const bool is_indexed =
+      !one.whole && !other.whole && one.buffer && one.buffer.same_as(other.buffer);
+  if (!is_indexed || one.index.size() != other.index.size()) return false;
+  const dependence::Symbol first = analysis.loop(before).iterator;
+  const dependence::Symbol second = analysis.loop(after).iterator;
+  for (std::size_t d = 0; d < one.index.size(); ++d) {
+    const auto &mine = one.index[d], &theirs = other.index[d];
+    if (!mine || !theirs || mine->terms.size() != 1 || theirs->terms.size() != 1) continue;
+    const bool is_alike = mine->constant == theirs->constant &&
+                          mine->terms[0].coefficient == theirs->terms[0].coefficient;
+    if (is_alike && mine->terms[0].symbol == first && theirs->terms[0].symbol == second)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Dependences::Dependences(Stmt root, DependenceOptions options)
@@ -242,7 +262,10 @@ DependenceAnswer Dependences::mergeable(std::span<const Ptr<Var>> first,
         break;
       }
       relations.push_back({source + k, sink + k, Order::greater});
-      query.ask(ordered(dependence), relations);
+      if (!meet_in_one_iteration(*analysis_, dependence.source, before[at], dependence.sink,
+                                 after[at])) {
+        query.ask(ordered(dependence), relations);
+      }
       relations.back().order = Order::equal;
     }
   }

@@ -111,6 +111,15 @@ CText CWriter::call(const Call& call, const CLane& lane) {
                                   operand(0).text, operand(1).text),
               .bound = type.is_integer() ? arith::all_of(type) : ConstIntBound{}};
     }
+    case op("tvm_warp_shuffle").index():
+    case op("tvm_warp_shuffle_up").index():
+    case op("tvm_warp_shuffle_down").index():
+      if (module_.dialect.shuffle.empty()) break;
+      return shuffle_lanes(call);
+    case op("tvm_warp_activemask").index():
+      if (module_.dialect.shuffle.empty()) break;
+      return {
+          .text = "(int32_t)__activemask()", .level = CLevel::unary, .bound = arith::all_of(i32)};
     case op("call_global").index():
       if (module_.dialect.is_device) {
         refuse_on_device(call, "a call of a function of the module", "write its statements there");

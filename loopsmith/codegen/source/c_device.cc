@@ -7,7 +7,9 @@
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith::detail {
 namespace {
@@ -23,6 +25,44 @@ std::string capital_name(Op atomic) {
   std::string name = plain_name(atomic);
   name[0] = static_cast<char>(name[0] - 'a' + 'A');
   return name;
+}
+
+/// The type of as many bytes, if there is one.
+std::string_view type_of_bytes(int bytes) {
+  switch (bytes) {
+    case 2: return "short";
+    case 4: return "int";
+    case 8: return "int2";
+    case 16: return "int4";
+    default: return {};
+  }
+}
+
+/// Where neighbours begin that one instruction may load or store; null where there is none.
+const Ramp* neighbours(const Buffer& buffer, const std::vector<Expr>& indices,
+                       const Expr& predicate) {
+  const auto* ramp = indices.size() == 1 ? indices[0].as<Ramp>() : nullptr;
+  const bool is_whole = !predicate.defined() || is_const_int(predicate, 1);
+  if (!ramp || !is_whole || !buffer.dtype.is_scalar() || !is_const_int(ramp->stride, 1)) {
+    return nullptr;
+  }
+  const int lanes = ramp->dtype.lanes;
+  const bool is_even = lanes == 2 || lanes == 4 || lanes == 8 || lanes == 16;
+  if (!is_even || type_of_bytes(lanes * buffer.dtype.bytes()).empty()) return nullptr;
+  return Analyzer().can_prove(floormod(ramp->base, lanes) == 0) ? ramp : nullptr;
+}
+
+/// The loads of neighbours that `value` does whatever its conditions say.
+std::vector<Ptr<BufferLoad>> loads_of_neighbours(const Expr& value) {
+  std::vector<Ptr<BufferLoad>> loads;
+  pre_order_visit(value, [&](const Ref& ref) {
+    const auto* call = ref.as<Call>();
+    if ((call && call->op == op("if_then_else")) || ref.is<And>() || ref.is<Or>()) return false;
+    const auto* load = ref.as<BufferLoad>();
+    if (load && neighbours(*load->buffer, load->indices, load->predicate)) loads.emplace_back(load);
+    return !load;
+  });
+  return loads;
 }
 
 }  // namespace
@@ -56,9 +96,20 @@ void CWriter::allocate_on_device(const Allocate& allocate) {
           "allocate it outside of the kernel, or cache a tile of constant size");
     }
   }
-  const bool is_shared = is_shared_by_threads(scope_of(*allocate.buffer_var));
+  const std::string_view scope = scope_of(*allocate.buffer_var);
+  const bool is_shared = is_shared_by_threads(scope);
   const std::string type = c_memory_type(element);
   const std::string name = new_name(allocate.buffer_var->name);
+  if (scope == shared_pool_scope && !module_.dialect.shared_pool.empty()) {
+    if (shared_pool_.empty()) {
+      shared_pool_ = new_name("shared_memory");
+      line(fmt::format(fmt::runtime(module_.dialect.shared_pool), shared_pool_));
+    }
+    line(fmt::format("{0}* const {1} = ({0}*)({2} + {3});", type, name, shared_pool_, pool_bytes_));
+    pool_bytes_ += bytes_in_shared_pool(allocate);
+    bind(allocate.buffer_var, {name, handle_type, type + "*"});
+    return statement(allocate.body);
+  }
   line(fmt::format("{}LS_ALIGNED({}) {} {}[{}];", is_shared ? module_.dialect.shared_memory : "",
                    alignment_on_device, type, name, std::max<std::int64_t>(count, 1)));
   CVariable variable{name, handle_type, type + "*"};
@@ -67,30 +118,83 @@ void CWriter::allocate_on_device(const Allocate& allocate) {
   statement(allocate.body);
 }
 
-/// A copy of neighbours to neighbours, if it is one that memory is aligned for.
-bool CWriter::copy_at_once(const BufferStore& store) {
-  const auto* load = store.value.as<BufferLoad>();
-  const bool is_plain = load && !store.predicate.defined() && !load->predicate.defined() &&
-                        store.indices.size() == 1 && load->indices.size() == 1;
-  const auto* into = is_plain ? store.indices[0].as<Ramp>() : nullptr;
-  const auto* from = is_plain ? load->indices[0].as<Ramp>() : nullptr;
+std::string CWriter::address_of_first(const Ptr<Buffer>& buffer, const Ramp& ramp) {
+  const Place at = place(buffer, {ramp.base}, {});
+  return fmt::format("&{}[{}]", at.memory, at.index.text);
+}
+
+void CWriter::copy_neighbours(const std::string& into, const std::string& from, const Ramp& ramp,
+                              DataType element) {
+  const int lanes = ramp.dtype.lanes;
+  line(fmt::format(fmt::runtime(module_.dialect.copy), lanes, into, from,
+                   type_of_bytes(lanes * element.bytes())));
+}
+
+/// A vector of neighbours, loaded and stored at once where memory is aligned for it. False where
+/// nothing is.
+bool CWriter::store_neighbours(const BufferStore& store) {
   const DataType element = store.buffer->dtype;
-  if (!into || !from || !element.is_scalar() || load->buffer->dtype != element) return false;
-  const int lanes = store.value.dtype().lanes, bytes = lanes * element.bytes();
-  const std::string type = bytes == 16 ? "int4" : bytes == 8 ? "int2" : bytes == 4 ? "int" : "";
-  if ((lanes != 2 && lanes != 4) || type.empty()) return false;
-  Analyzer analyzer;
-  for (const Ramp* ramp : {into, from}) {
-    const bool is_aligned = analyzer.can_prove(floormod(ramp->base, lanes) == 0);
-    if (!is_const_int(ramp->stride, 1) || !is_aligned) return false;
+  const Ramp* into = neighbours(*store.buffer, store.indices, store.predicate);
+  const auto* source = store.value.as<BufferLoad>();
+  const Ramp* from = into && source && source->buffer->dtype == element
+                         ? neighbours(*source->buffer, source->indices, source->predicate)
+                         : nullptr;
+  if (from) {
+    const std::string target = address_of_first(store.buffer, *into);
+    copy_neighbours(target, address_of_first(source->buffer, *from), *into, element);
+    return true;
   }
-  const Place target = place(store.buffer, {into->base}, {});
-  const Place source = place(load->buffer, {from->base}, {});
-  const auto first = [](const Place& at) {
-    return fmt::format("&{}[{}]", at.memory, at.index.text);
+  const std::vector<Ptr<BufferLoad>> loads = loads_of_neighbours(store.value);
+  if (!into && loads.empty()) return false;
+  const auto array = [&](std::string_view wish, DataType dtype) {
+    const std::string name = new_name(wish);
+    line(fmt::format("LS_ALIGNED({}) {} {}[{}];", alignment_on_device, c_memory_type(dtype), name,
+                     store.value.dtype().lanes));
+    return name;
   };
-  line(fmt::format(fmt::runtime(module_.dialect.copy), lanes, first(target), first(source), type));
+  for (const Ptr<BufferLoad>& load : loads) {
+    if (loaded_.contains(load.get())) continue;
+    const std::string name = array(load->buffer->name, load->buffer->dtype);
+    const Ramp& ramp = *load->indices[0].as<Ramp>();
+    copy_neighbours(name, address_of_first(load->buffer, ramp), ramp, load->buffer->dtype);
+    loaded_[load.get()] = name;
+  }
+  if (into) {
+    const std::string made = array("made", element);
+    for_each_lane(store.value.dtype().lanes, {store.value}, [&](const CLane& lane) {
+      line(fmt::format("{}[{}] = {};", made, lane.text, value(store.value, lane).text));
+    });
+    copy_neighbours(address_of_first(store.buffer, *into), made, *into, element);
+  } else {
+    store_lanes(store);
+  }
+  loaded_.clear();
   return true;
+}
+
+/// tvm_warp_shuffle[_up, _down](mask, value, lane or distance, width, warp size). All lanes take
+/// part.
+CText CWriter::shuffle_lanes(const Call& call) {
+  const DataType type = call.args[1].dtype();
+  if (!type.is_scalar()) {
+    refuse_on_device(call, fmt::format("{} of {}", call.op.name(), to_string(type)),
+                     "exchange elements one by one");
+  }
+  const std::string_view how = call.op == op("tvm_warp_shuffle_up")     ? "up_"
+                               : call.op == op("tvm_warp_shuffle_down") ? "down_"
+                                                                        : "";
+  // Values of fewer bits travel as int.
+  const bool is_narrow = type.bits < 32;
+  std::string given = value(call.args[1]).text;
+  if (is_narrow) given = "(int)(" + given + ")";
+  const std::string text = fmt::format(fmt::runtime(module_.dialect.shuffle), how, given,
+                                       value(call.args[2]).text, value(call.args[3]).text);
+  CText made{.text = text, .is_wide = type == i64};
+  if (is_narrow) {
+    made = {.text = fmt::format("({}){}", c_type(type), text), .level = CLevel::unary};
+  }
+  if (type.is_integer()) made.bound = arith::all_of(type);
+  return made;
 }
 
 CText CWriter::atomic_update(const Call& call) {

@@ -116,6 +116,10 @@ typedef unsigned long long uint64_t;
 
 #define LS_ALIGNED(n) __align__(n)
 #define LS_INLINE static __device__ inline
+/* Shared memory of which the launch says how much there is. */
+#ifndef LS_SHARED_POOL
+#define LS_SHARED_POOL(name) extern __shared__ LS_ALIGNED(16) unsigned char name[]
+#endif
 
 )";
 
@@ -146,6 +150,7 @@ constexpr CDialect cuda_dialect{
     .kernel_head = "extern \"C\" __global__ void __launch_bounds__({}) ",
     .no_alias = " __restrict__",
     .shared_memory = "__shared__ ",
+    .shared_pool = "LS_SHARED_POOL({});",
     .barrier = "__syncthreads();",
     .global_barrier = "__syncthreads();",
     .block_index = "blockIdx.{1}",
@@ -154,6 +159,7 @@ constexpr CDialect cuda_dialect{
     .atomic_64 = "atomic{4}(({0}), {1})",
     .adds_floats = true,
     .copy = "*({3}*){1} = *(const {3}*){2};",
+    .shuffle = "__shfl_{0}sync(0xffffffffu, {1}, {2}, {3})",
 };
 
 }  // namespace

@@ -16,13 +16,15 @@ struct CDialect {
   std::string_view prologue;  ///< Before all else in a file.
   bool is_device = false;     ///< Its functions are kernels.
 
-  std::string_view kernel_head;     ///< Before the name; {}: the threads of a block.
-  std::string_view no_alias;        ///< Of pointers that overlap no other.
-  std::string_view global_space;    ///< Before the type of a pointer into memory of the device.
-  std::string_view shared_space;    ///< The same for memory that the threads of a block share.
-  std::string_view shared_memory;   ///< How that memory is declared.
-  std::string_view barrier;         ///< For shared memory.
-  std::string_view global_barrier;  ///< For all memory.
+  std::string_view kernel_head;    ///< Before the name; {}: the threads of a block.
+  std::string_view no_alias;       ///< Of pointers that overlap no other.
+  std::string_view global_space;   ///< Before the type of a pointer into memory of the device.
+  std::string_view shared_space;   ///< The same for memory that the threads of a block share.
+  std::string_view shared_memory;  ///< How that memory is declared.
+  /// A pointer to bytes whose number a launch gives; {}: its name. Empty: there are none.
+  std::string_view shared_pool = {};
+  std::string_view barrier;                    ///< For shared memory.
+  std::string_view global_barrier;             ///< For all memory.
   std::string_view block_index, thread_index;  ///< {0}: 0, 1, 2; {1}: x, y, z.
   /// An update in one step; {0}: the type and address, {1}: the operand, {3}: add, min, ...,
   /// {4}: Add, Min, ...
@@ -32,6 +34,9 @@ struct CDialect {
   /// A copy of some elements at once; {0}: how many, {1}, {2}: the addresses of the first ones,
   /// into and from, {3}: the type of as many bytes.
   std::string_view copy;
+  /// The value of another lane of a warp; {0}: empty, `up_`, `down_`; {1}: the value; {2}: the
+  /// lane, or how far; {3}: how many lanes exchange. Empty: there are no warps.
+  std::string_view shuffle = {};
 };
 
 /// The language of a target: C, OpenCL C or CUDA C++.

@@ -97,6 +97,9 @@ CText CWriter::load_element(const Buffer& buffer, const Place& place) {
 }
 
 CText CWriter::load(const BufferLoad& load, const CLane& lane) {
+  if (const auto at_once = loaded_.find(&load); at_once != loaded_.end()) {
+    return load_element(*load.buffer, {at_once->second, {.text = lane.text}});
+  }
   if (!load.predicate.defined() || is_const_int(load.predicate, 1)) {
     return load_element(*load.buffer, place(load.buffer, load.indices, lane));
   }
@@ -156,10 +159,13 @@ void CWriter::store_lane(const BufferStore& store, const CText& value, const CLa
 }
 
 void CWriter::store(const BufferStore& store) {
+  if (store.value.dtype().is_scalar()) return store_lane(store, value(store.value), {});
+  if (!module_.dialect.is_device || !store_neighbours(store)) store_lanes(store);
+}
+
+void CWriter::store_lanes(const BufferStore& store) {
   const int lanes = store.value.dtype().lanes;
   const int group = store.buffer->dtype.lanes;
-  if (module_.dialect.is_device && copy_at_once(store)) return;
-  if (lanes == 1) return store_lane(store, value(store.value), {});
   check(group == 1 || !store.predicate.defined() || is_const_int(store.predicate, 1), "codegen",
         "a predicate over groups");
   std::vector<Expr> roots = store.indices;

@@ -128,7 +128,11 @@ class CWriter {
   // c_device.cc
   void wait_for_threads(const Call& call);
   CText atomic_update(const Call& call);
-  bool copy_at_once(const BufferStore& store);
+  CText shuffle_lanes(const Call& call);
+  bool store_neighbours(const BufferStore& store);
+  std::string address_of_first(const Ptr<Buffer>& buffer, const Ramp& ramp);
+  void copy_neighbours(const std::string& into, const std::string& from, const Ramp& ramp,
+                       DataType element);
   void allocate_on_device(const Allocate& allocate);
   void refuse_on_device(const Object& node, std::string_view what, std::string_view instead) const;
 
@@ -184,6 +188,7 @@ class CWriter {
   CText load(const BufferLoad& load, const CLane& lane);
   CText load_element(const Buffer& buffer, const Place& place);
   void store(const BufferStore& store);
+  void store_lanes(const BufferStore& store);
   void store_lane(const BufferStore& store, const CText& value, const CLane& lane);
   Place place(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices, const CLane& lane);
   bool reads_what_it_writes(const BufferStore& store) const;
@@ -225,6 +230,10 @@ class CWriter {
   std::unordered_map<const Object*, int> uses_;
   std::map<std::pair<const Object*, std::string>, CText> known_;  ///< By lane.
 
+  /// Arrays with the lanes of loads that were done at once.
+  std::unordered_map<const BufferLoad*, std::string> loaded_;
+  std::string shared_pool_;  ///< The pointer to that memory; empty: nothing is in it.
+  std::int64_t pool_bytes_ = 0;
   std::vector<Held> held_;
   std::vector<LoopExit> exits_;
   std::string result_;    ///< A pointer to where the function's value goes; empty: it gives none.

@@ -36,6 +36,13 @@ bool writes(const Stmt& body, const Ptr<Var>& pointer) {
   return found;
 }
 
+/// The launch that a kernel is.
+Launch launch_in(const PrimFunc& kernel) {
+  Stmt body = kernel.body;
+  while (const auto* decl = body.as<DeclBuffer>()) body = decl->body;
+  return launch_of(body);
+}
+
 /// Writes one kernel.
 class KernelWriter {
  public:
@@ -43,12 +50,10 @@ class KernelWriter {
       : module_(module), dialect_(module.dialect), func_(func), writer_(module, func.name(), {}) {}
 
   void write() {
-    Stmt body = func_.body;
-    while (const auto* decl = body.as<DeclBuffer>()) body = decl->body;
-    const Launch launch = launch_of(body);
+    const Launch launch = launch_in(func_);
     std::string parameters;
     for (const Ptr<Var>& parameter : func_.params) {
-      parameters += (parameters.empty() ? "" : ", ") + declared(parameter, body);
+      parameters += (parameters.empty() ? "" : ", ") + declared(parameter, func_.body);
     }
     std::int64_t threads = 1;
     for (const auto* loops : {&launch.blocks, &launch.threads}) {
@@ -148,6 +153,10 @@ class KernelWriter {
   CWriter writer_;
 };
 
+std::int64_t shared_pool_bytes(const PrimFunc& kernel) {
+  return bytes_in_shared_pool(launch_in(kernel));
+}
+
 std::vector<Ptr<PrimFunc>> all_kernels(const CodeRequest& request) {
   std::vector<Ptr<PrimFunc>> kernels;
   for (const Ptr<PrimFunc>& func : request.functions) {
@@ -182,6 +191,8 @@ std::vector<KernelInfo> kernels_of(const CodeRequest& request) {
     KernelInfo& info = infos.emplace_back();
     info.name = kernel->name();
     info.symbol = detail::c_identifier(kernel->name());
+    const bool has_pool = !detail::dialect_of(request.target.kind()).shared_pool.empty();
+    if (has_pool) info.shared_pool_bytes = detail::shared_pool_bytes(*kernel);
     for (const Ptr<Var>& parameter : kernel->params) {
       info.arguments.push_back(detail::argument_of(*parameter));
     }

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t threads_of_elements = 256;
 
-/// How many neighbours a thread copies: as many as one instruction loads and stores, where there
-/// are enough of them for all threads and both sides run along the last loop.
+/// How many neighbours a thread takes: as many as one instruction loads and stores, where there are
+/// enough of them for all threads and all reads and writes run along the last loop.
 std::int64_t neighbours_of_thread(const Schedule& schedule, BlockRV block, const NestLoops& loops) {
   constexpr std::int64_t bytes_at_once = 16, many = 65536;
   const Block& body = schedule.get(block);
@@ -21,8 +21,7 @@ std::int64_t neighbours_of_thread(const Schedule& schedule, BlockRV block, const
   const auto length = count(schedule, {loops.spatial.back()});
   if (!loops.reduction.empty() || body.init || !points || *points < many) return 1;
   const Ptr<Var> axis = axis_of(schedule, block, loops.spatial.back());
-  const auto* store = body.body.as<BufferStore>();
-  if (!axis.get() || !store || !store->value.is<BufferLoad>()) return 1;
+  if (!axis.get() || !body.body.is<BufferStore>()) return 1;
   std::int64_t bytes = 1;
   for (const auto* regions : {&body.reads, &body.writes}) {
     for (const Ptr<BufferRegion>& region : *regions) {
@@ -31,7 +30,7 @@ std::int64_t neighbours_of_thread(const Schedule& schedule, BlockRV block, const
       if (region->region.empty() || !region->region.back()->min.same_as(axis)) return 1;
     }
   }
-  const std::int64_t lanes = std::min<std::int64_t>(bytes_at_once / bytes, 4);
+  const std::int64_t lanes = bytes_at_once / bytes;
   return lanes > 1 && *length % lanes == 0 ? lanes : 1;
 }
 

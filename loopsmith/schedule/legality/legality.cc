@@ -564,22 +564,39 @@ OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
   return std::move(verdict);
 }
 
-OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
-                      std::span<const LoopRV> second) {
-  const NodeId nest = whole_nest(schedule, schedule.at(schedule.node(first[0])).parent);
-  CachedAnswer answer{DependenceQuery::merge, {}, {}};
-  for (const auto& loops : {first, second}) {
-    for (const LoopRV loop : loops) answer.loops.push_back(schedule.get(loop).loop_var);
+std::vector<MergeAnswer> may_merge(const Schedule& schedule,
+                                   std::span<const std::vector<LoopRV>> nests) {
+  const NodeId nest = whole_nest(schedule, schedule.at(schedule.node(nests[0][0])).parent);
+  // Outside of loops, nothing but the nests themselves runs between two of their iterations.
+  const bool is_alone = !schedule.as<For>(nest);
+  std::vector<Stmt> statements;
+  for (const std::vector<LoopRV>& loops : nests) {
+    statements.push_back(schedule.statement(schedule.node(loops[0])));
   }
-  if (auto known = cached_answer(schedule, nest, answer.question, answer.loops)) {
-    return std::move(known->verdict);
+  std::optional<Dependences> dependences;
+  std::vector<MergeAnswer> answers;
+  for (std::size_t i = 0; i < nests.size(); ++i) {
+    for (std::size_t k = i + 1; k < nests.size(); ++k) {
+      CachedAnswer answer{DependenceQuery::merge, {}, {}};
+      for (const auto& loops : {nests[i], nests[k]}) {
+        for (const LoopRV loop : loops) answer.loops.push_back(schedule.get(loop).loop_var);
+      }
+      auto known = cached_answer(schedule, nest, answer.question, answer.loops);
+      if (!known) {
+        if (!dependences) {
+          dependences.emplace(is_alone ? seq(statements) : under_path_condition(schedule, nest));
+        }
+        const std::span<const Ptr<Var>> all = answer.loops;
+        const std::size_t depth = nests[i].size();
+        answer.answer.verdict =
+            answer_of(dependences->mergeable(all.first(depth), all.subspan(depth)));
+        if (!is_alone) cache_answer(schedule, nest, *dependences, answer);
+      }
+      answers.push_back({i, k, std::move(known ? *known : answer.answer).verdict});
+      if (answers.back().answer.kind == OrderAnswer::Kind::violated) return answers;
+    }
   }
-  Dependences dependences(under_path_condition(schedule, nest));
-  const std::span<const Ptr<Var>> all = answer.loops;
-  answer.answer.verdict =
-      answer_of(dependences.mergeable(all.first(first.size()), all.subspan(first.size())));
-  cache_answer(schedule, nest, dependences, answer);
-  return std::move(answer.answer.verdict);
+  return answers;
 }
 
 }  // namespace loopsmith

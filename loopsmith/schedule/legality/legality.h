@@ -28,9 +28,17 @@ std::vector<Ptr<Buffer>> conflicting_buffers(const Schedule& schedule, LoopRV lo
 OrderAnswer may_reorder(const Schedule& schedule, std::span<const LoopRV> band,
                         std::span<const std::size_t> order);
 
-/// Whether two nests, the second of which follows the first, may become one.
-OrderAnswer may_merge(const Schedule& schedule, std::span<const LoopRV> first,
-                      std::span<const LoopRV> second);
+/// Whether one nest, and one of those after it, may become one.
+struct MergeAnswer {
+  std::size_t first = 0;
+  std::size_t second = 0;
+  OrderAnswer answer;
+};
+
+/// The answers for each two of nests, whose loops these are, that follow each other; up to the
+/// first two that may not become one.
+std::vector<MergeAnswer> may_merge(const Schedule& schedule,
+                                   std::span<const std::vector<LoopRV>> nests);
 
 /// True when different iterations of the loops are different instances of the block, which is alone
 /// in them.

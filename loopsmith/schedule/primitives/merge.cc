@@ -75,17 +75,15 @@ Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& ar
       }
     }
   }
-  for (std::size_t i = 0; i < loops.size(); ++i) {
-    for (std::size_t k = i + 1; k < loops.size(); ++k) {
-      OrderAnswer answer = may_merge(schedule, plan.nests[i], plan.nests[k]);
-      if (answer.kind == OrderAnswer::Kind::violated) {
-        return changed_results(merging_changes_order, {Argument(loops[k]), Argument(loops[i])},
-                               std::move(answer.witness));
-      }
-      if (answer.kind == OrderAnswer::Kind::unknown && !arguments.assume_independent) {
-        return changed_results(merging_is_unknown,
-                               {Argument(loops[i]), Argument(loops[k]), Argument(answer.why)});
-      }
+  for (auto& [first, second, answer] : may_merge(schedule, plan.nests)) {
+    if (answer.kind == OrderAnswer::Kind::violated) {
+      return changed_results(merging_changes_order,
+                             {Argument(loops[second]), Argument(loops[first])},
+                             std::move(answer.witness));
+    }
+    if (answer.kind == OrderAnswer::Kind::unknown && !arguments.assume_independent) {
+      return changed_results(merging_is_unknown, {Argument(loops[first]), Argument(loops[second]),
+                                                  Argument(answer.why)});
     }
   }
   return plan;

@@ -98,6 +98,15 @@ class Fits:
         fours = [loop for loop in self.loops if extent_of(self.sch, loop) in {8, 12}]
         if self.rng.random() < 0.3 and fours:
             self.arguments |= {"loop": self.rng.choice(fours), "factors": [None, 4]}
+        windows = [one for one in self.blocks if self.is_window(one)]
+        if windows and self.rng.random() < 0.5:
+            # Then memory may be kept in the outer loop, and computed in the inner one.
+            outermost = self.sch.get_loops(self.rng.choice(windows))[0]
+            self.arguments |= {"loop": outermost, "factors": [None, 2]}
+
+    def is_window(self, block: Any) -> bool:
+        """Return whether a block computes what the loop around moves a window over."""
+        return self.sch.get(block).name_hint.startswith("window")
 
     def fit_neighbours(self) -> None:
         block = self.any((one for one in self.blocks if len(self.sch.get_loops(one)) > 1), [])
@@ -157,7 +166,8 @@ class Fits:
         self.block(lambda one: one.name_hint.startswith("window"))
 
     def fit_store_at(self) -> None:
-        self.loop([self.block(lambda one: one.name_hint.startswith("window"))])
+        block = self.block(lambda one: one.name_hint.startswith("window"))
+        self.loop([block], slice(1))
 
     def fit_decompose_reduction(self) -> None:
         self.loop([self.block(lambda one: one.init is not None)])

@@ -33,6 +33,8 @@ class Case(NamedTuple):
 def random_program(random: Random) -> tuple[list[te.Tensor], list[tuple[int, ...]], str]:
     """Return the tensors of a program, inputs first and results last."""
     n, m = random.randint(1, 40), random.randint(1, 70)
+    if random.random() < 0.3:
+        m = random.choice([16, 32, 64])  # So that neighbours are aligned.
     dtype = random.choice(DTYPES)
     a = te.placeholder((n, m), dtype, name="A")
     stages: list[Callable[[], list[te.Tensor]]] = []
@@ -119,7 +121,11 @@ class Scheduler:
         axes = ["y", "x"][-len(spatial) :] if spatial else []
         cooperative = bool(reduction) and random.random() < 0.6
         inner: list[Any] = []
+        vectors: list[Any] = []
         for loop, axis in zip(spatial, axes):
+            if axis == "x" and not reduction and random.random() < 0.4:
+                loop, lanes = sch.split(loop, [None, random.choice([2, 4, 8])])
+                vectors.append(lanes)
             parts = sch.split(loop, [None, random.choice([1, 2, 3, 4, 8])])
             outer.append((parts[0], f"blockIdx.{axis}"))
             if not cooperative or random.random() < 0.5:
@@ -129,7 +135,7 @@ class Scheduler:
             inner.append(parts[1])
         tags = [tag for _, tag in threads]
         threads = [t for i, t in enumerate(threads) if t[1] not in tags[:i]]
-        steps = [loop for loop, _ in outer] + inner
+        steps = [loop for loop, _ in outer] + inner + vectors
         if len(steps) > 1:
             _try(lambda: sch.reorder(*steps))
         k0 = None
@@ -141,6 +147,8 @@ class Scheduler:
             _try(lambda loop=loop, tag=tag: sch.bind(loop, tag))
         for loop in inner:
             self.mark(loop)
+        for loop in vectors:
+            _try(lambda loop=loop: sch.vectorize(loop))
         if k0 is not None and not cooperative and random.random() < 0.6:
             self.cache(block, k0, [loop for loop, _ in threads])
         elif not cooperative and outer and random.random() < 0.4:

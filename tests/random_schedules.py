@@ -58,8 +58,9 @@ SCALED = "random_schedules.scaled"
 tir.TensorIntrin.register(SCALED, scaled, _scaled_at_once, override=True)
 
 
-NEEDS_OTHER_PROGRAMS = frozenset({"expand_scalar", "hoist_if"})
-"""They need scalars and branches, which `random_programs` does not draw; `fuzz/` does."""
+NEEDS_OTHER_PROGRAMS = frozenset({"expand_scalar", "hoist_if", "privatize", "store_at"})
+"""They need scalars, branches, updates of one element by many, or tiles of windows, which
+`random_programs` does not draw, or seldom; `fuzz/` does."""
 
 MARKS = frozenset({"begin_macro", "end_macro"})
 """They do nothing, and are not drawn."""

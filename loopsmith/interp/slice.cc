@@ -310,8 +310,12 @@ class SliceWriter {
     const DataType dtype = node.loop_var->dtype;
     const Expr end = node.min + node.extent;
     const bool is_constant = as_int(node.min) && as_int(node.extent);
-    const Expr low = int_imm(dtype, cut.min_value);
-    const Expr high = int_imm(dtype, cut.max_value + 1);
+    // Bounds that memory gives may be known less well than by their type.
+    const auto in_type = [&](std::int64_t value) {
+      return int_imm(dtype, std::clamp(value, min_int(dtype), max_int(dtype)));
+    };
+    const Expr low = in_type(cut.min_value);
+    const Expr high = in_type(cut.max_value + 1);
     copy.min = is_constant ? low : max(node.min, low);
     copy.extent = is_constant ? int_imm(dtype, cut.max_value - cut.min_value + 1)
                               : max(min(end, high) - copy.min, int_imm(dtype, 0));

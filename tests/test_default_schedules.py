@@ -124,7 +124,9 @@ FAMILIES = {
     "chain": Family(chain, lambda a: a * 2 + 1, ("compute_inline", "vectorize")),
     "row_sums": Family(row_sums, lambda a: a.sum(axis=1), ("rfactor", "merge", "vectorize")),
     "row_maxima": Family(row_maxima, maxima, ("rfactor", "merge", "vectorize")),
-    "column_sums": Family(column_sums, lambda a: a.sum(axis=0), ()),
+    "column_sums": Family(
+        column_sums, lambda a: a.sum(axis=0), ("reorder", "decompose_reduction", "vectorize")
+    ),
     "whole_sum": Family(whole_sum, lambda a: a.sum().reshape(1), ("rfactor", "parallel")),
     "softmax": Family(softmax, numpy_softmax, ("rfactor", "merge", "vectorize", "parallel")),
 }

@@ -293,6 +293,8 @@ UNQUOTED = {
     # Reached from C++ alone: Python has no arrays that begin inside of a device's memory.
     "array_is_aligned",
     "array_is_whole",
+    # Ends an attempt of a rule, whose steps are then not taken: it is not shown.
+    "copies_have_axes",
     # What NVRTC says when memory ends.
     "compiler_takes_source",
     # Reached with another library that lends copies, or a trace that was cut by hand.

@@ -3,6 +3,7 @@
 
 #include "loopsmith/rules/gpu/rules.h"
 #include "loopsmith/rules/plain_loops/schedule_plain_loops.h"
+#include "loopsmith/rules/schedule_columns.h"
 #include "loopsmith/rules/schedule_elementwise.h"
 #include "loopsmith/rules/schedule_row_groups.h"
 #include "loopsmith/rules/schedule_rows.h"
@@ -12,12 +13,13 @@ namespace loopsmith {
 
 std::span<const Rule> cpu_rules() {
   // A subject belongs to the first rule that takes it. What none takes is turned into loops by
-  // `make_loops`: reductions across rows, or of sizes that are no constants; products and
-  // convolutions; transpositions, clamped borders, and outputs that go past the caches.
+  // `make_loops`: columns that no tile covers; reductions of sizes that are no constants; products
+  // and convolutions; transpositions, clamped borders, and outputs that go past the caches.
   static constexpr Rule rules[] = {
       {"elementwise", schedule_elementwise},
       {"whole_reduction", schedule_whole_reduction},
       {"rows", schedule_rows},
+      {"columns", schedule_columns},
       {"row_groups", schedule_row_groups},
       {"plain_loops", schedule_plain_loops},
   };

@@ -127,6 +127,7 @@ TEST(create_prim_func, combines_all_values_of_a_tuple_before_it_stores_one) {
             v_i0, v_k = T.axis.remap("SR", [i0, k])
             T.reads(A[v_i0, v_k])
             T.writes(both_v0[v_i0], both_v1[v_i0])
+            T.block_attr({"reducer": T.comm_reducer(lambda x_0, x_1, y_0, y_1: (x_0 + y_0, T.max(x_1, y_1)), [T.float32(0), -2147483648])})
             with T.init():
                 both_v0[v_i0] = T.float32(0)
                 both_v1[v_i0] = -2147483648

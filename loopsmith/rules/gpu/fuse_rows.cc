@@ -98,8 +98,7 @@ class RowFuser {
       const std::vector<LoopRV> inside = loops_inside(schedule_, maker, row);
       bind_threads(reduces ? loops_of(schedule_, maker).reduction : inside);
     }
-    require(obligations(schedule_).empty(), "rows_are_whole", hint("keep them apart"),
-            "the stages of a row are not all in its block");
+    require_no_obligations(schedule_, "fuse_rows");
   }
 
  private:

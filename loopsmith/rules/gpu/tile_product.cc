@@ -88,8 +88,7 @@ class ProductTiler {
     for (const LoopRV loop : {i, j}) {
       attempt(schedule_, [&] { unroll(schedule_, loop); });
     }
-    require(obligations(schedule_).empty(), "tiles_are_of_blocks", hint("use smaller tiles"),
-            "memory of a block is used outside of it");
+    require_no_obligations(schedule_, "tile_product");
   }
 
  private:
@@ -145,8 +144,7 @@ class ProductTiler {
         storage_align(schedule_, copy, BufferSelector(0),
                       static_cast<std::int64_t>(tile.size()) - 2, tiling_.step, 1);
       }
-      require(obligations(schedule_).empty(), "tile_is_of_block", hint("read it where it is"),
-              "the tile is not in its block");
+      require_no_obligations(schedule_, "tile_product");
     });
   }
 

@@ -79,8 +79,7 @@ bool transpose_tiles(Schedule& schedule, const Subject& subject, const RuleConte
     share_out(schedule, copy, block_column, {rows, tile});
     const auto last = static_cast<std::int64_t>(schedule.get(copy).writes[0]->region.size()) - 2;
     storage_align(schedule, copy, BufferSelector(0), last, tile, 1);
-    require(obligations(schedule).empty(), "tile_is_of_block", hint("read it where it is"),
-            "the tile is not in its block");
+    require_no_obligations(schedule, "transpose_tiles");
   });
 }
 

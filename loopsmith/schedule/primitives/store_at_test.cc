@@ -69,28 +69,6 @@ TEST(store_at, slides_along_rows_and_columns) {
   expect_result(sch, before);
 }
 
-TEST(store_at, keeps_what_a_consumer_still_reads_that_lags_behind) {
-  const auto before = program(R"(A: T.Buffer((20,), "float32"), C: T.Buffer((2, 20), "float32"))",
-                              R"(
-B = T.alloc_buffer((20,))
-for r in range(2):
-    for i in range(20):
-        with T.block("B"):
-            vi = T.axis.spatial(20, i)
-            B[vi] = A[vi] * A[vi]
-        with T.block("C"):
-            T.where(2 <= i)
-            vr, vi = T.axis.remap("SS", [r, i])
-            C[vr, vi] = B[vi - 2] + B[vi]
-)");
-  Schedule sch(before);
-  const auto b = get_block(sch, "B");
-  const LoopRV r = get_loops(sch, b)[0];
-  store_at(sch, b, r);
-  EXPECT_TRUE(is_const_int(sch.get(b).writes[0]->buffer->shape[0], 3)) << body_of(sch);
-  expect_result(sch, before);
-}
-
 TEST(store_at, takes_sizes_that_are_not_known) {
   const auto before = program("a: T.handle, c: T.handle", R"(
 n = T.size_var()
@@ -120,9 +98,10 @@ TEST(store_at, refuses_other_places) {
   Schedule sch(blur(2));
   const auto b = get_block(sch, "B"), c = get_block(sch, "C");
   const auto rows = split(sch, get_loops(sch, c)[0], {infer, 8});
-  EXPECT_EQ(refused(sch, b, rows[0]),
-            "storage_is_outside: loop i_0 is not around block B and the loop in which it is "
-            "computed");
+  EXPECT_EQ(
+      refused(sch, b, rows[0]),
+      "storage_is_outside: store_at: loop i_0 is not around block B and the loop in which it is "
+      "computed");
   EXPECT_EQ(refused(sch, c, rows[0]).substr(0, 19), "block_is_no_output:");
   compute_at(sch, b, rows[1]);
   EXPECT_EQ(refused(sch, b, rows[1]).substr(0, 19), "storage_is_outside:");
@@ -142,7 +121,7 @@ for r, i in T.grid(4, 6):
   Schedule sch(func);
   const auto b = get_block(sch, "B");
   EXPECT_EQ(refused(sch, b, get_loops(sch, b)[0]),
-            "window_slides: no loop inside of r moves a window of known size over B");
+            "window_slides: store_at: no loop inside of r moves a window of known size over B");
 }
 
 }  // namespace

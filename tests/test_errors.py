@@ -55,6 +55,8 @@ def test_an_error_reads_as_problem_then_hint_then_place_and_carries_them_as_data
         "primitive": "",
         "subjects": [],
         "witness": None,
+        "question": None,
+        "is_known": None,
         "fixes": [],
     }
 

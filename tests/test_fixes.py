@@ -54,14 +54,14 @@ def scan(A: T.Buffer((12, 8), "float32")):
 
 
 @T.prim_func
-def prefix_products(A: T.Buffer((8, 8), "float32")):
+def products_of_later_values(A: T.Buffer((8, 8), "float32")):
     for i, j, k in T.grid(8, 8, 8):
         with T.block("A"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             T.where(k < j)
             with T.init():
                 A[vi, vj] = T.float32(1)
-            A[vi, vj] = A[vi, vj] * A[vi, vk]
+            A[vi, vj] = A[vi, vj] * A[vi, 7 - vk]
 
 
 @T.prim_func
@@ -123,19 +123,19 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
     "another loop is parallel": (
         scan,
         lambda sch: sch.parallel("i"),
-        "no_dependence_is_carried",
+        "step_keeps_results",
         ['sch.parallel(sch.get_loop("j"))'],
     ),
     "a loop is parallel of which dependences are known": (
         scattered,
         lambda sch: sch.parallel("i"),
-        "dependence_is_known",
+        "step_keeps_results",
         ['sch.parallel(sch.get_loop("j"))'],
     ),
     "a reduction gets partial results": (
         matmul(),
         lambda sch: sch.bind("k", "blockIdx.x"),
-        "loop_is_no_reduction",
+        "step_keeps_results",
         [
             'b0 = sch.rfactor(sch.get_loop("k"), 0)\n'
             "l1, l2, l3 = sch.get_loops(b0)\n"
@@ -147,7 +147,7 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
     "windows that overlap are added one after another": (
         overlapping,
         lambda sch: sch.parallel("i"),
-        "updates_have_partial_results",
+        "step_keeps_results",
         [
             'sch.parallel(sch.get_loop("k"))',
             'l0, l1 = sch.split(sch.get_loop("i"), [None, 8])\n'
@@ -169,7 +169,7 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
     "another order keeps dependences": (
         skewed,
         lambda sch: sch.reorder("k", "j", "i"),
-        "order_is_kept",
+        "step_keeps_results",
         ['sch.reorder([sch.get_loop("i"), sch.get_loop("k"), sch.get_loop("j")])'],
     ),
     "a loop is named once": (
@@ -310,9 +310,9 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
         ['sch.rfactor(sch.get_loop("k"), 0)'],
     ),
     "an init goes before a loop in which its results are not read": (
-        prefix_products,
+        products_of_later_values,
         lambda sch: sch.decompose_reduction("A", sch.get_loops("A")[0]),
-        "own_reads_are_apart",
+        "step_keeps_results",
         ['sch.decompose_reduction(sch.get_block("A"), sch.get_loop("k"))'],
     ),
     "an init goes before another loop": (
@@ -354,18 +354,20 @@ def gathered(
 
 
 UNKNOWN: dict[str, tuple[tir.PrimFunc, Call]] = {
-    "dependence_is_known": (scattered, lambda sch: sch.parallel("i")),
-    "order_is_known_to_be_kept": (gathered, lambda sch: sch.reorder("v", "u")),
-    "merging_is_known": (gathered, lambda sch: sch.merge("i", "y")),
+    "at_once": (scattered, lambda sch: sch.parallel("i")),
+    "order": (gathered, lambda sch: sch.reorder("v", "u")),
+    "order of nests": (gathered, lambda sch: sch.merge("i", "y")),
 }
 
 
-@pytest.mark.parametrize("code", UNKNOWN)
-def test_a_promise_is_spoken_of_by_the_hint_and_by_no_fix(code: str):
-    func, call = UNKNOWN[code]
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_promise_is_spoken_of_by_the_hint_and_by_no_fix(name: str):
+    func, call = UNKNOWN[name]
     with pytest.raises(ls.ScheduleError) as caught:
         call(tir.Schedule(func))
-    assert caught.value.code == code
+    assert caught.value.code == "step_keeps_results"
+    assert caught.value.question == name.split(" ")[0]
+    assert caught.value.is_known is False
     assert caught.value.hint.startswith("if you know that ")
     assert caught.value.hint.endswith(", pass assume_independent=True")
     assert not [fix for fix in caught.value.to_dict()["fixes"] if "assume" in fix]

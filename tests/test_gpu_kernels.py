@@ -13,6 +13,7 @@ from gpu_programs import RNG, run, scheduled_by, script
 
 import loopsmith as ls
 from loopsmith import te, tir
+from loopsmith.script import tir as T  # noqa: N812
 
 
 @gpu_devices.both
@@ -320,3 +321,34 @@ def main(A: T.Buffer((40,), "int32"), B: T.Buffer((41,), "int32")):
     module = run(sch, target, a, b)
     np.testing.assert_array_equal(b, np.concatenate([[7], a[:-1] + 1, [a[0] + 3]]))
     assert "main_kernel_2(" in module.source(target)
+
+
+@gpu_devices.both
+def test_a_continue_of_a_loop_over_threads_skips_its_iteration_alone(target: str) -> None:
+    @T.prim_func
+    def before(
+        F: T.Buffer((4, 64), "int32"),
+        A: T.Buffer((4, 64), "int32"),
+        B: T.Buffer((4, 64), "int32"),
+        C: T.Buffer((4, 64), "int32"),
+    ) -> None:
+        for k in range(4):
+            for i in range(64):
+                if F[k, i] == 1:
+                    continue
+                with T.block("B"):
+                    vk, vi = T.axis.remap("SS", [k, i])
+                    B[vk, vi] = A[vk, vi] * 2
+            for i in range(64):
+                with T.block("C"):
+                    vk, vi = T.axis.remap("SS", [k, i])
+                    C[vk, vi] = A[vk, vi] + 1
+
+    sch = tir.Schedule(before)
+    sch.bind(sch.get_loops("B")[1], "threadIdx.x")
+    sch.bind(sch.get_loops("C")[1], "threadIdx.x")
+    f, a = RNG.integers(0, 3, (2, 4, 64)).astype("int32")
+    b, c = np.zeros((2, 4, 64), "int32")
+    run(sch, target, f, a, b, c)
+    np.testing.assert_array_equal(b, np.where(f == 1, 0, 2 * a))
+    np.testing.assert_array_equal(c, a + 1)

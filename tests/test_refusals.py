@@ -262,16 +262,17 @@ REFUSALS: list[tuple[str, tir.PrimFunc, Call, str]] = [
         "reorder: loop i holds more than the next loop",
     ),
     (
-        "order_is_known_to_be_kept",
+        "step_keeps_results",
         SCATTERED,
         lambda sch: sch.reorder("j", "i"),
-        "reorder: whether the new order of loops j, i keeps dependences is unknown, as ",
+        "reorder: results may change: whether the new order of loops j, i keeps dependences is "
+        "unknown, as ",
     ),
     (
-        "merging_is_known",
+        "step_keeps_results",
         SCATTERED_TWICE,
         lambda sch: sch.merge("i", "y"),
-        "merge: whether loops i and y may become one is unknown, as ",
+        "merge: results may change: whether loops i and y may become one is unknown, as ",
     ),
     (
         "block_name_is_unique",
@@ -352,10 +353,10 @@ for y in range(8):
         "compute_inline: B is reached through its pointer or a view in block C",
     ),
     (
-        "results_are_known_to_stay",
+        "step_keeps_results",
         CALLED,
         lambda sch: sch.compute_at("B", "y"),
-        "compute_at: it is not known whether results would change: whether and where ",
+        "compute_at: results may change: whether and where ",
     ),
     (
         "instances_are_known",

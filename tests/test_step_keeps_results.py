@@ -204,3 +204,47 @@ def test_sums_that_say_nothing_of_it_are_not_added_up_in_another_order_unseen():
     with pytest.raises(ls.ScheduleError) as caught:
         strict.compute_at("add", strict.get_loops("out")[0])
     assert caught.value.code == "reductions_keep_their_order"
+
+
+def test_an_init_goes_before_reads_of_results_that_are_whole_by_then():
+    @T.prim_func
+    def prefix_products(A: T.Buffer((8, 8), "float32")) -> None:
+        for i, j, k in T.grid(8, 8, 8):
+            with T.block("A"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                T.where(k < j)
+                with T.init():
+                    A[vi, vj] = T.float32(1)
+                A[vi, vj] = A[vi, vj] * A[vi, vk]
+
+    sch = tir.Schedule(prefix_products)
+    sch.decompose_reduction("A", sch.get_loops("A")[0])
+    assert sch.verify()
+
+
+def test_nothing_moves_before_a_return():
+    @T.prim_func
+    def searched(F: T.Buffer((5,), "int32"), C: T.Buffer((5,), "int32")) -> None:
+        B = T.alloc_buffer((5,), "int32")
+        for i in range(5):
+            with T.block("B"):
+                vi = T.axis.spatial(5, i)
+                B[vi] = F[vi] * 2
+        for i in range(5):
+            if F[i] == 1:
+                return
+        for i in range(5):
+            with T.block("C"):
+                vi = T.axis.spatial(5, i)
+                C[vi] = B[vi] + 1
+
+    sch = tir.Schedule(searched)
+    for call in (
+        lambda: sch.reverse_compute_at("C", sch.get_loops("B")[0]),
+        lambda: sch.reverse_compute_inline("C"),
+    ):
+        with pytest.raises(
+            ls.ScheduleError, match=r"which instances of .* run is not known"
+        ) as caught:
+            call()
+        assert caught.value.code == "step_keeps_results"

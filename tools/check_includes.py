@@ -52,7 +52,6 @@ BACK_ARROWS: dict[str, tuple[str, ...]] = {
 # Who answers whether a step keeps results: the law asks them, not a primitive.
 QUESTIONS = (
     "arith/dependence/dependence",
-    "schedule/legality/anti_dependences",
     "schedule/legality/atomic_updates",
     "schedule/legality/concurrent_loops",
     "schedule/legality/legality",
@@ -70,11 +69,6 @@ QUESTIONS = (
 # Primitives that still ask for themselves. Each that comes under the law leaves the list.
 ASKING: dict[str, tuple[str, ...]] = {
     "atomic": ("schedule/legality/atomic_updates",),
-    "decompose_reduction": (
-        "schedule/legality/anti_dependences",
-        "schedule/legality/legality",
-        "schedule/queries/access_relations",
-    ),
     "distribute": ("schedule/legality/statement_order",),
     "expand_scalar": ("arith/dependence/dependence",),
     "loop_kinds": (

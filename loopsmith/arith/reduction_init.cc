@@ -147,6 +147,12 @@ Stmt EmptyReductions::before(const For& loop) {
   return found == inits_.end() ? Stmt() : found->second;
 }
 
+Ptr<Block> EmptyReductions::started_by(const Block& init) const {
+  const auto found =
+      std::ranges::find_if(started_, [&](const auto& one) { return one.first.get() == &init; });
+  return found == started_.end() ? Ptr<Block>() : found->second;
+}
+
 void EmptyReductions::enter(const For& loop, Path& path) {
   path.push_back({.loop = &loop});
   follow(loop.body, path);
@@ -214,6 +220,9 @@ void EmptyReductions::add_init(const BlockRealize& realize, std::span<const Step
   };
   if (is_shared && (reads_memory(condition) || std::ranges::any_of(others, reads))) return;
   nest = clone_with(nest, {});
+  const Stmt* made = &nest;
+  while (const auto* loop = made->as<For>()) made = &loop->body;
+  started_.emplace_back(made->as<BlockRealize>()->block, realize.block);
   Stmt& all = inits_[outermost->loop];
   all = all ? seq({all, nest}) : nest;
 }

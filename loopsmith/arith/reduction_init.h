@@ -5,6 +5,7 @@
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "loopsmith/ir/stmt.h"
@@ -34,6 +35,8 @@ class EmptyReductions {
   /// where a spatial axis, or the bounds of another loop, read a loop of the reduction; and where
   /// memory is read that a statement inside `loop` may write.
   Stmt before(const For& loop);
+  /// The block that such an init starts; null for any other block.
+  Ptr<Block> started_by(const Block& init) const;
 
  private:
   /// A loop, a condition or a sequence on the way to a block.
@@ -49,6 +52,7 @@ class EmptyReductions {
 
   std::unordered_set<const For*> nested_;  ///< Loops on a path that starts further out.
   std::unordered_map<const For*, Stmt> inits_;
+  std::vector<std::pair<Ptr<Block>, Ptr<Block>>> started_;  ///< An init, and its block.
 };
 
 /// A block that does the init of `realize` at its spatial axes where `predicate` holds. To the

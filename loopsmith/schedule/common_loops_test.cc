@@ -138,8 +138,8 @@ for i in range(8):
     reverse_compute_at(sch, get_block(sch, "D"), get_loops(sch, get_block(sch, "B"))[1]);
   };
   EXPECT_EQ(error_after(copied_again("7 - vi"), to_producer),
-            "results_are_known_to_stay: reverse_compute_at: it is not known whether results "
-            "would change: instances of `D[vi, vj] = B[vi, vj]` run more than once already");
+            "step_keeps_results: reverse_compute_at: results may change: instances of "
+            "`D[vi, vj] = B[vi, vj]` run more than once already");
   // D is a copy of B, and what is read of it was copied in time.
   EXPECT_EQ(error_after(copied_again("vi"), to_producer), "");
 }

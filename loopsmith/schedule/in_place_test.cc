@@ -89,15 +89,18 @@ for i in range(20):
 TEST(in_place, what_may_read_its_result_is_named) {
   EXPECT_EQ(refusal_of_solve("i", "k", false), "");
   EXPECT_EQ(refusal_of_solve("i + 1", "k", false),
-            "no_dependence_is_carried: parallel: iterations of loop k depend on each other: "
+            "step_keeps_results: parallel: results would change: iterations of loop k depend on "
+            "each other: "
             "iteration i=1, k=0 writes x[1], iteration i=1, k=1 reads it");
   EXPECT_EQ(refusal_of_solve("i", "P[k]", false),
-            "dependence_is_known: parallel: whether iterations of loop k depend on each other is "
+            "step_keeps_results: parallel: results may change: whether iterations of loop k depend "
+            "on each other is "
             "unknown, as index 0 of x is not quasi-affine: P[k]");
   // In lanes, all reads of a statement come before its writes.
   EXPECT_EQ(refusal_of_solve("i, 20", "k", true), "");
   EXPECT_EQ(refusal_of_solve("i, 20", "k", false),
-            "no_dependence_is_carried: parallel: iterations of loop k depend on each other: "
+            "step_keeps_results: parallel: results would change: iterations of loop k depend on "
+            "each other: "
             "iteration i=0, k=0 reads x[0], iteration i=0, k=1 writes it");
 }
 
@@ -107,10 +110,10 @@ for j in range(20):
     for k in range(j + 1):
         A[j, j] = T.min(A[j, j], A[j * 2, k])
 )"));
-  EXPECT_EQ(
-      error_of([&] { parallel(sch, get_loop(sch, "k")); }),
-      "own_reads_are_apart: parallel: loop k may read elements of A that it updates: it reads "
-      "A[j * 2, k]: iteration j=0, k=0 writes A[0, 0], iteration j=0, k=0 reads it");
+  EXPECT_EQ(error_of([&] { parallel(sch, get_loop(sch, "k")); }),
+            "step_keeps_results: parallel: results would change: loop k may read elements of A "
+            "that it updates: it reads "
+            "A[j * 2, k]: iteration j=0, k=0 writes A[0, 0], iteration j=0, k=0 reads it");
 }
 
 constexpr std::string_view shortest = R"(
@@ -153,11 +156,11 @@ TEST(in_place, an_init_goes_before_the_loop_of_its_reduction_alone) {
   const auto before = program(table, shortest);
   Schedule sch(before);
   const BlockRV c = get_block(sch, "C");
-  EXPECT_EQ(
-      error_of([&] { decompose_reduction(sch, c, get_loop(sch, "d")); }),
-      "own_reads_are_apart: decompose_reduction: loop d may read elements of C that it updates: "
-      "it reads C[vi, vi + vk]: iteration d=1, i=0, k=0 writes C[0, 1], iteration d=2, i=0, "
-      "k=1 reads it");
+  EXPECT_EQ(error_of([&] { decompose_reduction(sch, c, get_loop(sch, "d")); }),
+            "step_keeps_results: decompose_reduction: results would change: loop d may read "
+            "elements of C that it updates: "
+            "it reads C[vi, vi + vk]: iteration d=1, i=0, k=0 writes C[0, 1], iteration d=2, i=0, "
+            "k=1 reads it");
   decompose_reduction(sch, c, get_loop(sch, "k"));
   parallel(sch, get_loop(sch, "k"));
   expect_result(sch, before);
@@ -175,11 +178,11 @@ for i, j, k in T.grid(9, 9, 9):
 )");
   Schedule sch(before);
   const BlockRV a = get_block(sch, "A");
-  EXPECT_EQ(
-      error_of([&] { decompose_reduction(sch, a, get_loop(sch, "j")); }),
-      "own_reads_are_apart: decompose_reduction: loop j may read elements of A that it updates: "
-      "it reads A[vi, vk]: iteration i=0, j=1, k=0 writes A[0, 1], iteration i=0, j=2, k=1 "
-      "reads it");
+  EXPECT_EQ(error_of([&] { decompose_reduction(sch, a, get_loop(sch, "j")); }),
+            "step_keeps_results: decompose_reduction: results would change: loop j may read "
+            "elements of A that it updates: "
+            "it reads A[vi, vk]: iteration i=0, j=1, k=0 writes A[0, 1], iteration i=0, j=2, k=1 "
+            "reads it");
   rfactor(sch, get_loop(sch, "k"), 0);
   expect_result(sch, before);
 }
@@ -194,10 +197,12 @@ for i, j, k in T.grid(8, 8, 8):
         A[vi] = A[vi] + B[vj, vk]
 )"));
   EXPECT_EQ(error_of([&] { reorder(sch, {get_loop(sch, "k"), get_loop(sch, "j")}); }),
-            "order_is_kept: reorder: loop k would run before what it depends on: iteration i=0, "
+            "step_keeps_results: reorder: results would change: loop k would run before what it "
+            "depends on: iteration i=0, "
             "j=0, k=1 reads A[0], iteration i=0, j=1, k=0 writes it");
   EXPECT_EQ(error_of([&] { vectorize(sch, get_loop(sch, "j")); }),
-            "dependence_is_known: vectorize: whether iterations of loop j depend on each other is "
+            "step_keeps_results: vectorize: results may change: whether iterations of loop j "
+            "depend on each other is "
             "unknown, as it runs instances of a reduction more than once");
 }
 

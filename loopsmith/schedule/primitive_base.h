@@ -21,13 +21,16 @@ inline constexpr Condition reductions_keep_their_order{
     "reduction {} would combine its elements in another order, and allow_reassociation is False",
     "make the schedule with allow_reassociation=True, or keep the order of the reduction"};
 
-inline constexpr Condition concurrent_loops_stay_legal{
-    "concurrent_loops_stay_legal",
-    "iterations of loop {}, which is {}, would depend on each other, or it is not known that they "
-    "do not",
+inline constexpr ResultChange iterations_would_depend{
+    LegalityQuestion::at_once, true,
+    "iterations of loop {}, which is {}, would depend on each other",
     "take this step first, then parallelize, vectorize or bind the loop"};
-inline constexpr Condition threads_share_out_fills{
-    "threads_share_out_fills",
+inline constexpr ResultChange iterations_may_depend{
+    LegalityQuestion::at_once, false,
+    "whether iterations of loop {}, which is {}, would depend on each other is unknown, as {}",
+    "take this step first, then parallelize, vectorize or bind the loop"};
+inline constexpr ResultChange threads_do_more_than_fill{
+    LegalityQuestion::at_once, true,
     "loop {}, bound to {} inside of loop {}, which is so, too, would not only fill memory that all "
     "these threads fill alike",
     "take this step first, then bind the loop"};

@@ -25,4 +25,15 @@ std::string Witness::text() const {
   return fmt::format("{} {}, {} it", iteration_text(first), what, iteration_text(second));
 }
 
+std::string Refusal::problem() const {
+  if (!change) return std::string(condition->problem);
+  return fmt::format("results {}: {}", change->is_known ? "would change" : "may change",
+                     change->problem);
+}
+
+Refusal changed_results(const ResultChange& change, std::vector<Argument> subjects,
+                        std::optional<Witness> witness) {
+  return {&step_keeps_results, std::move(subjects), std::move(witness), change};
+}
+
 }  // namespace loopsmith

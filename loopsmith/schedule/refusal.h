@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "loopsmith/arith/dependence/preservation.h"
 #include "loopsmith/schedule/argument.h"
 
 namespace loopsmith {
@@ -34,12 +35,34 @@ struct Witness {
   std::string text() const;
 };
 
+/// In what way results would change, or may.
+struct ResultChange {
+  LegalityQuestion question;  ///< What has to hold, and would not.
+  bool is_known;              ///< There is a witness or a proof; else nobody knows that it holds.
+  std::string_view problem;   ///< Each {} stands for a subject.
+  std::string_view hint;
+};
+
+/// The legality check of every step: the program computes after it what it computed before.
+inline constexpr Condition step_keeps_results{
+    "step_keeps_results", "results would change, or it is not known that they stay",
+    "move what it conflicts with first, or keep a copy of the buffer with cache_read"};
+
 /// A refused primitive: the condition that does not hold, and what it speaks of.
 struct Refusal {
   const Condition* condition = nullptr;
   std::vector<Argument> subjects = {};
   std::optional<Witness> witness = {};
+  std::optional<ResultChange> change = {};  ///< Of `step_keeps_results`.
+
+  /// What its text and hint are made of.
+  std::string problem() const;
+  std::string_view hint() const { return change ? change->hint : condition->hint; }
 };
+
+/// The refusal of a step that would change results, or may.
+Refusal changed_results(const ResultChange& change, std::vector<Argument> subjects,
+                        std::optional<Witness> witness = {});
 
 /// A plan, or why there is none.
 template <class Plan>

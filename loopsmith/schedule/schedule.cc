@@ -351,6 +351,7 @@ void Schedule::begin_step(const PrimitiveBase& primitive, std::vector<Argument> 
                           bool reorders_reduction) {
   steps_.push_back({&primitive, std::move(arguments), {}, reorders_reduction});
   mirrors_.clear();
+  parted_init_.reset();
 }
 
 void Schedule::end_step(Argument result) {

@@ -46,6 +46,12 @@ struct Preservation {
   bool is_proved = false;
 };
 
+/// A block with an init, of which a step makes two.
+struct PartedInit {
+  BlockRV block;    ///< Before the step the block, after it what is left of it.
+  Ptr<Block> init;  ///< What does the init. Its axes are the block's spatial ones, in their order.
+};
+
 /// The number of a statement in a schedule's tree.
 using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = ~NodeId{0};
@@ -227,8 +233,11 @@ class Schedule {
 
   /// Says of the step that is being done that `copy` has copies of elements of `buffer`.
   void report_mirror(Mirror mirror) { mirrors_.push_back(std::move(mirror)); }
+  /// Says of the step that is being done that a block has its init apart from here on.
+  void report_parted_init(PartedInit parted) { parted_init_ = std::move(parted); }
   /// What the last step reported.
   const std::vector<Mirror>& mirrors() const { return mirrors_; }
+  const std::optional<PartedInit>& parted_init() const { return parted_init_; }
   /// Keeps what `sample_*` decided in the step that is being done.
   void record_decision(Argument decision);
 
@@ -341,6 +350,7 @@ class Schedule {
   std::vector<std::int64_t> holes_;
   CowVector<Step> steps_;
   std::vector<Mirror> mirrors_;
+  std::optional<PartedInit> parted_init_;
   bool verifies_quick_answers_ = false;
   std::int64_t random_ = 1;
   bool allows_reassociation_ = true;

@@ -93,7 +93,8 @@ std::string picture_of(const Schedule& schedule, const Refusal& refusal) {
 
 std::string explain(const Schedule& schedule, const Refusal& refusal) {
   std::string text;
-  std::string_view rest = refusal.condition->problem;
+  const std::string problem = refusal.problem();
+  std::string_view rest = problem;
   for (const Argument& subject : refusal.subjects) {
     const std::size_t hole = rest.find("{}");
     if (hole == std::string_view::npos) break;
@@ -159,7 +160,7 @@ struct ScheduleError::Parts {
 ScheduleError::ScheduleError(const Schedule& schedule, std::string_view name, Refusal refusal)
     : UserError(ErrorKind::schedule, std::string(refusal.condition->id),
                 fmt::format("{}: {}", name, explain(schedule, refusal)),
-                std::string(refusal.condition->hint), span_of(schedule, refusal)),
+                std::string(refusal.hint()), span_of(schedule, refusal)),
       parts_(new Parts{.schedule = schedule.snapshot(),
                        .primitive = std::string(name),
                        .refusal = std::move(refusal)}) {

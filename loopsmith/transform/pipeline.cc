@@ -22,6 +22,7 @@
 #include "loopsmith/transform/launch_statements.h"
 #include "loopsmith/transform/loop_partition.h"
 #include "loopsmith/transform/lower_blocks.h"
+#include "loopsmith/transform/lower_continue.h"
 #include "loopsmith/transform/lower_init.h"
 #include "loopsmith/transform/lower_match_buffer.h"
 #include "loopsmith/transform/lower_math.h"
@@ -92,6 +93,8 @@ constexpr Pass lowering[] = {
     // While blocks say which region a view is of.
     {"lower_match_buffer", plain<lower_match_buffer>, Form::no_views},
     {"lower_blocks", plain<lower_blocks>, Form::loops},
+    // Before loops over threads are taken apart or away.
+    {"lower_continue", plain<lower_continue>, Form::loops},
     // Before values are simplified into what is no sum by its form; parts before atomic updates.
     {"privatize_accumulators", plain<privatize_accumulators>, Form::loops},
     {"make_updates_atomic", plain<make_updates_atomic>, Form::loops},

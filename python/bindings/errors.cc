@@ -80,6 +80,10 @@ void translate(const std::exception_ptr& thrown, void*) {
     fields["primitive"] = error.primitive();
     fields["subjects"] = nb::cast(error.subjects());
     fields["witness"] = witness_as_dict(error.refusal().witness);
+    if (const auto& change = error.refusal().change) {
+      fields["question"] = std::string(name_of(change->question));
+      fields["is_known"] = change->is_known;
+    }
     fields["_report"] = nb::cast(error);
     set_error(to_string(error.kind()), error.problem(), fields);
   } catch (const UserError& error) {

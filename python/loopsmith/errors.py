@@ -63,6 +63,12 @@ class ScheduleError(UserError, ValueError):
     witness: dict[str, Any] | None = None
     """Two iterations that conflict: ``first`` and ``second`` with their ``loops``, the ``buffer``
     and ``element`` that both access; None where there is none."""
+    question: str | None = None
+    """What the program after the step would have to keep, where the code is ``step_keeps_results``:
+    ``order``, ``cover``, ``repeat``, ``leave_out``, ``add``, ``coherence``, ``at_once``,
+    ``regroup``, or ``understood``, where the instances of one of the programs are not known."""
+    is_known: bool | None = None
+    """Whether it is known then that results would change; else it is not known that they stay."""
     _report: _core.RefusalReport | None = None
     """Makes the text, the fixes and the picture when they are asked for."""
     _made: tuple[Sequence[str], str] = ((), "")
@@ -95,6 +101,8 @@ class ScheduleError(UserError, ValueError):
             "primitive": self.primitive,
             "subjects": list(self.subjects),
             "witness": self.witness,
+            "question": self.question,
+            "is_known": self.is_known,
             "fixes": self.fixes,
         }
 

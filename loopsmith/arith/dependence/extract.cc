@@ -47,6 +47,9 @@ class Extractor {
     deep_call([&] { visit_here(stmt); });
   }
 
+  /// What is read from here on is another program.
+  void begin_program() { may_have_returned_ = false; }
+
  private:
   void visit_here(const Stmt& stmt) {
     if (const auto* node = stmt.as<SeqStmt>()) {
@@ -107,7 +110,8 @@ class Extractor {
 
   Statement& begin(const Stmt& stmt) {
     Statement statement{stmt, block_, loops_, guards_, surroundings_, choices_};
-    statement.is_exact = inexact_ == 0;
+    statement.is_exact = inexact_ == 0 && !may_have_returned_;
+    if (may_have_returned_) statement.surroundings.push_back({Kind::opaque});
     statement.first_access = static_cast<int>(program_.accesses.size());
     program_.statements.push_back(std::move(statement));
     return program_.statements.back();
@@ -352,6 +356,7 @@ class Extractor {
     }
     for (std::size_t i = 0; i < loops_.size(); ++i) loop(i).control = "return";
     mark_unreachable(loops_.size());
+    may_have_returned_ = true;
   }
 
   Loop& loop(std::size_t depth) { return program_.loops[static_cast<std::size_t>(loops_[depth])]; }
@@ -361,7 +366,6 @@ class Extractor {
     for (std::size_t i = loops_.size() - std::min(count, loops_.size()); i < loops_.size(); ++i) {
       left_out_.push_back(loops_[i]);
     }
-    if (loops_.empty()) everything_left_out_ = true;
   }
 
   void allocate(const Ref& memory) { allocated_[memory.get()] = static_cast<int>(loops_.size()); }
@@ -383,7 +387,7 @@ class Extractor {
     }
     for (const auto& match : block.match_buffers) views_.add(*match);
     under(realize.predicate, true, [&] {
-      if (is_outermost) program_.blocks.back().is_exact = inexact_ == 0;
+      if (is_outermost) program_.blocks.back().is_exact = inexact_ == 0 && !may_have_returned_;
       const std::optional<Reduction> outer = reduction_;
       if (!is_nothing(block.init)) {
         reduction_ = Reduction{reductions_++, {}};
@@ -407,6 +411,7 @@ class Extractor {
     block_ = static_cast<int>(program_.blocks.size());
     PlacedBlock placed{stmt, static_cast<int>(loops_.size()), {}};
     for (const Expr& value : realize.iter_values) placed.axes.push_back(forms_.linear(value));
+    placed.started = empty_reductions_.started_by(*realize.block);
     program_.blocks.push_back(std::move(placed));
   }
 
@@ -426,7 +431,7 @@ class Extractor {
       const bool unsure = std::any_of(statement.loops.begin(), statement.loops.end(), [&](int i) {
         return std::find(left_out_.begin(), left_out_.end(), i) != left_out_.end();
       });
-      if (unsure || everything_left_out_) {
+      if (unsure) {
         statement.is_exact = false;
         statement.surroundings.push_back({Kind::opaque});
         if (statement.block >= 0) {
@@ -486,7 +491,7 @@ class Extractor {
   std::unordered_map<const Object*, int> allocated_;
   std::unordered_map<const Object*, Ref> named_;  ///< What pointers lead to that are let.
   std::vector<int> left_out_;
-  bool everything_left_out_ = false;
+  bool may_have_returned_ = false;  ///< What is read now runs only where no `return` did before.
   int inexact_ = 0;  ///< How many of the loops and guards around are wider than they are.
 };
 
@@ -508,6 +513,7 @@ Program extract_both(const Stmt& first, const Stmt& second, const std::vector<Pt
   Extractor extractor(program, local, no_shared, {});
   extractor.visit(first);
   border = static_cast<int>(program.statements.size());
+  extractor.begin_program();
   extractor.visit(second);
   extractor.finish();
   return program;

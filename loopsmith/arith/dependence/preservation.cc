@@ -43,7 +43,7 @@ class MotionChecker : VersionChecker {
   void find_moved() {
     for (int s = 0; s < versions_.border(); ++s) {
       const std::vector<int>& copies = versions_.copies(s);
-      const bool is_same = copies.size() == 1 && versions_.is_in_place(s, copies[0]);
+      const bool is_same = versions_.stays(s);
       moved_.push_back(!is_same);
       is_injective_.push_back(true);
       if (is_same && !is_stable(s)) continue;
@@ -51,7 +51,7 @@ class MotionChecker : VersionChecker {
         return give_up(fmt::format("the instances of `{}` are not known", statement(s).node));
       }
       sets_.start();
-      if (isl_map_is_injective(names_of(s).get()) != isl_bool_true) {
+      if (!runs_each_once(s)) {
         is_injective_.back() = false;
         if (!is_stable(s) || !runs_once(s)) {
           return give_up(
@@ -150,6 +150,15 @@ class MotionChecker : VersionChecker {
     return isl_map_is_injective(sets_.form_map(statement(s), forms).get()) == isl_bool_true;
   }
 
+  /// True when no instance of a statement happens twice, in whichever of its parts.
+  bool runs_each_once(int s) {
+    if (isl_map_is_injective(names_of(s).get()) != isl_bool_true) return false;
+    return std::ranges::all_of(versions_.parts(s), [&](int other) {
+      return other == s ||
+             isl_set_is_disjoint(named({s}).get(), named({other}).get()) == isl_bool_true;
+    });
+  }
+
   bool is_injective(int s) const { return is_injective_[static_cast<std::size_t>(s)]; }
 
   Map names_of(int s) { return sets_.form_map(statement(s), versions_.names(s)); }
@@ -181,8 +190,8 @@ class MotionChecker : VersionChecker {
           return give_up(
               fmt::format("which instances of `{}` run is not known", statement(s).node));
         }
-        require_subset(LegalityQuestion::add, as_map(named(copies)), as_map(named({s})), any, any,
-                       is_all_placed);
+        require_subset(LegalityQuestion::add, as_map(named(copies)),
+                       as_map(named(versions_.parts(s))), any, any, is_all_placed);
       }
       const int seen = visible_write(s);
       if (seen < 0) continue;
@@ -360,6 +369,12 @@ class MotionChecker : VersionChecker {
 
 }  // namespace
 }  // namespace dependence
+
+std::string_view name_of(LegalityQuestion question) {
+  constexpr std::string_view names[] = {"order",     "cover",   "repeat",  "leave_out", "add",
+                                        "coherence", "at_once", "regroup", "understood"};
+  return names[static_cast<std::size_t>(question)];
+}
 
 PreservationAnswer keeps_results(const TwoVersions& versions) {
   const dependence::Versions both(versions, false);

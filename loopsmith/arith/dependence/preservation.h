@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,8 +22,12 @@ enum class LegalityQuestion : std::uint8_t {
   leave_out,   ///< What does not run any more is not needed.
   add,         ///< What runs only now changes nothing.
   coherence,   ///< A copy holds what its original would.
+  at_once,     ///< Iterations that run at once do not conflict.
+  regroup,     ///< Updates that are collected apart are seen by nobody before they are combined.
   understood,  ///< The instances of both programs are known.
 };
+
+std::string_view name_of(LegalityQuestion question);
 
 /// An instance of a statement: its block's axes, or the loops around it, with their values.
 struct InstanceSide {

@@ -114,6 +114,8 @@ struct PlacedBlock {
   int depth = 0;                            ///< How many loops are around it.
   std::vector<std::optional<Linear>> axes;  ///< Their values; nullopt where one is not linear.
   bool is_exact = true;                     ///< Loops and guards say exactly which instances run.
+  /// It is the init of that block, where there is nothing to reduce; else null.
+  Ptr<Block> started = nullptr;
 
   const BlockRealize& node() const { return *realize.as<BlockRealize>(); }
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "loopsmith/arith/dependence/delinearize.h"
@@ -25,10 +26,15 @@ bool are_same_loops(const For& a, const For& b) {
          are_equal(a.extent, b.extent) && are_equal(a.step, b.step);
 }
 
-/// What a block keeps when it moves: its first axis, or itself.
-const Object* key_of(const PlacedBlock& block) {
-  const Block& node = *block.node().block;
-  return node.iter_vars.empty() ? static_cast<const Object*>(&node) : node.iter_vars[0]->var.get();
+/// What a block keeps when it moves: its first axis, or itself; and whether it is the init of that
+/// block alone.
+using BlockKey = std::pair<const Object*, bool>;
+
+BlockKey key_of(const PlacedBlock& block) {
+  const Block& node = block.started ? *block.started : *block.node().block;
+  const Object* own =
+      node.iter_vars.empty() ? static_cast<const Object*>(&node) : node.iter_vars[0]->var.get();
+  return {own, block.started.defined()};
 }
 
 /// What a statement outside of blocks keeps when something inside it changes.
@@ -80,7 +86,7 @@ std::vector<int> Versions::statements_of(int block) const {
 
 void Versions::match(bool may_be_new) {
   copies_.resize(static_cast<std::size_t>(border_));
-  originals_.assign(program_.statements.size() - static_cast<std::size_t>(border_), -1);
+  originals_.resize(program_.statements.size() - static_cast<std::size_t>(border_));
   match_blocks(may_be_new);
   match_loose(may_be_new);
 }
@@ -98,28 +104,31 @@ void Versions::pair(int original, int copy, bool is_kept) {
     return;
   }
   copies_[static_cast<std::size_t>(original)].push_back(copy);
-  originals_[static_cast<std::size_t>(copy - border_)] = original;
+  originals_[static_cast<std::size_t>(copy - border_)].push_back(original);
 }
 
 void Versions::match_blocks(bool may_be_new) {
-  std::unordered_map<const Object*, std::vector<int>> known;
+  // The statements of each block, part by part where it stands in several places.
+  std::map<BlockKey, std::vector<std::vector<int>>> known;
   int last = -1;
   for (int s = 0; s < static_cast<int>(program_.statements.size()); ++s) {
     const int block = at(s).block;
     if (block < 0 || block == last) continue;
     last = block;
-    const Object* key = key_of(program_.blocks[static_cast<std::size_t>(block)]);
+    const BlockKey key = key_of(program_.blocks[static_cast<std::size_t>(block)]);
     const std::vector<int> here = statements_of(block);
     const auto found = known.find(key);
     if (s < border_) {
-      if (found != known.end()) return fail("two blocks have one axis");
-      known.emplace(key, here);
+      known[key].push_back(here);
     } else if (found == known.end()) {
       if (!may_be_new) return fail(fmt::format("`{}` is new", at(s).node));
-    } else if (found->second.size() != here.size()) {
-      return fail(fmt::format("the block around `{}` is not what it was", at(s).node));
     } else {
-      for (std::size_t i = 0; i < here.size(); ++i) pair(found->second[i], here[i], !may_be_new);
+      for (const std::vector<int>& part : found->second) {
+        if (part.size() != here.size()) {
+          return fail(fmt::format("the block around `{}` is not what it was", at(s).node));
+        }
+        for (std::size_t i = 0; i < here.size(); ++i) pair(part[i], here[i], !may_be_new);
+      }
     }
   }
 }
@@ -153,6 +162,17 @@ bool Versions::is_in_place(int statement, int copy) const {
     return are_equal(a.value, b.value);
   };
   return std::ranges::equal(before, after, is_same);
+}
+
+bool Versions::stays(int statement) const {
+  const std::vector<int>& all = copies(statement);
+  return all.size() == 1 && parts(statement).size() == 1 && is_in_place(statement, all[0]);
+}
+
+std::vector<int> Versions::parts(int statement) const {
+  const std::vector<int>& all = copies(statement);
+  if (all.empty()) return {statement};
+  return originals_[static_cast<std::size_t>(all[0] - border_)];
 }
 
 bool Versions::have_same_order(int a, int b, int copy_of_a, int copy_of_b) const {
@@ -220,7 +240,7 @@ bool Versions::has_axes_for_names(int statement) const {
   const int original = statement < border_ ? statement : this->original(statement);
   if (original < 0) return true;
   if (is_stable(original)) return true;
-  return copies(original).size() != 1 || !is_in_place(original, copies(original)[0]);
+  return !stays(original);
 }
 
 bool Versions::has_known_axes(int statement) const {

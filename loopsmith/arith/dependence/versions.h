@@ -31,9 +31,15 @@ class Versions {
   }
   /// What a statement of the later version is a copy of; -1 for what is new.
   int original(int statement) const {
-    return originals_[static_cast<std::size_t>(statement - border_)];
+    const auto& all = originals_[static_cast<std::size_t>(statement - border_)];
+    return all.empty() ? -1 : all[0];
   }
+  /// The statements of the earlier version that have the same copies: parts of a block that stands
+  /// in several places there.
+  std::vector<int> parts(int statement) const;
 
+  /// True when a statement is one, has one copy, and that is in place.
+  bool stays(int statement) const;
   /// True when the same loops, conditions and bindings are around a statement and its copy.
   bool is_in_place(int statement, int copy) const;
   /// True when two statements that are in place keep their loops and order with each other.
@@ -87,7 +93,7 @@ class Versions {
   int border_ = 0;
   std::string problem_;
   std::vector<std::vector<int>> copies_;
-  std::vector<int> originals_;
+  std::vector<std::vector<int>> originals_;
   std::vector<bool> is_stable_;
 };
 

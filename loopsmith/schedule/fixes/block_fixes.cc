@@ -134,6 +134,7 @@ Fixes loops_instead_of_inlining(const RefusedCall& call) {
 }
 
 Fixes other_places(const RefusedCall& call) {
+  if (call.primitive.name == decompose_reduction.name) return loops_around_block(call);
   return moves_backwards(call) ? producers_at_loops(call) : loops_of_users(call);
 }
 

@@ -14,17 +14,23 @@ struct Row {
   Fixes (*propose)(const RefusedCall&);
 };
 
+/// Where results would change, by what would change them.
+struct ChangeRow {
+  const ResultChange* change;
+  Fixes (*propose)(const RefusedCall&);
+};
+
+constexpr ChangeRow change_rows[] = {
+    {&iterations_depend, other_loops},   {&dependence_is_unknown, other_loops},
+    {&updates_are_read, other_loops},    {&loop_is_reduction, partial_results},
+    {&updates_meet, windows_one_by_one}, {&order_would_change, other_orders},
+    {&order_is_unknown, other_orders},   {&result_changes, other_places},
+    {&result_is_unknown, other_places},
+};
+
 constexpr Row rows[] = {
-    // What iterations have to do with each other.
-    {&no_dependence_is_carried, other_loops},
-    {&dependence_is_known, other_loops},
-    {&loop_is_no_reduction, partial_results},
-    {&updates_have_partial_results, windows_one_by_one},
-    {&own_reads_are_apart, other_loops},
-    {&order_is_kept, other_orders},
-    {&order_is_known_to_be_kept, other_orders},
-    {&outer_bounds_are_outer, other_orders},
     // Loops.
+    {&outer_bounds_are_outer, other_orders},
     {&loops_are_different, loops_once},
     {&nest_is_perfect, loops_below},
     {&outer_is_parent, neighbours},
@@ -40,8 +46,6 @@ constexpr Row rows[] = {
     {&loop_is_not_around, loops_of_users},
     {&consumers_are_in_the_loop, readers_first},
     {&producers_are_in_the_loop, loops_of_users},
-    {&step_keeps_results, other_places},
-    {&results_are_known_to_stay, other_places},
     {&block_is_no_output, into_the_producer},
     {&block_is_complete, loops_instead_of_inlining},
     {&block_has_no_init, decompose_first},
@@ -70,6 +74,11 @@ constexpr Row rows[] = {
 }  // namespace
 
 Fixes candidate_fixes(const RefusedCall& call) {
+  if (const auto& change = call.refusal.change) {
+    for (const ChangeRow& row : change_rows) {
+      if (row.change->problem == change->problem) return row.propose(call);
+    }
+  }
   for (const Row& row : rows) {
     if (row.condition == call.refusal.condition) return row.propose(call);
   }

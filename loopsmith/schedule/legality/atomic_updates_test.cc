@@ -69,7 +69,8 @@ TEST(atomic_updates, are_extremes_and_bits_too) {
   // No two of one kind in any order, nor with an operation between them.
   EXPECT_EQ(refusal_of_parallel(histogram(
                 "int32", "H[X[vi] % 8] = T.bitwise_xor(T.max(H[X[vi] % 8], X[vi]), X[vi])")),
-            "dependence_is_known: parallel: whether iterations of loop i depend on each other is "
+            "step_keeps_results: parallel: results may change: whether iterations of loop i depend "
+            "on each other is "
             "unknown, as index 0 of H is not quasi-affine: X[vi] % 8");
 }
 

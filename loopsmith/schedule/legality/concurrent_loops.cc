@@ -118,9 +118,9 @@ std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV hand
     if (!around || around->kind != ForKind::thread_binding) continue;
     if (around->thread_binding->thread_tag != axis) continue;
     if (may_share_out(schedule, schedule.loop_at(at), handle)) continue;
-    return Refusal{
-        &threads_share_out_fills,
-        {Argument(loop.loop_var->name), Argument(axis), Argument(around->loop_var->name)}};
+    return changed_results(
+        threads_do_more_than_fill,
+        {Argument(loop.loop_var->name), Argument(axis), Argument(around->loop_var->name)});
   }
   return {};
 }
@@ -133,9 +133,13 @@ std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle
   CarriedDependences carries = carried_by(schedule, handle, how, memory);
   if (carries.verdict.is_proved()) return {};
   if (carries.is_reduction && may_reduce_concurrently(schedule, handle, how, carries)) return {};
-  return Refusal{&concurrent_loops_stay_legal,
-                 {Argument(loop.loop_var->name), Argument(word_of(loop))},
-                 std::move(carries.verdict.witness)};
+  std::vector<Argument> subjects{Argument(loop.loop_var->name), Argument(word_of(loop))};
+  if (carries.verdict.kind == OrderAnswer::Kind::unknown) {
+    subjects.emplace_back(carries.verdict.why);
+    return changed_results(iterations_may_depend, std::move(subjects));
+  }
+  return changed_results(iterations_would_depend, std::move(subjects),
+                         std::move(carries.verdict.witness));
 }
 
 using ConflictOf = std::optional<Refusal>(const Schedule&, LoopRV, OwnMemory&);

@@ -68,8 +68,9 @@ TEST(concurrent_loops, keep_readers_of_what_is_theirs) {
   const BlockRV c = get_block(sch, "C");
   EXPECT_FALSE(compute_inline.can_apply(sch, {.block = c}));
   EXPECT_EQ(error_of([&] { compute_inline(sch, c); }),
-            "concurrent_loops_stay_legal: compute_inline: iterations of loop j, which is parallel, "
-            "would depend on each other, or it is not known that they do not: iteration i=0, "
+            "step_keeps_results: compute_inline: results would change: iterations of loop j, which "
+            "is parallel, "
+            "would depend on each other: iteration i=0, "
             "j=0, ax0=1 writes B[0, 1], iteration i=0, j=1, ax0=0 writes it");
   expect_result(sch, func);
 }
@@ -86,12 +87,12 @@ for i in T.parallel(18):
 )");
   Schedule sch(func);
   const auto loops = get_loops(sch, get_block(sch, "C"));
-  EXPECT_EQ(
-      error_of([&] { fuse(sch, {loops[0], loops[1]}); }),
-      "concurrent_loops_stay_legal: fuse: iterations of loop i_k_fused, which is parallel, would "
-      "depend on each other, or it is not known that they do not: iteration i_k_fused=0 writes "
-      "C[0], "
-      "iteration i_k_fused=1 reads it");
+  EXPECT_EQ(error_of([&] { fuse(sch, {loops[0], loops[1]}); }),
+            "step_keeps_results: fuse: results would change: iterations of loop i_k_fused, which "
+            "is parallel, would "
+            "depend on each other: iteration i_k_fused=0 writes "
+            "C[0], "
+            "iteration i_k_fused=1 reads it");
 }
 
 TEST(concurrent_loops, do_not_take_in_loops_that_carry_dependences) {
@@ -104,8 +105,9 @@ for i in range(1, 6):
   const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j");
   parallel(sch, j);
   EXPECT_EQ(error_of([&] { reorder(sch, {j, i}); }),
-            "concurrent_loops_stay_legal: reorder: iterations of loop j, which is parallel, would "
-            "depend on each other, or it is not known that they do not: iteration j=1, i=1 writes "
+            "step_keeps_results: reorder: results would change: iterations of loop j, which is "
+            "parallel, would "
+            "depend on each other: iteration j=1, i=1 writes "
             "A[1, 1], iteration j=2, i=2 reads it");
   // Nobody is asked for more than was so before.
   Schedule trusted(func);
@@ -129,7 +131,8 @@ for i, k in T.grid(7, 6):
   EXPECT_EQ(error_of([&] {
               write_at(sch, k, get_block(sch, "B"), BufferSelector(0), "shared");
             }).substr(0, 83),
-            "concurrent_loops_stay_legal: write_at: iterations of loop k, which is parallel, wou");
+            "step_keeps_results: write_at: results would change: iterations of loop k, which is "
+            "parallel, wou");
   expect_result(sch, func);
 }
 
@@ -145,11 +148,11 @@ for i, k in T.grid(7, 6):
   Schedule sch(func);
   const auto [i, k] = get_loops(sch, get_block(sch, "B")).take<2>();
   bind(sch, k, "threadIdx.x");
-  EXPECT_EQ(
-      error_of([&] { blockize(sch, i); }),
-      "concurrent_loops_stay_legal: blockize: iterations of loop k, which is threadIdx.x, would "
-      "depend on each other, or it is not known that they do not: iteration i=0, k=0 reads B[0], "
-      "iteration i=0, k=1 writes it");
+  EXPECT_EQ(error_of([&] { blockize(sch, i); }),
+            "step_keeps_results: blockize: results would change: iterations of loop k, which is "
+            "threadIdx.x, would "
+            "depend on each other: iteration i=0, k=0 reads B[0], "
+            "iteration i=0, k=1 writes it");
   expect_result(sch, func);
 }
 
@@ -178,11 +181,11 @@ for p in T.parallel(12):
             C[vi, vp] = B[vi, vp] - S[vi]
 )");
   Schedule sch(func);
-  EXPECT_EQ(
-      error_of([&] { compute_at(sch, get_block(sch, "B"), get_loop(sch, "p")); }),
-      "concurrent_loops_stay_legal: compute_at: iterations of loop p, which is parallel, would "
-      "depend on each other, or it is not known that they do not: iteration p=0, ax0=0, ax1=0 "
-      "writes B[0, 0], iteration p=1, ax0=0, ax1=0 writes it");
+  EXPECT_EQ(error_of([&] { compute_at(sch, get_block(sch, "B"), get_loop(sch, "p")); }),
+            "step_keeps_results: compute_at: results would change: iterations of loop p, which is "
+            "parallel, would "
+            "depend on each other: iteration p=0, ax0=0, ax1=0 "
+            "writes B[0, 0], iteration p=1, ax0=0, ax1=0 writes it");
 }
 
 TEST(thread_memory, is_looked_at_where_order_was_taken_on_trust) {
@@ -309,7 +312,8 @@ for i in range(8):
             D[vi, k] = S[3 - k]
 )"));
   EXPECT_EQ(error_of([&] { bind(sch, get_loop(sch, "i"), "threadIdx.x"); }),
-            "no_dependence_is_carried: bind: iterations of loop i depend on each other: iteration "
+            "step_keeps_results: bind: results would change: iterations of loop i depend on each "
+            "other: iteration "
             "i=0, j=0 writes S[0], iteration i=1, j=0 writes it");
 }
 
@@ -351,7 +355,8 @@ TEST(thread_axes, share_out_what_fills_a_tile) {
 TEST(thread_axes, do_not_share_out_what_differs_between_threads) {
   Schedule values(tiles_of_rows("A[vk, vj] + T.float32(vt)", "i < 6"));
   EXPECT_EQ(error_of([&] { bind(values, get_loop(values, "i"), "threadIdx.x"); }),
-            "no_dependence_is_carried: bind: iterations of loop i depend on each other: iteration "
+            "step_keeps_results: bind: results would change: iterations of loop i depend on each "
+            "other: iteration "
             "i=0, k=0, j=0 writes S[0], iteration i=1, k=0, j=0 writes it");
   Schedule extents(tiles_of_rows("A[vk, vj]", "i < 6"));
   const auto [j_0, j_1] = split(extents, get_loop(extents, "j"), {infer, 4}).take<2>();
@@ -385,7 +390,8 @@ for i in range(8):
   bind(sch, i, "threadIdx.x");
   bind(sch, j, "threadIdx.x");
   EXPECT_EQ(error_of([&] { reverse_compute_at(sch, get_block(sch, "P"), j); }),
-            "threads_share_out_fills: reverse_compute_at: loop j, bound to threadIdx.x inside of "
+            "step_keeps_results: reverse_compute_at: results would change: loop j, bound to "
+            "threadIdx.x inside of "
             "loop i, which is so, too, would not only fill memory that all these threads fill "
             "alike");
   expect_result(sch, func);
@@ -458,10 +464,12 @@ TEST(concurrent_loops, have_memory_around_them_each_for_itself_if_it_is_of_one) 
       const std::string witness =
           how == "vectorize" ? "iteration i=0, j=0 reads B[0], iteration i=0, j=1 writes it"
                              : "iteration i=0, j=0 writes B[0], iteration i=0, j=1 writes it";
-      EXPECT_EQ(error_of([&] { run_concurrently(sch, how); }),
-                fmt::format("no_dependence_is_carried: {}: iterations of loop j depend on each "
-                            "other: {}",
-                            primitive, witness));
+      EXPECT_EQ(
+          error_of([&] { run_concurrently(sch, how); }),
+          fmt::format(
+              "step_keeps_results: {}: results would change: iterations of loop j depend on each "
+              "other: {}",
+              primitive, witness));
     }
   }
 }
@@ -470,7 +478,7 @@ TEST(concurrent_loops, keep_what_they_have_each_for_itself) {
   Schedule sch(keeps_in("local"));
   vectorize(sch, get_loop(sch, "j"));
   EXPECT_EQ(error_of([&] { set_scope(sch, get_block(sch, "B"), 0, "shared"); }).substr(0, 27),
-            "concurrent_loops_stay_legal");
+            "step_keeps_results");
 }
 
 TEST(concurrent_loops, are_counted_through_all_that_changes_them) {
@@ -531,8 +539,8 @@ TEST(concurrent_loops, are_asked_again_where_they_reduce) {
   reorder(sch, {loops[0], k_0, loops[1], k_1});
   bind(sch, k_0, "threadIdx.x");
   // A loop bound to axes of both kinds leaves no partial results.
-  EXPECT_EQ(error_of([&] { fuse(sch, {loops[1], k_1}); }).substr(0, 27),
-            "concurrent_loops_stay_legal");
+  EXPECT_EQ(error_of([&] { fuse(sch, {loops[1], k_1}); }).substr(0, 44),
+            "step_keeps_results: fuse: results would chan");
 }
 
 TEST(concurrent_loops, share_a_result_that_one_of_their_iterations_starts_for_all) {
@@ -558,7 +566,8 @@ for i in range(0, 4, 2):
   EXPECT_EQ(refused("0"), "");
   // Sums that start at 2 go on with what the iteration before left.
   EXPECT_EQ(refused("i"),
-            "no_dependence_is_carried: parallel: iterations of loop i depend on each other: "
+            "step_keeps_results: parallel: results would change: iterations of loop i depend on "
+            "each other: "
             "iteration i=0, k=0 writes C[0], iteration i=2 reads it");
 }
 

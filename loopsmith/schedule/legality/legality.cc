@@ -128,6 +128,10 @@ bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopR
   return axes_tell(schedule, block, schedule.realize(block).iter_values, loops, band);
 }
 
+bool runs_each_once(const Schedule& schedule, BlockRV block, std::span<const LoopRV> inner) {
+  return axes_tell(schedule, block, schedule.realize(block).iter_values, inner, inner);
+}
+
 bool axes_are_injective(const Schedule& schedule, BlockRV handle) {
   const Schedule::Known known = schedule.axes_are_injective(handle);
   if (known != Schedule::Known::not_yet) return known == Schedule::Known::yes;
@@ -511,9 +515,9 @@ std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop,
   for (const Ptr<Buffer>& buffer : buffers) {
     const auto found = dependences.accumulator_is_private(schedule.get(loop).loop_var, buffer);
     if (found.verdict == Verdict::proved) continue;
-    return Refusal{&own_reads_are_apart,
-                   {Argument(loop), Argument(Ref(buffer)), Argument(found.reason)},
-                   witness_of(found)};
+    return changed_results(updates_are_read,
+                           {Argument(loop), Argument(Ref(buffer)), Argument(found.reason)},
+                           witness_of(found));
   }
   return {};
 }

@@ -9,9 +9,14 @@
 
 namespace loopsmith {
 
+class OwnMemory;
+
 /// Whether the iterations of a loop are independent of each other.
 CarriedDependences carried_by(const Schedule& schedule, LoopRV loop,
                               Concurrency how = Concurrency::in_threads);
+/// The same for one of several loops of the schedule, which ask `memory` in turn.
+CarriedDependences carried_by(const Schedule& schedule, LoopRV loop, Concurrency how,
+                              OwnMemory& memory);
 
 /// The buffers over which iterations of a loop may conflict, but for those of which each may have a
 /// copy. A null one stands for memory that is not known.
@@ -39,6 +44,10 @@ std::vector<MergeAnswer> may_merge(const Schedule& schedule,
 /// in them.
 bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band);
 
+/// True when the iterations of the loops, the innermost ones around the block, are different
+/// instances of it while those outside stay.
+bool runs_each_once(const Schedule& schedule, BlockRV block, std::span<const LoopRV> inner);
+
 /// True when the declared axes are right: the elements written are an injective function of the
 /// spatial axes, and only the reduction carries dependences along the others.
 bool axes_are_injective(const Schedule& schedule, BlockRV block);
@@ -52,16 +61,18 @@ std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop,
 /// The same of what a block in the loop writes.
 std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop, BlockRV block);
 
-inline constexpr Condition no_dependence_is_carried{
-    "no_dependence_is_carried", "iterations of loop {} depend on each other",
+inline constexpr ResultChange iterations_depend{
+    LegalityQuestion::at_once, true, "iterations of loop {} depend on each other",
     "parallelize or vectorize another loop, or take the dependence away first"};
-inline constexpr Condition dependence_is_known{
-    "dependence_is_known", "whether iterations of loop {} depend on each other is unknown, as {}",
+inline constexpr ResultChange dependence_is_unknown{
+    LegalityQuestion::at_once, false,
+    "whether iterations of loop {} depend on each other is unknown, as {}",
     "if you know that they do not, pass assume_independent=True"};
-inline constexpr Condition own_reads_are_apart{
-    "own_reads_are_apart", "loop {} may read elements of {} that it updates: {}",
+inline constexpr ResultChange updates_are_read{
+    LegalityQuestion::regroup, true, "loop {} may read elements of {} that it updates: {}",
     "choose a loop that reads other elements than it updates"};
-inline constexpr Condition loop_is_no_reduction{"loop_is_no_reduction", "loop {} is a reduction",
+inline constexpr ResultChange loop_is_reduction{LegalityQuestion::regroup, true,
+                                                "loop {} is a reduction",
                                                 "rfactor it, then parallelize the new loop"};
 
 }  // namespace loopsmith

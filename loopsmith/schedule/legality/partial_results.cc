@@ -11,6 +11,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
+#include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -298,6 +299,18 @@ std::optional<std::int64_t> element_count(const Accumulator& accumulator) {
   return size;
 }
 
+/// True when the init of a block may run before a loop around it.
+bool may_start_before(const Schedule& schedule, BlockRV block, LoopRV loop) {
+  auto planned = plan_decompose_reduction(schedule, {.block = block, .loop = loop});
+  auto* plan = std::get_if<DecomposeReductionPlan>(&planned);
+  if (!plan) return false;
+  const Preservation asked = *plan->preservation;
+  if (asked.is_proved) return true;
+  Schedule after = schedule.snapshot();
+  commit_decompose_reduction(after, std::move(*plan));
+  return !refuse_changed_results(schedule, after, asked);
+}
+
 }  // namespace
 
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
@@ -369,9 +382,7 @@ bool accumulator_is_private(const Schedule& schedule, LoopRV handle,
                           std::ranges::any_of(schedule.get(block).writes, [&](const auto& region) {
                             return is_one_of(shared, region->buffer);
                           });
-    if (!has_init) return true;
-    const auto plan = plan_decompose_reduction(schedule, {.block = block, .loop = handle});
-    return std::holds_alternative<DecomposeReductionPlan>(plan);
+    return !has_init || may_start_before(schedule, block, handle);
   });
 }
 

@@ -72,7 +72,7 @@ for k in range(64):
     C[5] = C[5] + A[k, 0]
 )")
                 .substr(0, 24),
-            "no_dependence_is_carried");
+            "step_keeps_results");
 }
 
 TEST(partial_results, stand_beside_memory_of_each_iteration) {
@@ -95,7 +95,8 @@ for k in range(64):
 
 TEST(partial_results, are_refused_where_results_are_used_or_move) {
   const std::string refused =
-      "updates_have_partial_results: parallel: iterations of loop k update elements in common, of "
+      "step_keeps_results: parallel: results would change: iterations of loop k update elements in "
+      "common, of "
       "which they cannot have partial results: iteration k=0, j=2 reads C[2], iteration k=1, j=0 "
       "writes it";
   // Windows that overlap: each iteration has a place of its own.
@@ -111,7 +112,7 @@ for k in range(64):
     C[1] = C[0]
 )")
                 .substr(0, 24),
-            "no_dependence_is_carried");
+            "step_keeps_results");
   EXPECT_EQ(parallel_of(R"(
 for k in range(20):
     C[0] = C[0] + A[k, 0]
@@ -119,7 +120,7 @@ for k in range(20):
         C[X[k]] = A[k, 1]
 )")
                 .substr(0, 19),
-            "dependence_is_known");
+            "step_keeps_results");
 }
 
 TEST(partial_results, stand_beside_other_elements_of_their_buffer) {

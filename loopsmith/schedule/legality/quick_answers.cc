@@ -61,6 +61,15 @@ class TwoPlaces {
   const Place here_, there_;
 };
 
+bool holds_jumps(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    found = found || ref.is<Break>() || ref.is<Continue>() || ref.is<Return>();
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
 }  // namespace
 
 bool moves_past_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
@@ -157,6 +166,34 @@ bool is_finished_in(const Schedule& schedule, BlockRV handle, const Buffer& buff
     if (is_driven) return false;
   }
   return true;
+}
+
+bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
+                        const ScopeAccesses& uses) {
+  const NodeId own = schedule.node(handle), nest = schedule.node(loop);
+  if (uses.has_foreign_calls) return false;
+  if (uses.has_jumps && holds_jumps(schedule.get(loop).body)) return false;
+  if (!kinds_of(schedule, handle, uses).is_reduction()) return false;
+  const Block& block = schedule.get(handle);
+  std::vector<const Object*> inputs;
+  pre_order_visit(block.init, [&](const Ref& ref) {
+    if (const auto* load = ref.as<BufferLoad>()) inputs.push_back(load->buffer->data.get());
+    return !ref.is<Buffer>();
+  });
+  const auto is_input = [&](const Buffer& buffer) {
+    return std::ranges::find(inputs, buffer.data.get()) != inputs.end();
+  };
+  const bool reads_own = std::ranges::any_of(
+      block.writes, [&](const auto& region) { return is_input(*region->buffer); });
+  if (reads_own) return false;
+  const bool is_alone = std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
+    if (use.place.node == own || !is_inside(schedule, use.place, nest)) return true;
+    const bool changes_input = use.is_write && is_input(*use.buffer);
+    return !changes_input && !has_memory_of(block.writes, *use.buffer);
+  });
+  if (!is_alone) return false;
+  const auto loops = loops_around(schedule, own);
+  return runs_each_once(schedule, handle, std::span(std::ranges::find(loops, loop), loops.end()));
 }
 
 namespace {

@@ -75,6 +75,17 @@ bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId n
 bool is_finished_in(const Schedule& schedule, BlockRV block, const Buffer& buffer, LoopRV loop,
                     const ScopeAccesses& uses);
 
+/// May the init of a reduction block run before a loop around it, once for each result?
+///
+/// Lemma. Let the block be a reduction block whose init reads nothing that it writes, under
+/// whatever name; let nothing else inside the loop access what it writes, nothing there write what
+/// its init reads, and no `break`, `continue` or `return` stand there; and let no two iterations of
+/// the loop, and of those inside it, run one instance. Then an execution of the loop runs to its
+/// end, and starts each of its results once, before all of their updates; so the init may run any
+/// time before them, since nobody sees the element in between, and finds the same inputs.
+bool starts_before_loop(const Schedule& schedule, BlockRV block, LoopRV loop,
+                        const ScopeAccesses& uses);
+
 /// True when the block writes each of its elements in one instance, or in one whole reduction.
 bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses);
 

@@ -11,6 +11,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/init_apart.h"
 #include "loopsmith/schedule/legality/uncached.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/path_condition.h"
@@ -87,16 +88,18 @@ std::string text_of(const Stmt& scope, const PreservationAnswer& answer) {
                            buffer);
       }
       return fmt::format("{} reads {} after {} changes what it stands for", second, buffer, first);
+    case LegalityQuestion::at_once:
+    case LegalityQuestion::regroup:
     case LegalityQuestion::understood: break;
   }
   return answer.reason;
 }
 
 Refusal refusal_of(const Stmt& scope, const PreservationAnswer& answer) {
-  if (answer.verdict == Verdict::violated) {
-    return {&step_keeps_results, {Argument(text_of(scope, answer))}};
-  }
-  return {&results_are_known_to_stay, {Argument(answer.reason)}};
+  const bool is_known = answer.verdict == Verdict::violated;
+  ResultChange change = is_known ? result_changes : result_is_unknown;
+  change.question = answer.question;
+  return changed_results(change, {Argument(is_known ? text_of(scope, answer) : answer.reason)});
 }
 
 std::optional<Refusal> refuse_incoherent_copies(const Schedule& before, NodeId scope,
@@ -130,13 +133,40 @@ bool moves_copies_alone(const Schedule& before, NodeId scope, const ScopeBody& n
   });
 }
 
+/// Refuses where the scope, which runs `written`, would not compute the same if it ran `after`.
+std::optional<Refusal> refuse_motion(const Schedule& before, NodeId scope, const Stmt& written,
+                                     const Stmt& after, bool may_add) {
+  const ScopeBody old = body_of(before, scope);
+  if (old.has_views) {
+    return changed_results(result_is_unknown, {Argument("the block around has views of buffers")});
+  }
+  if (!after.defined()) {
+    return changed_results(result_is_unknown, {Argument("a block has loops of its own")});
+  }
+  const Expr known = path_condition(before, scope);
+  const PreservationAnswer answer =
+      keeps_results({under(known, written), under(known, after), old.own, may_add});
+  if (answer) return {};
+  return refusal_of(written, answer);
+}
+
+/// Refuses a step that takes the init of a block out of it.
+std::optional<Refusal> refuse_moved_init(const Schedule& before, const Schedule& after,
+                                         NodeId scope, const Stmt& now) {
+  const Stmt apart = with_init_apart(before, after, scope, *after.parted_init());
+  if (!apart) return changed_results(result_is_unknown, {Argument("the init is another one")});
+  return refuse_motion(before, scope, apart, now, false);
+}
+
 }  // namespace
 
 std::optional<Refusal> refuse_changed_results(const Schedule& before, const Schedule& after,
                                               const Preservation& asked) {
   const ScopeBody now = body_of(after, asked.scope);
   std::optional<Refusal> refusal;
-  if (after.mirrors().empty()) {
+  if (after.parted_init()) {
+    refusal = refuse_moved_init(before, after, asked.scope, now.body);
+  } else if (after.mirrors().empty()) {
     refusal = refuse_changed_results(before, asked.scope, now.body, false);
     if (refusal && moves_copies_alone(before, asked.scope, now)) refusal.reset();
   } else {
@@ -144,25 +174,14 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, const Sche
   }
   if (!refusal || !asked.is_proved) return refusal;
   // What a quick answer proved may be too hard for the exact check, and no more.
-  check(refusal->condition != &step_keeps_results, "quick_answers", "{}",
+  check(!refusal->change->is_known, "quick_answers", "{}",
         std::get<std::string>(refusal->subjects[0].value));
   return {};
 }
 
 std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId scope,
                                               const Stmt& after, bool may_add) {
-  const ScopeBody old = body_of(before, scope);
-  if (old.has_views) {
-    return Refusal{&results_are_known_to_stay, {Argument("the block around has views of buffers")}};
-  }
-  if (!after.defined()) {
-    return Refusal{&results_are_known_to_stay, {Argument("a block has loops of its own")}};
-  }
-  const Expr known = path_condition(before, scope);
-  const PreservationAnswer answer =
-      keeps_results({under(known, old.body), under(known, after), old.own, may_add});
-  if (answer) return {};
-  return refusal_of(old.body, answer);
+  return refuse_motion(before, scope, body_of(before, scope).body, after, may_add);
 }
 
 }  // namespace loopsmith

@@ -7,12 +7,12 @@
 
 namespace loopsmith {
 
-inline constexpr Condition step_keeps_results{
-    "step_keeps_results", "results would change: {}",
+/// Found by the law; the texts are its answers.
+inline constexpr ResultChange result_changes{
+    LegalityQuestion::order, true, "{}",
     "move what it conflicts with first, or keep a copy of the buffer with cache_read"};
-inline constexpr Condition results_are_known_to_stay{
-    "results_are_known_to_stay", "it is not known whether results would change: {}",
-    "take a simpler step, or take it before others"};
+inline constexpr ResultChange result_is_unknown{LegalityQuestion::understood, false, "{}",
+                                                "take a simpler step, or take it before others"};
 
 /// Refuses a step that moves the blocks of a scope unless each of their instances reads the values
 /// that it read before. Throws an InternalError where a sufficient condition that held is wrong.

@@ -16,10 +16,8 @@ inline constexpr Condition updates_can_be_atomic{
     "what iterations of loop {} update in common are not sums, extremes or bits of integers of 32 "
     "or 64 bits in global memory",
     "parallelize the loop, or privatize it first: iterations then have copies that are merged"};
-inline constexpr const Condition* atomic_conditions[] = {
-    &loop_is_not_left,      &no_dependence_is_carried,   &dependence_is_known,
-    &own_reads_are_apart,   &loop_is_no_reduction,       &updates_have_partial_results,
-    &updates_can_be_atomic, &concurrent_loops_stay_legal};
+inline constexpr const Condition* atomic_conditions[] = {&loop_is_not_left, &step_keeps_results,
+                                                         &updates_can_be_atomic};
 
 Planned<LoopKindPlan> plan_atomic(const Schedule& schedule, const AtomicArguments& arguments);
 

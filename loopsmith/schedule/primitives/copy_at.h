@@ -70,10 +70,7 @@ inline constexpr const Condition* read_at_conditions[] = {&block_has_the_buffer,
                                                           &loop_reads_alone,
                                                           &copied_box_is_of_plain_loops,
                                                           &copied_elements_are_written,
-                                                          &concurrent_loops_stay_legal,
-                                                          &step_keeps_results,
-                                                          &results_are_known_to_stay,
-                                                          &threads_share_out_fills};
+                                                          &step_keeps_results};
 inline constexpr const Condition* write_at_conditions[] = {&block_has_the_buffer,
                                                            &storage_scope_is_known,
                                                            &block_stands_in_a_block,
@@ -87,10 +84,7 @@ inline constexpr const Condition* write_at_conditions[] = {&block_has_the_buffer
                                                            &writer_does_not_read_first,
                                                            &inits_are_copied_back,
                                                            &copied_box_is_of_plain_loops,
-                                                           &concurrent_loops_stay_legal,
-                                                           &step_keeps_results,
-                                                           &results_are_known_to_stay,
-                                                           &threads_share_out_fills};
+                                                           &step_keeps_results};
 
 Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments& arguments);
 Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArguments& arguments);

@@ -41,8 +41,8 @@ inline constexpr Condition no_reads_between{"no_reads_between",
                                             "block {} uses in loop {} what block {} fills",
                                             "choose a loop inside, around the padding alone"};
 inline constexpr const Condition* decompose_padding_conditions[] = {
-    &loop_is_around_block, &loop_runs_to_its_end,        &block_is_complete,      &body_pads,
-    &no_reads_between,     &concurrent_loops_stay_legal, &threads_share_out_fills};
+    &loop_is_around_block, &loop_runs_to_its_end, &block_is_complete, &body_pads,
+    &no_reads_between,     &step_keeps_results};
 
 Planned<DecomposePaddingPlan> plan_decompose_padding(const Schedule& schedule,
                                                      const DecomposePaddingArguments& arguments);

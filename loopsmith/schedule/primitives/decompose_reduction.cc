@@ -10,10 +10,8 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/anti_dependences.h"
-#include "loopsmith/schedule/queries/access_relations.h"
+#include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -29,7 +27,7 @@ class Decomposition {
  public:
   Decomposition(const Schedule& schedule, BlockRV block, LoopRV loop)
       : schedule_(schedule), realize_(schedule.realize(block)), loop_(loop) {
-    plan_ = {.block = block, .loop = loop, .copied = {}, .conditions = {}};
+    plan_ = {.block = block, .loop = loop};
   }
 
   Planned<DecomposeReductionPlan> find() && {
@@ -50,18 +48,10 @@ class Decomposition {
         }
       }
     }
-    for (const LoopRV handle : dropped_) {
-      const For& loop = schedule_.get(handle);
-      // Each time round, the init inside the block starts anew.
-      if (!drives(loop.loop_var, IterType::comm_reduce) && !is_const_int(loop.extent, 1)) {
-        return fail(fmt::format("loop {} repeats it inside", loop.loop_var->name));
-      }
-    }
-    if (const For* loop = repeating_loop()) {
-      return fail(fmt::format("loop {} may repeat some of its instances", loop->loop_var->name));
-    }
     if (auto refusal = find_condition()) return *std::move(refusal);
-    if (auto refusal = refuse_uses()) return *std::move(refusal);
+    const NodeId scope = scope_of(schedule_, schedule_.node(plan_.block));
+    plan_.preservation = {scope, starts_before_loop(schedule_, plan_.block, loop_,
+                                                    accesses_in_scope(schedule_, scope))};
     return std::move(plan_);
   }
 
@@ -93,8 +83,6 @@ class Decomposition {
         } else if (drives(loop->loop_var, IterType::comm_reduce)) {
           return Refusal{&loop_is_above_reduction,
                          {Argument(loop_), Argument(handle), Argument(plan_.block)}};
-        } else if (!drives(loop->loop_var, IterType::data_par) && !is_const_int(loop->extent, 1)) {
-          is_repeated_ = true;
         }
         if (handle == loop_) is_inner = false;
       } else if (const auto* branch = schedule_.as<IfThenElse>(node); branch && is_inner) {
@@ -109,26 +97,6 @@ class Decomposition {
     }
     std::ranges::reverse(inner_);
     return {};
-  }
-
-  /// An inner loop of which different iterations may run one instance: windows that overlap.
-  const For* repeating_loop() const {
-    ElementAccesses space;
-    space.forms = IndexForms(ranges_around(schedule_, schedule_.node(plan_.block)));
-    for (const LoopRV handle : inner_) space.inside.insert(schedule_.get(handle).loop_var.get());
-    ElementAccess instance;
-    for (const Expr& value : realize_.iter_values) {
-      instance.indices.push_back(space.forms.read(value));
-    }
-    for (const LoopRV handle : inner_) {
-      const For& loop = schedule_.get(handle);
-      const std::int64_t* step = as_int(loop.step);
-      const bool is_told =
-          is_const_int(loop.extent, 1) ||
-          (step && has_zero_distance(space, instance, instance, *loop.loop_var, *step));
-      if (!is_told) return &loop;
-    }
-    return nullptr;
   }
 
   /// Under which conditions the init runs where it goes.
@@ -166,63 +134,12 @@ class Decomposition {
     return values;
   }
 
-  /// What others do inside the loop with what the init reads and writes.
-  std::optional<Refusal> refuse_uses() const {
-    const Block& block = *realize_.block;
-    const NodeId own = schedule_.node(plan_.block);
-    const ScopeAccesses all = accesses_in_scope(schedule_, scope_of(schedule_, own));
-    const BlockKinds kinds = kinds_of(schedule_, plan_.block, all);
-    if (!kinds.is_reduction_in_place()) {
-      return Refusal{&block_is_reduction,
-                     {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_reduction})}};
-    }
-    if (!kinds.is_reduction()) {
-      if (auto refusal = refuse_own_reads(schedule_, loop_, plan_.block)) return refusal;
-    }
-    std::vector<const Object*> loaded;
-    pre_order_visit(block.init, [&](const Ref& ref) {
-      if (const auto* load = ref.as<BufferLoad>()) loaded.push_back(load->buffer.get());
-      return !ref.is<Buffer>();
-    });
-    for (const BufferAccess& use : all.all) {
-      if (use.place.node == own || !is_inside(schedule_, use.place, schedule_.node(loop_)))
-        continue;
-      if (use.is_write && std::ranges::find(loaded, use.buffer) != loaded.end()) {
-        return Refusal{&init_inputs_stay,
-                       {Argument(Ref(use.buffer)), Argument(loop_), Argument(plan_.block)}};
-      }
-      const bool is_own = std::ranges::any_of(
-          block.writes, [&](const auto& region) { return region->buffer.get() == use.buffer; });
-      if (is_own && is_before(schedule_, use.place, Place{own})) {
-        return fail("others use what it overwrites before it inside the loop");
-      }
-      if (is_own && is_repeated_) {
-        return fail("it is repeated, and others read its results inside the loop");
-      }
-      if (is_own && is_touched_before_start(use)) {
-        return fail("others read inside the loop what its later iterations start");
-      }
-    }
-    return {};
-  }
-
-  /// Whether others access an element in an earlier iteration than the one that starts it. The loop
-  /// that tells these apart is a spatial one: along the others, the first iteration starts it.
-  bool is_touched_before_start(const BufferAccess& use) const {
-    std::vector<LoopRV> shared;
-    std::ranges::copy_if(plan_.copied, std::back_inserter(shared), [&](LoopRV loop) {
-      return is_inside(schedule_, use.place, schedule_.node(loop));
-    });
-    return accesses_earlier(schedule_, use.place, plan_.block, use.buffer, shared);
-  }
-
   const Schedule& schedule_;
   const BlockRealize& realize_;
   const LoopRV loop_;
   std::vector<LoopRV> inner_;
   std::vector<LoopRV> dropped_;
   std::vector<Expr> conditions_;
-  bool is_repeated_ = false;
   DecomposeReductionPlan plan_;
 };
 
@@ -252,8 +169,13 @@ Planned<DecomposeReductionPlan> plan_decompose_reduction(
   if (std::ranges::find(loops, arguments.loop) == loops.end()) {
     return Refusal{&loop_is_around_block, {Argument(arguments.loop), Argument(arguments.block)}};
   }
-  if (!schedule.get(arguments.block).init) {
-    return Refusal{&block_is_reduction, {Argument(arguments.block), Argument(1)}};
+  const Block& block = schedule.get(arguments.block);
+  if (!block.init) return Refusal{&block_is_reduction, {Argument(arguments.block), Argument(1)}};
+  const bool has_known_axes = std::ranges::all_of(block.iter_vars, [](const auto& axis) {
+    return axis->iter_type == IterType::data_par || axis->iter_type == IterType::comm_reduce;
+  });
+  if (!has_known_axes) {
+    return Refusal{&block_is_reduction, {Argument(arguments.block), Argument(2)}};
   }
   return Decomposition(schedule, arguments.block, arguments.loop).find();
 }
@@ -295,6 +217,7 @@ BlockRV commit_decompose_reduction(Schedule& schedule, DecomposeReductionPlan&& 
   }
   start.block =
       init_block(block, axes, schedule.fresh_block_name(function, block.name_hint + "_init"));
+  schedule.report_parted_init({plan.block, start.block});
   Stmt nest = make(std::move(start));
   for (std::size_t i = copies.size(); i-- > 0;) {
     copies[i].body = std::move(nest);

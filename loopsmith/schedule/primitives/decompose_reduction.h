@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/conditions.h"
-#include "loopsmith/schedule/legality/legality.h"
+#include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
 
@@ -19,8 +19,9 @@ struct DecomposeReductionArguments {
 struct DecomposeReductionPlan {
   BlockRV block;
   LoopRV loop;
-  std::vector<LoopRV> copied;    ///< Loops of the init, outermost first.
-  std::vector<Expr> conditions;  ///< Under which an instance is initialised.
+  std::vector<LoopRV> copied = {};    ///< Loops of the init, outermost first.
+  std::vector<Expr> conditions = {};  ///< Under which an instance is initialised.
+  std::optional<Preservation> preservation = {};
 };
 
 inline constexpr Condition loop_is_around_block{
@@ -29,13 +30,9 @@ inline constexpr Condition loop_is_above_reduction{
     "loop_is_above_reduction",
     "loop {} is inside loop {}, which is bound to a reduction axis of block {}",
     "choose the outermost loop of the reduction, or one around it"};
-inline constexpr Condition init_inputs_stay{
-    "init_inputs_stay", "{} is written inside loop {}, and read by the init of block {}",
-    "choose a loop inside which it is not written, or keep a copy of it with cache_read"};
 inline constexpr const Condition* decompose_reduction_conditions[] = {
-    &loop_is_around_block,        &block_is_reduction,     &loop_is_above_reduction,
-    &init_can_go_first,           &init_inputs_stay,       &own_reads_are_apart,
-    &concurrent_loops_stay_legal, &threads_share_out_fills};
+    &loop_is_around_block, &block_is_reduction, &loop_is_above_reduction, &init_can_go_first,
+    &step_keeps_results};
 
 Planned<DecomposeReductionPlan> plan_decompose_reduction(
     const Schedule& schedule, const DecomposeReductionArguments& arguments);

@@ -135,9 +135,8 @@ for i, j in T.grid(9, 8):
   const auto loops = get_loops(sch, sums);
   for (const LoopRV repeating : {loops[0], loops[1]}) {
     EXPECT_EQ(error_of([&] { decompose_reduction(sch, sums, repeating); }),
-              fmt::format("init_can_go_first: decompose_reduction: the init of block S cannot go "
-                          "before loop {}, as loop j repeats it inside",
-                          sch.name(repeating)));
+              "step_keeps_results: decompose_reduction: results may change: instances of "
+              "`S[vi_init] = T.float32(0)` run more than once already");
   }
   decompose_reduction(sch, sums, loops[2]);
   interp::assert_same(func, sch.func());
@@ -161,8 +160,8 @@ for i in range(6):
   const auto outer = get_loops(sch, get_block(sch, "C"))[0];
   compute_at(sch, get_block(sch, "B"), outer);
   EXPECT_EQ(error_of([&] { decompose_reduction(sch, get_block(sch, "B"), outer); }),
-            "init_can_go_first: decompose_reduction: the init of block B cannot go before loop i, "
-            "as loop i may repeat some of its instances");
+            "step_keeps_results: decompose_reduction: results may change: instances of "
+            "`B[vi_init] = T.float32(1)` run more than once already");
   decompose_reduction(sch, get_block(sch, "B"), get_loops(sch, get_block(sch, "B"))[1]);
   expect_result(sch, before);
 }
@@ -184,8 +183,69 @@ for i in range(4):
 )"));
   const BlockRV sum = get_block(sch, "sum");
   EXPECT_EQ(error_of([&] { decompose_reduction(sch, sum, get_loops(sch, sum)[0]); }),
-            "init_inputs_stay: decompose_reduction: B is written inside loop i, and read by the "
-            "init of block sum");
+            "step_keeps_results: decompose_reduction: results would change: sum_init (vi_init=3) "
+            "reads what first (vi=3, vk=1) writes to B, which would not be there yet");
+}
+
+TEST(decompose_reduction, goes_before_a_loop_in_which_others_go_on_with_the_results) {
+  const auto before = program(R"(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8,), "float32"))", R"(
+for i in range(8):
+    for k in range(6):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+    with T.block("mean"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = C[vi] / T.float32(6)
+)");
+  Schedule sch(before);
+  const BlockRV sum = get_block(sch, "sum");
+  const BlockRV init = decompose_reduction(sch, sum, get_loops(sch, sum)[0]);
+  EXPECT_EQ(get_loops(sch, init).size(), 1u);
+  expect_result(sch, before);
+}
+
+TEST(decompose_reduction, starts_what_others_read_also_where_there_is_nothing_to_reduce) {
+  const auto before = program(R"(a: T.handle, c: T.handle, n: T.int32)", R"(
+A = T.match_buffer(a, (8, n), "float32")
+C = T.match_buffer(c, (8,), "float32")
+S = T.alloc_buffer((8,))
+for i in range(8):
+    for k in range(n):
+        with T.block("sum"):
+            vi = T.axis.spatial(8, i)
+            vk = T.axis.reduce(n, k)
+            with T.init():
+                S[vi] = T.float32(1)
+            S[vi] = S[vi] + A[vi, vk]
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = S[vi]
+)");
+  Schedule sch(before);
+  const BlockRV sum = get_block(sch, "sum");
+  decompose_reduction(sch, sum, get_loops(sch, sum)[0]);
+  expect_result(sch, before);
+}
+
+TEST(decompose_reduction, starts_nothing_in_iterations_that_a_break_leaves_out) {
+  Schedule sch(program(R"(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8,), "float32"))", R"(
+for i in range(8):
+    if A[i, 0] < T.float32(0):
+        break
+    for k in range(6):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+)"));
+  const BlockRV sum = get_block(sch, "sum");
+  EXPECT_EQ(error_of([&] { decompose_reduction(sch, sum, get_loops(sch, sum)[0]); }),
+            "step_keeps_results: decompose_reduction: results may change: how often a loop runs is "
+            "up to its `break`");
 }
 
 }  // namespace

@@ -54,10 +54,11 @@ Planned<DistributePlan> plan_distribute(const Schedule& schedule,
   }
   if (!plan.cuts.empty()) return plan;
   if (obstacle.kind == OrderAnswer::Kind::violated) {
-    return Refusal{
-        &distribution_keeps_order, {Argument(arguments.loop)}, std::move(obstacle.witness)};
+    return changed_results(distribution_changes_order, {Argument(arguments.loop)},
+                           std::move(obstacle.witness));
   }
-  return Refusal{&distribution_is_known, {Argument(arguments.loop), Argument(obstacle.why)}};
+  return changed_results(distribution_is_unknown,
+                         {Argument(arguments.loop), Argument(obstacle.why)});
 }
 
 Handles<LoopRV> commit_distribute(Schedule& schedule, DistributePlan&& plan) {

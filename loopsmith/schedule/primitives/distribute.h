@@ -24,22 +24,17 @@ inline constexpr Condition loop_has_statements{
 inline constexpr Condition iterations_reach_their_end{
     "iterations_reach_their_end", "a {} ends loop {}, or an iteration of it, early",
     "rewrite it as a condition on the rest of the body"};
-inline constexpr Condition distribution_keeps_order{
-    "distribution_keeps_order",
+inline constexpr ResultChange distribution_changes_order{
+    LegalityQuestion::order, true,
     "each statement of loop {} needs what those after it make in earlier iterations",
     "expand_scalar gives each iteration a place of its own, peel or shift may break the circle"};
-inline constexpr Condition distribution_is_known{
-    "distribution_is_known",
+inline constexpr ResultChange distribution_is_unknown{
+    LegalityQuestion::order, false,
     "whether statements of loop {} may run in loops of their own is unknown, as {}",
     "let the indices be sums of loops and sizes with constant factors"};
-inline constexpr const Condition* distribute_conditions[] = {&loop_is_plain,
-                                                             &bounds_stay,
-                                                             &loop_has_statements,
-                                                             &iterations_reach_their_end,
-                                                             &distribution_keeps_order,
-                                                             &distribution_is_known,
-                                                             &concurrent_loops_stay_legal,
-                                                             &threads_share_out_fills};
+inline constexpr const Condition* distribute_conditions[] = {
+    &loop_is_plain, &bounds_stay, &loop_has_statements, &iterations_reach_their_end,
+    &step_keeps_results};
 
 Planned<DistributePlan> plan_distribute(const Schedule& schedule,
                                         const DistributeArguments& arguments);

@@ -40,13 +40,10 @@ inline constexpr Condition iterations_write_first{
 inline constexpr Condition extent_is_known_outside{
     "extent_is_known_outside", "the bounds of loop {} are not known where buffer {} is allocated",
     "choose a loop whose bounds are constants or sizes"};
-inline constexpr const Condition* expand_scalar_conditions[] = {&loop_is_plain,
-                                                                &buffer_is_allocated_around,
-                                                                &buffer_is_used_by_indices,
-                                                                &uses_are_in_the_loop,
-                                                                &iterations_write_first,
-                                                                &extent_is_known_outside,
-                                                                &concurrent_loops_stay_legal};
+inline constexpr const Condition* expand_scalar_conditions[] = {
+    &loop_is_plain,        &buffer_is_allocated_around, &buffer_is_used_by_indices,
+    &uses_are_in_the_loop, &iterations_write_first,     &extent_is_known_outside,
+    &step_keeps_results};
 
 Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
                                              const ExpandScalarArguments& arguments);

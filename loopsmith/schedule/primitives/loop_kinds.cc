@@ -87,19 +87,19 @@ Planned<LoopKindPlan> plan_concurrent(const Schedule& schedule, LoopKindPlan pla
     if (!may_reduce_concurrently(schedule, plan.loop, how, carries)) {
       if (auto refusal = refuse_reads_of_results(schedule, plan.loop)) return *std::move(refusal);
       const bool is_axis = drives_reduction(schedule, plan.loop);
-      return Refusal{is_axis ? &loop_is_no_reduction : &updates_have_partial_results,
-                     {Argument(plan.loop)},
-                     std::move(carries.verdict.witness)};
+      return changed_results(is_axis ? loop_is_reduction : updates_meet, {Argument(plan.loop)},
+                             std::move(carries.verdict.witness));
     }
     plan.reordered_reduction = rounding_reduction_inside(schedule, schedule.node(plan.loop));
     return plan;
   }
   if (carries.verdict.kind == OrderAnswer::Kind::violated) {
-    return Refusal{
-        &no_dependence_is_carried, {Argument(plan.loop)}, std::move(carries.verdict.witness)};
+    return changed_results(iterations_depend, {Argument(plan.loop)},
+                           std::move(carries.verdict.witness));
   }
   if (assume_independent) return plan;
-  return Refusal{&dependence_is_known, {Argument(plan.loop), Argument(carries.verdict.why)}};
+  return changed_results(dependence_is_unknown,
+                         {Argument(plan.loop), Argument(carries.verdict.why)});
 }
 
 }  // namespace

@@ -54,20 +54,15 @@ inline constexpr Condition thread_axis_is_free{
 inline constexpr Condition loop_is_not_left{
     "loop_is_not_left", "a break or return leaves loop {}: what runs is up to earlier iterations",
     "rewrite it as a condition on the loop's body"};
-inline constexpr Condition updates_have_partial_results{
-    "updates_have_partial_results",
+inline constexpr ResultChange updates_meet{
+    LegalityQuestion::regroup, true,
     "iterations of loop {} update elements in common, of which they cannot have partial results",
     "parallelize another loop, or split it by as many iterations as update one element, and "
     "parallelize the outer loop inside of the inner one"};
-inline constexpr const Condition* loop_kind_conditions[] = {
-    &loop_is_not_left,           &no_dependence_is_carried, &dependence_is_known,
-    &own_reads_are_apart,        &loop_is_no_reduction,     &updates_have_partial_results,
-    &concurrent_loops_stay_legal};
-inline constexpr const Condition* bind_conditions[] = {
-    &thread_axis_exists,           &threads_count_by_one,       &thread_axis_is_free,
-    &threads_share_out_fills,      &loop_is_not_left,           &no_dependence_is_carried,
-    &dependence_is_known,          &own_reads_are_apart,        &loop_is_no_reduction,
-    &updates_have_partial_results, &concurrent_loops_stay_legal};
+inline constexpr const Condition* loop_kind_conditions[] = {&loop_is_not_left, &step_keeps_results};
+inline constexpr const Condition* bind_conditions[] = {&thread_axis_exists, &threads_count_by_one,
+                                                       &thread_axis_is_free, &step_keeps_results,
+                                                       &loop_is_not_left};
 
 Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments);
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments);

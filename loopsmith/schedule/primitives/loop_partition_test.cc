@@ -111,9 +111,10 @@ for i in range(8):
             C[vi, vj] = B[vi, vj] + B[vi + 2, vj]
 )"));
   parallel(sch, get_loop(sch, "i"));
-  EXPECT_EQ(error_of([&] { loop_partition(sch, get_loop(sch, "i"), {2, infer}); }).substr(0, 92),
-            "concurrent_loops_stay_legal: loop_partition: iterations of loop i1, which is "
-            "parallel, would");
+  EXPECT_EQ(
+      error_of([&] { loop_partition(sch, get_loop(sch, "i"), {2, infer}); }).substr(0, 92),
+      "step_keeps_results: loop_partition: results would change: iterations of loop i1, which is "
+      "parallel, would");
 }
 
 TEST(loop_partition, refuses_parts_that_do_not_fit) {
@@ -175,8 +176,8 @@ for i in range(9):
 )"));
   // Both parts would use S, which no loop around them has for its own.
   const std::string error = error_of([&] { loop_partition(sch, get_loop(sch, "i"), {1, infer}); });
-  EXPECT_TRUE(
-      error.starts_with("concurrent_loops_stay_legal: loop_partition: iterations of loop j"))
+  EXPECT_TRUE(error.starts_with(
+      "step_keeps_results: loop_partition: results would change: iterations of loop j"))
       << error;
 }
 

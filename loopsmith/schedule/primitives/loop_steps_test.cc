@@ -100,10 +100,10 @@ def main(A: T.Buffer((12, 14), "float32")):
     for i in range(1, 11):
         for j in range(1, 13):
             A[i, j] = A[i - 1, j + 1])"));
-  EXPECT_EQ(
-      error_of([&] { reorder(sch, {get_loop(sch, "j"), get_loop(sch, "i")}); }),
-      "order_is_kept: reorder: loop j would run before what it depends on: iteration i=1, j=2 "
-      "writes A[1, 2], iteration i=2, j=1 reads it");
+  EXPECT_EQ(error_of([&] { reorder(sch, {get_loop(sch, "j"), get_loop(sch, "i")}); }),
+            "step_keeps_results: reorder: results would change: loop j would run before what it "
+            "depends on: iteration i=1, j=2 "
+            "writes A[1, 2], iteration i=2, j=1 reads it");
 }
 
 TEST(reorder, moves_what_each_iteration_has_for_itself) {
@@ -127,7 +127,8 @@ def main(A: T.Buffer((6, 7), "float32"), B: T.Buffer((6, 7), "float32")):
   expect_replays(sch, scratch);
   Schedule other(func("if j == 0:"));
   EXPECT_EQ(error_of([&] { reorder(other, {get_loop(other, "j"), get_loop(other, "i")}); }),
-            "order_is_kept: reorder: loop j would run before what it depends on: iteration i=0, "
+            "step_keeps_results: reorder: results would change: loop j would run before what it "
+            "depends on: iteration i=0, "
             "j=1, k=0 reads T_1[0], iteration i=1, j=0 writes it");
 }
 
@@ -143,11 +144,13 @@ def main(B: T.Buffer((9, 9), "float32")):
     if (inner_first) {
       vectorize(sch, j);
       EXPECT_EQ(error_of([&] { vectorize(sch, i); }),
-                "no_dependence_is_carried: vectorize: iterations of loop i depend on each other: "
+                "step_keeps_results: vectorize: results would change: iterations of loop i depend "
+                "on each other: "
                 "iteration i=1, j=1 writes B[1, 1], iteration i=2, j=0 reads it");
     } else {
       EXPECT_EQ(error_of([&] { vectorize(sch, i); }),
-                "no_dependence_is_carried: vectorize: iterations of loop i depend on each other: "
+                "step_keeps_results: vectorize: results would change: iterations of loop i depend "
+                "on each other: "
                 "iteration i=1, j=1 writes B[1, 1], iteration i=2, j=0 reads it");
       vectorize(sch, j);
     }
@@ -161,11 +164,11 @@ def main(B: T.Buffer((9, 9), "float32")):
             B[i, j] = B[i - 1, j - 1] + T.float32(1))");
   Schedule sch(lags);
   vectorize(sch, get_loop(sch, "i"));
-  EXPECT_EQ(
-      error_of([&] { vectorize(sch, get_loop(sch, "j")); }),
-      "concurrent_loops_stay_legal: vectorize: iterations of loop i, which is vectorized, would "
-      "depend on each other, or it is not known that they do not: iteration i=1, j=1 writes "
-      "B[1, 1], iteration i=2, j=2 reads it");
+  EXPECT_EQ(error_of([&] { vectorize(sch, get_loop(sch, "j")); }),
+            "step_keeps_results: vectorize: results would change: iterations of loop i, which is "
+            "vectorized, would "
+            "depend on each other: iteration i=1, j=1 writes "
+            "B[1, 1], iteration i=2, j=2 reads it");
   expect_result(sch, lags);
 }
 
@@ -189,7 +192,8 @@ TEST(reorder, keeps_the_init_of_a_reduction_before_its_updates) {
   reorder(sch, {both, i});  // Each C[i, j] still has its updates in their order.
   const auto [outer, inner] = split(sch, both, {infer, 3}).take<2>();
   EXPECT_EQ(error_of([&] { reorder(sch, {inner, outer}); }),
-            "order_is_known_to_be_kept: reorder: whether the new order of loops j_k_fused_1, "
+            "step_keeps_results: reorder: results may change: whether the new order of loops "
+            "j_k_fused_1, "
             "j_k_fused_0 keeps dependences is unknown, as the init of a reduction may then come "
             "after its updates");
 }
@@ -240,10 +244,12 @@ TEST(loop_kinds, show_what_a_scan_carries) {
   const auto [outer, inner] = split(sch, get_loop(sch, "i_"), {infer, 8}).take<2>();
   unroll(sch, inner);
   EXPECT_EQ(error_of([&] { parallel(sch, outer); }).substr(0, 79),
-            "no_dependence_is_carried: parallel: iterations of loop i__0 depend on each othe");
+            "step_keeps_results: parallel: results would change: iterations of loop i__0 depend on "
+            "each othe");
   Schedule plain(parse_function(prefix_sum));
   EXPECT_EQ(error_of([&] { vectorize(plain, get_loop(plain, "i_")); }),
-            "no_dependence_is_carried: vectorize: iterations of loop i_ depend on each other: "
+            "step_keeps_results: vectorize: results would change: iterations of loop i_ depend on "
+            "each other: "
             "iteration i_=0 writes B[1], iteration i_=1 reads it");
 }
 
@@ -258,10 +264,10 @@ TEST(loop_kinds, reduce_by_threads_but_not_by_blocks) {
   const auto func = matmul(4, 6, 16);
   Schedule sch(func);
   const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
-  EXPECT_EQ(
-      error_of([&] { bind(sch, k, "blockIdx.x"); }),
-      "loop_is_no_reduction: bind: loop k is a reduction: iteration i=0, j=0, k=0 writes C[0, "
-      "0], iteration i=0, j=0, k=1 reads it");
+  EXPECT_EQ(error_of([&] { bind(sch, k, "blockIdx.x"); }),
+            "step_keeps_results: bind: results would change: loop k is a reduction: iteration i=0, "
+            "j=0, k=0 writes C[0, "
+            "0], iteration i=0, j=0, k=1 reads it");
   bind(sch, i, "blockIdx.x");
   bind(sch, k, "threadIdx.x");
   expect_result(sch, func);

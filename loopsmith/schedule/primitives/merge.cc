@@ -77,13 +77,13 @@ Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& ar
   }
   for (auto& [first, second, answer] : may_merge(schedule, plan.nests)) {
     if (answer.kind == OrderAnswer::Kind::violated) {
-      return Refusal{&merging_keeps_order,
-                     {Argument(loops[second]), Argument(loops[first])},
-                     std::move(answer.witness)};
+      return changed_results(merging_changes_order,
+                             {Argument(loops[second]), Argument(loops[first])},
+                             std::move(answer.witness));
     }
     if (answer.kind == OrderAnswer::Kind::unknown && !arguments.assume_independent) {
-      return Refusal{&merging_is_known,
-                     {Argument(loops[first]), Argument(loops[second]), Argument(answer.why)}};
+      return changed_results(merging_is_unknown, {Argument(loops[first]), Argument(loops[second]),
+                                                  Argument(answer.why)});
     }
   }
   return plan;

@@ -34,23 +34,17 @@ inline constexpr Condition nests_are_alike{"nests_are_alike",
 inline constexpr Condition iterations_run_to_their_end{
     "iterations_run_to_their_end", "a continue ends iterations of loop {} early",
     "rewrite the continue as a condition on the rest of the body"};
-inline constexpr Condition merging_keeps_order{
-    "merging_keeps_order", "loop {} needs what a later iteration of loop {} makes",
+inline constexpr ResultChange merging_changes_order{
+    LegalityQuestion::order, true, "loop {} needs what a later iteration of loop {} makes",
     "leave these loops apart, or use compute_at, which computes what is needed"};
-inline constexpr Condition merging_is_known{
-    "merging_is_known", "whether loops {} and {} may become one is unknown, as {}",
+inline constexpr ResultChange merging_is_unknown{
+    LegalityQuestion::order, false, "whether loops {} and {} may become one is unknown, as {}",
     "if you know that they may, pass assume_independent=True"};
-inline constexpr const Condition* merge_conditions[] = {&two_loops_are_given,
-                                                        &nests_follow_each_other,
-                                                        &loop_is_plain,
-                                                        &bounds_stay,
-                                                        &nests_are_alike,
-                                                        &loop_runs_to_its_end,
-                                                        &merging_keeps_order,
-                                                        &merging_is_known,
-                                                        &concurrent_loops_stay_legal,
-                                                        &threads_share_out_fills,
-                                                        &iterations_run_to_their_end};
+inline constexpr const Condition* merge_conditions[] = {
+    &two_loops_are_given, &nests_follow_each_other,
+    &loop_is_plain,       &bounds_stay,
+    &nests_are_alike,     &loop_runs_to_its_end,
+    &step_keeps_results,  &iterations_run_to_their_end};
 
 Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& arguments);
 

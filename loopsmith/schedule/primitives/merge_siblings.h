@@ -44,10 +44,7 @@ inline constexpr const Condition* merge_siblings_conditions[] = {&two_loops_are_
                                                                  &bounds_stay,
                                                                  &nests_are_alike,
                                                                  &loop_runs_to_its_end,
-                                                                 &merging_keeps_order,
-                                                                 &merging_is_known,
-                                                                 &concurrent_loops_stay_legal,
-                                                                 &threads_share_out_fills,
+                                                                 &step_keeps_results,
                                                                  &iterations_run_to_their_end};
 
 Planned<MergeSiblingsPlan> plan_merge_siblings(const Schedule& schedule,

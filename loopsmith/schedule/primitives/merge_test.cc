@@ -76,7 +76,8 @@ def main(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
     for j in range(9):
         B[j] = A[j + 1])"));
   EXPECT_EQ(error_of([&] { merge(sch, {get_loop(sch, "i"), get_loop(sch, "j")}); }),
-            "merging_keeps_order: merge: loop j needs what a later iteration of loop i makes: "
+            "step_keeps_results: merge: results would change: loop j needs what a later iteration "
+            "of loop i makes: "
             "iteration i=1 writes A[1], iteration j=0 reads it");
 }
 

@@ -109,7 +109,8 @@ TEST(skew, lets_a_wavefront_run_at_once) {
   Schedule sch(before);
   const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j");
   EXPECT_EQ(error_of([&] { parallel(sch, i); }),
-            "no_dependence_is_carried: parallel: iterations of loop i depend on each other: "
+            "step_keeps_results: parallel: results would change: iterations of loop i depend on "
+            "each other: "
             "iteration i=0, j=0 writes A[1, 1], iteration i=1, j=0 reads it");
   skew(sch, i, j);
   EXPECT_EQ(sch.name(j), "j");
@@ -152,7 +153,8 @@ for i in range(9):
   Schedule sch(before);
   EXPECT_EQ(distribute(sch, get_loop(sch, "i")).size(), 2u);
   EXPECT_EQ(error_of([&] { distribute(sch, get_loop(sch, "i")); }),
-            "distribution_keeps_order: distribute: each statement of loop i needs what those after "
+            "step_keeps_results: distribute: results would change: each statement of loop i needs "
+            "what those after "
             "it make in earlier iterations: iteration i=0 writes B[1], iteration i=1 reads it");
   expect_result(sch, before);
 }
@@ -181,7 +183,8 @@ for i in range(9):
 )");
   EXPECT_EQ(
       refusal(unknown, [](Schedule& sch) { distribute(sch, get_loop(sch, "i")); }).substr(0, 109),
-      "distribution_is_known: distribute: whether statements of loop i may run in loops of "
+      "step_keeps_results: distribute: results may change: whether statements of loop i may run in "
+      "loops of "
       "their own is unknown, as ");
 }
 
@@ -194,7 +197,7 @@ for i in range(10):
 )");
   Schedule sch(before);
   EXPECT_EQ(error_of([&] { distribute(sch, get_loop(sch, "i")); }).substr(0, 24),
-            "distribution_keeps_order");
+            "step_keeps_results");
   expand_scalar(sch, "t", get_loop(sch, "i"));
   distribute(sch, get_loop(sch, "i"));
   expect_result(sch, before, program(vectors, R"(
@@ -276,7 +279,8 @@ for k in range(10):
   const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j"), k = get_loop(sch, "k");
   reorder_statements(sch, BlockOrLoop(k), BlockOrLoop(j));
   EXPECT_EQ(error_of([&] { reorder_statements(sch, BlockOrLoop(k), BlockOrLoop(i)); }),
-            "statement_order_is_kept: reorder_statements: k and `for i in range(10)` need each "
+            "step_keeps_results: reorder_statements: results would change: k and `for i in "
+            "range(10)` need each "
             "other in this order: iteration i=0 writes A[0], iteration k=0 reads it");
   expect_result(sch, before, program(vectors, R"(
 for i in range(10):
@@ -300,7 +304,8 @@ for k in range(9):
   Schedule sch(before);
   const LoopRV i = get_loop(sch, "i"), k = get_loop(sch, "k");
   EXPECT_EQ(error_of([&] { merge_siblings(sch, {i, k}); }),
-            "merging_keeps_order: merge_siblings: loop k needs what a later iteration of loop i "
+            "step_keeps_results: merge_siblings: results would change: loop k needs what a later "
+            "iteration of loop i "
             "makes: iteration i=1 writes A[1], iteration k=0 reads it");
   shift(sch, k, 1);
   merge_siblings(sch, {i, k});

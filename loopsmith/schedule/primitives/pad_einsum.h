@@ -48,7 +48,6 @@ inline constexpr Condition zeros_are_neutral{
     "zeros_are_neutral", "zeros beyond axis {} of block {} would change its result",
     "pad reductions that sum products of which a factor is padded"};
 inline constexpr const Condition* pad_einsum_conditions[] = {&step_keeps_results,
-                                                             &results_are_known_to_stay,
                                                              &padding_is_positive,
                                                              &block_is_not_root,
                                                              &block_is_complete_or_reduction,
@@ -58,9 +57,7 @@ inline constexpr const Condition* pad_einsum_conditions[] = {&step_keeps_results
                                                              &block_stands_in_a_block,
                                                              &buffer_is_used_by_index,
                                                              &uses_are_declared,
-                                                             &copied_elements_are_written,
-                                                             &concurrent_loops_stay_legal,
-                                                             &threads_share_out_fills};
+                                                             &copied_elements_are_written};
 
 Planned<PadEinsumPlan> plan_pad_einsum(const Schedule& schedule,
                                        const PadEinsumArguments& arguments);

@@ -43,21 +43,10 @@ inline constexpr Condition recurrence_inputs_stay{
 inline constexpr Condition part_length_is_positive{"part_length_is_positive",
                                                    "parts of loop {} are to have {} iterations",
                                                    "pass a number from 1 to 16777216"};
-inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
-                                                                &bounds_stay,
-                                                                &part_length_is_positive,
-                                                                &extent_is_known_around,
-                                                                &body_is_of_stores,
-                                                                &loop_has_a_recurrence,
-                                                                &recurrence_is_associative,
-                                                                &recurrence_inputs_stay,
-                                                                &loop_is_not_left,
-                                                                &no_dependence_is_carried,
-                                                                &dependence_is_known,
-                                                                &own_reads_are_apart,
-                                                                &loop_is_no_reduction,
-                                                                &updates_have_partial_results,
-                                                                &concurrent_loops_stay_legal};
+inline constexpr const Condition* parallel_scan_conditions[] = {
+    &loop_is_plain,     &bounds_stay,           &part_length_is_positive,   &extent_is_known_around,
+    &body_is_of_stores, &loop_has_a_recurrence, &recurrence_is_associative, &recurrence_inputs_stay,
+    &loop_is_not_left,  &step_keeps_results};
 
 Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
                                              const ParallelScanArguments& arguments);

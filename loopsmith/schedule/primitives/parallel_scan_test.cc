@@ -104,7 +104,7 @@ for i in range(98):
     A[i + 2] = A[i + 1] * 3 + 1
 )")
                 .substr(0, 39),
-            "no_dependence_is_carried: parallel_scan");
+            "step_keeps_results: parallel_scan");
   Schedule sch(program(sums, "for i in range(100):\n    B[i + 1] = B[i] + A[i]\n"));
   EXPECT_EQ(error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 0); }),
             "part_length_is_positive: parallel_scan: parts of loop i are to have 0 iterations");

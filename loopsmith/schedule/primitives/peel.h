@@ -41,14 +41,10 @@ inline constexpr Condition reduction_starts_in_the_loop{
     "block {} starts its reduction in one of the iterations of loop {}, whose bounds are no "
     "constants",
     "use decompose_reduction first"};
-inline constexpr const Condition* peel_conditions[] = {&loop_is_plain,
-                                                       &bounds_stay,
-                                                       &peeled_numbers_are_positive,
-                                                       &peeled_iterations_fit,
-                                                       &loop_runs_to_its_end,
-                                                       &reduction_starts_in_the_loop,
-                                                       &concurrent_loops_stay_legal,
-                                                       &threads_share_out_fills};
+inline constexpr const Condition* peel_conditions[] = {
+    &loop_is_plain,         &bounds_stay,          &peeled_numbers_are_positive,
+    &peeled_iterations_fit, &loop_runs_to_its_end, &reduction_starts_in_the_loop,
+    &step_keeps_results};
 
 Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& arguments);
 

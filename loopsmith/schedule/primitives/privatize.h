@@ -40,9 +40,8 @@ inline constexpr Condition loop_only_updates{
     "loop_only_updates", "loop {} does not only update {}: {}",
     "distribute the loop first, so that updates of one kind are alone in it"};
 inline constexpr const Condition* privatize_conditions[] = {
-    &loop_is_plain,     &loop_runs_serially,          &bounds_stay,
-    &loop_is_not_left,  &extent_is_known_around,      &loop_updates_in_common,
-    &loop_only_updates, &concurrent_loops_stay_legal, &threads_share_out_fills};
+    &loop_is_plain,          &loop_runs_serially,     &bounds_stay,       &loop_is_not_left,
+    &extent_is_known_around, &loop_updates_in_common, &loop_only_updates, &step_keeps_results};
 
 Planned<PrivatizePlan> plan_privatize(const Schedule& schedule,
                                       const PrivatizeArguments& arguments);

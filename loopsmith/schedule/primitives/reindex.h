@@ -82,10 +82,7 @@ inline constexpr const Condition* reindex_conditions[] = {&block_has_the_buffer,
                                                           &instances_are_complete,
                                                           &nest_stands_alone,
                                                           &copied_elements_are_written,
-                                                          &concurrent_loops_stay_legal,
-                                                          &step_keeps_results,
-                                                          &results_are_known_to_stay,
-                                                          &threads_share_out_fills};
+                                                          &step_keeps_results};
 inline constexpr const Condition* reindex_cache_conditions[] = {
     &block_has_the_buffer,     &storage_scope_is_known,
     &block_stands_in_a_block,  &buffer_is_used_by_index,
@@ -94,9 +91,7 @@ inline constexpr const Condition* reindex_cache_conditions[] = {
     &consumer_does_not_write,  &instances_are_complete,
     &nest_stands_alone,        &copied_elements_are_written,
     &index_map_fits_the_block, &index_map_uses_the_same_axes,
-    &index_map_tells_apart,    &concurrent_loops_stay_legal,
-    &step_keeps_results,       &results_are_known_to_stay,
-    &threads_share_out_fills};
+    &index_map_tells_apart,    &step_keeps_results};
 
 Planned<ReindexPlan> plan_reindex(const Schedule& schedule, const ReindexArguments& arguments);
 Planned<ReindexPlan> plan_reindex_cache_read(const Schedule& schedule,

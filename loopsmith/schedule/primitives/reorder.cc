@@ -85,10 +85,10 @@ Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArgumen
   plan.shape = *std::move(shape);
   OrderAnswer verdict = may_take_order(schedule, plan);
   if (verdict.kind == OrderAnswer::Kind::violated) {
-    return Refusal{&order_is_kept, {Argument(loops[0])}, std::move(verdict.witness)};
+    return changed_results(order_would_change, {Argument(loops[0])}, std::move(verdict.witness));
   }
   if (verdict.kind == OrderAnswer::Kind::unknown && !arguments.assume_independent) {
-    return Refusal{&order_is_known_to_be_kept, {to_argument(loops), Argument(verdict.why)}};
+    return changed_results(order_is_unknown, {to_argument(loops), Argument(verdict.why)});
   }
   plan.is_assumed = !verdict.is_proved();
   plan.reordered_reduction = verdict.reorders_updates

@@ -36,17 +36,16 @@ inline constexpr Condition nest_is_perfect{
 inline constexpr Condition outer_bounds_are_outer{
     "outer_bounds_are_outer", "the bounds of loop {} depend on loop {}, which would be inside it",
     "keep these two in their order"};
-inline constexpr Condition order_is_kept{"order_is_kept",
-                                         "loop {} would run before what it depends on",
-                                         "keep the order of the loops that carry dependences"};
-inline constexpr Condition order_is_known_to_be_kept{
-    "order_is_known_to_be_kept",
+inline constexpr ResultChange order_would_change{
+    LegalityQuestion::order, true, "loop {} would run before what it depends on",
+    "keep the order of the loops that carry dependences"};
+inline constexpr ResultChange order_is_unknown{
+    LegalityQuestion::order, false,
     "whether the new order of loops {} keeps dependences is unknown, as {}",
     "if you know that it does, pass assume_independent=True"};
 inline constexpr const Condition* reorder_conditions[] = {
-    &loops_are_different,         &loops_are_in_a_chain,   &nest_is_perfect,
-    &outer_bounds_are_outer,      &order_is_kept,          &order_is_known_to_be_kept,
-    &concurrent_loops_stay_legal, &threads_share_out_fills};
+    &loops_are_different, &loops_are_in_a_chain, &nest_is_perfect, &outer_bounds_are_outer,
+    &step_keeps_results};
 
 Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArguments& arguments);
 

@@ -35,12 +35,12 @@ Planned<ReorderStatementsPlan> plan_reorder_statements(
     OrderAnswer answer = i < plan.from ? may_exchange(schedule, plan.sequence, other, statement)
                                        : may_exchange(schedule, plan.sequence, statement, other);
     if (answer.kind == OrderAnswer::Kind::violated) {
-      return Refusal{
-          &statement_order_is_kept, {moved, Argument(Ref(other))}, std::move(answer.witness)};
+      return changed_results(statements_need_their_order, {moved, Argument(Ref(other))},
+                             std::move(answer.witness));
     }
     if (answer.kind == OrderAnswer::Kind::unknown) {
-      return Refusal{&statement_order_is_known,
-                     {moved, Argument(Ref(other)), Argument(answer.why)}};
+      return changed_results(statement_order_is_unknown,
+                             {moved, Argument(Ref(other)), Argument(answer.why)});
     }
     if (answer.reorders_updates) {
       plan.reordered_reduction = rounding_reduction_inside(schedule, plan.sequence);

@@ -29,15 +29,14 @@ inline constexpr Condition statements_are_siblings{
 inline constexpr Condition statements_run_to_their_end{
     "statements_run_to_their_end", "a {} leaves the statement of {}",
     "rewrite it as a condition on what comes after"};
-inline constexpr Condition statement_order_is_kept{"statement_order_is_kept",
-                                                   "{} and `{}` need each other in this order",
-                                                   "keep what depends on each other in its order"};
-inline constexpr Condition statement_order_is_known{
-    "statement_order_is_known", "whether {} and `{}` may change places is unknown, as {}",
+inline constexpr ResultChange statements_need_their_order{
+    LegalityQuestion::order, true, "{} and `{}` need each other in this order",
+    "keep what depends on each other in its order"};
+inline constexpr ResultChange statement_order_is_unknown{
+    LegalityQuestion::order, false, "whether {} and `{}` may change places is unknown, as {}",
     "let the indices be sums of loops and sizes with constant factors"};
 inline constexpr const Condition* reorder_statements_conditions[] = {
-    &statements_are_siblings, &statements_run_to_their_end, &statement_order_is_kept,
-    &statement_order_is_known, &concurrent_loops_stay_legal};
+    &statements_are_siblings, &statements_run_to_their_end, &step_keeps_results};
 
 Planned<ReorderStatementsPlan> plan_reorder_statements(const Schedule& schedule,
                                                        const ReorderStatementsArguments& arguments);

@@ -23,11 +23,11 @@ inline constexpr Condition function_has_the_buffer{
     "function_has_the_buffer", "the function has no buffer {}; it has {}",
     "pass the name of a parameter or of an intermediate buffer"};
 inline constexpr const Condition* set_layout_conditions[] = {
-    &function_has_the_buffer,     &buffer_has_no_views,
-    &buffer_is_used_by_index,     &buffer_is_compact,
-    &index_map_fits_the_buffer,   &index_map_is_injective,
-    &padding_has_a_value,         &pad_value_fits,
-    &concurrent_loops_stay_legal, &threads_share_out_fills};
+    &function_has_the_buffer,   &buffer_has_no_views,
+    &buffer_is_used_by_index,   &buffer_is_compact,
+    &index_map_fits_the_buffer, &index_map_is_injective,
+    &padding_has_a_value,       &pad_value_fits,
+    &step_keeps_results};
 
 Planned<TransformLayoutPlan> plan_set_layout(const Schedule& schedule,
                                              const SetLayoutArguments& arguments);

@@ -38,7 +38,7 @@ inline constexpr Condition block_matches_intrin{
 inline constexpr const Condition* tensorize_conditions[] = {
     &tensor_intrin_is_known, &nest_has_one_block,   &nest_is_of_loops,
     &space_is_divisible,     &block_is_not_root,    &block_is_reduction,
-    &init_can_go_first,      &block_matches_intrin, &concurrent_loops_stay_legal};
+    &init_can_go_first,      &block_matches_intrin, &step_keeps_results};
 
 Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
                                       const TensorizeArguments& arguments);

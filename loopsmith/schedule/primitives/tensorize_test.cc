@@ -229,16 +229,16 @@ TEST(tensorize, leaves_loops_that_run_at_once_right) {
   EXPECT_EQ(refused(0, in_threads), "");
   EXPECT_EQ(refused(1, in_threads), "");
   // Of what an intrinsic adds up, nobody knows partial results.
-  EXPECT_EQ(
-      refused(2, in_threads),
-      "concurrent_loops_stay_legal: tensorize: iterations of loop k_0, which is parallel, would "
-      "depend on each other, or it is not known that they do not");
-  EXPECT_EQ(
-      refused(2, [](Schedule& sch, LoopRV loop) { bind(sch, loop, "threadIdx.x"); }),
-      "concurrent_loops_stay_legal: tensorize: iterations of loop k_0, which is threadIdx.x, "
-      "would depend on each other, or it is not known that they do not: iteration i=0, j_0=0, "
-      "k_0=0, j_1_init=0 writes C[0, 0], iteration i=0, j_0=0, k_0=1, j_1=0, k_1=0 reads "
-      "it");
+  EXPECT_EQ(refused(2, in_threads),
+            "step_keeps_results: tensorize: results would change: iterations of loop k_0, which is "
+            "parallel, would "
+            "depend on each other");
+  EXPECT_EQ(refused(2, [](Schedule& sch, LoopRV loop) { bind(sch, loop, "threadIdx.x"); }),
+            "step_keeps_results: tensorize: results would change: iterations of loop k_0, which is "
+            "threadIdx.x, "
+            "would depend on each other: iteration i=0, j_0=0, "
+            "k_0=0, j_1_init=0 writes C[0, 0], iteration i=0, j_0=0, k_0=1, j_1=0, k_1=0 reads "
+            "it");
 }
 
 TEST(tensorize, says_how_a_tile_differs) {

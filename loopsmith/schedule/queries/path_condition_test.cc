@@ -22,7 +22,8 @@ std::string parallel_of(std::string_view shape, std::string_view lines) {
 }
 
 constexpr std::string_view stays_a_reduction =
-    "updates_have_partial_results: parallel: iterations of loop i update elements in common, of "
+    "step_keeps_results: parallel: results would change: iterations of loop i update elements in "
+    "common, of "
     "which they cannot have partial results";
 
 TEST(path_condition, conditions_tell_the_sign_of_a_stride) {

@@ -2,20 +2,15 @@
 #include "loopsmith/schedule/rewrites/inlined_versions.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/rewrites/replacement.h"
 
 namespace loopsmith {
 namespace {
-
-const Stmt& body_of(const Schedule& schedule, NodeId scope) {
-  if (const auto* realize = schedule.as<BlockRealize>(scope)) return realize->block->body;
-  return schedule.as<PrimFunc>(scope)->body;
-}
 
 /// The values of a block's axes, as a substitution.
 Substitution bindings_of(const BlockRealize& realize) {
@@ -24,35 +19,6 @@ Substitution bindings_of(const BlockRealize& realize) {
     bindings[realize.block->iter_vars[i]->var] = realize.iter_values[i];
   }
   return bindings;
-}
-
-/// Statements of a body that are replaced, by what stands in the place of each.
-using Replacements = std::unordered_map<const Object*, Stmt>;
-
-/// Replaces statements between a scope and its blocks; what is inside of blocks stays.
-Stmt replaced(const Stmt& stmt, const Replacements& by) {
-  if (const auto found = by.find(stmt.get()); found != by.end()) return found->second;
-  if (stmt.is<BlockRealize>()) return stmt;
-  Rewriter rewrite;
-  const auto visit = [&](const auto& node) -> Stmt {
-    const auto found = by.find(&node);
-    return found != by.end() ? found->second : Stmt(rewrite.children(node));
-  };
-  rewrite.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
-    const auto found = by.find(&node);
-    return found != by.end() ? found->second : Stmt(Ptr<BlockRealize>(&node));
-  });
-  rewrite.on<BufferStore>(visit);
-  rewrite.on<Evaluate>(visit);
-  rewrite.on<IfThenElse>(visit);
-  rewrite.on<LetStmt>(visit);
-  rewrite.on<For>(visit);
-  rewrite.on<While>(visit);
-  return rewrite(stmt);
-}
-
-Stmt nothing() {
-  return make(Evaluate{.value = int_imm(i32, 0)});
 }
 
 /// The indices under which a statement loads elements of a buffer, each once.
@@ -113,7 +79,7 @@ bool writes_inputs_first(const Stmt& statement, const Block& block) {
 Stmt with_block_before_readers(const Schedule& schedule, NodeId scope, BlockRV handle,
                                const ElementValue& element, const std::vector<Place>& readers) {
   const Ptr<Block>& block = schedule.realize(handle).block;
-  Replacements by{{&schedule.realize(handle), nothing()}};
+  Replacements by{{&schedule.realize(handle), no_statement()}};
   for (const Place& place : readers) {
     const Object& node = *schedule.at(place.node).object;
     const Stmt reader =
@@ -134,7 +100,7 @@ Stmt with_block_before_readers(const Schedule& schedule, NodeId scope, BlockRV h
     parts.push_back(reader);
     by[reader.get()] = make(SeqStmt{.seq = std::move(parts)});
   }
-  return replaced(body_of(schedule, scope), by);
+  return with_replaced(body_of_scope(schedule, scope), by);
 }
 
 Stmt with_block_after(const Schedule& schedule, NodeId scope, BlockRV handle, BlockRV other,
@@ -151,8 +117,8 @@ Stmt with_block_after(const Schedule& schedule, NodeId scope, BlockRV handle, Bl
   }
   const Stmt both =
       make(SeqStmt{.seq = {schedule.statement(schedule.node(other)), make(std::move(moved))}});
-  const Replacements by{{&schedule.realize(handle), nothing()}, {&first, both}};
-  return replaced(body_of(schedule, scope), by);
+  const Replacements by{{&schedule.realize(handle), no_statement()}, {&first, both}};
+  return with_replaced(body_of_scope(schedule, scope), by);
 }
 
 }  // namespace loopsmith

@@ -210,8 +210,9 @@ class Pairer {
     }
     const NodeId scope = scope_of(schedule_, here_.node);
     if (is_reduction_) {
-      return Refusal{&results_are_known_to_stay,
-                     {Argument("the blocks share loops with others, or others come between them")}};
+      return changed_results(
+          result_is_unknown,
+          {Argument("the blocks share loops with others, or others come between them")});
     }
     const Stmt after = with_block_after(schedule_, scope, pairing_.consumer, pairing_.producer,
                                         pairing_.axes, pairing_.guards);

@@ -304,6 +304,7 @@ class ProgramWriter {
     const std::size_t known = loops_.size();
     open_loop();
     const int outside = indent_;
+    if (draw_.chance(1)) jump();
     if (statements_left_ > 1 && draw_.chance(12)) leaf();
     bool is_conditional = false;
     if (draw_.chance(8)) {
@@ -326,12 +327,18 @@ class ProgramWriter {
       }
     }
     while (statements_left_ > 0 && draw_.chance(35)) nest(draw_.between(0, levels - 1));
-    if (draw_.chance(1)) {
-      line(fmt::format("if {} == {}:", loops_.back().text, loops_.back().high));
-      line(draw_.chance(50) ? "    break" : "    continue");
-    }
+    if (draw_.chance(1)) jump();
     indent_ = outside - 1;
     loops_.resize(known);
+  }
+
+  /// Leaves the iteration, the loop or the program in one iteration, late ones more often.
+  void jump() {
+    const Index& loop = loops_.back();
+    const bool is_late = draw_.chance(60);
+    const int value = is_late ? loop.high : draw_.between(loop.low, std::max(loop.low, loop.high));
+    line(fmt::format("if {} == {}:", loop.text, value));
+    line(draw_.weighted<const char*>({{"    break", 2}, {"    continue", 2}, {"    return", 1}}));
   }
 
   void open_loop() {

@@ -276,6 +276,15 @@ def test_shared_memory_of_a_launch_is_larger_than_what_kernels_declare(kib: int)
     assert "LS_SHARED_POOL(shared_memory);" in module.source("cuda")
 
 
+def test_a_launch_that_asks_for_more_shared_memory_than_the_device_has_is_refused() -> None:
+    gpu_devices.require("cuda")
+    a, b = (np.zeros((2, 200 * 256), "float32") for _ in range(2))
+    with pytest.raises(ls.CallError, match="needs 204800 bytes of shared memory: ") as caught:
+        ls.build(with_pool(200), target="cuda -max_shared_memory_per_block=1000000")(a, b)
+    assert caught.value.code == "shared_memory_fits_device"
+    assert "cache smaller tiles, or say what the device has" in str(caught.value)
+
+
 def vector_sums(dtype: str, lanes: int) -> tir.Schedule:
     """Return elements twice and one, so many of them by a thread."""
     x = te.placeholder((8, 256), dtype, name="X")

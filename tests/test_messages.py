@@ -331,4 +331,4 @@ def test_every_error_is_quoted_in_a_test():
             else:
                 missing[code] = whole
     assert len(quoted) > 300
-    assert sorted(set(missing) - quoted) == sorted(UNQUOTED)
+    assert set(missing) - quoted == set(UNQUOTED)

@@ -97,7 +97,8 @@ TEST(lower_continue, refuses_what_it_cannot_write_as_a_condition) {
                 A[t] = 1
             B[t] = 2
 )")
-                .find("a continue of a loop over threads is reached in some ways through a branch"),
+                .find("a continue of a loop over threads is reached in some ways through a branch, "
+                      "and not in others"),
             std::string::npos);
   EXPECT_NE(refusal_of(R"(
             if F[t] > 1:

@@ -178,11 +178,12 @@ class Reduction {
   std::vector<Expr> indices_;
 };
 
-/// Annotations of a reduction: its reducer among them where the statements do not tell it.
+/// Annotations of a reduction: its reducer among them where the statements do not tell it, with
+/// parameters of its own, as another reduction may have the same one.
 Attrs with_reducer(Attrs annotations, const ComputeOp& op, const Reduction& reduction) {
   const Block block{.init = reduction.init(), .body = reduction.update()};
   if (reduction_of(block)) return annotations;
-  return annotations.with(reducer_annotation, op.body[0].as<Reduce>()->combiner);
+  return annotations.with(reducer_annotation, clone_with(op.body[0], {}).as<Reduce>()->combiner);
 }
 
 Stmt lower_reduction(const ComputeOp& op, const Ref& self, LowerContext& context,

@@ -3,6 +3,7 @@
 
 #include "loopsmith/arith/infer_regions.h"
 #include "loopsmith/arith/reducers.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te/lower_ops.h"
 

@@ -154,7 +154,7 @@ TEST(in_place, a_reduction_is_factored_inside_of_its_results) {
 
 TEST(in_place, an_init_goes_before_any_loop_where_nothing_reads_what_it_overwrites) {
   const auto before = program(table, shortest);
-  for (const std::string_view loop : {"d", "i", "k"}) {
+  for (const std::string loop : {"d", "i", "k"}) {
     Schedule sch(before);
     decompose_reduction(sch, get_block(sch, "C"), get_loop(sch, loop));
     if (loop == "k") parallel(sch, get_loop(sch, "k"));

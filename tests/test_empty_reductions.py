@@ -537,3 +537,20 @@ def main(a: T.handle, c: T.handle, m: T.int32):
         c = np.zeros(4, "float32")
         run(np.ones((4, 8), "float32"), c, 1)
         np.testing.assert_array_equal(c, 9)
+
+
+@pytest.mark.parametrize("m", [0, 1, 5, 8])
+@pytest.mark.parametrize("is_decomposed", [False, True])
+def test_partial_results_of_nothing_give_the_init(m: int, is_decomposed: bool) -> None:
+    """The loop over parts has its iterations where the loop over steps has none."""
+    sch = tir.Schedule(ls.from_source(SUMS))
+    _, part = sch.split("k", [None, 4])
+    partial = sch.rfactor(part, 0)
+    if is_decomposed:
+        for block in (partial, sch.get_block("C")):
+            sch.decompose_reduction(block, sch.get_loops(block)[1])
+    a = np.arange(3 * m, dtype="float32").reshape(3, m)
+    for run in (lambda *arrays: ls.interp.run(sch.func, *arrays), ls.build(sch)):
+        c = np.full(3, 7, "float32")
+        run(a, c, 3, m)
+        np.testing.assert_array_equal(c, 1 + a.sum(1))

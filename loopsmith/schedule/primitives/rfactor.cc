@@ -133,8 +133,10 @@ class Factoring {
     }
     block.body = stores(combined(reduction, left, right));
     find_regions(block);
+    const Expr started = partial_results_are_started();
     for (const Expr& condition : plan_.conditions) {
-      realize.predicate = realize.predicate && condition;
+      realize.predicate =
+          realize.predicate && (started.defined() ? condition || started : condition);
     }
     realize.block = make(std::move(block));
     renewed_ = {{old_.get(), realize.block.get()}};
@@ -143,6 +145,19 @@ class Factoring {
   const Schedule::Renewed& renewed() const { return renewed_; }
 
  private:
+  /// Where there is nothing to reduce, each partial result is what the init gives, whatever is
+  /// asked of the loops that are not run; undefined where that cannot be.
+  Expr partial_results_are_started() const {
+    Expr is_empty;
+    for (const LoopRV handle : plan_.dropped) {
+      const Expr& extent = schedule_.get(handle).extent;
+      if (as_int(extent)) continue;
+      const Expr is_none = extent <= int_imm(extent.dtype(), 0);
+      is_empty = is_empty.defined() ? is_empty || is_none : is_none;
+    }
+    return is_empty;
+  }
+
   /// `buffers[indices] = values`; all are computed before the first is stored.
   Stmt stores(const std::vector<Expr>& values) const {
     const KnownReduction& reduction = plan_.reduction;

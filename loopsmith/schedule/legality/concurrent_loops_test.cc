@@ -130,7 +130,7 @@ for i, k in T.grid(7, 6):
   parallel(sch, k);
   EXPECT_EQ(error_of([&] {
               write_at(sch, k, get_block(sch, "B"), BufferSelector(0), "shared");
-            }).substr(0, 83),
+            }).substr(0, 96),
             "step_keeps_results: write_at: results would change: iterations of loop k, which is "
             "parallel, wou");
   expect_result(sch, func);
@@ -477,7 +477,7 @@ TEST(concurrent_loops, have_memory_around_them_each_for_itself_if_it_is_of_one) 
 TEST(concurrent_loops, keep_what_they_have_each_for_itself) {
   Schedule sch(keeps_in("local"));
   vectorize(sch, get_loop(sch, "j"));
-  EXPECT_EQ(error_of([&] { set_scope(sch, get_block(sch, "B"), 0, "shared"); }).substr(0, 27),
+  EXPECT_EQ(error_of([&] { set_scope(sch, get_block(sch, "B"), 0, "shared"); }).substr(0, 18),
             "step_keeps_results");
 }
 

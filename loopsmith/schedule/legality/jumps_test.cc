@@ -43,13 +43,6 @@ TEST(jumps, what_stands_after_a_return_does_not_move_before_it) {
             "`C[vi] = B[vi] + 1` run is not known");
 }
 
-TEST(jumps, what_stands_before_a_return_moves_after_it_where_only_that_is_read) {
-  const auto before = program_with_return();
-  Schedule sch(before);
-  compute_at(sch, get_block(sch, "B"), get_loops(sch, get_block(sch, "C"))[0]);
-  expect_result(sch, before);
-}
-
 /// A loop with a reduction, and what leaves its iterations before that.
 Ptr<PrimFunc> reduction_after(std::string_view jump) {
   return program(R"(F: T.Buffer((5,), "int32"), A: T.Buffer((5, 4), "int32"),

@@ -71,7 +71,7 @@ for k in range(64):
         C[j] = T.min(C[j], A[k, 0])
     C[5] = C[5] + A[k, 0]
 )")
-                .substr(0, 24),
+                .substr(0, 18),
             "step_keeps_results");
 }
 
@@ -111,7 +111,7 @@ for k in range(64):
     C[0] = C[0] + A[k, 0]
     C[1] = C[0]
 )")
-                .substr(0, 24),
+                .substr(0, 18),
             "step_keeps_results");
   EXPECT_EQ(parallel_of(R"(
 for k in range(20):
@@ -119,7 +119,7 @@ for k in range(20):
     if X[k] > 0:
         C[X[k]] = A[k, 1]
 )")
-                .substr(0, 19),
+                .substr(0, 18),
             "step_keeps_results");
 }
 

@@ -135,8 +135,9 @@ for i, j in T.grid(9, 8):
   const auto loops = get_loops(sch, sums);
   for (const LoopRV repeating : {loops[0], loops[1]}) {
     EXPECT_EQ(error_of([&] { decompose_reduction(sch, sums, repeating); }),
-              "step_keeps_results: decompose_reduction: results may change: instances of "
-              "`S[vi_init] = T.float32(0)` run more than once already");
+              "init_can_go_first: decompose_reduction: the init of block S cannot go before loop " +
+                  std::string(sch.name(repeating)) +
+                  ", as its reduction does not start at the first iteration");
   }
   decompose_reduction(sch, sums, loops[2]);
   interp::assert_same(func, sch.func());
@@ -183,8 +184,8 @@ for i in range(4):
 )"));
   const BlockRV sum = get_block(sch, "sum");
   EXPECT_EQ(error_of([&] { decompose_reduction(sch, sum, get_loops(sch, sum)[0]); }),
-            "step_keeps_results: decompose_reduction: results would change: sum_init (vi_init=3) "
-            "reads what first (vi=3, vk=1) writes to B, which would not be there yet");
+            "step_keeps_results: decompose_reduction: results would change: first (vi=3, vk=1) "
+            "writes B before sum_init (vi_init=3) reads it, and would come after that");
 }
 
 TEST(decompose_reduction, goes_before_a_loop_in_which_others_go_on_with_the_results) {

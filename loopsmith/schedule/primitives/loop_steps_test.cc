@@ -243,7 +243,7 @@ TEST(loop_kinds, show_what_a_scan_carries) {
   Schedule sch(parse_function(prefix_sum));
   const auto [outer, inner] = split(sch, get_loop(sch, "i_"), {infer, 8}).take<2>();
   unroll(sch, inner);
-  EXPECT_EQ(error_of([&] { parallel(sch, outer); }).substr(0, 79),
+  EXPECT_EQ(error_of([&] { parallel(sch, outer); }).substr(0, 95),
             "step_keeps_results: parallel: results would change: iterations of loop i__0 depend on "
             "each othe");
   Schedule plain(parse_function(prefix_sum));

@@ -103,7 +103,7 @@ for i in range(98):
     B[i + 1] = B[i] + 1
     A[i + 2] = A[i + 1] * 3 + 1
 )")
-                .substr(0, 39),
+                .substr(0, 33),
             "step_keeps_results: parallel_scan");
   Schedule sch(program(sums, "for i in range(100):\n    B[i + 1] = B[i] + A[i]\n"));
   EXPECT_EQ(error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 0); }),

@@ -107,13 +107,15 @@ def main() -> int:
             unit,
         ]
         done = subprocess.run(command, capture_output=True, text=True)
-        return "" if done.returncode == 0 else done.stdout + done.stderr
+        text = "" if done.returncode == 0 else done.stdout + done.stderr
+        if text:
+            print(text, end="", flush=True)
+        return text
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
         findings = dict(zip(units, pool.map(findings_in, units)))
     checked = {path for unit, text in findings.items() if text is not None for path in joined[unit]}
     bad = [unit for unit, text in findings.items() if text]
-    print(*filter(None, findings.values()), sep="\n", end="")
     print(f"clang-tidy: {len(checked)} of {len(unit_of)} files checked, "
           f"findings in {len(bad)} of {len(units)} joined ones")  # fmt: skip
     if missed := [path for path in changed if path not in checked]:

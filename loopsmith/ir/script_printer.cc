@@ -24,7 +24,7 @@ void ScriptWriter::put(std::string_view text) {
 
 void ScriptWriter::begin_line() {
   if (!text_.empty()) put("\n");
-  const auto spaces = static_cast<std::size_t>(level_ * options_.indent);
+  const auto spaces = static_cast<std::size_t>(level_) * static_cast<std::size_t>(options_.indent);
   cut_ = cut_ || text_.size() + spaces > options_.max_bytes;
   if (!cut_) text_.append(spaces, ' ');
 }

@@ -41,7 +41,7 @@ ScriptValue evaluate(Lowering& lowering, const Arguments& args, const Word&) {
 }
 
 ScriptValue let_statement(Lowering& lowering, const Arguments& args, const Word&) {
-  const ScriptValue type = args[1];
+  const ScriptValue& type = args[1];
   const ScriptValue existing = lowering.named(args[2]);
   DataType like = void_type;
   if (const auto* scalar = type.as<DataType>()) like = *scalar;

@@ -33,7 +33,7 @@ class Inversion {
       const auto deepest = std::max_element(
           marks_.begin(), marks_.end(),
           [](const Known& a, const Known& b) { return a.mark->depth < b.mark->depth; });
-      const Known known = *deepest;
+      const Known known = std::move(*deepest);
       marks_.erase(deepest);
       const IterMark& mark = *known.mark;
       if (mark.var) {

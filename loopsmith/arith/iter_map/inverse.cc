@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/iter_map/symbolic_int.h"

@@ -82,7 +82,7 @@ def main() -> int:
     """Check the files; the exit status is 1 if one has a finding."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--budget", type=float, default=180, help="seconds after which none starts")
+    parser.add_argument("--budget", type=float, default=90, help="seconds after which none starts")
     arguments = parser.parse_args()
 
     joined = joined_sources()

@@ -55,7 +55,8 @@ class StructureReader {
   bool writes(const Statement& statement) const {
     const auto& accesses = versions_.program().accesses;
     for (int i = 0; i < statement.access_count; ++i) {
-      if (accesses[static_cast<std::size_t>(statement.first_access + i)].writes) return true;
+      const int access = statement.first_access + i;
+      if (accesses[static_cast<std::size_t>(access)].writes) return true;
     }
     return false;
   }

@@ -133,10 +133,10 @@ class Factoring {
     }
     block.body = stores(combined(reduction, left, right));
     find_regions(block);
-    const Expr started = partial_results_are_started();
+    const Expr is_empty = nothing_to_reduce();
     for (const Expr& condition : plan_.conditions) {
       realize.predicate =
-          realize.predicate && (started.defined() ? condition || started : condition);
+          realize.predicate && (is_empty.defined() ? condition || is_empty : condition);
     }
     realize.block = make(std::move(block));
     renewed_ = {{old_.get(), realize.block.get()}};
@@ -145,9 +145,9 @@ class Factoring {
   const Schedule::Renewed& renewed() const { return renewed_; }
 
  private:
-  /// Where there is nothing to reduce, each partial result is what the init gives, whatever is
-  /// asked of the loops that are not run; undefined where that cannot be.
-  Expr partial_results_are_started() const {
+  /// The condition that a loop of the partial results has no iteration: then each of them is what
+  /// the init gives, and they are combined all the same. Undefined where all loops have some.
+  Expr nothing_to_reduce() const {
     Expr is_empty;
     for (const LoopRV handle : plan_.dropped) {
       const Expr& extent = schedule_.get(handle).extent;

@@ -248,3 +248,24 @@ def test_nothing_moves_before_a_return():
         ) as caught:
             call()
         assert caught.value.code == "step_keeps_results"
+
+
+def test_a_part_of_a_reduction_that_runs_twice_does_not_run_once():
+    @T.prim_func
+    def counted(E: T.Buffer((1,), "int32")) -> None:
+        C = T.alloc_buffer((2, 2), "int32")
+        D = T.alloc_buffer((1,), "int32")
+        for i, j in T.grid(2, 2):
+            C[i, j] = 1
+            with T.block("sum"):
+                T.axis.reduce(2, i)
+                with T.init():
+                    D[0] = 0
+                D[0] = D[0] + 1
+        for k in range(1):
+            E[k] = D[k]
+
+    sch = tir.Schedule(counted)
+    with pytest.raises(ls.ScheduleError) as caught:
+        sch.compute_at("sum", sch.get_loop("k"))
+    assert caught.value.code == "step_keeps_results"

@@ -12,6 +12,10 @@ inline constexpr Condition loop_runs_to_its_end{
     "loop_runs_to_its_end", "a break leaves loop {}",
     "rewrite the break as a condition on the loop's body"};
 
+inline constexpr Condition iterations_reach_their_end{
+    "iterations_reach_their_end", "a {} ends loop {}, or an iteration of it, early",
+    "rewrite it as a condition on the rest of the body"};
+
 inline constexpr Condition loop_runs_serially{"loop_runs_serially", "loop {} is not serial",
                                               "do this before you parallelize, vectorize or "
                                               "unroll it"};

@@ -46,6 +46,7 @@ class MotionChecker : VersionChecker {
       const bool is_same = versions_.stays(s);
       moved_.push_back(!is_same);
       is_injective_.push_back(true);
+      repeats_.push_back(false);
       if (is_same && !is_stable(s)) continue;
       if (!versions_.are_named(s)) {
         return give_up(fmt::format("the instances of `{}` are not known", statement(s).node));
@@ -53,6 +54,7 @@ class MotionChecker : VersionChecker {
       sets_.start();
       if (!runs_each_once(s)) {
         is_injective_.back() = false;
+        repeats_.back() = true;
         if (!is_stable(s) || !runs_once(s)) {
           return give_up(
               fmt::format("instances of `{}` run more than once already", statement(s).node));
@@ -307,7 +309,10 @@ class MotionChecker : VersionChecker {
       has_own = has_own || access(b).writes;
     }
     if (!has_own) return;
-    for (const int copy : versions_.copies(s)) {
+    std::vector<int> runs = versions_.copies(s);
+    // What ran more than once before the step did the same each time, too.
+    if (repeats_[static_cast<std::size_t>(s)]) runs.push_back(s);
+    for (const int copy : runs) {
       if (is_over()) return;
       if (access(a).writes) {
         check_runs(s, copy);
@@ -364,6 +369,7 @@ class MotionChecker : VersionChecker {
   const bool may_add_;
   std::vector<bool> moved_;
   std::vector<bool> is_injective_;
+  std::vector<bool> repeats_;             ///< Some instance runs more than once before the step.
   std::map<int, bool> has_own_elements_;  ///< By block.
 };
 

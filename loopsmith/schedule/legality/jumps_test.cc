@@ -89,5 +89,22 @@ TEST(jumps, an_init_moves_before_the_loop_of_its_reduction_in_an_iteration_that_
   }
 }
 
+TEST(jumps, padding_is_not_filled_in_for_iterations_that_do_not_end) {
+  for (const std::string_view jump : {"break", "continue", "return"}) {
+    Schedule sch(program(R"(F: T.Buffer((5,), "int32"), C: T.Buffer((5,), "int32"))", R"(
+for i in range(5):
+    if F[i] == 1:
+        )" + std::string(jump) + R"(
+    with T.block("C"):
+        vi = T.axis.spatial(5, i)
+        C[vi] = T.if_then_else(vi >= 1, F[vi], 0)
+)"));
+    const BlockRV block = get_block(sch, "C");
+    EXPECT_EQ(error_of([&] { decompose_padding(sch, block, get_loops(sch, block)[0]); }),
+              "iterations_reach_their_end: decompose_padding: a " + std::string(jump) +
+                  " ends loop i, or an iteration of it, early");
+  }
+}
+
 }  // namespace
 }  // namespace loopsmith

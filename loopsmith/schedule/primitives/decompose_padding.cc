@@ -11,6 +11,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/jumps.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/rewrites/axis_rewrite.h"
 #include "loopsmith/support/error.h"
@@ -50,8 +51,8 @@ class PaddingPlanner {
     }
     plan_.copied.assign(first, loops.end());
     for (const LoopRV loop : plan_.copied) {
-      if (is_left_by_break(schedule_, loop)) {
-        return Refusal{&loop_runs_to_its_end, {Argument(loop)}};
+      if (const auto jump = jump_out_of(schedule_.get(loop).body)) {
+        return Refusal{&iterations_reach_their_end, {Argument(*jump), Argument(loop)}};
       }
     }
     const ScopeAccesses uses = accesses_in_scope(schedule_, scope_of(schedule_, node));

@@ -41,7 +41,7 @@ inline constexpr Condition no_reads_between{"no_reads_between",
                                             "block {} uses in loop {} what block {} fills",
                                             "choose a loop inside, around the padding alone"};
 inline constexpr const Condition* decompose_padding_conditions[] = {
-    &loop_is_around_block, &loop_runs_to_its_end, &block_is_complete, &body_pads,
+    &loop_is_around_block, &iterations_reach_their_end, &block_is_complete, &body_pads,
     &no_reads_between,     &step_keeps_results};
 
 Planned<DecomposePaddingPlan> plan_decompose_padding(const Schedule& schedule,

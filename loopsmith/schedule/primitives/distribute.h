@@ -21,9 +21,6 @@ struct DistributePlan {
 inline constexpr Condition loop_has_statements{
     "loop_has_statements", "loop {} does not hold several statements that follow each other",
     "give a loop whose body, or that of the only loop inside, is a sequence"};
-inline constexpr Condition iterations_reach_their_end{
-    "iterations_reach_their_end", "a {} ends loop {}, or an iteration of it, early",
-    "rewrite it as a condition on the rest of the body"};
 inline constexpr ResultChange distribution_changes_order{
     LegalityQuestion::order, true,
     "each statement of loop {} needs what those after it make in earlier iterations",

@@ -123,7 +123,7 @@ for i, j in T.grid(2, 2):
 """
     parameters = 'D: T.Buffer((2, 2), "int32")'
     assert outcome(parameters, body, lambda sch: sch.decompose_padding("b", "i")) == (
-        "loop_runs_to_its_end"
+        "iterations_reach_their_end"
     )
 
 
@@ -268,3 +268,147 @@ for i in range(0):
         lambda sch: sch.blockize("i"),
     )
     assert code == "space_is_divisible"
+
+
+def test_read_at_does_not_move_what_an_init_before_the_loop_reads():
+    body = """
+D = T.alloc_buffer((1,), "int32")
+for i in range(n):
+    with T.block("b"):
+        vi = T.axis.reduce(n, i)
+        with T.init():
+            C[0] = A[1]
+        C[0] = C[0] + A[0]
+"""
+    parameters = "A: T.Buffer((3,), 'int32'), C: T.Buffer((1,), 'int32'), n: T.int32"
+
+    def copy(sch: tir.Schedule) -> None:
+        sch.read_at(sch.get_loops("b")[0], sch.get_block("b"), "A", "global")
+
+    # Without iterations, the init reads A[1] all the same.
+    assert outcome(parameters, body, copy) == "step_keeps_results"
+    known = body.replace("range(n)", "range(4)").replace("reduce(n", "reduce(4")
+    assert outcome(parameters, known, copy) == "same"
+
+
+def test_compute_at_does_not_move_what_an_init_before_the_loop_reads():
+    body = """
+P = T.alloc_buffer((1,), "int32")
+with T.block("p"):
+    P[0] = A[0] * 2
+for i in range(n):
+    with T.block("b"):
+        vi = T.axis.reduce(n, i)
+        with T.init():
+            C[0] = P[0]
+        C[0] = C[0] + A[1]
+"""
+    parameters = "A: T.Buffer((3,), 'int32'), C: T.Buffer((1,), 'int32'), n: T.int32"
+
+    def move(sch: tir.Schedule) -> None:
+        sch.compute_at(sch.get_block("p"), sch.get_loops("b")[0])
+
+    assert outcome(parameters, body, move) == "step_keeps_results"
+
+
+def test_rfactor_of_a_reduction_that_starts_several_times():
+    body = """
+for i, j in T.grid(2, 1):
+    with T.block("b"):
+        vj = T.axis.reduce(2, j)
+        with T.init():
+            A[0] = 0
+        A[0] = A[0] + 1
+"""
+
+    def factor(sch: tir.Schedule) -> None:
+        i, j = sch.get_loops("b")
+        sch.skew(i, j)
+        sch.normalize_nest(sch.get_loops("b")[1])
+        sch.rfactor(sch.get_loops("b")[1], 0)
+
+    assert outcome("A: T.Buffer((1,), 'int32')", body, factor) == "nest_is_plain"
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_rfactor_of_a_sum_that_reads_its_result_through_another_buffer(length: int):
+    body = f"""
+V = T.decl_buffer(({length},), "int32", data=A.data)
+for i in range({length}):
+    with T.block("b"):
+        vi = T.axis.reduce({length}, i)
+        with T.init():
+            V[0] = 0
+        V[0] = V[0] + A[vi]
+"""
+
+    def factor(sch: tir.Schedule) -> None:
+        sch.rfactor(sch.get_loops("b")[0], 0)
+
+    parameters = f"A: T.Buffer(({length},), 'int32')"
+    assert outcome(parameters, body, factor) in ("block_is_reduction", "step_keeps_results")
+
+
+def test_expand_scalar_indexes_by_the_axis_of_the_reduction():
+    body = """
+for i in range(n):
+    with T.block("b"):
+        vi = T.axis.reduce(n, i)
+        with T.init():
+            B[0] = T.float32(0)
+        B[0] = B[0] + A[vi]
+"""
+    parameters = "pA: T.handle, B: T.Buffer((1,), 'float32'), n: T.int32"
+    declared = "A = T.match_buffer(pA, (n,))\n" + body.lstrip("\n")
+
+    def expand(sch: tir.Schedule) -> None:
+        loop = sch.get_loops("b")[0]
+        sch.read_at(loop, sch.get_block("b"), 0, "shared")
+        sch.expand_scalar("A_shared", sch.get_loops("b")[0])
+
+    assert outcome(parameters, declared, expand) == "same"
+
+
+def test_inspect_split_of_a_reduction_whose_domain_the_loop_changes():
+    body = """
+for i in range(1):
+    for j in range(i):
+        with T.block("b"):
+            vi = T.axis.reduce(1, i)
+            vj = T.axis.reduce((i, 1), j)
+            with T.init():
+                A[1] = 0
+            A[1] = 7
+"""
+
+    def split(sch: tir.Schedule) -> None:
+        sch.inspect_split(sch.get_loop("i"), parts=64)
+
+    assert outcome("A: T.Buffer((2,), 'int32')", body, split) == "empty_reductions_start"
+
+
+def test_parallel_scan_of_one_iteration_whose_element_the_loop_names():
+    body = """
+for i in range(2, 4, 2):
+    A[i % 2] = A[i % 2] + B[i]
+"""
+
+    def scan(sch: tir.Schedule) -> None:
+        sch.parallel_scan(sch.get_loop("i"), length=4096)
+
+    parameters = "A: T.Buffer((2,), 'int32'), B: T.Buffer((4,), 'int32')"
+    assert outcome(parameters, body, scan) == "same"
+
+
+def test_cache_index_of_an_axis_that_runs_backwards_to_nothing():
+    body = """
+with T.block("b"):
+    vi = T.axis.reduce((2, 0), 2)
+    T.where(T.bool(False))
+    A[0] = A[vi // 2]
+"""
+
+    def cache(sch: tir.Schedule) -> None:
+        sch.cache_index("b", "global")
+
+    assert outcome("A: T.Buffer((4,), 'int32')", body, cache) == "same"

@@ -281,8 +281,16 @@ class SliceWriter {
         condition = condition.defined() ? condition && more : more;
       };
       const DataType dtype = value.dtype();
-      if (bounds.min_value < wanted.min_value) add(value >= int_imm(dtype, wanted.min_value));
-      if (bounds.max_value > wanted.max_value) add(value <= int_imm(dtype, wanted.max_value));
+      const ConstIntBound possible{min_int(dtype), max_int(dtype)};
+      if (wanted.min_value > possible.max_value || wanted.max_value < possible.min_value) {
+        return no_op();
+      }
+      if (std::max(bounds.min_value, possible.min_value) < wanted.min_value) {
+        add(value >= int_imm(dtype, wanted.min_value));
+      }
+      if (std::min(bounds.max_value, possible.max_value) > wanted.max_value) {
+        add(value <= int_imm(dtype, wanted.max_value));
+      }
     }
     if (!condition.defined()) return same;
     return make(IfThenElse{.condition = condition, .then_case = same});

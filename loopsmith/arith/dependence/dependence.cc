@@ -152,6 +152,7 @@ DependenceAnswer Dependences::accumulator_is_private(const Ptr<Var>& variable,
                                                      const Ptr<Buffer>& buffer) {
   const int loop = analysis_->loop_of(variable);
   DependenceAnswer answer;
+  bool is_updated = false;
   const auto& accesses = analysis_->program().accesses;
   const int count = static_cast<int>(accesses.size());
   for (int update = 0; update < count; ++update) {
@@ -159,6 +160,7 @@ DependenceAnswer Dependences::accumulator_is_private(const Ptr<Var>& variable,
     const int depth = analysis_->place_of(update, loop);
     const bool is_update = updated.writes && updated.update != dependence::Update::none;
     if (!is_update || depth < 0 || !updated.memory.same_as(buffer->data)) continue;
+    is_updated = true;
     std::vector<Relation> around;
     for (int level = 0; level < depth; ++level) around.push_back({level, level, Order::equal});
     for (int other = 0; other < count; ++other) {
@@ -173,6 +175,13 @@ DependenceAnswer Dependences::accumulator_is_private(const Ptr<Var>& variable,
       if (found.verdict == Verdict::violated) return found;
       answer = std::move(found);
     }
+  }
+  if (!is_updated) {
+    answer.verdict = Verdict::unknown;
+    answer.reason = fmt::format(
+        "what loop {} writes of {} combines what it finds there with what "
+        "may be its own",
+        variable->name, buffer->name);
   }
   return answer;
 }

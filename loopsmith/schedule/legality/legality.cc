@@ -403,6 +403,13 @@ bool is_declared_alone(const ElementAccesses& accesses, const std::vector<Ptr<Bu
   });
 }
 
+/// True when two iterations are certain to update one accumulator.
+bool updates_elements_again(Dependences& dependences, const Ptr<Var>& loop) {
+  return std::ranges::any_of(dependences.carried(loop), [](const CarriedDependence& found) {
+    return found.is_reduction && found.is_certain;
+  });
+}
+
 }  // namespace
 
 CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurrency how) {
@@ -461,11 +468,12 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
                                      : dependences.parallelizable(loop.loop_var);
   if (is_proved) {
     // In lanes, the exact check takes updates of what each lane has for itself for a reduction.
-    const bool reduces = found.reductions && how != Concurrency::in_lanes;
+    const bool reduces = found.reductions && how != Concurrency::in_lanes &&
+                         updates_elements_again(dependences, loop.loop_var);
     const bool is_violated =
         found.verdict == Verdict::violated && !is_declared_alone(accesses, own, found);
-    check(!is_violated && !reduces, "quick_answers", "iterations of loop {} are not apart",
-          loop.loop_var->name);
+    check(!is_violated && !reduces, "quick_answers", "iterations of loop {} are not apart: {}",
+          loop.loop_var->name, found.witness ? found.witness->text() : "they reduce");
     leave_alike(own);
     return {.verdict = proved(), .own = std::move(own)};
   }

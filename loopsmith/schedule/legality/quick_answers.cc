@@ -31,6 +31,23 @@ bool has_memory_of(const std::vector<Ptr<BufferRegion>>& regions, const Buffer& 
       regions, [&](const auto& region) { return region->buffer->data.same_as(buffer.data); });
 }
 
+std::vector<const Object*> memory_read_by_init(const Block& block) {
+  std::vector<const Object*> found;
+  if (!block.init) return found;
+  pre_order_visit(block.init, [&](const Ref& ref) {
+    if (const auto* load = ref.as<BufferLoad>()) found.push_back(load->buffer->data.get());
+    return !ref.is<Buffer>();
+  });
+  return found;
+}
+
+/// True when the init of the block, which runs outside of its loops where there is nothing to
+/// reduce, reads the memory of the buffer.
+bool init_reads(const Block& block, const Buffer& buffer) {
+  const auto read = memory_read_by_init(block);
+  return std::ranges::find(read, buffer.data.get()) != read.end();
+}
+
 /// A block and another place in its scope, one after the other.
 class TwoPlaces {
  public:
@@ -77,6 +94,13 @@ bool moves_past_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
   const TwoPlaces places(schedule, handle, Place{schedule.node(loop)});
   if (!places.are_apart(handle, uses)) return false;
   const Block& block = schedule.get(handle);
+  const auto is_read_by_init = [&](BlockRV reader) {
+    return std::ranges::any_of(block.writes, [&](const auto& region) {
+      return init_reads(schedule.get(reader), *region->buffer);
+    });
+  };
+  const auto inside = child_blocks(schedule, schedule.node(loop));
+  if (std::ranges::any_of(inside, is_read_by_init)) return false;
   return std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
     if (places.is_here(use)) return true;
     if (has_memory_of(block.writes, *use.buffer)) return !use.is_write && places.is_there(use);
@@ -126,6 +150,9 @@ bool does_the_same_at(const Schedule& schedule, BlockRV handle, const Place& pla
 bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
                       std::span<const BlockRV> readers, NodeId around, const ScopeAccesses& uses) {
   if (uses.has_foreign_calls || uses.has_jumps) return false;
+  const bool is_read_by_init = std::ranges::any_of(
+      readers, [&](BlockRV reader) { return init_reads(schedule.get(reader), buffer); });
+  if (is_read_by_init) return false;
   return std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
     if (!use.is_write || !use.buffer->data.same_as(buffer.data)) return true;
     return have_no_loop_in_common(schedule, use.place, Place{around}) &&
@@ -175,11 +202,7 @@ bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
   if (uses.has_jumps && holds_jumps(schedule.get(loop).body)) return false;
   if (!kinds_of(schedule, handle, uses).is_reduction()) return false;
   const Block& block = schedule.get(handle);
-  std::vector<const Object*> inputs;
-  pre_order_visit(block.init, [&](const Ref& ref) {
-    if (const auto* load = ref.as<BufferLoad>()) inputs.push_back(load->buffer->data.get());
-    return !ref.is<Buffer>();
-  });
+  const std::vector<const Object*> inputs = memory_read_by_init(block);
   const auto is_input = [&](const Buffer& buffer) {
     return std::ranges::find(inputs, buffer.data.get()) != inputs.end();
   };

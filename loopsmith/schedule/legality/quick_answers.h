@@ -15,13 +15,13 @@ namespace loopsmith {
 /// Lemma. Let the block and the loop have no loop of the scope in common, and no instance of a
 /// reduction run twice; let each statement that writes what the block reads stand before both the
 /// block and the loop, or behind both, in the text, and have no loop in common with either; let the
-/// block alone write its outputs, which are local, and let them be read inside the loop alone. If
-/// each iteration of the loop runs all instances that write what it reads, results stay. Proof:
-/// (order) two statements without a common loop run one after the other, all instances of the first
-/// before all of the second, and no statement that conflicts with the block's reads stands between
-/// the two places; conflicts of the block with itself are between equal names, since the
-/// elements that it writes are an injective function of its spatial axes. (cover) is the last
-/// premise.
+/// block alone write its outputs, which are local, and let them be read inside the loop alone, and
+/// by no init, as that runs outside of the loop where there is nothing to reduce. If each iteration
+/// of the loop runs all instances that write what it reads, results stay. Proof: (order) two
+/// statements without a common loop run one after the other, all instances of the first before all
+/// of the second, and no statement that conflicts with the block's reads stands between the two
+/// places; conflicts of the block with itself are between equal names, since the elements that it
+/// writes are an injective function of its spatial axes. (cover) is the last premise.
 bool moves_past_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
                         const ScopeAccesses& uses);
 
@@ -51,7 +51,8 @@ bool does_the_same_at(const Schedule& schedule, BlockRV block, const Place& plac
 /// Is a buffer unchanged from the time it is copied until the last of `readers` reads the copy?
 ///
 /// Lemma. Let no statement that writes the buffer have a loop of the scope in common with a reader
-/// or with `around`, which runs the copy and its readers. If the copy stands before the readers, no
+/// or with `around`, which runs the copy and its readers, and let no reader's init read the buffer,
+/// as that runs outside of loops that have no iteration. If the copy stands before the readers, no
 /// writer stands between the two, and it takes all that they read, it is coherent: all instances of
 /// a writer run before the first copy, or after the last reader.
 bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
@@ -171,7 +172,7 @@ Handles<BlockRV> commit_cache_index(Schedule& schedule, CacheIndexPlan&& plan) {
   for (const auto& [value, axes] : plan.indices) {
     std::vector<Expr> shape, indices;
     for (const auto& axis : axes) {
-      shape.push_back(axis->dom->extent);
+      shape.push_back(dimension_for(schedule, function, axis->dom->extent));
       indices.push_back(element_of(*axis->dom, axis->var));
     }
     const std::string name = fmt::format("index_var_{}", buffers.size());

@@ -41,9 +41,9 @@ inline constexpr Condition extent_is_known_outside{
     "extent_is_known_outside", "the bounds of loop {} are not known where buffer {} is allocated",
     "choose a loop whose bounds are constants or sizes"};
 inline constexpr const Condition* expand_scalar_conditions[] = {
-    &loop_is_plain,        &buffer_is_allocated_around, &buffer_is_used_by_indices,
-    &uses_are_in_the_loop, &iterations_write_first,     &extent_is_known_outside,
-    &step_keeps_results};
+    &loop_is_plain,          &buffer_is_allocated_around, &buffer_is_used_by_indices,
+    &uses_are_in_the_loop,   &iterations_write_first,     &extent_is_known_outside,
+    &empty_reductions_start, &step_keeps_results};
 
 Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
                                              const ExpandScalarArguments& arguments);

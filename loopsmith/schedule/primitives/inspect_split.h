@@ -35,13 +35,10 @@ inline constexpr Condition loop_is_outside_of_threads{
 inline constexpr Condition loop_is_serial_or_parallel{"loop_is_serial_or_parallel",
                                                       "loop {} is neither serial nor parallel",
                                                       "do this before you vectorize or unroll it"};
-inline constexpr const Condition* inspect_split_conditions[] = {&part_count_is_positive,
-                                                                &loop_is_plain,
-                                                                &loop_is_serial_or_parallel,
-                                                                &loop_runs_to_its_end,
-                                                                &bounds_stay,
-                                                                &loop_is_outside_of_threads,
-                                                                &costs_differ};
+inline constexpr const Condition* inspect_split_conditions[] = {
+    &part_count_is_positive, &loop_is_plain, &loop_is_serial_or_parallel,
+    &loop_runs_to_its_end,   &bounds_stay,   &loop_is_outside_of_threads,
+    &empty_reductions_start, &costs_differ};
 
 Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
                                              const InspectSplitArguments& arguments);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "loopsmith/arith/access_regions.h"
-#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -57,11 +56,7 @@ class Factoring {
         old_(realize_.block),
         loop_(schedule.get(plan.loop)) {
     const std::uint32_t function = schedule.function_of(schedule.node(plan.block));
-    Analyzer analyzer;
-    learn_sizes(schedule, function, analyzer);
-    const Expr zero = int_imm(loop_.extent.dtype(), 0);
-    const bool may_be_below = !analyzer.can_prove(loop_.extent >= zero);
-    const Expr count = may_be_below ? analyzer.simplify(max(loop_.extent, zero)) : loop_.extent;
+    const Expr count = dimension_for(schedule, function, loop_.extent);
     for (const Ptr<Buffer>& buffer : plan.reduction.buffers) {
       partial_.push_back(decl_buffer(inserted(buffer->shape, plan.axis, count), buffer->dtype,
                                      schedule.fresh_buffer_name(function, buffer->name + "_rf"),

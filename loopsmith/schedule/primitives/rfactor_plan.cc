@@ -74,11 +74,16 @@ class RfactorPlanner {
       auto refusal = refuse_own_reads(schedule_, plan_.path[0], plan_.block);
       if (refusal) return *std::move(refusal);
     }
-    // An init would come between updates that partial results keep apart.
-    if (!is_injective(schedule_, plan_.block, {&plan_.loop, 1})) {
-      return fail(fmt::format("loop {} may run an instance more than once", loop.loop_var->name));
-    }
     if (auto refusal = check_nest()) return *std::move(refusal);
+    // An init would come between updates that partial results keep apart.
+    std::vector<LoopRV> reduced = plan_.dropped;
+    reduced.push_back(plan_.loop);
+    for (const LoopRV each : reduced) {
+      if (!is_injective(schedule_, plan_.block, {&each, 1})) {
+        return fail(fmt::format("loop {} may run an instance more than once",
+                                schedule_.get(each).loop_var->name));
+      }
+    }
     if (auto refusal = refuse_later_part()) return *std::move(refusal);
     for (const Expr& condition : arith::conjuncts(realize_.predicate)) {
       if (auto refusal = restate(condition)) return *std::move(refusal);

@@ -136,4 +136,11 @@ void learn_sizes(const Schedule& schedule, std::uint32_t function, Analyzer& ana
   }
 }
 
+Expr dimension_for(const Schedule& schedule, std::uint32_t function, const Expr& extent) {
+  Analyzer analyzer;
+  learn_sizes(schedule, function, analyzer);
+  const Expr zero = int_imm(extent.dtype(), 0);
+  return analyzer.can_prove(extent >= zero) ? extent : analyzer.simplify(max(extent, zero));
+}
+
 }  // namespace loopsmith

@@ -17,4 +17,7 @@ Stmt under_path_condition(const Schedule& schedule, NodeId nest);
 /// Asserts to the analyzer that the sizes of a function's buffer parameters are not negative.
 void learn_sizes(const Schedule& schedule, std::uint32_t function, Analyzer& analyzer);
 
+/// The length of a dimension for `extent` values: 0 where there are less.
+Expr dimension_for(const Schedule& schedule, std::uint32_t function, const Expr& extent);
+
 }  // namespace loopsmith

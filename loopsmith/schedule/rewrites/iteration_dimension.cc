@@ -8,6 +8,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
 
 namespace loopsmith {
 namespace {
@@ -36,35 +37,49 @@ bool is_used_outside_of_body(const BlockRealize& realize, const Ptr<Buffer>& buf
   return uses(realize.predicate) || std::ranges::any_of(realize.iter_values, uses);
 }
 
+/// The axis of a block whose value this is, and that may index the buffer there; or null. Results
+/// have no dimension for an axis of their reduction.
+Ptr<Var> axis_that_is(const BlockRealize& realize, const Expr& value, const Buffer& buffer) {
+  const bool is_output = std::ranges::any_of(
+      realize.block->writes, [&](const auto& region) { return region->buffer.get() == &buffer; });
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& axis = *realize.block->iter_vars[i];
+    const bool may_index = axis.iter_type == IterType::data_par ||
+                           (axis.iter_type == IterType::comm_reduce && !is_output);
+    if (may_index && structural_equal(realize.iter_values[i], value)) return axis.var;
+  }
+  return {};
+}
+
+/// The number of the iteration of a loop.
+Expr iteration_of(const For& loop) {
+  const Expr value = loop.loop_var - loop.min;
+  return is_const_int(loop.step, 1) ? value : floordiv(value, loop.step);
+}
+
 /// Finds, and makes where there is none, what tells the iteration of the loop inside a block.
 class IterationIndex {
  public:
-  IterationIndex(Schedule& schedule, LoopRV handle) : schedule_(schedule), loop_(handle) {
-    const For& loop = schedule.get(handle);
-    extent_ = loop.extent;
-    value_ = loop.loop_var - loop.min;
-    if (!is_const_int(loop.step, 1)) value_ = floordiv(value_, loop.step);
-  }
+  IterationIndex(Schedule& schedule, LoopRV handle)
+      : schedule_(schedule),
+        loop_(handle),
+        extent_(schedule.get(handle).extent),
+        value_(iteration_of(schedule.get(handle))) {}
 
-  Expr in(NodeId block) {
+  Expr in(NodeId block, const Buffer& buffer) {
     if (block == no_node) return value_;
     const auto [known, is_new] = known_.try_emplace(block);
     if (!is_new) return known->second;
     const NodeId above = block_inside(schedule_, schedule_.at(block).parent, schedule_.node(loop_));
-    const Expr outer = in(above);
-    return known_[block] = axis_of(schedule_.block_at(block), outer);
+    const Expr outer = in(above, buffer);
+    return known_[block] = axis_of(schedule_.block_at(block), outer, buffer);
   }
 
  private:
-  Expr axis_of(BlockRV handle, const Expr& outer) {
+  Expr axis_of(BlockRV handle, const Expr& outer, const Buffer& buffer) {
     const BlockRealize& realize = schedule_.realize(handle);
     if (realize.block->iter_vars.empty()) return outer;
-    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-      const IterVar& axis = *realize.block->iter_vars[i];
-      if (axis.iter_type == IterType::data_par && structural_equal(realize.iter_values[i], outer)) {
-        return axis.var;
-      }
-    }
+    if (const Ptr<Var> axis = axis_that_is(realize, outer, buffer); axis.defined()) return axis;
     BlockRealize& edited = schedule_.edit_realize(handle);
     const DataType type = outer.dtype();
     const Ptr<Var> axis = var(fmt::format("v_{}", schedule_.name(loop_)), type);
@@ -82,6 +97,23 @@ class IterationIndex {
 };
 
 }  // namespace
+
+std::optional<Refusal> refuse_axes_of_empty_reductions(const Schedule& schedule, LoopRV loop,
+                                                       const UsesByBlock& all,
+                                                       const Buffer& buffer) {
+  const For& around = schedule.get(loop);
+  for (const auto& [node, uses] : all) {
+    if (node == no_node) continue;
+    const BlockRealize& realize = schedule.realize(schedule.block_at(node));
+    const bool is_told = axis_that_is(realize, iteration_of(around), buffer).defined();
+    if (is_told || realize.block->iter_vars.empty()) continue;
+    const BlockRV block = schedule.block_at(node);
+    if (loop_of_empty_reduction(schedule, block, schedule.node(loop)) == loop) {
+      return Refusal{&empty_reductions_start, {Argument(loop), Argument(block)}};
+    }
+  }
+  return {};
+}
 
 std::optional<UsesByBlock> uses_by_block(const Schedule& schedule, LoopRV loop,
                                          const std::vector<NodeId>& nodes,
@@ -105,7 +137,7 @@ void add_iteration_dimension(Schedule& schedule, LoopRV loop, const UsesByBlock&
                              const Ptr<Buffer>& from, const Ptr<Buffer>& to) {
   IterationIndex iteration(schedule, loop);
   for (const auto& [block, uses] : all) {
-    const Expr index = iteration.in(block);
+    const Expr index = iteration.in(block, *from);
     AccessChange change;
     change.from = from;
     change.to = to;

@@ -37,7 +37,8 @@ class ScanBuilder {
     found_.carries = carries();
     found_.parts = parts();
     if (recurrence_.is_in_place) {
-      found_.last = store(recurrence_.buffer, load(carry_, {parts_}), recurrence_.indices);
+      found_.last =
+          store(recurrence_.buffer, load(carry_, {parts_}), at_start(recurrence_.indices));
     }
     return std::move(found_);
   }
@@ -101,13 +102,19 @@ class ScanBuilder {
                       {begin, for_loop(step, zero(), length_, in_iteration(part, step, update))});
   }
 
-  Stmt carries() {
-    const Ptr<Var> part = variable("carry");
+  /// Indices as they are in the first iteration.
+  std::vector<Expr> at_start(const std::vector<Expr>& indices) {
     std::vector<Expr> first;
-    for (const Expr& index : recurrence_.previous) {
+    for (const Expr& index : indices) {
       first.push_back(analyzer_.simplify(substitute(index, {{loop_.loop_var, loop_.min}})));
     }
-    const Stmt begin = store(carry_, load(recurrence_.buffer, first), {zero()});
+    return first;
+  }
+
+  Stmt carries() {
+    const Ptr<Var> part = variable("carry");
+    const Stmt begin =
+        store(carry_, load(recurrence_.buffer, at_start(recurrence_.previous)), {zero()});
     const Expr next = analyzer_.simplify(part + int_imm(type_, 1));
     const Expr before = load(carry_, {part});
     if (!recurrence_.combiner) {

@@ -412,3 +412,23 @@ with T.block("b"):
         sch.cache_index("b", "global")
 
     assert outcome("A: T.Buffer((4,), 'int32')", body, cache) == "same"
+
+
+def test_loop_partition_keeps_the_init_of_a_guarded_reduction_over_nothing():
+    body = """
+for i in range(2):
+    if i != 0:
+        for j in range(n):
+            with T.block("b"):
+                vi, vj = T.axis.remap("RR", [i, j])
+                with T.init():
+                    B[0] = 1
+                B[0] = B[0] + 1
+"""
+
+    def cut(sch: tir.Schedule) -> None:
+        sch.loop_partition(sch.get_loop("i"), [1, None])
+
+    parameters = "B: T.Buffer((1,), 'int32'), n: T.int32"
+    assert outcome(parameters, body, cut) == "empty_reductions_start"
+    assert outcome(parameters, body.replace("if i != 0", "if n < 9"), cut) == "same"

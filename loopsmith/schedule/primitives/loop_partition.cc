@@ -59,6 +59,19 @@ Stmt without_axes(std::string name, Stmt body, const BufferOfPointer& buffers) {
   return make(BlockRealize{.block = make(std::move(block))});
 }
 
+/// True when a condition between a loop and a block inside reads the loop: where it holds in one
+/// part alone, an init that depends on no iteration would, too.
+bool is_condition_read(const Schedule& schedule, BlockRV block, LoopRV loop) {
+  const Ptr<Var>& variable = schedule.get(loop).loop_var;
+  if (uses_variable(schedule.realize(block).predicate, variable)) return true;
+  const NodeId end = schedule.node(loop);
+  for (NodeId node = schedule.node(block); node != end; node = schedule.at(node).parent) {
+    const auto* branch = schedule.as<IfThenElse>(node);
+    if (branch && uses_variable(branch->condition, variable)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
@@ -77,7 +90,9 @@ Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
   // Blocks around the parts keep inits from going outside of them.
   const NodeId around = schedule.at(schedule.node(arguments.loop)).parent;
   for (const BlockRV block : child_blocks(schedule, schedule.node(arguments.loop))) {
-    if (const auto reduction = loop_of_empty_reduction(schedule, block, around)) {
+    const bool is_guarded = is_condition_read(schedule, block, arguments.loop);
+    const NodeId from = is_guarded ? schedule.node(arguments.loop) : around;
+    if (const auto reduction = loop_of_empty_reduction(schedule, block, from)) {
       return Refusal{&empty_reductions_start, {Argument(*reduction), Argument(block)}};
     }
   }

@@ -432,3 +432,23 @@ for i in range(2):
     parameters = "B: T.Buffer((1,), 'int32'), n: T.int32"
     assert outcome(parameters, body, cut) == "empty_reductions_start"
     assert outcome(parameters, body.replace("if i != 0", "if n < 9"), cut) == "same"
+
+
+def test_merge_does_not_move_the_init_of_a_reduction_over_nothing():
+    body = """
+for i in range(n):
+    C[0] = i
+for k in range(n):
+    with T.block("b"):
+        vk = T.axis.reduce(n, k)
+        with T.init():
+            D[0] = C[0]
+        D[0] = D[0] + 1
+"""
+
+    def join(sch: tir.Schedule) -> None:
+        sch.merge(sch.get_loop("i"), sch.get_loop("k"))
+
+    parameters = "C: T.Buffer((1,), 'int32'), D: T.Buffer((1,), 'int32'), n: T.int32"
+    assert outcome(parameters, body, join) == "empty_reductions_start"
+    assert outcome(parameters, body.replace("D[0] = C[0]", "D[0] = 0"), join) == "same"

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 
 namespace loopsmith {
@@ -72,6 +73,14 @@ Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& ar
         if (auto refusal = refuse_unless_bounds_stay(schedule, loop, other[0])) {
           return *std::move(refusal);
         }
+      }
+    }
+  }
+  for (std::size_t i = 1; i < plan.nests.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      const NodeId before = schedule.node(plan.nests[k][0]);
+      if (auto refusal = refuse_inits_before(schedule, before, plan.nests[i])) {
+        return *std::move(refusal);
       }
     }
   }

@@ -41,10 +41,11 @@ inline constexpr ResultChange merging_is_unknown{
     LegalityQuestion::order, false, "whether loops {} and {} may become one is unknown, as {}",
     "if you know that they may, pass assume_independent=True"};
 inline constexpr const Condition* merge_conditions[] = {
-    &two_loops_are_given, &nests_follow_each_other,
-    &loop_is_plain,       &bounds_stay,
-    &nests_are_alike,     &loop_runs_to_its_end,
-    &step_keeps_results,  &iterations_run_to_their_end};
+    &two_loops_are_given,   &nests_follow_each_other,
+    &loop_is_plain,         &bounds_stay,
+    &nests_are_alike,       &loop_runs_to_its_end,
+    &step_keeps_results,    &iterations_run_to_their_end,
+    &empty_reductions_start};
 
 Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& arguments);
 

@@ -6,6 +6,8 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
@@ -40,16 +42,62 @@ std::optional<LoopRV> loop_of_empty_reduction(const Schedule& schedule, BlockRV 
   return {};
 }
 
-std::optional<Refusal> refuse_empty_reductions(const Schedule& schedule,
-                                               std::span<const LoopRV> loops) {
+namespace {
+
+struct EmptyReduction {
+  BlockRV block;
+  LoopRV loop;
+};
+
+/// The blocks inside all of the loops that reduce over one of them, and may be empty.
+std::vector<EmptyReduction> empty_reductions(const Schedule& schedule,
+                                             std::span<const LoopRV> loops) {
+  std::vector<EmptyReduction> found;
   for (const BlockRV block : child_blocks(schedule, schedule.node(loops.back()))) {
     if (unsure_domains(schedule, block).empty()) continue;
     const auto reduced = std::ranges::find_if(loops, [&](LoopRV loop) {
       return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
     });
-    if (reduced != loops.end()) {
-      return Refusal{&empty_reductions_start, {Argument(*reduced), Argument(block)}};
-    }
+    if (reduced != loops.end()) found.push_back({block, *reduced});
+  }
+  return found;
+}
+
+/// True when what is inside a node uses what the init of a block writes, or writes what it reads.
+bool meets_init(const ElementAccesses& accesses, const Block& block) {
+  if (!accesses.opaque.empty() || accesses.by_pointer) return true;
+  std::vector<const Object*> written, read;
+  pre_order_visit(block.init, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) written.push_back(store->buffer->data.get());
+    if (const auto* load = ref.as<BufferLoad>()) read.push_back(load->buffer->data.get());
+    return !ref.is<Buffer>();
+  });
+  return std::ranges::any_of(accesses.all, [&](const ElementAccess& access) {
+    const Object* memory = access.buffer->data.get();
+    return std::ranges::find(written, memory) != written.end() ||
+           (access.is_write && std::ranges::find(read, memory) != read.end());
+  });
+}
+
+Refusal refusal_of(const EmptyReduction& reduction) {
+  return {&empty_reductions_start, {Argument(reduction.loop), Argument(reduction.block)}};
+}
+
+}  // namespace
+
+std::optional<Refusal> refuse_empty_reductions(const Schedule& schedule,
+                                               std::span<const LoopRV> loops) {
+  const auto found = empty_reductions(schedule, loops);
+  return found.empty() ? std::nullopt : std::optional(refusal_of(found[0]));
+}
+
+std::optional<Refusal> refuse_inits_before(const Schedule& schedule, NodeId node,
+                                           std::span<const LoopRV> loops) {
+  const auto found = empty_reductions(schedule, loops);
+  if (found.empty()) return {};
+  const ElementAccesses accesses = accesses_inside(schedule, node);
+  for (const EmptyReduction& reduction : found) {
+    if (meets_init(accesses, schedule.get(reduction.block))) return refusal_of(reduction);
   }
   return {};
 }

@@ -22,4 +22,9 @@ std::optional<LoopRV> loop_of_empty_reduction(const Schedule& schedule, BlockRV 
 std::optional<Refusal> refuse_empty_reductions(const Schedule& schedule,
                                                std::span<const LoopRV> loops);
 
+/// Refuses where a reduction over one of the loops may be empty, and its init would notice that it
+/// runs before what is inside `node`.
+std::optional<Refusal> refuse_inits_before(const Schedule& schedule, NodeId node,
+                                           std::span<const LoopRV> loops);
+
 }  // namespace loopsmith

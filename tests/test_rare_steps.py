@@ -452,3 +452,44 @@ for k in range(n):
     parameters = "C: T.Buffer((1,), 'int32'), D: T.Buffer((1,), 'int32'), n: T.int32"
     assert outcome(parameters, body, join) == "empty_reductions_start"
     assert outcome(parameters, body.replace("D[0] = C[0]", "D[0] = 0"), join) == "same"
+
+
+def test_write_at_of_a_block_that_leaves_out_elements_by_continue():
+    body = """
+for i in range(4):
+    with T.block("outer"):
+        vi = T.axis.spatial(4, i)
+        T.reads()
+        T.writes(C[vi, 0:4])
+        for j in range(4):
+            if j == 3:
+                continue
+            with T.block("inner"):
+                wi = T.axis.spatial(4, vi)
+                wj = T.axis.spatial(4, j)
+                C[wi, wj] = wi + wj
+"""
+
+    def copy(sch: tir.Schedule) -> None:
+        sch.write_at(sch.get_loops("outer")[0], sch.get_block("outer"), 0, "shared")
+
+    assert outcome("C: T.Buffer((4, 4), 'int32')", body, copy) == "step_keeps_results"
+
+
+def test_verify_runs_no_iteration_of_an_empty_loop():
+    body = """
+for i in range(1):
+    for j in range(1):
+        B[i, i] = 0
+    for k in range(0):
+        A[k, k] = 0
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.skew("i", "j")
+        sch.merge_siblings(["j", "k"])
+        sch.inspect_split("i", parts=64)
+
+    assert outcome("A: T.Buffer((1, 1), 'int32'), B: T.Buffer((1, 1), 'int32')", body, steps) == (
+        "same"
+    )

@@ -317,7 +317,8 @@ class SliceWriter {
     // Its ends may depend on the loops around it.
     const DataType dtype = node.loop_var->dtype;
     const Expr end = node.min + node.extent;
-    const bool is_constant = as_int(node.min) && as_int(node.extent);
+    const std::int64_t* extent = as_int(node.extent);
+    const bool is_constant = as_int(node.min) && extent && *extent > 0;
     // Bounds that memory gives may be known less well than by their type.
     const auto in_type = [&](std::int64_t value) {
       return int_imm(dtype, std::clamp(value, min_int(dtype), max_int(dtype)));

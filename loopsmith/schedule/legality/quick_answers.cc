@@ -165,6 +165,7 @@ bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
 bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId nest,
                         const ScopeAccesses& uses) {
   if (uses.has_foreign_calls || uses.has_jumps) return false;
+  if (holds_jumps(schedule.statement(nest))) return false;
   if (!have_no_loop_in_common(schedule, Place{schedule.at(nest).parent}, Place{nest})) return false;
   return std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
     return !use.buffer->data.same_as(buffer.data) || is_inside(schedule, use.place, nest) ||
@@ -175,6 +176,7 @@ bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId n
 bool is_finished_in(const Schedule& schedule, BlockRV handle, const Buffer& buffer, LoopRV loop,
                     const ScopeAccesses& uses) {
   if (uses.has_foreign_calls || uses.has_jumps) return false;
+  if (holds_jumps(schedule.get(loop).body)) return false;
   if (!writes_each_once(schedule, handle, uses)) return false;
   const NodeId nest = schedule.node(loop);
   const bool is_apart = std::ranges::all_of(uses.all, [&](const BufferAccess& use) {

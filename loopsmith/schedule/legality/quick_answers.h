@@ -60,9 +60,10 @@ bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
 
 /// Does every access to a buffer outside of `nest` run before all of the nest, or after all of it?
 ///
-/// Lemma. If so, and a copy of all elements that the nest may write is made right before the nest
-/// and right after it, or each of them is certain to be written in it and copied after it, the
-/// values read outside stay the same.
+/// Lemma. If so, if no `break`, `continue` or `return` inside leaves out what regions declare, and
+/// a copy of all elements that the nest may write is made right before the nest and right after it,
+/// or each of them is certain to be written in it and copied after it, the values read outside stay
+/// the same.
 bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId nest,
                         const ScopeAccesses& uses);
 
@@ -70,9 +71,9 @@ bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId n
 /// elsewhere?
 ///
 /// Lemma. Let the block be the only writer, a complete one or a reduction whose axes no loop around
-/// an iteration is bound to, and let what else uses the buffer have no loop in common with this
-/// one. Then an element is written in one iteration alone, and copied back from there once it is
-/// done.
+/// an iteration is bound to, let what else uses the buffer have no loop in common with this one,
+/// and no `break`, `continue` or `return` stand inside, also in blocks. Then an element is written
+/// in one iteration alone, and copied back from there once it is done.
 bool is_finished_in(const Schedule& schedule, BlockRV block, const Buffer& buffer, LoopRV loop,
                     const ScopeAccesses& uses);
 

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/rules/rules.h"
 
-#include "loopsmith/rules/gpu/rules.h"
-#include "loopsmith/rules/plain_loops/schedule_plain_loops.h"
-#include "loopsmith/rules/schedule_columns.h"
-#include "loopsmith/rules/schedule_elementwise.h"
-#include "loopsmith/rules/schedule_row_groups.h"
-#include "loopsmith/rules/schedule_rows.h"
-#include "loopsmith/rules/schedule_whole_reduction.h"
+#include "loopsmith/rules/all.h"
 
 namespace loopsmith {
 

@@ -3,8 +3,8 @@
 // kernel. Of a product this is the split of k.
 #include <algorithm>
 
+#include "loopsmith/rules/gpu/cut_long_reduction.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
-#include "loopsmith/rules/gpu/rules.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
 

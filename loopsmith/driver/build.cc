@@ -6,7 +6,7 @@
 #include "loopsmith/codegen/profile_symbol.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/codegen/source/device_text.h"
-#include "loopsmith/driver/back_end.h"
+#include "loopsmith/driver/back_ends.h"
 #include "loopsmith/driver/costs.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/inspect.h"

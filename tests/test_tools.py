@@ -34,7 +34,7 @@ def test_places_of_the_newest_things_are_counted():
     unroll = places.Thing("unroll_loops", ("loopsmith/transform/unroll_loops",))
     where = places.places_of(kinds["pass"], unroll)
     assert where[0] == "loopsmith/transform/unroll_loops"
-    assert [place.split(":")[0] for place in where[1:]] == ["loopsmith/transform/pipeline.cc"]
+    assert sum(place.startswith("loopsmith/transform/pipeline.cc") for place in where) == 1
 
 
 def test_clang_tidy_reads_changed_files_first_and_others_in_the_order_of_the_commit():

@@ -94,7 +94,10 @@ class Dump {
     write(DumpHeader{.pid = static_cast<std::uint32_t>(pid_), .nanoseconds = now()});
     std::fflush(file_);
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    mmap(nullptr, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(file_), 0);
+    if (mmap(nullptr, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(file_), 0) == MAP_FAILED) {
+      std::fclose(file_);
+      file_ = nullptr;
+    }
   }
 
   template <class Record>

@@ -42,6 +42,7 @@
 #include "loopsmith/transform/software_pipeline.h"
 #include "loopsmith/transform/storage_rewrite.h"
 #include "loopsmith/transform/thread_reductions.h"
+#include "loopsmith/transform/transpose_in_registers.h"
 #include "loopsmith/transform/unify_threads.h"
 #include "loopsmith/transform/unroll_loops.h"
 #include "loopsmith/transform/vectorize_loops.h"
@@ -65,6 +66,10 @@ Ptr<PrimFunc> exchange_in_memory(const Ptr<PrimFunc>& func, const LowerOptions& 
 
 Ptr<PrimFunc> vectorize(const Ptr<PrimFunc>& func, const LowerOptions& options) {
   return vectorize_loops(func, options.vector_bits);
+}
+
+Ptr<PrimFunc> transpose_tiles(const Ptr<PrimFunc>& func, const LowerOptions& options) {
+  return transpose_in_registers(func, options.vector_bits);
 }
 
 Ptr<PrimFunc> expand_math(const Ptr<PrimFunc>& func, const LowerOptions& options) {
@@ -124,6 +129,9 @@ constexpr Pass lowering[] = {
     {"rewrite_unsafe_select", plain<rewrite_unsafe_select>, Form::flat},
     // Before loops are cut: a condition that leaves a loop needs no part of its own there.
     {"hoist_invariants", plain<hoist_invariants>, Form::flat},
+    // While both loops of a tile are there: of two nested ones, the inner one becomes the vector.
+    // Before loops are cut: whether a tile is whole, it asks by itself.
+    {"transpose_in_registers", transpose_tiles, Form::flat},
     // Before vectors: what is left of conditions in the main part would become masks.
     {"loop_partition", cut_loops, Form::flat},
     // Before unrolling, so that a loop inside a vector is unrolled as one of vectors.

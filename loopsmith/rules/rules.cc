@@ -7,6 +7,7 @@
 #include "loopsmith/rules/schedule_elementwise.h"
 #include "loopsmith/rules/schedule_row_groups.h"
 #include "loopsmith/rules/schedule_rows.h"
+#include "loopsmith/rules/schedule_transposes.h"
 #include "loopsmith/rules/schedule_whole_reduction.h"
 
 namespace loopsmith {
@@ -14,8 +15,10 @@ namespace loopsmith {
 std::span<const Rule> cpu_rules() {
   // A subject belongs to the first rule that takes it. What none takes is turned into loops by
   // `make_loops`: columns that no tile covers; reductions of sizes that are no constants; products
-  // and convolutions; transpositions, clamped borders, and outputs that go past the caches.
+  // and convolutions; clamped borders, and outputs that go past the caches.
   static constexpr Rule rules[] = {
+      // Before those that take any nest without a reduction.
+      {"transposes", schedule_transposes},
       {"elementwise", schedule_elementwise},
       {"whole_reduction", schedule_whole_reduction},
       {"rows", schedule_rows},

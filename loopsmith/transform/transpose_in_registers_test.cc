@@ -73,7 +73,7 @@ TEST_F(TransposeInRegisters, computes_what_the_loops_compute_for_each_size_and_t
         EXPECT_GT(shuffles(func), 0);
         Argument from{.shape = {rows * 40}}, to{.shape = {columns * rows}};
         for (int each = 0; each < rows * 40; ++each) from.elements.push_back(each * 7 % 100);
-        to.elements.resize(static_cast<std::size_t>(columns * rows));
+        to.elements.resize(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows));
         std::vector<Argument> before{from, to}, after = before;
         evaluate(func, before);
         evaluate(transpose_in_registers(func, 256), after);

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -157,9 +158,9 @@ def transposes(rounds: int = 15) -> None:
             b, expected, copied = (np.zeros([shape[axis] for axis in order], dtype) for _ in "123")
             medians = interleaved(
                 {
-                    "ours": lambda f=ls.build(programs.transpose(shape, order, dtype)): f(a, b),
-                    "numpy": lambda: np.copyto(expected, a.transpose(order)),
-                    "copy": lambda: np.copyto(copied.reshape(shape), a),
+                    "ours": partial(ls.build(programs.transpose(shape, order, dtype)), a, b),
+                    "numpy": partial(np.copyto, expected, a.transpose(order)),
+                    "copy": partial(np.copyto, copied.reshape(shape), a),
                 },
                 rounds,
             )

@@ -41,6 +41,28 @@ function(loopsmith_join_sources target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
+# loopsmith_include_all(source patterns... [EXCEPT patterns...])
+#
+# Makes all.h for a source with a table: it stands in the folder of the first pattern, under loopsmith/, and
+# includes the headers that match. So what the table lists needs no include of its own beside its row.
+# tools/check_includes.py reads these lines.
+function(loopsmith_include_all source first)
+  cmake_parse_arguments(PARSE_ARGV 1 all "" "" "EXCEPT")
+  cmake_path(GET first PARENT_PATH folder)
+  list(TRANSFORM all_UNPARSED_ARGUMENTS PREPEND ${PROJECT_SOURCE_DIR}/loopsmith/)
+  file(GLOB headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${all_UNPARSED_ARGUMENTS})
+  if(all_EXCEPT)
+    list(TRANSFORM all_EXCEPT PREPEND ${PROJECT_SOURCE_DIR}/loopsmith/)
+    file(GLOB exceptions RELATIVE ${PROJECT_SOURCE_DIR} ${all_EXCEPT})
+    list(REMOVE_ITEM headers ${exceptions})
+  endif()
+  list(TRANSFORM headers REPLACE "(.+)" "#include \"\\1\"")
+  list(JOIN headers "\n" includes)
+  set(made ${PROJECT_BINARY_DIR}/headers)
+  file(CONFIGURE OUTPUT ${made}/loopsmith/${folder}/all.h CONTENT "#pragma once\n${includes}\n")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/loopsmith/${source} PROPERTIES INCLUDE_DIRECTORIES ${made})
+endfunction()
+
 # loopsmith_floor(name LINK floors... [LIBRARIES libraries...] [TEST_WITH floors...])
 #
 # Makes the library loopsmith_<name> of all sources in loopsmith/<name>, and the test <name>_test of

@@ -2,7 +2,14 @@
 from pathlib import Path
 
 import pytest
-from check_includes import check_circles, check_file, check_questions, check_tree, read_floors
+from check_includes import (
+    check_circles,
+    check_file,
+    check_questions,
+    check_tree,
+    read_floors,
+    read_include_all,
+)
 
 CMAKE_LISTS = """
 loopsmith_floor(support LINK fmt::fmt-header-only)
@@ -80,6 +87,22 @@ def test_components_that_include_each_other_are_named():
     assert problem.startswith("components include each other: ")
     assert {"ir/a", "ir/b", "ir/c"} == set(problem.split(": ")[1].split(" <- "))
     assert check_circles(files, {"ir/a": ("ir/b",)}) == []
+
+
+def test_a_header_of_all_stands_for_those_that_it_includes():
+    include_all = read_include_all("loopsmith_include_all(ir/table.cc ir/pass_*.h ir/more/*.h)")
+    assert include_all == {"ir/all": ["ir/pass_*.h", "ir/more/*.h"]}
+    files = {
+        "loopsmith/ir/table.cc": '#include "loopsmith/ir/all.h"\n',
+        "loopsmith/ir/table.h": "",
+        "loopsmith/ir/pass_a.h": '#include "loopsmith/ir/table.h"\n',
+        "loopsmith/ir/more/b.h": "",
+    }
+    (problem,) = check_circles(files, {}, include_all)
+    assert problem.startswith("components include each other: ") and "ir/pass_a" in problem
+    assert check_circles({**files, "loopsmith/ir/pass_a.h": ""}, {}, include_all) == []
+    include_all["ir/all"] += ["EXCEPT", "ir/pass_a.h"]
+    assert check_circles(files, {}, include_all) == []
 
 
 def test_a_back_arrow_that_is_none_is_named():

@@ -16,7 +16,7 @@ import pytest
 from loopsmith.migrate import Migrated, migrate
 
 import loopsmith as ls
-from loopsmith import driver
+from loopsmith import compiled_program
 
 PROGRAMS = Path(__file__).parent / "compat_programs"
 WITH_SCHEDULES = [
@@ -80,7 +80,7 @@ def test_a_migrated_program_makes_the_same_code(path: Path, tmp_path: Path) -> N
         except ls.ScheduleError as error:
             refused.append(error)
 
-    with driver.observed_schedules(observe), contextlib.suppress(SystemExit):
+    with compiled_program.observed_schedules(observe), contextlib.suppress(SystemExit):
         loopsmith.compat.run_program(path)
     result = migrate(path)
     # To the end, for the names that it defines.

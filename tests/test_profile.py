@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -139,6 +142,37 @@ def test_perf_finds_the_names_of_functions_and_loops():
     places = sorted((int(begin, 16), int(size, 16)) for begin, size, _ in lines)
     for (begin, size), (following, _) in zip(places, places[1:]):
         assert size > 0 and begin + size <= following
+
+
+DUMPED = (
+    MAPPED.replace("perf-", "jit-")
+    .replace(".map", ".dump")
+    .replace(
+        "print(open(path).read())", "import sys; sys.stdout.buffer.write(open(path, 'rb').read())"
+    )
+)
+
+
+def test_perf_finds_instructions_with_the_names_of_functions_and_loops():
+    done = subprocess.run(
+        [sys.executable, "-c", DUMPED],
+        check=True, capture_output=True, env={**os.environ, "LOOPSMITH_JITDUMP": "1"},
+    )  # fmt: skip
+    dump = done.stdout
+    magic, version, size, _, _, pid, _, _ = struct.unpack_from("<6I2Q", dump)
+    assert (magic, version, size) == (0x4A695444, 1, 40)
+    at, names = size, []
+    while at < len(dump):
+        kind, size, _, owner, _, begin, address, code_size, index = struct.unpack_from(
+            "<2IQ2I4Q", dump, at
+        )
+        name, _, code = dump[at + 56 : at + size].partition(b"\0")
+        assert (kind, owner, address, index) == (0, pid, begin, len(names))
+        assert len(code) == code_size > 0 and any(code)
+        names.append(name.decode())
+        at += size
+    assert at == len(dump)
+    assert "loopsmith:product" in names and "loopsmith:product.i0 i0/i1/k" in names
 
 
 def test_no_map_is_written_unless_it_is_asked_for():

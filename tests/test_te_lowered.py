@@ -14,7 +14,7 @@ import loopsmith.compat
 import pytest
 
 import loopsmith as ls
-from loopsmith import driver, te
+from loopsmith import compiled_program, te
 
 PROGRAMS = Path(__file__).parent / "compat_programs"
 
@@ -263,7 +263,7 @@ def test_a_schedule_is_lowered_to_these_statements(name: str) -> None:
     def observe(schedule: te.Schedule, args: Any, _binds: Any) -> None:
         recorded.append((schedule.copy(), args))
 
-    with driver.observed_schedules(observe), contextlib.redirect_stdout(io.StringIO()):  # noqa: SIM117
+    with compiled_program.observed_schedules(observe), contextlib.redirect_stdout(io.StringIO()):  # noqa: SIM117
         with contextlib.suppress(SystemExit):
             loopsmith.compat.run_program(PROGRAMS / f"te_{name}.py")
     schedule, args = recorded[-1]

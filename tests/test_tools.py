@@ -11,11 +11,11 @@ import pytest
 import tidy
 from check_includes import BACK_ARROWS
 from conftest import ROOT
-from include_graph import drawn, floors_graph, folder_graph, graph_of, product_files
+from include_graph import drawn, floors_graph, folder_graph, graph_of
 
 
 def test_the_drawn_graph_has_no_arrow_back_but_the_stated_ones():
-    graph = graph_of(product_files(ROOT))
+    graph = graph_of(ROOT)
     back = {(source, target) for source, targets in BACK_ARROWS.items() for target in targets}
     arrows = folder_graph(graph, ["ir"])
     text = drawn(arrows, back)
@@ -34,7 +34,7 @@ def test_places_of_the_newest_things_are_counted():
     unroll = places.Thing("unroll_loops", ("loopsmith/transform/unroll_loops",))
     where = places.places_of(kinds["pass"], unroll)
     assert where[0] == "loopsmith/transform/unroll_loops"
-    assert sum(place.startswith("loopsmith/transform/pipeline.cc") for place in where) == 2
+    assert sum(place.startswith("loopsmith/transform/pipeline.cc") for place in where) == 1
 
 
 def test_clang_tidy_reads_changed_files_first_and_others_in_the_order_of_the_commit():

@@ -3,13 +3,15 @@
 """Check that no include climbs the floors or goes in a circle, and that all are from the root.
 
 The order is the one of the `loopsmith_floor` lines of CMakeLists.txt: a floor may include itself
-and what it links, directly or through others. A component is a header with its source; includes of
+and what it links, directly or through others. A header all.h includes what the patterns of its
+`loopsmith_include_all` line say. A component is a header with its source; includes of
 components make no circle, but for those that BACK_ARROWS states. Primitives ask nothing of meaning:
 they include nothing of QUESTIONS but what ASKING states.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import graphlib
 import re
 import sys
@@ -92,6 +94,7 @@ ASKING: dict[str, tuple[str, ...]] = {
     "transform_block_layout": ("schedule/legality/legality",),
 }
 
+INCLUDE_ALL = re.compile(r"^\s*loopsmith_include_all\(([^)]*)\)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 
@@ -104,6 +107,44 @@ def read_floors(cmake_lists: str) -> dict[str, set[str]]:
             seen |= floors.get(link, set())
         floors[name] = seen
     return floors
+
+
+def read_include_all(cmake_lists: str) -> dict[str, list[str]]:
+    """Return each header all.h that a CMakeLists.txt asks for, with its patterns."""
+    lines = [arguments.split()[1:] for arguments in INCLUDE_ALL.findall(cmake_lists)]
+    return {patterns[0].rsplit("/", 1)[0] + "/all": patterns for patterns in lines}
+
+
+def includes_of(
+    files: Mapping[str, str], include_all: Mapping[str, list[str]]
+) -> dict[str, set[str]]:
+    """Return for each component those that it includes, through a header all.h too."""
+    headers = {component_of(path) for path in files if path.endswith(".h")}
+    members = {}
+    for component, patterns in include_all.items():
+        wanted, _, unwanted = " ".join(patterns).partition("EXCEPT")
+        members[component] = {
+            each
+            for each in headers
+            if any(is_like(each, like) for like in wanted.split())
+            and not any(is_like(each, like) for like in unwanted.split())
+        }
+    graph: dict[str, set[str]] = {}
+    for path, text in files.items():
+        component = component_of(path)
+        included: set[str] = set()
+        for match in INCLUDE.finditer(text):
+            target = component_of(match[2])
+            included |= members.get(target, {target})
+        graph.setdefault(component, set()).update(included - {component})
+    return graph
+
+
+def is_like(component: str, pattern: str) -> bool:
+    """Return whether the header of a component is in the folder and like the name of a pattern."""
+    folder, name = pattern.rsplit("/", 1)
+    own_folder, own_name = component.rsplit("/", 1)
+    return own_folder == folder and fnmatch.fnmatchcase(own_name + ".h", name)
 
 
 def check_file(path: str, text: str, floors: dict[str, set[str]]) -> list[str]:
@@ -135,13 +176,12 @@ def component_of(path: str) -> str:
 
 
 def check_circles(
-    files: Mapping[str, str], back_arrows: Mapping[str, tuple[str, ...]] = BACK_ARROWS
+    files: Mapping[str, str],
+    back_arrows: Mapping[str, tuple[str, ...]] = BACK_ARROWS,
+    include_all: Mapping[str, list[str]] | None = None,
 ) -> list[str]:
     """Return a circle of components, or a back arrow that no include makes, if there is one."""
-    graph: dict[str, set[str]] = {}
-    for path, text in files.items():
-        included = {component_of(match[2]) for match in INCLUDE.finditer(text)}
-        graph.setdefault(component_of(path), set()).update(included - {component_of(path)})
+    graph = includes_of(files, include_all or {})
     problems = []
     for source, targets in back_arrows.items():
         for target in targets:
@@ -192,7 +232,9 @@ def check_tree(
     asking: Mapping[str, tuple[str, ...]] = ASKING,
 ) -> list[str]:
     """Return what is wrong with the includes of all sources under root/loopsmith."""
-    floors = read_floors((root / "CMakeLists.txt").read_text())
+    cmake_lists = (root / "CMakeLists.txt").read_text()
+    floors = read_floors(cmake_lists)
+    include_all = read_include_all(cmake_lists)
     files = {
         path.relative_to(root).as_posix(): path.read_text()
         for path in sorted((root / "loopsmith").glob("*/**/*"))
@@ -207,7 +249,11 @@ def check_tree(
         for path, text in files.items()
         if not path.endswith("_test.cc") and "/testing/" not in path
     }
-    return problems + check_circles(product, back_arrows) + check_questions(product, asking)
+    return (
+        problems
+        + check_circles(product, back_arrows, include_all)
+        + check_questions(product, asking)
+    )
 
 
 def main() -> int:

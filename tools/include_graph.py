@@ -11,10 +11,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
-from check_includes import BACK_ARROWS, INCLUDE, component_of, read_floors
+from check_includes import (
+    BACK_ARROWS,
+    component_of,
+    includes_of,
+    read_floors,
+    read_include_all,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -30,14 +36,12 @@ def product_files(root: Path) -> dict[str, str]:
     }
 
 
-def graph_of(files: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return for each component those that it includes, of the files alone."""
+def graph_of(root: Path) -> dict[str, set[str]]:
+    """Return for each component of the tree those that it includes, of the tree alone."""
+    files = product_files(root)
     known = {component_of(path) for path in files}
-    graph: dict[str, set[str]] = {}
-    for path, text in files.items():
-        included = {component_of(match[2]) for match in INCLUDE.finditer(text)} & known
-        graph.setdefault(component_of(path), set()).update(included - {component_of(path)})
-    return graph
+    graph = includes_of(files, read_include_all((root / "CMakeLists.txt").read_text()))
+    return {component: included & known for component, included in graph.items()}
 
 
 def floors_graph(graph: dict[str, set[str]]) -> set[tuple[str, str]]:
@@ -81,7 +85,7 @@ def main() -> int:
             parser.error(
                 f"there is no folder loopsmith/{folder}; the floors are {', '.join(known)}"
             )
-    graph = graph_of(product_files(ROOT))
+    graph = graph_of(ROOT)
     arrows = folder_graph(graph, folders) if folders else floors_graph(graph)
     back = {(source, target) for source, targets in BACK_ARROWS.items() for target in targets}
     print(drawn(arrows, back), end="")

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WRITTEN_BY_SCRIPTS = ("loopsmith/driver/schedule_methods.h",)
+WRITTEN_BY_SCRIPTS = ("loopsmith/driver/schedule_methods.h", "loopsmith/driver/schedule_methods.cc")
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,15 @@ def newest_line(pattern: str, *files: str) -> Thing:
 IR_HEADERS = tuple(f"loopsmith/ir/{name}.h" for name in ("expr", "stmt", "buffer", "function"))
 
 OP_TABLE = "loopsmith/ir/op.h"
-BACK_ENDS = "loopsmith/driver/back_end.h"
+BACK_ENDS = "loopsmith/driver/back_ends"
+
+
+def newest_back_end() -> Thing:
+    """Return the back end whose function was written last."""
+    headers = git("ls-files", "-co", "--exclude-standard", "--", f"{BACK_ENDS}/*.h")
+    thing = newest_line(r"const BackEnd& (\w+)_back_end", *headers)
+    return Thing(thing.name, (f"{BACK_ENDS}/{thing.name}",))
+
 
 KINDS = (
     Kind("node", 2, lambda: newest_line(r"^\tstruct (\w+) : \w+Node<", *IR_HEADERS),
@@ -87,8 +95,7 @@ KINDS = (
     Kind("pass", 2, lambda: newest_file("loopsmith/transform/*.cc")),
     Kind("primitive", 3, lambda: newest_file("loopsmith/schedule/primitives/*.cc")),
     Kind("rule", 2, lambda: newest_file("loopsmith/rules/*.cc")),
-    Kind("back end", 2, lambda: newest_line(r"const BackEnd& (\w+)_back_end", BACK_ENDS),
-         mention=r"\b{name}_back_end\b"),
+    Kind("back end", 2, lambda: newest_back_end(), mention=r"\b{name}_back_end\b"),
 )  # fmt: skip
 
 

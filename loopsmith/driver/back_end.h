@@ -59,16 +59,6 @@ class BackEnd {
   virtual std::vector<LibraryPart> library_parts(const CodeRequest& request) const = 0;
 };
 
-/// The back end of a target.
-const BackEnd& back_end_of(const Target& target);
-
-/// Machine code through LLVM, C99 by the system's compiler, and kernels as source for the drivers
-/// of devices.
-const BackEnd& llvm_back_end();
-const BackEnd& c_back_end();
-const BackEnd& opencl_back_end();
-const BackEnd& cuda_back_end();
-
 /// What a core's own cache of this machine holds.
 std::int64_t own_core_cache_bytes();
 

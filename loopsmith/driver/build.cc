@@ -6,7 +6,7 @@
 #include "loopsmith/codegen/profile_symbol.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/codegen/source/device_text.h"
-#include "loopsmith/driver/back_end.h"
+#include "loopsmith/driver/back_ends.h"
 #include "loopsmith/driver/costs.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/inspect.h"
@@ -20,6 +20,7 @@
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/runtime/device_program.h"
 #include "loopsmith/runtime/profile.h"
+#include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/to_tir.h"
@@ -88,7 +89,7 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
 /// The code of a request, ready to run. With names for each loop where a profiler wants them.
 std::shared_ptr<const LoadedObject> loaded_code(const CodeRequest& request,
                                                 const BackEnd& back_end) {
-  if (!wants_perf_map()) {
+  if (!wants_names_for_perf()) {
     return std::make_shared<const LoadedObject>(back_end.object(request, nullptr));
   }
   const ProgramLines lines = program_lines(request);

@@ -13,7 +13,7 @@
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/codegen/source/c_compiler.h"
 #include "loopsmith/codegen/source/c_export.h"
-#include "loopsmith/driver/back_end.h"
+#include "loopsmith/driver/back_ends.h"
 #include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/json.h"
 #include "loopsmith/runtime/kernel/sources.h"

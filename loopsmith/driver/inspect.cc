@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "loopsmith/driver/back_end.h"
+#include "loopsmith/driver/back_ends.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/metadata.h"
 #include "loopsmith/ir/script_printer.h"

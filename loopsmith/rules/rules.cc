@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/rules/rules.h"
 
-#include "loopsmith/rules/gpu/rules.h"
-#include "loopsmith/rules/plain_loops/schedule_plain_loops.h"
-#include "loopsmith/rules/schedule_columns.h"
-#include "loopsmith/rules/schedule_elementwise.h"
-#include "loopsmith/rules/schedule_row_groups.h"
-#include "loopsmith/rules/schedule_rows.h"
-#include "loopsmith/rules/schedule_whole_reduction.h"
+#include "loopsmith/rules/all.h"
 
 namespace loopsmith {
 
 std::span<const Rule> cpu_rules() {
   // A subject belongs to the first rule that takes it. What none takes is turned into loops by
   // `make_loops`: columns that no tile covers; reductions of sizes that are no constants; products
-  // and convolutions; transpositions, clamped borders, and outputs that go past the caches.
+  // and convolutions; clamped borders, and outputs that go past the caches.
   static constexpr Rule rules[] = {
+      // Before the one that takes any nest without a reduction.
+      {"transposes", schedule_transposes},
       {"elementwise", schedule_elementwise},
       {"whole_reduction", schedule_whole_reduction},
       {"rows", schedule_rows},

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "loopsmith/schedule/primitive_calls.h"
-#include "loopsmith/schedule/primitives/pad_axes.h"
+#include "loopsmith/schedule/primitives/all.h"
 
 namespace loopsmith {
 

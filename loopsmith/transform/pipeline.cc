@@ -10,73 +10,29 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/transform/carry_in_registers.h"
-#include "loopsmith/transform/common_subexpressions.h"
-#include "loopsmith/transform/compact_buffers.h"
-#include "loopsmith/transform/flatten_buffers.h"
-#include "loopsmith/transform/hoist_horizontal_reductions.h"
-#include "loopsmith/transform/hoist_invariants.h"
-#include "loopsmith/transform/inject_virtual_threads.h"
-#include "loopsmith/transform/insert_barriers.h"
-#include "loopsmith/transform/keep_accumulators.h"
-#include "loopsmith/transform/launch_statements.h"
-#include "loopsmith/transform/loop_partition.h"
-#include "loopsmith/transform/lower_blocks.h"
-#include "loopsmith/transform/lower_continue.h"
-#include "loopsmith/transform/lower_init.h"
-#include "loopsmith/transform/lower_match_buffer.h"
-#include "loopsmith/transform/lower_math.h"
-#include "loopsmith/transform/lower_prefetch.h"
-#include "loopsmith/transform/make_updates_atomic.h"
-#include "loopsmith/transform/mark_stages.h"
-#include "loopsmith/transform/narrow_indices.h"
-#include "loopsmith/transform/parallel_reductions.h"
-#include "loopsmith/transform/plan_allocations.h"
-#include "loopsmith/transform/privatize_accumulators.h"
-#include "loopsmith/transform/privatize_buffers.h"
-#include "loopsmith/transform/profile_loops.h"
-#include "loopsmith/transform/remove_no_op.h"
-#include "loopsmith/transform/rewrite_unsafe_select.h"
-#include "loopsmith/transform/shuffles_in_memory.h"
-#include "loopsmith/transform/simplify.h"
-#include "loopsmith/transform/software_pipeline.h"
-#include "loopsmith/transform/storage_rewrite.h"
-#include "loopsmith/transform/thread_reductions.h"
-#include "loopsmith/transform/unify_threads.h"
-#include "loopsmith/transform/unroll_loops.h"
-#include "loopsmith/transform/vectorize_loops.h"
+#include "loopsmith/transform/all.h"
 
 namespace loopsmith {
 namespace {
 
 /// A pass that needs no options.
 template <Ptr<PrimFunc> (*pass)(const Ptr<PrimFunc>&)>
-Ptr<PrimFunc> plain(const Ptr<PrimFunc>& func, const LowerOptions&) {
+Ptr<PrimFunc> run(const Ptr<PrimFunc>& func, const LowerOptions&) {
   return pass(func);
 }
 
-Ptr<PrimFunc> reduce_over_threads(const Ptr<PrimFunc>& func, const LowerOptions& options) {
-  return thread_reductions(func, options.warp_size);
+/// A pass that takes one of the options.
+template <class Option>
+Option type_of(Option LowerOptions::*);
+template <auto option, Ptr<PrimFunc> (*pass)(const Ptr<PrimFunc>&, decltype(type_of(option)))>
+Ptr<PrimFunc> run_with(const Ptr<PrimFunc>& func, const LowerOptions& given) {
+  return pass(func, given.*option);
 }
 
-Ptr<PrimFunc> exchange_in_memory(const Ptr<PrimFunc>& func, const LowerOptions& options) {
-  return options.warp_size > 1 ? func : shuffles_in_memory(func);
-}
-
-Ptr<PrimFunc> vectorize(const Ptr<PrimFunc>& func, const LowerOptions& options) {
-  return vectorize_loops(func, options.vector_bits);
-}
-
-Ptr<PrimFunc> expand_math(const Ptr<PrimFunc>& func, const LowerOptions& options) {
-  return lower_math(func, options.fast_math);
-}
-
-Ptr<PrimFunc> cut_loops(const Ptr<PrimFunc>& func, const LowerOptions& options) {
-  return options.cut_loops ? loop_partition(func) : func;
-}
-
-Ptr<PrimFunc> profile(const Ptr<PrimFunc>& func, const LowerOptions& options) {
-  return options.profile ? profile_loops(func) : func;
+/// A pass that an option asks for.
+template <bool LowerOptions::* option, Ptr<PrimFunc> (*pass)(const Ptr<PrimFunc>&)>
+Ptr<PrimFunc> run_if(const Ptr<PrimFunc>& func, const LowerOptions& given) {
+  return given.*option ? pass(func) : func;
 }
 
 /// Of a pass that makes nothing which could be simpler.
@@ -85,66 +41,70 @@ constexpr bool still_simple = true;
 /// From a scheduled function to one that a code generator accepts, in this order.
 constexpr Pass lowering[] = {
     // First: what is one statement now may become several, or none.
-    {"mark_stages", plain<mark_stages>, Form::scheduled},
+    {"mark_stages", run<mark_stages>, Form::scheduled},
     // While blocks say what a reduction combines, and how. Threads before others.
-    {"thread_reductions", reduce_over_threads, Form::scheduled},
-    {"parallel_reductions", plain<parallel_reductions>, Form::scheduled},
-    {"lower_init", plain<lower_init>, Form::no_init},
+    {"thread_reductions", run_with<&LowerOptions::warp_size, thread_reductions>, Form::scheduled},
+    {"parallel_reductions", run<parallel_reductions>, Form::scheduled},
+    {"lower_init", run<lower_init>, Form::no_init},
     // While blocks say which region a view is of.
-    {"lower_match_buffer", plain<lower_match_buffer>, Form::no_views},
-    {"lower_blocks", plain<lower_blocks>, Form::loops},
+    {"lower_match_buffer", run<lower_match_buffer>, Form::no_views},
+    {"lower_blocks", run<lower_blocks>, Form::loops},
     // Before loops over threads are taken apart or away.
-    {"lower_continue", plain<lower_continue>, Form::loops},
+    {"lower_continue", run<lower_continue>, Form::loops},
     // Before values are simplified into what is no sum by its form; parts before atomic updates.
-    {"privatize_accumulators", plain<privatize_accumulators>, Form::loops},
-    {"make_updates_atomic", plain<make_updates_atomic>, Form::loops},
-    {"lower_prefetch", plain<lower_prefetch>, Form::loops},
-    {"simplify", plain<simplify>, Form::loops},
-    {"plan_allocations", plain<plan_allocations>, Form::loops, still_simple},
+    {"privatize_accumulators", run<privatize_accumulators>, Form::loops},
+    {"make_updates_atomic", run<make_updates_atomic>, Form::loops},
+    {"lower_prefetch", run<lower_prefetch>, Form::loops},
+    {"simplify", run<simplify>, Form::loops},
+    {"plan_allocations", run<plan_allocations>, Form::loops, still_simple},
     // What has found no place inside of a loop that runs at once may be shared by its iterations.
-    {"privatize_buffers", plain<privatize_buffers>, Form::loops, still_simple},
+    {"privatize_buffers", run<privatize_buffers>, Form::loops, still_simple},
     // Memory inside a loop is that of a thread, or of an iteration; threads before iterations.
-    {"inject_virtual_threads", plain<inject_virtual_threads>, Form::loops},
-    {"software_pipeline", plain<software_pipeline>, Form::loops},
+    {"inject_virtual_threads", run<inject_virtual_threads>, Form::loops},
+    {"software_pipeline", run<software_pipeline>, Form::loops},
     // Where memory lies decides how much of it is used at a time.
-    {"compact_buffers", plain<compact_buffers>, Form::loops},
+    {"compact_buffers", run<compact_buffers>, Form::loops},
     // Before kernels are made of one launch each: what stands between them is one, too.
-    {"launch_statements", plain<launch_statements>, Form::loops},
+    {"launch_statements", run<launch_statements>, Form::loops},
     // While indices have dimensions, and when it is known which memory is the same.
-    {"unify_threads", plain<unify_threads>, Form::loops},
-    {"compact_thread_memory", plain<compact_thread_memory>, Form::loops},
-    {"shuffles_in_memory", exchange_in_memory, Form::loops},
-    {"insert_barriers", plain<insert_barriers>, Form::loops},
+    {"unify_threads", run<unify_threads>, Form::loops},
+    {"compact_thread_memory", run<compact_thread_memory>, Form::loops},
+    {"shuffles_in_memory", run_with<&LowerOptions::warp_size, shuffles_in_memory>, Form::loops},
+    {"insert_barriers", run<insert_barriers>, Form::loops},
     // Before indices lose their dimensions: conditions and indices are related most simply here.
-    {"simplify", plain<simplify>, Form::loops},
-    {"flatten_buffers", plain<flatten_buffers>, Form::flat, still_simple},
-    {"narrow_indices", plain<narrow_indices>, Form::flat},
-    {"simplify", plain<simplify>, Form::flat},
+    {"simplify", run<simplify>, Form::loops},
+    {"flatten_buffers", run<flatten_buffers>, Form::flat, still_simple},
+    {"narrow_indices", run<narrow_indices>, Form::flat},
+    {"simplify", run<simplify>, Form::flat},
     // While indices are scalars: vectors of conditions become masks, whose loads cannot fault.
-    {"rewrite_unsafe_select", plain<rewrite_unsafe_select>, Form::flat},
+    {"rewrite_unsafe_select", run<rewrite_unsafe_select>, Form::flat},
     // Before loops are cut: a condition that leaves a loop needs no part of its own there.
-    {"hoist_invariants", plain<hoist_invariants>, Form::flat},
+    {"hoist_invariants", run<hoist_invariants>, Form::flat},
+    // While both loops of a tile are there: of two nested ones, the inner one becomes the vector.
+    // Before loops are cut: whether a tile is whole, it asks by itself.
+    {"transpose_in_registers", run_with<&LowerOptions::vector_bits, transpose_in_registers>,
+     Form::flat},
     // Before vectors: what is left of conditions in the main part would become masks.
-    {"loop_partition", cut_loops, Form::flat},
+    {"loop_partition", run_if<&LowerOptions::cut_loops, loop_partition>, Form::flat},
     // Before unrolling, so that a loop inside a vector is unrolled as one of vectors.
-    {"vectorize_loops", vectorize, Form::flat},
-    {"hoist_horizontal_reductions", plain<hoist_horizontal_reductions>, Form::flat},
+    {"vectorize_loops", run_with<&LowerOptions::vector_bits, vectorize_loops>, Form::flat},
+    {"hoist_horizontal_reductions", run<hoist_horizontal_reductions>, Form::flat},
     // While loops that are to be unrolled are loops.
-    {"keep_accumulators", plain<keep_accumulators>, Form::flat},
+    {"keep_accumulators", run<keep_accumulators>, Form::flat},
     // Before bodies are copied, so that it is done once for all copies.
-    {"simplify", plain<simplify>, Form::flat},
+    {"simplify", run<simplify>, Form::flat},
     // After all that looks at expressions, before copies of them are made.
-    {"lower_math", expand_math, Form::flat},
-    {"unroll_loops", plain<unroll_loops>, Form::lowered},
-    {"remove_no_op", plain<remove_no_op>, Form::lowered},
+    {"lower_math", run_with<&LowerOptions::fast_math, lower_math>, Form::flat},
+    {"unroll_loops", run<unroll_loops>, Form::lowered},
+    {"remove_no_op", run<remove_no_op>, Form::lowered},
     // When it is known which loops are innermost, and which run in vectors.
-    {"carry_in_registers", plain<carry_in_registers>, Form::lowered},
+    {"carry_in_registers", run<carry_in_registers>, Form::lowered},
     // After all that makes or removes memory.
-    {"storage_rewrite", plain<storage_rewrite>, Form::lowered},
+    {"storage_rewrite", run<storage_rewrite>, Form::lowered},
     // After all others: names hide the form of indices.
-    {"common_subexpressions", plain<common_subexpressions>, Form::lowered},
+    {"common_subexpressions", run<common_subexpressions>, Form::lowered},
     // Last: what is timed is what runs.
-    {"profile_loops", profile, Form::lowered},
+    {"profile_loops", run_if<&LowerOptions::profile, profile_loops>, Form::lowered},
 };
 
 /// The names of passes, or `all`, that an environment variable lists, separated by commas.
@@ -236,7 +196,7 @@ Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& opti
     Ptr<PrimFunc> next;
     try {
       // What has not changed since it was simplified is simple still.
-      const bool simplifies = pass.run == plain<simplify>;
+      const bool simplifies = pass.run == run<simplify>;
       next = simplifies && current.same_as(simplified) ? current : pass.run(current, options);
       if (simplifies || (pass.keeps_simple && current.same_as(simplified))) simplified = next;
     } catch (const UserError& error) {

@@ -109,8 +109,8 @@ class Exchanger {
 
 }  // namespace
 
-Ptr<PrimFunc> shuffles_in_memory(const Ptr<PrimFunc>& func) {
-  if (!has_shuffle(func->body)) return func;
+Ptr<PrimFunc> shuffles_in_memory(const Ptr<PrimFunc>& func, int warp_size) {
+  if (warp_size > 1 || !has_shuffle(func->body)) return func;
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Stmt stmt(&loop);

@@ -10,7 +10,6 @@ from ._core import Function, Module, NDArray, Target, Timing, empty, from_dlpack
 from ._core import version as __version__
 from .device import Device, device
 from .driver import (
-    PassRecord,
     build,
     default_schedule,
     export_runtime,
@@ -40,6 +39,7 @@ from .ir import (
     to_json,
 )
 from .ndarray import array
+from .pass_observers import PassRecord
 from .script import from_source
 from .timing import Comparison, compare
 

@@ -19,7 +19,7 @@ except ImportError as error:  # pragma: no cover
 from . import _core, doctor, driver, ir, programs
 from ._core import Module, PrimFunc, Schedule, Target
 from .arguments import fill, random_arguments
-from .driver import DEFAULT_TARGET
+from .build_options import DEFAULT_TARGET
 from .errors import UserError
 
 app = typer.Typer(

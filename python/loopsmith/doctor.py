@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import _core, driver, te
+from . import _core, build_options, driver, te
 from .errors import UserError
 
 PACKAGES = ("numpy", "torch", "jax", "ml_dtypes", "typer", "rich", "pygments")
@@ -66,10 +66,10 @@ def versions() -> dict[str, str]:
 
 
 def _check_llvm() -> str:
-    triple, cpu, features = _core.processor(driver.DEFAULT_TARGET)
+    triple, cpu, features = _core.processor(build_options.DEFAULT_TARGET)
     known = set(features.split(","))
     found = [name for name in FEATURES if f"+{name}" in known]
-    _try_target(driver.DEFAULT_TARGET)
+    _try_target(build_options.DEFAULT_TARGET)
     return f"{cpu} ({triple.split('-')[0]}): {', '.join(found) or 'baseline instructions'}"
 
 

@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
-import operator
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _core
 from ._core import IRModule, Module, PrimFunc, Schedule, Target, TeSchedule
 from .argument_errors import explained
+from .build_options import (
+    DEFAULT_TARGET,
+    arguments_and_target,
+    checked_count,
+    checked_list,
+    checked_names,
+    target_of,
+)
+from .compiled_program import each_function, program_of, searched_function
 from .device import find_nvrtc
+from .pass_observers import Dump, own_passes, pass_observer
 
 if TYPE_CHECKING:
     from ._core import Buffer, Tensor, Var
@@ -22,29 +28,6 @@ if TYPE_CHECKING:
 
     Program = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Tensor]]
     Arguments = Sequence[Union[Tensor, Var]]
-
-DEFAULT_TARGET = "llvm -mcpu=native"
-OUTPUTS = "tir.outputs"
-
-
-class PassRecord(NamedTuple):
-    """One pass that was run on one function."""
-
-    name: str
-    before: PrimFunc
-    after: PrimFunc
-    seconds: float
-
-    def __str__(self) -> str:
-        """Return the function before and after the pass, in the script language."""
-        header = f"# {self.name}, {self.seconds * 1e3:.3f} ms"
-        if self.before is self.after:
-            return f"{header}, changed nothing\n{self.after.script()}"
-        return f"{header}, before\n{self.before.script()}\n{header}, after\n{self.after.script()}"
-
-
-Dump = Union[str, Sequence[str], Callable[[PassRecord], None], None]
-"""Names of passes, ``"all"``, or who is told of each pass."""
 
 
 @explained
@@ -98,11 +81,11 @@ def lower(
     LowerError
         The program cannot be lowered.
     """
-    args, target = _arguments_and_target("lower", args, target)
-    program = _program("lower", x, name, args, binds)
-    observer = _observer("lower", dump, timings)
+    args, target = arguments_and_target("lower", args, target)
+    program = program_of("lower", x, name, args, binds)
+    observer = pass_observer("lower", dump, timings)
     return _core.lower(
-        program, _target("lower", target), simple_mode, observer, _own_passes("lower", passes)
+        program, target_of("lower", target), simple_mode, observer, own_passes("lower", passes)
     )
 
 
@@ -231,12 +214,12 @@ def build(
     if fast_math is None or isinstance(fast_math, bool):
         allowed = ["all"] if fast_math else []
     else:
-        allowed = _names("build", "fast_math", fast_math)
-    args, target = _arguments_and_target("build", args, target)
-    target = _target("build", target)
+        allowed = checked_names("build", "fast_math", fast_math)
+    args, target = arguments_and_target("build", args, target)
+    target = target_of("build", target)
     if target.kind == "cuda":
         find_nvrtc()
-    program = _program("build", x, name, args, binds, keeps_trace=True)
+    program = program_of("build", x, name, args, binds, keeps_trace=True)
     if records is not None and not checks:
         from .tuning.lookup import recorded
 
@@ -246,24 +229,27 @@ def build(
             "num_threads": num_threads,
             "default_schedule": default_schedule,
         }
-        program = _each_function(program, recorded(records, str(target), options))
-    searched = _searched(tune, program)
+        program = each_function(program, recorded(records, str(target), options))
+    searched = searched_function(tune, program)
     if checks:
         from .checks import with_checks
 
-        program = _each_function(program, lambda func: with_checks(_core.with_outputs(func)))
+        program = each_function(program, lambda func: with_checks(_core.with_outputs(func)))
     module = _core.build(
         program,
         target,
         contract,
         allowed,
-        _count("num_threads", num_threads or 0),
-        [_count("affinity", cpu) for cpu in _list("build", "affinity", affinity or ())],
+        checked_count("num_threads", num_threads or 0),
+        [
+            checked_count("affinity", cpu)
+            for cpu in checked_list("build", "affinity", affinity or ())
+        ],
         default_schedule and not checks,
         profile,
         dict(functions or {}),
-        _observer("build", dump, timings),
-        _own_passes("build", passes),
+        pass_observer("build", dump, timings),
+        own_passes("build", passes),
     )
     if searched is None:
         return module
@@ -315,10 +301,10 @@ def default_schedule(
             f"default_schedule: x is a {type(x).__name__}, not a function",
             hint="pass a PrimFunc or a list of tensors; of a module, one function after the other",
         )
-    program = _program("default_schedule", x, None)
+    program = program_of("default_schedule", x, None)
     assert isinstance(program, PrimFunc)
-    aim = _target("default_schedule", DEFAULT_TARGET if target is None else target)
-    threads = _count("num_threads", num_threads or 0)
+    aim = target_of("default_schedule", DEFAULT_TARGET if target is None else target)
+    threads = checked_count("num_threads", num_threads or 0)
     return _core.default_schedule(program, aim, holes, threads)
 
 
@@ -380,251 +366,3 @@ def export_runtime(path: str | os.PathLike[str]) -> None:
     ``.a`` and ``.c`` files have it in them.
     """
     _core.export_runtime(os.fspath(path))
-
-
-ScheduleObserver = Callable[[TeSchedule, Any, Mapping[Any, Any]], None]
-"""Gets a schedule of tensor expressions that is lowered or built, its arguments and buffers."""
-_schedule_observer: ContextVar[ScheduleObserver | None] = ContextVar("observer", default=None)
-
-
-@contextmanager
-def observed_schedules(observe: ScheduleObserver) -> Iterator[None]:
-    """Let `observe` be told of each schedule of tensor expressions before it is carried out."""
-    token = _schedule_observer.set(observe)
-    try:
-        yield
-    finally:
-        _schedule_observer.reset(token)
-
-
-def _arguments_and_target(
-    who: str, args: Any, target: Target | str | None
-) -> tuple[Any, Target | str]:
-    """Return the arguments, if any, and the target: a target may stand in their place."""
-    if isinstance(args, (Target, str)):
-        if target is not None:
-            _core.fail(
-                "TypeMismatch",
-                "one_target",
-                f"{who}: the targets {args} and {target} are given",
-                hint="give one",
-            )
-        return None, args
-    return args, DEFAULT_TARGET if target is None else target
-
-
-def _program(
-    who: str,
-    x: Program,
-    name: str | None,
-    args: Any = None,
-    binds: Mapping[Tensor, Buffer] | None = None,
-    keeps_trace: bool = False,
-) -> PrimFunc | IRModule:
-    """Return a function or a module; of tensors, the function that computes them."""
-    if isinstance(x, (list, tuple)):
-        from . import te
-
-        x = te.create_prim_func(x)
-    if isinstance(x, TeSchedule):
-        observe = _schedule_observer.get()
-        if observe is not None:
-            observe(x, args, dict(binds or {}))
-        steps = x.to_tir(args, dict(binds or {}))
-        steps.require_no_obligations(who)
-        # Also where nothing was decided: it is computed as it stands.
-        scheduled = scheduled_program(steps, keeps_trace)
-        assert isinstance(scheduled, PrimFunc)
-        x = scheduled.with_attr("tir.is_scheduled", 1)
-    elif args is not None or binds:
-        _core.fail(
-            "TypeMismatch",
-            "program_has_parameters",
-            f"{who}: a {type(x).__name__} has parameters of its own, and arguments are given",
-            hint="leave out `args` and `binds`",
-        )
-    if isinstance(x, Schedule):
-        x.require_no_obligations(who)
-        x = scheduled_program(x, keeps_trace)
-    if not isinstance(x, (PrimFunc, IRModule)):
-        _core.fail(
-            "TypeMismatch",
-            "program_is_function",
-            f"{who}: a {type(x).__name__} is no program",
-            hint="pass a PrimFunc, an IRModule, a Schedule or a list of tensors",
-        )
-    if name is None:
-        return x
-    if isinstance(x, IRModule):
-        _core.fail(
-            "TypeMismatch",
-            "module_has_names",
-            f"{who}: the functions of a module have names already",
-            hint="leave out `name`",
-        )
-    return x.with_attr("global_symbol", name)
-
-
-def _searched(tune: str | None, program: PrimFunc | IRModule) -> PrimFunc | None:
-    """Return the function that is to be searched in the background, if it has no schedule."""
-    if tune is None:
-        return None
-    if tune != "background":
-        _core.fail(
-            "UserError",
-            "tune_is_known",
-            f"build: tune is {tune!r}",
-            hint='pass "background", or call ls.tune',
-        )
-    if not isinstance(program, PrimFunc):
-        _core.fail(
-            "TypeMismatch",
-            "program_is_function",
-            f"build: a {type(program).__name__} is not tuned in the background",
-            hint="tune its functions, or call ls.tune",
-        )
-    return None if "tir.is_scheduled" in (program.attrs or {}) else program
-
-
-def _with_outputs(func: PrimFunc, original: IRModule) -> PrimFunc:
-    """Return a scheduled function with a note of the outputs that it had before its schedule."""
-    for name, before in zip(original.names, original.functions):
-        if len(original.functions) == 1 or name.name_hint == func.name:
-            return func.with_attr(OUTPUTS, _core.with_outputs(before).attrs[OUTPUTS])
-    return func
-
-
-def _each_function(
-    program: PrimFunc | IRModule, change: Callable[[PrimFunc], PrimFunc]
-) -> PrimFunc | IRModule:
-    """Return a function, or the functions of a module, changed."""
-    if isinstance(program, PrimFunc):
-        return change(program)
-    functions = [change(func) for func in program.functions]
-    return IRModule(names=list(program.names), functions=functions, attrs=program.attrs)
-
-
-def _target(who: str, target: Target | str) -> Target:
-    """Return a target; a text that is none is refused with those that there are."""
-    if not isinstance(target, (Target, str)):
-        _core.fail(
-            "TypeMismatch",
-            "target_is_text",
-            f"{who}: a {type(target).__name__} is no target",
-            hint='pass a text, as "llvm -mcpu=native", or a Target',
-        )
-    return Target(target) if isinstance(target, str) else target
-
-
-def _count(option: str, value: Any) -> int:
-    """Return an integer of 32 bits."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or not -(2**31) <= number < 2**31:
-        _core.fail(
-            "TypeMismatch",
-            "option_is_integer",
-            f"build: {option} is {value!r}, not an integer of 32 bits",
-            hint=f"pass {option} as a whole number",
-        )
-    return number
-
-
-def _list(who: str, option: str, values: Any) -> list[Any]:
-    """Return the items of what can be iterated over, but of no text."""
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
-        _core.fail(
-            "TypeMismatch",
-            "option_is_list",
-            f"{who}: {option} is {values!r}, not a list",
-            hint="pass a list",
-        )
-    return list(values)
-
-
-def _names(who: str, option: str, values: Any) -> list[str]:
-    """Return a name, or a list of names, as a list."""
-    names = [values] if isinstance(values, str) else _list(who, option, values)
-    for name in names:
-        if not isinstance(name, str):
-            _core.fail(
-                "TypeMismatch",
-                "option_is_name",
-                f"{who}: {option} has {name!r}, not a name",
-                hint="pass names as texts",
-            )
-    return names
-
-
-def scheduled_program(sch: Schedule, keeps_trace: bool) -> PrimFunc | IRModule:
-    """Return the program of a schedule; what has been scheduled is not scheduled by rule."""
-    module = sch.mod
-    functions = list(module.functions)
-    if keeps_trace:
-        functions = [_with_outputs(func, sch.original) for func in functions]
-    if len(sch.trace) > 0:
-        functions = [func.with_attr("tir.is_scheduled", 1) for func in functions]
-        if keeps_trace:
-            import json
-
-            trace = json.dumps(sch.trace.as_json())
-            functions = [func.with_attr("tir.schedule_trace", trace) for func in functions]
-    if len(functions) == 1:
-        return functions[0]
-    return IRModule(names=list(module.names), functions=functions, attrs=module.attrs)
-
-
-def _observer(
-    who: str, dump: Dump, timings: dict[str, float] | None
-) -> Callable[[str, PrimFunc, PrimFunc, float], None] | None:
-    """Return who is told of each pass; None when nobody wants to know."""
-    if dump is None and timings is None:
-        return None
-    names = _dumped_names(who, dump)
-
-    def observe(name: str, before: PrimFunc, after: PrimFunc, seconds: float) -> None:
-        if timings is not None:
-            timings[name] = timings.get(name, 0.0) + seconds
-        record = PassRecord(name, before, after, seconds)
-        if callable(dump):
-            dump(record)
-        elif name in names:
-            print(record, file=sys.stderr)
-
-    return observe
-
-
-def _own_passes(who: str, passes: Mapping[str, Any] | None) -> dict[str, list[Any]]:
-    """Return lists of passes by the names of those that they come after, which must exist."""
-    lists = {
-        after: list(own) if isinstance(own, (list, tuple)) else [own]
-        for after, own in (passes or {}).items()
-    }
-    known = _core.pass_names()
-    for after in lists:
-        if after not in known:
-            _core.fail(
-                "UserError",
-                "pass_exists",
-                f"{who}: there is no pass '{after}' to come after",
-                hint=f"the passes are {', '.join(dict.fromkeys(known))}",
-            )
-    return lists
-
-
-def _dumped_names(who: str, dump: Dump) -> set[str]:
-    """Return the names of the passes to print."""
-    if dump is None or callable(dump):
-        return set()
-    known = _core.pass_names()
-    names = set(known) if dump == "all" else set(_names(who, "dump", dump))
-    for name in sorted(names - set(known)):
-        _core.fail(
-            "UserError",
-            "pass_exists",
-            f"dump: there is no pass '{name}'",
-            hint=f"the passes are {', '.join(dict.fromkeys(known))}",
-        )
-    return names

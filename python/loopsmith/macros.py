@@ -95,7 +95,6 @@ OTHER_WORDS = {
     "sblock": "a block is sch.get_block(name)",
     "get_sblock": "a block is sch.get_block(name)",
     "unroll_jam": "split, reorder, then sch.unroll(inner)",
-    "store_at": "sch.compute_at(block, loop) makes the memory as large as the loop needs",
     "store_root": "memory of a block that stays where it is belongs to the whole function",
     "compute_root": "a block is computed at the root as long as it is not moved",
     "pipeline": 'sch.annotate(loop, "software_pipeline_stage", [...])',

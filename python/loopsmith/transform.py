@@ -12,7 +12,8 @@ from typing import Any, Union
 
 from . import _core
 from ._core import IRModule, PrimFunc
-from .driver import _each_function, lower, run_pass
+from .compiled_program import each_function
+from .driver import lower, run_pass
 
 __all__ = ["apply", "lower", "names", "run_pass"]
 
@@ -30,9 +31,7 @@ def names() -> list[str]:
 def apply(program: Any, passes: Iterable[str | Pass]) -> Any:
     """Return a program after some passes, each given by its name or as a function."""
     for each in passes:
-        program = (
-            run_pass(program, each) if isinstance(each, str) else _each_function(program, each)
-        )
+        program = run_pass(program, each) if isinstance(each, str) else each_function(program, each)
     return program
 
 

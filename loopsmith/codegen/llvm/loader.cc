@@ -10,7 +10,6 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -85,16 +84,16 @@ LoadedObject::LoadedObject(std::span<const char> object, const std::vector<std::
         std::string_view(contents_->linker.getErrorString()));
   std::string error;
   check(!contents_->memory.finalizeMemory(&error), "load_object", "{}", error);
-  if (loaded) contents_->registered.emplace(**file, *loaded, wants_perf_map(), loops);
+  if (loaded) contents_->registered.emplace(**file, *loaded, detail::wanted_perf_files(), loops);
 }
 
 LoadedObject::~LoadedObject() = default;
 LoadedObject::LoadedObject(LoadedObject&&) noexcept = default;
 LoadedObject& LoadedObject::operator=(LoadedObject&&) noexcept = default;
 
-bool wants_perf_map() {
-  const char* value = std::getenv("LOOPSMITH_PERF_MAP");
-  return value && std::string_view(value) == "1";
+bool wants_names_for_perf() {
+  const detail::PerfFiles files = detail::wanted_perf_files();
+  return files.map || files.dump;
 }
 
 void* LoadedObject::find(const std::string& symbol) const {

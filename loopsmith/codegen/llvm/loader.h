@@ -26,7 +26,7 @@ class LoadedObject {
   std::unique_ptr<Contents> contents_;
 };
 
-/// True when the environment variable LOOPSMITH_PERF_MAP asks for a map of loaded code.
-bool wants_perf_map();
+/// True when an environment variable asks for the names of loaded code, for perf.
+bool wants_names_for_perf();
 
 }  // namespace loopsmith

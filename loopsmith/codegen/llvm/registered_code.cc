@@ -3,10 +3,8 @@
 
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/Object/SymbolSize.h>
-#include <unistd.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <mutex>
 #include <string_view>
 
@@ -57,17 +55,10 @@ std::string readable(std::string_view symbol) {
   return "loopsmith:" + std::string(symbol);
 }
 
-/// A piece of code that has a name.
-struct Piece {
-  std::uint64_t begin;
-  std::uint64_t end;
-  std::string name;
-};
-
 /// A function cut into pieces, by the loops that its lines are in.
-void cut_by_loops(const Piece& function, const llvm::DWARFDebugLine::LineTable& table,
-                  const std::vector<std::string>& loops, std::vector<Piece>& pieces) {
-  Piece current{function.begin, function.begin, function.name};
+void cut_by_loops(const NamedCode& function, const llvm::DWARFDebugLine::LineTable& table,
+                  const std::vector<std::string>& loops, std::vector<NamedCode>& pieces) {
+  NamedCode current{function.begin, function.begin, function.name};
   for (const llvm::DWARFDebugLine::Row& row : table.Rows) {
     const std::uint64_t at = row.Address.Address;
     if (at < function.begin || at >= function.end || row.EndSequence) continue;
@@ -82,9 +73,9 @@ void cut_by_loops(const Piece& function, const llvm::DWARFDebugLine::LineTable& 
   if (current.end > current.begin) pieces.push_back(std::move(current));
 }
 
-std::vector<Piece> pieces_of(const llvm::object::ObjectFile& object,
-                             const std::vector<std::string>& loops) {
-  std::vector<Piece> functions;
+std::vector<NamedCode> pieces_of(const llvm::object::ObjectFile& object,
+                                 const std::vector<std::string>& loops) {
+  std::vector<NamedCode> functions;
   for (const auto& [symbol, size] : llvm::object::computeSymbolSizes(object)) {
     // LLVM has just written the object: what cannot be read of it is no function of ours.
     const auto type = llvm::expectedToOptional(symbol.getType());
@@ -98,20 +89,9 @@ std::vector<Piece> pieces_of(const llvm::object::ObjectFile& object,
   const llvm::DWARFDebugLine::LineTable* table = nullptr;
   for (const auto& unit : debug->compile_units()) table = debug->getLineTableForUnit(unit.get());
   if (!table) return functions;
-  std::vector<Piece> pieces;
-  for (const Piece& function : functions) cut_by_loops(function, *table, loops, pieces);
+  std::vector<NamedCode> pieces;
+  for (const NamedCode& function : functions) cut_by_loops(function, *table, loops, pieces);
   return pieces;
-}
-
-void add_to_perf_map(const std::vector<Piece>& pieces) {
-  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-  std::FILE* file = std::fopen(path.c_str(), "a");
-  if (!file) return;  // A profile without names is still one.
-  for (const Piece& piece : pieces) {
-    std::fprintf(file, "%llx %llx %s\n", static_cast<unsigned long long>(piece.begin),
-                 static_cast<unsigned long long>(piece.end - piece.begin), piece.name.c_str());
-  }
-  std::fclose(file);
 }
 
 }  // namespace
@@ -122,15 +102,15 @@ struct RegisteredCode::Entry {
 };
 
 RegisteredCode::RegisteredCode(const llvm::object::ObjectFile& object,
-                               const llvm::RuntimeDyld::LoadedObjectInfo& loaded, bool in_perf_map,
-                               const std::vector<std::string>& loops)
+                               const llvm::RuntimeDyld::LoadedObjectInfo& loaded,
+                               PerfFiles perf_files, const std::vector<std::string>& loops)
     : entry_(std::make_unique<Entry>()) {
   // A copy in which sections and symbols have the addresses at which they were loaded.
   entry_->object = loaded.getObjectForDebug(object);
   const llvm::object::ObjectFile* placed = entry_->object.getBinary();
   if (!placed) return;
   const std::lock_guard lock(registry());
-  if (in_perf_map) add_to_perf_map(pieces_of(*placed, loops));
+  if (perf_files.map || perf_files.dump) tell_perf(pieces_of(*placed, loops), perf_files);
   const llvm::StringRef bytes = placed->getData();
   entry_->listed = {__jit_debug_descriptor.first_entry, nullptr, bytes.data(), bytes.size()};
   if (entry_->listed.next_entry) entry_->listed.next_entry->prev_entry = &entry_->listed;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/codegen/llvm/perf_files.h"
+
 namespace loopsmith::detail {
 
 /// Makes loaded code known to other tools, while it lives.
@@ -14,14 +16,13 @@ namespace loopsmith::detail {
 /// GDB: through its JIT interface (`__jit_debug_register_code`), so that a stack shows the names of
 /// compiled functions and of the bodies of their parallel loops.
 ///
-/// perf: on request, in `/tmp/perf-<pid>.map`, a line for each piece of code: where it is, how
-/// long, what it is called. Where the object has a table of lines, its functions are cut where one
-/// loop ends and another starts.
+/// perf: on request, in files (perf_files.h), each piece of code with its name. Where the object
+/// has a table of lines, its functions are cut where one loop ends and another starts.
 class RegisteredCode {
  public:
   /// `loops`: by the lines of that table, the name of the loop that a line is in.
   RegisteredCode(const llvm::object::ObjectFile& object,
-                 const llvm::RuntimeDyld::LoadedObjectInfo& loaded, bool in_perf_map,
+                 const llvm::RuntimeDyld::LoadedObjectInfo& loaded, PerfFiles perf_files,
                  const std::vector<std::string>& loops);
   ~RegisteredCode();
   RegisteredCode(const RegisteredCode&) = delete;

@@ -2,8 +2,8 @@
 // All points of a nest in one line, shared out to blocks of threads.
 #include <algorithm>
 
+#include "loopsmith/rules/gpu/bind_elements.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
-#include "loopsmith/rules/gpu/rules.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/split.h"
 
@@ -52,10 +52,6 @@ bool bind_elements(Schedule& schedule, const Subject& subject, const RuleContext
     if (lanes > 1) vectorize(schedule, parts[2]);
     if (schedule.get(block).init) keep_results(schedule, block, parts[1]);
   });
-}
-
-bool reduce_in_threads(Schedule& schedule, const Subject& subject, const RuleContext& context) {
-  return schedule.get(subject.blocks[0]).init && bind_elements(schedule, subject, context);
 }
 
 }  // namespace loopsmith::gpu

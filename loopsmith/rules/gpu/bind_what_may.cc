@@ -3,8 +3,8 @@
 // one thread where there is none.
 #include <algorithm>
 
+#include "loopsmith/rules/gpu/bind_what_may.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
-#include "loopsmith/rules/gpu/rules.h"
 #include "loopsmith/schedule/primitives/add_unit_loop.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/split.h"

@@ -3,8 +3,11 @@
 // kernel. Of a product this is the split of k.
 #include <algorithm>
 
+#include "loopsmith/rules/gpu/bind_elements.h"
+#include "loopsmith/rules/gpu/cut_long_reduction.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
-#include "loopsmith/rules/gpu/rules.h"
+#include "loopsmith/rules/gpu/reduce_columns.h"
+#include "loopsmith/rules/gpu/reduce_rows.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
 

@@ -3,8 +3,8 @@
 // for each row, which keeps what it needs of it in shared memory.
 #include <algorithm>
 
+#include "loopsmith/rules/gpu/fuse_rows.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
-#include "loopsmith/rules/gpu/rules.h"
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives/compute_at.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "loopsmith/rules/gpu/nest_steps.h"
-#include "loopsmith/rules/gpu/rules.h"
+#include "loopsmith/rules/gpu/reduce_rows.h"
 #include "loopsmith/schedule/primitives/add_unit_loop.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/split.h"

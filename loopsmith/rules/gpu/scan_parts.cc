@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/rules/gpu/nest_steps.h"
-#include "loopsmith/rules/gpu/rules.h"
+#include "loopsmith/rules/gpu/scan_parts.h"
 #include "loopsmith/schedule/primitives/add_unit_loop.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/parallel_scan.h"

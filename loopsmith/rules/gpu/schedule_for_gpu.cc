@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/rules/gpu/inline_stages.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
-#include "loopsmith/rules/gpu/rules.h"
 #include "loopsmith/rules/rules.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/transform/thread_axes.h"

@@ -7,7 +7,7 @@
 
 #include "loopsmith/rules/gpu/matrix_form.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
-#include "loopsmith/rules/gpu/rules.h"
+#include "loopsmith/rules/gpu/tile_product.h"
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives/block_regions.h"

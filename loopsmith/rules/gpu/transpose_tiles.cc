@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "loopsmith/rules/gpu/nest_steps.h"
-#include "loopsmith/rules/gpu/rules.h"
+#include "loopsmith/rules/gpu/transpose_tiles.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives/block_regions.h"
 #include "loopsmith/schedule/primitives/cache_read.h"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
-from .. import driver
+from .. import compiled_program
 from .._core import TeSchedule
 from ..compat import run_program
 from ..errors import UserError
@@ -47,7 +47,7 @@ def record(path: str | os.PathLike[str]) -> tuple[list[Recorded], str]:
             recorded.append(Recorded(line, None, str(error)))
 
     stopped = ""
-    with contextlib.redirect_stdout(sys.stderr), driver.observed_schedules(observe):
+    with contextlib.redirect_stdout(sys.stderr), compiled_program.observed_schedules(observe):
         try:
             run_program(path)
         except SystemExit as end:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import BlockRV, PrimFunc, Schedule
-from ..driver import scheduled_program
+from ..compiled_program import scheduled_program
 from .choices import attempt, constant_extent, uses
 
 PARTIAL_RESULTS = 32

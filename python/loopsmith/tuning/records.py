@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import PrimFunc, Schedule, Trace
-from ..driver import scheduled_program
+from ..compiled_program import scheduled_program
 from ..errors import UserError
 from ..ir import from_json, structural_equal, structural_hash, to_json
 from .database import Database

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Union
 
 from .._core import PrimFunc, Schedule, Trace
-from ..driver import scheduled_program
+from ..compiled_program import scheduled_program
 from ..errors import LowerError, ScheduleError, UserError
 from ..ir import structural_hash
 from .expected_gain import ExpectedGain

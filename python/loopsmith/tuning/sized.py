@@ -10,7 +10,8 @@ from typing import Any
 
 from .. import _core
 from .._core import Module, PrimFunc, Schedule
-from ..driver import build, scheduled_program
+from ..compiled_program import scheduled_program
+from ..driver import build
 from ..timing import seconds_text
 from .result import Trial
 from .size_range import size_variables

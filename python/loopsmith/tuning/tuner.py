@@ -13,7 +13,7 @@ from .. import _core
 from .._core import IRModule, PrimFunc, Schedule, Target, TeSchedule, Trace
 from ..argument_errors import explained
 from ..arguments import random_arguments
-from ..driver import DEFAULT_TARGET
+from ..build_options import DEFAULT_TARGET
 from .fixed_order import fix_order, ordered
 from .holes import mutated
 from .machine import target_key

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/driver/back_ends/llvm.h"
+
 #include "loopsmith/codegen/llvm/compile.h"
 #include "loopsmith/codegen/processor.h"
-#include "loopsmith/driver/back_end.h"
 #include "loopsmith/ir/llvm_intrinsics.h"
 #include "loopsmith/transform/expand_llvm_intrinsics.h"
 

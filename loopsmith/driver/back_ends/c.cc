@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/driver/back_ends/c.h"
+
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/codegen/source/c_compiler.h"
 #include "loopsmith/codegen/source/c_export.h"
 #include "loopsmith/codegen/source/c_text.h"
-#include "loopsmith/driver/back_end.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/expand_llvm_intrinsics.h"
 

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `lower` and `build` are asked for, checked."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from . import _core
+from ._core import Target
+
+DEFAULT_TARGET = "llvm -mcpu=native"
+
+
+def arguments_and_target(
+    who: str, args: Any, target: Target | str | None
+) -> tuple[Any, Target | str]:
+    """Return the arguments, if any, and the target: a target may stand in their place."""
+    if isinstance(args, (Target, str)):
+        if target is not None:
+            _core.fail(
+                "TypeMismatch",
+                "one_target",
+                f"{who}: the targets {args} and {target} are given",
+                hint="give one",
+            )
+        return None, args
+    return args, DEFAULT_TARGET if target is None else target
+
+
+def target_of(who: str, target: Target | str) -> Target:
+    """Return a target; a text that is none is refused with those that there are."""
+    if not isinstance(target, (Target, str)):
+        _core.fail(
+            "TypeMismatch",
+            "target_is_text",
+            f"{who}: a {type(target).__name__} is no target",
+            hint='pass a text, as "llvm -mcpu=native", or a Target',
+        )
+    return Target(target) if isinstance(target, str) else target
+
+
+def checked_count(option: str, value: Any) -> int:
+    """Return an integer of 32 bits."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or not -(2**31) <= number < 2**31:
+        _core.fail(
+            "TypeMismatch",
+            "option_is_integer",
+            f"build: {option} is {value!r}, not an integer of 32 bits",
+            hint=f"pass {option} as a whole number",
+        )
+    return number
+
+
+def checked_list(who: str, option: str, values: Any) -> list[Any]:
+    """Return the items of what can be iterated over, but of no text."""
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        _core.fail(
+            "TypeMismatch",
+            "option_is_list",
+            f"{who}: {option} is {values!r}, not a list",
+            hint="pass a list",
+        )
+    return list(values)
+
+
+def checked_names(who: str, option: str, values: Any) -> list[str]:
+    """Return a name, or a list of names, as a list."""
+    names = [values] if isinstance(values, str) else checked_list(who, option, values)
+    for name in names:
+        if not isinstance(name, str):
+            _core.fail(
+                "TypeMismatch",
+                "option_is_name",
+                f"{who}: {option} has {name!r}, not a name",
+                hint="pass names as texts",
+            )
+    return names

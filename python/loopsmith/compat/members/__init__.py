@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attributes that programs expect of nodes: while `tvm` is installed, the classes have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loopsmith import te, tir
+
+from .buffers import access_ptr, offset_of, vload, vstore
+from .expressions import (
+    broadcast_lanes,
+    chosen,
+    element_type,
+    equal,
+    lanes_of,
+    op_of,
+    ramp_lanes,
+    shifted,
+    truth,
+    type_annotation,
+)
+from .functions import attrs, indexed, name_of_function, specialize, with_attr
+from .index_maps import inverse, is_equivalent, map_tensor, non_surjective_inverse
+from .modules import (
+    Functions,
+    delete_function,
+    get_attr,
+    get_global_var,
+    has_function,
+    module_with_attr,
+    module_with_attrs,
+    module_without_attr,
+    renamed,
+    set_function,
+    update,
+)
+from .schedules import (
+    annotate_buffer_access,
+    func_working_on,
+    get,
+    get_block,
+    remove_rv,
+    sref,
+    state,
+    transform_layout,
+)
+from .texts import script, show
+
+_MISSING = object()
+_before: list[tuple[type, str, Any]] = []
+_MEMBERS: list[tuple[type, str, Any]] = [
+    (tir.Node, "script", script),
+    (tir.Node, "show", show),
+    (tir.SeqStmt, "__getitem__", lambda stmt, place: stmt.seq[place]),
+    (tir.SeqStmt, "__len__", lambda stmt: len(stmt.seq)),
+    (tir.Expr, "__str__", tir.Expr.__repr__),
+    (tir.Expr, "equal", equal),
+    (tir.ExprRV, "__rfloordiv__", chosen("__floordiv__")),
+    (tir.ExprRV, "__rmod__", chosen("__mod__")),
+    (tir.ExprRV, "__radd__", chosen("__add__")),
+    (tir.ExprRV, "__rsub__", chosen("__sub__")),
+    (tir.ExprRV, "__rmul__", chosen("__mul__")),
+    (tir.Expr, "__bool__", truth),
+    (tir.Expr, "__lshift__", shifted("__lshift__")),
+    (tir.Expr, "__rshift__", shifted("__rshift__")),
+    (tir.Call, "op", property(op_of)),
+    (tir.Ramp, "lanes", property(lambda node: lanes_of(ramp_lanes.__get__(node)))),
+    (tir.Broadcast, "lanes", property(lambda node: lanes_of(broadcast_lanes.__get__(node)))),
+    (tir.Var, "type_annotation", property(type_annotation)),
+    (tir.PointerType, "element_type", property(element_type)),
+    (tir.Buffer, "READ", 1),
+    (tir.Buffer, "WRITE", 2),
+    (tir.Buffer, "offset_of", offset_of),
+    (tir.Buffer, "vload", vload),
+    (tir.Buffer, "vstore", vstore),
+    (tir.Buffer, "access_ptr", access_ptr),
+    (tir.IndexMap, "inverse", inverse),
+    (tir.IndexMap, "is_equivalent_to", is_equivalent),
+    (tir.IndexMap, "map_ndarray", map_tensor),
+    (tir.IndexMap, "map_tensor", map_tensor),
+    (tir.IndexMap, "non_surjective_inverse", non_surjective_inverse),
+    (tir.IRModule, "functions", property(Functions)),
+    (tir.IRModule, "get_global_var", get_global_var),
+    (tir.IRModule, "get_global_vars", lambda module: list(module.names)),
+    (tir.IRModule, "__setitem__", set_function),
+    (tir.IRModule, "update_func", set_function),
+    (tir.IRModule, "update", update),
+    (tir.IRModule, "__delitem__", delete_function),
+    (tir.IRModule, "__contains__", has_function),
+    (tir.IRModule, "with_attr", module_with_attr),
+    (tir.IRModule, "with_attrs", module_with_attrs),
+    (tir.IRModule, "without_attr", module_without_attr),
+    (tir.IRModule, "get_attr", get_attr),
+    (tir.IRModule, "replace_global_vars", renamed),
+    (tir.PrimFunc, "with_attr", with_attr),
+    (tir.PrimFunc, "attrs", property(attrs)),
+    (tir.PrimFunc, "__getattr__", name_of_function),
+    (te.Tensor, "__getitem__", indexed("__getitem__")),
+    (te.Tensor, "__call__", indexed("__call__")),
+    (tir.PrimFunc, "specialize", specialize),
+    (tir.Schedule, "transform_layout", transform_layout),
+    (tir.Schedule, "annotate_buffer_access", annotate_buffer_access),
+    (tir.Schedule, "get_block", get_block),
+    (tir.Schedule, "get_sblock", get_block),
+    (tir.Schedule, "state", property(state)),
+    (tir.Schedule, "get_sref", sref),
+    (tir.Schedule, "get", get),
+    (tir.Schedule, "remove_rv", remove_rv),
+    (tir.Schedule, "func_working_on", property(func_working_on)),
+]
+
+
+def install() -> None:
+    """Give the classes these attributes, in this process."""
+    from ..tvm import te_schedule
+
+    for cls, name, value in [*_MEMBERS, *te_schedule.MEMBERS]:
+        _before.append((cls, name, vars(cls).get(name, _MISSING)))
+        setattr(cls, name, value)
+
+
+def uninstall() -> None:
+    """Take them away again."""
+    while _before:
+        cls, name, value = _before.pop()
+        if value is _MISSING:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, value)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators and attributes of expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loopsmith import UserError, tir
+from loopsmith.ir import structural_equal
+
+_core_bool: Any = tir.Expr.__bool__
+
+
+def truth(expr: Any) -> bool:
+    try:
+        return bool(_core_bool(expr))
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
+def equal(expr: Any, other: Any) -> Any:
+    """Return whether two expressions have one structure; else the comparison of their values."""
+    return True if structural_equal(expr, tir.const(other)) else expr == other
+
+
+choosing: list[Any] = []
+"""The schedules for which index maps are being made, the last one innermost."""
+
+
+def chosen(operator: str) -> Any:
+    """Return the operator of an expression and a number that a schedule has chosen."""
+
+    def applied(number: Any, expr: Any) -> Any:
+        if not choosing:
+            return NotImplemented
+        return getattr(expr, operator)(core_get(choosing[-1], number))
+
+    return applied
+
+
+class OpName(str):
+    """The name of an intrinsic, which is also the intrinsic."""
+
+    @property
+    def name(self) -> str:
+        """The name, in the space ``tir``."""
+        return f"tir.{self}"
+
+    def same_as(self, other: Any) -> bool:
+        """Return whether both are one intrinsic."""
+        return str(other).removeprefix("tir.") == str(self)
+
+
+call_op: Any = vars(tir.Call)["op"]
+ramp_lanes: Any = vars(tir.Ramp)["lanes"]
+broadcast_lanes: Any = vars(tir.Broadcast)["lanes"]
+_is_element = 0x8000
+
+
+def op_of(call: Any) -> OpName:
+    return OpName(call_op.__get__(call))
+
+
+def lanes_of(lanes: int) -> Any:
+    """Return a number of lanes as an expression; of scalable vectors, a multiple of vscale."""
+    count = tir.const(lanes & ~_is_element, "int32")
+    return tir.Mul(tir.vscale(), count) if lanes & _is_element else count
+
+
+def type_annotation(var: Any) -> Any:
+    from ..tvm.ir import PrimType
+
+    return PrimType(str(var.dtype)) if var.pointer is None else var.pointer
+
+
+def element_type(pointer: Any) -> Any:
+    from ..tvm.ir import PrimType
+
+    return PrimType(str(pointer.element))
+
+
+def shifted(operator: str) -> Any:
+    shift: Any = vars(tir.Expr)[operator]
+
+    def shifted(a: Any, b: Any) -> Any:
+        amount = getattr(b, "value", b)
+        bits = "".join(c for c in str(a.dtype).partition("x")[0] if c.isdigit())
+        if isinstance(amount, int) and bits and not 0 <= amount < int(bits):
+            raise UserError(
+                f"Shift amount must be non-negative and less than {bits} for type {a.dtype}"
+            )
+        return shift(a, b)
+
+    return shifted
+
+
+core_get: Any = tir.Schedule.get

@@ -493,3 +493,36 @@ for i in range(1):
     assert outcome("A: T.Buffer((1, 1), 'int32'), B: T.Buffer((1, 1), 'int32')", body, steps) == (
         "same"
     )
+
+
+ROWS_OF_NOTHING = """
+for i in range(0):
+    with T.block("b"):
+        vi = T.axis.reduce(0, i)
+        with T.init():
+            C[0] = 0
+        C[0] = C[0] + 1
+"""
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        lambda sch: sch.split(sch.get_loops("b")[0], [1, 1, 1], preserve_unit_iters=False),
+        lambda sch: sch.split(sch.get_loops("b")[0], [None, 4]),
+        lambda sch: sch.shift(sch.get_loops("b")[0], 3),
+        lambda sch: sch.peel(sch.get_loops("b")[0]),
+        lambda sch: sch.normalize_nest(sch.get_loops("b")[0]),
+        lambda sch: sch.decompose_reduction("b", sch.get_loops("b")[0]),
+        lambda sch: sch.rfactor(sch.get_loops("b")[0], 0),
+    ],
+)
+def test_an_empty_reduction_gives_its_init_after_any_step(steps: Steps):
+    for length in ("0", "n"):
+        body = ROWS_OF_NOTHING.replace("range(0", "range(" + length).replace(
+            "reduce(0", "reduce(" + length
+        )
+        code = outcome("C: T.Buffer((1,), 'int32'), n: T.int32", body, steps)
+        assert code in ("same", "empty_reductions_start") or code.startswith(
+            ("peeled", "reduction")
+        )

@@ -138,6 +138,52 @@ Stmt init_block(const BlockRealize& realize, Expr predicate) {
   return substitute(make(std::move(result)), starts);
 }
 
+std::optional<EmptyInit> init_of_nothing(const BlockRealize& realize,
+                                         std::span<const PathStep> path) {
+  if (unsure_domains(*realize.block, {}).empty()) return {};
+  const auto reduces = [&](const PathStep& step) {
+    return step.loop && is_reduction_loop(realize, step.loop->loop_var);
+  };
+  const auto outermost = std::ranges::find_if(path, reduces);
+  if (outermost == path.end()) return {};
+  const std::span<const PathStep> inside(outermost, path.end());
+
+  std::vector<const For*> reductions, others;
+  VarSet dropped;
+  for (const PathStep& step : inside) {
+    if (!step.loop) continue;
+    (reduces(step) ? reductions : others).push_back(step.loop);
+    if (reduces(step)) dropped.insert(step.loop->loop_var.get());
+  }
+  std::vector<Expr> conditions;
+  const auto demand = [&](const Expr& given) {
+    for (const Expr& each : conjuncts(given)) {
+      if (!uses_any(each, dropped)) conditions.push_back(each);
+    }
+  };
+  demand(realize.predicate);
+  for (const PathStep& step : inside) {
+    if (step.condition.defined()) demand(step.condition);
+  }
+  Expr condition = is_empty(unsure_domains(*realize.block, first_values(reductions)));
+  for (const Expr& each : conditions) condition = condition && each;
+  Stmt nest = init_block(realize, condition);
+  for (std::size_t i = others.size(); i-- > 0;) {
+    For loop = *others[i];
+    loop.body = std::move(nest);
+    nest = make(std::move(loop));
+  }
+  if (uses_any(nest, dropped)) return {};
+  // The init itself may read memory: it runs at its place. What decides whether it runs may not.
+  const bool is_shared = std::ranges::any_of(
+      inside, [](const PathStep& step) { return !step.loop && !step.condition.defined(); });
+  const auto reads = [](const For* loop) {
+    return reads_memory(loop->min) || reads_memory(loop->extent);
+  };
+  if (is_shared && (reads_memory(condition) || std::ranges::any_of(others, reads))) return {};
+  return EmptyInit{outermost->loop, clone_with(nest, {}), std::move(conditions)};
+}
+
 Stmt EmptyReductions::before(const For& loop) {
   if (!nested_.contains(&loop)) {
     Path path;
@@ -178,53 +224,14 @@ void EmptyReductions::follow(const Stmt& stmt, Path& path) {
   }
 }
 
-void EmptyReductions::add_init(const BlockRealize& realize, std::span<const Step> path) {
-  if (unsure_domains(*realize.block, {}).empty()) return;
-  const auto reduces = [&](const Step& step) {
-    return step.loop && is_reduction_loop(realize, step.loop->loop_var);
-  };
-  const auto outermost = std::ranges::find_if(path, reduces);
-  if (outermost == path.end()) return;
-  const std::span<const Step> inside(outermost, path.end());
-
-  std::vector<const For*> reductions, others;
-  VarSet dropped;
-  for (const Step& step : inside) {
-    if (!step.loop) continue;
-    (reduces(step) ? reductions : others).push_back(step.loop);
-    if (reduces(step)) dropped.insert(step.loop->loop_var.get());
-  }
-  const Expr empty = is_empty(unsure_domains(*realize.block, first_values(reductions)));
-  Expr condition = empty;
-  const auto demand = [&](const Expr& given) {
-    for (const Expr& each : conjuncts(given)) {
-      if (!uses_any(each, dropped)) condition = condition && each;
-    }
-  };
-  demand(realize.predicate);
-  for (const Step& step : inside) {
-    if (step.condition.defined()) demand(step.condition);
-  }
-  Stmt nest = init_block(realize, condition);
-  for (std::size_t i = others.size(); i-- > 0;) {
-    For loop = *others[i];
-    loop.body = std::move(nest);
-    nest = make(std::move(loop));
-  }
-  if (uses_any(nest, dropped)) return;
-  // The init itself may read memory: it runs at its place. What decides whether it runs may not.
-  const bool is_shared = std::ranges::any_of(
-      inside, [](const Step& step) { return !step.loop && !step.condition.defined(); });
-  const auto reads = [](const For* loop) {
-    return reads_memory(loop->min) || reads_memory(loop->extent);
-  };
-  if (is_shared && (reads_memory(condition) || std::ranges::any_of(others, reads))) return;
-  nest = clone_with(nest, {});
-  const Stmt* made = &nest;
+void EmptyReductions::add_init(const BlockRealize& realize, std::span<const PathStep> path) {
+  std::optional<EmptyInit> found = init_of_nothing(realize, path);
+  if (!found) return;
+  const Stmt* made = &found->init;
   while (const auto* loop = made->as<For>()) made = &loop->body;
   started_.emplace_back(made->as<BlockRealize>()->block, realize.block);
-  Stmt& all = inits_[outermost->loop];
-  all = all ? seq({all, nest}) : nest;
+  Stmt& all = inits_[found->outermost];
+  all = all ? seq({all, found->init}) : found->init;
 }
 
 }  // namespace loopsmith::arith

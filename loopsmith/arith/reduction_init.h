@@ -2,6 +2,7 @@
 // Where the init of a block runs: in each instance whose reduction axes are all at the start of
 // their domains, and, if one of these domains is empty, before the loops that bind them.
 #pragma once
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,6 +25,25 @@ bool is_reduction_loop(const BlockRealize& realize, const Ptr<Var>& loop_var);
 Expr init_condition(const BlockRealize& realize, std::span<const For* const> loops,
                     std::span<const Expr> conditions);
 
+/// A loop, a condition, or neither: a sequence. What stands between a block and what is around it.
+struct PathStep {
+  const For* loop = nullptr;
+  Expr condition;
+};
+
+/// The init of a reduction over nothing: a statement before the loop `outermost`.
+struct EmptyInit {
+  const For* outermost;
+  Stmt init;
+  std::vector<Expr> conditions;  ///< Under which it runs, beside that a domain is empty.
+};
+
+/// What the init of a block is where a reduction axis has an empty domain. `path` leads to the
+/// block from the outside in, from what `EmptyReductions::before` starts from. Nullopt where there
+/// is none, see there.
+std::optional<EmptyInit> init_of_nothing(const BlockRealize& realize,
+                                         std::span<const PathStep> path);
+
 /// The inits of reductions over nothing. For who walks a program from the outside in, and asks
 /// what runs before each loop.
 class EmptyReductions {
@@ -39,16 +59,11 @@ class EmptyReductions {
   Ptr<Block> started_by(const Block& init) const;
 
  private:
-  /// A loop, a condition or a sequence on the way to a block.
-  struct Step {
-    const For* loop = nullptr;
-    Expr condition;
-  };
-  using Path = std::vector<Step>;
+  using Path = std::vector<PathStep>;
 
   void enter(const For& loop, Path& path);
   void follow(const Stmt& stmt, Path& path);
-  void add_init(const BlockRealize& realize, std::span<const Step> path);
+  void add_init(const BlockRealize& realize, std::span<const PathStep> path);
 
   std::unordered_set<const For*> nested_;  ///< Loops on a path that starts further out.
   std::unordered_map<const For*, Stmt> inits_;

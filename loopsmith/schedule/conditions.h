@@ -32,12 +32,6 @@ inline constexpr Condition init_can_go_first{
     "init_can_go_first", "the init of block {} cannot go before loop {}, as {}",
     "reorder loops so that those of the reduction are plain and innermost"};
 
-inline constexpr Condition empty_reductions_start{
-    "empty_reductions_start",
-    "loop {} may have no iteration, where block {} gives its init; after this step it would give "
-    "nothing",
-    "decompose_reduction first, or give the loop a constant extent"};
-
 /// Refuses a loop with annotations or a thread.
 std::optional<Refusal> refuse_unless_plain(const Schedule& schedule, LoopRV loop);
 /// Refuses a loop whose bounds may change when its own body runs, or the body of `other`, a loop

@@ -2,11 +2,13 @@
 // What a call of a primitive does, for those who know its types and for those who do not: traces,
 // JSON, Python. Compiled once for each primitive, by the file that lists them.
 #pragma once
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "loopsmith/schedule/argument_reader.h"
 #include "loopsmith/schedule/legality/concurrent_loops.h"
+#include "loopsmith/schedule/legality/empty_inits.h"
 #include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/schedule_error.h"
@@ -80,9 +82,15 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& sched
     const auto asked = preservation_of(*plan);
     const bool asks_law = asked && (!asked->is_proved || schedule.verifies_quick_answers());
     const bool runs_concurrently = moves_accesses && schedule.has_concurrent_loops();
-    if (asks_law || runs_concurrently) {
+    const bool may_change_inits =
+        schedule.has_empty_reductions() &&
+        std::ranges::find(conditions, &empty_reductions_start) != conditions.end();
+    if (asks_law || runs_concurrently || may_change_inits) {
       Schedule after = schedule.snapshot();
       commit(after, arguments, Plan(*plan));
+      if (may_change_inits) {
+        if (auto change = refuse_changed_inits(schedule, after)) return *std::move(change);
+      }
       if (asks_law) {
         if (auto change = refuse_changed_results(schedule, after, *asked))
           return *std::move(change);

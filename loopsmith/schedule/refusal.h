@@ -48,6 +48,12 @@ inline constexpr Condition step_keeps_results{
     "step_keeps_results", "results would change, or it is not known that they stay",
     "move what it conflicts with first, or keep a copy of the buffer with cache_read"};
 
+inline constexpr Condition empty_reductions_start{
+    "empty_reductions_start",
+    "loop {} may have no iteration, where block {} gives its init; after this step it would give "
+    "nothing",
+    "decompose_reduction first, or give the loop a constant extent"};
+
 /// A refused primitive: the condition that does not hold, and what it speaks of.
 struct Refusal {
   const Condition* condition = nullptr;

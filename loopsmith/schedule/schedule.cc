@@ -64,6 +64,7 @@ void Schedule::load() {
   nodes_.clear();
   free_nodes_ = no_node;
   concurrent_loops_ = 0;
+  empty_reductions_ = 0;
   facts_.clear();
   entities_.clear();
   holes_.clear();

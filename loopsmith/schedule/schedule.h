@@ -59,6 +59,9 @@ inline constexpr NodeId no_node = ~NodeId{0};
 /// True when the iterations of a loop run at once: parallel, vectorized, or threads.
 bool runs_concurrently(const For& loop);
 
+/// True when a block has an init, and is not seen to have something to reduce.
+bool may_reduce_nothing(const Block& block);
+
 /// A function, or a statement in which others stand. A BlockRealize stands for its Block, too.
 /// Statements without others inside have no node; what a block's `init` holds has none either.
 struct TreeNode {
@@ -69,6 +72,7 @@ struct TreeNode {
   std::uint32_t slot = 0;        ///< The place in the parent; of a function, its number.
   std::uint32_t entity = no_node;
   bool is_concurrent = false;  ///< A loop that `runs_concurrently`.
+  bool may_be_empty = false;   ///< A block that `may_reduce_nothing`.
 };
 
 /// The statement in place `slot` of a node; null beyond the last.
@@ -180,6 +184,8 @@ class Schedule {
 
   /// True when the program has loops whose iterations run at once.
   bool has_concurrent_loops() const { return concurrent_loops_ > 0; }
+  /// True when some block `may_reduce_nothing`.
+  bool has_empty_reductions() const { return empty_reductions_ > 0; }
 
   /// Throws an InternalError unless the shadow tree, names and handles fit the program.
   void check_tree() const;
@@ -313,7 +319,7 @@ class Schedule {
   NodeId index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Detached* known);
   NodeId new_node(const Object& object, NodeId parent, std::uint32_t slot);
   void free_node(NodeId node);
-  void count_if_concurrent(NodeId node);
+  void count_kinds(NodeId node);
   void set_next(NodeId parent, NodeId before, NodeId next);
   void link(NodeId node);
   void unlink(NodeId node);
@@ -343,6 +349,7 @@ class Schedule {
   CowVector<TreeNode> nodes_;
   NodeId free_nodes_ = no_node;
   std::uint32_t concurrent_loops_ = 0;
+  std::uint32_t empty_reductions_ = 0;
   /// Each holds its nest: that of a nest which was changed since is another statement.
   mutable std::vector<std::pair<NodeId, std::shared_ptr<const NestDependences>>> facts_;
   mutable std::uint32_t analyses_ = 0;

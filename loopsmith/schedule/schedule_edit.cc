@@ -60,7 +60,7 @@ For& Schedule::set_kind(LoopRV loop, ForKind kind, Ptr<IterVar> binding) {
   For& edited = edit(loop);
   edited.kind = kind;
   edited.thread_binding = std::move(binding);
-  count_if_concurrent(node(loop));
+  count_kinds(node(loop));
   return edited;
 }
 
@@ -310,7 +310,7 @@ Handles<LoopRV> Schedule::replace_loops(LoopRV top, LoopRV bottom, std::vector<F
     place.slot = i > 0 ? 0 : slot;
     place.first_child = i + 1 < ids.size() ? ids[i + 1] : inside;
     if (i > 0) place.next = no_node;
-    count_if_concurrent(ids[i]);
+    count_kinds(ids[i]);
     body = node;
   }
   // Where the body had no node, there is none below; else its nodes have a new parent.

@@ -42,6 +42,13 @@ bool runs_concurrently(const For& loop) {
   }
 }
 
+bool may_reduce_nothing(const Block& block) {
+  return block.init && std::ranges::any_of(block.iter_vars, [](const auto& axis) {
+           const std::int64_t* extent = as_int(axis->dom->extent);
+           return axis->iter_type == IterType::comm_reduce && (!extent || *extent < 1);
+         });
+}
+
 NodeId Schedule::node(const BlockOrLoop& subject) const {
   return std::visit([&](const auto& handle) { return node(handle); }, subject);
 }
@@ -72,24 +79,33 @@ NodeId Schedule::new_node(const Object& object, NodeId parent, std::uint32_t slo
 
 void Schedule::free_node(NodeId node) {
   if (nodes_[node].is_concurrent) --concurrent_loops_;
+  if (nodes_[node].may_be_empty) --empty_reductions_;
   nodes_.edit(node) = {.next = free_nodes_};
   free_nodes_ = node;
 }
 
-/// Brings the count of loops that run at once up to date with the statement of a node.
-void Schedule::count_if_concurrent(NodeId node) {
+/// Brings the counts of loops that run at once, and of reductions that may be empty, up to date
+/// with the statement of a node.
+void Schedule::count_kinds(NodeId node) {
   const auto* loop = as<For>(node);
+  const auto* realize = as<BlockRealize>(node);
   const bool is_concurrent = loop && runs_concurrently(*loop);
-  if (nodes_[node].is_concurrent == is_concurrent) return;
-  nodes_.edit(node).is_concurrent = is_concurrent;
-  is_concurrent ? ++concurrent_loops_ : --concurrent_loops_;
+  if (nodes_[node].is_concurrent != is_concurrent) {
+    nodes_.edit(node).is_concurrent = is_concurrent;
+    is_concurrent ? ++concurrent_loops_ : --concurrent_loops_;
+  }
+  const bool may_be_empty = realize && may_reduce_nothing(*realize->block);
+  if (nodes_[node].may_be_empty != may_be_empty) {
+    nodes_.edit(node).may_be_empty = may_be_empty;
+    may_be_empty ? ++empty_reductions_ : --empty_reductions_;
+  }
 }
 
 NodeId Schedule::index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Detached* known) {
   if (!statement_in(*stmt.get(), 0)) return no_node;
   const NodeId id = new_node(*stmt.get(), parent, slot);
   if (stmt.is<For>() || stmt.is<BlockRealize>()) enter(id, known);
-  count_if_concurrent(id);
+  count_kinds(id);
   NodeId last = no_node;
   const Stmt* inside = nullptr;
   for (std::uint32_t i = 0; (inside = statement_in(*stmt.get(), i)); ++i) {

@@ -16,6 +16,7 @@
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/changed_nests.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -25,26 +26,9 @@ namespace {
 /// snapshot does not have so; stops at false.
 template <class Visit>
 void each_concurrent_loop(const Schedule& schedule, const Schedule* snapshot, Visit&& visit) {
-  struct Open {
-    NodeId node;
-    bool is_in_nest;
-  };
-  std::vector<Open> open;
-  for (std::uint32_t i = 0; i < schedule.original()->functions.size(); ++i) {
-    open.push_back({schedule.root(i), false});
-  }
-  while (!open.empty()) {
-    const auto [node, is_in_nest] = open.back();
-    open.pop_back();
-    // What a loop carries is a matter of its whole nest.
-    if (!is_in_nest && snapshot && schedule.is_same_in(*snapshot, node)) continue;
-    const TreeNode& place = schedule.at(node);
-    if (place.is_concurrent && !visit(schedule.loop_at(node))) return;
-    const bool is_nest = is_in_nest || schedule.as<For>(node);
-    for (NodeId child = place.first_child; child != no_node; child = schedule.at(child).next) {
-      open.push_back({child, is_nest});
-    }
-  }
+  each_changed_node(schedule, snapshot, [&](NodeId node) {
+    return !schedule.at(node).is_concurrent || visit(schedule.loop_at(node));
+  });
 }
 
 Concurrency how_of(const For& loop) {

@@ -42,12 +42,6 @@ Planned<BranchPlan> plan_sink_if(const Schedule& schedule, const SinkIfArguments
   if (!is_pure(branch->condition) || may_change(branch->condition, schedule.statement(parent))) {
     return Refusal{&condition_stays, {Argument(Ref(branch->condition)), handle}};
   }
-  for (NodeId child = schedule.at(parent).first_child; child != no_node;
-       child = schedule.at(child).next) {
-    if (!schedule.as<For>(child)) continue;
-    const LoopRV each = schedule.loop_at(child);
-    if (auto refusal = refuse_empty_reductions(schedule, {&each, 1})) return *std::move(refusal);
-  }
   return BranchPlan{arguments.loop, parent};
 }
 
@@ -83,9 +77,6 @@ Planned<BranchPlan> plan_hoist_if(const Schedule& schedule, const HoistIfArgumen
   }
   if (reads_memory(branch->condition) && !has_elements(loop)) {
     return Refusal{&condition_has_a_value, {condition, handle}};
-  }
-  if (auto refusal = refuse_empty_reductions(schedule, {&arguments.loop, 1})) {
-    return *std::move(refusal);
   }
   return BranchPlan{arguments.loop, schedule.at(schedule.node(arguments.loop)).first_child};
 }

@@ -3,7 +3,6 @@
 #pragma once
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
-#include "loopsmith/schedule/queries/empty_reductions.h"
 
 namespace loopsmith {
 

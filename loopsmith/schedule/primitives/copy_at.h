@@ -70,6 +70,7 @@ inline constexpr const Condition* read_at_conditions[] = {&block_has_the_buffer,
                                                           &loop_reads_alone,
                                                           &copied_box_is_of_plain_loops,
                                                           &copied_elements_are_written,
+                                                          &empty_reductions_start,
                                                           &step_keeps_results};
 inline constexpr const Condition* write_at_conditions[] = {&block_has_the_buffer,
                                                            &storage_scope_is_known,
@@ -84,6 +85,7 @@ inline constexpr const Condition* write_at_conditions[] = {&block_has_the_buffer
                                                            &writer_does_not_read_first,
                                                            &inits_are_copied_back,
                                                            &copied_box_is_of_plain_loops,
+                                                           &empty_reductions_start,
                                                            &step_keeps_results};
 
 Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments& arguments);

@@ -42,7 +42,7 @@ inline constexpr Condition no_reads_between{"no_reads_between",
                                             "choose a loop inside, around the padding alone"};
 inline constexpr const Condition* decompose_padding_conditions[] = {
     &loop_is_around_block, &iterations_reach_their_end, &block_is_complete, &body_pads,
-    &no_reads_between,     &step_keeps_results};
+    &no_reads_between,     &empty_reductions_start,     &step_keeps_results};
 
 Planned<DecomposePaddingPlan> plan_decompose_padding(const Schedule& schedule,
                                                      const DecomposePaddingArguments& arguments);

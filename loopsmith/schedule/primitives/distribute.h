@@ -30,8 +30,8 @@ inline constexpr ResultChange distribution_is_unknown{
     "whether statements of loop {} may run in loops of their own is unknown, as {}",
     "let the indices be sums of loops and sizes with constant factors"};
 inline constexpr const Condition* distribute_conditions[] = {
-    &loop_is_plain, &bounds_stay, &loop_has_statements, &iterations_reach_their_end,
-    &step_keeps_results};
+    &loop_is_plain,          &bounds_stay,       &loop_has_statements, &iterations_reach_their_end,
+    &empty_reductions_start, &step_keeps_results};
 
 Planned<DistributePlan> plan_distribute(const Schedule& schedule,
                                         const DistributeArguments& arguments);

@@ -63,10 +63,6 @@ Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
   if (std::ranges::any_of(inside, is_outside)) return elsewhere;
   auto by_block = uses_by_block(schedule, arguments.loop, inside, owned->buffer);
   if (!by_block) return elsewhere;
-  if (auto refusal =
-          refuse_axes_of_empty_reductions(schedule, arguments.loop, *by_block, *owned->buffer)) {
-    return *std::move(refusal);
-  }
   ExpandScalarPlan plan{arguments.loop, owned->owner, owned->buffer, *std::move(by_block)};
   const For& node = schedule.get(arguments.loop);
   for (const Expr* bound : {&node.extent, &node.min, &node.step}) {

@@ -4,13 +4,10 @@
 #include <numeric>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/reduction_init.h"
-#include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 
@@ -27,30 +24,6 @@ std::optional<NestShape> rectangle_of(const Schedule& schedule, std::span<const 
   std::vector<std::size_t> inside_out(loops.size());
   std::iota(inside_out.rbegin(), inside_out.rend(), 0);
   return shape_for(schedule, loops, inside_out, why);
-}
-
-/// Refuses where a loop of a reduction is fused with others than those of the reduction, and there
-/// may be nothing to reduce: for whose iterations the init is given could not be told any more.
-std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, std::span<const LoopRV> loops) {
-  for (const BlockRV block : child_blocks(schedule, schedule.node(loops.back()))) {
-    const std::vector<Expr> domains = unsure_domains(schedule, block);
-    if (domains.empty()) continue;
-    std::optional<LoopRV> reduction;
-    std::vector<Expr> others;
-    for (const LoopRV each : loops) {
-      if (arith::is_reduction_loop(schedule.realize(block), schedule.get(each).loop_var))
-        reduction = each;
-      else
-        others.push_back(schedule.get(each).extent);
-    }
-    if (!reduction || others.empty()) continue;
-    for (const Expr& domain : domains) {
-      if (!arith::runs_with(domain, others)) {
-        return Refusal{&empty_reductions_start, {Argument(*reduction), Argument(block)}};
-      }
-    }
-  }
-  return {};
 }
 
 }  // namespace
@@ -89,9 +62,6 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
     return Refusal{&extents_are_independent,
                    {Argument(loops[why.loop]), Argument(loops[why.inner])}};
   }
-  Schedule shaped = schedule.snapshot();
-  if (!shape->is_as_it_is()) take_shape(shaped, loops, *shape);
-  if (auto refusal = refuse_lost_inits(shaped, loops)) return *std::move(refusal);
   return FusePlan{loops, *std::move(shape), arguments.name};
 }
 

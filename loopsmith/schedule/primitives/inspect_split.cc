@@ -9,7 +9,6 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 
@@ -163,18 +162,18 @@ class Inspector {
   Ptr<Buffer> work_;  ///< Of all iterations; of those before the one that is counted.
 };
 
-/// Refuses where a reduction over the loop may be empty, or may seem so where the loop's bounds are
-/// in memory.
-std::optional<Refusal> refuse_bounds_of_reductions(const Schedule& schedule, LoopRV handle) {
-  if (auto refusal = refuse_empty_reductions(schedule, {&handle, 1})) return refusal;
+/// Refuses where the loop's bounds, which will be in memory, are needed to tell whether there is
+/// something to reduce.
+std::optional<Refusal> refuse_domains_of(const Schedule& schedule, LoopRV handle) {
   const Ptr<Var>& variable = schedule.get(handle).loop_var;
   for (const BlockRV block : child_blocks(schedule, schedule.node(handle))) {
     if (!schedule.get(block).init) continue;
     for (const auto& axis : schedule.get(block).iter_vars) {
-      const bool is_bound =
-          axis->iter_type == IterType::comm_reduce &&
-          (uses_variable(axis->dom->min, variable) || uses_variable(axis->dom->extent, variable));
-      if (is_bound) return Refusal{&empty_reductions_start, {Argument(handle), Argument(block)}};
+      const bool reads_loop =
+          uses_variable(axis->dom->min, variable) || uses_variable(axis->dom->extent, variable);
+      if (axis->iter_type == IterType::comm_reduce && reads_loop) {
+        return Refusal{&empty_reductions_start, {Argument(handle), Argument(block)}};
+      }
     }
   }
   return {};
@@ -203,9 +202,7 @@ Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
       return Refusal{&loop_is_outside_of_threads, {handle, Argument(schedule.loop_at(node))}};
     }
   }
-  if (auto refusal = refuse_bounds_of_reductions(schedule, arguments.loop)) {
-    return *std::move(refusal);
-  }
+  if (auto refusal = refuse_domains_of(schedule, arguments.loop)) return *std::move(refusal);
   Expr cost = CostFinder(loop).find();
   if (!cost.defined()) return Refusal{&costs_differ, {handle, handle}};
   return InspectSplitPlan{arguments.loop, arguments.parts, std::move(cost)};

@@ -44,6 +44,7 @@ inline constexpr const Condition* merge_siblings_conditions[] = {&two_loops_are_
                                                                  &bounds_stay,
                                                                  &nests_are_alike,
                                                                  &loop_runs_to_its_end,
+                                                                 &empty_reductions_start,
                                                                  &step_keeps_results,
                                                                  &iterations_run_to_their_end};
 

@@ -54,6 +54,7 @@ inline constexpr const Condition* pad_axes_conditions[] = {&padding_is_positive,
                                                            &outputs_are_allocated,
                                                            &buffer_is_used_by_index,
                                                            &axes_index_outputs,
+                                                           &empty_reductions_start,
                                                            &step_keeps_results};
 
 Planned<PadAxesPlan> plan_pad_axes(const Schedule& schedule, const PadAxesArguments& arguments);

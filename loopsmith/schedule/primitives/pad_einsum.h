@@ -47,7 +47,8 @@ inline constexpr Condition nest_is_of_block_alone{
 inline constexpr Condition zeros_are_neutral{
     "zeros_are_neutral", "zeros beyond axis {} of block {} would change its result",
     "pad reductions that sum products of which a factor is padded"};
-inline constexpr const Condition* pad_einsum_conditions[] = {&step_keeps_results,
+inline constexpr const Condition* pad_einsum_conditions[] = {&empty_reductions_start,
+                                                             &step_keeps_results,
                                                              &padding_is_positive,
                                                              &block_is_not_root,
                                                              &block_is_complete_or_reduction,

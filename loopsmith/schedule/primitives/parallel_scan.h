@@ -43,10 +43,17 @@ inline constexpr Condition recurrence_inputs_stay{
 inline constexpr Condition part_length_is_positive{"part_length_is_positive",
                                                    "parts of loop {} are to have {} iterations",
                                                    "pass a number from 1 to 16777216"};
-inline constexpr const Condition* parallel_scan_conditions[] = {
-    &loop_is_plain,     &bounds_stay,           &part_length_is_positive,   &extent_is_known_around,
-    &body_is_of_stores, &loop_has_a_recurrence, &recurrence_is_associative, &recurrence_inputs_stay,
-    &loop_is_not_left,  &step_keeps_results};
+inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
+                                                                &bounds_stay,
+                                                                &part_length_is_positive,
+                                                                &extent_is_known_around,
+                                                                &body_is_of_stores,
+                                                                &loop_has_a_recurrence,
+                                                                &recurrence_is_associative,
+                                                                &recurrence_inputs_stay,
+                                                                &loop_is_not_left,
+                                                                &empty_reductions_start,
+                                                                &step_keeps_results};
 
 Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
                                              const ParallelScanArguments& arguments);

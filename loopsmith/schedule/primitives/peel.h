@@ -42,9 +42,9 @@ inline constexpr Condition reduction_starts_in_the_loop{
     "constants",
     "use decompose_reduction first"};
 inline constexpr const Condition* peel_conditions[] = {
-    &loop_is_plain,         &bounds_stay,          &peeled_numbers_are_positive,
-    &peeled_iterations_fit, &loop_runs_to_its_end, &reduction_starts_in_the_loop,
-    &step_keeps_results};
+    &loop_is_plain,          &bounds_stay,          &peeled_numbers_are_positive,
+    &peeled_iterations_fit,  &loop_runs_to_its_end, &reduction_starts_in_the_loop,
+    &empty_reductions_start, &step_keeps_results};
 
 Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& arguments);
 

@@ -64,8 +64,8 @@ inline constexpr Condition separators_fit{
     "count dimensions from 0"};
 
 inline constexpr const Condition* set_scope_conditions[] = {
-    &block_has_the_buffer, &storage_scope_is_known, &buffer_is_allocated, &buffer_has_no_views,
-    &step_keeps_results};
+    &block_has_the_buffer, &storage_scope_is_known, &buffer_is_allocated,
+    &buffer_has_no_views,  &empty_reductions_start, &step_keeps_results};
 inline constexpr const Condition* unsafe_set_dtype_conditions[] = {
     &block_has_the_buffer, &dtype_is_known, &buffer_is_allocated, &buffer_has_no_views,
     &buffer_is_used_by_index};

@@ -82,6 +82,7 @@ inline constexpr const Condition* reindex_conditions[] = {&block_has_the_buffer,
                                                           &instances_are_complete,
                                                           &nest_stands_alone,
                                                           &copied_elements_are_written,
+                                                          &empty_reductions_start,
                                                           &step_keeps_results};
 inline constexpr const Condition* reindex_cache_conditions[] = {
     &block_has_the_buffer,     &storage_scope_is_known,
@@ -91,7 +92,8 @@ inline constexpr const Condition* reindex_cache_conditions[] = {
     &consumer_does_not_write,  &instances_are_complete,
     &nest_stands_alone,        &copied_elements_are_written,
     &index_map_fits_the_block, &index_map_uses_the_same_axes,
-    &index_map_tells_apart,    &step_keeps_results};
+    &index_map_tells_apart,    &empty_reductions_start,
+    &step_keeps_results};
 
 Planned<ReindexPlan> plan_reindex(const Schedule& schedule, const ReindexArguments& arguments);
 Planned<ReindexPlan> plan_reindex_cache_read(const Schedule& schedule,

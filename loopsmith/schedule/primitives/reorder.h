@@ -44,8 +44,8 @@ inline constexpr ResultChange order_is_unknown{
     "whether the new order of loops {} keeps dependences is unknown, as {}",
     "if you know that it does, pass assume_independent=True"};
 inline constexpr const Condition* reorder_conditions[] = {
-    &loops_are_different, &loops_are_in_a_chain, &nest_is_perfect, &outer_bounds_are_outer,
-    &step_keeps_results};
+    &loops_are_different,    &loops_are_in_a_chain,   &nest_is_perfect,
+    &outer_bounds_are_outer, &empty_reductions_start, &step_keeps_results};
 
 Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArguments& arguments);
 

@@ -36,7 +36,8 @@ inline constexpr ResultChange statement_order_is_unknown{
     LegalityQuestion::order, false, "whether {} and `{}` may change places is unknown, as {}",
     "let the indices be sums of loops and sizes with constant factors"};
 inline constexpr const Condition* reorder_statements_conditions[] = {
-    &statements_are_siblings, &statements_run_to_their_end, &step_keeps_results};
+    &statements_are_siblings, &statements_run_to_their_end, &empty_reductions_start,
+    &step_keeps_results};
 
 Planned<ReorderStatementsPlan> plan_reorder_statements(const Schedule& schedule,
                                                        const ReorderStatementsArguments& arguments);

@@ -27,7 +27,7 @@ inline constexpr const Condition* set_layout_conditions[] = {
     &buffer_is_used_by_index,   &buffer_is_compact,
     &index_map_fits_the_buffer, &index_map_is_injective,
     &padding_has_a_value,       &pad_value_fits,
-    &step_keeps_results};
+    &empty_reductions_start,    &step_keeps_results};
 
 Planned<TransformLayoutPlan> plan_set_layout(const Schedule& schedule,
                                              const SetLayoutArguments& arguments);

@@ -25,9 +25,6 @@ Planned<ShiftPlan> plan_shift(const Schedule& schedule, const ShiftArguments& ar
         &shifted_values_fit,
         {Argument(arguments.loop), Argument(arguments.offset), Argument(to_string(type))}};
   }
-  if (auto refusal = refuse_empty_reductions(schedule, {&arguments.loop, 1})) {
-    return *std::move(refusal);
-  }
   return ShiftPlan{arguments.loop, arguments.offset};
 }
 

@@ -17,8 +17,6 @@ Planned<SkewPlan> plan_skew(const Schedule& schedule, const SkewArguments& argum
   const bool is_nested = outer.index != inner.index && is_inside(schedule, inside, around) &&
                          scope_of(schedule, inside) == scope_of(schedule, around);
   if (!is_nested) return Refusal{&inner_is_inside_outer, {Argument(inner), Argument(outer)}};
-  const LoopRV both[] = {outer, inner};
-  if (auto refusal = refuse_empty_reductions(schedule, both)) return *std::move(refusal);
   return SkewPlan{outer, inner, factor};
 }
 

@@ -42,8 +42,8 @@ inline constexpr Condition factors_cover_the_loop{
 inline constexpr Condition names_fit_factors{
     "names_fit_factors", "{} names are given for {} factors", "give one name for each factor"};
 inline constexpr const Condition* split_conditions[] = {
-    &loop_is_plain,          &bounds_stay,       &factor_is_positive,  &one_factor_is_inferred,
-    &factors_cover_the_loop, &names_fit_factors, &loop_runs_to_its_end};
+    &loop_is_plain,          &bounds_stay,       &factor_is_positive,   &one_factor_is_inferred,
+    &factors_cover_the_loop, &names_fit_factors, &loop_runs_to_its_end, &empty_reductions_start};
 
 Planned<SplitPlan> plan_split(const Schedule& schedule, const SplitArguments& arguments);
 

@@ -41,8 +41,8 @@ inline constexpr Condition axes_tell_the_truth{
     "declare as spatial the axes that tell apart what is written, the others as reductions"};
 
 inline constexpr const Condition* transform_block_layout_conditions[] = {
-    &loops_are_the_axes,  &map_fits_the_axes,   &map_is_bijective,
-    &axis_is_of_one_type, &axes_tell_the_truth, &step_keeps_results};
+    &loops_are_the_axes,  &map_fits_the_axes,      &map_is_bijective,  &axis_is_of_one_type,
+    &axes_tell_the_truth, &empty_reductions_start, &step_keeps_results};
 
 Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
     const Schedule& schedule, const TransformBlockLayoutArguments& arguments);

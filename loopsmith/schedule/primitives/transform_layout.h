@@ -61,7 +61,7 @@ inline constexpr const Condition* transform_layout_conditions[] = {
     &block_has_the_buffer,    &block_stands_in_a_block, &buffer_has_no_views,
     &buffer_is_used_by_index, &buffer_is_compact,       &index_map_fits_the_buffer,
     &index_map_is_injective,  &padding_has_a_value,     &pad_value_fits,
-    &step_keeps_results};
+    &empty_reductions_start,  &step_keeps_results};
 
 /// A buffer, the node inside which it is used, and where its elements are to lie.
 struct LayoutRequest {

@@ -28,11 +28,23 @@ struct TreeReducePlan {
 inline constexpr Condition tree_has_levels{
     "tree_has_levels", "{} factors make no tree of loop {}",
     "give two or more: [None, 8] combines 8 partial results, [None, 8, 4] has a level more"};
-inline constexpr const Condition* tree_reduce_conditions[] = {
-    &tree_has_levels,        &loop_is_plain,           &bounds_stay,          &factor_is_positive,
-    &one_factor_is_inferred, &factors_cover_the_loop,  &loop_runs_to_its_end, &loop_has_one_block,
-    &block_is_not_root,      &block_is_reduction,      &loop_is_serial,       &loop_is_of_reduction,
-    &reducer_is_known,       &factor_axis_is_in_range, &step_keeps_results,   &nest_is_plain};
+inline constexpr const Condition* tree_reduce_conditions[] = {&tree_has_levels,
+                                                              &loop_is_plain,
+                                                              &bounds_stay,
+                                                              &factor_is_positive,
+                                                              &one_factor_is_inferred,
+                                                              &factors_cover_the_loop,
+                                                              &loop_runs_to_its_end,
+                                                              &loop_has_one_block,
+                                                              &block_is_not_root,
+                                                              &block_is_reduction,
+                                                              &loop_is_serial,
+                                                              &loop_is_of_reduction,
+                                                              &reducer_is_known,
+                                                              &factor_axis_is_in_range,
+                                                              &empty_reductions_start,
+                                                              &step_keeps_results,
+                                                              &nest_is_plain};
 
 Planned<TreeReducePlan> plan_tree_reduce(const Schedule& schedule,
                                          const TreeReduceArguments& arguments);

@@ -85,12 +85,6 @@ Refusal refusal_of(const EmptyReduction& reduction) {
 
 }  // namespace
 
-std::optional<Refusal> refuse_empty_reductions(const Schedule& schedule,
-                                               std::span<const LoopRV> loops) {
-  const auto found = empty_reductions(schedule, loops);
-  return found.empty() ? std::nullopt : std::optional(refusal_of(found[0]));
-}
-
 std::optional<Refusal> refuse_inits_before(const Schedule& schedule, NodeId node,
                                            std::span<const LoopRV> loops) {
   const auto found = empty_reductions(schedule, loops);

@@ -17,11 +17,6 @@ std::vector<Expr> unsure_domains(const Schedule& schedule, BlockRV block);
 /// may be empty.
 std::optional<LoopRV> loop_of_empty_reduction(const Schedule& schedule, BlockRV block, NodeId node);
 
-/// Refuses where a block reduces over one of the loops, and its reduction may be empty: the loops
-/// are about to change so that they would not give its init any more.
-std::optional<Refusal> refuse_empty_reductions(const Schedule& schedule,
-                                               std::span<const LoopRV> loops);
-
 /// Refuses where a reduction over one of the loops may be empty, and its init would notice that it
 /// runs before what is inside `node`.
 std::optional<Refusal> refuse_inits_before(const Schedule& schedule, NodeId node,

@@ -8,7 +8,6 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/empty_reductions.h"
 
 namespace loopsmith {
 namespace {
@@ -97,23 +96,6 @@ class IterationIndex {
 };
 
 }  // namespace
-
-std::optional<Refusal> refuse_axes_of_empty_reductions(const Schedule& schedule, LoopRV loop,
-                                                       const UsesByBlock& all,
-                                                       const Buffer& buffer) {
-  const For& around = schedule.get(loop);
-  for (const auto& [node, uses] : all) {
-    if (node == no_node) continue;
-    const BlockRealize& realize = schedule.realize(schedule.block_at(node));
-    const bool is_told = axis_that_is(realize, iteration_of(around), buffer).defined();
-    if (is_told || realize.block->iter_vars.empty()) continue;
-    const BlockRV block = schedule.block_at(node);
-    if (loop_of_empty_reduction(schedule, block, schedule.node(loop)) == loop) {
-      return Refusal{&empty_reductions_start, {Argument(loop), Argument(block)}};
-    }
-  }
-  return {};
-}
 
 std::optional<UsesByBlock> uses_by_block(const Schedule& schedule, LoopRV loop,
                                          const std::vector<NodeId>& nodes,

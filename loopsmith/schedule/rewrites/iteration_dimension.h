@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 
-#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
 
 namespace loopsmith {
@@ -25,12 +24,6 @@ Ptr<Buffer> with_iterations(const Buffer& buffer, std::string name, const Expr& 
 /// an axis for it where they have none.
 void add_iteration_dimension(Schedule& schedule, LoopRV loop, const UsesByBlock& uses,
                              const Ptr<Buffer>& from, const Ptr<Buffer>& to);
-
-/// Refuses where a reduction over the loop would need a new axis for it and may be empty: it would
-/// not give its init any more.
-std::optional<Refusal> refuse_axes_of_empty_reductions(const Schedule& schedule, LoopRV loop,
-                                                       const UsesByBlock& uses,
-                                                       const Buffer& buffer);
 
 /// True when an expression in front of a loop means the same at `owner`, around it.
 bool is_known_at(const Schedule& schedule, NodeId owner, NodeId loop, const Expr& expr);

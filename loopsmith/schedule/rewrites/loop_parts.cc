@@ -31,7 +31,10 @@ std::vector<const Block*> blocks_without_start(const Schedule& schedule, LoopRV 
         if (axis.iter_type != IterType::comm_reduce || !values || !first) continue;
         never_starts = never_starts || *first < values->first || *first > values->second;
       }
-      if (realize->block->init && never_starts) found.push_back(realize->block.get());
+      // Where there is nothing to reduce, the init is given all the same.
+      if (realize->block->init && never_starts && !may_reduce_nothing(*realize->block)) {
+        found.push_back(realize->block.get());
+      }
     }
     for (NodeId child = schedule.at(node).first_child; child != no_node;
          child = schedule.at(child).next) {

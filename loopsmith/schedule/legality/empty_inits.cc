@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/legality/empty_inits.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/arith/trip_counts.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/changed_nests.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
+
+namespace loopsmith {
+namespace {
+
+using arith::PathStep;
+
+/// What stands between a block and what is around it, from the outside in.
+std::vector<PathStep> path_to(const Schedule& schedule, NodeId block) {
+  std::vector<PathStep> path;
+  for (NodeId below = block, node = schedule.at(block).parent; node != no_node;
+       below = node, node = schedule.at(node).parent) {
+    if (const auto* loop = schedule.as<For>(node)) {
+      path.push_back({.loop = loop});
+    } else if (const auto* branch = schedule.as<IfThenElse>(node)) {
+      const bool is_then = schedule.at(below).slot == 0;
+      path.push_back({.condition = is_then ? branch->condition : !branch->condition});
+    } else if (schedule.as<SeqStmt>(node)) {
+      path.emplace_back();
+    } else {
+      break;
+    }
+  }
+  std::ranges::reverse(path);
+  return path;
+}
+
+/// When an init is given where there is nothing to reduce.
+struct GivenInit {
+  std::string loop;              ///< The one that it runs before.
+  std::vector<Expr> conditions;  ///< Those that read no loop.
+  bool is_never = false;         ///< Where there is nothing to reduce, other loops do not run.
+  std::ptrdiff_t sequences = 0;  ///< From that loop to the block.
+};
+
+/// Nullopt where none is.
+std::optional<GivenInit> given_init(const Schedule& schedule, BlockRV block) {
+  const std::vector<Expr> domains = unsure_domains(schedule, block);
+  if (domains.empty()) return {};
+  const BlockRealize& realize = schedule.realize(block);
+  const std::vector<PathStep> path = path_to(schedule, schedule.node(block));
+  const auto found = arith::init_of_nothing(realize, path);
+  if (!found) return {};
+
+  std::vector<Expr> others;
+  std::vector<Expr> all = found->conditions;
+  bool is_outside = true;
+  for (const PathStep& step : path) {
+    is_outside = is_outside && step.loop != found->outermost;
+    if (step.loop && !arith::is_reduction_loop(realize, step.loop->loop_var)) {
+      others.push_back(step.loop->extent);
+    }
+    if (!is_outside || !step.condition.defined()) continue;
+    for (const Expr& condition : arith::conjuncts(step.condition)) all.push_back(condition);
+  }
+  GivenInit given{.loop = found->outermost->loop_var->name, .conditions = {}};
+  given.is_never = std::ranges::all_of(
+      domains, [&](const Expr& domain) { return arith::runs_with(domain, others); });
+  const auto outermost = std::ranges::find(path, found->outermost, &PathStep::loop);
+  given.sequences = std::count_if(outermost, path.end(), [](const PathStep& step) {
+    return !step.loop && !step.condition.defined();
+  });
+  Analyzer analyzer;
+  for (const Expr& condition : all) {
+    const bool reads_loops = std::ranges::any_of(path, [&](const PathStep& step) {
+      return step.loop && uses_variable(condition, step.loop->loop_var);
+    });
+    if (reads_loops) continue;
+    const Expr plain = analyzer.simplify(condition);
+    if (is_const_int(plain, 0)) return {};
+    if (!is_const_int(plain, 1)) given.conditions.push_back(plain);
+  }
+  return given;
+}
+
+bool all_in(const std::vector<Expr>& some, const std::vector<Expr>& all) {
+  return std::ranges::all_of(some, [&](const Expr& one) {
+    return std::ranges::any_of(all,
+                               [&](const Expr& other) { return structural_equal(one, other); });
+  });
+}
+
+bool are_alike(const std::optional<GivenInit>& a, const std::optional<GivenInit>& b) {
+  if (!a || !b) return (!a || a->is_never) && (!b || b->is_never);
+  return all_in(a->conditions, b->conditions) && all_in(b->conditions, a->conditions);
+}
+
+}  // namespace
+
+std::optional<Refusal> refuse_changed_inits(const Schedule& before, const Schedule& after) {
+  std::optional<Refusal> refusal;
+  each_changed_node(before, &after, [&](NodeId node) {
+    if (!before.at(node).may_be_empty) return true;
+    const BlockRV block = before.block_at(node);
+    // Of a block that is gone, or has other domains now, the init is up to what took its place.
+    if (after.refuse(block) || !after.at(after.node(block)).may_be_empty) return true;
+    const auto old = given_init(before, block), now = given_init(after, block);
+    const bool is_later = old && now && now->sequences < old->sequences;
+    if (are_alike(old, now) && !is_later) return true;
+    refusal =
+        Refusal{&empty_reductions_start, {Argument((old ? old : now)->loop), Argument(block)}};
+    return false;
+  });
+  return refusal;
+}
+
+}  // namespace loopsmith

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reduction over nothing gives its init before its loops (docs/semantics.md): when, is read off
+// from the loops and conditions around the block, which most steps change.
+#pragma once
+#include <optional>
+
+#include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+/// Refuses the step from `before` to `after` where a block that may have nothing to reduce would
+/// give its init under other conditions than before, or not at all.
+///
+/// Theorem. Where a domain is empty, a block has no instances, and its init runs for the iterations
+/// of the loops that bind none of its reduction axes, under the conditions that read none of those
+/// that do. A step keeps the iterations and conditions of loops for the instances of a block; so it
+/// keeps those of the init, if the init is still given, and if the conditions that read no loop are
+/// the same. It runs no later than before, if as many sequences hold the block inside of the loops
+/// of the reduction; what it passes by running earlier, is asked by the steps that move statements.
+std::optional<Refusal> refuse_changed_inits(const Schedule& before, const Schedule& after);
+
+}  // namespace loopsmith

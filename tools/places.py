@@ -77,6 +77,8 @@ def newest_line(pattern: str, *files: str) -> Thing:
 IR_HEADERS = tuple(f"loopsmith/ir/{name}.h" for name in ("expr", "stmt", "buffer", "function"))
 
 OP_TABLE = "loopsmith/ir/op.h"
+TRANSFORM = "loopsmith/transform"
+PRIMITIVES = "loopsmith/schedule/primitives"
 BACK_ENDS = "loopsmith/driver/back_ends"
 
 
@@ -94,8 +96,8 @@ KINDS = (
          IR_HEADERS),
     Kind("intrinsic", 2, lambda: newest_line(r'\{"(\w+)", Effect::pure, \d, true', OP_TABLE),
          mention=r'"{name}"'),
-    Kind("pass", 2, lambda: newest_file("loopsmith/transform/pipeline.cc", "loopsmith/transform/*.cc")),
-    Kind("primitive", 3, lambda: newest_file("loopsmith/schedule/primitives.cc", "loopsmith/schedule/primitives/*.cc")),
+    Kind("pass", 2, lambda: newest_file(f"{TRANSFORM}/pipeline.cc", f"{TRANSFORM}/*.cc")),
+    Kind("primitive", 3, lambda: newest_file(f"{PRIMITIVES}.cc", f"{PRIMITIVES}/*.cc")),
     Kind("rule", 2, lambda: newest_file("loopsmith/rules/rules.cc", "loopsmith/rules/*.cc")),
     Kind("back end", 2, lambda: newest_back_end(), mention=r"\b{name}_back_end\b"),
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,49 @@ def matmul(rounds: int = 9) -> None:
     )
 
 
+TRANSPOSES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "1000 x 1000": ((1000, 1000), (1, 0)),
+    "2048 x 2048": ((2048, 2048), (1, 0)),
+    "333 x 213": ((333, 213), (1, 0)),
+    "1 x 64 x 56 x 56, channels last": ((1, 64, 56, 56), (0, 2, 3, 1)),
+    "8 x 256 x 14 x 14, channels last": ((8, 256, 14, 14), (0, 2, 3, 1)),
+    "4 x 512 x 7 x 7, channels last": ((4, 512, 7, 7), (0, 2, 3, 1)),
+    "1 x 56 x 56 x 64, channels first": ((1, 56, 56, 64), (0, 3, 1, 2)),
+    "2 x 3 x 224 x 224, channels last": ((2, 3, 224, 224), (0, 2, 3, 1)),
+}
+"""The shape of an array, and the order in which its axes are to lie."""
+
+
+def transposes(rounds: int = 15) -> None:
+    """Unscheduled transposes and layouts beside NumPy's, and a copy of as much memory."""
+    table = []
+    for dtype in ("float32", "float64", "float16", "int8"):
+        for name, (shape, order) in TRANSPOSES.items():
+            a = (fresh(shape) * 100).astype(dtype)
+            b, expected, copied = (np.zeros([shape[axis] for axis in order], dtype) for _ in "123")
+            medians = interleaved(
+                {
+                    "ours": partial(ls.build(programs.transpose(shape, order, dtype)), a, b),
+                    "numpy": partial(np.copyto, expected, a.transpose(order)),
+                    "copy": partial(np.copyto, copied.reshape(shape), a),
+                },
+                rounds,
+            )
+            rates = {who: 2 * a.nbytes / taken / 1e9 for who, taken in medians.items()}
+            table.append(
+                [
+                    name, dtype, f"{medians['ours'] * 1e6:.0f}", f"{rates['ours']:.1f}",
+                    f"{rates['ours'] / rates['numpy']:.1f}", f"{rates['ours'] / rates['copy']:.2f}",
+                    "yes" if np.array_equal(b, expected) else "NO",
+                ]
+            )  # fmt: skip
+    print_table(
+        f"Unscheduled transposes beside NumPy {np.__version__} (median of {rounds})",
+        ["array", "type", "us", "GB/s", "of NumPy", "of a copy", "exact"],
+        table,
+    )
+
+
 def tensorized(n: int = 512, rounds: int = 9) -> None:
     """Report a product of bytes with AVX-512 VNNI beside the same program unscheduled."""
     rng = np.random.default_rng(0)
@@ -172,4 +216,5 @@ def tensorized(n: int = 512, rounds: int = 9) -> None:
 if __name__ == "__main__":
     bandwidth()
     matmul()
+    transposes()
     tensorized()

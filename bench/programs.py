@@ -51,6 +51,16 @@ def softmax(rows: int = 4096, columns: int = 4096) -> list[Tensor]:
     return [a, te.compute(shape, lambda i, j: e[i, j] / total[i], name="B")]
 
 
+def transpose(shape: tuple[int, ...], order: tuple[int, ...], dtype: str) -> list[Tensor]:
+    """B = A with its axes in that order."""
+    a = te.placeholder(shape, dtype, name="A")
+    moved = [order.index(axis) for axis in range(len(shape))]
+    b = te.compute(
+        [shape[axis] for axis in order], lambda *i: a(*(i[place] for place in moved)), name="B"
+    )
+    return [a, b]
+
+
 def matmul(n: int = 1024) -> list[Tensor]:
     """C = A @ B."""
     return product(n, n, n)

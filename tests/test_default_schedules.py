@@ -109,6 +109,10 @@ def softmax(A: te.Tensor) -> te.Tensor:
     return te.nn.softmax(A)
 
 
+def transpose(A: te.Tensor) -> te.Tensor:
+    return te.compute((A.shape[1], A.shape[0]), lambda i, j: A[j, i] * 2, name="B")
+
+
 def numpy_softmax(a: np.ndarray) -> np.ndarray:
     if a.size == 0:
         return a
@@ -128,6 +132,7 @@ FAMILIES = {
         column_sums, lambda a: a.sum(axis=0), ("reorder", "decompose_reduction", "vectorize")
     ),
     "whole_sum": Family(whole_sum, lambda a: a.sum().reshape(1), ("rfactor", "parallel")),
+    "transpose": Family(transpose, lambda a: a.T * 2, ("reorder", "vectorize", "parallel")),
     "softmax": Family(softmax, numpy_softmax, ("rfactor", "merge", "vectorize", "parallel")),
 }
 

@@ -43,6 +43,16 @@ TEST_F(Forms, quotients_and_remainders_join) {
   EXPECT_EQ(canonical(x - truncdiv(x, 8) * 8), "(x %t 8)");
 }
 
+TEST_F(Forms, remainders_join_quotients_of_which_multiples_were_dropped) {
+  const Expr index = x * 32 + y * 8 + z;
+  EXPECT_EQ(canonical(floordiv(index, 7) * 7 + floormod(index, 7)), "(((x * 32) + (y * 8)) + z)");
+  EXPECT_EQ(canonical(floordiv(index, 7) * 3584 + floormod(index, 7) * 512 + n),
+            "((((x * 16384) + (y * 4096)) + (z * 512)) + n)");
+  EXPECT_EQ(canonical(floordiv(x * 8 + y, 7) * 7 + floormod(x + y, 7)), "((x * 8) + y)");
+  EXPECT_EQ(canonical(floordiv(x * 9 + y, 7) * 7 + floormod(x + y, 7)),
+            canonical(floormod(x + y, 7) + floordiv(x * 9 + y, 7) * 7));
+}
+
 TEST_F(Forms, digits_that_cannot_reach_the_divisor_go) {
   bound(x, -100, 200);  // Terms are written in the order in which the analyzer met them.
   bound(y, 0, 8);

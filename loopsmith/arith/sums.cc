@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <tuple>
 
 #include "loopsmith/arith/simplifier.h"
@@ -185,7 +186,41 @@ std::optional<Sum> Simplifier::add_scaled(const Sum& a, const Sum& b, std::int64
   }
   if (shares_index) merge_digits(result.first);
   result.count = static_cast<std::uint32_t>(pieces_.size()) - result.first;
-  return result;
+  return with_joined_remainder(result);
+}
+
+/// A remainder is of an index without the multiples of its divisor, a quotient is not. Where both
+/// are parts of one index, they are added up as such:
+///
+///     ((x * 8 + y) // 7) * 7 + (x + y) % 7    is    x * 8 + y
+std::optional<Sum> Simplifier::with_joined_remainder(const Sum& sum) {
+  const std::span all(pieces_.data() + sum.first, sum.count);
+  for (std::size_t q = 0; q < all.size(); ++q) {
+    const Piece quotient = all[q];
+    if (quotient.lower == 1 || quotient.upper != Piece::no_upper || quotient.rounds_to_zero) {
+      continue;
+    }
+    const auto completes = [&](const Piece& piece) {
+      return piece.lower == 1 && piece.upper == quotient.lower && !piece.rounds_to_zero &&
+             Wide{piece.scale} * quotient.lower == quotient.scale;
+    };
+    const auto found = std::ranges::find_if(all, completes);
+    if (found == all.end()) continue;
+    const auto r = static_cast<std::size_t>(found - all.begin());
+    const Piece remainder = *found;
+    const Sum index = sum_of(quotient.index);
+    const auto reduced = floor_reduced(terms_.type(quotient.index), index, quotient.lower);
+    const bool is_same = reduced && reduced->count == 1 && reduced->base == 0 &&
+                         pieces_[reduced->first].scale == 1 &&
+                         pieces_[reduced->first].is_like(remainder);
+    if (!is_same) return sum;
+    Sum rest{static_cast<std::uint32_t>(pieces_.size()), sum.count - 2, sum.base};
+    for (std::size_t i = 0; i < sum.count; ++i) {
+      if (i != q && i != r) pieces_.push_back(Piece(pieces_[sum.first + i]));
+    }
+    return add_scaled(rest, index, remainder.scale);
+  }
+  return sum;
 }
 
 std::optional<Sum> Simplifier::scaled(const Sum& sum, std::int64_t factor) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of elementwise nests: which of their axes join, are cut, or are tiled.
+// What becomes of elementwise nests: which of their axes join or are cut.
 #include <algorithm>
 #include <functional>
 #include <ranges>
@@ -169,14 +169,11 @@ Stmt single_elementwise(const Nest& nest, const CpuModel& machine) {
                                   outer.begin() + static_cast<std::ptrdiff_t>(prefix));
   std::vector<Axis> inner = drop(outer, prefix);
   inner.insert(inner.end(), inside.begin(), inside.end());
-  const auto run = [&] {
-    return fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
-      return cut ? inner_elementwise(chosen, inner, values, machine)
-                 : elementwise(chosen, inner, values, machine);
-    });
-  };
-  const auto tiled = cut ? std::nullopt : transposed(chosen, machine, run);
-  return under_views(views, tiled ? *tiled : run());
+  const Stmt loops = fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
+    return cut ? inner_elementwise(chosen, inner, values, machine)
+               : elementwise(chosen, inner, values, machine);
+  });
+  return under_views(views, loops);
 }
 
 }  // namespace loopsmith

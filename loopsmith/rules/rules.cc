@@ -8,8 +8,10 @@ namespace loopsmith {
 std::span<const Rule> cpu_rules() {
   // A subject belongs to the first rule that takes it. What none takes is turned into loops by
   // `make_loops`: columns that no tile covers; reductions of sizes that are no constants; products
-  // and convolutions; transpositions, clamped borders, and outputs that go past the caches.
+  // and convolutions; clamped borders, and outputs that go past the caches.
   static constexpr Rule rules[] = {
+      // Before the one that takes any nest without a reduction.
+      {"transposes", schedule_transposes},
       {"elementwise", schedule_elementwise},
       {"whole_reduction", schedule_whole_reduction},
       {"rows", schedule_rows},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How one nest is written as loops. Each strategy is a file of that name.
 #pragma once
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -27,12 +26,6 @@ Stmt single_elementwise(const Nest& nest, const CpuModel& machine);
 /// An elementwise nest inside the loops that `values` come from, over its remaining axes.
 Stmt inner_elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
                        const CpuModel& machine);
-
-/// transposed.cc: where loads are contiguous along another axis than stores, tiles of them are
-/// copied as they lie, so that each line of memory is fetched once. `fallback` is for axes that
-/// turn out to be too short. Nothing for other nests.
-std::optional<Stmt> transposed(const Nest& nest, const CpuModel& machine,
-                               const std::function<Stmt()>& fallback);
 
 /// row_reduction.cc: which reduction axis may be vectorised, and how: all loads are contiguous
 /// along it, or do not move.

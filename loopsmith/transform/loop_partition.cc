@@ -171,6 +171,10 @@ void Partitioner::visit(const Stmt& stmt, const For& loop, Part& part) {
     const auto content = contents_.find(inner->loop_var.get());
     if (content != contents_.end() && !content->second.has_conditions) return;
   }
+  const auto* hint = stmt.as<AttrStmt>();
+  if (hint && hint->attr_key == "pragma_loop_partition_hint" && is_const_int(hint->value, 0)) {
+    return;
+  }
   deep_call([&] {
     if (const auto* branch = stmt.as<IfThenElse>()) {
       for (const Expr& each : arith::conjuncts(branch->condition)) consider(each, loop, part);

@@ -16,7 +16,8 @@ namespace loopsmith {
 /// A parallel loop stays whole, so that no thread waits for the rest: its body gets one test for
 /// both parts. Conditions are comparisons that are linear in the loop variable. Large bodies are
 /// left whole, unless `pragma_loop_partition_hint` is around the loop, and so is a loop of which
-/// the lanes inside would differ in half of the iterations or more.
+/// the lanes inside would differ in half of the iterations or more. A statement with that hint at
+/// 0 around it cuts no loop.
 Ptr<PrimFunc> loop_partition(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

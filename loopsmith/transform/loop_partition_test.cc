@@ -188,6 +188,10 @@ TEST_F(LoopPartition, leaves_loops_whole_where_a_pragma_says_so) {
   EXPECT_TRUE(same(partitioned(make(AttrStmt{
                        .attr_key = "pragma_loop_partition_hint", .value = 0, .body = loop})),
                    loop));
+  const Stmt branch = if_then(io < n, set(a, io));
+  const Stmt hinted =
+      make(AttrStmt{.attr_key = "pragma_loop_partition_hint", .value = 0, .body = branch});
+  EXPECT_TRUE(same(partitioned(for_loop(io, 0, n + 8, hinted)), for_loop(io, 0, n + 8, branch)));
 }
 
 }  // namespace

@@ -89,6 +89,10 @@ constexpr Pass lowering[] = {
     {"rewrite_unsafe_select", run<rewrite_unsafe_select>, Form::flat},
     // Before loops are cut: a condition that leaves a loop needs no part of its own there.
     {"hoist_invariants", run<hoist_invariants>, Form::flat},
+    // While both loops of a tile are there: of two nested ones, the inner one becomes the vector.
+    // Before loops are cut: whether a tile is whole, it asks by itself.
+    {"transpose_in_registers", run_with<&LowerOptions::vector_bits, transpose_in_registers>,
+     Form::flat},
     // Before vectors: what is left of conditions in the main part would become masks.
     {"loop_partition", run_if<&LowerOptions::cut_loops, loop_partition>, Form::flat},
     // Before unrolling, so that a loop inside a vector is unrolled as one of vectors.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transpositions, run as written, scheduled, and lowered.
+#include "loopsmith/rules/schedule_transposes.h"
+
 #include <gtest/gtest.h>
 
 #include "loopsmith/ir/script_printer.h"
@@ -8,7 +10,7 @@
 #include "loopsmith/te/te.h"
 
 namespace loopsmith {
-namespace transposed_test {
+namespace schedule_transposes_test {
 
 using te::compute;
 using te::placeholder;
@@ -24,12 +26,13 @@ std::string checked(const Ptr<PrimFunc>& func, const std::vector<Argument>& argu
 }
 
 bool has_tile(const std::string& text) {
-  return text.find("a_tile = T.alloc_buffer") != std::string::npos;
+  const std::size_t outer = text.find("in T.vectorized(");
+  return outer != std::string::npos && text.find("in T.vectorized(", outer + 1) != text.npos;
 }
 
-TEST(transposed, copies_tiles_of_constant_shapes) {
-  for (const int rows : {8, 9, 16, 17, 31, 40}) {
-    for (const int columns : {8, 13, 16, 33}) {
+TEST(schedule_transposes, copies_tiles_of_constant_shapes) {
+  for (const int rows : {16, 17, 30, 40}) {
+    for (const int columns : {16, 29, 33}) {
       const Tensor a = placeholder({columns, rows}, f32, "a");
       const auto func = te::create_prim_func(
           {a, compute({rows, columns}, [&](Expr i, Expr j) { return a(j, i); }, "b")});
@@ -38,7 +41,7 @@ TEST(transposed, copies_tiles_of_constant_shapes) {
   }
 }
 
-TEST(transposed, chooses_at_run_time_for_symbolic_shapes) {
+TEST(schedule_transposes, asks_at_run_time_which_tiles_of_symbolic_shapes_are_whole) {
   const Ptr<Var> n = size_var("n"), m = size_var("m");
   const Tensor a = placeholder({m, n}, f32, "a");
   const auto func =
@@ -50,7 +53,7 @@ TEST(transposed, chooses_at_run_time_for_symbolic_shapes) {
   }
 }
 
-TEST(transposed, moves_channels_last) {
+TEST(schedule_transposes, moves_channels_last) {
   const Tensor a = placeholder({2, 11, 3, 9}, f32, "a");
   const auto func = te::create_prim_func(
       {a,
@@ -58,7 +61,7 @@ TEST(transposed, moves_channels_last) {
   EXPECT_TRUE(has_tile(checked(func, {numbers({2, 11, 3, 9}), numbers({2, 3, 9, 11})})));
 }
 
-TEST(transposed, reads_the_rest_as_it_lies) {
+TEST(schedule_transposes, reads_the_rest_as_it_lies) {
   const Tensor a = placeholder({24, 20}, i32, "a"), b = placeholder({20, 24}, i32, "b"),
                c = placeholder({20}, i32, "c");
   const Tensor out = compute(
@@ -73,7 +76,7 @@ TEST(transposed, reads_the_rest_as_it_lies) {
               {numbers({24, 20}), numbers({20, 24}, 5), numbers({20}, 9), numbers({20, 24})})));
 }
 
-TEST(transposed, fills_lanes_of_short_types) {
+TEST(schedule_transposes, fills_lanes_of_short_types) {
   for (const DataType type : {i8, i16, f64}) {
     const Tensor a = placeholder({37, 45}, type, "a");
     const auto func =
@@ -82,12 +85,46 @@ TEST(transposed, fills_lanes_of_short_types) {
   }
 }
 
-TEST(transposed, leaves_axes_that_fill_no_vector) {
+TEST(schedule_transposes, leaves_axes_that_fill_no_vector) {
   const Tensor a = placeholder({40, 3}, f32, "a");
   const auto func =
       te::create_prim_func({a, compute({3, 40}, [&](Expr i, Expr j) { return a(j, i); }, "b")});
   EXPECT_FALSE(has_tile(checked(func, {numbers({40, 3}), numbers({3, 40})})));
 }
 
-}  // namespace transposed_test
+std::optional<std::int64_t> lanes(int rows, int columns, DataType type = f32,
+                                  const CpuModel& on = machine) {
+  const Ptr<Buffer> a = decl_buffer({columns, rows}, type, "a");
+  const Ptr<Buffer> b = decl_buffer({rows, columns}, type, "b");
+  const Ptr<Var> i = var("i"), j = var("j");
+  const Axis loaded{i, 0, rows}, stored{j, 0, columns};
+  const Nest nest{.name = "b",
+                  .axes = {loaded, stored},
+                  .init = nullptr,
+                  .body = store(b, load(a, {j, i}), {i, j}),
+                  .streamed = {}};
+  return transposed_lanes(nest, stored, loaded, on);
+}
+
+TEST(schedule_transposes, takes_squares_of_vectors_that_registers_hold) {
+  constexpr CpuModel wide{.vector_bytes = 64, .vector_registers = 32, .cores = 2};
+  EXPECT_EQ(lanes(100, 100), 8);
+  EXPECT_EQ(lanes(100, 100, f64), 4);
+  EXPECT_EQ(lanes(100, 100, i8), 16);  // 32 lanes, but 16 registers
+  EXPECT_EQ(lanes(100, 100, f32, wide), 16);
+  EXPECT_EQ(lanes(100, 100, i8, wide), 32);
+}
+
+TEST(schedule_transposes, takes_none_where_squares_are_few_or_leave_out_much) {
+  EXPECT_EQ(lanes(16, 16), 8);
+  EXPECT_EQ(lanes(15, 16), std::nullopt);  // Two whole squares.
+  EXPECT_EQ(lanes(7, 64), std::nullopt);   // Squares of 4 leave out 3 of 7 rows.
+  EXPECT_EQ(lanes(6, 64), std::nullopt);
+  EXPECT_EQ(lanes(5, 64), std::nullopt);
+  EXPECT_EQ(lanes(29, 64), 8);
+  EXPECT_EQ(lanes(4, 64), 4);
+  EXPECT_EQ(lanes(3, 64), std::nullopt);
+}
+
+}  // namespace schedule_transposes_test
 }  // namespace loopsmith

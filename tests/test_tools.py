@@ -13,6 +13,10 @@ from check_includes import BACK_ARROWS
 from conftest import ROOT
 from include_graph import drawn, floors_graph, folder_graph, graph_of
 
+from loopsmith import _core
+
+PRIMITIVES = {primitive["name"] for primitive in _core.primitives()}
+
 
 def test_the_drawn_graph_has_no_arrow_back_but_the_stated_ones():
     graph = graph_of(ROOT)
@@ -28,6 +32,7 @@ def test_the_drawn_graph_has_no_arrow_back_but_the_stated_ones():
 
 def test_places_of_the_newest_things_are_counted():
     kinds = {kind.name: kind for kind in places.KINDS}
+    assert kinds["primitive"].newest().name in PRIMITIVES
     node = places.places_of(kinds["node"], places.Thing("For"))
     assert [place.split(":")[0] for place in node] == ["loopsmith/ir/node.h", "loopsmith/ir/stmt.h"]
     assert len(places.places_of(kinds["field"], places.Thing("For::kind"))) == 1

@@ -48,13 +48,15 @@ def git(*arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def newest_file(*patterns: str) -> Thing:
-    """Return the file that was added last, committed or not, and is still there."""
+def newest_file(table: str, *patterns: str) -> Thing:
+    """Return the file that was added last, committed or not, of those that a table names."""
+    rows = (ROOT / table).read_text()
     added = git("ls-files", "-o", "--exclude-standard", "--", *patterns)
     added += git("log", "--diff-filter=A", "--format=", "--name-only", "--", *patterns)
     for path in added:
         is_test = path.endswith("_test.cc") or "/testing/" in path
-        if path.endswith(".cc") and not is_test and (ROOT / path).exists():
+        is_listed = re.search(rf"\b{Path(path).stem}\b", rows) is not None
+        if path.endswith(".cc") and is_listed and not is_test and (ROOT / path).exists():
             return Thing(Path(path).stem, (path.removesuffix(".cc"),))
     raise LookupError(f"no file is like {', '.join(patterns)}")
 
@@ -75,6 +77,8 @@ def newest_line(pattern: str, *files: str) -> Thing:
 IR_HEADERS = tuple(f"loopsmith/ir/{name}.h" for name in ("expr", "stmt", "buffer", "function"))
 
 OP_TABLE = "loopsmith/ir/op.h"
+TRANSFORM = "loopsmith/transform"
+PRIMITIVES = "loopsmith/schedule/primitives"
 BACK_ENDS = "loopsmith/driver/back_ends"
 
 
@@ -92,9 +96,9 @@ KINDS = (
          IR_HEADERS),
     Kind("intrinsic", 2, lambda: newest_line(r'\{"(\w+)", Effect::pure, \d, true', OP_TABLE),
          mention=r'"{name}"'),
-    Kind("pass", 2, lambda: newest_file("loopsmith/transform/*.cc")),
-    Kind("primitive", 3, lambda: newest_file("loopsmith/schedule/primitives/*.cc")),
-    Kind("rule", 2, lambda: newest_file("loopsmith/rules/*.cc")),
+    Kind("pass", 2, lambda: newest_file(f"{TRANSFORM}/pipeline.cc", f"{TRANSFORM}/*.cc")),
+    Kind("primitive", 3, lambda: newest_file(f"{PRIMITIVES}.cc", f"{PRIMITIVES}/*.cc")),
+    Kind("rule", 2, lambda: newest_file("loopsmith/rules/rules.cc", "loopsmith/rules/*.cc")),
     Kind("back end", 2, lambda: newest_back_end(), mention=r"\b{name}_back_end\b"),
 )  # fmt: skip
 

@@ -9,7 +9,6 @@ import pytest
 
 import loopsmith as ls
 from loopsmith import tir
-from loopsmith.tir import LoopRV
 
 Steps = Callable[[tir.Schedule], object]
 
@@ -519,7 +518,7 @@ for i in range(0):
     ],
 )
 def test_an_empty_reduction_gives_its_init_after_any_step(
-    steps: Callable[[tir.Schedule, LoopRV], object], code: str, length: str
+    steps: Callable[[tir.Schedule, tir.LoopRV], object], code: str, length: str
 ):
     body = ROWS_OF_NOTHING.replace("range(0", f"range({length}")
     body = body.replace("reduce(0", f"reduce({length}")

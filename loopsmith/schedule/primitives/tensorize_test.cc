@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
@@ -191,8 +193,10 @@ TEST(tensorize, keeps_intrinsics_by_name_in_a_table) {
   table.add("copy", copy->desc, copy->impl);
   EXPECT_EQ(table.select("copy").find()->desc.get(), copy->desc.get());
   EXPECT_EQ(table.select("dot_16x4_vnni").size(), 1u);
-  EXPECT_EQ(table.names(), (std::vector<std::string>{"copy", "dot_16x2_avx512bf16",
-                                                     "dot_16x4_avx512", "dot_16x4_vnni"}));
+  std::vector<std::string> names = TensorIntrinTable().names();
+  EXPECT_TRUE(std::ranges::find(names, "dot_16x4_avx512") != names.end());
+  names.insert(std::ranges::lower_bound(names, "copy"), "copy");
+  EXPECT_EQ(table.names(), names);
   EXPECT_EQ(error_of([&] { table.add("copy", copy->desc, copy->impl); }),
             "intrinsic_name_is_free: tensor intrinsic copy has already been registered");
   table.add("copy", copy->desc, copy->impl, true);

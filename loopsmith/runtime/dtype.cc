@@ -30,8 +30,8 @@ CodeName code_name(std::uint8_t code) {
     case kDLFloat6_e2m3fn: return {"e2m3fn_float6", false};
     case kDLFloat6_e3m2fn: return {"e3m2fn_float6", false};
     case kDLFloat4_e2m1fn: return {"e2m1fn_float4", false};
+    default: return {"unknown", true};
   }
-  return {"unknown", true};
 }
 
 const char* device_name(DLDeviceType type) {

@@ -80,8 +80,10 @@ TEST(loop, bounds_and_step_may_be_values) {
         bool inside = true;
         for (int t = 0; t < count; ++t) inside = inside && from + t * by >= 0 && from + t * by < 16;
         if (!inside) continue;
-        for (int t = 0; t < count; ++t)
-          expected[static_cast<std::size_t>(from + t * by)] = from + t * by;
+        for (int t = 0; t < count; ++t) {
+          const int place = from + t * by;
+          expected[static_cast<std::size_t>(place)] = place;
+        }
         EXPECT_EQ(run(from, count, by), expected) << from << " " << count << " " << by;
       }
     }

@@ -208,6 +208,44 @@ def test_an_instruction_that_is_not_known_is_refused() -> None:
     assert "there is no warp instruction fma of such a form" in str(error)
 
 
+def test_a_fragment_that_is_no_number_of_tiles_is_refused() -> None:
+    sch = script("""
+@T.prim_func
+def main(A: T.Buffer((16, 8), "float16"), C: T.Buffer((16, 8), "float16")):
+    F = T.alloc_buffer((16, 8), "float16", scope="wmma.matrix_a")
+    for b in T.thread_binding(1, thread="threadIdx.x"):
+        for i, j in T.grid(16, 8):
+            with T.block("F"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                F[vi, vj] = A[vi, vj]
+        for i, j in T.grid(16, 8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = F[vi, 7 - vj]
+""")
+    error = refused(sch)
+    assert error.code == "fragments_are_whole"
+    assert "buffer F in wmma.matrix_a is no number of tiles of 16 x 16" in str(error)
+
+
+def test_a_product_whose_operands_are_no_fragments_of_their_side_is_refused() -> None:
+    text = on_tensor_cores(product("f16", "f32"), "f16", "f32").func.script()
+    error = refused(script(text.replace('scope="wmma.matrix_b"', 'scope="wmma.matrix_a"')))
+    assert error.code == "product_is_of_fragments"
+    assert "mma multiplies tiles in wmma.matrix_a and wmma.matrix_b into wmma.accumulator" in str(
+        error
+    )
+
+
+def test_a_product_on_other_threads_than_a_warp_along_x_is_refused() -> None:
+    text = on_tensor_cores(product("f16", "f32"), "f16", "f32").func.script()
+    axes = {"threadIdx.x": "threadIdx.y", "threadIdx.y": "threadIdx.x"}
+    swapped = re.sub("threadIdx.[xy]", lambda found: axes[found[0]], text)
+    error = refused(script(swapped))
+    assert error.code == "thread_extents_agree"
+    assert "threadIdx.x" in str(error)
+
+
 @gpu_devices.both
 @pytest.mark.parametrize("step", ["fragments", "pipelined"])
 def test_the_steps_of_the_example(target: str, step: str) -> None:

@@ -203,12 +203,8 @@ class RegisterAllocator {
   Stmt instruction(const std::string& name, const AttrStmt& mark) {
     const MarkedStore marked = marked_store(mark.body);
     const bool is_product = name == "mma";
-    require(thread_ && is_warp_, ErrorKind::lower, "warp_is_32_threads_along_x",
-            hint("bind the copies into shared memory to 32 threads along x, warps along y"),
-            mark.span,
-            "a warp instruction, {}, runs on 32 threads along threadIdx.x, and the launch has "
-            "others",
-            name);
+    // Launches have as many along x as what was shared out among lanes.
+    check(thread_ && is_warp_, "fragments_in_registers", "{} runs on no warp", name);
     require_known(marked.store && marked.loops.size() == (is_product ? 2 : 1), mark);
     for (const Ptr<For>& loop : marked.loops) {
       analyzer_.bind(loop->loop_var, range(loop->min, loop->extent));

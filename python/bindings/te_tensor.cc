@@ -174,7 +174,7 @@ void def_reshaping(nb::class_<Handle<Tensor>>& type) {
   type.def(
       "transpose",
       [operators](nb::handle self, const nb::args& axes) {
-        if (axes.size() == 0) return operators().attr("transpose")(self);
+        if (axes.empty()) return operators().attr("transpose")(self);
         return operators().attr("transpose")(self, nb::borrow(axes));
       },
       nb::sig("def transpose(self, *axes: int) -> Tensor"),

@@ -14,10 +14,10 @@ namespace loopsmith {
 ///
 /// Theorem. Where a domain is empty, a block has no instances, and its init runs for the iterations
 /// of the loops that bind none of its reduction axes, under the conditions that read none of those
-/// that do. A step keeps the iterations and conditions of loops for the instances of a block; so it
-/// keeps those of the init, if the init is still given, and if the conditions that read no loop are
-/// the same. It runs no later than before, if as many sequences hold the block inside of the loops
-/// of the reduction; what it passes by running earlier, is asked by the steps that move statements.
+/// that do. Let a step change loops, and the conditions that read loops, for whole blocks: not only
+/// where these have instances. Then it keeps this, if the init is still given, under the same
+/// conditions that read no loop. It runs no later than before, if as many sequences hold the block
+/// inside of the loops of the reduction; what it passes is asked by steps that move statements.
 std::optional<Refusal> refuse_changed_inits(const Schedule& before, const Schedule& after);
 
 }  // namespace loopsmith

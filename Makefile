@@ -44,7 +44,7 @@ docs: setup  ## Build the guide as a site, in build/site.
 	@$(VENV)/bin/pip install -q --disable-pip-version-check -r tools/requirements_docs.txt
 	@$(VENV)/bin/mkdocs build -q
 
-asan: setup  ## Run the tests of all floors without LLVM under the address and undefined-behaviour sanitizers.
+asan: setup  ## Run the unit tests of all floors under the address and undefined-behaviour sanitizers.
 	@$(PYTHON_IN_VENV) tools/run_tests.py --jobs $(JOBS) asan
 
 tsan: setup  ## Run the runtime's unit tests under the thread sanitizer.

@@ -37,12 +37,11 @@ set(public_headers
     driver/build.h driver/schedule.h driver/schedule_arguments.h driver/schedule_methods.h
     ir/buffer.h ir/data_type.h ir/expr.h ir/function.h ir/node.h ir/op.h ir/operators.h ir/ref.h
     ir/reflect.h ir/script_text.h ir/stmt.h ir/target.h ir/tensor.h loopsmith.h runtime/argument.h
-    runtime/c_abi.h runtime/context.h runtime/dlpack.h runtime/dtype.h runtime/host_function.h
-    runtime/module.h runtime/ndarray.h runtime/signature.h runtime/thread_pool.h runtime/timing.h
-    runtime/workspace.h schedule/argument.h schedule/handles.h support/span.h support/user_error.h
-    te/compute.h te/create_prim_func.h te/decisions.h te/extern.h te/extern_primfunc.h
-    te/gradient.h te/reduce.h te/scan.h te/schedule.h te/te.h te/tensor.h te/tensor_intrin.h
-    te/tensor_operators.h transform/pipeline.h)
+    runtime/c_abi.h runtime/dlpack.h runtime/dtype.h runtime/host_function.h runtime/module.h
+    runtime/ndarray.h runtime/runtime_options.h runtime/signature.h runtime/timing.h
+    schedule/argument.h schedule/handles.h support/span.h support/user_error.h te/compute.h
+    te/create_prim_func.h te/extern.h te/gradient.h te/reduce.h te/scan.h te/schedule.h te/te.h
+    te/tensor.h te/tensor_intrin.h te/tensor_operators.h transform/pipeline.h)
 
 # A wheel holds the extension alone.
 if(NOT SKBUILD)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -194,6 +195,17 @@ def test_doctor_says_what_works() -> None:
     for target, missing in (("cuda", "cannot be opened"), ("opencl", "there is no device")):
         is_there = rows[target].split()[1] == "yes"
         assert is_there or missing in rows[target] or "cannot be opened" in rows[target]
+
+
+def test_a_shell_completes_commands() -> None:
+    words = {
+        "_LOOPSMITH_COMPLETE": "complete_bash",
+        "COMP_WORDS": "loopsmith re",
+        "COMP_CWORD": "1",
+    }
+    command = [Path(sys.executable).parent / "loopsmith"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **words})
+    assert done.stdout.split() == ["report", "records", "replay"]
 
 
 def test_mistakes_are_told_in_words(program: Path, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the schedule methods of C++, loopsmith/driver/schedule_methods.h, from the primitives."""
+"""Writes the schedule methods of C++, driver/schedule_methods.{h,cc}, from the primitives."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 HEADER = Path(__file__).parent.parent / "loopsmith" / "driver" / "schedule_methods.h"
+SOURCE = HEADER.with_suffix(".cc")
 
 START = """\
 // SPDX-License-Identifier: Apache-2.0
@@ -37,6 +38,20 @@ END = """
   virtual Argument call(std::string_view primitive, std::vector<Argument> arguments) = 0;
 };
 
+}  // namespace loopsmith::tir
+"""
+
+SOURCE_START = """\
+// SPDX-License-Identifier: Apache-2.0
+// Made by tools/cpp_schedule.py from the primitives.
+#include "loopsmith/driver/schedule_methods.h"
+
+#include "loopsmith/driver/schedule_values.h"
+
+namespace loopsmith::tir {
+
+"""
+SOURCE_END = """
 }  // namespace loopsmith::tir
 """
 
@@ -72,8 +87,8 @@ RESULTS = {
 }
 
 
-def parameter(one: dict[str, Any]) -> str:
-    """Return a parameter of a method, with its default."""
+def parameter(one: dict[str, Any], has_default: bool) -> str:
+    """Return a parameter of a method, with its default or without."""
     kind = one["type"].removesuffix(" | None")
     if one["name"] == "tensor_intrin":
         return "const IntrinArgument& tensor_intrin"
@@ -81,18 +96,33 @@ def parameter(one: dict[str, Any]) -> str:
     default = one["default"]
     if kind != one["type"]:
         plain = cpp.removeprefix("const ").removesuffix("&")
-        return f"const std::optional<{plain}>& {one['name']} = {{}}"
-    if default is None:
+        cpp, default = f"const std::optional<{plain}>&", "{}"
+    elif default is not None:
+        default = "{}" if kind == "str" else default.lower()
+    if default is None or not has_default:
         return f"{cpp} {one['name']}"
-    if kind == "str":
-        return f"{cpp} {one['name']} = {{}}"
-    return f"{cpp} {one['name']} = {default.lower()}"
+    return f"{cpp} {one['name']} = {default}"
 
 
-def method(primitive: dict[str, Any]) -> str:
-    """Return a method, with its comment."""
+def declaration(primitive: dict[str, Any]) -> str:
+    """Return a method in the class, with its comment."""
+    parameters = ", ".join(parameter(one, True) for one in primitive["parameters"])
+    comment = re.sub(r"\s+", " ", primitive["doc"])
+    lines = [f"  /// {comment}"]
+    lines += [
+        f"  /// `{one['name']}`: {re.sub(chr(10), ' ', one['doc'])}"
+        for one in primitive["parameters"]
+        if one["doc"]
+    ]
+    return "\n".join(
+        [*lines, f"  {RESULTS[primitive['result']]} {primitive['name']}({parameters});"]
+    )
+
+
+def definition(primitive: dict[str, Any]) -> str:
+    """Return what a method does: it calls its primitive."""
     result = RESULTS[primitive["result"]]
-    parameters = ", ".join(parameter(one) for one in primitive["parameters"])
+    parameters = ", ".join(parameter(one, False) for one in primitive["parameters"])
     values = ", ".join(f"value_of({one['name']})" for one in primitive["parameters"])
     called = f'call("{primitive["name"]}", {{{values}}})'
     if result.startswith("Handles"):
@@ -101,27 +131,28 @@ def method(primitive: dict[str, Any]) -> str:
         body = f"{called};"
     else:
         body = f"return *{called}.as<{result}>();"
-    comment = re.sub(r"\s+", " ", primitive["doc"])
-    lines = [f"  /// {comment}"]
-    lines += [
-        f"  /// `{one['name']}`: {re.sub(chr(10), ' ', one['doc'])}"
-        for one in primitive["parameters"]
-        if one["doc"]
-    ]
-    return "\n".join([*lines, f"  {result} {primitive['name']}({parameters}) {{ {body} }}"])
+    return f"{result} ScheduleMethods::{primitive['name']}({parameters}) {{\n{body}\n}}\n"
 
 
-def header_text() -> str:
-    """Return the header, formatted, from the primitives that the extension knows."""
-    from loopsmith import _core
-
-    text = START + "\n".join(map(method, _core.primitives())) + "\n" + END
-    formatted = subprocess.run(
-        ["clang-format-22", f"--assume-filename={HEADER}"],
+def formatted(path: Path, text: str) -> str:
+    """Return the text of a file as clang-format leaves it."""
+    done = subprocess.run(
+        ["clang-format-22", f"--assume-filename={path}"],
         input=text, capture_output=True, check=True, text=True,
     )  # fmt: skip
-    return formatted.stdout
+    return done.stdout
+
+
+def texts() -> dict[Path, str]:
+    """Return the header and the source, from the primitives that the extension knows."""
+    from loopsmith import _core
+
+    primitives = _core.primitives()
+    header = START + "\n".join(map(declaration, primitives)) + "\n" + END
+    source = SOURCE_START + "\n".join(map(definition, primitives)) + SOURCE_END
+    return {HEADER: formatted(HEADER, header), SOURCE: formatted(SOURCE, source)}
 
 
 if __name__ == "__main__":
-    HEADER.write_text(header_text())
+    for written, text in texts().items():
+        written.write_text(text)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WRITTEN_BY_SCRIPTS = ("loopsmith/driver/schedule_methods.h",)
+WRITTEN_BY_SCRIPTS = ("loopsmith/driver/schedule_methods.h", "loopsmith/driver/schedule_methods.cc")
 
 
 @dataclass(frozen=True)

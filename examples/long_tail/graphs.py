@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs: shortest paths, components, boxes that overlap, alignments."""
+"""Graphs: shortest paths, components, boxes that overlap."""
 
 from __future__ import annotations
 
@@ -142,51 +142,4 @@ def box_suppression(b: T.handle, k: T.handle):
     lambda sch: sch.parallel("j"),
     boxes,
     suppressed,
-)
-
-
-def alignment(n: int) -> list[Array]:
-    """Return two texts, and a table of zeros."""
-    first, second = numbers(n, "int32") % 4, numbers(n, "int32", 1) % 4
-    return [first, second, np.zeros((n + 1, n + 1), "int32")]
-
-
-def aligned(given: list[Array]) -> list[Array]:
-    """Return the scores of the best alignments that end at each pair."""
-    a, b, table = given
-    score = table.copy()
-    for i in range(len(a)):
-        for j in range(len(b)):
-            score[i + 1, j + 1] = max(
-                0,
-                score[i, j] + (2 if a[i] == b[j] else -1),
-                score[i, j + 1] - 1,
-                score[i + 1, j] - 1,
-            )
-    return [a, b, score]
-
-
-def wavefront(sch: tir.Schedule) -> None:
-    """Let the diagonals follow each other, and the elements of one run at once."""
-    sch.skew("i", "j")
-    sch.reorder("j", "i")
-    sch.parallel("i")
-
-
-PROGRAMS["smith_waterman"] = Program(
-    """
-def smith_waterman(a: T.handle, b: T.handle, h: T.handle):
-    n = T.int32()
-    A = T.match_buffer(a, (n,), "int32")
-    B = T.match_buffer(b, (n,), "int32")
-    H = T.match_buffer(h, (n + 1, n + 1), "int32")
-    for i, j in T.grid(n, n):
-        H[i + 1, j + 1] = T.max(
-            T.max(H[i, j] + T.Select(A[i] == B[j], 2, -1), 0),
-            T.max(H[i, j + 1], H[i + 1, j]) - 1,
-        )
-""",
-    wavefront,
-    alignment,
-    aligned,
 )

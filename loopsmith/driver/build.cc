@@ -20,6 +20,7 @@
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/runtime/device_program.h"
 #include "loopsmith/runtime/profile.h"
+#include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/to_tir.h"

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "loopsmith/driver/schedule_values.h"
 #include "loopsmith/driver/scheduled_by_rule.h"
 #include "loopsmith/ir/function.h"
 #include "loopsmith/schedule/intrinsics/tensor_intrin.h"
@@ -41,6 +42,9 @@ std::vector<const Argument*> given_for(const PrimitiveBase& primitive,
 }
 
 }  // namespace
+
+LoopOrBlocksArgument::LoopOrBlocksArgument(const std::vector<BlockArgument>& blocks)
+    : HandleArgument(value_of(blocks)) {}
 
 IntrinArgument::IntrinArgument(const std::string& name)
     : HandleArgument(loopsmith::to_argument(TensorIntrinSelector(name))) {}

@@ -42,18 +42,9 @@ struct BlockOrLoopArgument : HandleArgument {
 /// A loop, or several blocks.
 struct LoopOrBlocksArgument : HandleArgument {
   LoopOrBlocksArgument(LoopRV loop) : HandleArgument(Argument(loop)) {}
-  LoopOrBlocksArgument(const std::vector<BlockArgument>& blocks)
-      : HandleArgument(list_of(blocks)) {}
+  LoopOrBlocksArgument(const std::vector<BlockArgument>& blocks);
   LoopOrBlocksArgument(std::initializer_list<BlockArgument> blocks)
-      : HandleArgument(list_of(blocks)) {}
-
- private:
-  template <class Blocks>
-  static Argument list_of(const Blocks& blocks) {
-    Argument::List list;
-    for (const BlockArgument& block : blocks) list.push_back(block.value);
-    return Argument(std::move(list));
-  }
+      : LoopOrBlocksArgument(std::vector<BlockArgument>(blocks)) {}
 };
 
 /// A map of indices: `index_map(2, [](const std::vector<Expr>& i) { ... })`, or a node.
@@ -66,23 +57,6 @@ struct IntrinArgument : HandleArgument {
   IntrinArgument(const char* name) : IntrinArgument(std::string(name)) {}
   IntrinArgument(const std::string& name);
 };
-
-/// A value of a parameter, as primitives take it.
-template <class T>
-Argument value_of(const T& given) {
-  if constexpr (std::is_base_of_v<HandleArgument, T>) {
-    return given.value;
-  } else if constexpr (requires { given.has_value(); }) {
-    return given ? value_of(*given) : Argument();
-  } else if constexpr (requires(T list) { list.push_back(list.front()), list.reserve(1); } &&
-                       !std::is_same_v<T, std::string>) {
-    Argument::List list;
-    for (const auto& item : given) list.push_back(value_of(item));
-    return Argument(std::move(list));
-  } else {
-    return to_argument(given);
-  }
-}
 
 /// Handles that a primitive gives: `auto [io, ii] = sch.split(i, {infer, 4}).take<2>();`
 template <class T>
@@ -104,12 +78,5 @@ struct Handles : std::vector<T> {
 extern template struct Handles<LoopRV>;
 extern template struct Handles<BlockRV>;
 extern template struct Handles<ExprRV>;
-
-template <class T>
-Handles<T> handles_in(const Argument& list) {
-  Handles<T> handles;
-  for (const Argument& item : *list.as<Argument::List>()) handles.push_back(*item.as<T>());
-  return handles;
-}
 
 }  // namespace loopsmith::tir

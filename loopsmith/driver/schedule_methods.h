@@ -14,43 +14,26 @@ namespace loopsmith::tir {
 class ScheduleMethods {
  public:
   /// The block of that name.
-  BlockRV get_block(const std::string& name, const std::optional<std::string>& func_name = {}) {
-    return *call("get_block", {value_of(name), value_of(func_name)}).as<BlockRV>();
-  }
+  BlockRV get_block(const std::string& name, const std::optional<std::string>& func_name = {});
   /// The loops around a block, outermost first, up to the block around it.
   /// `pattern`: Only loops of such names; * stands for any text, ? for any letter.
   Handles<LoopRV> get_loops(const BlockArgument& block,
-                            const std::optional<std::string>& pattern = {}) {
-    return handles_in<LoopRV>(call("get_loops", {value_of(block), value_of(pattern)}));
-  }
+                            const std::optional<std::string>& pattern = {});
   /// The loop of that name.
-  LoopRV get_loop(const std::string& name, const std::optional<std::string>& func_name = {}) {
-    return *call("get_loop", {value_of(name), value_of(func_name)}).as<LoopRV>();
-  }
+  LoopRV get_loop(const std::string& name, const std::optional<std::string>& func_name = {});
   /// The blocks inside a block or loop, without those inside them.
-  Handles<BlockRV> get_child_blocks(const BlockOrLoopArgument& block_or_loop) {
-    return handles_in<BlockRV>(call("get_child_blocks", {value_of(block_or_loop)}));
-  }
+  Handles<BlockRV> get_child_blocks(const BlockOrLoopArgument& block_or_loop);
   /// The loops inside a block or loop, without those inside them or inside other blocks.
   /// `block_or_loop`: Where they are; None: in a function, outside of all loops.
   /// `func_name`: Which function, for None.
   Handles<LoopRV> get_child_loops(const std::optional<BlockOrLoopArgument>& block_or_loop = {},
-                                  const std::optional<std::string>& func_name = {}) {
-    return handles_in<LoopRV>(
-        call("get_child_loops", {value_of(block_or_loop), value_of(func_name)}));
-  }
+                                  const std::optional<std::string>& func_name = {});
   /// The blocks before a block, in its scope, that write what it reads or writes.
-  Handles<BlockRV> get_producers(const BlockArgument& block) {
-    return handles_in<BlockRV>(call("get_producers", {value_of(block)}));
-  }
+  Handles<BlockRV> get_producers(const BlockArgument& block);
   /// The blocks after a block, in its scope, that read or write what it writes.
-  Handles<BlockRV> get_consumers(const BlockArgument& block) {
-    return handles_in<BlockRV>(call("get_consumers", {value_of(block)}));
-  }
+  Handles<BlockRV> get_consumers(const BlockArgument& block);
   /// The blocks of a scope, also those inside others, that write what it does not allocate.
-  Handles<BlockRV> get_output_blocks(const BlockArgument& scope_block) {
-    return handles_in<BlockRV>(call("get_output_blocks", {value_of(scope_block)}));
-  }
+  Handles<BlockRV> get_output_blocks(const BlockArgument& scope_block);
   /// Splits a loop into nested loops.
   /// `factors`: The extents, outermost first; at most one is to be inferred: None, or -1.
   /// `names`: Of the new loops.
@@ -59,370 +42,247 @@ class ScheduleMethods {
   /// affair.
   Handles<LoopRV> split(const LoopArgument& loop, const std::vector<Factor>& factors,
                         const std::optional<std::vector<std::string>>& names = {},
-                        bool preserve_unit_iters = true, bool disable_predication = false) {
-    return handles_in<LoopRV>(
-        call("split", {value_of(loop), value_of(factors), value_of(names),
-                       value_of(preserve_unit_iters), value_of(disable_predication)}));
-  }
+                        bool preserve_unit_iters = true, bool disable_predication = false);
   /// Makes one loop of nested ones. Of bounds that read an outer loop the new loop goes through all
   /// values, and a guard leaves out what the old loops did. `loops`: Outermost first.
   /// `preserve_unit_iters`: Whether the place in loops of extent 1 stays in the bindings of blocks.
   /// `name`: Of the new loop.
   LoopRV fuse(const std::vector<LoopArgument>& loops, bool preserve_unit_iters = true,
-              const std::optional<std::string>& name = {}) {
-    return *call("fuse", {value_of(loops), value_of(preserve_unit_iters), value_of(name)})
-                .as<LoopRV>();
-  }
+              const std::optional<std::string>& name = {});
   /// Makes one nest of several that follow each other.
   /// `loops`: One of each nest, in their order; loops around them are merged, too.
   /// `assume_independent`: Takes an unknown dependence for none. A known one still refuses.
-  LoopRV merge(const std::vector<LoopArgument>& loops, bool assume_independent = false) {
-    return *call("merge", {value_of(loops), value_of(assume_independent)}).as<LoopRV>();
-  }
+  LoopRV merge(const std::vector<LoopArgument>& loops, bool assume_independent = false);
   /// Changes the order of nested loops. Guards among them, as `split` makes them, go into the
   /// innermost; bounds that read a loop which comes inside are solved for that loop. `loops`: In
   /// their new order. `assume_independent`: Takes an unknown dependence for none. A known one still
   /// refuses.
-  void reorder(const std::vector<LoopArgument>& loops, bool assume_independent = false) {
-    call("reorder", {value_of(loops), value_of(assume_independent)});
-  }
+  void reorder(const std::vector<LoopArgument>& loops, bool assume_independent = false);
   /// Puts a loop of one iteration around a block or a loop.
-  LoopRV add_unit_loop(const BlockOrLoopArgument& block_or_loop) {
-    return *call("add_unit_loop", {value_of(block_or_loop)}).as<LoopRV>();
-  }
+  LoopRV add_unit_loop(const BlockOrLoopArgument& block_or_loop);
   /// Runs the iterations of a loop on several threads.
   /// `assume_independent`: Takes an unknown dependence for none. A known one still refuses.
-  void parallel(const LoopArgument& loop, bool assume_independent = false) {
-    call("parallel", {value_of(loop), value_of(assume_independent)});
-  }
+  void parallel(const LoopArgument& loop, bool assume_independent = false);
   /// Runs the iterations of a loop in the lanes of vectors.
   /// `assume_independent`: Takes an unknown dependence for none. A known one still refuses.
-  void vectorize(const LoopArgument& loop, bool assume_independent = false) {
-    call("vectorize", {value_of(loop), value_of(assume_independent)});
-  }
+  void vectorize(const LoopArgument& loop, bool assume_independent = false);
   /// Writes out the iterations of a loop one after another.
-  void unroll(const LoopArgument& loop) { call("unroll", {value_of(loop)}); }
+  void unroll(const LoopArgument& loop);
   /// Runs the iterations of a loop on threads of a GPU.
   /// `thread_axis`: blockIdx.x, threadIdx.x, vthread, or the like with y and z.
   /// `assume_independent`: Takes an unknown dependence for none. A known one still refuses.
   void bind(const LoopArgument& loop, const std::string& thread_axis,
-            bool assume_independent = false) {
-    call("bind", {value_of(loop), value_of(thread_axis), value_of(assume_independent)});
-  }
+            bool assume_independent = false);
   /// Cuts a loop into loops that follow each other, each over a part of the iterations.
   /// `factors`: How many iterations each part has; at most one is to be inferred: None, or -1. What
   /// they leave over is a last part. `preserve_unit_iters`: Whether axes stay bound to the loop of
   /// a part of one iteration; else they are bound to its value.
   Handles<LoopRV> loop_partition(const LoopArgument& loop, const std::vector<Factor>& factors,
-                                 bool preserve_unit_iters = true) {
-    return handles_in<LoopRV>(
-        call("loop_partition", {value_of(loop), value_of(factors), value_of(preserve_unit_iters)}));
-  }
+                                 bool preserve_unit_iters = true);
   /// Takes the first or last iterations of a loop out of it. What is special in them, as a border
   /// is, is then decided outside of the loop. `first`: How many iterations come before the loop.
   /// `last`: How many come after it.
-  Handles<LoopRV> peel(const LoopArgument& loop, std::int64_t first = 1, std::int64_t last = 0) {
-    return handles_in<LoopRV>(call("peel", {value_of(loop), value_of(first), value_of(last)}));
-  }
+  Handles<LoopRV> peel(const LoopArgument& loop, std::int64_t first = 1, std::int64_t last = 0);
   /// Gives the statements in a loop loops of their own, wherever dependences allow to cut between
   /// them (loop fission). `loop`: With several statements inside; other loops may be between.
-  Handles<LoopRV> distribute(const LoopArgument& loop) {
-    return handles_in<LoopRV>(call("distribute", {value_of(loop)}));
-  }
+  Handles<LoopRV> distribute(const LoopArgument& loop);
   /// Lets a loop start elsewhere: what it did for `i`, it does for `i + offset`. Loops that are
   /// merged afterwards by `merge_siblings` then run so many iterations apart. `offset`: What is
   /// added to the values of the loop; may be negative.
-  void shift(const LoopArgument& loop, std::int64_t offset) {
-    call("shift", {value_of(loop), value_of(offset)});
-  }
+  void shift(const LoopArgument& loop, std::int64_t offset);
   /// Lets a loop run over its values plus a multiple of a loop around it. After `reorder`, the
   /// iterations of a wavefront are together, and `parallel` may run them at once. `inner`: A loop
   /// inside `outer`. `factor`: By how much `inner` starts later for each value of `outer`; may be
   /// negative.
-  void skew(const LoopArgument& outer, const LoopArgument& inner, std::int64_t factor = 1) {
-    call("skew", {value_of(outer), value_of(inner), value_of(factor)});
-  }
+  void skew(const LoopArgument& outer, const LoopArgument& inner, std::int64_t factor = 1);
   /// Moves the `if` around a loop into it; loops of both branches become one.
   /// `loop`: What an `if`, or a branch of it, holds.
-  void sink_if(const LoopArgument& loop) { call("sink_if", {value_of(loop)}); }
+  void sink_if(const LoopArgument& loop);
   /// Moves an `if` out of the loop that holds it (loop unswitching).
   /// `loop`: Whose body is an `if`.
-  Handles<LoopRV> hoist_if(const LoopArgument& loop) {
-    return handles_in<LoopRV>(call("hoist_if", {value_of(loop)}));
-  }
+  Handles<LoopRV> hoist_if(const LoopArgument& loop);
   /// Moves a statement of a sequence to right before another one of it.
   /// `first`: A block or loop in the statement that moves.
   /// `second`: One in the statement right before which it comes to stand.
-  void reorder_statements(const BlockOrLoopArgument& first, const BlockOrLoopArgument& second) {
-    call("reorder_statements", {value_of(first), value_of(second)});
-  }
+  void reorder_statements(const BlockOrLoopArgument& first, const BlockOrLoopArgument& second);
   /// Makes one loop of several of a sequence, by their values: they may start and end elsewhere,
   /// and other statements may be in between. See `shift`. `loops`: Of one sequence of statements.
-  LoopRV merge_siblings(const std::vector<LoopArgument>& loops) {
-    return *call("merge_siblings", {value_of(loops)}).as<LoopRV>();
-  }
+  LoopRV merge_siblings(const std::vector<LoopArgument>& loops);
   /// Gives each iteration of a loop elements of its own in an intermediate buffer: what one place
   /// kept apart in time, `distribute` may then run apart. `buffer`: The name of a buffer that a
   /// block around the loop allocates, or the buffer. `loop`: Each iteration of which gets a place
   /// of its own.
-  void expand_scalar(const BufferSelector& buffer, const LoopArgument& loop) {
-    call("expand_scalar", {value_of(buffer), value_of(loop)});
-  }
+  void expand_scalar(const BufferSelector& buffer, const LoopArgument& loop);
   /// Brings a nest with conditions, other starts than 0 and statements outside of blocks into the
   /// form that all primitives take: perfect loops around blocks with predicates. `loop`: The
   /// outermost loop of the nest.
-  Handles<BlockRV> normalize_nest(const LoopArgument& loop) {
-    return handles_in<BlockRV>(call("normalize_nest", {value_of(loop)}));
-  }
+  Handles<BlockRV> normalize_nest(const LoopArgument& loop);
   /// Runs a loop in parallel of which each iteration needs the value of the one before, made by an
   /// associative operation or linear in it: prefix sums, running extremes, recurrences of first
   /// order, segmented by a condition or not. `loop`: Whose iterations each take over one value from
   /// the iteration before. `length`: How many iterations a part has, rounded up to a multiple of
   /// 16; the parts run at once.
-  Handles<LoopRV> parallel_scan(const LoopArgument& loop, std::int64_t length = 4096) {
-    return handles_in<LoopRV>(call("parallel_scan", {value_of(loop), value_of(length)}));
-  }
+  Handles<LoopRV> parallel_scan(const LoopArgument& loop, std::int64_t length = 4096);
   /// Splits a loop into parts with equal work where inner loops have different numbers of
   /// iterations, which are counted before the loop runs. Parallelize the loop first to have the
   /// parts run at once. `loop`: A loop around others whose numbers of iterations differ: rows of a
   /// sparse matrix, say. `parts`: How many parts of equal work.
-  Handles<LoopRV> inspect_split(const LoopArgument& loop, std::int64_t parts = 64) {
-    return handles_in<LoopRV>(call("inspect_split", {value_of(loop), value_of(parts)}));
-  }
+  Handles<LoopRV> inspect_split(const LoopArgument& loop, std::int64_t parts = 64);
   /// Moves a block into a loop of its consumers: each iteration computes what it reads.
   /// `preserve_unit_loops`: Whether new loops of one iteration are kept.
   /// `index`: The place in the loop's body: -1 as late as possible, -2 as early as possible, or the
   /// number of the statement before which it goes.
   void compute_at(const BlockArgument& block, const LoopArgument& loop,
-                  bool preserve_unit_loops = false, std::int64_t index = -1) {
-    call("compute_at",
-         {value_of(block), value_of(loop), value_of(preserve_unit_loops), value_of(index)});
-  }
+                  bool preserve_unit_loops = false, std::int64_t index = -1);
   /// Moves a block into a loop of its producers: each iteration uses what it computes, and a reader
   /// of neighbours what those before did, behind which it lags. `preserve_unit_loops`: Whether new
   /// loops of one iteration are kept. `index`: The place in the loop's body: -1 as late as
   /// possible, -2 as early as possible, or the number of the statement before which it goes.
   void reverse_compute_at(const BlockArgument& block, const LoopArgument& loop,
-                          bool preserve_unit_loops = false, std::int64_t index = -1) {
-    call("reverse_compute_at",
-         {value_of(block), value_of(loop), value_of(preserve_unit_loops), value_of(index)});
-  }
+                          bool preserve_unit_loops = false, std::int64_t index = -1);
   /// Computes what a block stores where it is read, and takes the block away.
-  void compute_inline(const BlockArgument& block) { call("compute_inline", {value_of(block)}); }
+  void compute_inline(const BlockArgument& block);
   /// Lets the producer of a block do what the block does, and takes the block away.
-  void reverse_compute_inline(const BlockArgument& block) {
-    call("reverse_compute_inline", {value_of(block)});
-  }
+  void reverse_compute_inline(const BlockArgument& block);
   /// Lets a reduction start from what its epilogue combines its results with.
   /// `epilogue_block`: It combines each result of the reduction with another value.
   void fuse_reduction_epilogue(const BlockArgument& reduction_block,
-                               const BlockArgument& epilogue_block) {
-    call("fuse_reduction_epilogue", {value_of(reduction_block), value_of(epilogue_block)});
-  }
+                               const BlockArgument& epilogue_block);
   /// Keeps of an intermediate buffer what one iteration needs, and computes nothing twice.
   /// `write_buffer_index`: Which of the buffers that the block writes.
-  void rolling_buffer(const BlockArgument& block, std::int64_t write_buffer_index) {
-    call("rolling_buffer", {value_of(block), value_of(write_buffer_index)});
-  }
+  void rolling_buffer(const BlockArgument& block, std::int64_t write_buffer_index);
   /// Keeps of an intermediate buffer, in each iteration of a loop, a ring of what is still read,
   /// and computes each element of it once. `loop`: Around the block and its consumers: each of its
   /// iterations begins with nothing. `write_buffer_index`: Which of the buffers that the block
   /// writes.
   void store_at(const BlockArgument& block, const LoopArgument& loop,
-                std::int64_t write_buffer_index = 0) {
-    call("store_at", {value_of(block), value_of(loop), value_of(write_buffer_index)});
-  }
+                std::int64_t write_buffer_index = 0);
   /// Puts the init of a reduction into a block of its own, before a loop.
   /// `loop`: Before which the init goes.
-  BlockRV decompose_reduction(const BlockArgument& block, const LoopArgument& loop) {
-    return *call("decompose_reduction", {value_of(block), value_of(loop)}).as<BlockRV>();
-  }
+  BlockRV decompose_reduction(const BlockArgument& block, const LoopArgument& loop);
   /// Makes a loop of a reduction spatial: it computes partial results, which a second block
   /// combines. `loop`: A loop of a reduction. `factor_axis`: Where the loop's dimension goes in the
   /// partial results; from the end if negative.
-  BlockRV rfactor(const LoopArgument& loop, std::int64_t factor_axis) {
-    return *call("rfactor", {value_of(loop), value_of(factor_axis)}).as<BlockRV>();
-  }
+  BlockRV rfactor(const LoopArgument& loop, std::int64_t factor_axis);
   /// Reduces in levels: splits a loop of a reduction, and gives each of the new loops but the
   /// innermost partial results of its own, which a block of the next level combines. `loop`: A loop
   /// of a reduction. `factors`: How many results each level combines, the last level first; at most
   /// one is to be inferred: None, or -1. `factor_axis`: Where each level's dimension goes in its
   /// partial results; from the end if negative.
   Handles<BlockRV> tree_reduce(const LoopArgument& loop, const std::vector<Factor>& factors,
-                               std::int64_t factor_axis = 0) {
-    return handles_in<BlockRV>(
-        call("tree_reduce", {value_of(loop), value_of(factors), value_of(factor_axis)}));
-  }
+                               std::int64_t factor_axis = 0);
   /// Gives each iteration of a loop a copy of the buffers that iterations update in common, also
   /// through computed indices, and merges the copies after the loop. `loop`: Each iteration of
   /// which gets a copy of its own. `buffer`: The name of a buffer that the loop updates, or the
   /// buffer. Without it, all those of which several iterations may update one element.
   Handles<BlockRV> privatize(const LoopArgument& loop,
-                             const std::optional<BufferSelector>& buffer = {}) {
-    return handles_in<BlockRV>(call("privatize", {value_of(loop), value_of(buffer)}));
-  }
+                             const std::optional<BufferSelector>& buffer = {});
   /// Runs the iterations of a loop on several threads, which update the elements that they have in
   /// common atomically, without copies of their own. `loop`: Whose iterations update elements in
   /// common.
-  void atomic(const LoopArgument& loop) { call("atomic", {value_of(loop)}); }
+  void atomic(const LoopArgument& loop);
   /// Makes the extents of an Einsum's axes multiples of factors, on padded copies of its operands.
   /// `padding`: For each axis, a number of which its new extent is a multiple.
-  void pad_einsum(const BlockArgument& block, const std::vector<std::int64_t>& padding) {
-    call("pad_einsum", {value_of(block), value_of(padding)});
-  }
+  void pad_einsum(const BlockArgument& block, const std::vector<std::int64_t>& padding);
   /// Makes the extents of a block's spatial axes multiples of factors: beyond its end, an axis
   /// repeats its last index, into elements that nobody reads. `padding`: For each axis, a number of
   /// which its new extent is a multiple; 1 leaves an axis as it is.
-  void pad_axes(const BlockArgument& block, const std::vector<std::int64_t>& padding) {
-    call("pad_axes", {value_of(block), value_of(padding)});
-  }
+  void pad_axes(const BlockArgument& block, const std::vector<std::int64_t>& padding);
   /// Divides a block that pads into one that fills in the constant and one that stores what is in
   /// bounds. `loop`: Before which the constant is filled in.
-  BlockRV decompose_padding(const BlockArgument& block, const LoopArgument& loop) {
-    return *call("decompose_padding", {value_of(block), value_of(loop)}).as<BlockRV>();
-  }
+  BlockRV decompose_padding(const BlockArgument& block, const LoopArgument& loop);
   /// Makes a block that copies what a block reads into another memory, and lets the block read the
   /// copy. `read_buffer_index`: The buffer: its number among the reads of the block, or its name.
   /// `storage_scope`: The memory of the copy: global, shared, local, ...
   /// `consumer_blocks`: Who reads the copy; those that read the same values when it is not given.
   BlockRV cache_read(const BlockArgument& block, const BufferSelector& read_buffer_index,
                      const std::string& storage_scope,
-                     const std::optional<std::vector<BlockArgument>>& consumer_blocks = {}) {
-    return *call("cache_read", {value_of(block), value_of(read_buffer_index),
-                                value_of(storage_scope), value_of(consumer_blocks)})
-                .as<BlockRV>();
-  }
+                     const std::optional<std::vector<BlockArgument>>& consumer_blocks = {});
   /// Lets a block write into another memory, and makes a block that copies the result back.
   /// `write_buffer_index`: The buffer: its number among the writes of the block, or its name.
   /// `storage_scope`: The memory that is written instead: global, shared, local, ...
   /// `consumer_blocks`: Who reads the cache; all others read the copy.
   BlockRV cache_write(const BlockArgument& block, const BufferSelector& write_buffer_index,
                       const std::string& storage_scope,
-                      const std::optional<std::vector<BlockArgument>>& consumer_blocks = {}) {
-    return *call("cache_write", {value_of(block), value_of(write_buffer_index),
-                                 value_of(storage_scope), value_of(consumer_blocks)})
-                .as<BlockRV>();
-  }
+                      const std::optional<std::vector<BlockArgument>>& consumer_blocks = {});
   /// Copies what a block updates into another memory, lets the block update the copy, and copies it
   /// back. `read_buffer_index`: The buffer: its number among the reads of the block, or its name.
   /// `storage_scope`: The memory of the copy: global, shared, local, ...
   Handles<BlockRV> cache_inplace(const BlockArgument& block,
                                  const BufferSelector& read_buffer_index,
-                                 const std::string& storage_scope) {
-    return handles_in<BlockRV>(call(
-        "cache_inplace", {value_of(block), value_of(read_buffer_index), value_of(storage_scope)}));
-  }
+                                 const std::string& storage_scope);
   /// Makes blocks that compute the indices with which a block reads beforehand, and lets it look
   /// them up. `storage_scope`: The memory of the indices: global, shared, local, ... `cse_thresh`:
   /// How often an expression has to occur; 0: every index that is computed.
   Handles<BlockRV> cache_index(const BlockArgument& block, const std::string& storage_scope,
-                               std::int64_t cse_thresh = 0) {
-    return handles_in<BlockRV>(
-        call("cache_index", {value_of(block), value_of(storage_scope), value_of(cse_thresh)}));
-  }
+                               std::int64_t cse_thresh = 0);
   /// Copies a buffer into one that a block accesses by its axes alone.
   /// `buffer`: A name, or ("read", 0) for the first that the block reads.
-  BlockRV reindex(const BlockArgument& block, const BufferSelector& buffer) {
-    return *call("reindex", {value_of(block), value_of(buffer)}).as<BlockRV>();
-  }
+  BlockRV reindex(const BlockArgument& block, const BufferSelector& buffer);
   /// Copies what a block reads into another memory, where its indices are a map of the block's
   /// axes. `buffer_index`: The buffer: its number among the reads (or writes) of the block, or its
   /// name. `storage_scope`: The memory of the copy: global, shared, local, ... `index_map`: From
   /// the axes of the block to the indices in the copy.
   BlockRV reindex_cache_read(const BlockArgument& block, const BufferSelector& buffer_index,
-                             const std::string& storage_scope, const IndexMapArgument& index_map) {
-    return *call("reindex_cache_read", {value_of(block), value_of(buffer_index),
-                                        value_of(storage_scope), value_of(index_map)})
-                .as<BlockRV>();
-  }
+                             const std::string& storage_scope, const IndexMapArgument& index_map);
   /// Lets a block write into another memory, where its indices are a map of the block's axes, and
   /// copies the result back. `buffer_index`: The buffer: its number among the reads (or writes) of
   /// the block, or its name. `storage_scope`: The memory of the copy: global, shared, local, ...
   /// `index_map`: From the axes of the block to the indices in the copy.
   BlockRV reindex_cache_write(const BlockArgument& block, const BufferSelector& buffer_index,
-                              const std::string& storage_scope, const IndexMapArgument& index_map) {
-    return *call("reindex_cache_write", {value_of(block), value_of(buffer_index),
-                                         value_of(storage_scope), value_of(index_map)})
-                .as<BlockRV>();
-  }
+                              const std::string& storage_scope, const IndexMapArgument& index_map);
   /// Makes one block at a loop that copies what is read there into another memory, and lets the
   /// blocks inside the loop read the copy. `loop`: Around the block; the copy stands in its body.
   /// `read_buffer_index`: The buffer: its number among the reads of the block, or its name.
   /// `storage_scope`: The memory of the copy: global, shared, local, ...
   BlockRV read_at(const LoopArgument& loop, const BlockArgument& block,
-                  const BufferSelector& read_buffer_index, const std::string& storage_scope) {
-    return *call("read_at", {value_of(loop), value_of(block), value_of(read_buffer_index),
-                             value_of(storage_scope)})
-                .as<BlockRV>();
-  }
+                  const BufferSelector& read_buffer_index, const std::string& storage_scope);
   /// Lets the blocks inside a loop write into another memory, and makes one block at the loop that
   /// copies the result back. `loop`: Around the block; the copy stands in its body.
   /// `write_buffer_index`: The buffer: its number among the writes of the block, or its name.
   /// `storage_scope`: The memory that is written instead: global, shared, local, ...
   BlockRV write_at(const LoopArgument& loop, const BlockArgument& block,
-                   const BufferSelector& write_buffer_index, const std::string& storage_scope) {
-    return *call("write_at", {value_of(loop), value_of(block), value_of(write_buffer_index),
-                              value_of(storage_scope)})
-                .as<BlockRV>();
-  }
+                   const BufferSelector& write_buffer_index, const std::string& storage_scope);
   /// Asks in each iteration of a loop for what a block reads some iterations later. Steps that give
   /// the buffer another layout or scope follow; where the buffer is inlined, the prefetch goes with
   /// it. `read_buffer_index`: The buffer: its number among the reads of the block, or its name.
   /// `loop`: A loop around the block.
   /// `offset`: How many iterations of the loop ahead.
   void prefetch(const BlockArgument& block, const BufferSelector& read_buffer_index,
-                const LoopArgument& loop, std::int64_t offset = 1) {
-    call("prefetch",
-         {value_of(block), value_of(read_buffer_index), value_of(loop), value_of(offset)});
-  }
+                const LoopArgument& loop, std::int64_t offset = 1);
   /// Lets the stride of a dimension be `offset` modulo `factor`, to spread it over banks.
   /// `buffer_index`: The buffer: its number among the writes of the block, or its name.
   /// `axis`: The dimension; -1 is the last.
   /// `factor`: In elements.
   /// `offset`: In elements.
   void storage_align(const BlockArgument& block, const BufferSelector& buffer_index,
-                     std::int64_t axis, std::int64_t factor, std::int64_t offset) {
-    call("storage_align", {value_of(block), value_of(buffer_index), value_of(axis),
-                           value_of(factor), value_of(offset)});
-  }
+                     std::int64_t axis, std::int64_t factor, std::int64_t offset);
   /// Puts an intermediate buffer into another memory.
   /// `buffer_index`: The buffer: its number among the writes of the block, or its name.
   /// `storage_scope`: The memory: global, shared, local, ...
   void set_scope(const BlockArgument& block, const BufferSelector& buffer_index,
-                 const std::string& storage_scope) {
-    call("set_scope", {value_of(block), value_of(buffer_index), value_of(storage_scope)});
-  }
+                 const std::string& storage_scope);
   /// Keeps the elements of an intermediate buffer as another type, which may round them.
   /// `buffer_index`: The buffer: its number among the writes of the block, or its name.
   /// `dtype`: As which type its elements are kept.
   void unsafe_set_dtype(const BlockArgument& block, const BufferSelector& buffer_index,
-                        const std::string& dtype) {
-    call("unsafe_set_dtype", {value_of(block), value_of(buffer_index), value_of(dtype)});
-  }
+                        const std::string& dtype);
   /// Says which dimensions of a buffer start a new physical axis.
   /// `buffer`: The buffer: its number among the writes of the block, or its name.
   /// `axis_separators`: The dimensions that start a new physical axis, in order.
   void set_axis_separator(const BlockArgument& block, const BufferSelector& buffer,
-                          const std::vector<std::int64_t>& axis_separators) {
-    call("set_axis_separator", {value_of(block), value_of(buffer), value_of(axis_separators)});
-  }
+                          const std::vector<std::int64_t>& axis_separators);
   /// Takes buffers from what a block declares; later steps do not see these accesses.
   /// `buf_type`: read or write
   /// `buf_index_array`: The numbers of the buffers among the reads or writes of the block.
   void unsafe_hide_buffer_access(const BlockArgument& block, const std::string& buf_type,
-                                 const std::vector<std::int64_t>& buf_index_array) {
-    call("unsafe_hide_buffer_access",
-         {value_of(block), value_of(buf_type), value_of(buf_index_array)});
-  }
+                                 const std::vector<std::int64_t>& buf_index_array);
   /// Declares another region for a buffer of a block.
   /// `buffer_index`: The number of the buffer among the reads or writes of the block.
   /// `buf_type`: read or write
   /// `gen_new_ranges`: From the axes of the block to where each dimension starts and ends, in turn.
   void annotate_buffer_access(const BlockArgument& block, std::int64_t buffer_index,
-                              const std::string& buf_type, const IndexMapArgument& gen_new_ranges) {
-    call("annotate_buffer_access",
-         {value_of(block), value_of(buffer_index), value_of(buf_type), value_of(gen_new_ranges)});
-  }
+                              const std::string& buf_type, const IndexMapArgument& gen_new_ranges);
   /// Keeps the elements of a buffer elsewhere: where an index map says.
   /// `buffer`: The buffer: a name, ("read", 0), or its number among the writes of the block.
   /// `index_map`: From the old indices of an element to its new ones.
@@ -432,75 +292,50 @@ class ScheduleMethods {
   void transform_layout(const BlockArgument& block, const BufferSelector& buffer,
                         const IndexMapArgument& index_map,
                         const std::optional<Annotation>& pad_value = {},
-                        bool assume_injective_transform = false) {
-    call("transform_layout", {value_of(block), value_of(buffer), value_of(index_map),
-                              value_of(pad_value), value_of(assume_injective_transform)});
-  }
+                        bool assume_injective_transform = false);
   /// Keeps the elements of any buffer elsewhere in memory: transposed, tiled, padded, swizzled, as
   /// an index map says. The order of computation stays as it is. `buffer`: The name of a buffer of
   /// the function, or the buffer. `map`: From the old indices of an element to its new ones. `pad`:
   /// What new elements hold that were none before: a number, or an IndexMap from the new indices to
   /// a value.
   void set_layout(const BufferSelector& buffer, const IndexMapArgument& map,
-                  const std::optional<Annotation>& pad = {}) {
-    call("set_layout", {value_of(buffer), value_of(map), value_of(pad)});
-  }
+                  const std::optional<Annotation>& pad = {});
   /// Makes a block of a loop and what is inside, or of blocks that follow each other.
   /// `target`: A loop with one block inside, or blocks that follow each other.
   /// `preserve_unit_iters`: Keeps axes that have one value.
-  BlockRV blockize(const LoopOrBlocksArgument& target, bool preserve_unit_iters = true) {
-    return *call("blockize", {value_of(target), value_of(preserve_unit_iters)}).as<BlockRV>();
-  }
+  BlockRV blockize(const LoopOrBlocksArgument& target, bool preserve_unit_iters = true);
   /// Puts the implementation of a tensor intrinsic in the place of what it describes.
   /// `block_or_loop`: A block of loops around a block, or a loop, which is blockized first.
   /// `tensor_intrin`: The name of the tensor intrinsic.
   /// `preserve_unit_iters`: Keeps axes that have one value, where a loop is blockized.
   void tensorize(const BlockOrLoopArgument& block_or_loop, const IntrinArgument& tensor_intrin,
-                 bool preserve_unit_iters = true) {
-    call("tensorize",
-         {value_of(block_or_loop), value_of(tensor_intrin), value_of(preserve_unit_iters)});
-  }
+                 bool preserve_unit_iters = true);
   /// Gives a block other axes, and loops for them.
   /// `index_map`: From the axes of the block to its new ones.
-  void transform_block_layout(const BlockArgument& block, const IndexMapArgument& index_map) {
-    call("transform_block_layout", {value_of(block), value_of(index_map)});
-  }
+  void transform_block_layout(const BlockArgument& block, const IndexMapArgument& index_map);
   /// Puts a note on a block or a loop; one that is there already stays.
   /// `ann_val`: A text, a number, or lists and dicts of them.
   void annotate(const BlockOrLoopArgument& block_or_loop, const std::string& ann_key,
-                const Annotation& ann_val) {
-    call("annotate", {value_of(block_or_loop), value_of(ann_key), value_of(ann_val)});
-  }
+                const Annotation& ann_val);
   /// Takes a note from a block or a loop.
-  void unannotate(const BlockOrLoopArgument& block_or_loop, const std::string& ann_key) {
-    call("unannotate", {value_of(block_or_loop), value_of(ann_key)});
-  }
+  void unannotate(const BlockOrLoopArgument& block_or_loop, const std::string& ann_key);
   /// Lists the axes of a block in another order.
   /// `new_order`: For each place, the place where its axis has been.
   void reorder_block_iter_var(const BlockArgument& block,
-                              const std::vector<std::int64_t>& new_order) {
-    call("reorder_block_iter_var", {value_of(block), value_of(new_order)});
-  }
+                              const std::vector<std::int64_t>& new_order);
   /// Chooses one of several numbers by their weights.
   /// `probs`: The weight of each candidate.
   /// `decision`: Which one to take, by its place; None: draw one.
   ExprRV sample_categorical(const std::vector<std::int64_t>& candidates,
                             const std::vector<double>& probs,
-                            const std::optional<std::int64_t>& decision = {}) {
-    return *call("sample_categorical", {value_of(candidates), value_of(probs), value_of(decision)})
-                .as<ExprRV>();
-  }
+                            const std::optional<std::int64_t>& decision = {});
   /// Chooses factors whose product is the extent of a loop.
   /// `n`: How many factors.
   /// `max_innermost_factor`: The largest last factor; -1: any.
   /// `decision`: The factors; those that do not divide the extent are mended.
   Handles<ExprRV> sample_perfect_tile(
       const LoopArgument& loop, std::int64_t n, std::int64_t max_innermost_factor = 16,
-      const std::optional<std::vector<std::int64_t>>& decision = {}) {
-    return handles_in<ExprRV>(
-        call("sample_perfect_tile",
-             {value_of(loop), value_of(n), value_of(max_innermost_factor), value_of(decision)}));
-  }
+      const std::optional<std::vector<std::int64_t>>& decision = {});
   /// Chooses factors of a loop of which the inner ones make a multiple of a number.
   /// `n`: How many factors.
   /// `partition_pos`: Where the inner part starts.
@@ -509,33 +344,23 @@ class ScheduleMethods {
   Handles<ExprRV> sample_partitioned_tile(
       const LoopArgument& loop, std::int64_t n, std::int64_t partition_pos = 0,
       std::int64_t innerpart_factor = 1,
-      const std::optional<std::vector<std::int64_t>>& decision = {}) {
-    return handles_in<ExprRV>(
-        call("sample_partitioned_tile", {value_of(loop), value_of(n), value_of(partition_pos),
-                                         value_of(innerpart_factor), value_of(decision)}));
-  }
+      const std::optional<std::vector<std::int64_t>>& decision = {});
   /// Chooses a place at which a block may be computed, each with the same chance.
   /// `decision`: -2: inlined; -1: where it is; else the number of a loop around its first consumer.
   /// One that is not possible stands for the largest one below.
   LoopRV sample_compute_location(const BlockArgument& block,
-                                 const std::optional<std::int64_t>& decision = {}) {
-    return *call("sample_compute_location", {value_of(block), value_of(decision)}).as<LoopRV>();
-  }
+                                 const std::optional<std::int64_t>& decision = {});
   /// Makes a number of two others, which follows them when other ones are chosen.
   ExprRV calculate(const std::string& operation, const std::optional<Factor>& a = {},
-                   const std::optional<Factor>& b = {}) {
-    return *call("calculate", {value_of(operation), value_of(a), value_of(b)}).as<ExprRV>();
-  }
+                   const std::optional<Factor>& b = {});
   /// Marks where a trace ends that is to be searched; what follows only finishes it.
-  void enter_postproc() { call("enter_postproc", {}); }
+  void enter_postproc();
   /// Marks where the steps of a user's own primitive begin.
   /// `name`: Of the primitive.
   /// `arguments`: What it was called with, for people to read.
-  void begin_macro(const std::string& name, const std::string& arguments = {}) {
-    call("begin_macro", {value_of(name), value_of(arguments)});
-  }
+  void begin_macro(const std::string& name, const std::string& arguments = {});
   /// Marks where the steps of a user's own primitive end.
-  void end_macro() { call("end_macro", {}); }
+  void end_macro();
 
  protected:
   ScheduleMethods() = default;

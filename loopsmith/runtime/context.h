@@ -3,25 +3,12 @@
 #include <memory>
 #include <optional>
 
-#include "loopsmith/runtime/c_abi.h"
-#include "loopsmith/runtime/host_function.h"
+#include "loopsmith/runtime/host_caller.h"
+#include "loopsmith/runtime/runtime_options.h"
 #include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/runtime/workspace.h"
 
 namespace loopsmith {
-
-/// What runs parallel loops: our pool, or what a host puts in its place.
-struct ParallelFor {
-  ls_parallel_for function = nullptr;
-  void* data = nullptr;
-};
-
-/// Where kernels' workspace comes from.
-struct Allocator {
-  ls_allocate allocate = nullptr;
-  ls_release release = nullptr;
-  void* data = nullptr;
-};
 
 /// An ls_context with a workspace of its own. For one thread's calls at a time.
 class Context {

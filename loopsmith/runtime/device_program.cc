@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "loopsmith/runtime/dtype.h"
+#include "loopsmith/runtime/host_caller.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <exception>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,28 +31,5 @@ HostFunction by_name(HostFunctions functions);
 /// Calls one of the functions that every host has; false where there is none of that name. `print`
 /// writes its arguments to the standard output, as Python's does.
 bool call_built_in(const HostCall& call);
-
-/// Throws the error of a call of a function that was not given.
-[[noreturn]] void refuse_host_call(std::string_view name);
-
-/// A function of the host as an `ls_call_host`. Exceptions stay here until the kernel has returned.
-class HostCaller {
- public:
-  explicit HostCaller(HostFunction function) : function_(std::move(function)) {}
-
-  /// An `ls_call_host` whose data is a HostCaller.
-  static std::int32_t call(void* self, const char* name, const ls_argument* arguments,
-                           std::int32_t count, ls_argument* result);
-  /// Throws the exception of the first call that failed since the last time, if there is one.
-  void rethrow();
-
- private:
-  HostFunction function_;
-  std::mutex mutex_;
-  std::exception_ptr exception_;
-};
-
-/// An `ls_call_host` of a host without functions of its own.
-std::int32_t call_no_function(void*, const char*, const ls_argument*, std::int32_t, ls_argument*);
 
 }  // namespace loopsmith

@@ -6,9 +6,12 @@
 #include <thread>
 #include <utility>
 
+#include "loopsmith/runtime/context.h"
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/runtime/device_program.h"
 #include "loopsmith/runtime/error_text.h"
+#include "loopsmith/runtime/host_caller.h"
+#include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "loopsmith/runtime/argument.h"
-#include "loopsmith/runtime/context.h"
+#include "loopsmith/runtime/runtime_options.h"
 #include "loopsmith/runtime/signature.h"
-#include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/runtime/timing.h"
 
 namespace loopsmith {
@@ -30,19 +29,6 @@ struct CompiledFunction {
   std::shared_ptr<const DeviceProgram> device = nullptr;
   /// Of the statements that a profile times, by their numbers.
   std::vector<LoopCounters*> loop_counters = {};
-};
-
-/// How the functions of a module reach threads, memory and functions of the host.
-struct RuntimeOptions {
-  /// Runs parallel loops. Null: the shared pool.
-  std::shared_ptr<ThreadPool> pool = nullptr;
-  /// Set by a host that runs them itself (OpenMP, oneTBB, ...).
-  ParallelFor parallel_for = {};
-  /// Set by a host that gives the workspace itself.
-  Allocator allocator = {};
-  /// Calls the functions of the host that programs call by their names; see `by_name`. Null: there
-  /// are none. Threads of parallel loops may call it at once.
-  HostFunction call_host = {};
 };
 
 /// A pool of threads for a module. An error for a negative number of threads, or a processor that

@@ -12,6 +12,7 @@
 #include "loopsmith/runtime/ndarray.h"
 #include "loopsmith/runtime/testing/error_of.h"
 #include "loopsmith/runtime/testing/time_limit.h"
+#include "loopsmith/runtime/thread_pool.h"
 
 namespace loopsmith {
 namespace {

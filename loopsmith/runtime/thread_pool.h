@@ -1,33 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
-#include <vector>
 
-#include "loopsmith/runtime/c_abi.h"
+#include "loopsmith/runtime/runtime_options.h"
 
 namespace loopsmith {
 
 namespace detail {
 class Team;
 }
-
-/// How many threads run parallel loops, and where.
-struct ThreadConfig {
-  /// The caller's thread included. 0: one for each processor in `affinity`, or that the process may
-  /// use.
-  int num_threads = 0;
-  /// Thread i runs on processor affinity[i % size]; the callers' own threads are left alone. Empty:
-  /// anywhere.
-  std::vector<int> affinity;
-  /// How long an idle worker watches for work before it sleeps. Waking one takes about 30 us.
-  std::chrono::microseconds spin{260};
-
-  bool operator==(const ThreadConfig&) const = default;
-};
 
 /// Threads that run parallel loops together.
 ///

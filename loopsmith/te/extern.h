@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/ir/function.h"
 #include "loopsmith/te/compute.h"
 
 namespace loopsmith::te {
@@ -26,5 +27,14 @@ std::vector<Tensor> extern_op(const std::vector<std::vector<Expr>>& shapes,
                               const std::vector<Tensor>& inputs, const ExternFunction& function,
                               std::string name = "extern", ExternOptions options = {},
                               const Place& place = Place::current());
+
+/// The tensors that a function over buffers makes from `inputs`, whose shapes say what the sizes in
+/// its shapes are.
+///
+/// Parameters that it writes are the outputs, which it has to fill before it reads them; the others
+/// take the inputs, in order. `options` gives no buffers.
+std::vector<Tensor> extern_primfunc(const std::vector<Tensor>& inputs, const Ptr<PrimFunc>& func,
+                                    std::string name = "extern", ExternOptions options = {},
+                                    const Place& place = Place::current());
 
 }  // namespace loopsmith::te

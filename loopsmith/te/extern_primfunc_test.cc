@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/te/extern_primfunc.h"
+#include "loopsmith/te/extern.h"
 
 #include <gtest/gtest.h>
 

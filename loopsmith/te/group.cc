@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "loopsmith/support/error.h"
+#include "loopsmith/te/decisions.h"
 #include "loopsmith/te/schedule.h"
 
 namespace loopsmith::te {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te/schedule.h"
-#include "loopsmith/support/error.h"
 
 #include <algorithm>
+
+#include "loopsmith/support/error.h"
+#include "loopsmith/te/decisions.h"
 
 namespace loopsmith::te {
 
@@ -52,6 +54,22 @@ Ref operation_of(std::string_view who, const Ref& op_or_tensor) {
 }
 
 }  // namespace
+
+const StageData& Stage::data() const {
+  return schedule_->stages[id_];
+}
+
+const Ref& Stage::op() const {
+  return data().op;
+}
+
+StageData& Stage::edit() {
+  return schedule_->stages[id_];
+}
+
+Schedule Schedule::copy() const {
+  return Schedule(std::make_shared<ScheduleData>(*data_));
+}
 
 Stage Schedule::operator[](const Ref& op_or_tensor) const {
   const Ref op = operation_of("schedule", op_or_tensor);

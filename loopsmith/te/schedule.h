@@ -3,6 +3,7 @@
 // they make of a program is decided when it is lowered (te_schedule/to_tir.h).
 #pragma once
 #include <array>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -10,9 +11,15 @@
 #include <string_view>
 #include <vector>
 
-#include "loopsmith/te/decisions.h"
+#include "loopsmith/te/tensor.h"
 
 namespace loopsmith::te {
+
+// What a schedule is made of: te/decisions.h.
+struct ScheduleData;
+struct StageData;
+struct TensorIntrinDecl;
+using StageId = std::uint32_t;
 
 /// How an axis is split: by the extent of the inner axis, or of the outer one.
 struct SplitBy {
@@ -29,10 +36,10 @@ class Stage {
   Stage(std::shared_ptr<ScheduleData> schedule, StageId id)
       : schedule_(std::move(schedule)), id_(id) {}
 
-  const StageData& data() const { return schedule_->stages[id_]; }
+  const StageData& data() const;
   const std::shared_ptr<ScheduleData>& schedule() const { return schedule_; }
   StageId id() const { return id_; }
-  const Ref& op() const { return data().op; }
+  const Ref& op() const;
 
   /// The axes `axis.outer`, `axis.inner` in the place of one.
   std::array<IterVar, 2> split(const IterVar& axis, const SplitBy& by);
@@ -90,7 +97,7 @@ class Stage {
   void require_inner(std::string_view call) const;
   void require_layout(std::string_view call, const IndexMap& map) const;
 
-  StageData& edit() { return schedule_->stages[id_]; }
+  StageData& edit();
   /// The place of a leaf; stops where it is none.
   std::size_t leaf(std::string_view call, const IterVar& axis) const;
   void require_kind(std::string_view call, const IterVar& axis,
@@ -110,7 +117,7 @@ class Schedule {
 
   const ScheduleData& data() const { return *data_; }
   const std::shared_ptr<ScheduleData>& shared() const { return data_; }
-  Schedule copy() const { return Schedule(std::make_shared<ScheduleData>(*data_)); }
+  Schedule copy() const;
 
   /// The stage of an operation, or of that which made a tensor. Stops where it is not in it.
   Stage operator[](const Ref& op_or_tensor) const;

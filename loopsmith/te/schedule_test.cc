@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/te/decisions.h"
 #include "loopsmith/te/te.h"
 
 namespace loopsmith::te {

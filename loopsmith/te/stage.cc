@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loopsmith/support/error.h"
+#include "loopsmith/te/decisions.h"
 #include "loopsmith/te/schedule.h"
 
 namespace loopsmith::te {

@@ -4,7 +4,6 @@
 #include "loopsmith/te/compute.h"
 #include "loopsmith/te/create_prim_func.h"
 #include "loopsmith/te/extern.h"
-#include "loopsmith/te/extern_primfunc.h"
 #include "loopsmith/te/gradient.h"
 #include "loopsmith/te/reduce.h"
 #include "loopsmith/te/scan.h"

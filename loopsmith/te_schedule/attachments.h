@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "loopsmith/te/decisions.h"
 #include "loopsmith/te/schedule.h"
 
 namespace loopsmith::te {

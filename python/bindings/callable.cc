@@ -17,6 +17,7 @@
 #include "bindings/host_functions.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/runtime/profile.h"
+#include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/support/error.h"
 
 namespace nb = nanobind;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "loopsmith/runtime/host_caller.h"
 #include "loopsmith/runtime/ndarray.h"
 #include "loopsmith/support/error.h"
 

@@ -7,6 +7,7 @@
 #include "bindings/ir_detail.h"
 #include "bindings/te.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/te/decisions.h"
 #include "loopsmith/te/schedule.h"
 
 namespace nb = nanobind;

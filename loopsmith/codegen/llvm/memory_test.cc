@@ -50,12 +50,12 @@ TEST(memory, loads_lanes_at_any_stride) {
 }
 
 TEST(memory, stores_lanes_at_any_stride) {
-  constexpr int lanes = 8;
+  constexpr int lanes = 8, size = 48;
   for (const int stride : {1, 2, 3, -1, -2}) {
-    const auto in = decl_buffer({lanes}, f32, "in"), out = decl_buffer({40}, f32, "out");
+    const auto in = decl_buffer({lanes}, f32, "in"), out = decl_buffer({size}, f32, "out");
     const auto func = function_of(
         {in, out}, store(out, load(in, {ramp(0, 1, lanes)}), {ramp(20, stride, lanes)}));
-    std::vector<float> from = counted(lanes), to(40), expected(40);
+    std::vector<float> from = counted(lanes), to(size), expected(size);
     for (int lane = 0; lane < lanes; ++lane) {
       const int place = 20 + stride * lane;
       expected[static_cast<std::size_t>(place)] = from[static_cast<std::size_t>(lane)];

@@ -7,8 +7,8 @@
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/primitives/padding.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/block_kinds.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 
@@ -29,8 +29,7 @@ class AxesPadding {
   Planned<PadAxesPlan> find() && {
     const NodeId node = schedule_.node(plan_.block);
     const auto count = static_cast<std::int64_t>(block_.iter_vars.size());
-    if (padding_.size() != block_.iter_vars.size() ||
-        std::ranges::any_of(padding_, [](std::int64_t factor) { return factor < 1; })) {
+    if (!is_padding_of(block_, padding_)) {
       return Refusal{&padding_is_positive, {Argument(plan_.block), Argument(count)}};
     }
     const auto scope = block_around(schedule_, node);
@@ -38,18 +37,14 @@ class AxesPadding {
     if (!child_blocks(schedule_, node).empty()) {
       return Refusal{&block_is_leaf, {Argument(plan_.block)}};
     }
-    const BlockKinds kinds =
-        kinds_of(schedule_, plan_.block, accesses_in_scope(schedule_, schedule_.node(*scope)));
-    if (!kinds.is_complete() && !kinds.is_reduction()) {
-      return Refusal{&block_is_complete_or_reduction,
-                     {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_complete}),
-                      Argument(std::int64_t{kinds.breaks_reduction})}};
+    if (auto refusal = refuse_other_kinds(schedule_, plan_.block, *scope)) {
+      return *std::move(refusal);
     }
     for (std::size_t k = 0; k < padding_.size(); ++k) {
       if (auto refusal = pad_axis(k)) return *std::move(refusal);
     }
     if (plan_.loops.empty()) return std::move(plan_);
-    if (!is_alone_in(nest_of(schedule_, *scope, plan_.block))) {
+    if (!is_alone_in(schedule_, nest_of(schedule_, *scope, plan_.block), plan_.block)) {
       return Refusal{&nest_is_of_block_alone, {Argument(plan_.block)}};
     }
     if (!has_whole_axes()) return Refusal{&instances_are_complete, {Argument(plan_.block)}};
@@ -64,12 +59,9 @@ class AxesPadding {
   /// Finds the new extent of an axis, and the loop that it is bound to.
   std::optional<Refusal> pad_axis(std::size_t k) {
     const IterVar& axis = *block_.iter_vars[k];
-    const Expr& extent = axis.dom->extent;
-    const Expr factor = int_imm(extent.dtype(), padding_[k]);
-    Analyzer analyzer;
-    const Expr padded = analyzer.simplify(ceildiv(extent, factor) * factor);
+    const Expr padded = padded_extent(axis, padding_[k]);
     plan_.extents.emplace_back();
-    if (analyzer.can_prove_equal(padded, extent)) return {};
+    if (!padded.defined()) return {};
     if (axis.iter_type != IterType::data_par) {
       return Refusal{&padded_axes_are_spatial, {Argument(axis.var->name), Argument(plan_.block)}};
     }
@@ -96,16 +88,6 @@ class AxesPadding {
       return is_plain ? std::optional(loop) : std::nullopt;
     }
     return {};
-  }
-
-  /// True when nothing but loops is between a statement and the block.
-  bool is_alone_in(NodeId nest) const {
-    for (NodeId node = schedule_.node(plan_.block); node != nest;) {
-      const NodeId parent = schedule_.at(node).parent;
-      if (!schedule_.as<For>(parent) || only_child(schedule_, parent) != node) return false;
-      node = parent;
-    }
-    return true;
   }
 
   /// True when no condition keeps a padded axis from some of its values.

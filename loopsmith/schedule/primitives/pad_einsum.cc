@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/primitives/padding.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
@@ -29,14 +30,15 @@ class EinsumPlanner {
   Planned<PadEinsumPlan> find() && {
     const NodeId node = schedule_.node(plan_.block);
     const auto count = static_cast<std::int64_t>(block_.iter_vars.size());
-    if (padding_.size() != block_.iter_vars.size() ||
-        std::ranges::any_of(padding_, [](std::int64_t factor) { return factor < 1; })) {
+    if (!is_padding_of(block_, padding_)) {
       return Refusal{&padding_is_positive, {Argument(plan_.block), Argument(count)}};
     }
     const auto scope = block_around(schedule_, node);
     if (!scope) return Refusal{&block_is_not_root, {Argument(plan_.block)}};
     plan_.scope = *scope;
-    if (auto refusal = refuse_kinds()) return *std::move(refusal);
+    if (auto refusal = refuse_other_kinds(schedule_, plan_.block, plan_.scope)) {
+      return *std::move(refusal);
+    }
     find_extents();
     if (auto refusal = find_loops()) return *std::move(refusal);
     if (!block_.body.is<BufferStore>()) return fail("its body is not one store");
@@ -49,7 +51,7 @@ class EinsumPlanner {
     const bool changes =
         std::ranges::any_of(plan_.extents, [](const Expr& extent) { return extent.defined(); });
     if (!changes) return std::move(plan_);
-    if (!is_alone_in(nest_of(schedule_, plan_.scope, plan_.block))) {
+    if (!is_alone_in(schedule_, nest_of(schedule_, plan_.scope, plan_.block), plan_.block)) {
       return Refusal{&nest_is_of_block_alone, {Argument(plan_.block)}};
     }
     const Instances instances = instances_of(schedule_, plan_.block);
@@ -68,33 +70,10 @@ class EinsumPlanner {
     return {&block_is_einsum, {Argument(plan_.block), Argument(std::move(why))}};
   }
 
-  std::optional<Refusal> refuse_kinds() const {
-    const NodeId scope = schedule_.node(plan_.scope);
-    const BlockKinds kinds = kinds_of(schedule_, plan_.block, accesses_in_scope(schedule_, scope));
-    if (kinds.is_complete() || kinds.is_reduction()) return {};
-    return Refusal{&block_is_complete_or_reduction,
-                   {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_complete}),
-                    Argument(std::int64_t{kinds.breaks_reduction})}};
-  }
-
   void find_extents() {
-    Analyzer analyzer;
     for (std::size_t k = 0; k < padding_.size(); ++k) {
-      const Expr& extent = block_.iter_vars[k]->dom->extent;
-      const Expr factor = int_imm(extent.dtype(), padding_[k]);
-      const Expr padded = analyzer.simplify(ceildiv(extent, factor) * factor);
-      plan_.extents.push_back(analyzer.can_prove_equal(padded, extent) ? Expr() : padded);
+      plan_.extents.push_back(padded_extent(*block_.iter_vars[k], padding_[k]));
     }
-  }
-
-  /// True when nothing but loops is between a statement and the block.
-  bool is_alone_in(NodeId nest) const {
-    for (NodeId node = schedule_.node(plan_.block); node != nest;) {
-      const NodeId parent = schedule_.at(node).parent;
-      if (!schedule_.as<For>(parent) || only_child(schedule_, parent) != node) return false;
-      node = parent;
-    }
-    return true;
   }
 
   std::optional<std::size_t> axis_of(const Expr& expr) const {

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sweeps: each element takes neighbours that are new."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loopsmith import tir
+
+from .program import Array, Program, numbers
+
+PROGRAMS: dict[str, Program] = {}
+
+
+def wavefront(sch: tir.Schedule) -> None:
+    """Let the diagonals follow each other, and the elements of one run at once."""
+    sch.skew("i", "j")
+    sch.reorder("j", "i")
+    sch.parallel("i")
+
+
+def swept(given: list[Array]) -> list[Array]:
+    """Return one sweep of Gauss and Seidel."""
+    grid = given[0].copy()
+    for i in range(1, grid.shape[0] - 1):
+        for j in range(1, grid.shape[1] - 1):
+            grid[i, j] = (grid[i - 1, j] + grid[i, j - 1] + grid[i + 1, j] + grid[i, j + 1]) / 4
+    return [grid]
+
+
+PROGRAMS["gauss_seidel"] = Program(
+    """
+def gauss_seidel(a: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n + 2, n + 2), "float64")
+    for i, j in T.grid(n, n):
+        A[i + 1, j + 1] = (
+            A[i, j + 1] + A[i + 1, j] + A[i + 2, j + 1] + A[i + 1, j + 2]
+        ) * T.float64(0.25)
+""",
+    wavefront,
+    lambda n: [numbers((n + 2, n + 2), "float64")],
+    swept,
+)
+
+
+def edit_distance(given: list[Array]) -> list[Array]:
+    """Return the table of distances between all beginnings of two texts."""
+    a, b, table = given
+    distance = table.copy()
+    for i in range(len(a)):
+        for j in range(len(b)):
+            distance[i + 1, j + 1] = min(
+                distance[i, j] + (a[i] != b[j]), distance[i, j + 1] + 1, distance[i + 1, j] + 1
+            )
+    return [a, b, distance]
+
+
+def borders(n: int) -> list[Array]:
+    """Return two texts, and a table of which the borders are filled."""
+    table = np.zeros((n + 1, n + 1), "int32")
+    table[0] = table[:, 0] = np.arange(n + 1)
+    return [numbers(n, "int32") % 4, numbers(n, "int32", 1) % 4, table]
+
+
+PROGRAMS["edit_distance"] = Program(
+    """
+def edit_distance(a: T.handle, b: T.handle, d: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int32")
+    B = T.match_buffer(b, (n,), "int32")
+    D = T.match_buffer(d, (n + 1, n + 1), "int32")
+    for i, j in T.grid(n, n):
+        D[i + 1, j + 1] = T.min(
+            D[i, j] + T.Select(A[i] == B[j], 0, 1), T.min(D[i, j + 1], D[i + 1, j]) + 1
+        )
+""",
+    wavefront,
+    borders,
+    edit_distance,
+)
+
+
+def alignment(n: int) -> list[Array]:
+    """Return two texts, and a table of zeros."""
+    first, second = numbers(n, "int32") % 4, numbers(n, "int32", 1) % 4
+    return [first, second, np.zeros((n + 1, n + 1), "int32")]
+
+
+def aligned(given: list[Array]) -> list[Array]:
+    """Return the scores of the best alignments that end at each pair."""
+    a, b, table = given
+    score = table.copy()
+    for i in range(len(a)):
+        for j in range(len(b)):
+            score[i + 1, j + 1] = max(
+                0,
+                score[i, j] + (2 if a[i] == b[j] else -1),
+                score[i, j + 1] - 1,
+                score[i + 1, j] - 1,
+            )
+    return [a, b, score]
+
+
+PROGRAMS["smith_waterman"] = Program(
+    """
+def smith_waterman(a: T.handle, b: T.handle, h: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int32")
+    B = T.match_buffer(b, (n,), "int32")
+    H = T.match_buffer(h, (n + 1, n + 1), "int32")
+    for i, j in T.grid(n, n):
+        H[i + 1, j + 1] = T.max(
+            T.max(H[i, j] + T.Select(A[i] == B[j], 2, -1), 0),
+            T.max(H[i, j + 1], H[i + 1, j]) - 1,
+        )
+""",
+    wavefront,
+    alignment,
+    aligned,
+)

@@ -73,10 +73,15 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
                           const BuildOptions& options) {
   const FloatOptions floats = allow({}, options.fast_math);
   const BackEnd& back_end = back_end_of(target);
-  const auto warp_size = target.is_gpu() ? gpu_limits(target).warp_size : 1;
+  const bool is_gpu = target.is_gpu();
+  const auto warp_size = is_gpu ? gpu_limits(target).warp_size : 1;
+  const bool has_async_copies = is_gpu && gpu_limits(target).has_async_copies;
+  const bool has_tensor_cores = is_gpu && gpu_limits(target).has_tensor_cores;
   const Ptr<PrimFunc> lowered =
       lower_function(back_end.adapted(func, target), {.vector_bits = back_end.vector_bits(target),
                                                       .warp_size = static_cast<int>(warp_size),
+                                                      .async_copies = has_async_copies,
+                                                      .tensor_cores = has_tensor_cores,
                                                       .fast_math = floats.approximate,
                                                       .cut_loops = options.cut_loops,
                                                       .profile = options.profile,

@@ -172,7 +172,8 @@ Register Compiler::allocate(const Ptr<Var>& pointer, DataType element, Register 
   code_.allocation_sites.push_back(
       {.name = std::string(name),
        .element = element,
-       .is_per_thread = has_threads_ && !region_ && scope == "local",
+       // Of a fragment, too: before lowering, first threads of warps run what uses it.
+       .is_per_thread = has_threads_ && !region_ && (scope == "local" || is_fragment(scope)),
        .is_shared = region_ && is_of_threads,
        .may_be_private = is_of_block && !is_of_threads,
        .may_be_of_blocks = is_of_block && (is_of_threads || scope == "local")});

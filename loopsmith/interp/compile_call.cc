@@ -24,6 +24,8 @@ Value Compiler::call(const Call& call) {
       return operation(select_handler(type), type, type,
                        {expr(args[0]), expr(args[1]), expr(args[2])});
     case op("undef").index():
+    case op("ptx_commit_group").index():
+    case op("ptx_wait_group").index():
     case op("prefetch").index(): {
       const Register zero = integer(0);
       return {zero, 0};
@@ -76,6 +78,8 @@ Value Compiler::call(const Call& call) {
     case op("tvm_warp_shuffle_up").index():
     case op("tvm_warp_shuffle_down").index(): return warp_shuffle(call);
     case op("tvm_thread_allreduce").index(): return all_reduce(call);
+    case op("ptx_mma").index(): return multiply_tiles(call);
+    case op("ptx_ldmatrix").index(): return load_matrices(call);
     case op("call_llvm_intrin").index():
     case op("call_llvm_pure_intrin").index(): return llvm_intrinsic(call);
     case op("tvm_warp_activemask").index(): return {integer(wrap_to(type, -1)), 0};

@@ -8,6 +8,7 @@
 #include "loopsmith/interp/control.h"
 #include "loopsmith/interp/threads.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::interp::detail {
@@ -45,7 +46,8 @@ bool touches_shared_memory(const Stmt& stmt) {
   bool found = false;
   pre_order_visit(stmt, [&](const Ref& ref) {
     const auto* buffer = ref.as<Buffer>();
-    found = found || (buffer && buffer->scope().starts_with("shared"));
+    found = found ||
+            (buffer && (buffer->scope().starts_with("shared") || is_fragment(buffer->scope())));
     return !found;
   });
   return found;

@@ -128,6 +128,15 @@ class Compiler {
   void implied_barrier(const Stmt& stmt);
   Value barrier(const Call& call);
   Value warp_shuffle(const Call& call);
+
+  // compile_warp.cc
+  Register lane_of_thread(const Call& call);
+  Ptr<Buffer> elements_behind(const Value& pointer, std::int64_t count, DataType type);
+  Value taken_from(const Expr& lane, DataType gift);
+  void give_to_warp(const Ptr<Buffer>& elements, int count);
+  Value multiply_tiles(const Call& call);
+  Value load_matrices(const Call& call);
+
   Value all_reduce(const Call& call);
 
   // compile_access.cc

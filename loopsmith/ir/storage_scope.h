@@ -17,15 +17,23 @@ inline bool is_shared_by_threads(std::string_view scope) {
   return scope.starts_with("shared") || scope == "warp";
 }
 
-/// True for memory of which each thread has its own.
+/// True for tiles of matrices that the 32 threads of a warp hold in their registers, some elements
+/// each: `wmma.matrix_a`, `wmma.matrix_b`, `wmma.accumulator`. A warp are the threads along x.
+inline bool is_fragment(std::string_view scope) {
+  return scope.starts_with("wmma.");
+}
+
+/// True for memory of which each thread has its own, or a part of its own.
 inline bool is_of_each_thread(std::string_view scope) {
-  return scope.starts_with("local");
+  return scope.starts_with("local") || is_fragment(scope);
 }
 
 /// True when each iteration of a loop over `thread_axis` has memory of that scope for itself.
 inline bool is_of_one_thread(std::string_view thread_axis, std::string_view scope) {
-  if (thread_axis.starts_with("threadIdx.")) return scope == "local";
-  return !thread_axis.starts_with("blockIdx.") || scope == "local" || is_shared_by_threads(scope);
+  if (thread_axis == "threadIdx.x") return scope == "local";
+  if (thread_axis.starts_with("threadIdx.")) return scope == "local" || is_fragment(scope);
+  return !thread_axis.starts_with("blockIdx.") || is_of_each_thread(scope) ||
+         is_shared_by_threads(scope);
 }
 
 }  // namespace loopsmith

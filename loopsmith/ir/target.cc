@@ -157,6 +157,17 @@ std::int64_t cuda_pool_bytes(const Target& target) {
   return arch.starts_with("sm_75") ? 64 * kib : 48 * kib;
 }
 
+/// The number of an architecture: 80 of `sm_80`, 90 of `sm_90a`.
+std::int64_t cuda_arch_number(const Target& target) {
+  const std::string arch = target.get("arch", "sm_80");
+  std::int64_t number = 0;
+  for (const char digit : arch.substr(std::min(arch.size(), arch.find('_') + 1))) {
+    if (digit < '0' || digit > '9') break;
+    number = number * 10 + (digit - '0');
+  }
+  return number;
+}
+
 }  // namespace
 
 GpuLimits gpu_limits(const Target& target) {
@@ -169,6 +180,8 @@ GpuLimits gpu_limits(const Target& target) {
                                      .shared_pool_bytes = cuda_pool_bytes(target),
                                      .registers_per_block = 65536,
                                      .warp_size = 32,
+                                     .has_async_copies = cuda_arch_number(target) >= 80,
+                                     .has_tensor_cores = cuda_arch_number(target) >= 80,
                                      .blocks = {any, max_blocks, max_blocks},
                                      .threads = {1024, 1024, 64}}
                          : GpuLimits{.threads_per_block = 1024,
@@ -176,6 +189,8 @@ GpuLimits gpu_limits(const Target& target) {
                                      .shared_pool_bytes = 32 * 1024,
                                      .registers_per_block = any,
                                      .warp_size = 1,
+                                     .has_async_copies = false,
+                                     .has_tensor_cores = false,
                                      .blocks = {any, any, any},
                                      .threads = {1024, 1024, 1024}};
   const std::int64_t threads = target.get_int("max_num_threads", limits.threads_per_block);

@@ -78,6 +78,15 @@ bool has_window_of_its_own(AccessTable& table, const Allocation& allocation, con
   return false;
 }
 
+}  // namespace
+
+bool is_of_each_iteration(AccessTable& table, const Allocation& allocation, const Scope* loop) {
+  return has_window_of_its_own(table, allocation, loop) ||
+         writes_before_reads(table, allocation, loop);
+}
+
+namespace {
+
 /// The innermost loop whose iterations use memory that threads share each for itself, so that one
 /// part of it serves all of them; else the place of the allocation.
 const Scope* reused_in(AccessTable& table, const Allocation& allocation) {
@@ -85,9 +94,7 @@ const Scope* reused_in(AccessTable& table, const Allocation& allocation) {
   for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
     const auto* loop = s->stmt.as<For>();
     if (!loop || !launch_axis_of(s->stmt).empty()) continue;
-    if (has_window_of_its_own(table, allocation, s) || writes_before_reads(table, allocation, s)) {
-      return s;
-    }
+    if (is_of_each_iteration(table, allocation, s)) return s;
   }
   return allocation.inside;
 }
@@ -150,10 +157,13 @@ std::vector<Expr> aligned_strides(const Buffer& buffer, const Ref& rows) {
   return strides;
 }
 
-std::unordered_map<Ref, Compact, RefHash, RefEqual> find_compact(AccessTable& table) {
+/// `is_of_threads`: accesses are those of one thread, which is not all of what a fragment is.
+std::unordered_map<Ref, Compact, RefHash, RefEqual> find_compact(AccessTable& table,
+                                                                 bool is_of_threads) {
   std::unordered_map<Ref, Compact, RefHash, RefEqual> result;
   for (const Allocation& allocation : table.allocations()) {
     if (!allocation.buffer || allocation.is_opaque || !allocation.common) continue;
+    if (is_of_threads && is_fragment(allocation.buffer->scope())) continue;
     if (allocation.accesses.empty() || !allocation.buffer->strides.empty()) continue;
     const Scope* within = reused_in(table, allocation);
     Buffer buffer = *allocation.buffer;
@@ -177,12 +187,10 @@ std::unordered_map<Ref, Compact, RefHash, RefEqual> find_compact(AccessTable& ta
   return result;
 }
 
-}  // namespace
-
-Ptr<PrimFunc> compact_buffers(const Ptr<PrimFunc>& func) {
+Ptr<PrimFunc> compacted(const Ptr<PrimFunc>& func, bool is_of_threads) {
   if (!contains<Allocate>(func->body)) return func;
   AccessTable table(*func);
-  const auto compact = find_compact(table);
+  const auto compact = find_compact(table, is_of_threads);
   if (compact.empty()) return func;
 
   Rewriter rewrite;
@@ -218,8 +226,14 @@ Ptr<PrimFunc> compact_buffers(const Ptr<PrimFunc>& func) {
   return rewrite.body_of(func);
 }
 
+}  // namespace
+
+Ptr<PrimFunc> compact_buffers(const Ptr<PrimFunc>& func) {
+  return compacted(func, /*is_of_threads=*/false);
+}
+
 Ptr<PrimFunc> compact_thread_memory(const Ptr<PrimFunc>& func) {
-  return has_launch(func->body) ? compact_buffers(func) : func;
+  return has_launch(func->body) ? compacted(func, /*is_of_threads=*/true) : func;
 }
 
 }  // namespace loopsmith

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/ir/function.h"
+#include "loopsmith/transform/access_table.h"
 
 namespace loopsmith {
 
@@ -16,5 +17,9 @@ Ptr<PrimFunc> compact_buffers(const Ptr<PrimFunc>& func);
 
 /// The same in functions with kernels, of which each thread has memory of its own by now.
 Ptr<PrimFunc> compact_thread_memory(const Ptr<PrimFunc>& func);
+
+/// True when no value goes through the memory from one iteration of `loop`, which is around all
+/// that uses it, to another: each might as well have its own.
+bool is_of_each_iteration(AccessTable& table, const Allocation& allocation, const Scope* loop);
 
 }  // namespace loopsmith

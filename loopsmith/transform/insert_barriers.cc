@@ -129,7 +129,8 @@ class BarrierInserter {
 
   void add_call(const Evaluate& evaluate, MemoryEffects& effects) {
     const auto* call = evaluate.value.as<Call>();
-    if (!call) return;
+    // Where a group of copies begins and ends orders nothing; where it is done stands by itself.
+    if (!call || call->op == op("ptx_commit_group")) return;
     ThreadAccess access{.nest = Stmt(&evaluate)};
     const auto* address = call->args.empty() ? nullptr : call->args[0].as<Call>();
     const auto* element =
@@ -217,10 +218,23 @@ class BarrierInserter {
     around_.emplace_back(&loop);
     Stmt body = place(loop.body, inner);
     around_.pop_back();
-    const std::string scope = wanted_barrier(
-        inner.last, inner.first, [&](const ThreadAccess& first, const ThreadAccess& second) {
-          return conflicts_.may_conflict_later(first, second, loop, inner.always_waits, around_);
-        });
+    const auto barrier_of_next = [&](const Accesses& first) {
+      return wanted_barrier(
+          inner.last, first, [&](const ThreadAccess& earlier, const ThreadAccess& later) {
+            return conflicts_.may_conflict_later(earlier, later, loop, inner.always_waits, around_);
+          });
+    };
+    std::string scope = barrier_of_next(inner.first);
+    if (!scope.empty()) {
+      if (const Stmt behind = with_late_barrier(loop, scope, barrier_of_next)) {
+        // What stands before it may wait there, too.
+        inner = {};
+        around_.emplace_back(&loop);
+        body = place(behind, inner);
+        around_.pop_back();
+        scope = barrier_of_next(inner.first);
+      }
+    }
     if (!scope.empty()) {
       body = seq({barrier(scope), std::move(body)});
       inner.first.clear();
@@ -236,6 +250,28 @@ class BarrierInserter {
     inner.always_waits = inner.always_waits && Analyzer().can_prove(loop.extent >= 1);
     append(effects, std::move(inner));
     return body.same_as(loop.body) ? Stmt(&loop) : with_body(Stmt(&loop), std::move(body));
+  }
+
+  /// The body of a loop with a barrier right before the first of its statements that wants one
+  /// after the iteration before; null where that is the first of all, or is inside of another.
+  template <class BarrierOfNext>
+  Stmt with_late_barrier(const For& loop, const std::string& scope, BarrierOfNext&& wanted) {
+    const auto* sequence = loop.body.as<SeqStmt>();
+    if (!sequence) return nullptr;
+    for (std::size_t i = 0; i < sequence->seq.size(); ++i) {
+      MemoryEffects effects;
+      around_.emplace_back(&loop);
+      place(sequence->seq[i], effects);
+      around_.pop_back();
+      if (!wanted(effects.first).empty()) {
+        if (i == 0) return nullptr;
+        std::vector<Stmt> statements = sequence->seq;
+        statements.insert(statements.begin() + static_cast<std::ptrdiff_t>(i), barrier(scope));
+        return make(SeqStmt{.seq = std::move(statements)});
+      }
+      if (effects.has_barrier) return nullptr;
+    }
+    return nullptr;
   }
 
   Stmt in_while(const While& loop, MemoryEffects& effects) {

@@ -49,6 +49,9 @@ constexpr Pass lowering[] = {
     // While blocks say which region a view is of.
     {"lower_match_buffer", run<lower_match_buffer>, Form::no_views},
     {"lower_blocks", run<lower_blocks>, Form::loops},
+    // Before anything asks who has the memory.
+    {"fragments_in_shared_memory",
+     run_with<&LowerOptions::tensor_cores, fragments_in_shared_memory>, Form::loops, still_simple},
     // Before loops over threads are taken apart or away.
     {"lower_continue", run<lower_continue>, Form::loops},
     // Before values are simplified into what is no sum by its form; parts before atomic updates.
@@ -67,10 +70,16 @@ constexpr Pass lowering[] = {
     // Before kernels are made of one launch each: what stands between them is one, too.
     {"launch_statements", run<launch_statements>, Form::loops},
     // While indices have dimensions, and when it is known which memory is the same.
+    {"spread_over_warps", run<spread_over_warps>, Form::loops},
     {"unify_threads", run<unify_threads>, Form::loops},
     {"compact_thread_memory", run<compact_thread_memory>, Form::loops},
     {"shuffles_in_memory", run_with<&LowerOptions::warp_size, shuffles_in_memory>, Form::loops},
     {"insert_barriers", run<insert_barriers>, Form::loops},
+    // After it is known where threads wait for what others have copied.
+    {"lower_async_copies", run_with<&LowerOptions::async_copies, lower_async_copies>, Form::loops},
+    // After barriers were placed by what the loops of instructions access.
+    {"fragments_in_registers", run_if<&LowerOptions::tensor_cores, fragments_in_registers>,
+     Form::loops},
     // Before indices lose their dimensions: conditions and indices are related most simply here.
     {"simplify", run<simplify>, Form::loops},
     {"flatten_buffers", run<flatten_buffers>, Form::flat, still_simple},

@@ -41,6 +41,8 @@ using ExtraPass = std::function<Ptr<PrimFunc>(std::string_view after, const Ptr<
 struct LowerOptions {
   int vector_bits = 512;          ///< Of the vectors that long loops are cut into.
   int warp_size = 1;              ///< Threads of a GPU that exchange values; 1: none do.
+  bool async_copies = false;      ///< Copies into shared memory may be done while threads go on.
+  bool tensor_cores = false;      ///< Warps multiply tiles of matrices; see fragments.h.
   bool fast_math = false;         ///< Functions may be approximated; see lower_math.h.
   bool cut_loops = true;          ///< Loops are cut where guards come to hold.
   bool profile = false;           ///< Loops are timed; see profile_loops.h.

@@ -7,6 +7,8 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/transform/async_copies.h"
+#include "loopsmith/transform/compact_buffers.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/stages.h"
@@ -19,6 +21,7 @@ struct LoopBody {
   std::vector<Ptr<Allocate>> memory;  ///< Each with one buffer, declared directly inside.
   std::vector<Stmt> around;           ///< Other declarations and attributes around statements.
   std::vector<Stmt> statements;
+  Pointers outside = {};  ///< Memory around the loop that each iteration has for itself.
 };
 
 /// The buffer that an allocation declares; null where it declares none, or another.
@@ -82,16 +85,33 @@ std::string name_of(std::size_t number, const Stmt& stmt) {
                          : fmt::format("statement {}, which writes {},", number, written);
 }
 
+/// The allocations of a function, by their pointers, as they are by now.
+using Allocates = std::unordered_map<const Object*, Ptr<Allocate>>;
+
 /// Pipelines one loop.
 class Pipeliner {
  public:
-  Pipeliner(const For& loop, LoopBody body, Stages stages, const Pointers& doubled)
-      : loop_(loop), body_(std::move(body)), stages_(std::move(stages)), doubled_(doubled) {
+  /// `outside`: memory that is allocated around the loop, and that each iteration has for itself.
+  Pipeliner(const For& loop, LoopBody body, Stages stages, const Pointers& doubled,
+            const Pointers& outside, Allocates& allocates)
+      : loop_(loop),
+        body_(std::move(body)),
+        stages_(std::move(stages)),
+        doubled_(doubled),
+        outside_(outside),
+        allocates_(allocates),
+        own_(outside) {
     for (const auto& allocate : body_.memory) own_.insert(allocate->buffer_var.get());
     for (const Stmt& stmt : body_.around) {
       if (const auto* allocate = stmt.as<Allocate>()) own_.insert(allocate->buffer_var.get());
     }
     for (const Stmt& stmt : body_.statements) touched_.push_back(touched_by(stmt));
+    may_wait_ = statements_that_may_wait(body_.statements, touched_, stages_, own_);
+    for (std::size_t k = 0; k < may_wait_.size(); ++k) {
+      if (!may_wait_[k]) continue;
+      const std::int64_t steps = first_use(k, touched_, stages_) - stages_.stage[k] - 1;
+      groups_under_way_ = std::min(groups_under_way_.value_or(steps), steps);
+    }
   }
 
   /// What stands against it.
@@ -122,24 +142,22 @@ class Pipeliner {
     const bool is_long = analyzer.can_prove(loop_.extent >= depth);
     std::vector<Stmt> steps;
     for (std::int64_t t = 0; t < last; ++t) {
-      for (const std::size_t k : stages_.in_order()) {
-        if (stages_.stage[k] > t) continue;
-        const Expr iteration = int_imm(type, t - stages_.stage[k]);
-        const Expr condition = is_long ? Expr(true) : iteration < loop_.extent;
-        steps.push_back(guarded_part(k, iteration, condition));
-      }
+      add_step(steps, [&](std::int64_t stage) -> Part {
+        if (stage > t) return {};
+        const Expr iteration = int_imm(type, t - stage);
+        return {iteration, is_long ? Expr(true) : iteration < loop_.extent};
+      });
     }
     steps.push_back(steady_loop(depth));
     for (std::int64_t t = 0; t < last; ++t) {
-      for (const std::size_t k : stages_.in_order()) {
-        if (stages_.stage[k] <= t) continue;
-        const Expr iteration = loop_.extent + int_imm(type, t - stages_.stage[k]);
+      add_step(steps, [&](std::int64_t stage) -> Part {
+        if (stage <= t) return {};
+        const Expr iteration = loop_.extent + int_imm(type, t - stage);
         // Where the loop is shorter than its stages, the steps before it did some of this.
-        const Expr condition =
-            is_long ? Expr(true)
-                    : int_imm(type, 0) <= iteration && depth <= loop_.extent + int_imm(type, t);
-        steps.push_back(guarded_part(k, iteration, condition));
-      }
+        const Expr is_left =
+            int_imm(type, 0) <= iteration && depth <= loop_.extent + int_imm(type, t);
+        return {iteration, is_long ? Expr(true) : is_left};
+      });
     }
     Stmt result = seq(std::move(steps));
     for (std::size_t i = body_.around.size(); i-- > 0;) {
@@ -163,13 +181,12 @@ class Pipeliner {
 
   /// Gives a leading dimension to the memory of which several versions live at a time.
   void make_versions() {
-    Rewriter rewrite;
     std::unordered_map<const Object*, std::pair<Ptr<Buffer>, std::int64_t>> made;
-    for (Ptr<Allocate>& allocate : body_.memory) {
+    const auto add_versions = [&](Ptr<Allocate>& allocate) {
       const Object* pointer = allocate->buffer_var.get();
       std::int64_t versions = versions_of(pointer, touched_, stages_);
       if (doubled_.contains(pointer)) versions = std::max<std::int64_t>(versions, 2);
-      if (versions == 1) continue;
+      if (versions == 1) return;
       const Ptr<Buffer> old = buffer_of(*allocate);
       refuse_pointer(old, versions);
       Buffer buffer = *old;
@@ -185,8 +202,11 @@ class Pipeliner {
       copy.annotations = behind_new_dimension(copy.annotations);
       copy.body = make(DeclBuffer{.buffer = made[old.get()].first, .body = no_op()});
       allocate = make(std::move(copy));
-    }
+    };
+    for (Ptr<Allocate>& allocate : body_.memory) add_versions(allocate);
+    for (const Object* pointer : outside_) add_versions(allocates_.at(pointer));
     if (made.empty()) return;
+    Rewriter rewrite;
     const auto access = [&](auto node) {
       const auto found = made.find(node.buffer.get());
       if (found == made.end()) return make(std::move(node));
@@ -231,9 +251,52 @@ class Pipeliner {
     return clone_with(body_.statements[k], {{iteration_, cast(iteration_->dtype, iteration)}});
   }
 
-  Stmt guarded_part(std::size_t k, const Expr& iteration, const Expr& condition) const {
-    if (is_const_int(condition, 0)) return no_op();
-    return guarded(condition, part(k, iteration));
+  /// Which iteration a stage is at in a step, and whether there is one; null where there is none.
+  struct Part {
+    Expr iteration, exists;
+  };
+  Stmt guarded_part(std::size_t k, const Part& of_step) const {
+    if (!of_step.iteration.defined() || is_const_int(of_step.exists, 0)) return no_op();
+    return guarded(of_step.exists, part(k, of_step.iteration));
+  }
+
+  /// What is done in a step. `part_of(stage)` says which iteration a stage is at.
+  ///
+  /// What is copied asynchronously in a step is one group. A step begins with waiting until all
+  /// but the last few groups are done, so that threads that wait for each other afterwards see the
+  /// copies. Each step commits a group, if an empty one, so that these are always as many.
+  template <class PartOf>
+  void add_step(std::vector<Stmt>& statements, PartOf&& part_of) const {
+    if (groups_under_way_) {
+      std::vector<Stmt> done;
+      for (std::size_t k = 0; k < may_wait_.size(); ++k) {
+        // The group that is done by now was begun so many steps before.
+        const std::int64_t stage = stages_.stage[k] + *groups_under_way_ + 1;
+        if (may_wait_[k]) done.push_back(guarded_part(k, part_of(stage)));
+      }
+      Stmt copies = seq(std::move(done));
+      if (!is_no_op(copies)) {
+        statements.push_back(make(AttrStmt{.attr_key = std::string(async_done),
+                                           .value = int_imm(i32, *groups_under_way_),
+                                           .body = std::move(copies)}));
+      }
+    }
+    std::vector<std::size_t> waiting;
+    for (const std::size_t k : stages_.in_order()) {
+      if (may_wait_[k]) waiting.push_back(k);
+    }
+    for (const std::size_t k : stages_.in_order()) {
+      Stmt done = guarded_part(k, part_of(stages_.stage[k]));
+      const bool is_copy = may_wait_[k] && !is_no_op(done);
+      if (is_copy) {
+        done = make(
+            AttrStmt{.attr_key = std::string(async_scope), .value = int_imm(i32, 1), .body = done});
+      }
+      statements.push_back(std::move(done));
+      if (!waiting.empty() && waiting.back() == k) {
+        statements.push_back(make(Evaluate{.value = call(i32, op("ptx_commit_group"), {})}));
+      }
+    }
   }
 
   Stmt steady_loop(const Expr& depth) const {
@@ -246,10 +309,10 @@ class Pipeliner {
     steady.step = int_imm(steady.loop_var->dtype, 1);
     steady.extent = loop_.extent - depth;
     std::vector<Stmt> parts;
-    for (const std::size_t k : stages_.in_order()) {
-      const std::int64_t ahead = stages_.last() - stages_.stage[k];
-      parts.push_back(part(k, steady.loop_var + int_imm(steady.loop_var->dtype, ahead)));
-    }
+    add_step(parts, [&](std::int64_t stage) -> Part {
+      const std::int64_t ahead = stages_.last() - stage;
+      return {steady.loop_var + int_imm(steady.loop_var->dtype, ahead), true};
+    });
     steady.body = seq(std::move(parts));
     return make(std::move(steady));
   }
@@ -258,8 +321,13 @@ class Pipeliner {
   LoopBody body_;
   Stages stages_;
   const Pointers& doubled_;
+  const Pointers& outside_;
+  Allocates& allocates_;
   Pointers own_;
   std::vector<Touched> touched_;
+  std::vector<bool> may_wait_;  ///< Of each statement, whether it is done while threads go on.
+  /// How many groups of copies may be under way when a step begins; none: there are no such copies.
+  std::optional<std::int64_t> groups_under_way_;
   Ptr<Var> iteration_;
 };
 
@@ -273,10 +341,13 @@ std::optional<Stages> stages_for_doubled(const LoopBody& body, const Pointers& d
                 .order = std::vector<std::int64_t>(count)};
   for (std::size_t k = count; k-- > 0;) {
     stages.order[k] = static_cast<std::int64_t>(k);
-    bool is_early = std::ranges::any_of(body.memory, [&](const auto& allocate) {
-      const Object* pointer = allocate->buffer_var.get();
+    const auto is_filled = [&](const Object* pointer) {
       return doubled.contains(pointer) && touched[k].writes.contains(pointer);
-    });
+    };
+    bool is_early = std::ranges::any_of(body.outside, is_filled) ||
+                    std::ranges::any_of(body.memory, [&](const auto& allocate) {
+                      return is_filled(allocate->buffer_var.get());
+                    });
     for (std::size_t later = k + 1; later < count; ++later) {
       is_early = is_early || (stages.stage[later] == 0 && depend(touched[k], touched[later]));
     }
@@ -285,6 +356,51 @@ std::optional<Stages> stages_for_doubled(const LoopBody& body, const Pointers& d
   const auto [first, last] = std::ranges::minmax_element(stages.stage);
   if (count < 2 || *first == *last) return {};
   return stages;
+}
+
+/// What loops have stages, or may get them for memory that is to be doubled.
+bool may_be_pipelined(const For& loop, const Pointers& doubled) {
+  return loop.annotations.contains(stage_key) || (!doubled.empty() && loop.kind == ForKind::serial);
+}
+
+/// The memory around each pipelined loop that its iterations have for themselves, by the loop's
+/// variable.
+std::unordered_map<const Object*, Pointers> find_outside(const PrimFunc& func,
+                                                         const Pointers& doubled) {
+  std::unordered_map<const Object*, Pointers> outside;
+  AccessTable table(func);
+  for (const Allocation& allocation : table.allocations()) {
+    if (!allocation.buffer || allocation.is_opaque || !allocation.common) continue;
+    for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
+      const auto* loop = s->stmt.as<For>();
+      const bool is_own = loop && may_be_pipelined(*loop, doubled) &&
+                          buffer_of(*allocation.allocate) &&
+                          is_of_each_iteration(table, allocation, s);
+      if (is_own) outside[loop->loop_var.get()].insert(allocation.allocate->buffer_var.get());
+    }
+  }
+  return outside;
+}
+
+Allocates allocates_in(const PrimFunc& func) {
+  Allocates found;
+  pre_order_visit(func.body, [&](const Ref& ref) {
+    if (const auto* allocate = ref.as<Allocate>()) {
+      found[allocate->buffer_var.get()] = Ptr<Allocate>(allocate);
+    }
+    return !is_expr(*ref.get());
+  });
+  return found;
+}
+
+bool has_pipelines(const PrimFunc& func, const Pointers& doubled) {
+  bool found = false;
+  pre_order_visit(func.body, [&](const Ref& ref) {
+    const auto* loop = ref.as<For>();
+    found = found || (loop && may_be_pipelined(*loop, doubled));
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
 }
 
 /// The pointers of memory that is to be doubled.
@@ -302,13 +418,26 @@ Pointers find_doubled(const Stmt& body) {
 
 }  // namespace
 
-Ptr<PrimFunc> software_pipeline(const Ptr<PrimFunc>& func) {
-  const Pointers doubled = find_doubled(func->body);
+Ptr<PrimFunc> software_pipeline(const Ptr<PrimFunc>& given) {
+  const Pointers doubled = find_doubled(given->body);
+  if (!has_pipelines(*given, doubled)) return given;
+  const auto outside = find_outside(*given, doubled);
+  // Versions are of what one iteration uses.
+  const Ptr<PrimFunc> func = compact_buffers(given);
+  Allocates allocates = allocates_in(*func);
+  static const Pointers none;
+  const auto outside_of = [&](const For& loop) -> const Pointers& {
+    const auto found = outside.find(loop.loop_var.get());
+    return found == outside.end() ? none : found->second;
+  };
   Rewriter rewrite;
   rewrite.on<Allocate>([&](const Allocate& node) -> Stmt {
     const Ptr<Allocate> inner = rewrite.children(node);
-    if (!inner->annotations.contains(double_buffer)) return inner;
-    Allocate copy = *inner;
+    // Loops inside may have made versions of it.
+    const Ptr<Allocate>& now = allocates.at(node.buffer_var.get());
+    const bool is_same = now.get() == &node;
+    Allocate copy = is_same ? *inner : *now;
+    if (!is_same) copy.body = with_inner(now->body, inner->body.as<DeclBuffer>()->body);
     copy.annotations = copy.annotations.with(double_buffer, nullptr);
     return make(std::move(copy));
   });
@@ -317,16 +446,19 @@ Ptr<PrimFunc> software_pipeline(const Ptr<PrimFunc>& func) {
     if (auto stages = stages_of(*inner)) {
       LoopBody body{.statements = std::vector<Stmt>(stages->stage.size(), no_op())};
       take_apart(inner->body, true, body);
-      Pipeliner pipeliner(*inner, std::move(body), *std::move(stages), doubled);
+      Pipeliner pipeliner(*inner, std::move(body), *std::move(stages), doubled, outside_of(loop),
+                          allocates);
       if (const auto found = pipeliner.conflict()) pipeliner.refuse(*found);
       return pipeliner.run();
     }
     if (doubled.empty() || inner->kind != ForKind::serial) return inner;
     LoopBody body;
     take_apart(inner->body, false, body);
+    body.outside = outside_of(loop);
     auto stages = stages_for_doubled(body, doubled);
     if (!stages) return inner;
-    Pipeliner pipeliner(*inner, std::move(body), *std::move(stages), doubled);
+    Pipeliner pipeliner(*inner, std::move(body), *std::move(stages), doubled, outside_of(loop),
+                        allocates);
     return pipeliner.conflict() ? Stmt(inner) : pipeliner.run();
   });
   return rewrite.body_of(func);

@@ -14,7 +14,10 @@ namespace loopsmith {
 ///                                          C[n - 1] = f(T[(n - 1) % 2])
 ///
 /// Memory that each iteration has for itself gets as many versions as overlapping iterations need.
-/// Refuses an order that a dependence forbids. Asynchronous stages are run where they stand.
+/// Refuses an order that a dependence forbids.
+///
+/// Copies into shared memory in stages that `software_pipeline_async_stages` names are marked, one
+/// group in each step; a step begins with waiting for those that it uses (async_copies.h).
 ///
 /// A plain loop around memory with `double_buffer_scope` is pipelined in two stages, what is
 /// written there and the rest, where dependences allow it.

@@ -8,6 +8,7 @@
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/transform/async_copies.h"
 
 namespace loopsmith {
 namespace {
@@ -38,6 +39,30 @@ bool is_in_order(const Stages& stages, std::size_t a, std::size_t b, std::int64_
   if (distance > first) return true;
   return first < distance + second ||
          (first == distance + second && stages.order[a] < stages.order[b]);
+}
+
+bool is_hit(const Pointers& memory, const Pointers& other) {
+  return std::ranges::any_of(memory,
+                             [&](const Object* pointer) { return other.contains(pointer); });
+}
+
+bool uses(const Touched& statement, const Pointers& memory) {
+  return is_hit(memory, statement.reads) || is_hit(memory, statement.writes);
+}
+
+/// True when all that the statement does is to copy elements of global memory into shared memory;
+/// what lies beyond the source may be zero.
+bool copies_into_shared(const Stmt& stmt) {
+  bool stores = false, is_copy = true;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) {
+      stores = true;
+      is_copy = is_copy && copy_into_shared(*store).has_value();
+    }
+    is_copy = is_copy && !ref.is<While>() && !ref.is<AssertStmt>() && !ref.is<Evaluate>();
+    return is_copy && !is_expr(*ref.get());
+  });
+  return stores && is_copy;
 }
 
 }  // namespace
@@ -78,7 +103,8 @@ std::optional<Stages> stages_of(const For& loop) {
           hint("use fewer stages"), loop.span,
           "software_pipeline: loop {} has stage {}, more than {}", name, stages.last(), max_stages);
   if (loop.annotations.contains(async_key)) {
-    for (const std::int64_t stage : numbers_of(loop, async_key)) {
+    stages.async = numbers_of(loop, async_key);
+    for (const std::int64_t stage : stages.async) {
       require(std::ranges::find(stages.stage, stage) != stages.stage.end(), ErrorKind::lower,
               "async_stage_exists", hint("name stages of the loop"), loop.span,
               "software_pipeline: loop {} has no stage {} to be asynchronous", name, stage);
@@ -110,12 +136,7 @@ Touched touched_by(const Stmt& stmt) {
 }
 
 bool depend(const Touched& a, const Touched& b) {
-  const auto is_hit = [](const Pointers& writes, const Touched& other) {
-    return std::ranges::any_of(writes, [&](const Object* pointer) {
-      return other.reads.contains(pointer) || other.writes.contains(pointer);
-    });
-  };
-  return (a.has_effects && b.has_effects) || is_hit(a.writes, b) || is_hit(b.writes, a);
+  return (a.has_effects && b.has_effects) || uses(b, a.writes) || uses(a, b.writes);
 }
 
 std::optional<OutOfOrder> find_out_of_order(const For& loop, const std::vector<Stmt>& statements,
@@ -168,6 +189,37 @@ std::int64_t versions_of(const Object* pointer, const std::vector<Touched>& touc
     }
   }
   return versions;
+}
+
+std::vector<bool> statements_that_may_wait(const std::vector<Stmt>& statements,
+                                           const std::vector<Touched>& touched,
+                                           const Stages& stages, const Pointers& own) {
+  std::vector<bool> may_wait(statements.size());
+  for (std::size_t k = 0; k < statements.size(); ++k) {
+    const bool is_asked = std::ranges::find(stages.async, stages.stage[k]) != stages.async.end();
+    if (!is_asked || touched[k].has_effects || !copies_into_shared(statements[k])) continue;
+    bool is_used = false, is_alone = true;
+    for (const Object* pointer : touched[k].writes) is_alone = is_alone && own.contains(pointer);
+    for (std::size_t u = 0; u < statements.size(); ++u) {
+      if (u == k) continue;
+      const bool uses_copies = uses(touched[u], touched[k].writes);
+      is_used = is_used || uses_copies;
+      is_alone = is_alone && (!uses_copies || stages.stage[u] > stages.stage[k]) &&
+                 !is_hit(touched[u].writes, touched[k].reads);
+    }
+    may_wait[k] = is_used && is_alone;
+  }
+  return may_wait;
+}
+
+std::int64_t first_use(std::size_t copy, const std::vector<Touched>& touched,
+                       const Stages& stages) {
+  std::int64_t first = stages.last();
+  for (std::size_t u = 0; u < touched.size(); ++u) {
+    const bool is_user = u != copy && uses(touched[u], touched[copy].writes);
+    if (is_user) first = std::min(first, stages.stage[u]);
+  }
+  return first;
 }
 
 }  // namespace loopsmith

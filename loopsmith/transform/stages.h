@@ -21,6 +21,7 @@ inline constexpr std::string_view statement_key = "software_pipeline_statement";
 struct Stages {
   std::vector<std::int64_t> stage;
   std::vector<std::int64_t> order;
+  std::vector<std::int64_t> async = {};  ///< Stages whose copies need not be done when they return.
 
   std::int64_t last() const;
   /// The statements by their order.
@@ -58,5 +59,15 @@ std::optional<OutOfOrder> find_out_of_order(const For& loop, const std::vector<S
 /// How many copies of a buffer the iterations that overlap need.
 std::int64_t versions_of(const Object* pointer, const std::vector<Touched>& touched,
                          const Stages& stages);
+
+/// The statements that may be done while threads go on: of an asynchronous stage, they copy from
+/// global into shared memory that each iteration has for itself, what they read is not written in
+/// the loop, and all that use the copies are of later stages.
+std::vector<bool> statements_that_may_wait(const std::vector<Stmt>& statements,
+                                           const std::vector<Touched>& touched,
+                                           const Stages& stages, const Pointers& own);
+
+/// In which stage the copies of a statement are first used; above its own.
+std::int64_t first_use(std::size_t copy, const std::vector<Touched>& touched, const Stages& stages);
 
 }  // namespace loopsmith

@@ -62,6 +62,14 @@ bool has_block_barrier(const Stmt& stmt) {
   return found;
 }
 
+Ptr<Var> with_scope(const Var& pointer, const std::string& scope) {
+  Var copy = pointer;
+  PointerType type = *pointer.pointer;
+  type.storage_scope = scope;
+  copy.pointer = make(std::move(type));
+  return make(std::move(copy));
+}
+
 Stmt body_of(const Stmt& around) {
   if (const auto* loop = around.as<For>()) return loop->body;
   if (const auto* loop = around.as<While>()) return loop->body;

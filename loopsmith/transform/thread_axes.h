@@ -2,6 +2,7 @@
 // Loops over the threads and the blocks of a kernel.
 #pragma once
 #include <array>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,9 @@ bool has_launch(const Stmt& stmt);
 bool is_block_barrier(const Expr& value);
 /// True when threads wait for each other in `stmt`.
 bool has_block_barrier(const Stmt& stmt);
+
+/// A pointer to memory of another scope.
+Ptr<Var> with_scope(const Var& pointer, const std::string& scope);
 
 /// The body of a loop, a definition, or memory; null of other statements.
 Stmt body_of(const Stmt& around);

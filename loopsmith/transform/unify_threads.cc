@@ -254,9 +254,8 @@ class Unifier {
     const bool is_in_threads =
         std::ranges::any_of(bound_, [](const std::string& tag) { return is_thread_axis(tag); });
     const bool is_shared = is_shared_by_threads(scope) || (scope == "global" && !is_in_threads);
-    const std::string wanted = is_shared_by_threads(scope) ? std::string(scope)
-                               : is_shared                 ? "shared"
-                                                           : "local";
+    const bool keeps_scope = is_shared_by_threads(scope) || is_fragment(scope);
+    const std::string wanted = keeps_scope ? std::string(scope) : is_shared ? "shared" : "local";
     Allocate copy = allocate;
     for (Expr& extent : copy.extents) extent = rename_(extent);
     if (wanted != scope) copy.buffer_var = with_scope(*allocate.buffer_var, wanted);
@@ -275,14 +274,6 @@ class Unifier {
     if (!decl) return visit(allocate.body);
     shared_.push_back(make(DeclBuffer{.buffer = moved(decl->buffer), .body = no_op()}));
     return visit(decl->body);
-  }
-
-  static Ptr<Var> with_scope(const Var& pointer, const std::string& scope) {
-    Var copy = pointer;
-    PointerType type = *pointer.pointer;
-    type.storage_scope = scope;
-    copy.pointer = make(std::move(type));
-    return make(std::move(copy));
   }
 
   /// The buffer, where its memory has another scope now.

@@ -7,10 +7,13 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,8 @@
 #define __shared__ static
 #define __launch_bounds__(threads)
 #define __align__(bytes) __attribute__((aligned(bytes)))
+/// Instructions that the source writes as inline assembly are at the end of this file.
+#define LS_INSTRUCTIONS
 #define LS_SHARED_POOL(name) \
   unsigned char* const name = reinterpret_cast<unsigned char*>(cuda_on_cpu::pool.data())
 
@@ -34,6 +39,14 @@ enum class Wait { nobody, warp, block };
 constexpr std::size_t warp_size = 32;
 constexpr std::size_t largest_gift = 16;
 
+/// A copy into shared memory that was started. Until it is done nobody knows what is there.
+struct Copy {
+  void* into;
+  const void* from;
+  std::size_t bytes;
+  bool exists;
+};
+
 struct Fiber {
   ucontext_t context;
   std::vector<char> stack;
@@ -43,6 +56,8 @@ struct Fiber {
   /// What it gave to its warp, last and before: who has taken the one may give the next.
   alignas(16) unsigned char given[2][largest_gift];
   std::size_t gifts;
+  std::vector<Copy> started;             ///< And in no group yet.
+  std::deque<std::vector<Copy>> groups;  ///< Under way.
 };
 
 inline Index thread, block;
@@ -78,6 +93,32 @@ T exchange(T value, int lane_from(int lane, int by, int width), int by, int widt
   return value;
 }
 
+/// Starts a copy, which reads and writes as late as it may.
+inline void start_copy(void* into, const void* from, std::size_t bytes, bool exists) {
+  if (reinterpret_cast<std::uintptr_t>(into) % bytes != 0 ||
+      (exists && reinterpret_cast<std::uintptr_t>(from) % bytes != 0)) {
+    std::fprintf(stderr, "cuda_on_cpu: a copy of %zu bytes is not aligned\n", bytes);
+    std::abort();
+  }
+  std::memset(into, 0xCB, bytes);
+  fibers[current].started.push_back({into, from, bytes, exists});
+}
+
+inline void commit_copies() {
+  fibers[current].groups.push_back(std::move(fibers[current].started));
+  fibers[current].started.clear();
+}
+
+inline void wait_for_copies(std::size_t under_way) {
+  auto& groups = fibers[current].groups;
+  for (; groups.size() > under_way; groups.pop_front()) {
+    for (const Copy& copy : groups.front()) {
+      if (copy.exists) std::memcpy(copy.into, copy.from, copy.bytes);
+      if (!copy.exists) std::memset(copy.into, 0, copy.bytes);
+    }
+  }
+}
+
 template <class Holds>
 bool all(std::size_t begin, std::size_t end, Holds holds) {
   return std::all_of(fibers.begin() + begin, fibers.begin() + end, holds);
@@ -102,6 +143,8 @@ inline void run_block(const unsigned* size) {
     fiber.is_done = false;
     fiber.waits = Wait::nobody;
     fiber.gifts = 0;
+    fiber.started.clear();
+    fiber.groups.clear();
     fiber.stack.resize(stack_bytes);
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.data();
@@ -213,4 +256,129 @@ T atomicOr(T* at, T value) {
 template <class T>
 T atomicXor(T* at, T value) {
   return std::exchange(*at, *at ^ value);
+}
+
+inline void ls_copy_async_4(void* into, const void* from, bool exists) {
+  cuda_on_cpu::start_copy(into, from, 4, exists);
+}
+inline void ls_copy_async_8(void* into, const void* from, bool exists) {
+  cuda_on_cpu::start_copy(into, from, 8, exists);
+}
+inline void ls_copy_async_16(void* into, const void* from, bool exists) {
+  cuda_on_cpu::start_copy(into, from, 16, exists);
+}
+inline void ls_commit_copies() {
+  cuda_on_cpu::commit_copies();
+}
+inline void ls_wait_for_copies(int under_way) {
+  cuda_on_cpu::wait_for_copies(under_way);
+}
+
+namespace cuda_on_cpu {
+
+inline float from_half(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const float sign = bits & 0x8000 ? -1.0f : 1.0f;
+  if (exponent == 31) return fraction ? NAN : sign * INFINITY;
+  return sign * (exponent ? std::ldexp(1024.0f + fraction, exponent - 25)
+                          : std::ldexp(float(fraction), -24));
+}
+inline std::uint16_t to_half(float value) {
+  const _Float16 half = static_cast<_Float16>(value);
+  std::uint16_t bits;
+  std::memcpy(&bits, &half, sizeof bits);
+  return bits;
+}
+inline float from_bfloat(std::uint16_t bits) {
+  const std::uint32_t wide = std::uint32_t(bits) << 16;
+  float value;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+/// What a thread holds of a tile, as a gift to its warp.
+template <class T, std::size_t count>
+struct Elements {
+  T at[count];
+};
+
+/// results[r] += left * right of m16n8k16, whose elements lie in the threads of the warp as the PTX
+/// ISA says.
+template <class T, class Sum, class Widen, class Narrow>
+void multiply(Sum* results, const void* left, const void* right, Widen widen, Narrow narrow) {
+  constexpr bool has_bytes = sizeof(T) == 1;
+  const int lane = static_cast<int>(current % warp_size);
+  Elements<T, 8> a, of_row[4];
+  Elements<T, 4> b, of_column[2][4];
+  std::memcpy(&a, left, sizeof a);
+  std::memcpy(&b, right, sizeof b);
+  const auto from = [](int, int by, int) { return by; };
+  for (int q = 0; q < 4; ++q) of_row[q] = exchange(a, from, lane / 4 * 4 + q, int(warp_size));
+  for (int c = 0; c < 2; ++c) {
+    for (int q = 0; q < 4; ++q) {
+      of_column[c][q] = exchange(b, from, (lane % 4 * 2 + c) * 4 + q, int(warp_size));
+    }
+  }
+  for (int r = 0; r < 4; ++r) {
+    for (int k = 0; k < 16; ++k) {
+      const int q = has_bytes ? k / 4 : k % 8 / 2;
+      const int in_row = has_bytes ? k % 4 + r / 2 * 4 : k % 2 + r / 2 * 2 + k / 8 * 4;
+      const int in_column = has_bytes ? k % 4 : k % 2 + k / 8 * 2;
+      const auto product = widen(of_row[q].at[in_row]) * widen(of_column[r % 2][q].at[in_column]);
+      results[r] = narrow(results[r], product);
+    }
+  }
+}
+
+/// ldmatrix: each 8 lanes say where the rows of a matrix begin.
+inline void load_matrices(void* into, const void* row, int count, bool is_transposed) {
+  if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0) {
+    std::fprintf(stderr, "cuda_on_cpu: a row of a matrix is not aligned\n");
+    std::abort();
+  }
+  const int lane = static_cast<int>(current % warp_size);
+  const auto from = [](int, int by, int) { return by; };
+  for (int m = 0; m < count; ++m) {
+    for (int e = 0; e < 2; ++e) {
+      const int asked = is_transposed ? lane % 4 * 2 + e : lane / 4;
+      const int at = is_transposed ? lane / 4 : lane % 4 * 2 + e;
+      const void* begin = exchange(row, from, m * 8 + asked, int(warp_size));
+      std::memcpy(static_cast<std::uint16_t*>(into) + 2 * m + e,
+                  static_cast<const std::uint16_t*>(begin) + at, sizeof(std::uint16_t));
+    }
+  }
+}
+
+}  // namespace cuda_on_cpu
+
+inline void ls_mma_m16n8k16_fp16_fp32(void* results, const void* left, const void* right) {
+  cuda_on_cpu::multiply<std::uint16_t>(static_cast<float*>(results), left, right,
+                                       cuda_on_cpu::from_half,
+                                       [](float sum, float product) { return sum + product; });
+}
+inline void ls_mma_m16n8k16_fp16_fp16(void* results, const void* left, const void* right) {
+  cuda_on_cpu::multiply<std::uint16_t>(
+      static_cast<std::uint16_t*>(results), left, right, cuda_on_cpu::from_half,
+      [](std::uint16_t sum, float product) {
+        return cuda_on_cpu::to_half(cuda_on_cpu::from_half(sum) + product);
+      });
+}
+inline void ls_mma_m16n8k16_bf16_fp32(void* results, const void* left, const void* right) {
+  cuda_on_cpu::multiply<std::uint16_t>(static_cast<float*>(results), left, right,
+                                       cuda_on_cpu::from_bfloat,
+                                       [](float sum, float product) { return sum + product; });
+}
+inline void ls_mma_m16n8k16_int8_int32(void* results, const void* left, const void* right) {
+  cuda_on_cpu::multiply<std::int8_t>(
+      static_cast<std::int32_t*>(results), left, right, [](std::int8_t x) { return int(x); },
+      [](std::int32_t sum, int product) { return sum + product; });
+}
+inline void ls_load_matrix_x4(void* into, const void* row) {
+  cuda_on_cpu::load_matrices(into, row, 4, false);
+}
+inline void ls_load_matrix_x4_trans(void* into, const void* row) {
+  cuda_on_cpu::load_matrices(into, row, 4, true);
+}
+inline void ls_load_matrix_x2(void* into, const void* row) {
+  cuda_on_cpu::load_matrices(into, row, 2, false);
 }

@@ -120,6 +120,10 @@ CText CWriter::call(const Call& call, const CLane& lane) {
       if (module_.dialect.shuffle.empty()) break;
       return {
           .text = "(int32_t)__activemask()", .level = CLevel::unary, .bound = arith::all_of(i32)};
+    case op("ptx_mma").index():
+    case op("ptx_ldmatrix").index():
+      if (!module_.dialect.has_instructions) break;
+      return warp_instruction_call(call);
     case op("call_global").index():
       if (module_.dialect.is_device) {
         refuse_on_device(call, "a call of a function of the module", "write its statements there");

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kernels do and other functions do not: memory of threads, barriers, updates in one step.
 #include <algorithm>
+#include <utility>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
+#include "loopsmith/codegen/source/cuda_instructions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/transform/async_copies.h"
 #include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith::detail {
@@ -170,6 +173,86 @@ bool CWriter::store_neighbours(const BufferStore& store) {
   }
   loaded_.clear();
   return true;
+}
+
+/// Copies in `async_scope`.
+void CWriter::start_copies(const AttrStmt& copies) {
+  const bool outer = std::exchange(starts_copies_, module_.dialect.has_instructions);
+  statement(copies.body);
+  starts_copies_ = outer;
+}
+
+/// Starts a copy of 4, 8 or 16 bytes from global into shared memory; what is behind a condition
+/// that does not hold becomes zero. False where no instruction does it.
+bool CWriter::start_copy(const BufferStore& store) {
+  const DataType element = store.buffer->dtype;
+  const int lanes = store.value.dtype().lanes;
+  const int bytes = lanes * element.bytes();
+  const auto copy = copy_into_shared(store);
+  const bool is_moved =
+      copy && element.is_scalar() && (!copy->exists.defined() || copy->exists.dtype().is_scalar());
+  if (!is_moved || (bytes != 4 && bytes != 8 && bytes != 16)) return false;
+  const auto address = [&](const Ptr<Buffer>& buffer, const std::vector<Expr>& indices,
+                           const Expr& predicate) -> std::string {
+    const bool is_whole = !predicate.defined() || is_const_int(predicate, 1);
+    if (lanes > 1) {
+      const Ramp* ramp = neighbours(*buffer, indices, predicate);
+      return ramp ? address_of_first(buffer, *ramp) : "";
+    }
+    if (!is_whole) return "";
+    const Place at = place(buffer, indices, {});
+    return fmt::format("&{}[{}]", at.memory, at.index.text);
+  };
+  const std::string into = address(store.buffer, store.indices, store.predicate);
+  const std::string from =
+      address(copy->source->buffer, copy->source->indices, copy->source->predicate);
+  if (into.empty() || from.empty()) return false;
+  const std::string exists = copy->exists.defined() ? value(copy->exists).text : "true";
+  const std::string name = module_.helpers.instruction(fmt::format("ls_copy_async_{}", bytes));
+  line(fmt::format("{}({}, {}, {});", name, into, from, exists));
+  return true;
+}
+
+/// ptx_commit_group(), ptx_wait_group(n).
+void CWriter::wait_for_copies(const Call& call) {
+  if (call.op == op("ptx_commit_group")) {
+    return line(module_.helpers.instruction("ls_commit_copies") + "();");
+  }
+  const std::int64_t* groups = as_int(call.args[0]);
+  if (!groups || *groups < 0) {
+    refuse_on_device(call, "a wait for a number of groups of copies that is no constant",
+                     "give ptx_wait_group a number");
+  }
+  line(fmt::format("{}({});", module_.helpers.instruction("ls_wait_for_copies"), *groups));
+}
+
+/// ptx_mma(shape, "row", "col", types of left, right and results, left, 0, right, 0, results, 0,
+/// ...) and ptx_ldmatrix(transposed, count, ".b16", registers, 0, row, 0).
+CText CWriter::warp_instruction_call(const Call& call) {
+  const auto text = [&](std::size_t i) {
+    const auto* word = i < call.args.size() ? call.args[i].as<StringImm>() : nullptr;
+    return word ? word->value : std::string();
+  };
+  std::string name;
+  std::vector<std::size_t> operands;
+  if (call.op == op("ptx_mma")) {
+    name = fmt::format("ls_mma_{}_{}_{}", text(0), text(3), text(5));
+    operands = {10, 6, 8};
+  } else {
+    name = fmt::format("ls_load_matrix_x{}{}", value(call.args[1]).text,
+                       is_const_int(call.args[0], 1) ? "_trans" : "");
+    operands = {3, 5};
+  }
+  if (!has_cuda_instruction(name)) {
+    refuse_on_device(call,
+                     fmt::format("{}, which is no instruction that is known,", name.substr(3)),
+                     "use the tensor intrinsics wmma_...");
+  }
+  std::string arguments;
+  for (const std::size_t i : operands) {
+    arguments += (arguments.empty() ? "" : ", ") + value(call.args[i]).text;
+  }
+  return {.text = fmt::format("{}({})", module_.helpers.instruction(name), arguments)};
 }
 
 /// tvm_warp_shuffle[_up, _down](mask, value, lane or distance, width, warp size). All lanes take

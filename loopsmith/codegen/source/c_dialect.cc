@@ -160,6 +160,7 @@ constexpr CDialect cuda_dialect{
     .adds_floats = true,
     .copy = "*({3}*){1} = *(const {3}*){2};",
     .shuffle = "__shfl_{0}sync(0xffffffffu, {1}, {2}, {3})",
+    .has_instructions = true,
 };
 
 }  // namespace

@@ -37,6 +37,7 @@ struct CDialect {
   /// The value of another lane of a warp; {0}: empty, `up_`, `down_`; {1}: the value; {2}: the
   /// lane, or how far; {3}: how many lanes exchange. Empty: there are no warps.
   std::string_view shuffle = {};
+  bool has_instructions = false;  ///< Those of cuda_instructions.h.
 };
 
 /// The language of a target: C, OpenCL C or CUDA C++.

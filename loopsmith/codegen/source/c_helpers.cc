@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "loopsmith/codegen/source/c_types.h"
+#include "loopsmith/codegen/source/cuda_instructions.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith::detail {
@@ -107,6 +108,17 @@ std::string CHelpers::operation(std::string_view name, DataType dtype) {
           full, sign);
     }
   }
+  return full;
+}
+
+std::string CHelpers::instruction(std::string_view name) {
+  std::string full(name);
+  if (!is_new(full)) return full;
+  const std::string_view text = cuda_instruction(name);
+  if (text.find("ls_shared_address(") != std::string_view::npos) {
+    instruction("ls_shared_address");
+  }
+  text_ += fmt::format("#ifndef LS_INSTRUCTIONS\n{}#endif\n\n", text);
   return full;
 }
 

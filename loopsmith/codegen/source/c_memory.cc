@@ -159,6 +159,7 @@ void CWriter::store_lane(const BufferStore& store, const CText& value, const CLa
 }
 
 void CWriter::store(const BufferStore& store) {
+  if (starts_copies_ && start_copy(store)) return;
   if (store.value.dtype().is_scalar()) return store_lane(store, value(store.value), {});
   if (!module_.dialect.is_device || !store_neighbours(store)) store_lanes(store);
 }

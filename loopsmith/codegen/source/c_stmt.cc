@@ -10,6 +10,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/support/source.h"
+#include "loopsmith/transform/async_copies.h"
 #include "loopsmith/transform/pragmas.h"
 
 namespace loopsmith::detail {
@@ -151,6 +152,9 @@ void CWriter::new_statement(const Stmt& stmt) {
     case kind_of<LetStmt>: return let(static_cast<const LetStmt&>(node));
     case kind_of<AttrStmt>:
       require_no_thread(static_cast<const AttrStmt&>(node));
+      if (static_cast<const AttrStmt&>(node).attr_key == async_scope) {
+        return start_copies(static_cast<const AttrStmt&>(node));
+      }
       return statement(static_cast<const AttrStmt&>(node).body);
     case kind_of<AssertStmt>: return check_assertion(static_cast<const AssertStmt&>(node));
     case kind_of<BufferStore>: remark(node); return store(static_cast<const BufferStore&>(node));
@@ -166,6 +170,9 @@ void CWriter::new_statement(const Stmt& stmt) {
       if (call && call->op == op("tvm_storage_sync") && module_.dialect.is_device) {
         return wait_for_threads(*call);
       }
+      const bool is_of_copies =
+          call && (call->op == op("ptx_commit_group") || call->op == op("ptx_wait_group"));
+      if (is_of_copies && module_.dialect.has_instructions) return wait_for_copies(*call);
       if (call && is_packed_call(call->op) && !module_.dialect.is_device) {
         call_host(*call, LS_NONE);
         return;

@@ -130,6 +130,10 @@ class CWriter {
   CText atomic_update(const Call& call);
   CText shuffle_lanes(const Call& call);
   bool store_neighbours(const BufferStore& store);
+  CText warp_instruction_call(const Call& call);
+  void start_copies(const AttrStmt& copies);
+  bool start_copy(const BufferStore& store);
+  void wait_for_copies(const Call& call);
   std::string address_of_first(const Ptr<Buffer>& buffer, const Ramp& ramp);
   void copy_neighbours(const std::string& into, const std::string& from, const Ramp& ramp,
                        DataType element);
@@ -241,7 +245,8 @@ class CWriter {
   std::int64_t stack_bytes_ = 0;
   int loop_depth_ = 0;
   bool is_loop_body_ = false;
-  bool is_precise_ = false;  ///< Inside `precise`: nothing is contracted.
+  bool starts_copies_ = false;  ///< Inside `async_scope`: copies are started, and done later.
+  bool is_precise_ = false;     ///< Inside `precise`: nothing is contracted.
 };
 
 /// Lanes offset, offset + stride, ... of the only vector of a shuffle.

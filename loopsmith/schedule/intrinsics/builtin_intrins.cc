@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensor intrinsics that are built in.
+#include <iterator>
+#include <vector>
+
+#include "loopsmith/schedule/intrinsics/tensor_core_intrins.h"
 #include "loopsmith/schedule/intrinsics/tensor_intrin.h"
 
 namespace loopsmith {
@@ -101,12 +105,18 @@ def dot_16x2_avx512bf16(
 }  // namespace
 
 std::span<const BuiltinIntrin> builtin_intrins() {
-  static constexpr BuiltinIntrin all[] = {
+  constexpr BuiltinIntrin of_processors[] = {
       {"dot_16x4_vnni", dot_16x4_desc, dot_16x4_vnni},
       {"dot_16x4_avx512", dot_16x4_desc, dot_16x4_avx512},
       {"dot_16x2_avx512bf16", dot_16x2_desc, dot_16x2_avx512bf16},
   };
-  return all;
+  static const auto* all = [&] {
+    auto* made = new std::vector<BuiltinIntrin>(std::begin(of_processors), std::end(of_processors));
+    const auto& of_gpus = tensor_core_intrins();
+    made->insert(made->end(), of_gpus.begin(), of_gpus.end());
+    return made;
+  }();
+  return *all;
 }
 
 }  // namespace loopsmith

@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/intrinsics/tensor_intrin.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
@@ -52,17 +53,19 @@ Ptr<TensorIntrin> tensor_intrin(std::string_view name, const Ptr<PrimFunc>& desc
 }
 
 Ptr<TensorIntrin> find_builtin_intrin(std::string_view name) {
-  using Intrins = std::map<std::string_view, Ptr<TensorIntrin>>;
-  static const Intrins* all = [] {
-    auto* made = new Intrins;
-    for (const BuiltinIntrin& row : builtin_intrins()) {
-      made->emplace(row.name, tensor_intrin(row.name, parse_function(row.desc, {.name = row.name}),
-                                            parse_function(row.impl, {.name = row.name})));
-    }
-    return made;
-  }();
-  const auto found = all->find(name);
-  return found == all->end() ? nullptr : found->second;
+  // Each is read when it is first asked for.
+  static std::mutex mutex;
+  static auto* known = new std::map<std::string_view, Ptr<TensorIntrin>>;
+  const auto rows = builtin_intrins();
+  const auto row = std::ranges::find(rows, name, &BuiltinIntrin::name);
+  if (row == rows.end()) return nullptr;
+  const std::scoped_lock lock(mutex);
+  const auto [found, is_new] = known->try_emplace(row->name);
+  if (is_new) {
+    found->second = tensor_intrin(name, parse_function(row->desc, {.name = row->name}),
+                                  parse_function(row->impl, {.name = row->name}));
+  }
+  return found->second;
 }
 
 TensorIntrinSelector::TensorIntrinSelector(std::string name, const Ptr<TensorIntrin>& own) {

@@ -235,7 +235,14 @@ std::optional<Refusal> refuse_lost_reductions(const Schedule& described,
                                               const Schedule& implemented) {
   std::optional<Refusal> refusal;
   OwnMemory memory(implemented);
+  // Loops of threads that the implementation has itself are its own business.
+  std::vector<LoopRV> known;
+  each_concurrent_loop(described, nullptr, [&](LoopRV loop) {
+    known.push_back(loop);
+    return true;
+  });
   each_concurrent_loop(implemented, &described, [&](LoopRV loop) {
+    if (std::ranges::find(known, loop) == known.end()) return true;
     const Concurrency how = how_of(described.get(loop));
     const CarriedDependences carries = carried_by(described, loop, how);
     const bool is_combined =

@@ -15,8 +15,8 @@ bool is_private_to_iteration(Concurrency how, std::string_view scope) {
   switch (how) {
     case Concurrency::in_threads:
     case Concurrency::in_lanes: return !is_shared_by_threads(scope);
-    case Concurrency::in_blocks: return scope == "local" || is_shared_by_threads(scope);
-    case Concurrency::in_block_threads: return scope == "local";
+    case Concurrency::in_blocks: return is_of_each_thread(scope) || is_shared_by_threads(scope);
+    case Concurrency::in_block_threads: return scope == "local" || is_fragment(scope);
   }
   return false;
 }

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instructions that all threads of a warp run together, by the values that they exchange.
+#include "loopsmith/interp/access.h"
+#include "loopsmith/interp/arith.h"
+#include "loopsmith/interp/compiler.h"
+#include "loopsmith/interp/control.h"
+#include "loopsmith/interp/threads.h"
+#include "loopsmith/ir/operators.h"
+
+namespace loopsmith::interp::detail {
+namespace {
+
+const BufferLoad* element_behind(const Expr& pointer) {
+  const auto* address = pointer.as<Call>();
+  return address && address->op == op("address_of") ? address->args[0].as<BufferLoad>() : nullptr;
+}
+
+}  // namespace
+
+/// The number of a thread in its warp.
+Register Compiler::lane_of_thread(const Call& call) {
+  const auto found = threads_.find("threadIdx.x");
+  if (found == threads_.end()) unsupported(call, "a warp instruction where no threads are along x");
+  return operation(binary_handler(kind_of<FloorMod>, i64, options_), i64, i64,
+                   {{found->second.index}, {integer(Team::warp_size)}})
+      .reg;
+}
+
+/// `count` elements from where a pointer leads, as a buffer of their own.
+Ptr<Buffer> Compiler::elements_behind(const Value& pointer, std::int64_t count, DataType type) {
+  Ptr<Buffer> elements = decl_buffer({int_imm(i32, count)}, type, "elements");
+  define_buffer(elements, {.data = pointer.reg, .shape = {integer(count)}});
+  kept_.push_back(elements->data);
+  return elements;
+}
+
+/// What lane `lane` of the warp has given.
+Value Compiler::taken_from(const Expr& lane, DataType gift) {
+  return operation(shuffle_handler(Shuffling::direct), gift, i64,
+                   {expr(lane), {integer(Team::warp_size)}});
+}
+
+void Compiler::give_to_warp(const Ptr<Buffer>& elements, int count) {
+  const Register gift = fresh(count);
+  for (int i = 0; i < count; ++i) {
+    copy_to(gift + i, expr(loopsmith::load(elements, {int_imm(i32, i)})), 1);
+  }
+  emit({.run = give_handler(), .a = gift, .b = count, .c = static_cast<Register>(Wait::lanes)});
+}
+
+/// ptx_mma of m16n8k16: with thread t of a warp, `results[r] += sum of left * right` over 16 steps.
+/// Left are 8 elements of a thread, right 4; which ones they are says fragment_layout.h.
+Value Compiler::multiply_tiles(const Call& call) {
+  const BufferLoad* tiles[3] = {};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t argument = 6 + 2 * i;
+    tiles[i] = argument < call.args.size() ? element_behind(call.args[argument]) : nullptr;
+    if (!tiles[i]) unsupported(call, "ptx_mma of anything but elements of buffers");
+  }
+  const auto* shape = call.args[0].as<StringImm>();
+  if (!shape || shape->value != "m16n8k16") unsupported(call, "ptx_mma of another shape");
+  const DataType type = tiles[0]->buffer->dtype, sum = tiles[2]->buffer->dtype;
+  const bool has_bytes = type.bits == 8;
+  const Ptr<Var> lane = var("lane", i64);
+  values_[lane.get()] = {lane_of_thread(call)};
+  const Ptr<Buffer> left = elements_behind(expr(call.args[6]), 8, type);
+  const Ptr<Buffer> right = elements_behind(expr(call.args[8]), 4, type);
+  const Ptr<Buffer> results = elements_behind(expr(call.args[10]), 4, sum);
+  std::vector<Value> of_row, of_column[2];  // By the thread of a group that holds them.
+  give_to_warp(left, 8);
+  for (int q = 0; q < 4; ++q) {
+    of_row.push_back(taken_from(floordiv(Expr(lane), 4) * 4 + q, type.with_lanes(8)));
+  }
+  give_to_warp(right, 4);
+  for (int c = 0; c < 2; ++c) {
+    for (int q = 0; q < 4; ++q) {
+      const Expr group = floormod(Expr(lane), 4) * 2 + c;
+      of_column[c].push_back(taken_from(group * 4 + q, type.with_lanes(4)));
+    }
+  }
+  for (int r = 0; r < 4; ++r) {
+    Value total = expr(loopsmith::load(results, {int_imm(i32, r)}));
+    for (int k = 0; k < 16; ++k) {
+      const int q = has_bytes ? k / 4 : k % 8 / 2;
+      const int a = has_bytes ? k % 4 + r / 2 * 4 : k % 2 + r / 2 * 2 + k / 8 * 4;
+      const int b = has_bytes ? k % 4 : k % 2 + k / 8 * 2;
+      const auto so_far = var("so_far", sum), x = var("x", type), y = var("y", type);
+      values_[so_far.get()] = total;
+      values_[x.get()] = {of_row[static_cast<std::size_t>(q)].reg + a};
+      values_[y.get()] = {of_column[r % 2][static_cast<std::size_t>(q)].reg + b};
+      const Expr next = so_far + cast(sum, x) * cast(sum, y);
+      meanings_.push_back(next);
+      total = expr(next);
+    }
+    Access& access = new_access(results, {int_imm(i32, r)}, nullptr, call, true);
+    Instr store{.run = store_handler(access, options_), .a = total.reg, .type = sum};
+    store.access = &access;
+    emit(store);
+  }
+  return {integer(0), 0};
+}
+
+/// ptx_ldmatrix: lanes say where rows of 16 bytes lie, 8 of them for each matrix. Thread t gets two
+/// neighbours of row t / 4 as 16 bits each; transposed, one of each of two rows.
+Value Compiler::load_matrices(const Call& call) {
+  const BufferLoad* into = call.args.size() == 7 ? element_behind(call.args[3]) : nullptr;
+  const BufferLoad* row = into ? element_behind(call.args[5]) : nullptr;
+  if (!row) unsupported(call, "ptx_ldmatrix of anything but elements of buffers");
+  const DataType type = row->buffer->dtype;
+  const bool is_transposed = is_const_int(call.args[0], 1);
+  const auto count = static_cast<int>(*as_int(call.args[1]));
+  const int together = type.bits == 8 ? 4 : 2;
+  const Ptr<Var> lane = var("lane", i64);
+  values_[lane.get()] = {lane_of_thread(call)};
+  const Ptr<Buffer> registers = elements_behind(expr(call.args[3]), count * together, type);
+  const Value address = expr(call.args[5]);
+  const Register gift = fresh(2);
+  copy_to(gift, address, 2);
+  emit({.run = give_handler(), .a = gift, .b = 2, .c = static_cast<Register>(Wait::lanes)});
+  for (int m = 0; m < count; ++m) {
+    for (int e = 0; e < together; ++e) {
+      const Expr group = floordiv(Expr(lane), 4), place = floormod(Expr(lane), 4);
+      const Expr from = is_transposed ? place * 2 + e : group;
+      const Value begin = taken_from(from + m * 8, i64.with_lanes(2));
+      const Ptr<Buffer> elements = elements_behind(begin, 16 / type.bytes(), type);
+      const Expr index = is_transposed ? group : place * together + e;
+      const Expr value = loopsmith::load(elements, {index});
+      meanings_.push_back(value);
+      Access& access = new_access(registers, {int_imm(i32, m * together + e)}, nullptr, call, true);
+      const Value taken = expr(value);
+      Instr store{.run = store_handler(access, options_), .a = taken.reg, .type = type};
+      store.access = &access;
+      emit(store);
+    }
+  }
+  return {integer(0), 0};
+}
+
+}  // namespace loopsmith::interp::detail

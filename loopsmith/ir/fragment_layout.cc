@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/ir/fragment_layout.h"
+
+#include <utility>
+
+#include "loopsmith/ir/operators.h"
+
+namespace loopsmith {
+
+FragmentLayout fragment_layout(FragmentUse use, DataType dtype, bool is_transposed, const Expr& t,
+                               const Expr& r) {
+  // Operands of 8 bits lie four together, others two; results are like operands of 16 bits.
+  const bool has_bytes = dtype.bits == 8 && use != FragmentUse::results;
+  const Expr group = floordiv(t, 4), place = floormod(t, 4);
+  const Expr neighbour = has_bytes ? place * 4 + floormod(r, 4) : place * 2 + floormod(r, 2);
+  const Expr second = floormod(floordiv(r, 2), 2) * 8, fourth = floordiv(r, 4) * 8;
+  FragmentLayout layout;
+  if (has_bytes) {
+    layout = {group + fourth, neighbour};
+  } else if (use == FragmentUse::right) {
+    layout = {group + fourth, neighbour + second};
+  } else {
+    layout = {group + second, neighbour + fourth};
+  }
+  // Of the right operand the neighbours are steps of the sum, its rows.
+  if ((use == FragmentUse::right) != is_transposed) std::swap(layout.row, layout.column);
+  return layout;
+}
+
+}  // namespace loopsmith

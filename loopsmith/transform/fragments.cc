@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/fragments.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/fragment_layout.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/support/error.h"
+#include "loopsmith/transform/thread_axes.h"
+
+namespace loopsmith {
+namespace {
+
+bool has_fragments(const Stmt& body) {
+  bool found = false;
+  pre_order_visit(body, [&](const Ref& ref) {
+    const auto* allocate = ref.as<Allocate>();
+    found = found || (allocate && is_fragment(scope_of(*allocate->buffer_var)));
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
+/// Whether rows and columns have changed places.
+enum class Orientation : std::uint8_t { as_is, transposed };
+
+/// How a fragment is laid out, as far as something asks for it.
+struct Demand {
+  FragmentUse use;
+  Orientation orientation;
+  DataType dtype;
+
+  FragmentLayout at(const Expr& t, const Expr& r) const {
+    return fragment_layout(use, dtype, orientation == Orientation::transposed, t, r);
+  }
+};
+
+/// What stands under a mark.
+struct MarkedStore {
+  const BufferStore* store = nullptr;
+  std::vector<Ptr<For>> loops;
+};
+
+MarkedStore marked_store(const Stmt& body) {
+  MarkedStore marked;
+  for (Stmt at = body;;) {
+    if (const auto* loop = at.as<For>()) {
+      marked.loops.emplace_back(loop);
+      at = loop->body;
+    } else {
+      marked.store = at.as<BufferStore>();
+      return marked;
+    }
+  }
+}
+
+/// What a mark says.
+std::string instruction_of(const AttrStmt& mark) {
+  const auto* name = mark.value.as<StringImm>();
+  return name ? name->value : "";
+}
+
+void require_known(bool is_known, const AttrStmt& mark) {
+  require(is_known, ErrorKind::lower, "warp_instruction_is_known",
+          hint("use the tensor intrinsics that are built in, wmma_..."), mark.span,
+          "there is no warp instruction {} of such a form", instruction_of(mark));
+}
+
+/// The tile that an instruction shares out by its rows and columns: what it writes, or of a store
+/// what it reads.
+Ptr<Buffer> shared_out(const BufferStore& store) {
+  const auto* source = store.value.as<BufferLoad>();
+  if (source && is_fragment(source->buffer->scope())) return source->buffer;
+  return store.buffer;
+}
+
+Stmt spread(const AttrStmt& mark) {
+  const std::string name = instruction_of(mark);
+  const MarkedStore marked = marked_store(mark.body);
+  const std::size_t count = name == "mma" ? 3 : 2;
+  require_known(marked.store && marked.loops.size() == count, mark);
+  for (const Ptr<For>& loop : marked.loops) {
+    require_known(is_const_int(loop->extent, fragment_size) && is_const_int(loop->step, 1), mark);
+  }
+  const Ptr<For>& rows = marked.loops[0];
+  const Ptr<For>& columns = marked.loops[1];
+  const DataType type = rows->loop_var->dtype;
+  const Ptr<Var> t = var("t", type), r = var("r", type);
+  const Ptr<Buffer> tile = shared_out(*marked.store);
+  const FragmentUse use = tile->scope() == "wmma.matrix_a"   ? FragmentUse::left
+                          : tile->scope() == "wmma.matrix_b" ? FragmentUse::right
+                                                             : FragmentUse::results;
+  const FragmentLayout layout = fragment_layout(use, tile->dtype, name == "load_trans", t, r);
+  Stmt body(marked.store);
+  if (name == "mma") {
+    For steps = *marked.loops[2];
+    steps.body = body;
+    body = make(std::move(steps));
+  }
+  body = substitute(
+      body, {{rows->loop_var, rows->min + layout.row},
+             {columns->loop_var, columns->min + cast(columns->loop_var->dtype, layout.column)}});
+  const auto from_zero = [&](const Ptr<Var>& variable, std::int64_t extent, Stmt inside) {
+    return For{.loop_var = variable,
+               .min = int_imm(type, 0),
+               .extent = int_imm(type, extent),
+               .body = std::move(inside)};
+  };
+  AttrStmt made = mark;
+  made.body = make(from_zero(r, elements_of_thread, std::move(body)));
+  For threads = from_zero(t, threads_of_warp, make(std::move(made)));
+  threads.kind = ForKind::thread_binding;
+  threads.thread_binding = make(IterVar{.var = var("threadIdx.x", type),
+                                        .iter_type = IterType::thread_index,
+                                        .thread_tag = "threadIdx.x"});
+  return make(std::move(threads));
+}
+
+/// The kernel of one launch.
+class RegisterAllocator {
+ public:
+  explicit RegisterAllocator(const Launch& launch) {
+    for (const Ptr<For>& loop : launch.threads) {
+      if (loop->thread_binding->thread_tag != "threadIdx.x") continue;
+      thread_ = loop->loop_var;
+      analyzer_.bind(thread_, range(int_imm(thread_->dtype, 0), loop->extent));
+      is_warp_ = is_const_int(loop->extent, threads_of_warp);
+    }
+  }
+
+  Stmt run(const Stmt& body) {
+    Rewriter rewrite;
+    rewrite.on<Allocate>([&](const Allocate& node) -> Stmt {
+      if (is_fragment(scope_of(*node.buffer_var))) return rewrite(in_registers(node));
+      return rewrite.children(node);
+    });
+    rewrite.on<AttrStmt>([&](const AttrStmt& node) -> Stmt {
+      if (node.attr_key != warp_instruction) return rewrite.children(node);
+      return instruction(instruction_of(node), node);
+    });
+    // Bounds of loops are known where their bodies are.
+    rewrite.on<For>([&](const For& loop) -> Stmt {
+      analyzer_.bind(loop.loop_var, range(loop.min, loop.extent));
+      return rewrite.children(loop);
+    });
+    rewrite.on<BufferLoad>([&](const BufferLoad& node) -> Expr {
+      refuse_other_use(*node.buffer, node.span);
+      return rewrite.children(node);
+    });
+    rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
+      refuse_other_use(*node.buffer, node.span);
+      return rewrite.children(node);
+    });
+    return rewrite(body);
+  }
+
+ private:
+  static void refuse_other_use(const Buffer& buffer, const Span& span) {
+    require(!is_fragment(buffer.scope()), ErrorKind::lower, "fragment_is_used_by_instructions",
+            hint("tensorize what uses it by wmma_load_..., wmma_fill_..., wmma_sync_... or "
+                 "wmma_store_..."),
+            span,
+            "buffer {} is in {}, whose elements lie in many threads, and is used outside of "
+            "tensor intrinsics",
+            buffer.name, buffer.scope());
+  }
+
+  /// The allocation of an array of each thread, and what it takes the place of.
+  Stmt in_registers(const Allocate& allocate) {
+    const auto* decl = allocate.body.as<DeclBuffer>();
+    check(decl, "fragments_in_registers", "a fragment has no buffer");
+    const Buffer& tile = *decl->buffer;
+    const std::size_t rank = tile.shape.size();
+    Buffer made{.data = pointer_var(tile.data->name, tile.dtype, "local"), .dtype = tile.dtype};
+    made.name = tile.name;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const bool is_of_tile = d + 2 >= rank;
+      const std::int64_t* extent = as_int(analyzer_.simplify(tile.shape[d]));
+      require(rank >= 2 && (!is_of_tile || (extent && *extent % fragment_size == 0)),
+              ErrorKind::lower, "fragments_are_whole",
+              hint("split the loops by 16, and cache what is inside"), allocate.span,
+              "buffer {} in {} is no number of tiles of 16 x 16", tile.name, tile.scope());
+      made.shape.push_back(is_of_tile ? int_imm(tile.shape[d].dtype(), *extent / fragment_size)
+                                      : tile.shape[d]);
+    }
+    made.shape.push_back(int_imm(made.shape.back().dtype(), elements_of_thread));
+    const Ptr<Buffer> registers = make(std::move(made));
+    registers_[decl->buffer.get()] = registers;
+    Allocate copy = allocate;
+    copy.buffer_var = registers->data;
+    copy.extents = registers->shape;
+    copy.body = make(DeclBuffer{.buffer = registers, .body = decl->body});
+    return make(std::move(copy));
+  }
+
+  Stmt instruction(const std::string& name, const AttrStmt& mark) {
+    const MarkedStore marked = marked_store(mark.body);
+    const bool is_product = name == "mma";
+    require(thread_ && is_warp_, ErrorKind::lower, "warp_is_32_threads_along_x",
+            hint("bind the copies into shared memory to 32 threads along x, warps along y"),
+            mark.span,
+            "a warp instruction, {}, runs on 32 threads along threadIdx.x, and the launch has "
+            "others",
+            name);
+    require_known(marked.store && marked.loops.size() == (is_product ? 2 : 1), mark);
+    for (const Ptr<For>& loop : marked.loops) {
+      analyzer_.bind(loop->loop_var, range(loop->min, loop->extent));
+    }
+    return is_product ? product(marked, mark) : copy_of_tile(marked, mark);
+  }
+
+  // ---- Copies ----
+
+  /// `load`, `store`, `fill`: each thread does its own elements.
+  Stmt copy_of_tile(const MarkedStore& marked, const AttrStmt& mark) {
+    const BufferStore& store = *marked.store;
+    const Ptr<Var>& r = marked.loops[0]->loop_var;
+    BufferStore made = store;
+    const auto* source = store.value.as<BufferLoad>();
+    if (is_fragment(store.buffer->scope())) {
+      made.indices = own_elements(*store.buffer, store.indices, r, mark);
+      made.buffer = registers_.at(store.buffer.get());
+      if (source) {
+        if (const Stmt loaded = load_rows(made, *source, *store.buffer, r)) return loaded;
+      }
+    } else if (source && is_fragment(source->buffer->scope())) {
+      BufferLoad own = *source;
+      own.indices = own_elements(*source->buffer, source->indices, r, mark);
+      own.buffer = registers_.at(source->buffer.get());
+      made.value = make(std::move(own));
+    }
+    For loop = *marked.loops[0];
+    loop.kind = ForKind::unrolled;
+    loop.body = make(std::move(made));
+    return make(std::move(loop));
+  }
+
+  /// The index of a thread's array for element `r`, of the tile that starts at the first element.
+  std::vector<Expr> own_elements(const Buffer& tile, const std::vector<Expr>& indices,
+                                 const Ptr<Var>& r, const AttrStmt& mark) {
+    for (const Demand& each : demands_for(tile)) {
+      if (!lies_as(each, indices, r)) continue;
+      demand(tile, each, mark);
+      return element(indices, r, Expr(r));
+    }
+    refuse_layout(tile, mark);
+  }
+
+  /// The layouts that instructions know for tiles of a scope.
+  static std::vector<Demand> demands_for(const Buffer& tile) {
+    const FragmentUse use = tile.scope() == "wmma.matrix_a"   ? FragmentUse::left
+                            : tile.scope() == "wmma.matrix_b" ? FragmentUse::right
+                                                              : FragmentUse::results;
+    std::vector<Demand> demands = {{use, Orientation::as_is, tile.dtype}};
+    if (use != FragmentUse::results) demands.push_back({use, Orientation::transposed, tile.dtype});
+    return demands;
+  }
+
+  /// The indices with values for the variables of the loops around the element.
+  std::vector<Expr> at(const std::vector<Expr>& indices, const Substitution& values) {
+    std::vector<Expr> found;
+    for (const Expr& index : indices)
+      found.push_back(analyzer_.simplify(substitute(index, values)));
+    return found;
+  }
+  Substitution first(const Ptr<Var>& r) const {
+    return {{thread_, int_imm(thread_->dtype, 0)}, {r, int_imm(r->dtype, 0)}};
+  }
+
+  bool lies_as(const Demand& demand, const std::vector<Expr>& indices, const Ptr<Var>& r) {
+    const FragmentLayout layout = demand.at(cast(i32, thread_), cast(i32, r));
+    const std::vector<Expr> start = at(indices, first(r));
+    const std::size_t rank = indices.size();
+    const auto is_at = [&](std::size_t d, const Expr& wanted) {
+      return analyzer_.can_prove_equal(indices[d], start[d] + cast(start[d].dtype(), wanted)) &&
+             analyzer_.can_prove(floormod(start[d], 16) == 0);
+    };
+    return is_at(rank - 2, layout.row) && is_at(rank - 1, layout.column);
+  }
+
+  /// The index of an array of a thread: whose tile, and which element of it.
+  std::vector<Expr> element(const std::vector<Expr>& indices, const Ptr<Var>& r,
+                            const Expr& number) {
+    std::vector<Expr> made = at(indices, first(r));
+    for (std::size_t d = made.size() - 2; d < made.size(); ++d) {
+      made[d] = analyzer_.simplify(floordiv(made[d], 16));
+    }
+    made.push_back(cast(made.back().dtype(), number));
+    return made;
+  }
+
+  void demand(const Buffer& tile, const Demand& wanted, const AttrStmt& mark) {
+    const auto [known, is_new] = layouts_.try_emplace(&tile, wanted.orientation);
+    if (!is_new && known->second != wanted.orientation) refuse_layout(tile, mark);
+  }
+
+  [[noreturn]] static void refuse_layout(const Buffer& tile, const AttrStmt& mark) {
+    fail(ErrorKind::lower, "fragment_has_one_layout",
+         hint("load and multiply it by intrinsics of one kind, both with _trans or both without"),
+         mark.span, "elements of buffer {} in {} lie in other threads than an instruction asks for",
+         tile.name, tile.scope());
+  }
+
+  /// `ptx_ldmatrix`: lanes say where rows of 16 bytes begin, and each gets its elements. Null where
+  /// rows are not known to be whole and aligned.
+  Stmt load_rows(const BufferStore& into, const BufferLoad& source, const Buffer& tile,
+                 const Ptr<Var>& r) {
+    const Orientation orientation = layouts_.at(&tile);
+    const int bytes = tile.dtype.bytes();
+    const bool is_right = tile.scope() == "wmma.matrix_b";
+    // Neighbours in memory are steps of the sum, or the instruction transposes elements of 16 bits.
+    const bool has_steps_last = is_right == (orientation == Orientation::transposed);
+    if (!source.buffer->scope().starts_with("shared") || (bytes != 2 && !has_steps_last)) return {};
+    const std::int64_t in_row = 16 / bytes;
+    // Matrix m of 8 rows is asked for by lanes 8 m to 8 m + 7. The first of its elements is number
+    // 2 m (4 m of bytes) of the thread that holds the first of the row.
+    const DataType type = thread_->dtype;
+    const Expr lane = bytes == 2 ? Expr(thread_) : floormod(thread_, 16);
+    const Expr matrix = floordiv(lane, 8);
+    const auto number = [&](const Expr& inside) {
+      return cast(r->dtype, matrix * (bytes == 2 ? 2 : 4) + inside);
+    };
+    const bool is_transposed = !has_steps_last;
+    // The elements of row `lane % 8` of the matrix, from the first.
+    const auto place = [&](std::int64_t column) -> Expr {
+      const std::int64_t together = bytes == 2 ? 2 : 4;
+      Substitution values;
+      if (is_transposed) {
+        // The row is a step of the sum, its elements belong to eight groups of threads.
+        values = {{thread_, int_imm(type, column * 4) + floordiv(floormod(lane, 8), 2)},
+                  {r, number(floormod(lane, 2))}};
+      } else {
+        values = {{thread_, floormod(lane, 8) * 4 + int_imm(type, column / together)},
+                  {r, number(int_imm(type, column % together))}};
+      }
+      return offset_in(*source.buffer, at(source.indices, values));
+    };
+    const Expr start = analyzer_.simplify(place(0));
+    for (std::int64_t column = 1; column < in_row; ++column) {
+      if (!analyzer_.can_prove_equal(place(column), start + int_imm(start.dtype(), column)))
+        return {};
+    }
+    if (!analyzer_.can_prove(floormod(start, int_imm(start.dtype(), in_row)) == 0)) return {};
+    Substitution row_start;
+    if (is_transposed) {
+      row_start = {{thread_, floordiv(floormod(lane, 8), 2)}, {r, number(floormod(lane, 2))}};
+    } else {
+      row_start = {{thread_, floormod(lane, 8) * 4}, {r, number(int_imm(type, 0))}};
+    }
+    BufferLoad from = source;
+    from.indices = at(source.indices, row_start);
+    std::vector<Expr> own = into.indices;
+    own.back() = int_imm(own.back().dtype(), 0);
+    const Expr target = call(op("address_of"), {load(into.buffer, own)});
+    const Expr row = call(op("address_of"), {make(std::move(from))});
+    const Expr zero = int_imm(i32, 0);
+    return make(Evaluate{
+        .value = call(into.buffer->dtype, op("ptx_ldmatrix"),
+                      {int_imm(boolean, is_transposed ? 1 : 0), int_imm(i32, bytes == 2 ? 4 : 2),
+                       string_imm(".b16"), target, zero, row, zero})});
+  }
+
+  static Expr offset_in(const Buffer& buffer, const std::vector<Expr>& indices) {
+    const std::vector<Expr> strides = strides_of(buffer);
+    Expr offset = buffer.elem_offset.defined() ? buffer.elem_offset : int_imm(i32, 0);
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      offset = cast(indices[d].dtype(), offset) + indices[d] * cast(indices[d].dtype(), strides[d]);
+    }
+    return offset;
+  }
+
+  // ---- Products ----
+
+  /// `mma`: a tile of 16 columns is two of 8.
+  Stmt product(const MarkedStore& marked, const AttrStmt& mark) {
+    const BufferStore& store = *marked.store;
+    const Ptr<Var>& r = marked.loops[0]->loop_var;
+    const Ptr<Var>& k = marked.loops[1]->loop_var;
+    const BufferLoad* operands[2] = {};
+    pre_order_visit(store.value, [&](const Ref& ref) {
+      const auto* found = ref.as<BufferLoad>();
+      if (found && found->buffer->scope() == "wmma.matrix_a") operands[0] = found;
+      if (found && found->buffer->scope() == "wmma.matrix_b") operands[1] = found;
+      return true;
+    });
+    require(operands[0] && operands[1] && store.buffer->scope() == "wmma.accumulator",
+            ErrorKind::lower, "product_is_of_fragments", hint("cache its operands in fragments"),
+            mark.span,
+            "mma multiplies tiles in wmma.matrix_a and wmma.matrix_b into "
+            "wmma.accumulator");
+    own_elements(*store.buffer, store.indices, r, mark);
+    const std::vector<Expr> results = element(store.indices, r, int_imm(i32, 0));
+    std::vector<Expr> of_operand[2];
+    for (int side = 0; side < 2; ++side) {
+      const BufferLoad& load = *operands[side];
+      const std::size_t last = load.indices.size() - 1;
+      Substitution start = first(r);
+      start[k] = int_imm(k->dtype, 0);
+      const std::vector<Expr> from = at(load.indices, start);
+      // Which of its two indices counts the steps of the sum.
+      const auto counts_steps = [&](std::size_t d) {
+        return analyzer_.can_prove_equal(load.indices[d], from[d] + cast(from[d].dtype(), k));
+      };
+      const bool is_last = counts_steps(last);
+      if (!is_last && !counts_steps(last - 1)) refuse_layout(*load.buffer, mark);
+      const bool is_transposed = is_last == (side == 1);
+      demand(*load.buffer,
+             {side == 0 ? FragmentUse::left : FragmentUse::right,
+              is_transposed ? Orientation::transposed : Orientation::as_is, load.buffer->dtype},
+             mark);
+      of_operand[side] = from;
+      for (std::size_t d = last - 1; d <= last; ++d) {
+        of_operand[side][d] = analyzer_.simplify(floordiv(from[d], 16));
+      }
+      of_operand[side].push_back(int_imm(from[last].dtype(), 0));
+    }
+    std::vector<Stmt> halves;
+    for (std::int64_t half = 0; half < 2; ++half) {
+      const auto address = [&](const Buffer& tile, std::vector<Expr> indices, bool is_half) {
+        indices.back() = int_imm(indices.back().dtype(), is_half ? half * 4 : 0);
+        return call(op("address_of"), {load(registers_.at(&tile), indices)});
+      };
+      const DataType type = operands[0]->buffer->dtype, sum = store.buffer->dtype;
+      const Expr zero = int_imm(i32, 0);
+      halves.push_back(make(Evaluate{
+          .value =
+              call(sum, op("ptx_mma"),
+                   {string_imm("m16n8k16"), string_imm("row"), string_imm("col"),
+                    string_imm(ptx_name(type)), string_imm(ptx_name(type)),
+                    string_imm(ptx_name(sum)), address(*operands[0]->buffer, of_operand[0], false),
+                    zero, address(*operands[1]->buffer, of_operand[1], true), zero,
+                    address(*store.buffer, results, true), zero, int_imm(boolean, 0)})}));
+    }
+    return seq(std::move(halves));
+  }
+
+  static std::string ptx_name(DataType type) {
+    if (type == f16) return "fp16";
+    if (type == bf16) return "bf16";
+    if (type == i8) return "int8";
+    return type == i32 ? "int32" : "fp32";
+  }
+
+  Ptr<Var> thread_;
+  bool is_warp_ = false;
+  Analyzer analyzer_;
+  std::unordered_map<const Object*, Ptr<Buffer>> registers_;  ///< By the buffer of tiles.
+  std::unordered_map<const Object*, Orientation> layouts_;
+};
+
+}  // namespace
+
+Ptr<PrimFunc> fragments_in_shared_memory(const Ptr<PrimFunc>& func, bool has_tensor_cores) {
+  if (has_tensor_cores || !has_fragments(func->body)) return func;
+  Rewriter rewrite;
+  rewrite.on<Allocate>([&](const Allocate& node) -> Stmt {
+    if (!is_fragment(scope_of(*node.buffer_var))) return rewrite.children(node);
+    Allocate copy = node;
+    copy.buffer_var = with_scope(*node.buffer_var, "shared");
+    rewrite.replace_variable(node.buffer_var, copy.buffer_var);
+    rewrite.forget();
+    if (const auto* decl = node.body.as<DeclBuffer>()) {
+      Buffer moved = *decl->buffer;
+      moved.data = copy.buffer_var;
+      const Ptr<Buffer> buffer = make(std::move(moved));
+      rewrite.replace_buffer(decl->buffer, buffer);
+      rewrite.forget();
+      copy.body = make(DeclBuffer{.buffer = buffer, .body = rewrite(decl->body)});
+    } else {
+      copy.body = rewrite(node.body);
+    }
+    return make(std::move(copy));
+  });
+  return rewrite.body_of(func);
+}
+
+Ptr<PrimFunc> spread_over_warps(const Ptr<PrimFunc>& func) {
+  Rewriter rewrite;
+  rewrite.on<AttrStmt>([&](const AttrStmt& node) -> Stmt {
+    return node.attr_key == warp_instruction ? spread(node) : Stmt(rewrite.children(node));
+  });
+  return rewrite.body_of(func);
+}
+
+Ptr<PrimFunc> fragments_in_registers(const Ptr<PrimFunc>& func) {
+  if (!has_fragments(func->body)) return func;
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& loop) -> Stmt {
+    const Stmt stmt(&loop);
+    if (launch_axis_of(stmt).empty()) return rewrite.children(loop);
+    Launch launch = launch_of(stmt);
+    launch.body = RegisterAllocator(launch).run(launch.body);
+    return launch_stmt(launch);
+  });
+  return rewrite.body_of(func);
+}
+
+}  // namespace loopsmith

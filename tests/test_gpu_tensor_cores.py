@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of tiles on tensor cores, which are tensor intrinsics like any."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import gpu_devices
+import ml_dtypes
+import numpy as np
+import pytest
+from gpu_programs import RNG, run, script
+
+import loopsmith as ls
+from loopsmith import tir
+
+DTYPES = {"f16": "float16", "bf16": "bfloat16", "s8": "int8", "f32": "float32", "s32": "int32"}
+
+
+def product(type_: str, sum_: str, *, trans: bool = False, n: int = 64) -> str:
+    """Return a product of square matrices, the right one by rows or by columns."""
+    dtype, wide = DTYPES[type_], DTYPES[sum_]
+    of_right = "B[vj, vk]" if trans else "B[vk, vj]"
+    widened = "{}" if dtype == wide else f'T.cast({{}}, "{wide}")'
+    return f"""
+@T.prim_func
+def main(A: T.Buffer(({n}, {n}), "{dtype}"), B: T.Buffer(({n}, {n}), "{dtype}"),
+         C: T.Buffer(({n}, {n}), "{wide}")):
+    for i, j, k in T.grid({n}, {n}, {n}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.cast(0, "{wide}")
+            C[vi, vj] = C[vi, vj] + {widened.format("A[vi, vk]")} * {widened.format(of_right)}
+"""
+
+
+def tiles(sch: tir.Schedule, block: Any, intrinsic: str) -> None:
+    """Put an intrinsic in the place of each tile of 16 x 16 of a copy."""
+    y, x = sch.get_loops(block)[-2:]
+    y0, y1 = sch.split(y, [None, 16])
+    x0, x1 = sch.split(x, [None, 16])
+    sch.reorder(y0, x0, y1, x1)
+    sch.tensorize(y1, intrinsic)
+
+
+def on_tensor_cores(text: str, type_: str, sum_: str, *, trans: bool = False) -> tir.Schedule:
+    """Return a product by two warps of a block, each 16 rows of a tile of 32 x 32."""
+    sch = script(text)
+    i, j, k = sch.get_loops("C")
+    i0, i1, i2 = sch.split(i, [None, 2, 16])
+    j0, j1, j2 = sch.split(j, [None, 2, 16])
+    k0, k1, k2 = sch.split(k, [None, 2, 16])
+    sch.reorder(i0, j0, i1, k0, k1, j1, i2, j2, k2)
+    for loop, axis in ((i0, "blockIdx.y"), (j0, "blockIdx.x"), (i1, "threadIdx.y")):
+        sch.bind(loop, axis)
+    result = sch.cache_write("C", 0, "wmma.accumulator")
+    sch.reverse_compute_at(result, i1)
+    suffix = "_trans" if trans else ""
+    copies = {}
+    for number, side in ((0, "a"), (1, "b")):
+        shared = sch.cache_read("C", number, "shared")
+        sch.compute_at(shared, k0)
+        fused = sch.fuse(*sch.get_loops(shared)[-2:])
+        _, y, x, lanes = sch.split(fused, [None, 2, 32, 8])
+        sch.bind(y, "threadIdx.y")
+        sch.bind(x, "threadIdx.x")
+        sch.vectorize(lanes)
+        fragment = sch.cache_read("C", number, f"wmma.matrix_{side}")
+        sch.compute_at(fragment, k1)
+        of_side = suffix if side == "b" else ""
+        copies[fragment] = f"wmma_load_16x16x16_{type_}_{side}{of_side}_shared"
+    copies[sch.decompose_reduction("C", k0)] = f"wmma_fill_16x16x16_{sum_}"
+    copies[result] = f"wmma_store_16x16x16_{sum_}_global"
+    for block, intrinsic in copies.items():
+        tiles(sch, block, intrinsic)
+    sch.tensorize(i2, f"wmma_sync_16x16x16_{type_}{type_}{sum_}{suffix}")
+    return sch
+
+
+def operands(type_: str, sum_: str, n: int = 64) -> list[np.ndarray]:
+    dtype = ml_dtypes.bfloat16 if type_ == "bf16" else np.dtype(DTYPES[type_])
+    a, b = RNG.integers(-3, 4, (2, n, n)).astype(dtype)
+    return [a, b, np.zeros((n, n), DTYPES[sum_])]
+
+
+def expected(a: np.ndarray, b: np.ndarray, trans: bool) -> np.ndarray:
+    return a.astype("float32") @ (b.T if trans else b).astype("float32")
+
+
+KINDS = [
+    ("f16", "f32", False),
+    ("f16", "f32", True),
+    ("f16", "f16", False),
+    ("bf16", "f32", True),
+    ("s8", "s32", True),
+    ("s8", "s32", False),
+]
+
+
+@gpu_devices.both
+@pytest.mark.parametrize(("type_", "sum_", "trans"), KINDS)
+def test_products_of_fragments(target: str, type_: str, sum_: str, trans: bool) -> None:
+    sch = on_tensor_cores(product(type_, sum_, trans=trans), type_, sum_, trans=trans)
+    arrays = operands(type_, sum_)
+    module = run(sch, target, *arrays)
+    np.testing.assert_array_equal(arrays[2], expected(arrays[0], arrays[1], trans))
+    source = module.source(target)
+    assert ("ls_mma_m16n8k16_" in source) == (target == "cuda")
+    if target == "cuda":
+        rows = {"s8": "ls_load_matrix_x2("}.get(type_, "ls_load_matrix_x4(")
+        assert rows in source
+        assert ("ls_load_matrix_x4_trans(" in source) == (type_ != "s8" and not trans)
+        # Registers: a tile of the left, of the right, two of the results.
+        assert re.search(r"A_shared_wmma_matrix_a\[8\]", source)
+        assert re.search(r"C_wmma_accumulator\[16\]", source)
+
+
+@pytest.mark.parametrize("target", ["opencl", "cuda"])
+def test_the_interpreter_runs_what_tensor_cores_do(target: str) -> None:
+    text = product("f16", "f32", n=32)
+    sch = on_tensor_cores(text, "f16", "f32")
+    assert sch.verify()
+    for func in (sch.func, ls.lower(sch, target=target)):
+        arrays = operands("f16", "f32", 32)
+        ls.interp.run(func, *arrays)
+        np.testing.assert_array_equal(arrays[2], expected(arrays[0], arrays[1], False))
+    lowered = ls.lower(sch, target=target).script()
+    assert ("T.ptx_mma(" in lowered) == (target == "cuda")
+
+
+def test_rows_with_a_gap_of_16_bytes_are_loaded_by_their_lanes() -> None:
+    """So that rows that follow each other lie in different banks."""
+    sch = on_tensor_cores(product("f16", "f32"), "f16", "f32")
+    for name in ("A_shared", "B_shared"):
+        sch.storage_align(name, 0, axis=-2, factor=32, offset=8)
+    arrays = operands("f16", "f32")
+    source = run(sch, "cuda", *arrays).source("cuda")
+    np.testing.assert_array_equal(arrays[2], expected(arrays[0], arrays[1], False))
+    assert "ls_load_matrix_x4(" in source
+    assert "ls_load_matrix_x4_trans(" in source
+    assert "A_shared[1272]" in source or "A_shared[1280]" in source
+
+
+def test_rows_that_are_not_aligned_are_loaded_by_elements() -> None:
+    sch = on_tensor_cores(product("f16", "f32"), "f16", "f32")
+    for name in ("A_shared", "B_shared"):
+        sch.storage_align(name, 0, axis=-2, factor=32, offset=1)
+    arrays = operands("f16", "f32")
+    source = run(sch, "cuda", *arrays).source("cuda")
+    np.testing.assert_array_equal(arrays[2], expected(arrays[0], arrays[1], False))
+    assert "ls_load_matrix" not in source
+
+
+def test_older_gpus_multiply_without_tensor_cores() -> None:
+    gpu_devices.require("cuda")
+    sch = on_tensor_cores(product("f16", "f32"), "f16", "f32")
+    source = ls.build(sch, target="cuda -arch=sm_75").source("cuda")
+    assert "ls_mma" not in source
+    assert "__shared__" in source
+
+
+def refused(sch: tir.Schedule) -> ls.LowerError:
+    with pytest.raises(ls.LowerError) as caught:
+        ls.build(sch, target="cuda")
+    return caught.value
+
+
+def test_a_fragment_that_no_instruction_uses_is_refused() -> None:
+    sch = script("""
+@T.prim_func
+def main(A: T.Buffer((16, 16), "float16"), C: T.Buffer((16, 16), "float16")):
+    F = T.alloc_buffer((16, 16), "float16", scope="wmma.matrix_a")
+    for b in T.thread_binding(1, thread="threadIdx.x"):
+        for i, j in T.grid(16, 16):
+            with T.block("F"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                F[vi, vj] = A[vi, vj]
+        for i, j in T.grid(16, 16):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = F[vj, vi]
+""")
+    error = refused(sch)
+    assert error.code == "fragment_is_used_by_instructions"
+    assert (
+        "buffer F is in wmma.matrix_a, whose elements lie in many threads, and is used outside of "
+        "tensor intrinsics"
+    ) in str(error)
+
+
+def test_a_tile_that_is_loaded_transposed_and_multiplied_as_it_is_is_refused() -> None:
+    text = on_tensor_cores(
+        product("f16", "f32", trans=True), "f16", "f32", trans=True
+    ).func.script()
+    error = refused(script(text.replace('"load_trans"', '"load"')))
+    assert error.code == "fragment_has_one_layout"
+    assert "lie in other threads than an instruction asks for" in str(error)
+
+
+def test_an_instruction_that_is_not_known_is_refused() -> None:
+    text = on_tensor_cores(product("f16", "f32"), "f16", "f32").func.script()
+    error = refused(script(text.replace('"warp_instruction", "mma"', '"warp_instruction", "fma"')))
+    assert error.code == "warp_instruction_is_known"
+    assert "there is no warp instruction fma of such a form" in str(error)
+
+
+@gpu_devices.both
+@pytest.mark.parametrize("step", ["fragments", "pipelined"])
+def test_the_steps_of_the_example(target: str, step: str) -> None:
+    path = Path(__file__).parents[1] / "examples" / "gpu" / "tensor_cores.py"
+    sch = runpy.run_path(str(path))[step](64)
+    arrays = operands("f16", "f32")
+    source = run(sch, target, *arrays).source(target)
+    np.testing.assert_array_equal(arrays[2], expected(arrays[0], arrays[1], False))
+    is_async = target == "cuda" and step == "pipelined"
+    assert ("ls_copy_async_16(" in source) == is_async
+    assert ("ls_mma_m16n8k16_fp16_fp32(" in source) == (target == "cuda")

@@ -180,6 +180,30 @@ def test_only_the_last_vectors_of_a_row_are_masked(width: int, dtype: str):
     np.testing.assert_array_equal(found, a.sum(axis=1, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8"])
+@pytest.mark.parametrize("width", [9, 13, 88, 100, 333, 1001])
+def test_columns_that_no_tile_covers_are_cut_off(width: int, dtype: str):
+    """On a processor with vectors of 32 bytes."""
+    target = "llvm -mcpu=x86-64-v3"
+    for outer in ((), (6,)):
+        A = te.placeholder((*outer, 50, width), dtype, name="A")
+        k = te.reduce_axis((0, 50), "k")
+        shape = (*outer, width)
+        sums = te.compute(shape, lambda *i, A=A, k=k: te.sum(A(*i[:-1], k, i[-1]), axis=k))
+        func = te.create_prim_func([A, sums])
+        sch = ls.default_schedule(func, target)
+        assert "sch.decompose_reduction(" in str(sch.trace), (width, outer)
+        assert "predicate=" not in ls.lower(sch, target=target).script()
+        ls.assert_structural_equal(replayed(sch, func).mod, sch.mod)
+        a = np.random.default_rng(3).integers(-2, 3, A.shape).astype(dtype)
+        found = np.zeros(shape, dtype)
+        ls.interp.run(sch.func, a, found)
+        np.testing.assert_array_equal(found, a.sum(axis=-2, dtype=dtype))
+        again = np.zeros(shape, dtype)
+        ls.build(func)(a, again)
+        np.testing.assert_array_equal(again, found)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_each_family_runs_for_sizes_that_are_known_at_run_time(name: str):
     family = FAMILIES[name]

@@ -51,6 +51,10 @@ TEST_F(Forms, remainders_join_quotients_of_which_multiples_were_dropped) {
   EXPECT_EQ(canonical(floordiv(x * 8 + y, 7) * 7 + floormod(x + y, 7)), "((x * 8) + y)");
   EXPECT_EQ(canonical(floordiv(x * 9 + y, 7) * 7 + floormod(x + y, 7)),
             canonical(floormod(x + y, 7) + floordiv(x * 9 + y, 7) * 7));
+  const Expr fused = x * 16384 + y * 8 + z;
+  EXPECT_EQ(canonical(floordiv(fused, 300) * 300 + floordiv(floormod(fused, 300), 3) * 3 +
+                      floormod(fused, 3)),
+            canonical(fused));
 }
 
 TEST_F(Forms, digits_that_cannot_reach_the_divisor_go) {

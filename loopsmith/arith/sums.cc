@@ -197,9 +197,7 @@ std::optional<Sum> Simplifier::with_joined_remainder(const Sum& sum) {
   const std::span all(pieces_.data() + sum.first, sum.count);
   for (std::size_t q = 0; q < all.size(); ++q) {
     const Piece quotient = all[q];
-    if (quotient.lower == 1 || quotient.upper != Piece::no_upper || quotient.rounds_to_zero) {
-      continue;
-    }
+    if (quotient.lower == 1 || quotient.rounds_to_zero) continue;
     const auto completes = [&](const Piece& piece) {
       return piece.lower == 1 && piece.upper == quotient.lower && !piece.rounds_to_zero &&
              Wide{piece.scale} * quotient.lower == quotient.scale;
@@ -218,7 +216,9 @@ std::optional<Sum> Simplifier::with_joined_remainder(const Sum& sum) {
     for (std::size_t i = 0; i < sum.count; ++i) {
       if (i != q && i != r) pieces_.push_back(Piece(pieces_[sum.first + i]));
     }
-    return add_scaled(rest, index, remainder.scale);
+    if (quotient.upper == Piece::no_upper) return add_scaled(rest, index, remainder.scale);
+    return add_scaled(rest,
+                      sum_of_piece({quotient.index, false, 1, quotient.upper, remainder.scale}), 1);
   }
   return sum;
 }

@@ -11,6 +11,8 @@
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/loop_partition.h"
+#include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/split.h"
 
@@ -22,14 +24,25 @@ namespace {
 constexpr std::int64_t max_vectors = 8;
 constexpr std::int64_t min_vectors = 4;
 
-/// How many vectors make tiles that cover so many; nothing where none does.
-std::optional<std::int64_t> vectors_of_tile(std::int64_t all, const CpuModel& machine) {
+/// Of less than this, what is left over by tiles takes longer in vectors of its own than masked.
+constexpr std::int64_t min_rest_bytes = 8;
+
+/// How columns are cut: into tiles of so many vectors, of so many lanes, and a rest.
+struct ColumnCut {
+  std::int64_t vectors;
+  std::int64_t lanes;
+  std::int64_t rest;
+};
+
+/// Tiles that cover all columns, if there are such; else the largest ones.
+ColumnCut cut_of(std::int64_t columns, std::int64_t lanes, const CpuModel& machine) {
   // The others are for what is loaded.
   const std::int64_t most = std::min<std::int64_t>(max_vectors, machine.vector_registers / 2);
+  const std::int64_t all = columns / lanes;
   for (std::int64_t vectors = most; vectors >= std::min(min_vectors, all); --vectors) {
-    if (all % vectors == 0) return vectors;
+    if (vectors > 0 && columns % (vectors * lanes) == 0) return {vectors, lanes, 0};
   }
-  return {};
+  return {most, lanes, columns % (most * lanes)};
 }
 
 /// The axis of columns, where all that is accessed lies along it or does not move.
@@ -42,10 +55,64 @@ std::optional<Axis> columns_of(const Nest& nest) {
   return is_across ? std::nullopt : along;
 }
 
-void put_in_vectors(Schedule& schedule, BlockRV block) {
+/// The loops of a nest: those that may be tasks, those of the reduction, that over columns.
+struct ColumnLoops {
+  std::vector<NestLoop> tasks;
+  std::vector<LoopRV> steps;
+  std::optional<LoopRV> across;
+};
+
+ColumnLoops sorted_loops(const std::vector<NestLoop>& loops, const Axis& along) {
+  ColumnLoops sorted;
+  for (const NestLoop& each : loops) {
+    if (each.axis.reduce) {
+      sorted.steps.push_back(each.loop);
+    } else if (each.axis.var.same_as(along.var)) {
+      sorted.across = each.loop;
+    } else {
+      sorted.tasks.push_back(each);
+    }
+  }
+  return sorted;
+}
+
+/// Puts a block's reduction between its tasks and its columns, in vectors: `inner` are the loops
+/// over the columns of one task, of which the last has lanes.
+void reduce_columns(Schedule& schedule, BlockRV block, const ColumnLoops& loops,
+                    const std::vector<LoopRV>& inner, bool has_threads,
+                    const RuleContext& context) {
+  std::vector<LoopRV> order;
+  for (const NestLoop& each : loops.tasks) order.push_back(each.loop);
+  order.insert(order.end(), loops.steps.begin(), loops.steps.end());
+  order.insert(order.end(), inner.begin(), inner.end());
+  reorder(schedule, order);
+  const BlockRV start = decompose_reduction(schedule, block, loops.steps[0]);
+  if (has_threads && !loops.tasks.empty()) parallelize(schedule, loops.tasks, context);
+  for (const BlockRV each : {start, block}) {
+    const Handles<LoopRV> found = get_loops(schedule, each);
+    if (inner.size() > 1) unroll(schedule, found[found.size() - 2]);
+    vectorize(schedule, found.back());
+  }
+}
+
+/// Columns of whole tiles, each a task.
+void reduce_tiles(Schedule& schedule, BlockRV block, ColumnLoops loops, const ColumnCut& cut,
+                  bool has_threads, const RuleContext& context) {
+  const auto [tile, vector, lane] =
+      split(schedule, *loops.across, {infer, cut.vectors, cut.lanes}).take<3>();
+  loops.tasks.push_back(
+      {tile, {schedule.get(tile).loop_var, schedule.get(tile).min, schedule.get(tile).extent}});
+  reduce_columns(schedule, block, loops, {vector, lane}, has_threads, context);
+}
+
+/// The loops of a part of the columns, which are as before, but that over columns is first.
+ColumnLoops loops_of_part(Schedule& schedule, BlockRV block, const ColumnLoops& whole) {
   const Handles<LoopRV> loops = get_loops(schedule, block);
-  unroll(schedule, loops[loops.size() - 2]);
-  vectorize(schedule, loops.back());
+  ColumnLoops part{.tasks = whole.tasks, .steps = whole.steps, .across = loops[0]};
+  std::size_t next = 1;
+  for (NestLoop& each : part.tasks) each.loop = loops[next++];
+  for (LoopRV& each : part.steps) each = loops[next++];
+  return part;
 }
 
 }  // namespace
@@ -62,37 +129,36 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
     return false;
   }
   const std::int64_t columns = *constant_extent(*along);
-  if (columns % lanes != 0) return false;
-  const auto vectors = vectors_of_tile(columns / lanes, machine);
-  if (!vectors) return false;
-
+  const ColumnCut cut = cut_of(columns, lanes, machine);
+  const std::int64_t bits = written_buffers(nest)[0]->dtype.bits;
+  // What is wider in registers than in memory would be converted in each of the rest's pieces.
+  const bool is_widened = bits * lanes < std::int64_t{8} * machine.vector_bytes;
+  if (cut.rest > 0 && (is_widened || cut.rest * bits < 8 * min_rest_bytes)) return false;
   const auto found = look_up_loops(schedule, nest);
   if (!found) return false;
-  std::vector<NestLoop> tasks;
-  std::vector<LoopRV> steps;
-  std::optional<LoopRV> across;
-  for (const NestLoop& each : *found) {
-    if (each.axis.reduce) {
-      steps.push_back(each.loop);
-    } else if (each.axis.var.same_as(along->var)) {
-      across = each.loop;
-    } else {
-      tasks.push_back(each);
-    }
+  const ColumnLoops loops = sorted_loops(*found, *along);
+  if (!loops.across || loops.steps.empty()) return false;
+  const bool has_threads = is_worth_threads(subject.nests);
+  if (cut.rest == 0) {
+    reduce_tiles(schedule, nest.block, loops, cut, has_threads, context);
+    return true;
   }
-  if (!across || steps.empty()) return false;
-  const auto [tile, vector, lane] = split(schedule, *across, {infer, *vectors, lanes}).take<3>();
-  tasks.push_back(
-      {tile, {schedule.get(tile).loop_var, schedule.get(tile).min, schedule.get(tile).extent}});
-  std::vector<LoopRV> order;
-  for (const NestLoop& each : tasks) order.push_back(each.loop);
-  order.insert(order.end(), steps.begin(), steps.end());
-  order.insert(order.end(), {vector, lane});
+  if (cut.rest == columns) {
+    reduce_columns(schedule, nest.block, loops, {*loops.across}, has_threads, context);
+    return true;
+  }
+  std::vector<LoopRV> order{*loops.across};
+  for (const NestLoop& each : loops.tasks) order.push_back(each.loop);
+  order.insert(order.end(), loops.steps.begin(), loops.steps.end());
   reorder(schedule, order);
-  const BlockRV start = decompose_reduction(schedule, nest.block, steps[0]);
-  if (is_worth_threads(subject.nests)) parallelize(schedule, tasks, context);
-  put_in_vectors(schedule, start);
-  put_in_vectors(schedule, nest.block);
+  const auto [tiles, rest] =
+      loop_partition(schedule, *loops.across, {columns - cut.rest, infer}).take<2>();
+  const BlockRV in_tiles = get_child_blocks(schedule, tiles)[0];
+  const BlockRV left_over = get_child_blocks(schedule, rest)[0];
+  reduce_tiles(schedule, in_tiles, loops_of_part(schedule, in_tiles, loops), cut, has_threads,
+               context);
+  const ColumnLoops last = loops_of_part(schedule, left_over, loops);
+  reduce_columns(schedule, left_over, last, {*last.across}, has_threads, context);
   return true;
 }
 

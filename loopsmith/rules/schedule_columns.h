@@ -12,7 +12,8 @@ namespace loopsmith {
 ///                                   for k in n:
 ///                                     S[jo*64 : jo*64+64] += A[k, jo*64 : jo*64+64]
 ///
-/// Only where tiles cover the columns and nothing else: a masked tile would be loaded and stored
+/// Columns that tiles do not cover are cut off before, and are a vector of their own, which
+/// lowering takes apart into ones of powers of two lanes: a masked tile would be loaded and stored
 /// for each row.
 bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleContext& context);
 

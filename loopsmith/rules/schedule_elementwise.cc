@@ -80,9 +80,10 @@ bool schedule_elementwise(Schedule& schedule, const Subject& subject, const Rule
     const bool is_short = first < loops.size() && cells < 2 * lanes;
     if (first == 0 || is_short) {
       const auto walked = std::span<const NestLoop>(loops).subspan(first);
-      const bool is_walk = stays_a_walk(walked, lanes, task_of(point_count(nest.axes), lanes));
-      if (is_short && !is_walk) return false;
-      if (is_walk && may_fuse(schedule, walked)) {
+      // The quotients and remainders of a number of points that is a variable stay in indices.
+      const bool is_known = point_count(nest.axes).has_value();
+      if (is_short && !is_known) return false;
+      if (is_known && may_fuse(schedule, walked)) {
         const LoopRV fused = fuse_all(schedule, walked);
         const For& over = schedule.get(fused);
         loops.resize(first + 1);

@@ -2,7 +2,6 @@
 #include "loopsmith/rules/walks.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
@@ -77,16 +76,6 @@ std::size_t first_of_walk(const Nest& nest, const std::vector<NestLoop>& loops) 
     }
   }
   return loops.size();
-}
-
-bool stays_a_walk(std::span<const NestLoop> loops, std::int64_t lanes, std::int64_t task) {
-  std::int64_t below = 1;
-  for (const NestLoop& each : loops | std::views::drop(1) | std::views::reverse) {
-    const auto extent = constant_extent(each.axis);
-    if (!extent || *extent == 0 || __builtin_mul_overflow(below, *extent, &below)) return false;
-    if (below < lanes || task % below != 0) return false;
-  }
-  return true;
 }
 
 }  // namespace loopsmith

@@ -18,9 +18,4 @@ namespace loopsmith {
 ///     for i, j in n, m: B[i, j] = A[i + 1, j] + c[0]    both walk: B and A have m columns
 std::size_t first_of_walk(const Nest& nest, const std::vector<NestLoop>& loops);
 
-/// True when indices are still seen to walk after the loops are fused and the fused one is split by
-/// `task`: where the numbers of points below each of the loops divide it. Else the quotients and
-/// remainders of the fused loop remain.
-bool stays_a_walk(std::span<const NestLoop> loops, std::int64_t lanes, std::int64_t task);
-
 }  // namespace loopsmith

@@ -21,16 +21,15 @@ constexpr int max_loops_outside = 8;
 /// Bodies that are larger than this are not duplicated.
 constexpr int max_statements_copied = 256;
 
-/// Of no more tasks, the last is masked as the others.
-constexpr std::int64_t few_tasks = 16;
 /// Larger bodies are cut in the main part alone.
 constexpr int max_statements_cut_twice = 16;
 
 using ConditionSet = std::unordered_set<const Object*>;
 
-/// Where the conditions of one loop hold: from each of `low`, up to before each of `high`.
+/// Where the conditions of one loop hold: from each of `low`, up to before each of `high`; from
+/// each of `ends` on, nothing is done.
 struct Part {
-  std::vector<Expr> low, high;
+  std::vector<Expr> low, high, ends;
   ConditionSet conditions;
 };
 
@@ -75,6 +74,7 @@ class Partitioner {
   Part find_part(const For& loop);
   void visit(const Stmt& stmt, const For& loop, Part& part);
   void consider(const Expr& condition, const For& loop, Part& part);
+  bool masks_lanes(const Expr& condition) const;
   bool is_better_masked(const Expr& condition, const For& loop, const arith::Interval& values,
                         std::int64_t scale);
   bool is_worth_it(const For& loop) const;
@@ -106,24 +106,40 @@ bool Partitioner::is_worth_it(const For& loop) const {
          !leaves_loop(loop.body) && !has_block_barrier(loop.body);
 }
 
+/// True when the condition differs between lanes of a vectorized loop inside.
+bool Partitioner::masks_lanes(const Expr& condition) const {
+  return std::ranges::any_of(lanes_,
+                             [&](const Ptr<Var>& lane) { return uses_variable(condition, lane); });
+}
+
 /// True when it is better to mask lanes in all iterations than to cut some off: where lanes differ
-/// in half of them or more, as in the window of a convolution, and in few tasks, of which the last
-/// one, which is not unrolled, would be a large part.
+/// in half of them or more, as in the window of a convolution.
 bool Partitioner::is_better_masked(const Expr& condition, const For& loop,
                                    const arith::Interval& values, std::int64_t scale) {
   const std::int64_t* extent = as_int(loop.extent);
-  const bool differs = std::ranges::any_of(
-      lanes_, [&](const Ptr<Var>& lane) { return uses_variable(condition, lane); });
-  if (!extent || !differs) return false;
-  if (loop.kind == ForKind::parallel) return *extent <= few_tasks;
+  if (!extent || !masks_lanes(condition)) return false;
+  // The last task's own loops are cut.
+  if (loop.kind == ForKind::parallel) return false;
   const Expr spread = analyzer_.simplify(values.max - values.min);
   const std::int64_t* known = as_int(spread);
   return known && *known / scale >= *extent / 2;
 }
 
+/// True when nothing in `stmt` is done where the condition does not hold.
+bool guards_all(const Stmt& stmt, const Expr& condition) {
+  if (const auto* loop = stmt.as<For>()) return guards_all(loop->body, condition);
+  const auto* branch = stmt.as<IfThenElse>();
+  if (!branch || branch->else_case) return false;
+  const auto is_it = [&](const Expr& each) { return each.same_as(condition); };
+  return std::ranges::any_of(arith::conjuncts(branch->condition), is_it) ||
+         guards_all(branch->then_case, condition);
+}
+
 /// `condition` holds for all values of inner loops when the loop variable lies between some bounds.
 void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
-  if (part.conditions.contains(condition.get()) || decided_.contains(condition.get())) return;
+  // A mask is worth a cut of its own in what the loop around has left over.
+  const bool is_decided = decided_.contains(condition.get()) && !masks_lanes(condition);
+  if (part.conditions.contains(condition.get()) || is_decided) return;
   Expr low, high;  // low < high, or low <= high.
   bool strict = false;
   if (const auto* n = condition.as<LT>()) low = n->a, high = n->b, strict = true;
@@ -164,6 +180,12 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   if (iterations && *iterations <= 0) return;
   (is_end ? part.high : part.low).push_back(bound);
   part.conditions.insert(condition.get());
+  if (!is_end || uses_variable(values->min, variable) || may_change(values->min, loop.body)) return;
+  // The smallest rest decides from where on no iteration of the inner loops has anything to do.
+  const Expr least = strict ? -values->min : int_imm(rest.dtype(), 1) - values->min;
+  if (!guards_all(loop.body, condition) || analyzer_.may_overflow(analyzer_.simplify(least)))
+    return;
+  part.ends.push_back(ceildiv(least, int_imm(type, *scale)));
 }
 
 void Partitioner::visit(const Stmt& stmt, const For& loop, Part& part) {
@@ -273,14 +295,17 @@ Stmt Partitioner::split(const For& loop, const Part& part) {
     return is_decided ? clone_with(part, {}) : remainder_of(part);
   };
   // Before the main part is rewritten: its inner loops are cut in turn, the copies are not.
-  const Stmt before = copied(begin, low), after = copied(high, end);
+  Expr stop = end;
+  for (const Expr& each : part.ends) stop = min(stop, each);
+  if (!part.ends.empty()) stop = max(stop, high);
+  const Stmt before = copied(begin, low), after = copied(high, stop);
   For main = over(loop, low, high);
   main.extent = analyzer_.simplify(main.extent);
   main.body = rewrite_inside(rewrite_, analyzer_, loop, without(loop.body, part.conditions));
   return seq({before, make(std::move(main)), after});
 }
 
-/// The body, with its loops cut by conditions that are not those of the part.
+/// The body, with its loops cut by masks, and by conditions that are not those of the part.
 Stmt Partitioner::cut_by_others(const For& loop, const Part& part) {
   decided_.insert(part.conditions.begin(), part.conditions.end());
   Stmt body = rewrite_inside(rewrite_, analyzer_, loop, loop.body);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/loop_partition.h"
 
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/testing/functions.h"
 
 namespace loopsmith {
@@ -74,14 +77,23 @@ TEST_F(LoopPartition, cuts_the_last_vector_off_a_short_loop) {
   EXPECT_TRUE(is_const_int(parts->seq[1].as<For>()->extent, 1));
 }
 
-TEST_F(LoopPartition, masks_the_last_of_few_tasks) {
-  const auto tasks = [&](int count) {
-    const Stmt body = if_then(io * 8 + ii < n, set(a, io * 8 + ii));
-    const Stmt task = for_loop(ii, 0, 8, body, ForKind::vectorized);
-    return partitioned(for_loop(io, 0, count, task, ForKind::parallel)).as<For>()->body;
+TEST_F(LoopPartition, ends_the_last_task_where_no_lane_has_anything_to_do) {
+  const Expr at = io * 4096 + ii * 8 + ji;
+  const Stmt body = if_then(at < 5003, set(a, at));
+  const Stmt task = for_loop(ii, 0, 512, for_loop(ji, 0, 8, body, ForKind::vectorized));
+  const Stmt result = partitioned(for_loop(io, 0, 3, task, ForKind::parallel));
+  const auto* branch = result.as<For>()->body.as<IfThenElse>();
+  ASSERT_TRUE(branch);
+  const auto* last = branch->else_case.as<SeqStmt>();
+  ASSERT_TRUE(last);
+  ASSERT_EQ(last->seq.size(), 2);
+  const auto iterations = [&](std::size_t part, int tasks_before) {
+    const Expr& extent = last->seq[part].as<For>()->extent;
+    return *as_int(Analyzer().simplify(substitute(extent, {{io, tasks_before}})));
   };
-  EXPECT_TRUE(tasks(16).is<For>());
-  EXPECT_TRUE(tasks(17).is<IfThenElse>());
+  EXPECT_EQ(iterations(0, 1), 113);  // (5003 - 4096) // 8
+  EXPECT_EQ(iterations(1, 1), 1);
+  EXPECT_EQ(iterations(0, 2) + iterations(1, 2), 0);
 }
 
 TEST_F(LoopPartition, unrolls_a_last_iteration_whose_conditions_are_known) {
@@ -126,15 +138,20 @@ TEST_F(LoopPartition, leaves_a_short_window_to_the_masks_of_its_lanes) {
   EXPECT_TRUE(partitioned(window(40, ForKind::vectorized)).is<SeqStmt>());
 }
 
+/// True when something runs without a condition.
+bool is_cut(const Stmt& loops) {
+  return loops.is<SeqStmt>() || !contains<IfThenElse>(loops);
+}
+
 TEST_F(LoopPartition, leaves_what_lanes_around_would_cut_apart) {
   const auto in_lanes = [&](Expr at, Expr begin, Expr extent) {
     const Stmt inner = for_loop(io, begin, extent, if_then(io < at, set(a, io)));
     return partitioned(for_loop(ji, 0, 32, inner, ForKind::vectorized)).as<For>()->body;
   };
-  EXPECT_TRUE(in_lanes(20, 0, 32).is<SeqStmt>());
-  EXPECT_TRUE(in_lanes(ji, 0, 32).is<For>());
-  EXPECT_TRUE(in_lanes(20, ji, 32).is<For>());
-  EXPECT_TRUE(in_lanes(20, 0, ji + 24).is<For>());
+  EXPECT_TRUE(is_cut(in_lanes(20, 0, 32)));
+  EXPECT_FALSE(is_cut(in_lanes(ji, 0, 32)));
+  EXPECT_FALSE(is_cut(in_lanes(20, ji, 32)));
+  EXPECT_FALSE(is_cut(in_lanes(20, 0, ji + 24)));
 }
 
 TEST_F(LoopPartition, leaves_bounds_that_overflow_for_some_data) {
@@ -143,17 +160,17 @@ TEST_F(LoopPartition, leaves_bounds_that_overflow_for_some_data) {
     const Stmt body = for_loop(io, 0, 64, if_then(condition, set(a, io)));
     return loop_partition(function({a, b}, body, {last}))->body;
   };
-  EXPECT_TRUE(of(io < last).is<SeqStmt>());
-  EXPECT_TRUE(of(io + 3 < last).is<For>());  // last - 3 overflows for the smallest number
-  EXPECT_TRUE(of(io + 3 < n).is<SeqStmt>());
+  EXPECT_TRUE(is_cut(of(io < last)));
+  EXPECT_FALSE(is_cut(of(io + 3 < last)));  // last - 3 overflows for the smallest number
+  EXPECT_TRUE(is_cut(of(io + 3 < n)));
   const auto under_let = [&](const Expr& value) {
     const Stmt loop = for_loop(io, 0, 64, if_then(io + 3 < last, set(a, io)));
     return partitioned(make(LetStmt{.value = value, .var = last, .body = loop}))
         .as<LetStmt>()
         ->body;
   };
-  EXPECT_TRUE(under_let(n * 2).is<SeqStmt>());
-  EXPECT_TRUE(under_let(load(decl_buffer({1}, i32, "L"), {0})).is<For>());
+  EXPECT_TRUE(is_cut(under_let(n * 2)));
+  EXPECT_FALSE(is_cut(under_let(load(decl_buffer({1}, i32, "L"), {0}))));
 }
 
 TEST_F(LoopPartition, leaves_conditions_on_memory_and_on_other_loops) {
@@ -179,7 +196,7 @@ TEST_F(LoopPartition, cuts_large_bodies_where_a_pragma_asks_for_it) {
         make(AttrStmt{.attr_key = "pragma_loop_partition_hint", .value = value, .body = loop}));
   };
   EXPECT_TRUE(same(hinted(0), loop));
-  EXPECT_TRUE(hinted(1).is<SeqStmt>());
+  EXPECT_TRUE(is_cut(hinted(1)));
 }
 
 TEST_F(LoopPartition, leaves_loops_whole_where_a_pragma_says_so) {

@@ -83,6 +83,13 @@ bool is_own_value(const BufferStore& store) {
   return is_pure(store.value);
 }
 
+/// True when no lane is stored, and nothing happens on the way.
+bool is_masked_out(const BufferStore& store) {
+  const auto* mask = store.predicate.as<Broadcast>();
+  const Expr& predicate = mask ? mask->value : store.predicate;
+  return predicate.defined() && is_const_int(predicate, 0) && is_pure(store.value);
+}
+
 }  // namespace
 
 Ptr<PrimFunc> remove_no_op(const Ptr<PrimFunc>& func) {
@@ -98,7 +105,7 @@ Ptr<PrimFunc> remove_no_op(const Ptr<PrimFunc>& func) {
   });
   rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
     const bool is_dead = !liveness.is_live(node.buffer->data) && liveness.is_private(node);
-    return is_dead || is_own_value(node) ? no_op() : Stmt(&node);
+    return is_dead || is_own_value(node) || is_masked_out(node) ? no_op() : Stmt(&node);
   });
   rewrite.on<LetStmt>([&](const LetStmt& node) -> Stmt {
     const Ptr<LetStmt> result = rewrite.children(node);

@@ -48,6 +48,17 @@ TEST_F(RemoveNoOp, drops_stores_of_an_element_to_its_own_place) {
   EXPECT_TRUE(same(removed(moved), moved));
 }
 
+TEST_F(RemoveNoOp, drops_stores_of_which_no_lane_is_done) {
+  const auto masked = [&](Expr mask) {
+    return make(BufferStore{.buffer = a,
+                            .value = broadcast(f(1), 4),
+                            .indices = {ramp(0, 1, 4)},
+                            .predicate = broadcast(std::move(mask), 4)});
+  };
+  EXPECT_TRUE(same(removed(masked(false)), no_op()));
+  EXPECT_TRUE(same(removed(masked(n < 3)), masked(n < 3)));
+}
+
 TEST_F(RemoveNoOp, drops_empty_branches_but_keeps_effects) {
   const Stmt pure = make(Evaluate{.value = n + 1});
   EXPECT_TRUE(same(removed(if_then(n < 3, pure, set(0))), if_then(!(n < 3), set(0))));

@@ -18,6 +18,7 @@
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/schedule/queries/radix_terms.h"
+#include "loopsmith/schedule/queries/zero_distance.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {

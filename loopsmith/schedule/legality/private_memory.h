@@ -5,6 +5,7 @@
 
 #include "loopsmith/schedule/legality/order_answer.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
+#include "loopsmith/schedule/queries/scope_accesses.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
@@ -17,6 +18,15 @@ namespace loopsmith {
 /// reads while what is inside the sequence runs. Then no value goes from one iteration to another,
 /// and iterations may have the buffer each for itself.
 bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer);
+
+/// Does a nest compute all that it writes of a buffer, without what the buffer held before?
+///
+/// Lemma. Let the block be all that uses the buffer inside, and let it read there no more than
+/// results of its own, which it starts in the same execution of the nest. If the nest is certain to
+/// write each element of a box, and no others, an execution leaves the same in memory when it
+/// computes a copy of the box that is written back right after it.
+bool computes_alone(const Schedule& schedule, NodeId nest, BlockRV block, const Ptr<Buffer>& buffer,
+                    const ScopeAccesses& uses);
 
 /// The memory of one program, asked of several of its loops.
 ///

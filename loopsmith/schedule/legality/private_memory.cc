@@ -27,6 +27,15 @@ bool loads(const Block& block, const Ptr<Buffer>& buffer) {
   return found;
 }
 
+bool loads_memory(const Expr& expr) {
+  bool found = false;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    found = found || ref.is<BufferLoad>();
+    return !found;
+  });
+  return found;
+}
+
 /// True when of the iterations of `loops` that give one result, the first is the one that starts
 /// it.
 bool starts_first(const Schedule& schedule, const BlockRealize& realize,
@@ -60,7 +69,14 @@ bool reads_what_it_started(const Schedule& schedule, BlockRV handle, const Ptr<B
                            std::span<const LoopRV> inside) {
   const BlockRealize& realize = schedule.realize(handle);
   if (!realize.block->init || !child_blocks(schedule, schedule.node(handle)).empty()) return false;
-  if (!is_const_int(realize.predicate, 1)) return false;
+  // A condition may leave out results, and no part of one.
+  const bool leaves_out_parts =
+      loads_memory(realize.predicate) || std::ranges::any_of(inside, [&](LoopRV loop) {
+        const Ptr<Var>& variable = schedule.get(loop).loop_var;
+        return uses_variable(realize.predicate, variable) &&
+               arith::is_reduction_loop(realize, variable);
+      });
+  if (leaves_out_parts) return false;
   const ElementAccesses accesses = accesses_of_block(schedule, handle);
   const bool reads_its_own = std::ranges::all_of(accesses.all, [&](const ElementAccess& access) {
     return access.is_write || access.buffer != buffer.get() || access.group;

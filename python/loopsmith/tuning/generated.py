@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import BlockRV, LoopRV, Schedule
-from .blocks import axis_kind, fused, is_inlined, reduction_axes
+from .blocks import axis_kind, fused, is_inlined, loops_without_repeats, reduction_axes
 from .choices import LANES, attempt, choose, choose_factor, constant_extent, parts_of
 from .plain_loops import schedule_plain_loop
 
@@ -45,13 +45,23 @@ def generated(sch: Schedule) -> None:
 
 
 def _place_at_consumer(sch: Schedule, block: BlockRV) -> int:
-    """Compute a block at a loop of a consumer, or not; return how many loops they then share."""
+    """Compute a block at a loop of a consumer, or not; return how many loops they then share.
+
+    A reduction is not computed where its results would be computed again.
+    """
     consumers = attempt(lambda: sch.get_consumers(block))
     if not consumers:
         return 0
-    place = attempt(lambda: sch.sample_compute_location(block))
-    if place is None:
-        return 0
+    if reduction_axes(sch, block):
+        places = loops_without_repeats(sch, block, consumers[0])
+        depth = choose(sch, range(len(places) + 1)) if places else 0
+        if depth == 0:
+            return 0
+        place: Any = places[depth - 1]
+    else:
+        place = attempt(lambda: sch.sample_compute_location(block))
+        if place is None:
+            return 0
     attempt(lambda: sch.compute_at(block, place))
     theirs = sch.get_loops(consumers[0])
     own = sch.get_loops(block)

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/jumps.h"
 
 namespace loopsmith {
 namespace {
@@ -31,15 +32,6 @@ bool loads(const Expr& expr) {
   return found;
 }
 
-bool jumps(const Stmt& statement) {
-  bool found = false;
-  pre_order_visit(statement, [&](const Ref& ref) {
-    found = found || ref.is<Break>() || ref.is<Continue>() || ref.is<Return>();
-    return !found && !is_expr(*ref.get());
-  });
-  return found;
-}
-
 /// Goes into a part as long as both versions have the same around what differs.
 class Descent {
  public:
@@ -48,7 +40,7 @@ class Descent {
   std::optional<ChangedPart> run() {
     bool is_smaller = false;
     while (take_sequence() || take_loop() || take_condition()) is_smaller = true;
-    if (!is_smaller || jumps(part_.before) || jumps(part_.after)) return {};
+    if (!is_smaller || jump_out_of(part_.before) || jump_out_of(part_.after)) return {};
     return std::move(part_);
   }
 

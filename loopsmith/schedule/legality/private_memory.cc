@@ -11,6 +11,7 @@
 #include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
+#include "loopsmith/schedule/queries/jumps.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
 
@@ -145,7 +146,8 @@ bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffe
 
 bool computes_alone(const Schedule& schedule, NodeId nest, BlockRV block, const Ptr<Buffer>& buffer,
                     const ScopeAccesses& uses) {
-  if (uses.has_foreign_calls || uses.has_jumps || !schedule.as<For>(nest)) return false;
+  if (uses.has_foreign_calls || !schedule.as<For>(nest)) return false;
+  if (holds_jumps(schedule.statement(nest))) return false;
   const NodeId own = schedule.node(block);
   bool is_read = false;
   for (const BufferAccess& use : uses.all) {

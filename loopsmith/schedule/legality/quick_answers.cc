@@ -8,6 +8,7 @@
 #include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/schedule/queries/jumps.h"
 
 namespace loopsmith {
 namespace {
@@ -77,15 +78,6 @@ class TwoPlaces {
   const Schedule& schedule_;
   const Place here_, there_;
 };
-
-bool holds_jumps(const Stmt& stmt) {
-  bool found = false;
-  pre_order_visit(stmt, [&](const Ref& ref) {
-    found = found || ref.is<Break>() || ref.is<Continue>() || ref.is<Return>();
-    return !found && !is_expr(*ref.get());
-  });
-  return found;
-}
 
 }  // namespace
 

@@ -103,6 +103,8 @@ class StoreReader {
     } else if (stmt.is<IfThenElse>() || stmt.is<While>()) {
       under(true, [&] { visit_parts(stmt); });
     } else if (stmt.is<Break>() || stmt.is<Continue>() || stmt.is<Return>()) {
+      // Iterations to come do not store, either.
+      for (Store& store : stores_) store.is_conditional = true;
       is_conditional_ = true;
     } else {
       visit_parts(stmt);

@@ -69,6 +69,7 @@ class Descent {
                               is_same(old->step, now->step) && !loads(old->min) &&
                               !loads(old->extent) && is_const_int(old->step, 1);
     if (!is_same_loop) return false;
+    part_.is_repeated = true;
     learn(old->loop_var >= old->min);
     learn(old->loop_var < old->min + old->extent);
     part_.before = Stmt(old->body);
@@ -93,10 +94,9 @@ class Descent {
   ChangedPart part_;
 };
 
-/// Adds the memory that a program accesses outside of a part of it.
-void add_memory_outside(const Stmt& program, const Stmt& part,
-                        std::unordered_set<const Object*>& memory) {
-  const std::vector<Stmt> inside = parts_of(part);
+/// Adds the memory that a program accesses, but for what it does inside of some statements.
+void add_memory(const Stmt& program, const std::vector<Stmt>& inside,
+                std::unordered_set<const Object*>& memory) {
   pre_order_visit(program, [&](const Ref& ref) {
     const bool is_inside =
         std::ranges::any_of(inside, [&](const Stmt& each) { return ref.same_as(each); });
@@ -117,8 +117,8 @@ std::vector<Ptr<Buffer>> used_in_part_alone(std::span<const Ptr<Buffer>> buffers
                                             const ChangedPart& part, const Stmt& before,
                                             const Stmt& after) {
   std::unordered_set<const Object*> outside;
-  add_memory_outside(before, part.before, outside);
-  add_memory_outside(after, part.after, outside);
+  add_memory(before, part.is_repeated ? std::vector<Stmt>{} : parts_of(part.before), outside);
+  add_memory(after, parts_of(part.after), outside);
   std::vector<Ptr<Buffer>> alone;
   for (const Ptr<Buffer>& buffer : buffers) {
     if (!outside.contains(buffer->data.get())) alone.push_back(buffer);

@@ -6,6 +6,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
@@ -65,6 +66,37 @@ TEST(changed_part, has_the_memory_that_nothing_else_uses) {
   const auto alone = used_in_part_alone(all, *part, before, after);
   ASSERT_EQ(alone.size(), 1U);
   EXPECT_EQ(alone[0]->name, "T0_global");
+}
+
+TEST(changed_part, shares_what_an_iteration_leaves_for_the_next) {
+  Schedule sch(program(R"(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"))", R"(
+T0 = T.alloc_buffer((8,), "int32")
+T1 = T.alloc_buffer((8,), "int32")
+for i in range(8):
+    with T.block("T0"):
+        vi = T.axis.spatial(8, i)
+        T0[vi] = A[vi]
+    with T.block("T1"):
+        vi = T.axis.spatial(8, i)
+        T1[vi] = T0[vi]
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = T1[vi // 2]
+)"));
+  const Stmt before = body_of(sch);
+  compute_inline(sch, get_block(sch, "T1"));
+  const Stmt after = body_of(sch);
+  const auto part = changed_part(before, after);
+  ASSERT_TRUE(part);
+  EXPECT_TRUE(part->is_repeated);
+  const auto is_t1 = [](const Stmt& program) {
+    std::vector<Ptr<Buffer>> found;
+    for (const auto& buffer : free_buffers(program)) {
+      if (buffer->name == "T1") found.push_back(buffer);
+    }
+    return found;
+  };
+  EXPECT_TRUE(used_in_part_alone(is_t1(before), *part, before, after).empty());
 }
 
 TEST(changed_part, is_nothing_smaller_where_a_loop_around_changes) {

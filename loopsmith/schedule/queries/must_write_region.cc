@@ -66,7 +66,11 @@ class StoreReader {
       inner_.insert(loop->loop_var.get());
       loops_[loop->loop_var.get()] = loop;
       if (const auto range = range_of(*loop)) {
-        forms_.add_range(*range);
+        if (range->min == range->max) {
+          forms_.bind(loop->loop_var, int_imm(loop->loop_var->dtype, range->min));
+        } else {
+          forms_.add_range(*range);
+        }
         return visit(loop->body);
       }
       unsure_.push_back(loop);

@@ -12,6 +12,8 @@ std::span<const Rule> cpu_rules() {
   static constexpr Rule rules[] = {
       // Before the one that takes any nest without a reduction.
       {"transposes", schedule_transposes},
+      // Before those for reductions whose operands are read where they are.
+      {"products", schedule_products},
       {"elementwise", schedule_elementwise},
       {"whole_reduction", schedule_whole_reduction},
       {"rows", schedule_rows},

@@ -63,10 +63,6 @@ class ProductSteps {
   bool take(const std::vector<NestLoop>& loops);
 
  private:
-  bool is_reduction(const Axis& axis) const { return axis.reduce; }
-  bool is_tiled(const Axis& axis) const {
-    return is_axis(axis, form_.row_axis) || is_axis(axis, form_.vector_axis);
-  }
   void give_sums_a_place(const std::vector<NestLoop>& loops);
   void pad();
   PanelCopy copy(const Panel& panel, const Axis& across, std::int64_t width);

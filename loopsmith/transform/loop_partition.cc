@@ -346,8 +346,7 @@ Stmt Partitioner::specialize(const For& loop, const Part& part) {
   return make(std::move(copy));
 }
 
-/// The loop without the conditions that hold in all of it, after one test for all of them; else as
-/// it is.
+/// The loop without the conditions that hold in all of it, after one test for all of them.
 ///
 ///     for i in 4: (unrolled)               if r * 4 + 3 < n:  for i in 4: C[r * 4 + i] = 0
 ///       if r * 4 + i < n:            =>    else:              for i in 4:
@@ -360,6 +359,8 @@ Stmt Partitioner::tested(const For& loop) {
   visit(Ptr<For>(&loop), [&](const Expr& condition) {
     const auto sides = sides_of(condition);
     if (!sides || conditions.contains(condition.get())) return;
+    // Lanes that have a condition in common ask it once anyway.
+    if (loop.kind == ForKind::vectorized && !masks_lanes(condition)) return;
     const Expr difference = analyzer_.simplify(sides->low - sides->high);
     const auto values = arith::relax(difference, inner_);
     if (!values || may_change(values->max, loop.body) || differs_by_lane(values->max)) return;
@@ -373,9 +374,15 @@ Stmt Partitioner::tested(const For& loop) {
   });
   if (tests.empty()) return rewrite_loop(rewrite_, analyzer_, loop);
   const Ptr<For> whole = Ptr<For>::from(without(Ptr<For>(&loop), conditions));
+  // Of what is left, vectors are tested in turn: most of them are whole.
+  Rewriter rest;
+  rest.on<For>([&](const For& inner) -> Stmt {
+    return inner.kind == ForKind::vectorized ? tested(inner) : rest.children(inner);
+  });
+  const Stmt copy = clone_with(Stmt(Ptr<For>(&loop)), {});
   return make(IfThenElse{.condition = conjunction(tests),
                          .then_case = rewrite_loop(rewrite_, analyzer_, *whole),
-                         .else_case = remainder_of(Ptr<For>(&loop))});
+                         .else_case = loop.kind == ForKind::vectorized ? copy : rest(copy)});
 }
 
 Stmt Partitioner::loop(const For& node) {

@@ -215,7 +215,7 @@ class StoreReader {
   /// True when the store meets every element of its hull.
   bool fills(const Store& store) const {
     std::vector<IndexTerm> used;
-    std::size_t limits = 0;
+    std::vector<const Limit*> of_indices;
     for (std::size_t i = 0; i < store.indices.size(); ++i) {
       if (!store.indices[i] || !is_filled(store, i, used)) return false;
       const Limit* limit = limit_of(store, *store.indices[i]);
@@ -224,9 +224,54 @@ class StoreReader {
       const AffineInterval cut = side(store, i);
       const bool is_cut = as_int(limit->limit) && cut.base.empty() && !cut.is_whole;
       if (!is_cut && !structural_equal(limit->limit, buffer_->shape[i])) return false;
-      ++limits;
+      of_indices.push_back(limit);
     }
-    return limits == store.limits.size();
+    return std::ranges::all_of(store.limits, [&](const Limit& limit) {
+      return std::ranges::find(of_indices, &limit) != of_indices.end() ||
+             holds_in_buffer(store, limit);
+    });
+  }
+
+  /// True when a limit cuts off nothing but what lies beyond the buffer: as a sum of multiples of
+  /// indices, each below its dimension, and of a rest, it is not reached.
+  ///
+  /// Of P[x, y] with y < 40, where x is 2 * i + j and y is 8 * k + l, no element is cut off by
+  /// 80 * i + 40 * j + 8 * k + l < 1000 if there are 25 x: 40 * 24 + 39 < 1000.
+  bool holds_in_buffer(const Store& store, const Limit& limit) const {
+    const std::int64_t* bound = as_int(limit.limit);
+    IndexForm rest = limit.value;
+    __int128 most = 0;
+    for (std::size_t i = 0; i < store.indices.size(); ++i) {
+      const std::int64_t* extent = as_int(buffer_->shape[i]);
+      const std::int64_t factor = extent ? factor_of(*store.indices[i], rest) : 0;
+      if (factor <= 0) continue;
+      std::erase_if(rest.terms, [&](const IndexTerm& term) {
+        return std::ranges::any_of(store.indices[i]->terms,
+                                   [&](const IndexTerm& other) { return same_atom(term, other); });
+      });
+      most += __int128{factor} * (*extent - 1 - store.indices[i]->constant);
+    }
+    const auto range = rest.range();
+    return bound && range && most + range->second < *bound;
+  }
+
+  static bool same_atom(const IndexTerm& a, IndexTerm b) {
+    b.coefficient = a.coefficient;
+    return same_term(a, b);
+  }
+
+  /// What the terms of an index are multiplied by in a sum that has all of them; 0: it has not.
+  static std::int64_t factor_of(const IndexForm& index, const IndexForm& sum) {
+    std::int64_t factor = 0;
+    for (const IndexTerm& term : index.terms) {
+      const auto found = std::ranges::find_if(
+          sum.terms, [&](const IndexTerm& other) { return same_atom(term, other); });
+      if (found == sum.terms.end() || found->coefficient % term.coefficient != 0) return 0;
+      const std::int64_t ratio = found->coefficient / term.coefficient;
+      if (factor != 0 && ratio != factor) return 0;
+      factor = ratio;
+    }
+    return factor;
   }
 
   bool is_filled(const Store& store, std::size_t dimension, std::vector<IndexTerm>& used) const {

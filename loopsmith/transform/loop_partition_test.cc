@@ -211,5 +211,27 @@ TEST_F(LoopPartition, leaves_loops_whole_where_a_pragma_says_so) {
   EXPECT_TRUE(same(partitioned(for_loop(io, 0, n + 8, hinted)), for_loop(io, 0, n + 8, branch)));
 }
 
+TEST_F(LoopPartition, tests_once_for_an_unrolled_loop_where_a_pragma_asks_for_it) {
+  const auto tile = [&](ForKind rows, const Ptr<Var>& row, const Ptr<Var>& lane, Expr condition) {
+    const Stmt store = set(a, row * 8 + lane);
+    const Stmt body = condition.defined() ? if_then(condition, store) : store;
+    return for_loop(row, 0, 4, for_loop(lane, 0, 8, body, ForKind::vectorized), rows);
+  };
+  const auto hinted = [&](const Expr& condition) {
+    return partitioned(make(AttrStmt{.attr_key = "pragma_loop_partition_hint",
+                                     .value = 1,
+                                     .body = tile(ForKind::unrolled, io, ii, condition)}));
+  };
+  const Stmt result = hinted(io * 8 + ii < n);
+  const auto* branch = result.as<IfThenElse>();
+  ASSERT_TRUE(branch);
+  EXPECT_TRUE(same(branch->condition, 31 < n));
+  EXPECT_TRUE(same(branch->then_case, tile(ForKind::unrolled, io, ii, nullptr)));
+  EXPECT_TRUE(same(branch->else_case, tile(ForKind::serial, jo, ji, jo * 8 + ji < n)));
+  // What memory decides may change from one iteration to the next.
+  const Expr on_memory = load(b, {io}) > f(0);
+  EXPECT_TRUE(same(hinted(on_memory), tile(ForKind::unrolled, io, ii, on_memory)));
+}
+
 }  // namespace
 }  // namespace loopsmith

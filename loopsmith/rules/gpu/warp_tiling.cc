@@ -8,14 +8,14 @@
 namespace loopsmith::gpu {
 namespace {
 
-constexpr std::int64_t least = 16, most = 128;
+constexpr std::int64_t min_tile = 16, max_tile = 128;
 /// A multiprocessor has four schedulers, each of which wants a warp.
 constexpr std::int64_t schedulers = 4;
 /// About as many multiprocessors as large GPUs have (108 an A100, 132 an H100).
 constexpr std::int64_t wanted_blocks = 128;
 /// What a row of a tile has of the reduction: two sectors of memory.
 constexpr std::int64_t bytes_of_step = 64;
-constexpr std::int64_t most_stages = 4;
+constexpr std::int64_t max_stages = 4;
 
 std::int64_t shared_bytes_of(const WarpTiling& tiling, const WarpTilingRequest& request) {
   constexpr std::int64_t gap = 16;
@@ -49,9 +49,9 @@ void share_out_to_warps(WarpTiling& tiling) {
 std::optional<WarpTiling> warp_tiling(const WarpTilingRequest& request, const GpuLimits& device) {
   WarpTiling tiling;
   const std::int64_t step = bytes_of_step / request.operand_bytes;
-  tiling.step = power_of_two(request.steps.value_or(step), least, step);
-  tiling.tile[0] = power_of_two(request.rows.value_or(most), least, most);
-  tiling.tile[1] = power_of_two(request.columns.value_or(most), least, most);
+  tiling.step = power_of_two(request.steps.value_or(step), min_tile, step);
+  tiling.tile[0] = power_of_two(request.rows.value_or(max_tile), min_tile, max_tile);
+  tiling.tile[1] = power_of_two(request.columns.value_or(max_tile), min_tile, max_tile);
   const auto halve_the_larger = [&] { tiling.tile[tiling.tile[1] >= tiling.tile[0] ? 1 : 0] /= 2; };
   while (blocks_of(tiling, request) < wanted_blocks &&
          std::max(tiling.tile[0], tiling.tile[1]) > 32)
@@ -59,8 +59,8 @@ std::optional<WarpTiling> warp_tiling(const WarpTilingRequest& request, const Gp
   while (true) {
     share_out_to_warps(tiling);
     const std::int64_t steps =
-        request.steps ? (*request.steps + tiling.step - 1) / tiling.step : most_stages;
-    tiling.stages = device.has_async_copies ? std::clamp<std::int64_t>(steps, 1, most_stages) : 1;
+        request.steps ? (*request.steps + tiling.step - 1) / tiling.step : max_stages;
+    tiling.stages = device.has_async_copies ? std::clamp<std::int64_t>(steps, 1, max_stages) : 1;
     // Two blocks are to fit a multiprocessor; one has to.
     while (tiling.stages > 2 && shared_bytes_of(tiling, request) * 2 > device.shared_pool_bytes) {
       --tiling.stages;
@@ -68,7 +68,7 @@ std::optional<WarpTiling> warp_tiling(const WarpTilingRequest& request, const Gp
     const bool fits = shared_bytes_of(tiling, request) <= device.shared_pool_bytes &&
                       tiling.warp_count() * device.warp_size <= device.threads_per_block;
     if (fits) return tiling;
-    if (tiling.tile[0] == least && tiling.tile[1] == least) return {};
+    if (tiling.tile[0] == min_tile && tiling.tile[1] == min_tile) return {};
     halve_the_larger();
   }
 }

@@ -29,6 +29,7 @@ std::span<const Rule> gpu_rules() {
   // of one, wider tiles before smaller ones. The last takes every block.
   static constexpr Rule rules[] = {
       {"fuse_rows", gpu::fuse_rows},
+      {"tensor_core_product", gpu::tensor_core_product},
       {"tile_product", gpu::tile_product},
       {"cut_long_reduction", gpu::cut_long_reduction},
       {"reduce_columns", gpu::reduce_columns},

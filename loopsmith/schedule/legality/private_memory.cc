@@ -11,7 +11,6 @@
 #include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
-#include "loopsmith/schedule/queries/jumps.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
 
@@ -64,8 +63,8 @@ bool starts_first(const Schedule& schedule, const BlockRealize& realize,
   return true;
 }
 
-/// True when the block is a reduction that reads of the buffer its own results alone, and starts
-/// them while `inside`, the innermost loops around it, run.
+}  // namespace
+
 bool reads_what_it_started(const Schedule& schedule, BlockRV handle, const Ptr<Buffer>& buffer,
                            std::span<const LoopRV> inside) {
   const BlockRealize& realize = schedule.realize(handle);
@@ -96,6 +95,8 @@ bool reads_what_it_started(const Schedule& schedule, BlockRV handle, const Ptr<B
   }
   return !continues_reduction(schedule, *block_around(schedule, schedule.node(handle)), handle);
 }
+
+namespace {
 
 /// The loops around a block that are inside of another loop around it.
 Handles<LoopRV> loops_inside(const Schedule& schedule, LoopRV loop, BlockRV block) {
@@ -142,24 +143,6 @@ bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffe
            (contains(writers, user) && is_inside(schedule, schedule.node(user), node) &&
             reads_what_it_started(schedule, user, buffer, loops_inside(schedule, loop, user)));
   });
-}
-
-bool computes_alone(const Schedule& schedule, NodeId nest, BlockRV block, const Ptr<Buffer>& buffer,
-                    const ScopeAccesses& uses) {
-  if (uses.has_foreign_calls || !schedule.as<For>(nest)) return false;
-  if (holds_jumps(schedule.statement(nest))) return false;
-  const NodeId own = schedule.node(block);
-  bool is_read = false;
-  for (const BufferAccess& use : uses.all) {
-    if (!use.buffer->data.same_as(buffer->data)) continue;
-    if (use.place.node != own && is_inside(schedule, use.place, nest)) return false;
-    is_read = is_read || (use.place.node == own && !use.is_write);
-  }
-  if (!schedule.get(block).init) return !is_read && !loads(schedule.get(block), buffer);
-  const auto loops = loops_around(schedule, own);
-  const auto first = std::ranges::find(loops, schedule.loop_at(nest));
-  return first != loops.end() &&
-         reads_what_it_started(schedule, block, buffer, std::span(first, loops.end()));
 }
 
 OwnMemory::Known& OwnMemory::known(NodeId owner, const Ptr<Buffer>& buffer) {

@@ -2,10 +2,10 @@
 #pragma once
 #include <deque>
 #include <optional>
+#include <span>
 
 #include "loopsmith/schedule/legality/order_answer.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
-#include "loopsmith/schedule/queries/scope_accesses.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
@@ -19,14 +19,10 @@ namespace loopsmith {
 /// and iterations may have the buffer each for itself.
 bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer);
 
-/// Does a nest compute all that it writes of a buffer, without what the buffer held before?
-///
-/// Lemma. Let the block be all that uses the buffer inside, and let it read there no more than
-/// results of its own, which it starts in the same execution of the nest. If the nest is certain to
-/// write each element of a box, and no others, an execution leaves the same in memory when it
-/// computes a copy of the box that is written back right after it.
-bool computes_alone(const Schedule& schedule, NodeId nest, BlockRV block, const Ptr<Buffer>& buffer,
-                    const ScopeAccesses& uses);
+/// True when the block is a reduction that reads of the buffer its own results alone, and starts
+/// them while `inside`, the innermost loops around it, run.
+bool reads_what_it_started(const Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer,
+                           std::span<const LoopRV> inside);
 
 /// The memory of one program, asked of several of its loops.
 ///

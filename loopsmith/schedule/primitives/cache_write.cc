@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
 

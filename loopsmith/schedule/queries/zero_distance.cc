@@ -17,7 +17,9 @@ __int128 magnitude(__int128 number) {
 }
 
 bool is_same_atom(const IndexTerm& a, const IndexTerm& b) {
-  return a.kind == b.kind && (a.atom.same_as(b.atom) || structural_equal(a.atom, b.atom));
+  if (a.kind != b.kind) return false;
+  if (a.atom.same_as(b.atom)) return true;
+  return a.kind != IndexTerm::Kind::variable && structural_equal(a.atom, b.atom);
 }
 
 /// The atoms that have equal values in two accesses whenever these access one element.
@@ -31,8 +33,9 @@ class EqualAtoms {
   EqualAtoms(const ElementAccesses& accesses, const ElementAccess& a, const ElementAccess& b,
              const Var& var, std::int64_t step)
       : accesses_(accesses), var_(var), step_(step == 0 ? 1 : std::abs(step)) {
-    for (std::size_t d = 0; d < a.indices.size(); ++d) {
-      if (a.indices[d] && b.indices[d]) add(*a.indices[d], *b.indices[d]);
+    for (std::size_t d = 0; d < a.indices.size() && !is_found_; ++d) {
+      if (!a.indices[d] || !b.indices[d]) continue;
+      if (add(*a.indices[d], *b.indices[d])) find_in(indices_.back());  // One often suffices.
     }
   }
 
@@ -61,8 +64,9 @@ class EqualAtoms {
         variables, [&](const auto& variable) { return accesses_.inside.contains(variable.get()); });
   }
 
-  /// Takes note of two indices, unless they differ by what is not known.
-  void add(const IndexForm& a, const IndexForm& b) {
+  /// Takes note of two indices, unless they share nothing that moves, or differ by what is not
+  /// known.
+  bool add(const IndexForm& a, const IndexForm& b) {
     Index index;
     __int128 low = static_cast<__int128>(a.constant) - b.constant, high = low;
     const auto widen = [&](const IndexTerm& term, int sign) {
@@ -77,18 +81,20 @@ class EqualAtoms {
       const bool is_shared = std::ranges::any_of(
           b.terms, [&](const IndexTerm& other) { return same_term(term, other); });
       count += is_shared;
-      if (!is_shared && !widen(term, 1)) return;
+      if (!is_shared && !widen(term, 1)) return false;
       if (is_shared && is_inner(term)) index.shared.push_back(&term);
     }
     for (const IndexTerm& term : b.terms) {
       if (count == b.terms.size()) break;
       const bool is_shared = std::ranges::any_of(
           a.terms, [&](const IndexTerm& other) { return same_term(term, other); });
-      if (!is_shared && !widen(term, -1)) return;
+      if (!is_shared && !widen(term, -1)) return false;
     }
     index.rest = std::max(magnitude(low), magnitude(high));
     std::ranges::sort(index.shared, {}, [&](const IndexTerm* term) { return weight(*term); });
-    if (!index.shared.empty()) indices_.push_back(std::move(index));
+    if (index.shared.empty()) return false;
+    indices_.push_back(std::move(index));
+    return true;
   }
 
   /// The least change of the index for a change of the atom.

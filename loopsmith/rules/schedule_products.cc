@@ -9,7 +9,6 @@
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/packing.h"
-#include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/schedule/primitives/annotate.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
@@ -381,7 +380,7 @@ bool schedule_products(Schedule& schedule, const Subject& subject, const RuleCon
   const auto points = point_count(nest.axes);
   if (nest.reduction().empty() || !points || *points == 0 || !nest.streamed.empty()) return false;
   std::optional<Packing> packing = packing_of(nest, context.machine);
-  if (!packing || !is_plain(*packing) || split_reduction(nest, context.machine)) return false;
+  if (!packing || !is_plain(*packing)) return false;
   const auto loops = look_up_loops(schedule, nest);
   if (!loops) return false;
   choose_grid(*packing, context.machine);

@@ -27,7 +27,7 @@ namespace loopsmith {
 namespace {
 
 /// Of what is copied across memory, so many elements of a line are used while they are at hand.
-constexpr std::int64_t elements_together = 16;
+constexpr std::int64_t line_elements = 16;
 
 bool is_axis(const Axis& a, const Axis& b) {
   return a.var.same_as(b.var);
@@ -298,7 +298,7 @@ void ProductSteps::fill_panel(const PanelCopy& copy, const std::optional<LoopRV>
   const auto [tile, column] = split(schedule_, *across, {infer, copy.width}).take<2>();
   order.push_back(tile);
   if (steps.empty()) return;
-  const auto [line, step] = split(schedule_, steps.back(), {infer, elements_together}).take<2>();
+  const auto [line, step] = split(schedule_, steps.back(), {infer, line_elements}).take<2>();
   steps.pop_back();
   append(order, steps);
   append(order, {line, column, step});

@@ -233,6 +233,49 @@ def test_products_are_packed_by_steps(dtype: str, across: str):
             np.testing.assert_array_equal(found, expected)
 
 
+def long_columns(rows: int, columns: int) -> list[te.Tensor]:
+    A = te.placeholder((rows, columns), "int32", name="A")
+    k = te.reduce_axis((0, rows), "k")
+    return [A, te.compute((columns,), lambda j: te.sum(A[k, j], axis=k), name="S")]
+
+
+def long_rows(rows: int, columns: int) -> list[te.Tensor]:
+    A = te.placeholder((rows, columns), "int32", name="A")
+    k = te.reduce_axis((0, columns), "k")
+    return [A, te.compute((rows,), lambda i: te.max(A[i, k], axis=k), name="M")]
+
+
+def long_product(rows: int, depth: int) -> list[te.Tensor]:
+    A = te.placeholder((depth, 2 * rows), "int32", name="A")
+    B = te.compute((depth, rows), lambda i, j: A[i, j + rows] * 2, name="B")
+    k = te.reduce_axis((0, depth), "k")
+    return [A, te.compute((rows, rows), lambda i, j: te.sum(A[k, i] * B[k, j], axis=k), name="P")]
+
+
+@pytest.mark.parametrize(
+    ("tensors", "expected"),
+    [
+        (long_columns(1 << 17, 8), lambda a: a.sum(axis=0)),
+        (long_rows(8, 1 << 17), lambda a: a.max(axis=1)),
+        (long_product(20, 4096), lambda a: a[:, :20].T @ (a[:, 20:] * 2)),
+    ],
+    ids=["columns", "rows", "product"],
+)
+def test_long_reductions_to_few_results_are_steps_in_parts(tensors, expected):
+    func = te.create_prim_func(tensors)
+    sch = ls.default_schedule(func)
+    assert "sch.rfactor(" in str(sch.trace)
+    text = sch.func.script()
+    assert text.index("T.parallel(") < text.index('_rf_init")'), text
+    ls.assert_structural_equal(replayed(sch, func).mod, sch.mod)
+    a = np.random.default_rng(7).integers(-9, 10, tensors[0].shape).astype("int32")
+    wanted = expected(a)
+    for num_threads in (1, 3):
+        found = np.full(wanted.shape, 77, "int32")
+        ls.build(func, num_threads=num_threads)(a, found)
+        np.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_each_family_runs_for_sizes_that_are_known_at_run_time(name: str):
     family = FAMILIES[name]

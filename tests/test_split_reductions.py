@@ -17,7 +17,7 @@ def check(
 ) -> None:
     """Run it on whole numbers: in this many parts, and alike for any number of threads."""
     module = ls.build(tensors)
-    assert f"_parts = T.decl_buffer(({parts * expected.size},)" in module.source("tir")
+    assert f"_rf = T.decl_buffer(({parts * expected.size},)" in module.source("tir")
     results = []
     for threads in (1, 3):
         out = np.full(expected.shape, 77, expected.dtype)

@@ -2,12 +2,14 @@
 #include "loopsmith/rules/default_schedule.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "loopsmith/rules/inline_elementwise.h"
 #include "loopsmith/rules/make_loops.h"
 #include "loopsmith/rules/overlap_check.h"
 #include "loopsmith/rules/rules.h"
+#include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/subject.h"
 #include "loopsmith/schedule/primitives/sample.h"
 #include "loopsmith/schedule/schedule_error.h"
@@ -18,19 +20,42 @@ namespace {
 /// Draws nothing: each sample has its decision.
 constexpr std::int64_t seed = 1;
 
-/// Whether the rule took the subject; if not, the schedule is as before.
-bool takes(const Rule& rule, Schedule& schedule, const Subject& subject,
+/// What came of asking a rule.
+enum class Answer {
+  taken,
+  left,    ///< No step was taken.
+  undone,  ///< Steps were taken back.
+};
+
+Answer ask(const Rule& rule, Schedule& schedule, const Subject& subject,
            const RuleContext& context) {
   const std::size_t before = schedule.steps().size();
-  bool is_taken = false;
   try {
-    is_taken = rule.take(schedule, subject, context);
-  } catch (const ScheduleError&) {
-    is_taken = false;
+    if (rule.take(schedule, subject, context)) return Answer::taken;
+  } catch (const ScheduleError&) {  // Its steps are taken back as those of one that says no.
   }
-  if (!is_taken && schedule.steps().size() > before)
-    schedule.undo(schedule.steps().size() - before);
-  return is_taken;
+  if (schedule.steps().size() == before) return Answer::left;
+  schedule.undo(schedule.steps().size() - before);
+  return Answer::undone;
+}
+
+/// Handles keep their numbers when steps are taken back.
+bool is_same(const Subject& a, const Subject& b) {
+  const auto number = [](const auto& handle) { return handle.index; };
+  if (a.blocks.empty() && b.blocks.empty()) {
+    return a.loop && b.loop && a.loop->index == b.loop->index;
+  }
+  return std::ranges::equal(a.blocks, b.blocks, {}, number, number);
+}
+
+/// Reads the subjects anew: where steps were taken back, those before were taken once more, and
+/// blocks that they made have other variables.
+void read_again(std::span<Subject> subjects, const Schedule& schedule, const CpuModel& machine) {
+  for (const Subject& fresh : subjects_of(schedule, machine)) {
+    const auto known = std::ranges::find_if(
+        subjects, [&](const Subject& subject) { return is_same(subject, fresh); });
+    if (known != subjects.end()) *known = fresh;
+  }
 }
 
 /// Asks the rules for each part of the program. Gives the blocks that none took.
@@ -38,10 +63,20 @@ std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) 
   std::vector<BlockRV> left;
   if (schedule.func()->attrs.get_int("tir.is_scheduled", 0) != 0) return left;
   inline_elementwise(schedule);
-  for (const Subject& subject : subjects_of(schedule, context.machine)) {
-    const bool is_taken = std::ranges::any_of(
-        cpu_rules(), [&](const Rule& rule) { return takes(rule, schedule, subject, context); });
-    if (!is_taken) left.insert(left.end(), subject.blocks.begin(), subject.blocks.end());
+  std::vector<Subject> subjects = subjects_of(schedule, context.machine);
+  if (split_long_reductions(schedule, subjects, context.machine)) {
+    subjects = subjects_of(schedule, context.machine);
+  }
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    const bool is_taken = std::ranges::any_of(cpu_rules(), [&](const Rule& rule) {
+      const Answer answer = ask(rule, schedule, subjects[i], context);
+      if (answer == Answer::undone) {
+        read_again(std::span(subjects).subspan(i), schedule, context.machine);
+      }
+      return answer == Answer::taken;
+    });
+    if (is_taken) continue;
+    left.insert(left.end(), subjects[i].blocks.begin(), subjects[i].blocks.end());
   }
   return left;
 }

@@ -8,7 +8,6 @@
 #include "loopsmith/rules/fuse_row_nests.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/nontemporal_stores.h"
-#include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/task_sizes.h"
 
@@ -215,13 +214,7 @@ Stmt schedule_program(Program program, Block root, const CpuModel& machine) {
       continue;
     }
     for (Nest& nest : group.nests) nest.streamed = nontemporal_outputs(nest, program, machine);
-    const auto split =
-        group.nests.size() == 1 ? split_reduction(group.nests[0], machine) : std::nullopt;
-    if (split) {
-      program.locals.push_back(split->partial);
-      statements.push_back(single_nest(split->parts, machine));
-      statements.push_back(single_nest(split->join, machine));
-    } else if (group.nests.size() == 1) {
+    if (group.nests.size() == 1) {
       statements.push_back(single_nest(group.nests[0], machine));
     } else {
       std::vector<Ptr<Buffer>> rows;

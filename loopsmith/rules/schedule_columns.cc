@@ -6,7 +6,6 @@
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/register_tile.h"
-#include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
@@ -125,9 +124,7 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   if (nest.reduction().empty() || !points || *points == 0 || !nest.streamed.empty()) return false;
   const std::optional<Axis> along = columns_of(nest);
   const std::int64_t lanes = lanes_of(nest, machine);
-  if (!along || lanes <= 1 || is_packed(nest, machine) || split_reduction(nest, machine)) {
-    return false;
-  }
+  if (!along || lanes <= 1 || is_packed(nest, machine)) return false;
   const std::int64_t columns = *constant_extent(*along);
   const ColumnCut cut = cut_of(columns, lanes, machine);
   const std::int64_t bits = written_buffers(nest)[0]->dtype.bits;

@@ -9,7 +9,6 @@
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/packing.h"
-#include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/schedule/primitives/annotate.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
@@ -28,7 +27,7 @@ namespace loopsmith {
 namespace {
 
 /// Of what is copied across memory, so many elements of a line are used while they are at hand.
-constexpr std::int64_t elements_together = 16;
+constexpr std::int64_t line_elements = 16;
 
 bool is_axis(const Axis& a, const Axis& b) {
   return a.var.same_as(b.var);
@@ -299,7 +298,7 @@ void ProductSteps::fill_panel(const PanelCopy& copy, const std::optional<LoopRV>
   const auto [tile, column] = split(schedule_, *across, {infer, copy.width}).take<2>();
   order.push_back(tile);
   if (steps.empty()) return;
-  const auto [line, step] = split(schedule_, steps.back(), {infer, elements_together}).take<2>();
+  const auto [line, step] = split(schedule_, steps.back(), {infer, line_elements}).take<2>();
   steps.pop_back();
   append(order, steps);
   append(order, {line, column, step});
@@ -381,7 +380,7 @@ bool schedule_products(Schedule& schedule, const Subject& subject, const RuleCon
   const auto points = point_count(nest.axes);
   if (nest.reduction().empty() || !points || *points == 0 || !nest.streamed.empty()) return false;
   std::optional<Packing> packing = packing_of(nest, context.machine);
-  if (!packing || !is_plain(*packing) || split_reduction(nest, context.machine)) return false;
+  if (!packing || !is_plain(*packing)) return false;
   const auto loops = look_up_loops(schedule, nest);
   if (!loops) return false;
   choose_grid(*packing, context.machine);

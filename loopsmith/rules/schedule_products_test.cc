@@ -151,6 +151,22 @@ TEST(schedule_products, takes_windows_as_columns_of_a_convolution) {
   }
 }
 
+TEST(schedule_products, leaves_operands_that_are_read_in_two_ways) {
+  // By the parts of a long reduction, too, which steps made that stay.
+  for (const int depth : {40, 8192}) {
+    const Tensor a = placeholder({depth, 20}, i32, "A");
+    const te::IterVar k = reduce_axis(0, depth, "k");
+    const Tensor c = compute(
+        {20, 20}, [&](const Expr& i, const Expr& j) { return te::sum(a(k, i) * a(k, j), {k}); },
+        "C");
+    const auto func = te::create_prim_func({a, c});
+    const std::string steps =
+        default_schedule(func, machine, /*leaves_holes=*/false).trace().text();
+    EXPECT_EQ(count(steps, "sch.reindex_cache_read("), 0) << steps;
+    EXPECT_EQ(count(steps, "sch.rfactor("), depth == 40 ? 0 : 1) << steps;
+  }
+}
+
 TEST(schedule_products, leaves_operands_that_are_computed) {
   const Tensor a = placeholder({24, 9}, f32, "A"), b = placeholder({9, 40}, f32, "B");
   const te::IterVar k = reduce_axis(0, 9, "k");

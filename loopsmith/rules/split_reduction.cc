@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
-#include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/combination.h"
+#include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/strategy.h"
+#include "loopsmith/schedule/primitives/rfactor.h"
+#include "loopsmith/schedule/primitives/split.h"
 
 namespace loopsmith {
 namespace {
@@ -33,84 +35,50 @@ bool is_long_for_few(const Nest& nest, const Ptr<Buffer>& target, const CpuModel
          std::max(*results, elements) <= max_products && *results <= max_results(nest, machine);
 }
 
-struct Cut {
-  Axis axis;
-  std::int64_t parts;
-};
-
 /// The outermost reduction axis that can be cut evenly.
-std::optional<Cut> even_cut(const Nest& nest) {
+std::optional<ReductionCut> even_cut(const Nest& nest) {
   const std::int64_t steps = *point_count(nest.reduction());
   for (const Axis& axis : nest.reduction()) {
     const std::int64_t extent = *constant_extent(axis);
     for (std::int64_t parts = max_parts; parts >= min_parts; --parts) {
-      if (extent % parts == 0 && steps / parts >= min_steps) return Cut{axis, parts};
+      if (extent % parts == 0 && steps / parts >= min_steps) return ReductionCut{axis, parts};
     }
   }
   return std::nullopt;
 }
 
-/// New variables for all axes of a nest.
-Substitution renew(std::vector<Axis>& axes) {
-  Substitution renewed;
-  for (Axis& axis : axes) {
-    const Ptr<Var> own = axis.var;
-    axis.var = var(own->name, own->dtype);
-    renewed[own] = axis.var;
-  }
-  return renewed;
-}
-
 }  // namespace
 
-std::optional<SplitReduction> split_reduction(const Nest& nest, const CpuModel& machine) {
+std::optional<ReductionCut> cut_of_reduction(const Nest& nest, const CpuModel& machine) {
   const std::optional<Combination> combination = combination_of(nest);
   if (!combination || !is_long_for_few(nest, combination->target, machine)) return std::nullopt;
-  const std::optional<Cut> cut = even_cut(nest);
-  if (!cut) return std::nullopt;
+  return even_cut(nest);
+}
 
-  const Ptr<Buffer>& target = combination->target;
-  const DataType type = cut->axis.extent.dtype();
-  std::vector<Expr> shape{int_imm(type, cut->parts)};
-  std::ranges::copy(target->shape, std::back_inserter(shape));
-  const Ptr<Buffer> partial = decl_buffer(shape, target->dtype, target->name + "_parts");
-  const auto in_part = [&](const Expr& part) {
-    std::vector<Expr> indices{part};
-    std::ranges::copy(combination->indices, std::back_inserter(indices));
-    return indices;
-  };
-
-  Nest parts{.name = nest.name + "_parts", .axes = nest.axes, .init = nullptr, .body = nullptr};
-  const Expr size = int_imm(type, *constant_extent(cut->axis) / cut->parts);
-  for (Axis& axis : parts.axes) {
-    if (axis.var.same_as(cut->axis.var)) axis = {axis.var, zero_of(type), size, true};
+bool split_long_reductions(Schedule& schedule, const std::vector<Subject>& subjects,
+                           const CpuModel& machine) {
+  const std::size_t before = schedule.steps().size();
+  for (const Subject& subject : subjects) {
+    if (subject.nests.size() != 1) continue;
+    const Nest& nest = subject.nests[0];
+    const auto cut = cut_of_reduction(nest, machine);
+    if (!cut) continue;
+    const auto loops = look_up_loops(schedule, nest);
+    if (!loops) continue;
+    const auto found = std::ranges::find_if(*loops, [&](const NestLoop& each) {
+      return each.axis.var && each.axis.var.same_as(cut->axis.var);
+    });
+    if (found == loops->end()) continue;
+    const std::size_t whole = schedule.steps().size();
+    const auto [part, rest] = split(schedule, found->loop, {cut->parts, infer}).take<2>();
+    static_cast<void>(rest);
+    if (rfactor.can_apply(schedule, {.loop = part})) {
+      rfactor(schedule, part, 0);
+    } else {
+      schedule.undo(schedule.steps().size() - whole);
+    }
   }
-  Substitution values = renew(parts.axes);
-  const Axis part{var("part", type), zero_of(type), int_imm(type, cut->parts), false};
-  values[cut->axis.var] = cut->axis.min + (part.var * size + values.at(cut->axis.var));
-  parts.axes.insert(parts.axes.begin(), part);
-  const std::vector<Expr> place = in_part(part.var);
-  parts.init = clone_with(store(partial, combination->neutral(), place), values);
-  const Stmt update =
-      store(partial, combination->combine(load(partial, place), combination->source), place);
-  parts.body = clone_with(
-      combination->condition.defined()
-          ? make(IfThenElse{
-                .condition = combination->condition, .then_case = update, .else_case = nullptr})
-          : update,
-      values);
-
-  Nest join{.name = nest.name, .axes = nest.spatial(), .init = nullptr, .body = nullptr};
-  const Substitution results = renew(join.axes);
-  const Axis step{var("part", type), zero_of(type), int_imm(type, cut->parts), true};
-  join.axes.push_back(step);
-  join.init = clone_with(nest.init, results);
-  join.body = clone_with(store(target,
-                               combination->combine(load(target, combination->indices),
-                                                    load(partial, in_part(step.var))),
-                               combination->indices),
-                         results);
-  return SplitReduction{.parts = parts, .join = join, .partial = partial};
+  return schedule.steps().size() > before;
 }
 
 }  // namespace loopsmith

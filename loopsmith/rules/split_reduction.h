@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
+#include <vector>
 
-#include "loopsmith/rules/cpu_model.h"
-#include "loopsmith/rules/nest.h"
+#include "loopsmith/rules/rule.h"
 
 namespace loopsmith {
 
-/// A long reduction to few results, whose parts may run at once.
-struct SplitReduction {
-  Nest parts;  ///< Fills `partial`, whose first dimension is the part.
-  Nest join;   ///< Combines the parts, one after another.
-  Ptr<Buffer> partial;
+/// The axis along which a long reduction is cut, and how many parts it gets.
+struct ReductionCut {
+  Axis axis;
+  std::int64_t parts;
 };
 
-/// for i, k: C[i] += A[i, k]    =>    for p, i, k: P[p, i] += A[i, p * n + k]
-///                                    for i, p: C[i] += P[p, i]
+/// The cut of a long reduction to few results, whose parts may run at once. The number of parts
+/// depends on the program alone. Nullopt where there are results enough to compute at once, or no
+/// even cut.
+std::optional<ReductionCut> cut_of_reduction(const Nest& nest, const CpuModel& machine);
+
+/// Cuts long reductions to few results by steps, and gives whether there were any.
 ///
-/// The number of parts depends on the program alone. Nullopt where there are results enough to
-/// compute at once, or no even cut.
-std::optional<SplitReduction> split_reduction(const Nest& nest, const CpuModel& machine);
+///     for i, k: C[i] += A[i, k]    =>    for p, i, k: P[p, i] += A[i, p * n + k]
+///                                        for i, p: C[i] += P[p, i]
+bool split_long_reductions(Schedule& schedule, const std::vector<Subject>& subjects,
+                           const CpuModel& machine);
 
 }  // namespace loopsmith

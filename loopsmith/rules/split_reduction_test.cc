@@ -16,8 +16,8 @@ std::int64_t parts_of_columns(const Expr& rows, const Expr& columns, const CpuMo
       te::compute({columns}, [&](const Expr& j) { return te::sum(a(k, j), {k}); }, "B");
   const auto func = te::create_prim_func({a, b});
   const Nest nest = nests_of(func->body.as<BlockRealize>()->block->body)[0];
-  const auto split = split_reduction(nest, machine);
-  return split ? *as_int(split->partial->shape[0]) : 0;
+  const auto cut = cut_of_reduction(nest, machine);
+  return cut ? cut->parts : 0;
 }
 
 TEST(split_reduction, cuts_evenly_into_no_more_than_16_parts) {

@@ -238,7 +238,18 @@ def test_a_product_is_one_kernel_whose_results_stay_in_registers() -> None:
         assert 'storage_scope="local"' in text and text.count('storage_scope="shared"') == 2
         source = ls.build(sch, target="cuda").source("cuda")
         assert source.count("__global__ void") == 1
-        assert source.count("__syncthreads();") == 2
+        # Tiles are copied a step ahead: a barrier a step, in the loop and after it.
+        assert source.count("__syncthreads();") == 3
+        assert "ls_copy_async_" in source
+        older = ls.build(te.create_prim_func(product(sizes)), target="cuda -arch=sm_75")
+        assert older.source("cuda").count("__syncthreads();") == 2
+
+
+def test_tiles_of_operands_are_copied_by_16_bytes() -> None:
+    source = ls.build(te.create_prim_func(product((128, 128, 64))), target="cuda").source("cuda")
+    assert source.count("ls_copy_async_16(&A_shared[") == 2
+    assert source.count("ls_copy_async_16(&B_shared[") == 2
+    assert "ls_wait_for_copies(" in source
 
 
 def test_the_trace_is_python_that_makes_the_same_kernels() -> None:

@@ -5,8 +5,10 @@
 #include <bit>
 
 #include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/rules/look_up.h"
+#include "loopsmith/schedule/primitives/annotate.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/primitives/fuse.h"
@@ -114,6 +116,18 @@ void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector
   const auto end = parts.begin() + 1 + static_cast<std::ptrdiff_t>(threads.size());
   bind_all(schedule, {parts.begin() + 1, end}, "threadIdx");
   if (lanes > 1) vectorize(schedule, parts.back());
+}
+
+void copy_ahead(Schedule& schedule, LoopRV step, std::int64_t stages) {
+  if (stages < 2) return;
+  const auto note = [&](const char* key, std::initializer_list<std::int64_t> numbers) {
+    List list;
+    for (const std::int64_t number : numbers) list.items.emplace_back(int_imm(i32, number));
+    annotate(schedule, step, key, Annotation(Ref(make(std::move(list)))));
+  };
+  note("software_pipeline_stage", {0, 0, stages - 1});
+  note("software_pipeline_order", {0, 1, 2});
+  note("software_pipeline_async_stages", {0});
 }
 
 void inline_makers(Schedule& schedule, BlockRV copy) {

@@ -52,6 +52,10 @@ std::vector<LoopRV> loops_inside(Schedule& schedule, BlockRV block, LoopRV place
 void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads,
                std::int64_t lanes = 1);
 
+/// Marks a loop over steps, each of which copies two tiles and then uses them, so that tiles of
+/// later steps are copied while one is used: those of `stages` steps are there at once.
+void copy_ahead(Schedule& schedule, LoopRV step, std::int64_t stages);
+
 /// Computes what `copy` reads where it is copied, as far as no one else needs it: paddings, other
 /// copies, elements.
 void inline_makers(Schedule& schedule, BlockRV copy);

@@ -51,7 +51,13 @@ std::optional<ReductionBlocks> cut_reduction(const std::vector<Axis>& axes, std:
                            .size = longest,
                            .exact = false};
   }
-  const std::int64_t count = (*extent + longest - 1) / longest;
+  std::int64_t count = (*extent + longest - 1) / longest;
+  // Somewhat shorter blocks, where all of them are of one size then.
+  for (std::int64_t more = count; more <= count + count / 2; ++more) {
+    if (*extent % more != 0) continue;
+    count = more;
+    break;
+  }
   const std::int64_t size = (*extent + count - 1) / count;
   return ReductionBlocks{
       .count = int_imm(type, count), .size = size, .exact = size * count == *extent};

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/arith/relax.h"
@@ -11,6 +14,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/loop_body.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/thread_axes.h"
 
@@ -82,6 +86,7 @@ class Partitioner {
   bool is_worth_it(const For& loop) const;
   Stmt split(const For& loop, const Part& part);
   Stmt tested(const For& loop);
+  Stmt tested_by_vectors(const For& loop);
   Stmt specialize(const For& loop, const Part& part);
   Stmt cut_by_others(const For& loop, const Part& part);
 
@@ -286,6 +291,53 @@ Stmt remainder_of(const Stmt& stmt) {
   return rewrite(clone_with(stmt, {}));
 }
 
+/// `rest` with the registers that it loads from copied to memory: where places are computed in
+/// loops, the original could not stay in registers anywhere.
+Stmt with_copied_tiles(const Stmt& rest, std::int64_t lanes) {
+  std::unordered_set<const Object*> stored;
+  pre_order_visit(rest, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) stored.insert(store->buffer.get());
+    return true;
+  });
+  std::vector<std::pair<Ptr<Buffer>, Ptr<Buffer>>> copies;
+  const auto copy_of = [&](const Ptr<Buffer>& buffer) -> Ptr<Buffer> {
+    const std::int64_t* size = buffer->shape.size() == 1 ? as_int(buffer->shape[0]) : nullptr;
+    const bool is_tile = size && lanes > 0 && *size % lanes == 0 && buffer->scope() == "local";
+    if (!is_tile || stored.contains(buffer.get())) return buffer;
+    const auto known =
+        std::ranges::find_if(copies, [&](const auto& each) { return each.first.same_as(buffer); });
+    if (known != copies.end()) return known->second;
+    const std::string scope(buffer->scope());
+    copies.emplace_back(buffer,
+                        decl_buffer(buffer->shape, buffer->dtype, buffer->name + "_rest", scope));
+    return copies.back().second;
+  };
+  Rewriter rewrite;
+  rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
+    BufferLoad changed = *rewrite.children(load);
+    changed.buffer = copy_of(load.buffer);
+    return make(std::move(changed));
+  });
+  Stmt result = rewrite(rest);
+  for (const auto& [tile, copy] : copies) {
+    const Ptr<Var> vector = var("v"), lane = var("l");
+    const Expr place = vector * int_imm(i32, lanes) + lane;
+    const Stmt one = store(copy, load(tile, {place}), {place});
+    const Stmt row = make(For{.loop_var = lane,
+                              .min = 0,
+                              .extent = int_imm(i32, lanes),
+                              .kind = ForKind::vectorized,
+                              .body = one});
+    const Stmt all = make(For{.loop_var = vector,
+                              .min = 0,
+                              .extent = int_imm(i32, *as_int(copy->shape[0]) / lanes),
+                              .kind = ForKind::unrolled,
+                              .body = row});
+    result = with_register(copy, seq({all, result}));
+  }
+  return result;
+}
+
 For over(const For& loop, const Expr& begin, const Expr& end) {
   For copy = loop;
   copy.min = begin;
@@ -354,6 +406,7 @@ Stmt Partitioner::specialize(const For& loop, const Part& part) {
 Stmt Partitioner::tested(const For& loop) {
   ConditionSet conditions;
   std::vector<Expr> tests;
+  bool is_by_iteration = true;  // Whether each condition holds for all of an iteration, or none.
   inner_.clear();
   lanes_.clear();
   visit(Ptr<For>(&loop), [&](const Expr& condition) {
@@ -371,18 +424,31 @@ Stmt Partitioner::tested(const For& loop) {
     if (is_const_int(holds, 0)) return;
     conditions.insert(condition.get());
     tests.push_back(holds);
+    for (const Ptr<Var>& each : free_variables(condition)) {
+      is_by_iteration = is_by_iteration && (each.same_as(loop.loop_var) || !inner_.contains(each));
+    }
   });
   if (tests.empty()) return rewrite_loop(rewrite_, analyzer_, loop);
   const Ptr<For> whole = Ptr<For>::from(without(Ptr<For>(&loop), conditions));
-  // Of what is left, vectors are tested in turn: most of them are whole.
-  Rewriter rest;
-  rest.on<For>([&](const For& inner) -> Stmt {
-    return inner.kind == ForKind::vectorized ? tested(inner) : rest.children(inner);
+  const bool is_whole = is_by_iteration || loop.kind == ForKind::vectorized;
+  return make(IfThenElse{
+      .condition = conjunction(tests),
+      .then_case = rewrite_loop(rewrite_, analyzer_, *whole),
+      .else_case = is_whole ? clone_with(Stmt(Ptr<For>(&loop)), {}) : tested_by_vectors(loop)});
+}
+
+/// What is left of an unrolled loop where vectors may be cut off: little code, in which each is
+/// tested in turn, as most of them are whole.
+Stmt Partitioner::tested_by_vectors(const For& loop) {
+  std::int64_t lanes = 0;
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& inner) -> Stmt {
+    if (inner.kind != ForKind::vectorized) return rewrite.children(inner);
+    if (const std::int64_t* extent = as_int(inner.extent)) lanes = *extent;
+    return tested(inner);
   });
-  const Stmt copy = clone_with(Stmt(Ptr<For>(&loop)), {});
-  return make(IfThenElse{.condition = conjunction(tests),
-                         .then_case = rewrite_loop(rewrite_, analyzer_, *whole),
-                         .else_case = loop.kind == ForKind::vectorized ? copy : rest(copy)});
+  const Stmt rest = rewrite(remainder_of(Ptr<For>(&loop)));
+  return with_copied_tiles(rest, lanes);
 }
 
 Stmt Partitioner::loop(const For& node) {

@@ -2,8 +2,8 @@
 """Kernels by rule on a GPU with CUDA, beside cuBLAS and the kernels of PyTorch.
 
 Products are compared with cuBLAS (through PyTorch), everything else with the bandwidth of a copy.
-Ratios above the goal meet it. Where there is no GPU, it says so, and measures only what the compiler
-takes from a function to source, without NVRTC, by processor time.
+Ratios above the goal meet it. Where there is no GPU, it says so, and measures only what the
+compiler takes from a function to source, without NVRTC, by processor time.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops without blocks on GPUs, by rule: what dependences allow is bound, all else is one thread's."""
+"""Loops without blocks on GPUs, by rule: what may run at once is bound, one thread runs the rest."""
 
 from __future__ import annotations
 

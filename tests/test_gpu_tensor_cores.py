@@ -16,7 +16,6 @@ from gpu_programs import RNG, run, script
 
 import loopsmith as ls
 from loopsmith import tir
-from loopsmith.script import tir as T
 
 DTYPES = {"f16": "float16", "bf16": "bfloat16", "s8": "int8", "f32": "float32", "s32": "int32"}
 
@@ -250,29 +249,24 @@ def test_a_product_on_other_threads_than_a_warp_along_x_is_refused() -> None:
 def test_an_intrinsic_may_bind_threads_itself_inside_of_loops_over_blocks() -> None:
     """Its loops are none of the schedule's, of which it is known what they reduce."""
 
-    @T.prim_func
-    def doubled(s: T.handle, d: T.handle) -> None:
-        S = T.match_buffer(s, (32,), "float32")
-        D = T.match_buffer(d, (32,), "float32")
-        with T.block("root"):
-            T.reads(S[0:32])
-            T.writes(D[0:32])
-            for i in range(32):
-                with T.block("tile"):
-                    vi = T.axis.spatial(32, i)
-                    D[vi] = S[vi] * T.float32(2)
-
-    @T.prim_func
-    def by_threads(s: T.handle, d: T.handle) -> None:
-        S = T.match_buffer(s, (32,), "float32", offset_factor=1)
-        D = T.match_buffer(d, (32,), "float32", offset_factor=1)
-        with T.block("root"):
-            T.reads(S[0:32])
-            T.writes(D[0:32])
-            for i in T.thread_binding(32, thread="threadIdx.x"):
-                D[i] = S[i] * T.float32(2)
-
-    tir.TensorIntrin.register("doubled_by_threads", doubled, by_threads, override=True)
+    text = """
+@T.prim_func
+def doubled(s: T.handle, d: T.handle):
+    S = T.match_buffer(s, (32,), "float32", offset_factor=1)
+    D = T.match_buffer(d, (32,), "float32", offset_factor=1)
+    with T.block("root"):
+        T.reads(S[0:32])
+        T.writes(D[0:32])
+        BODY
+"""
+    described = """for i in range(32):
+            with T.block("tile"):
+                vi = T.axis.spatial(32, i)
+                D[vi] = S[vi] * T.float32(2)"""
+    by_threads = """for i in T.thread_binding(32, thread="threadIdx.x"):
+            D[i] = S[i] * T.float32(2)"""
+    halves = [ls.from_source(text.replace("BODY", body)) for body in (described, by_threads)]
+    tir.TensorIntrin.register("doubled_by_threads", *halves, override=True)
     sch = script("""
 @T.prim_func
 def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops without blocks on GPUs, by rule: what may run at once is bound, one thread runs the rest."""
+"""Loops without blocks on GPUs, by rule: what may run at once is bound, all else is one thread."""
 
 from __future__ import annotations
 

@@ -424,6 +424,23 @@ def test_rows_are_one_kernel(target: str) -> None:
         assert len(kernels(ls.build(func, target=target), target)) == 1, name
 
 
+@gpu_devices.both
+@pytest.mark.parametrize(("along", "sizes"), [(1, (30, 200)), (1, (3, 5000)), (0, (200, 70))])
+def test_what_is_made_of_the_result_of_a_reduction_is_in_its_kernel(
+    target: str, along: int, sizes: Sizes
+) -> None:
+    gpu_devices.require(target)
+    a, r = reduction(along, te.sum)(sizes)
+    root = te.compute(r.shape, lambda i: te.sqrt(r[i]) + 1.0, name="Q")
+    tensors = [a, te.compute(r.shape, lambda i: root[i] * 2.0, name="Y")]
+    module = ls.build(te.create_prim_func(tensors), target=target)
+    assert len(kernels(module, target)) == 1
+    arrays = arguments(tensors)
+    module(*arrays)
+    expected = (np.sqrt(arrays[0].sum(along)) + 1) * 2
+    np.testing.assert_allclose(arrays[1], expected, rtol=2e-4)
+
+
 N, M, K = te.size_var("n"), te.size_var("m"), te.size_var("k")
 SYMBOLIC: dict[str, tuple[str, Sizes, list[tuple[tuple[int, ...], ...]]]] = {
     "product of any rows and columns": (

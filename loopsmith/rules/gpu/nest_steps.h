@@ -69,6 +69,14 @@ std::optional<BlockRV> only_reader(const Schedule& schedule, BlockRV maker);
 /// is taken where a part of it is another thread's.
 void keep_results(Schedule& schedule, BlockRV block, LoopRV thread);
 
+/// True when each instance of the reader reads an element of the buffer that no other reads.
+bool reads_once(const Schedule& schedule, BlockRV reader, const Ptr<Buffer>& buffer);
+
+/// Computes what is made of each result of a reduction, and of nothing else, in the iteration of
+/// the loop `place` that the result is of, which is then shared memory. No step is taken where that
+/// may not be.
+void take_in_reader(Schedule& schedule, BlockRV block, LoopRV place);
+
 /// How many threads: `own`, or a sample that decides on it, of powers of two from a quarter to four
 /// times of it that a block may have `beside` as many other threads.
 Factor thread_count(Schedule& schedule, const RuleContext& context, std::int64_t own,

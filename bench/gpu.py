@@ -2,16 +2,19 @@
 """Kernels by rule on a GPU with CUDA, beside cuBLAS and the kernels of PyTorch.
 
 Products are compared with cuBLAS (through PyTorch), everything else with the bandwidth of a copy.
-Ratios above the goal meet it. Where there is no GPU, it says so and measures nothing.
+Ratios above the goal meet it. Where there is no GPU, it says so, and measures only what the
+compiler takes from a function to source, without NVRTC, by processor time.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from measure import print_table
 
@@ -23,11 +26,23 @@ BANDWIDTH_GOAL = 0.92
 RNG = np.random.default_rng(1)
 
 
-def product(n: int) -> list[te.Tensor]:
+PRODUCTS = {"float32": "float32", "float16": "float32", "bfloat16": "float32", "int8": "int32"}
+"""Types of operands, and in what they are summed."""
+
+
+def product(n: int, dtype: str = "float32") -> list[te.Tensor]:
     """A product of n x n matrices."""
-    a, b = te.placeholder((n, n), name="A"), te.placeholder((n, n), name="B")
-    k = te.reduce_axis((0, n), name="k")
-    return [a, b, te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")]
+    a, b = te.placeholder((n, n), dtype, name="A"), te.placeholder((n, n), dtype, name="B")
+    k, sum_ = te.reduce_axis((0, n), name="k"), PRODUCTS[dtype]
+
+    def wide(value: Any) -> Any:
+        return value if dtype == sum_ else value.astype(sum_)
+
+    c = te.compute((n, n), lambda i, j: te.sum(wide(a[i, k]) * wide(b[k, j]), axis=k), name="C")
+    # What PyTorch gives: in the type of the operands.
+    if dtype in ("float16", "bfloat16"):
+        return [a, b, te.compute((n, n), lambda i, j: c[i, j].astype(dtype), name="D")]
+    return [a, b, c]
 
 
 def softmax(n: int) -> list[te.Tensor]:
@@ -69,8 +84,11 @@ def total(n: int) -> list[te.Tensor]:
 def arrays_of(tensors: list[te.Tensor], device: ls.Device) -> list[Any]:
     """Return arrays of the device: random operands, and room for the result."""
     shapes = [tuple(int(s) for s in tensor.shape) for tensor in tensors]
-    made = [ls.array(RNG.random(shape, "float32"), device=device) for shape in shapes[:-1]]
-    return [*made, ls.empty(shapes[-1], device=device)]
+    made = []
+    for shape, tensor in zip(shapes[:-1], tensors):
+        dtype = ml_dtypes.bfloat16 if tensor.dtype == "bfloat16" else tensor.dtype
+        made.append(ls.array((RNG.random(shape, "float32") * 4).astype(dtype), device=device))
+    return [*made, ls.empty(shapes[-1], tensors[-1].dtype, device=device)]
 
 
 def peer(name: str) -> Any | None:
@@ -100,18 +118,38 @@ def products(device: ls.Device) -> list[tuple[str, ...]]:
     """Measure products beside cuBLAS."""
     torch = peer("torch")
     table = []
-    for n in (512, 1024, 2048, 4096, 8192):
-        tensors = product(n)
-        seconds = ls.build(tensors, target="cuda").time(*arrays_of(tensors, device)).median
-        row = (f"float32 product {n}", f"{2 * n**3 / seconds / 1e12:.2f} TFLOP/s")
-        if torch is None:
-            table.append((*row, "no PyTorch with CUDA", "-"))
-            continue
-        torch.backends.cuda.matmul.allow_tf32 = False
-        a, b = (torch.rand(n, n, device="cuda") for _ in range(2))
-        ratio = seconds_of(torch, lambda a=a, b=b: a @ b) / seconds
-        table.append((*row, f"{ratio:.2f}", "met" if ratio >= PRODUCT_GOAL else "missed"))
+    for dtype in ("float32", "float16", "bfloat16"):
+        for n in (512, 1024, 2048, 4096, 8192):
+            tensors = product(n, dtype)
+            seconds = ls.build(tensors, target="cuda").time(*arrays_of(tensors, device)).median
+            row = (f"{dtype} product {n}", f"{2 * n**3 / seconds / 1e12:.2f} TFLOP/s")
+            if torch is None:
+                table.append((*row, "no PyTorch with CUDA", "-"))
+                continue
+            torch.backends.cuda.matmul.allow_tf32 = False
+            a, b = (torch.rand(n, n, device="cuda", dtype=getattr(torch, dtype)) for _ in range(2))
+            ratio = seconds_of(torch, lambda a=a, b=b: a @ b) / seconds
+            table.append((*row, f"{ratio:.2f}", "met" if ratio >= PRODUCT_GOAL else "missed"))
     return table
+
+
+def builds(repeat: int = 9) -> list[tuple[str, ...]]:
+    """Measure what rules and lowering take, in turns, as medians of processor time."""
+    programs = {
+        "elements": elements(1024),
+        **{f"{dtype} product": product(1024, dtype) for dtype in PRODUCTS},
+    }
+    samples: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
+    for _ in range(repeat):
+        for name, tensors in programs.items():
+            func = te.create_prim_func(tensors)
+            start = time.process_time()
+            sch = ls.default_schedule(func, target="cuda")
+            scheduled = time.process_time()
+            ls.build(sch, target="cuda").source("cuda")
+            samples[name].append((scheduled - start, time.process_time() - scheduled))
+    medians = {name: np.median(each, axis=0) * 1e3 for name, each in samples.items()}
+    return [(name, f"{m[0]:.1f} ms", f"{m[1]:.1f} ms") for name, m in medians.items()]
 
 
 def streams(device: ls.Device) -> list[tuple[str, ...]]:
@@ -149,9 +187,10 @@ def streams(device: ls.Device) -> list[tuple[str, ...]]:
 
 def main() -> None:
     """Print both tables, or why there is none."""
+    print_table("from a function to source", ("", "schedule", "source"), builds())
     device = ls.device("cuda")
     if not device.exists:
-        print("bench/gpu: no GPU with CUDA is here; nothing is measured", file=sys.stderr)
+        print("bench/gpu: no GPU with CUDA is here; no kernel is measured", file=sys.stderr)
         return
     print(device.name)
     head = ("", "speed", "ratio", "goal")

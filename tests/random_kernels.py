@@ -151,6 +151,8 @@ class Scheduler:
             _try(lambda loop=loop: sch.vectorize(loop))
         if k0 is not None and not cooperative and random.random() < 0.6:
             self.cache(block, k0, [loop for loop, _ in threads])
+            if random.random() < 0.6:
+                self.copy_ahead(k0)
         elif not cooperative and outer and random.random() < 0.4:
             self.cache(block, outer[-1][0], [loop for loop, _ in threads])
 
@@ -160,6 +162,17 @@ class Scheduler:
         if sch.get(loop).thread_binding is None and random.random() < 0.4:
             steps = [sch.unroll, sch.vectorize, lambda loop: sch.bind(loop, "vthread.x")]
             _try(lambda: random.choice(steps)(loop))
+
+    def copy_ahead(self, step: Any) -> None:
+        """Let a loop that copies a tile and then uses it copy tiles of later steps meanwhile."""
+        sch, random = self.sch, self.random
+        if len(sch.get_child_blocks(step)) != 2:
+            return
+        stages = [0, random.choice([1, 2, 3])]
+        sch.annotate(step, "software_pipeline_stage", stages)
+        sch.annotate(step, "software_pipeline_order", random.choice([[0, 1], [1, 0]]))
+        if random.random() < 0.7:
+            sch.annotate(step, "software_pipeline_async_stages", [0])
 
     def cache(self, block: Any, place: Any, threads: list[Any]) -> None:
         """Copy what the block reads into shared memory, by all threads of its block."""
@@ -200,4 +213,42 @@ def random_case(seed: int) -> Case | None:
         return None
     draw = np.random.default_rng(seed)
     arrays = [draw.integers(-3, 4, shape).astype(dtype) for shape in shapes]
+    return Case(seed, sch, plain, arrays)
+
+
+def random_product(seed: int) -> Case:
+    """Return a product by the rule for tensor cores, of random types, sizes, layouts and stages."""
+    random = Random(seed)
+    dtype, sum_ = random.choice([("float16", "float32"), ("float16", "float16"), ("int8", "int32")])
+    n, m, k = (random.choice(sizes) for sizes in ([8, 16, 24, 33], [8, 16, 33], [16, 40, 96]))
+    is_left, is_right = random.random() < 0.4, random.random() < 0.4
+    a = te.placeholder((k, n) if is_left else (n, k), dtype, name="A")
+    b = te.placeholder((m, k) if is_right else (k, m), dtype, name="B")
+    r = te.reduce_axis((0, k), name="r")
+
+    def element(i: Any, j: Any) -> Any:
+        x, y = a[r, i] if is_left else a[i, r], b[j, r] if is_right else b[r, j]
+        if dtype != sum_:
+            x, y = x.astype(sum_), y.astype(sum_)
+        return te.sum(x * y, axis=r)
+
+    c = te.compute((n, m), element, name="C")
+    tensors = [a, b, c]
+    if random.random() < 0.5:
+        factor = te.const(2, sum_)
+        tensors[-1] = te.compute((n, m), lambda i, j: c[i, j] * factor + factor, name="D")
+    plain = te.create_prim_func(tensors).with_attr("global_symbol", f"f{seed}")
+    # Without tensor cores fragments are shared memory, too.
+    target = f"cuda -max_shared_memory_per_block={random.choice([8, 12]) * 1024}"
+    sch = ls.default_schedule(plain, target=target)
+    for step in sch.get_loops("C_update_o"):
+        if "software_pipeline_stage" not in sch.get(step).annotations:
+            continue
+        sch.unannotate(step, "software_pipeline_stage")
+        sch.annotate(step, "software_pipeline_stage", [0, 0, random.choice([1, 2, 3])])
+        if random.random() < 0.3:
+            sch.unannotate(step, "software_pipeline_async_stages")
+    draw = np.random.default_rng(seed)
+    shapes = [tuple(int(s) for s in t.shape) for t in tensors]
+    arrays = [draw.integers(-3, 4, s).astype(t.dtype) for s, t in zip(shapes, tensors)]
     return Case(seed, sch, plain, arrays)

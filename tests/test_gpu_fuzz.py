@@ -11,7 +11,7 @@ import os
 import gpu_devices
 import numpy as np
 import pytest
-from random_kernels import Case, random_case
+from random_kernels import Case, random_case, random_product
 
 import loopsmith as ls
 from loopsmith import tir
@@ -28,12 +28,8 @@ def module_of(cases: list[Case], target: str) -> ls.Module:
     return ls.build(tir.IRModule(names=names, functions=functions), target=target)
 
 
-@pytest.mark.parametrize("first", range(FIRST, FIRST + CASES, IN_MODULE))
-def test_random_kernels_compute_what_the_interpreter_does(first: int) -> None:
-    gpu_devices.require("opencl")
-    seeds = range(first, min(first + IN_MODULE, FIRST + CASES))
-    cases = [case for case in map(random_case, seeds) if case]
-    assert len(cases) > len(seeds) // 2
+def compare(cases: list[Case]) -> None:
+    """Compare what lowered programs and devices compute with the interpreter's results."""
     targets = ["opencl", *(["cuda"] if gpu_devices.has_cuda() else [])]
     modules = {target: module_of(cases, target) for target in targets}
     for case in cases:
@@ -47,3 +43,20 @@ def test_random_kernels_compute_what_the_interpreter_does(first: int) -> None:
             got = [array.copy() for array in case.arrays]
             module[f"f{case.seed}"](*got)
             np.testing.assert_array_equal(got[-1], expected[-1], f"{target}, {case.text()}")
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + CASES, IN_MODULE))
+def test_random_kernels_compute_what_the_interpreter_does(first: int) -> None:
+    gpu_devices.require("opencl")
+    seeds = range(first, min(first + IN_MODULE, FIRST + CASES))
+    cases = [case for case in map(random_case, seeds) if case]
+    assert len(cases) > len(seeds) // 2
+    compare(cases)
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + CASES // 40, IN_MODULE))
+def test_random_products_on_tensor_cores_compute_what_the_interpreter_does(first: int) -> None:
+    gpu_devices.require("opencl")
+    compare(
+        [random_product(seed) for seed in range(first, min(first + IN_MODULE, FIRST + CASES // 40))]
+    )

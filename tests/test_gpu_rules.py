@@ -238,7 +238,18 @@ def test_a_product_is_one_kernel_whose_results_stay_in_registers() -> None:
         assert 'storage_scope="local"' in text and text.count('storage_scope="shared"') == 2
         source = ls.build(sch, target="cuda").source("cuda")
         assert source.count("__global__ void") == 1
-        assert source.count("__syncthreads();") == 2
+        # Tiles are copied a step ahead: a barrier a step, in the loop and after it.
+        assert source.count("__syncthreads();") == 3
+        assert "ls_copy_async_" in source
+        older = ls.build(te.create_prim_func(product(sizes)), target="cuda -arch=sm_75")
+        assert older.source("cuda").count("__syncthreads();") == 2
+
+
+def test_tiles_of_operands_are_copied_by_16_bytes() -> None:
+    source = ls.build(te.create_prim_func(product((128, 128, 64))), target="cuda").source("cuda")
+    assert source.count("ls_copy_async_16(&A_shared[") == 2
+    assert source.count("ls_copy_async_16(&B_shared[") == 2
+    assert "ls_wait_for_copies(" in source
 
 
 def test_the_trace_is_python_that_makes_the_same_kernels() -> None:
@@ -411,6 +422,23 @@ def test_rows_are_one_kernel(target: str) -> None:
     for name in ("softmax", "layer_norm"):
         func = te.create_prim_func(PROGRAMS[name].make((5, 64)))
         assert len(kernels(ls.build(func, target=target), target)) == 1, name
+
+
+@gpu_devices.both
+@pytest.mark.parametrize(("along", "sizes"), [(1, (30, 200)), (1, (3, 5000)), (0, (200, 70))])
+def test_what_is_made_of_the_result_of_a_reduction_is_in_its_kernel(
+    target: str, along: int, sizes: Sizes
+) -> None:
+    gpu_devices.require(target)
+    a, r = reduction(along, te.sum)(sizes)
+    root = te.compute(r.shape, lambda i: te.sqrt(r[i]) + 1.0, name="Q")
+    tensors = [a, te.compute(r.shape, lambda i: root[i] * 2.0, name="Y")]
+    module = ls.build(te.create_prim_func(tensors), target=target)
+    assert len(kernels(module, target)) == 1
+    arrays = arguments(tensors)
+    module(*arrays)
+    expected = (np.sqrt(arrays[0].sum(along)) + 1) * 2
+    np.testing.assert_allclose(arrays[1], expected, rtol=2e-4)
 
 
 N, M, K = te.size_var("n"), te.size_var("m"), te.size_var("k")

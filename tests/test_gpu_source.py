@@ -45,6 +45,12 @@ for arch in ("sm_80", "sm_90", "sm_120"):
                 assert instruction in ptx, (instruction, dtype)
             # Fragments are registers.
             assert ".local" not in ptx, dtype
+    halves = with_bias(product(256, 256, 256), "float16")
+    ptx = ls.build(te.create_prim_func(halves), target="cuda -arch=" + arch).source("ptx")
+    assert "cvt.rn.f16.f32" in ptx
+    scaled = te.compute((64,), lambda i: halves[0][i, 0] * te.const(2, "float16"))
+    ptx = ls.build([halves[0], scaled], target="cuda -arch=" + arch).source("ptx")
+    assert "cvt.f32.f16" in ptx and "cvt.rn.f16.f32" in ptx
     for name, program in PROGRAMS.items():
         func = te.create_prim_func(program.make(program.sizes[0]))
         assert ".entry" in ls.build(func, target="cuda -arch=" + arch).source("ptx"), name

@@ -246,6 +246,45 @@ def test_a_product_on_other_threads_than_a_warp_along_x_is_refused() -> None:
     assert "threadIdx.x" in str(error)
 
 
+def test_an_intrinsic_may_bind_threads_itself_inside_of_loops_over_blocks() -> None:
+    """Its loops are none of the schedule's, of which it is known what they reduce."""
+
+    text = """
+@T.prim_func
+def doubled(s: T.handle, d: T.handle):
+    S = T.match_buffer(s, (32,), "float32", offset_factor=1)
+    D = T.match_buffer(d, (32,), "float32", offset_factor=1)
+    with T.block("root"):
+        T.reads(S[0:32])
+        T.writes(D[0:32])
+        BODY
+"""
+    described = """for i in range(32):
+            with T.block("tile"):
+                vi = T.axis.spatial(32, i)
+                D[vi] = S[vi] * T.float32(2)"""
+    by_threads = """for i in T.thread_binding(32, thread="threadIdx.x"):
+            D[i] = S[i] * T.float32(2)"""
+    halves = [ls.from_source(text.replace("BODY", body)) for body in (described, by_threads)]
+    tir.TensorIntrin.register("doubled_by_threads", *halves, override=True)
+    sch = script("""
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in range(64):
+        with T.block("B"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = A[vi] * T.float32(2)
+""")
+    i, j = sch.split(sch.get_loops("B")[0], [None, 32])
+    sch.bind(i, "blockIdx.x")
+    sch.tensorize(j, "doubled_by_threads")
+    a = RNG.random(64, "float32")
+    b = np.zeros_like(a)
+    ls.interp.run(sch.func, a, b)
+    np.testing.assert_array_equal(b, a * 2)
+    assert "threadIdx.x" in ls.build(sch, target="cuda").source("cuda")
+
+
 @gpu_devices.both
 @pytest.mark.parametrize("step", ["fragments", "pipelined"])
 def test_the_steps_of_the_example(target: str, step: str) -> None:

@@ -4,7 +4,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
@@ -72,6 +74,78 @@ ThreadAccess without_fragments(const ThreadAccess& access) {
   return copy;
 }
 
+using IndexLists = std::vector<const std::vector<Expr>*>;
+
+/// The indices of all accesses to memory that threads share, by its pointer.
+std::unordered_map<const Object*, IndexLists> accesses_of(const Stmt& stmt) {
+  std::unordered_map<const Object*, IndexLists> found;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) {
+      found[store->buffer->data.get()].push_back(&store->indices);
+    }
+    if (const auto* load = ref.as<BufferLoad>()) {
+      found[load->buffer->data.get()].push_back(&load->indices);
+    }
+    return true;
+  });
+  return found;
+}
+
+/// True when two values, of the same variables, are never equal.
+bool never_equal(Analyzer& analyzer, const Expr& a, const Expr& b) {
+  const auto is_no_multiple_of = [&](const Expr& difference, std::int64_t divisor) {
+    const Expr simple = analyzer.simplify(difference);
+    const std::int64_t* constant = as_int(simple);
+    return constant && (divisor == 0 ? *constant != 0 : *constant % divisor != 0);
+  };
+  const auto *mod_a = a.as<FloorMod>(), *mod_b = b.as<FloorMod>();
+  if (mod_a && mod_b) {
+    const std::int64_t *divisor = as_int(mod_a->b), *other = as_int(mod_b->b);
+    if (divisor && other && *divisor == *other && *divisor > 0) {
+      return is_no_multiple_of(mod_a->a - mod_b->a, *divisor);
+    }
+  }
+  return a.dtype() == b.dtype() && is_no_multiple_of(a - b, 0);
+}
+
+/// True when all accesses to one memory differ in an index that all threads have alike, as stages
+/// of a pipeline are. `around` are the statements around both: their loops are in one iteration.
+bool are_apart(const Stmt& first, const Stmt& second, const std::vector<Stmt>& around) {
+  std::unordered_set<const Object*> alike;
+  for (const Stmt& each : around) {
+    if (const auto* loop = each.as<For>()) alike.insert(loop->loop_var.get());
+  }
+  const auto is_alike = [&](const Expr& index) {
+    bool is = true;
+    pre_order_visit(index, [&](const Ref& ref) {
+      is = is && !ref.is<BufferLoad>() && !ref.is<Call>() &&
+           (!ref.is<Var>() || alike.contains(ref.get()));
+      return is;
+    });
+    return is;
+  };
+  Analyzer analyzer;
+  const auto differ = [&](const std::vector<Expr>& a, const std::vector<Expr>& b) {
+    for (std::size_t d = 0; d < a.size() && a.size() == b.size(); ++d) {
+      if (is_alike(a[d]) && is_alike(b[d]) && never_equal(analyzer, a[d], b[d])) return true;
+    }
+    return false;
+  };
+  const auto first_uses = shared_uses(first), second_uses = shared_uses(second);
+  const auto of_second = accesses_of(second);
+  for (const auto& [pointer, accesses] : accesses_of(first)) {
+    const auto found = of_second.find(pointer);
+    const bool is_of_both = first_uses.contains(pointer) && second_uses.contains(pointer);
+    if (!is_of_both || !(first_uses.at(pointer) || second_uses.at(pointer))) continue;
+    for (const auto* a : accesses) {
+      for (const auto* b : found->second) {
+        if (!differ(*a, *b)) return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool ThreadConflicts::carries(const ThreadAccess& first, const ThreadAccess& second, Stmt both,
@@ -107,6 +181,7 @@ bool ThreadConflicts::may_conflict(const ThreadAccess& first, const ThreadAccess
   const ThreadAccess one = without_fragments(first);
   ThreadAccess other = without_fragments(second);
   other.nest = clone_with(other.nest, {});
+  if (are_apart(one.nest, other.nest, around)) return false;
   return carries(one, other, seq({one.nest, other.nest}), around);
 }
 
@@ -123,6 +198,9 @@ bool ThreadConflicts::may_conflict_later(const ThreadAccess& first, const Thread
   const ThreadAccess one = without_fragments(first);
   ThreadAccess other = without_fragments(second);
   other.nest = clone_with(other.nest, {{variable, later}});
+  std::vector<Stmt> in_loop = around;
+  in_loop.emplace_back(&loop);
+  if (is_next && are_apart(one.nest, other.nest, in_loop)) return false;
   Stmt both = seq({one.nest, other.nest});
   both = guarded(is_in_range(loop, variable) && is_in_range(loop, later), std::move(both));
   if (!is_next) both = guarded(distance >= next, std::move(both));

@@ -134,6 +134,28 @@ std::string CHelpers::reinterpretation(DataType from, DataType to) {
   return name;
 }
 
+namespace {
+
+/// The instructions give other bits of a NaN: those are left to what follows.
+constexpr std::string_view half_to_float32 = R"(#ifndef LS_INSTRUCTIONS
+  if ((x & 0x7c00) != 0x7c00) {
+    float number;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(number) : "h"(x));
+    return number;
+  }
+#endif
+)";
+constexpr std::string_view half_from_float32 = R"(#ifndef LS_INSTRUCTIONS
+  if (x == x) {
+    uint16_t half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(x));
+    return half;
+  }
+#endif
+)";
+
+}  // namespace
+
 /// Exactly, as all narrow floats are float32 numbers.
 std::string CHelpers::to_float32(DataType from) {
   std::string name = fmt::format("ls_{}_f32", c_suffix(from));
@@ -165,7 +187,9 @@ std::string CHelpers::to_float32(DataType from) {
     body += fmt::format("  return {0}(sign | magnitude << {1}) * {2};\n", as_float, 23 - mantissa,
                         fmt::format("0x1p{}f", bias_change));
   }
-  text_ += fmt::format("LS_INLINE float {}({} x) {{\n{}}}\n\n", name, c_type(from), body);
+  const bool has_instruction = has_instructions_ && from == f16;
+  text_ += fmt::format("LS_INLINE float {}({} x) {{\n{}{}}}\n\n", name, c_type(from),
+                       has_instruction ? half_to_float32 : "", body);
   return name;
 }
 
@@ -205,7 +229,9 @@ std::string CHelpers::from_float32(DataType to) {
         static_cast<std::uint32_t>(127 + min_exponent - 1) << mantissa, largest, as_bits,
         reinterpretation(u32, f32), magic, c_type(to));
   }
-  text_ += fmt::format("LS_INLINE {} {}(float x) {{\n{}}}\n\n", c_type(to), name, body);
+  const bool has_instruction = has_instructions_ && to == f16;
+  text_ += fmt::format("LS_INLINE {} {}(float x) {{\n{}{}}}\n\n", c_type(to), name,
+                       has_instruction ? half_from_float32 : "", body);
   return name;
 }
 

@@ -31,6 +31,9 @@ class CHelpers {
   /// Reports an error to the context.
   std::string fail();
 
+  /// Whether the language has those of cuda_instructions.h.
+  void set_has_instructions(bool has) { has_instructions_ = has; }
+
   /// The definitions, each after those that it calls.
   const std::string& text() const { return text_; }
 
@@ -40,6 +43,7 @@ class CHelpers {
   std::string from_float32(DataType to);
   std::string round_to_odd();
 
+  bool has_instructions_ = false;
   std::set<std::string> names_;
   std::string text_;
 };

@@ -169,6 +169,7 @@ std::vector<Ptr<PrimFunc>> all_kernels(const CodeRequest& request) {
 std::string written_kernels(const CodeRequest& request, const StatementLines* lines) {
   CModule module{
       .floats = request.floats, .lines = lines, .dialect = dialect_of(request.target.kind())};
+  module.helpers.set_has_instructions(module.dialect.has_instructions);
   for (const Ptr<PrimFunc>& kernel : all_kernels(request)) KernelWriter(module, *kernel).write();
   return std::string(module.dialect.prologue) + module.declarations + module.helpers.text() +
          module.functions;

@@ -10,17 +10,6 @@
 namespace loopsmith::gpu {
 namespace {
 
-/// True when each instance of the reader reads an element that no other reads.
-bool reads_once(const Schedule& schedule, BlockRV reader, const Ptr<Buffer>& buffer) {
-  const Block& block = schedule.get(reader);
-  return std::ranges::all_of(block.reads, [&](const Ptr<BufferRegion>& read) {
-    if (!read->buffer.same_as(buffer)) return true;
-    return std::ranges::all_of(block.iter_vars, [&](const Ptr<IterVar>& axis) {
-      return is_const_int(axis->dom->extent, 1) || uses(*read, axis->var);
-    });
-  });
-}
-
 /// Whether what a block computes costs little enough to be computed for each reader again.
 bool is_worth_it(const Schedule& schedule, BlockRV block) {
   const Handles<BlockRV> readers = consumers_of(schedule, block);

@@ -5,13 +5,17 @@
 #include <bit>
 
 #include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/rules/look_up.h"
+#include "loopsmith/schedule/legality/obligations.h"
+#include "loopsmith/schedule/primitives/annotate.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/redefine_buffer.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/reverse_compute_at.h"
 #include "loopsmith/schedule/primitives/reverse_compute_inline.h"
@@ -116,6 +120,18 @@ void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector
   if (lanes > 1) vectorize(schedule, parts.back());
 }
 
+void copy_ahead(Schedule& schedule, LoopRV step, std::int64_t stages) {
+  if (stages < 2) return;
+  const auto note = [&](const char* key, std::initializer_list<std::int64_t> numbers) {
+    List list;
+    for (const std::int64_t number : numbers) list.items.emplace_back(int_imm(i32, number));
+    annotate(schedule, step, key, Annotation(Ref(make(std::move(list)))));
+  };
+  note("software_pipeline_stage", {0, 0, stages - 1});
+  note("software_pipeline_order", {0, 1, 2});
+  note("software_pipeline_async_stages", {0});
+}
+
 void inline_makers(Schedule& schedule, BlockRV copy) {
   for (bool goes_on = true; goes_on;) {
     goes_on = false;
@@ -147,6 +163,32 @@ void keep_results(Schedule& schedule, BlockRV block, LoopRV thread) {
         attempt(schedule, [&] { reverse_compute_inline(schedule, look_up(schedule, *reader)); });
     if (!is_inlined) return;
   }
+}
+
+bool reads_once(const Schedule& schedule, BlockRV reader, const Ptr<Buffer>& buffer) {
+  const Block& block = schedule.get(reader);
+  return std::ranges::all_of(block.reads, [&](const Ptr<BufferRegion>& read) {
+    if (!read->buffer.same_as(buffer)) return true;
+    return std::ranges::all_of(block.iter_vars, [&](const Ptr<IterVar>& axis) {
+      return is_const_int(axis->dom->extent, 1) || uses(*read, axis->var);
+    });
+  });
+}
+
+void take_in_reader(Schedule& schedule, BlockRV block, LoopRV place) {
+  const auto reader = only_reader(schedule, block);
+  if (!reader || !reads_once(schedule, *reader, schedule.get(block).writes[0]->buffer)) return;
+  attempt(schedule, [&] {
+    const BlockRV last = look_up(schedule, *reader);
+    while (const auto next = only_reader(schedule, last)) {
+      const bool is_inlined =
+          attempt(schedule, [&] { reverse_compute_inline(schedule, look_up(schedule, *next)); });
+      if (!is_inlined) break;
+    }
+    reverse_compute_at(schedule, last, place, /*preserve_unit_loops=*/true);
+    set_scope(schedule, block, BufferSelector(0), "shared");
+    require_no_obligations(schedule, "take_in_reader");
+  });
 }
 
 Factor thread_count(Schedule& schedule, const RuleContext& context, std::int64_t own,

@@ -52,6 +52,10 @@ std::vector<LoopRV> loops_inside(Schedule& schedule, BlockRV block, LoopRV place
 void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads,
                std::int64_t lanes = 1);
 
+/// Marks a loop over steps, each of which copies two tiles and then uses them, so that tiles of
+/// later steps are copied while one is used: those of `stages` steps are there at once.
+void copy_ahead(Schedule& schedule, LoopRV step, std::int64_t stages);
+
 /// Computes what `copy` reads where it is copied, as far as no one else needs it: paddings, other
 /// copies, elements.
 void inline_makers(Schedule& schedule, BlockRV copy);
@@ -64,6 +68,14 @@ std::optional<BlockRV> only_reader(const Schedule& schedule, BlockRV maker);
 /// of the loop `thread` that they are of; then whoever uses it alone takes it from there. No step
 /// is taken where a part of it is another thread's.
 void keep_results(Schedule& schedule, BlockRV block, LoopRV thread);
+
+/// True when each instance of the reader reads an element of the buffer that no other reads.
+bool reads_once(const Schedule& schedule, BlockRV reader, const Ptr<Buffer>& buffer);
+
+/// Computes what is made of each result of a reduction, and of nothing else, in the iteration of
+/// the loop `place` that the result is of, which is then shared memory. No step is taken where that
+/// may not be.
+void take_in_reader(Schedule& schedule, BlockRV block, LoopRV place);
 
 /// How many threads: `own`, or a sample that decides on it, of powers of two from a quarter to four
 /// times of it that a block may have `beside` as many other threads.

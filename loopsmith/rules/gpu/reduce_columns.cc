@@ -56,6 +56,7 @@ bool reduce_columns(Schedule& schedule, const Subject& subject, const RuleContex
     bind(schedule, blocks, "blockIdx.x");
     bind(schedule, inside, "threadIdx.x");
     bind(schedule, parts[1], "threadIdx.y");
+    take_in_reader(schedule, block, inside);
   });
 }
 

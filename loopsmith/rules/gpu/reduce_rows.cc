@@ -39,14 +39,17 @@ bool reduce_rows(Schedule& schedule, const Subject& subject, const RuleContext& 
                                                  : in_line(schedule, loops.spatial);
     const Factor sharers = thread_count(schedule, context, of_row, rows_of_block);
     const auto parts = split(schedule, in_line(schedule, loops.reduction), {infer, sharers});
+    LoopRV row = results;
     if (rows_of_block > 1) {
       const auto [blocks, inside] = split(schedule, results, {infer, rows_of_block}).take<2>();
       bind(schedule, blocks, "blockIdx.x");
       bind(schedule, inside, "threadIdx.y");
+      row = inside;
     } else {
       bind(schedule, results, "blockIdx.x");
     }
     bind(schedule, parts[1], "threadIdx.x");
+    take_in_reader(schedule, block, row);
   });
 }
 

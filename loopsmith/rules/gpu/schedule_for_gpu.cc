@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/rules/gpu/bind_plain_loops.h"
 #include "loopsmith/rules/gpu/inline_stages.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/rules.h"
@@ -16,9 +17,12 @@ namespace {
 constexpr std::int64_t no_seed = 1;
 
 bool is_left_alone(const PrimFunc& func) {
+  return func.attrs.get_int("tir.is_scheduled", 0) != 0 || has_launch(func.body);
+}
+
+bool has_root_block(const PrimFunc& func) {
   const auto* root = func.body.as<BlockRealize>();
-  const bool has_root = root && root->block->iter_vars.empty();
-  return !has_root || func.attrs.get_int("tir.is_scheduled", 0) != 0 || has_launch(func.body);
+  return root && root->block->iter_vars.empty();
 }
 
 /// The last block at the top that is not bound and not among `asked`; none where there is none.
@@ -32,13 +36,7 @@ std::optional<BlockRV> next_block(const Schedule& schedule, const std::vector<Bl
   return found == blocks.rend() ? std::nullopt : std::optional(*found);
 }
 
-}  // namespace
-
-Schedule schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& device, bool leaves_holes) {
-  Schedule schedule(func, no_seed);
-  if (is_left_alone(*func)) return schedule;
-  const CpuModel host;
-  const RuleContext context{.machine = host, .leaves_holes = leaves_holes, .device = device};
+void schedule_blocks(Schedule& schedule, const RuleContext& context) {
   gpu::inline_stages(schedule);
   for (const Rule& rule : gpu_rules()) {
     std::vector<BlockRV> asked;
@@ -47,6 +45,17 @@ Schedule schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& device, bo
       rule.take(schedule, {.nests = {}, .shared = 0, .blocks = {*block}, .loop = {}}, context);
     }
   }
+}
+
+}  // namespace
+
+Schedule schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& device, bool leaves_holes) {
+  Schedule schedule(func, no_seed);
+  if (is_left_alone(*func)) return schedule;
+  const CpuModel host;
+  const RuleContext context{.machine = host, .leaves_holes = leaves_holes, .device = device};
+  if (has_root_block(*func)) schedule_blocks(schedule, context);
+  gpu::bind_plain_loops(schedule, context);
   return schedule;
 }
 

@@ -7,11 +7,12 @@
 namespace loopsmith {
 
 /// The schedule of a function without one, for the blocks and threads of a GPU: a block belongs to
-/// the first of the rules for GPUs in rules.h that takes it. Its steps may be seen, replayed and
+/// the first of the rules for GPUs in rules.h that takes it, loops without blocks to
+/// `bind_plain_loops`. Its steps may be seen, replayed and
 /// continued. With `leaves_holes`, numbers are samples that a search may decide anew.
 ///
-/// A function that is marked `tir.is_scheduled`, binds loops to blocks or threads itself, or has no
-/// blocks stays as it is written.
+/// A function that is marked `tir.is_scheduled`, or binds loops to blocks or threads itself, stays
+/// as it is written.
 Schedule schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& device,
                           bool leaves_holes = false);
 

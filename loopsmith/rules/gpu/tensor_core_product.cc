@@ -8,13 +8,11 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/gpu/matrix_form.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/gpu/warp_tiling.h"
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/schedule/legality/obligations.h"
-#include "loopsmith/schedule/primitives/annotate.h"
 #include "loopsmith/schedule/primitives/block_regions.h"
 #include "loopsmith/schedule/primitives/cache_read.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
@@ -117,7 +115,7 @@ class TensorCoreTiler {
     // The product first, while what it reads is seen by its indices.
     for (const Tile& tile : tiles) tensorize(schedule_, tile.loop, tile.intrinsic);
     for (const LoopRV loop : {row_fragment, column_fragment}) unroll(schedule_, loop);
-    overlap(step);
+    copy_ahead(schedule_, step, tiling_.stages);
     require_no_obligations(schedule_, "tensor_core_product");
   }
 
@@ -193,19 +191,6 @@ class TensorCoreTiler {
     // Which of its fragments a warp uses has to be known: they are registers.
     for (const LoopRV loop : {row_tile, column_tile}) unroll(schedule_, loop);
     return {i, std::move(intrinsic)};
-  }
-
-  /// Copies tiles of later steps while those of a step are multiplied.
-  void overlap(LoopRV step) {
-    if (tiling_.stages < 2) return;
-    const auto note = [&](const char* key, std::initializer_list<std::int64_t> numbers) {
-      List list;
-      for (const std::int64_t number : numbers) list.items.emplace_back(int_imm(i32, number));
-      annotate(schedule_, step, key, Annotation(Ref(make(std::move(list)))));
-    };
-    note("software_pipeline_stage", {0, 0, tiling_.stages - 1});
-    note("software_pipeline_order", {0, 1, 2});
-    note("software_pipeline_async_stages", {0});
   }
 
   Schedule& schedule_;

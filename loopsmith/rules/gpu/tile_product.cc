@@ -80,9 +80,12 @@ class ProductTiler {
     bind_all(schedule_, {block_row, block_column}, "blockIdx");
     bind_all(schedule_, {row, column}, "threadIdx");
     keep_results(schedule_, block_, column);
-    share_tile(product.row_operand, step, /*is_of_columns=*/false);
-    share_tile(product.column_operand, step, /*is_of_columns=*/true);
-    attempt(schedule_, [&] { decompose_reduction(schedule_, block_, step); });
+    const bool are_shared = share_tile(product.row_operand, step, /*is_of_columns=*/false) &&
+                            share_tile(product.column_operand, step, /*is_of_columns=*/true);
+    const bool is_apart = attempt(schedule_, [&] { decompose_reduction(schedule_, block_, step); });
+    if (are_shared && is_apart && context_.device.has_async_copies) {
+      copy_ahead(schedule_, step, stages_for(step));
+    }
     for (const LoopRV loop : {i, j}) {
       attempt(schedule_, [&] { unroll(schedule_, loop); });
     }
@@ -102,19 +105,39 @@ class ProductTiler {
     return {parts[0], parts[1], parts[2]};
   }
 
+  /// As many steps as are there, up to three, in half of the shared memory: a search may choose
+  /// larger tiles.
+  std::int64_t stages_for(LoopRV step) const {
+    std::int64_t bytes = 1;
+    for (const Ptr<BufferRegion>& read : schedule_.get(block_).reads) {
+      bytes = std::max<std::int64_t>(bytes, read->buffer->dtype.bytes());
+    }
+    const std::int64_t of_step = (tiling_.tile(0) + tiling_.tile(1)) * (tiling_.step + 1) * bytes;
+    const std::int64_t fitting = context_.device.shared_bytes_per_block / (2 * of_step);
+    const std::int64_t* steps = as_int(schedule_.get(step).extent);
+    return std::min<std::int64_t>({3, fitting, steps ? *steps : 3});
+  }
+
   /// The part of an operand that a block of threads reads in one step.
-  void share_tile(std::int64_t operand, LoopRV step, bool is_of_columns) {
-    attempt(schedule_, [&] {
+  bool share_tile(std::int64_t operand, LoopRV step, bool is_of_columns) {
+    return attempt(schedule_, [&] {
       const BlockRV copy = cache_read(schedule_, block_, BufferSelector(operand), "shared");
       compute_at(schedule_, copy, step, /*preserve_unit_loops=*/true);
-      share_out(schedule_, copy, step, {tiling_.threads[0], tiling_.threads[1]});
-      inline_makers(schedule_, copy);
+      const Block& body = schedule_.get(copy);
+      const DataType type = body.writes[0]->buffer->dtype;
+      const auto rank = static_cast<std::int64_t>(body.writes[0]->buffer->shape.size());
       // Neighbouring threads that read rows of steps would all read from the same few banks.
-      const auto& tile = schedule_.get(copy).writes[0]->buffer->shape;
-      const bool lies_across = is_of_columns && reads_steps_last(schedule_, block_, operand);
-      if (lies_across && tile.size() >= 2) {
-        storage_align(schedule_, copy, BufferSelector(0),
-                      static_cast<std::int64_t>(tile.size()) - 2, tiling_.step, 1);
+      const bool lies_across =
+          is_of_columns && reads_steps_last(schedule_, block_, operand) && rank >= 2;
+      const std::int64_t elements =
+          count(schedule_, loops_inside(schedule_, copy, step)).value_or(1);
+      const std::int64_t of_thread = elements / (tiling_.threads[0] * tiling_.threads[1]);
+      const std::int64_t lanes =
+          lies_across ? 1 : std::clamp<std::int64_t>(of_thread, 1, 16 / type.bytes());
+      share_out(schedule_, copy, step, {tiling_.threads[0], tiling_.threads[1]}, lanes);
+      inline_makers(schedule_, copy);
+      if (lies_across) {
+        storage_align(schedule_, copy, BufferSelector(0), rank - 2, tiling_.step, 1);
       }
       require_no_obligations(schedule_, "tile_product");
     });

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "loopsmith/ir/walk.h"
 #include "loopsmith/rules/plain_loops/joined_sums.h"
 #include "loopsmith/rules/plain_loops/lanes.h"
 #include "loopsmith/rules/plain_loops/loop_order.h"
@@ -14,18 +13,6 @@
 namespace loopsmith {
 namespace plain_loops {
 namespace {
-
-/// True when a loop has no blocks inside, and none that its user has said how to run.
-bool is_plain(const Schedule& schedule, LoopRV loop) {
-  bool is_plain = true;
-  pre_order_visit(schedule.statement(schedule.node(loop)), [&](const Ref& node) {
-    const auto* inside = node.as<For>();
-    is_plain = is_plain && !node.is<BlockRealize>() &&
-               (!inside || (inside->kind == ForKind::serial && inside->annotations.empty()));
-    return is_plain && !is_expr(*node.get());
-  });
-  return is_plain;
-}
 
 /// The nests that a nest of the function has become: itself, and those that were cut off it.
 std::vector<LoopRV> parts_of(const Steps& steps, LoopRV nest, const std::vector<LoopRV>& before) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitive_calls.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
@@ -75,6 +76,26 @@ bool Steps::parallel(LoopRV loop) {
   return attempt(loopsmith::parallel, LoopKindArguments{.loop = loop}).has_value();
 }
 
+bool Steps::bind(LoopRV loop, const std::string& axis) {
+  look_up(loop);
+  return attempt(loopsmith::bind, BindArguments{.loop = loop, .thread_axis = axis}).has_value();
+}
+
+std::optional<LoopRV> Steps::fuse(const std::vector<LoopRV>& loops) {
+  for (const LoopRV loop : loops) look_up(loop);
+  if (loops.size() == 1) return loops[0];
+  const auto fused = attempt(loopsmith::fuse, FuseArguments{.loops = loops});
+  if (fused) known_.insert(*fused);
+  return fused;
+}
+
+std::optional<LoopRV> Steps::add_unit_loop(LoopRV loop) {
+  look_up(loop);
+  const auto once = attempt(loopsmith::add_unit_loop, AddUnitLoopArguments{.block_or_loop = loop});
+  if (once) known_.insert(*once);
+  return once;
+}
+
 std::vector<LoopRV> Steps::outermost() const {
   const auto function = schedule_.function_named();
   NodeId scope = schedule_.root(*function);
@@ -91,6 +112,17 @@ std::vector<LoopRV> Steps::inside(LoopRV loop) const {
 void Steps::restore(Snapshot&& snapshot) {
   schedule_ = std::move(snapshot.schedule);
   known_ = std::move(snapshot.known);
+}
+
+bool is_plain(const Schedule& schedule, LoopRV loop) {
+  bool is_plain = true;
+  pre_order_visit(schedule.statement(schedule.node(loop)), [&](const Ref& node) {
+    const auto* inside = node.as<For>();
+    is_plain = is_plain && !node.is<BlockRealize>() &&
+               (!inside || (inside->kind == ForKind::serial && inside->annotations.empty()));
+    return is_plain && !is_expr(*node.get());
+  });
+  return is_plain;
 }
 
 std::vector<LoopRV> band_of(const Schedule& schedule, LoopRV outermost) {

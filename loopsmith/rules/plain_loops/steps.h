@@ -3,6 +3,7 @@
 #pragma once
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,11 @@ class Steps {
   bool vectorize(LoopRV loop);
   bool unroll(LoopRV loop);
   bool parallel(LoopRV loop);
+  bool bind(LoopRV loop, const std::string& axis);
+  /// One loop of several that are nested, outermost first; nothing where refused.
+  std::optional<LoopRV> fuse(const std::vector<LoopRV>& loops);
+  /// A loop of one iteration around a loop; nothing where refused.
+  std::optional<LoopRV> add_unit_loop(LoopRV loop);
   void allow_reassociation(bool allowed) { schedule_.allow_reassociation(allowed); }
 
   /// The loops outside of all others and of blocks with axes; those directly inside a loop.
@@ -62,6 +68,9 @@ class Steps {
   Schedule& schedule_;
   std::set<LoopRV> known_;
 };
+
+/// True when a loop has no blocks inside, and none that its user has said how to run.
+bool is_plain(const Schedule& schedule, LoopRV loop);
 
 /// The loop and those inside it, each of which is all that the one before holds.
 std::vector<LoopRV> band_of(const Schedule& schedule, LoopRV outermost);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "loopsmith/schedule/primitive_calls.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith::plain_loops {

@@ -49,8 +49,8 @@ Planned<PrefetchPlan> plan_prefetch(const Schedule& schedule, const PrefetchArgu
     return Refusal{&loop_is_around_block, {Argument(arguments.loop), Argument(arguments.block)}};
   }
   if (is_made_inside(schedule, node, arguments.loop, selected->buffer)) {
-    return Refusal{&buffer_is_made_outside,
-                   {Argument(selected->buffer->name), Argument(arguments.loop)}};
+    return Refusal{&block_has_the_buffer,
+                   {Argument(arguments.block), Argument("reads from outside of the loop")}};
   }
   const auto region = std::ranges::find_if(block.reads, [&](const Ptr<BufferRegion>& read) {
     return read->buffer.same_as(selected->buffer);

@@ -26,11 +26,8 @@ struct PrefetchPlan {
   std::vector<Ptr<Range>> bounds;
 };
 
-inline constexpr Condition buffer_is_made_outside{"buffer_is_made_outside",
-                                                  "buffer {} is made inside of loop {}",
-                                                  "choose a loop inside of what makes the buffer"};
-inline constexpr const Condition* prefetch_conditions[] = {
-    &block_has_the_buffer, &loop_is_around_block, &buffer_is_made_outside};
+inline constexpr const Condition* prefetch_conditions[] = {&block_has_the_buffer,
+                                                           &loop_is_around_block};
 
 Planned<PrefetchPlan> plan_prefetch(const Schedule& schedule, const PrefetchArguments& arguments);
 

@@ -173,7 +173,9 @@ def test_only_the_last_vectors_of_a_row_are_masked(width: int, dtype: str):
             masked.append(str(node))
 
     tir.post_order_visit(ls.lower(sch).body, look)
-    assert width == 7 or len(masked) == 1, masked  # the loop over rows; none over vectors
+    # The loop over rows; none over vectors. Whole vectors may be left over, too.
+    assert width == 7 or len(masked) <= 1, masked
+    assert width == 7 or width % 2 == 0 or len(masked) == 1, masked
     a = np.random.default_rng(2).integers(-2, 3, (5, width)).astype(dtype)
     found = np.zeros(5, dtype)
     ls.build(func)(a, found)
@@ -202,6 +204,33 @@ def test_columns_that_no_tile_covers_are_cut_off(width: int, dtype: str):
         again = np.zeros(shape, dtype)
         ls.build(func)(a, again)
         np.testing.assert_array_equal(again, found)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("across", ["", "A", "B", "AB"])
+def test_products_are_packed_by_steps(dtype: str, across: str):
+    """Operands named in `across` are stored transposed."""
+    for rows, columns, depth in ((48, 64, 24), (61, 70, 9), (100, 333, 130), (250, 40, 1500)):
+        A = te.placeholder((depth, rows) if "A" in across else (rows, depth), dtype, name="A")
+        B = te.placeholder((columns, depth) if "B" in across else (depth, columns), dtype, name="B")
+        k = te.reduce_axis((0, depth), "k")
+
+        def product(i, j, A=A, B=B, k=k):
+            a = A[k, i] if "A" in across else A[i, k]
+            return te.sum(a * (B[j, k] if "B" in across else B[k, j]), axis=k)
+
+        func = te.create_prim_func([A, B, te.compute((rows, columns), product, name="C")])
+        sch = ls.default_schedule(func)
+        assert "sch.reindex_cache_read(" in str(sch.trace)
+        ls.assert_structural_equal(replayed(sch, func).mod, sch.mod)
+        numbers = np.random.default_rng(5)
+        a = numbers.integers(-4, 5, A.shape).astype(dtype)
+        b = numbers.integers(-4, 5, B.shape).astype(dtype)
+        expected = (a.T if "A" in across else a) @ (b.T if "B" in across else b)
+        for kernel in (ls.build(func), ls.build(ls.default_schedule(func, holes=True))):
+            found = np.full((rows, columns), 77, dtype)
+            kernel(a, b, found)
+            np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -22,6 +22,7 @@ from gpu_programs import bound_matmul
 from test_gpu_kernels import vector_sums, with_pool
 from test_gpu_reductions import by_warps
 from test_gpu_rules import PROGRAMS
+from test_gpu_tensor_core_rule import product, with_bias
 from loopsmith import te
 for arch in ("sm_80", "sm_90", "sm_120"):
     module = ls.build(bound_matmul(), target="cuda -arch=" + arch)
@@ -34,6 +35,16 @@ for arch in ("sm_80", "sm_90", "sm_120"):
     for instruction, sch in made.items():
         ptx = ls.build(sch, target="cuda -arch=" + arch).source("ptx")
         assert instruction in ptx.replace(".nc", ""), (instruction, ptx)
+    for dtype, sum_ in (("float16", "float32"), ("bfloat16", "float32"), ("int8", "int32")):
+        for tensors in (product(256, 256, 256, dtype=dtype, sum_=sum_, right=True),
+                        with_bias(product(256, 256, 256, dtype=dtype, sum_=sum_), sum_)):
+            func = te.create_prim_func(tensors)
+            ptx = ls.build(func, target="cuda -arch=" + arch).source("ptx")
+            for instruction in ("mma.sync.aligned.m16n8k16", "ldmatrix", "cp.async.cg.shared",
+                                "cp.async.wait_group"):
+                assert instruction in ptx, (instruction, dtype)
+            # Fragments are registers.
+            assert ".local" not in ptx, dtype
     for name, program in PROGRAMS.items():
         func = te.create_prim_func(program.make(program.sizes[0]))
         assert ".entry" in ls.build(func, target="cuda -arch=" + arch).source("ptx"), name

@@ -189,6 +189,36 @@ std::optional<Sum> Simplifier::divided(const TermNode& node, const Sum& dividend
                                      : times(floor_reduced(node.type, *numerator, size), sign);
 }
 
+/// The left side of sum < limit without terms that decide nothing, and the limit of what is left:
+/// of g * high + low < limit is left high < ceil((limit - low) / g), where that is one number.
+Sum Simplifier::without_idle_digits(Sum sum, std::int64_t& limit) {
+  std::array<std::int64_t, 8> places{};
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < sum.count && count < places.size(); ++i) {
+    const std::int64_t place = std::abs(pieces_[sum.first + i].scale);
+    if (place > 1) places[count++] = place;
+  }
+  std::sort(places.begin(), places.begin() + count, std::greater<>());
+  const auto* end = std::unique(places.begin(), places.begin() + count);
+  for (const auto* place = places.begin(); place != end; ++place) {
+    const Sum low = pieces_where(sum, *place, false);
+    if (low.count == 0 || low.count == sum.count) continue;
+    const ConstIntBound range = bound_of(low);
+    const auto limit_at = [&](std::int64_t value) -> std::optional<std::int64_t> {
+      std::int64_t left = 0;
+      if (__builtin_sub_overflow(limit, value, &left)) return std::nullopt;
+      return -floor_quotient(-left, *place);
+    };
+    const bool is_finite =
+        range.min_value != ConstIntBound::neg_inf && range.max_value != ConstIntBound::pos_inf;
+    const auto first = is_finite ? limit_at(range.min_value) : std::nullopt;
+    if (!first || first != limit_at(range.max_value)) continue;
+    limit = *first;
+    return divided_exactly(pieces_where(sum, *place, true), *place);
+  }
+  return sum;
+}
+
 /// a < b as sum + base < 0, divided by what all scales have in common, its negative terms on the
 /// right: x * 4 < y * 4 + 3 is x <= y.
 Term Simplifier::canonical_comparison(const TermNode& node) {
@@ -213,7 +243,8 @@ Term Simplifier::canonical_comparison(const TermNode& node) {
   sum.base = 0;
   sum = divided_exactly(sum, common);
   const std::int64_t strict = is_equality || node.kind == Kind::lt ? -base : -base + 1;
-  const std::int64_t limit = -floor_quotient(-strict, common);
+  std::int64_t limit = -floor_quotient(-strict, common);
+  if (!is_equality) sum = without_idle_digits(sum, limit);
 
   Sum left{static_cast<std::uint32_t>(pieces_.size()), 0, 0};
   for (std::uint32_t i = 0; i < sum.count; ++i) {

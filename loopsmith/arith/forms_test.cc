@@ -57,6 +57,20 @@ TEST_F(Forms, remainders_join_quotients_of_which_multiples_were_dropped) {
             canonical(fused));
 }
 
+TEST_F(Forms, comparisons_lose_the_digits_that_decide_nothing) {
+  bound(x, 0, 13);
+  bound(y, 0, 2);
+  bound(z, 0, 40);
+  EXPECT_EQ(simple(x * 80 + y * 40 + z < 1000), "(((x * 2) + y) < 25)");
+  EXPECT_EQ(simple(n * 80 + z < 950), "(n < 12)");
+  EXPECT_EQ(simple(n * 80 + z <= 959), "(n < 12)");
+  EXPECT_EQ(simple(960 <= n * 80 + z), "(11 < n)");
+  EXPECT_EQ(simple(n * 80 + y < z * 160), "(n < (z * 2))");
+  // They decide where the limit lies among their values.
+  EXPECT_EQ(simple(n * 80 + z < 970), "((z + (n * 80)) < 970)");
+  EXPECT_EQ(simple(n * 30 + z < 950), "((z + (n * 30)) < 950)");
+}
+
 TEST_F(Forms, digits_that_cannot_reach_the_divisor_go) {
   bound(x, -100, 200);  // Terms are written in the order in which the analyzer met them.
   bound(y, 0, 8);

@@ -111,6 +111,7 @@ class Simplifier {
   Term canonical(Term term);
   Term canonical_node(Term term);
   Term canonical_comparison(const TermNode& node);
+  Sum without_idle_digits(Sum sum, std::int64_t& limit);
   Sum sum_of(Term term);
   Sum derive_sum(Term term);
   Sum sum_of_whole(Term term);

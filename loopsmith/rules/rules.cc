@@ -7,11 +7,13 @@ namespace loopsmith {
 
 std::span<const Rule> cpu_rules() {
   // A subject belongs to the first rule that takes it. What none takes is turned into loops by
-  // `make_loops`: columns that no tile covers; reductions of sizes that are no constants; products
-  // and convolutions; clamped borders, and outputs that go past the caches.
+  // `make_loops`: reductions of sizes that are no constants; products of computed operands or of
+  // small integers; clamped borders, and outputs that go past the caches.
   static constexpr Rule rules[] = {
       // Before the one that takes any nest without a reduction.
       {"transposes", schedule_transposes},
+      // Before those for reductions whose operands are read where they are.
+      {"products", schedule_products},
       {"elementwise", schedule_elementwise},
       {"whole_reduction", schedule_whole_reduction},
       {"rows", schedule_rows},
@@ -27,6 +29,7 @@ std::span<const Rule> gpu_rules() {
   // of one, wider tiles before smaller ones. The last takes every block.
   static constexpr Rule rules[] = {
       {"fuse_rows", gpu::fuse_rows},
+      {"tensor_core_product", gpu::tensor_core_product},
       {"tile_product", gpu::tile_product},
       {"cut_long_reduction", gpu::cut_long_reduction},
       {"reduce_columns", gpu::reduce_columns},

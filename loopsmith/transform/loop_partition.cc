@@ -2,7 +2,11 @@
 #include "loopsmith/transform/loop_partition.h"
 
 #include <algorithm>
+#include <functional>
+#include <string>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/arith/relax.h"
@@ -10,6 +14,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/loop_body.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/thread_axes.h"
 
@@ -72,13 +77,16 @@ class Partitioner {
   }
   Stmt loop(const For& node);
   Part find_part(const For& loop);
-  void visit(const Stmt& stmt, const For& loop, Part& part);
+  using Consider = std::function<void(const Expr& condition)>;
+  void visit(const Stmt& stmt, const Consider& consider);
   void consider(const Expr& condition, const For& loop, Part& part);
   bool masks_lanes(const Expr& condition) const;
   bool is_better_masked(const Expr& condition, const For& loop, const arith::Interval& values,
                         std::int64_t scale);
   bool is_worth_it(const For& loop) const;
   Stmt split(const For& loop, const Part& part);
+  Stmt tested(const For& loop);
+  Stmt tested_by_vectors(const For& loop);
   Stmt specialize(const For& loop, const Part& part);
   Stmt cut_by_others(const For& loop, const Part& part);
 
@@ -135,19 +143,32 @@ bool guards_all(const Stmt& stmt, const Expr& condition) {
          guards_all(branch->then_case, condition);
 }
 
+/// low < high, or low <= high.
+struct Sides {
+  Expr low, high;
+  bool strict;
+};
+
+/// The sides of a comparison of indices, which is the same whenever it is asked.
+std::optional<Sides> sides_of(const Expr& condition) {
+  Sides sides{.low = nullptr, .high = nullptr, .strict = false};
+  if (const auto* n = condition.as<LT>()) sides = {n->a, n->b, true};
+  if (const auto* n = condition.as<LE>()) sides = {n->a, n->b, false};
+  if (const auto* n = condition.as<GT>()) sides = {n->b, n->a, true};
+  if (const auto* n = condition.as<GE>()) sides = {n->b, n->a, false};
+  const Expr& low = sides.low;
+  if (!low.defined() || !low.dtype().is_index() || !low.dtype().is_scalar()) return std::nullopt;
+  return is_timeless(condition) ? std::optional(sides) : std::nullopt;
+}
+
 /// `condition` holds for all values of inner loops when the loop variable lies between some bounds.
 void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   // A mask is worth a cut of its own in what the loop around has left over.
   const bool is_decided = decided_.contains(condition.get()) && !masks_lanes(condition);
   if (part.conditions.contains(condition.get()) || is_decided) return;
-  Expr low, high;  // low < high, or low <= high.
-  bool strict = false;
-  if (const auto* n = condition.as<LT>()) low = n->a, high = n->b, strict = true;
-  if (const auto* n = condition.as<LE>()) low = n->a, high = n->b;
-  if (const auto* n = condition.as<GT>()) low = n->b, high = n->a, strict = true;
-  if (const auto* n = condition.as<GE>()) low = n->b, high = n->a;
-  if (!low.defined() || !low.dtype().is_index() || !low.dtype().is_scalar()) return;
-  if (!uses_variable(condition, loop.loop_var) || !is_timeless(condition)) return;
+  const auto sides = sides_of(condition);
+  if (!sides || !uses_variable(condition, loop.loop_var)) return;
+  const auto& [low, high, strict] = *sides;
 
   // scale * loop_var + rest < 0, or <= 0.
   const Expr difference = low - high;
@@ -188,7 +209,8 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   part.ends.push_back(ceildiv(least, int_imm(type, *scale)));
 }
 
-void Partitioner::visit(const Stmt& stmt, const For& loop, Part& part) {
+/// Calls `consider` for each condition in `stmt`, with `inner_` and `lanes_` as they are there.
+void Partitioner::visit(const Stmt& stmt, const Consider& consider) {
   if (const auto* inner = stmt.as<For>()) {
     const auto content = contents_.find(inner->loop_var.get());
     if (content != contents_.end() && !content->second.has_conditions) return;
@@ -199,7 +221,7 @@ void Partitioner::visit(const Stmt& stmt, const For& loop, Part& part) {
   }
   deep_call([&] {
     if (const auto* branch = stmt.as<IfThenElse>()) {
-      for (const Expr& each : arith::conjuncts(branch->condition)) consider(each, loop, part);
+      for (const Expr& each : arith::conjuncts(branch->condition)) consider(each);
     } else if (const auto* inner = stmt.as<For>()) {
       const Expr one = int_imm(inner->extent.dtype(), 1);
       const Expr last = inner->min + (inner->extent - one) * inner->step;
@@ -214,9 +236,9 @@ void Partitioner::visit(const Stmt& stmt, const For& loop, Part& part) {
     }
     for_each_child(*stmt.get(), [&](const Ref& child, Role role) {
       if (role == Role::binds || child.is<Buffer>()) return;
-      if (const Stmt inner = Stmt::from(child)) return visit(inner, loop, part);
+      if (const Stmt inner = Stmt::from(child)) return visit(inner, consider);
       for (const Expr& choice : choices_in(child)) {
-        for (const Expr& each : arith::conjuncts(choice)) consider(each, loop, part);
+        for (const Expr& each : arith::conjuncts(choice)) consider(each);
       }
     });
   });
@@ -226,7 +248,7 @@ Part Partitioner::find_part(const For& loop) {
   Part part;
   inner_.clear();
   lanes_.clear();
-  visit(loop.body, loop, part);
+  visit(loop.body, [&](const Expr& condition) { consider(condition, loop, part); });
   return part;
 }
 
@@ -267,6 +289,53 @@ Stmt remainder_of(const Stmt& stmt) {
     return make(std::move(copy));
   });
   return rewrite(clone_with(stmt, {}));
+}
+
+/// `rest` with the registers that it loads from copied to memory: where places are computed in
+/// loops, the original could not stay in registers anywhere.
+Stmt with_copied_tiles(const Stmt& rest, std::int64_t lanes) {
+  std::unordered_set<const Object*> stored;
+  pre_order_visit(rest, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) stored.insert(store->buffer.get());
+    return true;
+  });
+  std::vector<std::pair<Ptr<Buffer>, Ptr<Buffer>>> copies;
+  const auto copy_of = [&](const Ptr<Buffer>& buffer) -> Ptr<Buffer> {
+    const std::int64_t* size = buffer->shape.size() == 1 ? as_int(buffer->shape[0]) : nullptr;
+    const bool is_tile = size && lanes > 0 && *size % lanes == 0 && buffer->scope() == "local";
+    if (!is_tile || stored.contains(buffer.get())) return buffer;
+    const auto known =
+        std::ranges::find_if(copies, [&](const auto& each) { return each.first.same_as(buffer); });
+    if (known != copies.end()) return known->second;
+    const std::string scope(buffer->scope());
+    copies.emplace_back(buffer,
+                        decl_buffer(buffer->shape, buffer->dtype, buffer->name + "_rest", scope));
+    return copies.back().second;
+  };
+  Rewriter rewrite;
+  rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
+    BufferLoad changed = *rewrite.children(load);
+    changed.buffer = copy_of(load.buffer);
+    return make(std::move(changed));
+  });
+  Stmt result = rewrite(rest);
+  for (const auto& [tile, copy] : copies) {
+    const Ptr<Var> vector = var("v"), lane = var("l");
+    const Expr place = vector * int_imm(i32, lanes) + lane;
+    const Stmt one = store(copy, load(tile, {place}), {place});
+    const Stmt row = make(For{.loop_var = lane,
+                              .min = 0,
+                              .extent = int_imm(i32, lanes),
+                              .kind = ForKind::vectorized,
+                              .body = one});
+    const Stmt all = make(For{.loop_var = vector,
+                              .min = 0,
+                              .extent = int_imm(i32, *as_int(copy->shape[0]) / lanes),
+                              .kind = ForKind::unrolled,
+                              .body = row});
+    result = with_register(copy, seq({all, result}));
+  }
+  return result;
 }
 
 For over(const For& loop, const Expr& begin, const Expr& end) {
@@ -329,7 +398,63 @@ Stmt Partitioner::specialize(const For& loop, const Part& part) {
   return make(std::move(copy));
 }
 
+/// The loop without the conditions that hold in all of it, after one test for all of them.
+///
+///     for i in 4: (unrolled)               if r * 4 + 3 < n:  for i in 4: C[r * 4 + i] = 0
+///       if r * 4 + i < n:            =>    else:              for i in 4:
+///         C[r * 4 + i] = 0                                      if r * 4 + i < n: C[r * 4 + i] = 0
+Stmt Partitioner::tested(const For& loop) {
+  ConditionSet conditions;
+  std::vector<Expr> tests;
+  bool is_by_iteration = true;  // Whether each condition holds for all of an iteration, or none.
+  inner_.clear();
+  lanes_.clear();
+  visit(Ptr<For>(&loop), [&](const Expr& condition) {
+    const auto sides = sides_of(condition);
+    if (!sides || conditions.contains(condition.get())) return;
+    // Lanes that have a condition in common ask it once anyway.
+    if (loop.kind == ForKind::vectorized && !masks_lanes(condition)) return;
+    const Expr difference = analyzer_.simplify(sides->low - sides->high);
+    const auto values = arith::relax(difference, inner_);
+    if (!values || may_change(values->max, loop.body) || differs_by_lane(values->max)) return;
+    const Expr most = analyzer_.simplify(values->max);
+    if (most.dtype() != difference.dtype() || analyzer_.may_overflow(most)) return;
+    const Expr zero = zero_of(most.dtype());
+    const Expr holds = analyzer_.simplify(sides->strict ? most < zero : most <= zero);
+    if (is_const_int(holds, 0)) return;
+    conditions.insert(condition.get());
+    tests.push_back(holds);
+    for (const Ptr<Var>& each : free_variables(condition)) {
+      is_by_iteration = is_by_iteration && (each.same_as(loop.loop_var) || !inner_.contains(each));
+    }
+  });
+  if (tests.empty()) return rewrite_loop(rewrite_, analyzer_, loop);
+  const Ptr<For> whole = Ptr<For>::from(without(Ptr<For>(&loop), conditions));
+  const bool is_whole = is_by_iteration || loop.kind == ForKind::vectorized;
+  return make(IfThenElse{
+      .condition = conjunction(tests),
+      .then_case = rewrite_loop(rewrite_, analyzer_, *whole),
+      .else_case = is_whole ? clone_with(Stmt(Ptr<For>(&loop)), {}) : tested_by_vectors(loop)});
+}
+
+/// What is left of an unrolled loop where vectors may be cut off: little code, in which each is
+/// tested in turn, as most of them are whole.
+Stmt Partitioner::tested_by_vectors(const For& loop) {
+  std::int64_t lanes = 0;
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& inner) -> Stmt {
+    if (inner.kind != ForKind::vectorized) return rewrite.children(inner);
+    if (const std::int64_t* extent = as_int(inner.extent)) lanes = *extent;
+    return tested(inner);
+  });
+  const Stmt rest = rewrite(remainder_of(Ptr<For>(&loop)));
+  return with_copied_tiles(rest, lanes);
+}
+
 Stmt Partitioner::loop(const For& node) {
+  const bool is_tested = node.kind == ForKind::unrolled && hinted_ == node.loop_var.get() &&
+                         contents_.contains(node.loop_var.get());
+  if (is_tested) return tested(node);
   const bool starts_apart = differs_by_lane(node.min) || differs_by_lane(node.step);
   const bool is_whole = starts_apart || differs_by_lane(node.extent) || !is_worth_it(node);
   return with_lanes(node.loop_var, starts_apart || node.kind == ForKind::vectorized, [&]() -> Stmt {

@@ -17,7 +17,8 @@ namespace loopsmith {
 /// both parts. Conditions are comparisons that are linear in the loop variable. Large bodies are
 /// left whole, unless `pragma_loop_partition_hint` is around the loop, and so is a loop of which
 /// the lanes inside would differ in half of the iterations or more. A statement with that hint at
-/// 0 around it cuts no loop.
+/// 0 around it cuts no loop. An unrolled loop with that hint is not cut, but gets one test for all
+/// of its iterations, and runs without the conditions that hold then.
 Ptr<PrimFunc> loop_partition(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

@@ -211,5 +211,49 @@ TEST_F(LoopPartition, leaves_loops_whole_where_a_pragma_says_so) {
   EXPECT_TRUE(same(partitioned(for_loop(io, 0, n + 8, hinted)), for_loop(io, 0, n + 8, branch)));
 }
 
+TEST_F(LoopPartition, tests_once_for_an_unrolled_loop_where_a_pragma_asks_for_it) {
+  const Ptr<Buffer> tile = decl_buffer({32}, f32, "tile", "local");
+  const auto rows = [&](ForKind kind, const Ptr<Var>& row, const Ptr<Var>& lane, Expr condition) {
+    const Expr at = row * 8 + lane;
+    const Stmt copy = store(a, load(tile, {at}), {at});
+    const Stmt body = condition.defined() ? if_then(condition, copy) : copy;
+    return for_loop(row, 0, 4, for_loop(lane, 0, 8, body, ForKind::vectorized), kind);
+  };
+  const auto hinted = [&](const Expr& condition) {
+    return partitioned(make(AttrStmt{.attr_key = "pragma_loop_partition_hint",
+                                     .value = 1,
+                                     .body = rows(ForKind::unrolled, io, ii, condition)}));
+  };
+  const Stmt by_rows = hinted(io + 5 < n);
+  const auto* branch = by_rows.as<IfThenElse>();
+  ASSERT_TRUE(branch);
+  EXPECT_TRUE(same(branch->condition, 8 < n));
+  EXPECT_TRUE(same(branch->then_case, rows(ForKind::unrolled, io, ii, nullptr)));
+  EXPECT_TRUE(same(branch->else_case, rows(ForKind::unrolled, jo, ji, jo + 5 < n)));
+
+  // Where vectors are cut off, what is left is a loop, which has a copy of the tile.
+  const Stmt by_lanes = hinted(io * 8 + ii < n);
+  branch = by_lanes.as<IfThenElse>();
+  ASSERT_TRUE(branch);
+  EXPECT_TRUE(same(branch->condition, 31 < n));
+  EXPECT_TRUE(same(branch->then_case, rows(ForKind::unrolled, io, ii, nullptr)));
+  const auto* memory = branch->else_case.as<Allocate>();
+  ASSERT_TRUE(memory);
+  const auto* parts = memory->body.as<DeclBuffer>()->body.as<SeqStmt>();
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->seq[0].as<For>()->kind, ForKind::unrolled);
+  const auto* rest = parts->seq[1].as<For>();
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(rest->kind, ForKind::serial);
+  const auto* vector = rest->body.as<IfThenElse>();
+  ASSERT_TRUE(vector);
+  EXPECT_TRUE(vector->then_case.as<For>()->body.is<BufferStore>());
+  EXPECT_TRUE(vector->else_case.as<For>()->body.is<IfThenElse>());
+
+  // What memory decides may change from one iteration to the next.
+  const Expr on_memory = load(b, {io}) > f(0);
+  EXPECT_TRUE(same(hinted(on_memory), rows(ForKind::unrolled, io, ii, on_memory)));
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -6,6 +6,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/definite_assignment.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith {
 namespace {
@@ -41,6 +42,10 @@ const Scope* place_of(AccessTable& table, const Allocation& allocation) {
   for (const Scope* s = innermost_of(allocation); s != allocation.inside; s = s->parent) {
     const auto* loop = s->stmt.as<For>();
     if (!loop || is_shared_by_lanes(*loop, allocation)) continue;
+    // Blocks of threads have such memory each for itself, whatever they write to it.
+    const bool is_of_block = is_shared_by_threads(allocation.buffer->scope()) &&
+                             launch_axis_of(s->stmt).starts_with("blockIdx.");
+    if (is_of_block) return s;
     if (++attempts > max_attempts) return nullptr;
     // An opaque use may read anything.
     if (!allocation.is_opaque && writes_before_reads(table, allocation, s)) return s;

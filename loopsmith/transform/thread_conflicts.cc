@@ -59,6 +59,19 @@ Stmt inside(const Stmt& around, Stmt body) {
   return with_body(around, std::move(body));
 }
 
+/// Without stores to fragments, which are of a warp each and are no index of anything:
+/// `F[i] = S[i]` reads `S[i]`.
+ThreadAccess without_fragments(const ThreadAccess& access) {
+  Rewriter rewrite;
+  rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
+    if (!is_fragment(node.buffer->scope())) return Stmt(&node);
+    return make(Evaluate{.value = node.value});
+  });
+  ThreadAccess copy = access;
+  copy.nest = rewrite(access.nest);
+  return copy;
+}
+
 }  // namespace
 
 bool ThreadConflicts::carries(const ThreadAccess& first, const ThreadAccess& second, Stmt both,
@@ -91,9 +104,10 @@ bool ThreadConflicts::may_conflict(const ThreadAccess& first, const ThreadAccess
   if (first.is_atomic && second.is_atomic) return false;
   if (first.is_opaque || second.is_opaque) return true;
   if (!share_memory(first.nest, second.nest)) return false;
-  ThreadAccess other = second;
-  other.nest = clone_with(second.nest, {});
-  return carries(first, other, seq({first.nest, other.nest}), around);
+  const ThreadAccess one = without_fragments(first);
+  ThreadAccess other = without_fragments(second);
+  other.nest = clone_with(other.nest, {});
+  return carries(one, other, seq({one.nest, other.nest}), around);
 }
 
 bool ThreadConflicts::may_conflict_later(const ThreadAccess& first, const ThreadAccess& second,
@@ -104,14 +118,15 @@ bool ThreadConflicts::may_conflict_later(const ThreadAccess& first, const Thread
   if (!share_memory(first.nest, second.nest)) return false;
   const Ptr<Var>& variable = loop.loop_var;
   const Ptr<Var> distance = var("distance", variable->dtype);
-  const Expr one = int_imm(variable->dtype, 1);
-  const Expr later = variable + (is_next ? one : Expr(distance)) * loop.step;
-  ThreadAccess other = second;
-  other.nest = clone_with(second.nest, {{variable, later}});
-  Stmt both = seq({first.nest, other.nest});
+  const Expr next = int_imm(variable->dtype, 1);
+  const Expr later = variable + (is_next ? next : Expr(distance)) * loop.step;
+  const ThreadAccess one = without_fragments(first);
+  ThreadAccess other = without_fragments(second);
+  other.nest = clone_with(other.nest, {{variable, later}});
+  Stmt both = seq({one.nest, other.nest});
   both = guarded(is_in_range(loop, variable) && is_in_range(loop, later), std::move(both));
-  if (!is_next) both = guarded(distance >= one, std::move(both));
-  return carries(first, other, std::move(both), around);
+  if (!is_next) both = guarded(distance >= next, std::move(both));
+  return carries(one, other, std::move(both), around);
 }
 
 }  // namespace loopsmith

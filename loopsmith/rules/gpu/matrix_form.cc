@@ -147,6 +147,42 @@ std::optional<ProductLoops> product_loops(const Schedule& schedule, BlockRV bloc
   return found;
 }
 
+std::vector<LoopRV> ProductLoops::in_order() const {
+  std::vector<LoopRV> order = batch;
+  for (const auto* loops : {&rows, &columns, &reduction}) {
+    order.insert(order.end(), loops->begin(), loops->end());
+  }
+  return order;
+}
+
+std::optional<std::vector<std::int64_t>> padding_of(const Schedule& schedule, BlockRV block,
+                                                    const ProductLoops& product, std::int64_t rows,
+                                                    std::int64_t columns, std::int64_t steps) {
+  std::vector<std::int64_t> factors;
+  bool is_whole = true;
+  for (const Ptr<IterVar>& axis : schedule.get(block).iter_vars) {
+    const auto is_of = [&](const std::vector<LoopRV>& loops) {
+      return loops.size() == 1 && axis->var.same_as(axis_of(schedule, block, loops[0]));
+    };
+    factors.push_back(is_of(product.rows)        ? rows
+                      : is_of(product.columns)   ? columns
+                      : is_of(product.reduction) ? steps
+                                                 : 1);
+    const std::int64_t* extent = as_int(axis->dom->extent);
+    is_whole = is_whole && (factors.back() == 1 || (extent && *extent % factors.back() == 0));
+  }
+  return is_whole ? std::nullopt : std::optional(std::move(factors));
+}
+
+bool reads_steps_last(const Schedule& schedule, BlockRV block, std::int64_t operand) {
+  const Block& body = schedule.get(block);
+  const auto& region = body.reads[static_cast<std::size_t>(operand)]->region;
+  return std::ranges::any_of(body.iter_vars, [&](const Ptr<IterVar>& axis) {
+    return axis->iter_type == IterType::comm_reduce && !region.empty() &&
+           region.back()->min.same_as(axis->var);
+  });
+}
+
 void bring_into_matrix_form(Schedule& schedule, BlockRV block) {
   const auto product = product_loops(schedule, block);
   if (!product || is_of_matrices(schedule, block, *product)) return;

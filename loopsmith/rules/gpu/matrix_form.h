@@ -12,11 +12,23 @@ namespace loopsmith::gpu {
 struct ProductLoops {
   std::vector<LoopRV> batch, rows, columns, reduction;
   std::int64_t row_operand = 0, column_operand = 1;  ///< Numbers among the reads.
+
+  /// All of them, in this order.
+  std::vector<LoopRV> in_order() const;
 };
 
 /// The loops of a block whose two operands each lack an axis of the result, columns being those
 /// along which results are neighbours; none of other blocks.
 std::optional<ProductLoops> product_loops(const Schedule& schedule, BlockRV block);
+
+/// The factors for `pad_einsum` that make rows, columns and steps of the reduction multiples of
+/// these; none where they are already.
+std::optional<std::vector<std::int64_t>> padding_of(const Schedule& schedule, BlockRV block,
+                                                    const ProductLoops& product, std::int64_t rows,
+                                                    std::int64_t columns, std::int64_t steps);
+
+/// True when neighbours in the memory of an operand of matrices are steps of the reduction.
+bool reads_steps_last(const Schedule& schedule, BlockRV block, std::int64_t operand);
 
 /// Brings a product of several axes of a kind, as a convolution is one, into the form of a product
 /// of matrices, on copies of its operands that are indexed by rows, columns and steps of the

@@ -8,6 +8,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
+#include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
@@ -103,30 +104,47 @@ std::vector<LoopRV> loops_inside(Schedule& schedule, BlockRV block, LoopRV place
   return inside;
 }
 
-void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads) {
+void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads,
+               std::int64_t lanes) {
   std::vector<Factor> factors{infer};
   factors.insert(factors.end(), threads.begin(), threads.end());
+  if (lanes > 1) factors.emplace_back(lanes);
   const auto parts =
       split(schedule, in_line(schedule, loops_inside(schedule, copy, place)), factors);
-  bind_all(schedule, {parts.begin() + 1, parts.end()}, "threadIdx");
+  const auto end = parts.begin() + 1 + static_cast<std::ptrdiff_t>(threads.size());
+  bind_all(schedule, {parts.begin() + 1, end}, "threadIdx");
+  if (lanes > 1) vectorize(schedule, parts.back());
+}
+
+void inline_makers(Schedule& schedule, BlockRV copy) {
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (const BlockRV maker : producers_of(schedule, copy)) {
+      goes_on = goes_on || (!is_bound(schedule, maker) && attempt(schedule, [&] {
+                  compute_inline(schedule, look_up(schedule, maker));
+                }));
+    }
+  }
+}
+
+std::optional<BlockRV> only_reader(const Schedule& schedule, BlockRV maker) {
+  const Handles<BlockRV> readers = consumers_of(schedule, maker);
+  const bool is_alone = !is_output_block(schedule, maker) && readers.size() == 1 &&
+                        !schedule.get(readers[0]).init && !is_bound(schedule, readers[0]);
+  return is_alone ? std::optional(readers[0]) : std::nullopt;
 }
 
 void keep_results(Schedule& schedule, BlockRV block, LoopRV thread) {
-  const auto has_one_reader = [&](BlockRV maker) {
-    const Handles<BlockRV> readers = consumers_of(schedule, maker);
-    return !is_output_block(schedule, maker) && readers.size() == 1 &&
-           !schedule.get(readers[0]).init && !is_bound(schedule, readers[0]);
-  };
   BlockRV last{};
   const bool is_kept = attempt(schedule, [&] {
     last = cache_write(schedule, block, BufferSelector(0), "local");
     reverse_compute_at(schedule, last, thread, /*preserve_unit_loops=*/true);
   });
+  if (!is_kept) return;
   // Of a result that was padded what belongs to it, its place, and what is made of it.
-  while (is_kept && has_one_reader(last)) {
-    const BlockRV reader = consumers_of(schedule, last)[0];
+  while (const auto reader = only_reader(schedule, last)) {
     const bool is_inlined =
-        attempt(schedule, [&] { reverse_compute_inline(schedule, look_up(schedule, reader)); });
+        attempt(schedule, [&] { reverse_compute_inline(schedule, look_up(schedule, *reader)); });
     if (!is_inlined) return;
   }
 }

@@ -47,8 +47,18 @@ void bind_all(Schedule& schedule, const std::vector<LoopRV>& loops, const std::s
 std::vector<LoopRV> loops_inside(Schedule& schedule, BlockRV block, LoopRV place);
 
 /// Shares out the loops of a copy inside of `place` to the threads of a block, of which there are
-/// `threads` (outermost axis first, at most y and x); neighbours go to neighbours.
-void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads);
+/// `threads` (outermost axis first, the last is x); neighbours go to neighbours. Each thread copies
+/// `lanes` neighbours at once.
+void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads,
+               std::int64_t lanes = 1);
+
+/// Computes what `copy` reads where it is copied, as far as no one else needs it: paddings, other
+/// copies, elements.
+void inline_makers(Schedule& schedule, BlockRV copy);
+
+/// The block that alone reads what a block makes, if that is no output and the reader may be moved
+/// to it; none otherwise.
+std::optional<BlockRV> only_reader(const Schedule& schedule, BlockRV maker);
 
 /// Keeps the result of a reduction in registers of each thread until it is whole, for the iteration
 /// of the loop `thread` that they are of; then whoever uses it alone takes it from there. No step

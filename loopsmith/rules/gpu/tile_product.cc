@@ -13,7 +13,6 @@
 #include "loopsmith/schedule/primitives/block_regions.h"
 #include "loopsmith/schedule/primitives/cache_read.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
-#include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/pad_einsum.h"
@@ -63,12 +62,11 @@ class ProductTiler {
     look_up_nest(schedule_, block_);
     ProductLoops product = *product_loops(schedule_, block_);
     tiling_ = tiling_for(schedule_, product, context_.device.threads_per_block);
-    std::vector<LoopRV> order = product.batch;
-    for (const auto* loops : {&product.rows, &product.columns, &product.reduction}) {
-      order.insert(order.end(), loops->begin(), loops->end());
+    reorder(schedule_, product.in_order());
+    if (const auto padding = padding_of(schedule_, block_, product, tiling_.tile(0),
+                                        tiling_.tile(1), tiling_.step)) {
+      attempt(schedule_, [&] { pad_einsum(schedule_, block_, *padding); });
     }
-    reorder(schedule_, order);
-    pad(product);
     look_up_nest(schedule_, block_);
     product = *product_loops(schedule_, block_);
     const auto [block_row, row, i] = cut(in_line(schedule_, product.rows), 0);
@@ -92,24 +90,6 @@ class ProductTiler {
   }
 
  private:
-  /// Makes tiles whole, where zeros beyond the operands change nothing.
-  void pad(const ProductLoops& product) {
-    std::vector<std::int64_t> factors;
-    bool is_whole = true;
-    for (const Ptr<IterVar>& axis : schedule_.get(block_).iter_vars) {
-      const auto is_of = [&](const std::vector<LoopRV>& loops) {
-        return loops.size() == 1 && axis->var.same_as(axis_of(schedule_, block_, loops[0]));
-      };
-      factors.push_back(is_of(product.rows)        ? tiling_.tile(0)
-                        : is_of(product.columns)   ? tiling_.tile(1)
-                        : is_of(product.reduction) ? tiling_.step
-                                                   : 1);
-      const std::int64_t* extent = as_int(axis->dom->extent);
-      is_whole = is_whole && extent && *extent % factors.back() == 0;
-    }
-    if (!is_whole) attempt(schedule_, [&] { pad_einsum(schedule_, block_, factors); });
-  }
-
   struct Parts {
     LoopRV blocks, threads, results;
   };
@@ -128,32 +108,15 @@ class ProductTiler {
       const BlockRV copy = cache_read(schedule_, block_, BufferSelector(operand), "shared");
       compute_at(schedule_, copy, step, /*preserve_unit_loops=*/true);
       share_out(schedule_, copy, step, {tiling_.threads[0], tiling_.threads[1]});
-      // Copies, paddings and elements that no one else needs are made on the way.
-      for (bool goes_on = true; goes_on;) {
-        goes_on = false;
-        for (const BlockRV maker : producers_of(schedule_, copy)) {
-          goes_on = goes_on || (!is_bound(schedule_, maker) && attempt(schedule_, [&] {
-                      compute_inline(schedule_, look_up(schedule_, maker));
-                    }));
-        }
-      }
+      inline_makers(schedule_, copy);
       // Neighbouring threads that read rows of steps would all read from the same few banks.
       const auto& tile = schedule_.get(copy).writes[0]->buffer->shape;
-      const bool lies_across = is_of_columns && reads_steps_last(operand);
+      const bool lies_across = is_of_columns && reads_steps_last(schedule_, block_, operand);
       if (lies_across && tile.size() >= 2) {
         storage_align(schedule_, copy, BufferSelector(0),
                       static_cast<std::int64_t>(tile.size()) - 2, tiling_.step, 1);
       }
       require_no_obligations(schedule_, "tile_product");
-    });
-  }
-
-  bool reads_steps_last(std::int64_t operand) const {
-    const Block& block = schedule_.get(block_);
-    const auto& region = block.reads[static_cast<std::size_t>(operand)]->region;
-    return std::ranges::any_of(block.iter_vars, [&](const Ptr<IterVar>& axis) {
-      return axis->iter_type == IterType::comm_reduce && !region.empty() &&
-             region.back()->min.same_as(axis->var);
     });
   }
 

@@ -17,6 +17,16 @@ struct Type {
 constexpr Type half{"f16", f16}, brain{"bf16", bf16}, byte{"s8", i8};
 constexpr Type single{"f32", f32}, word{"s32", i32};
 
+/// Which operands of a product are stored by their columns.
+struct Sides {
+  bool left = false, right = false;
+
+  std::string_view suffix() const {
+    if (left) return right ? "_trans_both" : "_trans_left";
+    return right ? "_trans" : "";
+  }
+};
+
 class Table {
  public:
   Table() {
@@ -33,11 +43,11 @@ class Table {
       add_fill(type);
       for (const char* scope : {"shared", "shared.dyn", "global"}) add_store(type, scope);
     }
-    for (const bool is_transposed : {false, true}) {
-      add_product(half, single, is_transposed);
-      add_product(half, half, is_transposed);
-      add_product(brain, single, is_transposed);
-      add_product(byte, word, is_transposed);
+    for (const Sides& transposed : {Sides{}, {.right = true}, {.left = true}, {true, true}}) {
+      add_product(half, single, transposed);
+      add_product(half, half, transposed);
+      add_product(brain, single, transposed);
+      add_product(byte, word, transposed);
     }
   }
 
@@ -101,21 +111,21 @@ class Table {
         fmt::format("D[i_, j_] = T.cast(0, \"{}\")", to_string(type.dtype)), "fill");
   }
 
-  void add_product(const Type& type, const Type& sum, bool is_transposed) {
+  void add_product(const Type& type, const Type& sum, const Sides& transposed) {
     const auto widened = [&](const std::string& value) {
       return type.dtype == sum.dtype
                  ? value
                  : fmt::format("T.cast({}, \"{}\")", value, to_string(sum.dtype));
     };
-    add(fmt::format("wmma_sync_16x16x16_{0}{0}{1}{2}", type.name, sum.name,
-                    is_transposed ? "_trans" : ""),
+    add(fmt::format("wmma_sync_16x16x16_{0}{0}{1}{2}", type.name, sum.name, transposed.suffix()),
         tile("A", type, "wmma.matrix_a") + ", " + tile("B", type, "wmma.matrix_b") + ", " +
             tile("C", sum, "wmma.accumulator"),
         "        T.reads(C[0:16, 0:16], A[0:16, 0:16], B[0:16, 0:16])\n"
         "        T.writes(C[0:16, 0:16])\n",
         "SSR",
-        fmt::format("C[i_, j_] = C[i_, j_] + {} * {}", widened("A[i_, k_]"),
-                    widened(is_transposed ? "B[j_, k_]" : "B[k_, j_]")),
+        fmt::format("C[i_, j_] = C[i_, j_] + {} * {}",
+                    widened(transposed.left ? "A[k_, i_]" : "A[i_, k_]"),
+                    widened(transposed.right ? "B[j_, k_]" : "B[k_, j_]")),
         "mma");
   }
 

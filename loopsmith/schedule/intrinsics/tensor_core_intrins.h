@@ -11,7 +11,7 @@ namespace loopsmith {
 ///
 ///     wmma_load_16x16x16_{f16,bf16,s8}_{a,b}[_trans]_{shared,shared_dyn}
 ///     wmma_fill_16x16x16_{f32,f16,s32}
-///     wmma_sync_16x16x16_{f16f16f32,f16f16f16,bf16bf16f32,s8s8s32}[_trans]
+///     wmma_sync_16x16x16_{f16f16f32,f16f16f16,bf16bf16f32,s8s8s32}[_trans,_trans_left,_trans_both]
 ///     wmma_store_16x16x16_{f32,f16,s32}_{shared,shared_dyn,global}
 ///
 /// Each implementation is the loops of its description under a mark, `warp_instruction`, that says

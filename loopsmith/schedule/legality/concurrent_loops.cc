@@ -91,6 +91,30 @@ bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loo
          is_inside(after, after.node(inner), after.node(loop));
 }
 
+/// Does a block around the loop `enclosed` leave it to each iteration of a concurrent loop what it
+/// accesses?
+///
+/// Lemma. All instances run in the order that they had, but for inits of the block inside, which go
+/// to an earlier place of the same iteration of loops that are not inside of the block, from where
+/// each access finds what it found. What is beside the block stays as it was.
+bool block_leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loop,
+                             LoopRV enclosed) {
+  const Concurrency how = how_of(after.get(loop));
+  const bool may_have_parts =
+      how == Concurrency::in_threads ||
+      (how == Concurrency::in_block_threads && drives_reduction(after, loop));
+  if (may_have_parts || loop.index == enclosed.index) return false;
+  if (is_inside(before, before.node(loop), before.node(enclosed))) return false;
+  // Threads would have to wait between an init in shared memory and what follows it.
+  const auto blocks = child_blocks(before, before.node(enclosed));
+  return std::ranges::none_of(blocks, [&](BlockRV block) {
+    const Block& body = before.get(block);
+    return body.init && std::ranges::any_of(body.writes, [](const auto& region) {
+             return is_shared_by_threads(region->buffer->scope());
+           });
+  });
+}
+
 /// Why a loop over threads may not be inside another one over the same.
 std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV handle, OwnMemory&) {
   const For& loop = schedule.get(handle);
@@ -185,7 +209,8 @@ bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, Concurrency 
          updates_atomically(schedule, loop);
 }
 
-std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after) {
+std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after,
+                                            std::optional<LoopRV> enclosed) {
   std::optional<Refusal> refusal;
   OwnMemory memory(after);
   std::vector<std::uint32_t> old;
@@ -195,9 +220,12 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
   });
   each_concurrent_loop(after, &before, [&](LoopRV loop) {
     const bool is_old = std::ranges::find(old, loop.index) != old.end();
-    const bool is_left = is_old && leaves_iterations(before, after, loop);
+    const bool is_beside =
+        is_old && enclosed && block_leaves_iterations(before, after, loop, *enclosed);
+    const bool is_left = is_beside || (is_old && leaves_iterations(before, after, loop));
     for (ConflictOf* conflict_of : {sharing_conflict_of, order_conflict_of}) {
-      if (is_left && conflict_of == order_conflict_of && !after.verifies_quick_answers()) continue;
+      const bool is_answered = is_beside || (is_left && conflict_of == order_conflict_of);
+      if (is_answered && !after.verifies_quick_answers()) continue;
       auto conflict = conflict_of(after, loop, memory);
       if (!conflict) continue;
       // What the user took on trust, or was so from the beginning, stays so.

@@ -19,8 +19,10 @@ bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, Concurrency 
                              const CarriedDependences& carries);
 
 /// Refuses the step from `before` to `after` when it introduces a dependence between iterations of
-/// a concurrent loop.
-std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after);
+/// a concurrent loop. With `enclosed`, the step puts a block around that loop, and does nothing
+/// else.
+std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after,
+                                            std::optional<LoopRV> enclosed = {});
 
 /// Refuses to replace a computation by an implementation where a concurrent loop reduces over it
 /// and the implementation has no such reduction.

@@ -247,6 +247,8 @@ BlockRV commit_reindex(Schedule& schedule, ReindexPlan&& plan) {
       known.add_range({plan.axes[i]->var.get(), *min, *min + *extent - 1});
     }
   }
+  Analyzer analyzer;  // For what is no sum of axes, such as a clamped one.
+  for (const auto& axis : plan.axes) analyzer.bind(axis->var, axis->dom);
   std::vector<Expr> elements, copied;
   Expr predicate = true;
   for (std::size_t i = 0; i < plan.indices.size(); ++i) {
@@ -257,10 +259,14 @@ BlockRV commit_reindex(Schedule& schedule, ReindexPlan&& plan) {
     const auto range = form ? form->range() : std::nullopt;
     const std::int64_t* extent = as_int(buffer->shape[i]);
     const Expr index = substitute(plan.indices[i], values);
-    if (!range || range->first < 0) predicate = predicate && zero_of(index.dtype()) <= index;
-    if (!range || !extent || range->second >= *extent) {
-      predicate = predicate && index < buffer->shape[i];
-    }
+    const auto holds = [&](const Expr& condition) {
+      return !form && analyzer.can_prove(condition);
+    };
+    const bool is_positive = range ? range->first >= 0 : holds(plan.indices[i] >= 0);
+    const bool is_below =
+        range && extent ? range->second < *extent : holds(plan.indices[i] < buffer->shape[i]);
+    if (!is_positive) predicate = predicate && zero_of(index.dtype()) <= index;
+    if (!is_below) predicate = predicate && index < buffer->shape[i];
   }
   for (const Expr& index : plan.copied) copied.push_back(substitute(index, axes));
   const Ptr<Buffer>& from = is_write ? copy : buffer;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/tensorize.h"
 
+#include <algorithm>
+
 #include "loopsmith/schedule/intrinsics/intrin_match.h"
 #include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/reassociation.h"
@@ -9,15 +11,26 @@
 namespace loopsmith {
 namespace {
 
+/// True when the block reads a buffer that it writes. One that does not is no reduction.
+bool reads_what_it_writes(const Block& block) {
+  return std::ranges::any_of(block.writes, [&](const Ptr<BufferRegion>& write) {
+    return std::ranges::any_of(block.reads, [&](const Ptr<BufferRegion>& read) {
+      return read->buffer->data.same_as(write->buffer->data);
+    });
+  });
+}
+
 /// Why loops that run at once may not do so any more. Of an implementation, which may do anything,
 /// it is known that it does what the description says.
-std::optional<Refusal> refuse_concurrent(const Schedule& schedule, const TensorizePlan& plan) {
+std::optional<Refusal> refuse_concurrent(const Schedule& schedule, const TensorizePlan& plan,
+                                         std::optional<LoopRV> loop) {
   if (!schedule.has_concurrent_loops()) return {};
   Schedule described = schedule.snapshot();
   if (plan.enclosing) {
     insert_enclosing_block(described, EnclosingBlock(*plan.enclosing));
-    if (auto conflict = refuse_new_conflicts(schedule, described)) return conflict;
+    if (auto conflict = refuse_new_conflicts(schedule, described, loop)) return conflict;
   }
+  if (!plan.made.init && !reads_what_it_writes(plan.made)) return {};
   Schedule implemented = schedule.snapshot();
   commit_tensorize(implemented, TensorizePlan(plan));
   return refuse_lost_reductions(described, implemented);
@@ -32,7 +45,8 @@ Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
   if (!intrin) return Refusal{&tensor_intrin_is_known, {Argument(name)}};
   TensorizePlan plan;
   Argument subject;
-  if (const auto* loop = std::get_if<LoopRV>(&arguments.block_or_loop)) {
+  const auto* loop = std::get_if<LoopRV>(&arguments.block_or_loop);
+  if (loop) {
     auto enclosing = enclosing_block_of(schedule, *loop, arguments.preserve_unit_iters);
     if (auto* refusal = std::get_if<Refusal>(&enclosing)) return std::move(*refusal);
     plan.enclosing = std::get<EnclosingBlock>(std::move(enclosing));
@@ -57,7 +71,8 @@ Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
         &block_matches_intrin,
         {subject, Argument(name), Argument(fmt::format("{}", fmt::join(match.differences, "; ")))}};
   }
-  if (auto conflict = refuse_concurrent(schedule, plan)) return *std::move(conflict);
+  if (auto conflict = refuse_concurrent(schedule, plan, loop ? std::optional(*loop) : std::nullopt))
+    return *std::move(conflict);
   return plan;
 }
 

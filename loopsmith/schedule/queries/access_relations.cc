@@ -232,9 +232,10 @@ bool same_form(const IndexForm& a, const IndexForm& b) {
   });
 }
 
-/// A dimension in which steps of `var` are larger than all else that differs.
+/// A dimension in which steps of what `is_it` says are larger than all else that differs.
+template <class IsIt>
 bool separates(const ElementAccesses& accesses, const IndexForm& a, const IndexForm& b,
-               const Var& var, std::int64_t step) {
+               std::int64_t step, const IsIt& is_it) {
   std::int64_t weight_a = 0, weight_b = 0;
   std::int64_t low = a.constant - b.constant;
   std::int64_t high = low;
@@ -250,7 +251,7 @@ bool separates(const ElementAccesses& accesses, const IndexForm& a, const IndexF
     return true;
   };
   for (const IndexTerm& term : a.terms) {
-    if (term.atom.get() == &var) {
+    if (is_it(term)) {
       weight_a = term.coefficient;
     } else if (is_inner(accesses, term)) {
       if (!take(term, 1)) return false;
@@ -259,7 +260,7 @@ bool separates(const ElementAccesses& accesses, const IndexForm& a, const IndexF
     }
   }
   for (const IndexTerm& term : b.terms) {
-    if (term.atom.get() == &var) {
+    if (is_it(term)) {
       weight_b = term.coefficient;
     } else if (is_inner(accesses, term)) {
       if (!take(term, -1)) return false;
@@ -269,6 +270,18 @@ bool separates(const ElementAccesses& accesses, const IndexForm& a, const IndexF
   }
   if (weight_a != weight_b || weight_a == 0 || std::abs(weight_a) > INT32_MAX) return false;
   return std::abs(weight_a) * std::abs(step) > std::max(std::abs(low), std::abs(high));
+}
+
+/// Adds the quotients and remainders that are equal wherever two indices are.
+void add_separated_digits(const ElementAccesses& accesses, const IndexForm& a, const IndexForm& b,
+                          std::vector<IndexForm>& found) {
+  for (const IndexTerm& digit : a.terms) {
+    if (digit.kind == IndexTerm::Kind::variable || !is_inner(accesses, digit)) continue;
+    const auto is_it = [&](const IndexTerm& term) {
+      return term.kind == digit.kind && structural_equal(term.atom, digit.atom);
+    };
+    if (separates(accesses, a, b, /*step=*/1, is_it)) found.push_back({.terms = {digit}});
+  }
 }
 
 /// The atoms that equal values of all `forms` make equal.
@@ -394,18 +407,22 @@ ElementAccesses accesses_of_block(const Schedule& schedule, BlockRV handle) {
 bool has_zero_distance(const ElementAccesses& accesses, const ElementAccess& a,
                        const ElementAccess& b, const Var& var, std::int64_t step) {
   bool is_same = true;
+  std::vector<IndexForm> forms;
+  const auto is_var = [&](const IndexTerm& term) { return term.atom.get() == &var; };
   for (std::size_t d = 0; d < a.indices.size(); ++d) {
     if (!a.indices[d] || !b.indices[d]) {
       is_same = false;
       continue;
     }
-    if (separates(accesses, *a.indices[d], *b.indices[d], var, step)) return true;
+    if (separates(accesses, *a.indices[d], *b.indices[d], step, is_var)) return true;
     is_same = is_same && same_form(*a.indices[d], *b.indices[d]);
+    add_separated_digits(accesses, *a.indices[d], *b.indices[d], forms);
   }
-  if (!is_same) return false;
-  std::vector<IndexForm> forms;
-  for (const auto& index : a.indices) forms.push_back(*index);
-  return Determined(accesses, std::move(forms)).has(var);
+  if (is_same) {
+    forms.clear();
+    for (const auto& index : a.indices) forms.push_back(*index);
+  }
+  return !forms.empty() && Determined(accesses, std::move(forms)).has(var);
 }
 
 }  // namespace loopsmith

@@ -2,6 +2,8 @@
 #include "loopsmith/schedule/queries/must_write_region.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/reduction_init.h"
@@ -215,7 +217,7 @@ class StoreReader {
   /// True when the store meets every element of its hull.
   bool fills(const Store& store) const {
     std::vector<IndexTerm> used;
-    std::size_t limits = 0;
+    std::vector<const Limit*> of_indices;
     for (std::size_t i = 0; i < store.indices.size(); ++i) {
       if (!store.indices[i] || !is_filled(store, i, used)) return false;
       const Limit* limit = limit_of(store, *store.indices[i]);
@@ -224,9 +226,85 @@ class StoreReader {
       const AffineInterval cut = side(store, i);
       const bool is_cut = as_int(limit->limit) && cut.base.empty() && !cut.is_whole;
       if (!is_cut && !structural_equal(limit->limit, buffer_->shape[i])) return false;
-      ++limits;
+      of_indices.push_back(limit);
     }
-    return limits == store.limits.size();
+    return std::ranges::all_of(store.limits, [&](const Limit& limit) {
+      return std::ranges::find(of_indices, &limit) != of_indices.end() ||
+             holds_in_buffer(store, limit);
+    });
+  }
+
+  /// True when a limit cuts off nothing but what lies beyond the buffer: it is not reached where
+  /// each index is below its dimension. `scale` times the value are multiples of indices and a
+  /// rest.
+  ///
+  /// Of P[x, y], where x is 2 * i + j of 25, and y is 8 * k + l of 40, no element is cut off by
+  /// 80 * i + 40 * j + 8 * k + l < 1000: that is 40 * x and less than 40, 40 * 24 + 39 at most.
+  bool holds_in_buffer(const Store& store, const Limit& limit) const {
+    const std::int64_t* bound = as_int(limit.limit);
+    IndexForm rest = limit.value;
+    __int128 most = 0, scale = 1;
+    for (std::size_t i = 0; i < store.indices.size() && bound; ++i) {
+      const std::int64_t* extent = as_int(buffer_->shape[i]);
+      const auto ratio = ratio_of(rest, *store.indices[i]);
+      if (!extent || !ratio) continue;
+      const auto& [by, times] = *ratio;
+      auto left = difference(rest, by, *store.indices[i], times);
+      if (!left) return false;
+      rest = *std::move(left);
+      most = most * by + __int128{times} * (*extent - 1);
+      scale *= by;
+      if (scale > max_int(i32) || most > max_int(i64)) return false;
+    }
+    const auto range = rest.range();
+    return bound && range && most + range->second < scale * *bound;
+  }
+
+  static bool is_of_one_atom(const IndexTerm& a, IndexTerm b) {
+    b.coefficient = a.coefficient;
+    return same_term(a, b);
+  }
+
+  /// By what a sum is to be multiplied, and how often an index is taken from it then, so that a
+  /// term that both have goes; both are positive.
+  static std::optional<std::pair<std::int64_t, std::int64_t>> ratio_of(const IndexForm& sum,
+                                                                       const IndexForm& index) {
+    for (const IndexTerm& term : index.terms) {
+      for (const IndexTerm& other : sum.terms) {
+        if (!is_of_one_atom(term, other)) continue;
+        if ((term.coefficient > 0) != (other.coefficient > 0)) continue;
+        const std::int64_t common = std::gcd(term.coefficient, other.coefficient);
+        return std::pair(std::abs(term.coefficient) / common, std::abs(other.coefficient) / common);
+      }
+    }
+    return {};
+  }
+
+  /// by * a - times * b; nullopt where that overflows.
+  static std::optional<IndexForm> difference(IndexForm a, std::int64_t by, const IndexForm& b,
+                                             std::int64_t times) {
+    bool overflows = __builtin_mul_overflow(a.constant, by, &a.constant);
+    for (IndexTerm& term : a.terms) {
+      overflows |= __builtin_mul_overflow(term.coefficient, by, &term.coefficient);
+    }
+    const auto take = [&](std::int64_t& from, std::int64_t value) {
+      std::int64_t product = 0;
+      overflows |= __builtin_mul_overflow(value, times, &product) ||
+                   __builtin_sub_overflow(from, product, &from);
+    };
+    take(a.constant, b.constant);
+    for (const IndexTerm& term : b.terms) {
+      auto found = std::ranges::find_if(
+          a.terms, [&](const IndexTerm& other) { return is_of_one_atom(term, other); });
+      if (found == a.terms.end()) {
+        a.terms.push_back(term);
+        a.terms.back().coefficient = 0;
+        found = a.terms.end() - 1;
+      }
+      take(found->coefficient, term.coefficient);
+    }
+    std::erase_if(a.terms, [](const IndexTerm& term) { return term.coefficient == 0; });
+    return overflows ? std::nullopt : std::optional(std::move(a));
   }
 
   bool is_filled(const Store& store, std::size_t dimension, std::vector<IndexTerm>& used) const {

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products on tensor cores. A block of threads makes a tile of results, each of its warps a part of
+// it, which it holds in registers as fragments of 16 x 16. Tiles of the operands are copied into
+// shared memory by 16 bytes, while those of the steps before are multiplied. Results that others
+// read, or of which a part is padding, go back through shared memory.
+#include "loopsmith/rules/gpu/tensor_core_product.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/rules/gpu/matrix_form.h"
+#include "loopsmith/rules/gpu/nest_steps.h"
+#include "loopsmith/rules/gpu/warp_tiling.h"
+#include "loopsmith/rules/look_up.h"
+#include "loopsmith/schedule/legality/obligations.h"
+#include "loopsmith/schedule/primitives/annotate.h"
+#include "loopsmith/schedule/primitives/block_regions.h"
+#include "loopsmith/schedule/primitives/cache_read.h"
+#include "loopsmith/schedule/primitives/cache_write.h"
+#include "loopsmith/schedule/primitives/compute_at.h"
+#include "loopsmith/schedule/primitives/decompose_reduction.h"
+#include "loopsmith/schedule/primitives/get_loops.h"
+#include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/pad_einsum.h"
+#include "loopsmith/schedule/primitives/redefine_buffer.h"
+#include "loopsmith/schedule/primitives/reorder.h"
+#include "loopsmith/schedule/primitives/reverse_compute_at.h"
+#include "loopsmith/schedule/primitives/reverse_compute_inline.h"
+#include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/primitives/tensorize.h"
+#include "loopsmith/schedule/queries/analysis.h"
+
+namespace loopsmith::gpu {
+namespace {
+
+/// Types that tensor cores multiply and sum, by the names of the intrinsics.
+struct FragmentTypes {
+  DataType operand, sum;
+  std::string_view operand_name, sum_name;
+};
+constexpr FragmentTypes fragment_types[] = {
+    {f16, f32, "f16", "f32"},
+    {f16, f16, "f16", "f16"},
+    {bf16, f32, "bf16", "f32"},
+    {i8, i32, "s8", "s32"},
+};
+
+const FragmentTypes* types_of(const Schedule& schedule, BlockRV block) {
+  const Block& body = schedule.get(block);
+  for (const FragmentTypes& types : fragment_types) {
+    const bool has_operands = std::ranges::all_of(
+        body.reads, [&](const auto& read) { return read->buffer->dtype == types.operand; });
+    if (has_operands && body.writes[0]->buffer->dtype == types.sum) return &types;
+  }
+  return nullptr;
+}
+
+class TensorCoreTiler {
+ public:
+  TensorCoreTiler(Schedule& schedule, BlockRV block, const FragmentTypes& types,
+                  const WarpTiling& tiling)
+      : schedule_(schedule), block_(block), types_(types), tiling_(tiling) {}
+
+  void run() {
+    look_up_nest(schedule_, block_);
+    bring_into_matrix_form(schedule_, block_);
+    look_up_nest(schedule_, block_);
+    ProductLoops product = *product_loops(schedule_, block_);
+    reorder(schedule_, product.in_order());
+    if (const auto padding = padding_of(schedule_, block_, product, tiling_.tile[0],
+                                        tiling_.tile[1], tiling_.step)) {
+      pad_einsum(schedule_, block_, *padding);
+    }
+    look_up_nest(schedule_, block_);
+    product = *product_loops(schedule_, block_);
+    const auto [block_row, row, row_fragment, i] = cut(in_line(schedule_, product.rows), 0);
+    const auto [block_column, column, column_fragment, j] =
+        cut(in_line(schedule_, product.columns), 1);
+    const auto [step, depth, k] =
+        split(schedule_, in_line(schedule_, product.reduction), {infer, tiling_.step / 16, 16})
+            .take<3>();
+    reorder(schedule_, {block_row, block_column, row, column, step, depth, row_fragment,
+                        column_fragment, i, j, k});
+    const BlockRV sums = cache_write(schedule_, block_, BufferSelector(0), "wmma.accumulator");
+    reverse_compute_at(schedule_, sums, column, /*preserve_unit_loops=*/true);
+    const std::optional<BlockRV> last = take_over_results(sums, block_column);
+    // While no loop is bound, copies of warps cost little to place.
+    const std::int64_t numbers[] = {product.row_operand, product.column_operand};
+    BlockRV loads[2];
+    bool is_transposed[2];
+    for (int side = 0; side < 2; ++side) {
+      is_transposed[side] = reads_steps_last(schedule_, block_, numbers[side]) == (side == 1);
+      loads[side] = cache_read(schedule_, block_, BufferSelector(numbers[side]),
+                               side == 0 ? "wmma.matrix_a" : "wmma.matrix_b");
+      compute_at(schedule_, loads[side], depth, /*preserve_unit_loops=*/true);
+    }
+    if (!product.batch.empty()) bind(schedule_, in_line(schedule_, product.batch), "blockIdx.z");
+    bind_all(schedule_, {block_row, block_column}, "blockIdx");
+    bind(schedule_, row, "threadIdx.z");
+    bind(schedule_, column, "threadIdx.y");
+    for (const BlockRV load : loads) share_tile(load, step);
+    if (last) share_results(sums, *last, block_column);
+    const BlockRV first = decompose_reduction(schedule_, block_, step);
+    std::vector<Tile> tiles = {
+        {i, fmt::format("wmma_sync_16x16x16_{0}{0}{1}{2}", types_.operand_name, types_.sum_name,
+                        suffix(is_transposed))}};
+    for (int side = 0; side < 2; ++side) {
+      tiles.push_back(tile_of(
+          loads[side],
+          fmt::format("wmma_load_16x16x16_{}_{}{}_{}", types_.operand_name, side == 0 ? 'a' : 'b',
+                      is_transposed[side] ? "_trans" : "", "shared_dyn")));
+    }
+    tiles.push_back(tile_of(first, fmt::format("wmma_fill_16x16x16_{}", types_.sum_name)));
+    tiles.push_back(tile_of(sums, fmt::format("wmma_store_16x16x16_{}_{}", types_.sum_name,
+                                              last ? "shared_dyn" : "global")));
+    // The product first, while what it reads is seen by its indices.
+    for (const Tile& tile : tiles) tensorize(schedule_, tile.loop, tile.intrinsic);
+    for (const LoopRV loop : {row_fragment, column_fragment}) unroll(schedule_, loop);
+    overlap(step);
+    require_no_obligations(schedule_, "tensor_core_product");
+  }
+
+ private:
+  /// A loop around a tile of 16 x 16, and what takes its place.
+  struct Tile {
+    LoopRV loop;
+    std::string intrinsic;
+  };
+
+  /// Which operands of a product are stored by their columns.
+  static std::string_view suffix(const bool (&is_transposed)[2]) {
+    if (is_transposed[0]) return is_transposed[1] ? "_trans_both" : "_trans_left";
+    return is_transposed[1] ? "_trans" : "";
+  }
+
+  struct Parts {
+    LoopRV blocks, warps, fragments, elements;
+  };
+  Parts cut(LoopRV loop, int side) {
+    const auto parts =
+        split(schedule_, loop, {infer, tiling_.warps[side], tiling_.fragments(side), 16});
+    return {parts[0], parts[1], parts[2], parts[3]};
+  }
+
+  std::vector<Factor> threads() const { return {tiling_.warps[0], tiling_.warps[1], 32}; }
+
+  /// The block that takes the results, as they are or what is made of them, from a tile in shared
+  /// memory; none where they are stored as they are.
+  std::optional<BlockRV> take_over_results(BlockRV sums, LoopRV tile) {
+    std::optional<BlockRV> last;
+    const bool is_taken = attempt(schedule_, [&] {
+      const auto reader = only_reader(schedule_, sums);
+      if (!reader) return;
+      const BlockRV first = look_up(schedule_, *reader);
+      while (const auto next = only_reader(schedule_, first)) {
+        const bool is_inlined = attempt(
+            schedule_, [&] { reverse_compute_inline(schedule_, look_up(schedule_, *next)); });
+        if (!is_inlined) break;
+      }
+      set_scope(schedule_, sums, BufferSelector(0), scope_);
+      reverse_compute_at(schedule_, first, tile, /*preserve_unit_loops=*/true);
+      last = first;
+    });
+    return is_taken ? last : std::nullopt;
+  }
+
+  /// The part of an operand that a block of threads reads in one step.
+  void share_tile(BlockRV load, LoopRV step) {
+    const BlockRV copy = cache_read(schedule_, load, BufferSelector(0), scope_);
+    compute_at(schedule_, copy, step, /*preserve_unit_loops=*/true);
+    const std::int64_t bytes = types_.operand.bytes();
+    const std::int64_t elements = count(schedule_, loops_inside(schedule_, copy, step)).value_or(1);
+    const std::int64_t of_thread = elements / (tiling_.warp_count() * 32);
+    share_out(schedule_, copy, step, threads(), std::clamp<std::int64_t>(of_thread, 1, 16 / bytes));
+    inline_makers(schedule_, copy);
+    storage_align(schedule_, copy, BufferSelector(0), -2, 32, gap_of(bytes));
+  }
+
+  void share_results(BlockRV sums, BlockRV last, LoopRV tile) {
+    const DataType written = schedule_.get(last).writes[0]->buffer->dtype;
+    const std::int64_t bytes = std::max(types_.sum.bytes(), written.bytes());
+    share_out(schedule_, last, tile, threads(), 16 / bytes);
+    storage_align(schedule_, sums, BufferSelector(0), -2, 32, gap_of(types_.sum.bytes()) * 2);
+  }
+
+  /// Cuts the last two loops of a copy of tiles.
+  Tile tile_of(BlockRV copy, std::string intrinsic) {
+    const Handles<LoopRV> loops = get_loops(schedule_, copy);
+    const auto [row_tile, i] = split(schedule_, loops[loops.size() - 2], {infer, 16}).take<2>();
+    const auto [column_tile, j] = split(schedule_, loops[loops.size() - 1], {infer, 16}).take<2>();
+    reorder(schedule_, {row_tile, column_tile, i, j});
+    // Which of its fragments a warp uses has to be known: they are registers.
+    for (const LoopRV loop : {row_tile, column_tile}) unroll(schedule_, loop);
+    return {i, std::move(intrinsic)};
+  }
+
+  /// Copies tiles of later steps while those of a step are multiplied.
+  void overlap(LoopRV step) {
+    if (tiling_.stages < 2) return;
+    const auto note = [&](const char* key, std::initializer_list<std::int64_t> numbers) {
+      List list;
+      for (const std::int64_t number : numbers) list.items.emplace_back(int_imm(i32, number));
+      annotate(schedule_, step, key, Annotation(Ref(make(std::move(list)))));
+    };
+    note("software_pipeline_stage", {0, 0, tiling_.stages - 1});
+    note("software_pipeline_order", {0, 1, 2});
+    note("software_pipeline_async_stages", {0});
+  }
+
+  Schedule& schedule_;
+  BlockRV block_;
+  const FragmentTypes& types_;
+  const WarpTiling tiling_;
+  const std::string scope_ = "shared.dyn";
+};
+
+}  // namespace
+
+bool tensor_core_product(Schedule& schedule, const Subject& subject, const RuleContext& context) {
+  const BlockRV block = subject.blocks[0];
+  if (!context.device.has_tensor_cores) return false;
+  const auto product = product_loops(schedule, block);
+  const FragmentTypes* types = product ? types_of(schedule, block) : nullptr;
+  if (!types || count(schedule, product->reduction) == 0) return false;
+  const WarpTilingRequest request{.rows = count(schedule, product->rows),
+                                  .columns = count(schedule, product->columns),
+                                  .steps = count(schedule, product->reduction),
+                                  .batch = count(schedule, product->batch),
+                                  .operand_bytes = types->operand.bytes(),
+                                  .result_bytes = types->sum.bytes()};
+  const std::optional<WarpTiling> tiling = warp_tiling(request, context.device);
+  if (!tiling) return false;
+  return attempt(schedule, [&] { TensorCoreTiler(schedule, block, *types, *tiling).run(); });
+}
+
+}  // namespace loopsmith::gpu

@@ -112,7 +112,7 @@ def f(A: T.Buffer((16,), "int32")):
   const auto refusal = prefetch.refusal_of(schedule, outside);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_EQ(refusal->condition->id, "block_has_the_buffer");
-  EXPECT_EQ(refusal->subjects[1], Argument("reads from outside of the loop"));
+  EXPECT_EQ(*refusal->subjects[1].as<std::string>(), "reads from outside of the loop");
   EXPECT_TRUE(
       prefetch.can_apply(schedule, {.block = block, .read_buffer_index = "x", .loop = loops[1]}));
 }

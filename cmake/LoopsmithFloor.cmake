@@ -148,7 +148,8 @@ function(loopsmith_floor name)
     target_compile_options(
       ${name}_test PRIVATE ${LOOPSMITH_WARNINGS} $<$<COMPILE_LANGUAGE:C>:-std=c99 -pedantic-errors>)
     # Twice as quick to compile, and quick enough to run.
-    target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(
+      ${name}_test PRIVATE $<$<CONFIG:Release>:-O1> ${LOOPSMITH_TEST_OPTIONS})
     loopsmith_add_tests(${name} ${tests})
   endif()
 endfunction()

@@ -531,3 +531,36 @@ def test_a_split_that_leaves_out_the_init_of_an_empty_reduction():
         sch.split(sch.get_loops("b")[0], [1, 1, 1], preserve_unit_iters=False)
 
     assert outcome("C: T.Buffer((1,), 'int32')", ROWS_OF_NOTHING, split) == "empty_reductions_start"
+
+
+def test_a_loop_that_begins_to_bind_an_axis_takes_the_init_with_it():
+    body = """
+for i in range(2):
+    for j in range(1 - i):
+        with T.block("b"):
+            vj = T.axis.reduce((i, 1), j)
+            with T.init():
+                A[1] = 0
+            A[1] = 1
+"""
+    parameters = 'A: T.Buffer((2,), "int32")'
+    assert outcome(parameters, body, lambda sch: sch.skew("i", "j")) == "empty_reductions_start"
+
+
+def test_parts_of_a_loop_would_each_give_the_init_of_an_empty_reduction():
+    body = """
+for i in range(2):
+    A[i] = 1
+    for j in range(0):
+        with T.block("b"):
+            vi = T.axis.reduce(2, i)
+            vj = T.axis.reduce(0, j)
+            with T.init():
+                A[0] = A[2]
+            A[0] = 1
+"""
+    parameters = 'A: T.Buffer((3,), "int32")'
+    assert (
+        outcome(parameters, body, lambda sch: sch.loop_partition("i", [1, None]))
+        == "empty_reductions_start"
+    )

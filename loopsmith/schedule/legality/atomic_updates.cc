@@ -7,6 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/access_relations.h"
+#include "loopsmith/schedule/queries/zero_distance.h"
 
 namespace loopsmith {
 

@@ -44,6 +44,8 @@ struct GivenInit {
   std::vector<Expr> conditions;  ///< Those that read no loop.
   bool is_never = false;         ///< Where there is nothing to reduce, other loops do not run.
   std::ptrdiff_t sequences = 0;  ///< From that loop to the block.
+  /// Loops that bind a reduction axis, and those that bind none, for each of which it runs.
+  std::vector<const Object*> reductions = {}, others = {};
 };
 
 /// Nullopt where none is.
@@ -55,18 +57,20 @@ std::optional<GivenInit> given_init(const Schedule& schedule, BlockRV block) {
   const auto found = arith::init_of_nothing(realize, path);
   if (!found) return {};
 
+  GivenInit given{.loop = found->outermost->loop_var->name, .conditions = {}};
   std::vector<Expr> others;
   std::vector<Expr> all = found->conditions;
   bool is_outside = true;
   for (const PathStep& step : path) {
     is_outside = is_outside && step.loop != found->outermost;
-    if (step.loop && !arith::is_reduction_loop(realize, step.loop->loop_var)) {
-      others.push_back(step.loop->extent);
+    if (step.loop) {
+      const bool reduces = arith::is_reduction_loop(realize, step.loop->loop_var);
+      (reduces ? given.reductions : given.others).push_back(step.loop->loop_var.get());
+      if (!reduces) others.push_back(step.loop->extent);
     }
     if (!is_outside || !step.condition.defined()) continue;
     for (const Expr& condition : arith::conjuncts(step.condition)) all.push_back(condition);
   }
-  GivenInit given{.loop = found->outermost->loop_var->name, .conditions = {}};
   given.is_never = std::ranges::all_of(
       domains, [&](const Expr& domain) { return arith::runs_with(domain, others); });
   const auto outermost = std::ranges::find(path, found->outermost, &PathStep::loop);
@@ -93,8 +97,15 @@ bool all_in(const std::vector<Expr>& some, const std::vector<Expr>& all) {
   });
 }
 
+bool have_in_common(const std::vector<const Object*>& a, const std::vector<const Object*>& b) {
+  return std::ranges::find_first_of(a, b) != a.end();
+}
+
 bool are_alike(const std::optional<GivenInit>& a, const std::optional<GivenInit>& b) {
   if (!a || !b) return (!a || a->is_never) && (!b || b->is_never);
+  if (have_in_common(a->reductions, b->others) || have_in_common(a->others, b->reductions)) {
+    return false;
+  }
   return all_in(a->conditions, b->conditions) && all_in(b->conditions, a->conditions);
 }
 

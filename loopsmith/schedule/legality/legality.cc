@@ -18,6 +18,7 @@
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/schedule/queries/radix_terms.h"
+#include "loopsmith/schedule/queries/zero_distance.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -355,6 +356,16 @@ bool is_known_as_own(OwnMemory& questions, LoopRV loop, const Buffer* buffer,
   return true;
 }
 
+/// True when the access is to one element in all iterations of a loop, if all else stays.
+bool is_independent_of(const ElementAccess& access, const Var& loop) {
+  return std::ranges::all_of(access.indices, [&](const std::optional<IndexForm>& index) {
+    return index && std::ranges::none_of(index->terms, [&](const IndexTerm& term) {
+             const Ptr<Var> variable(&loop);
+             return uses_variable(term.atom, variable);
+           });
+  });
+}
+
 /// Takes the shared memory of threads from what the iterations of a loop own when they run so.
 std::vector<Ptr<Buffer>> take_shared(Concurrency how, ElementAccesses& accesses) {
   std::vector<Ptr<Buffer>> shared;
@@ -438,14 +449,24 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
     memory = memory_of_nest(schedule, nest, accesses, how, questions, alike);
   };
   std::vector<Ptr<Buffer>> own;
-  const bool is_pinned_everywhere =
-      each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-        if (has_zero_distance(accesses, a, b, *loop.loop_var, step_of(loop))) return true;
-        find_memory();
-        return is_known_as_own(questions, handle, a.buffer, memory, own);
-      });
+  bool reduces = false;
+  const bool is_told = each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
+    if (has_zero_distance(accesses, a, b, *loop.loop_var, step_of(loop))) return true;
+    find_memory();
+    if (is_known_as_own(questions, handle, a.buffer, memory, own)) return true;
+    const bool is_update = how == Concurrency::in_lanes && extent && is_of_one_reduction(a, b) &&
+                           is_independent_of(a, *loop.loop_var) &&
+                           is_independent_of(b, *loop.loop_var);
+    reduces = reduces || is_update;
+    return is_update;
+  });
+  const LoopRV band[] = {handle};
+  const bool reduces_in_lanes = is_told && reduces && !repeats_reductions(schedule, band);
+  if (reduces_in_lanes && !schedule.verifies_quick_answers()) {
+    return {.verdict = {.kind = OrderAnswer::Kind::violated}, .is_reduction = true, .own = own};
+  }
   const bool is_proved =
-      is_pinned_everywhere || (!owns_shared && has_results_apart(schedule, handle));
+      (is_told && !reduces) || (!owns_shared && has_results_apart(schedule, handle));
   const auto leave_alike = [&](std::vector<Ptr<Buffer>>& buffers) {
     std::erase_if(buffers, [&](const Ptr<Buffer>& buffer) { return contains(alike, buffer); });
   };
@@ -480,8 +501,9 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
   answer.answer.verdict = answer_of(found);
   answer.answer.own = found.private_buffers;
   leave_alike(answer.answer.own);
+  check(!reduces_in_lanes || found.verdict != Verdict::violated, "quick_answers",
+        "lanes of loop {} do more than reduce", loop.loop_var->name);
   if (found.verdict == Verdict::proved && found.reductions) {
-    const LoopRV band[] = {handle};
     if (repeats_reductions(schedule, band)) {
       answer.answer.verdict = unknown("it runs instances of a reduction more than once");
     } else {

@@ -10,6 +10,7 @@
 #include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
+#include "loopsmith/schedule/queries/zero_distance.h"
 #include "loopsmith/schedule/schedule_error.h"
 
 namespace loopsmith {

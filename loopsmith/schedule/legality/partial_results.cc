@@ -16,6 +16,7 @@
 #include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/path_condition.h"
+#include "loopsmith/schedule/queries/zero_distance.h"
 
 namespace loopsmith {
 namespace {

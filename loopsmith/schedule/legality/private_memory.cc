@@ -27,6 +27,15 @@ bool loads(const Block& block, const Ptr<Buffer>& buffer) {
   return found;
 }
 
+bool loads_memory(const Expr& expr) {
+  bool found = false;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    found = found || ref.is<BufferLoad>();
+    return !found;
+  });
+  return found;
+}
+
 /// True when of the iterations of `loops` that give one result, the first is the one that starts
 /// it.
 bool starts_first(const Schedule& schedule, const BlockRealize& realize,
@@ -54,35 +63,49 @@ bool starts_first(const Schedule& schedule, const BlockRealize& realize,
   return true;
 }
 
-/// True when the block is a reduction that reads of the buffer its own results alone, and has
-/// started them in the same iteration of the loop.
-bool reads_what_it_started(const Schedule& schedule, LoopRV loop, BlockRV handle,
-                           const Ptr<Buffer>& buffer) {
+}  // namespace
+
+bool reads_what_it_started(const Schedule& schedule, BlockRV handle, const Ptr<Buffer>& buffer,
+                           std::span<const LoopRV> inside) {
   const BlockRealize& realize = schedule.realize(handle);
   if (!realize.block->init || !child_blocks(schedule, schedule.node(handle)).empty()) return false;
+  // A condition may leave out results, and no part of one.
+  const bool leaves_out_parts =
+      loads_memory(realize.predicate) || std::ranges::any_of(inside, [&](LoopRV loop) {
+        const Ptr<Var>& variable = schedule.get(loop).loop_var;
+        return uses_variable(realize.predicate, variable) &&
+               arith::is_reduction_loop(realize, variable);
+      });
+  if (leaves_out_parts) return false;
   const ElementAccesses accesses = accesses_of_block(schedule, handle);
   const bool reads_its_own = std::ranges::all_of(accesses.all, [&](const ElementAccess& access) {
     return access.is_write || access.buffer != buffer.get() || access.group;
   });
   if (!reads_its_own || !accesses.opaque.empty()) return false;
-  const auto loops = loops_around(schedule, schedule.node(handle));
-  const auto inner = std::ranges::find(loops, loop);
-  if (inner == loops.end() || !is_const_int(realize.predicate, 1)) return false;
-  std::vector<const Object*> inside;
-  for (auto each = inner + 1; each != loops.end(); ++each) {
-    inside.push_back(schedule.get(*each).loop_var.get());
-  }
-  if (!starts_first(schedule, realize, std::span(inner + 1, loops.end()))) return false;
+  if (!starts_first(schedule, realize, inside)) return false;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const IterVar& axis = *realize.block->iter_vars[i];
     if (axis.iter_type != IterType::comm_reduce) continue;
     const auto variables = free_variables(realize.iter_values[i]);
-    const bool is_inside = std::ranges::all_of(variables, [&](const Ptr<Var>& variable) {
-      return std::ranges::find(inside, variable.get()) != inside.end();
+    const bool is_driven_inside = std::ranges::all_of(variables, [&](const Ptr<Var>& variable) {
+      return std::ranges::any_of(
+          inside, [&](LoopRV loop) { return schedule.get(loop).loop_var.same_as(variable); });
     });
-    if (!is_inside) return false;
+    if (!is_driven_inside) return false;
   }
   return !continues_reduction(schedule, *block_around(schedule, schedule.node(handle)), handle);
+}
+
+namespace {
+
+/// The loops around a block that are inside of another loop around it.
+Handles<LoopRV> loops_inside(const Schedule& schedule, LoopRV loop, BlockRV block) {
+  const auto loops = loops_around(schedule, schedule.node(block));
+  const auto found = std::ranges::find(loops, loop);
+  if (found == loops.end()) return {};
+  Handles<LoopRV> inside;
+  for (auto each = found + 1; each != loops.end(); ++each) inside.push_back(*each);
+  return inside;
 }
 
 }  // namespace
@@ -117,7 +140,8 @@ bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffe
       return writer != user && is_filled_by(schedule, buffer, writer, user);
     };
     return std::ranges::any_of(writers, fills) ||
-           (contains(writers, user) && reads_what_it_started(schedule, loop, user, buffer));
+           (contains(writers, user) && is_inside(schedule, schedule.node(user), node) &&
+            reads_what_it_started(schedule, user, buffer, loops_inside(schedule, loop, user)));
   });
 }
 

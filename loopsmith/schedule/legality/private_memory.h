@@ -2,6 +2,7 @@
 #pragma once
 #include <deque>
 #include <optional>
+#include <span>
 
 #include "loopsmith/schedule/legality/order_answer.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
@@ -17,6 +18,11 @@ namespace loopsmith {
 /// reads while what is inside the sequence runs. Then no value goes from one iteration to another,
 /// and iterations may have the buffer each for itself.
 bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer);
+
+/// True when the block is a reduction that reads of the buffer its own results alone, and starts
+/// them while `inside`, the innermost loops around it, run.
+bool reads_what_it_started(const Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer,
+                           std::span<const LoopRV> inside);
 
 /// The memory of one program, asked of several of its loops.
 ///

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "loopsmith/schedule/primitives.h"
-#include "loopsmith/schedule/queries/access_relations.h"
+#include "loopsmith/schedule/queries/zero_distance.h"
 #include "loopsmith/schedule/schedule_error.h"
 #include "loopsmith/schedule/testing/semantics.h"
 

@@ -6,8 +6,10 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/legality.h"
+#include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/schedule/queries/jumps.h"
 
 namespace loopsmith {
 namespace {
@@ -77,15 +79,6 @@ class TwoPlaces {
   const Schedule& schedule_;
   const Place here_, there_;
 };
-
-bool holds_jumps(const Stmt& stmt) {
-  bool found = false;
-  pre_order_visit(stmt, [&](const Ref& ref) {
-    found = found || ref.is<Break>() || ref.is<Continue>() || ref.is<Return>();
-    return !found && !is_expr(*ref.get());
-  });
-  return found;
-}
 
 }  // namespace
 
@@ -195,6 +188,24 @@ bool is_finished_in(const Schedule& schedule, BlockRV handle, const Buffer& buff
     if (is_driven) return false;
   }
   return true;
+}
+
+bool computes_alone(const Schedule& schedule, NodeId nest, BlockRV block, const Ptr<Buffer>& buffer,
+                    const ScopeAccesses& uses) {
+  if (uses.has_foreign_calls || !schedule.as<For>(nest)) return false;
+  if (holds_jumps(schedule.statement(nest))) return false;
+  const NodeId own = schedule.node(block);
+  bool is_read = false;
+  for (const BufferAccess& use : uses.all) {
+    if (!use.buffer->data.same_as(buffer->data)) continue;
+    if (use.place.node != own && is_inside(schedule, use.place, nest)) return false;
+    is_read = is_read || (use.place.node == own && !use.is_write);
+  }
+  if (!schedule.get(block).init) return !is_read;
+  const auto loops = loops_around(schedule, own);
+  const auto first = std::ranges::find(loops, schedule.loop_at(nest));
+  return first != loops.end() &&
+         reads_what_it_started(schedule, block, buffer, std::span(first, loops.end()));
 }
 
 bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,

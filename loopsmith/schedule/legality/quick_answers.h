@@ -77,6 +77,15 @@ bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId n
 bool is_finished_in(const Schedule& schedule, BlockRV block, const Buffer& buffer, LoopRV loop,
                     const ScopeAccesses& uses);
 
+/// Does a nest compute all that it writes of a buffer, without what the buffer held before?
+///
+/// Lemma. Let the block be all that uses the buffer inside, and let it read there no more than
+/// results of its own, which it starts in the same execution of the nest. If the nest is certain to
+/// write each element of a box, and no others, an execution leaves the same in memory when it
+/// computes a copy of the box that is written back right after it.
+bool computes_alone(const Schedule& schedule, NodeId nest, BlockRV block, const Ptr<Buffer>& buffer,
+                    const ScopeAccesses& uses);
+
 /// May the init of a reduction block run before a loop around it, once for each result?
 ///
 /// Lemma. Let the block be a reduction block whose init reads nothing that it writes, under

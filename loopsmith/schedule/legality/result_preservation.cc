@@ -11,6 +11,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/changed_part.h"
 #include "loopsmith/schedule/legality/init_apart.h"
 #include "loopsmith/schedule/legality/uncached.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -38,6 +39,46 @@ ScopeBody body_of(const Schedule& schedule, NodeId scope) {
     return {block.body, block.alloc_buffers, !block.match_buffers.empty()};
   }
   return {schedule.as<PrimFunc>(scope)->body, {}};
+}
+
+PreservationAnswer ask(const TwoVersions& versions, std::span<const Mirror> mirrors) {
+  return mirrors.empty() ? keeps_results(versions) : keeps_values(versions, mirrors);
+}
+
+/// The part of two versions that differs, where it can be asked about alone.
+std::optional<TwoVersions> changed_alone(const Schedule& before, const TwoVersions& all,
+                                         std::span<const Mirror> mirrors, const Expr& known) {
+  // What a reduction over nothing does, loops around it say.
+  if (before.has_empty_reductions()) return {};
+  const auto part = changed_part(all.before, all.after);
+  if (!part) return {};
+  TwoVersions versions = all;
+  versions.before = under(known, under(part->known, part->before));
+  versions.after = under(known, under(part->known, part->after));
+  versions.local_buffers = used_in_part_alone(all.local_buffers, *part, all.before, all.after);
+  const bool has_mirrors = std::ranges::all_of(mirrors, [&](const Mirror& mirror) {
+    return std::ranges::any_of(versions.local_buffers,
+                               [&](const auto& buffer) { return buffer.same_as(mirror.copy); });
+  });
+  return has_mirrors ? std::optional(std::move(versions)) : std::nullopt;
+}
+
+/// The answer for two versions of what a scope runs: what differs is asked first, as that is less.
+PreservationAnswer answer_for(const Schedule& before, NodeId scope, TwoVersions all,
+                              std::span<const Mirror> mirrors = {}) {
+  const Expr known = path_condition(before, scope);
+  bool is_kept = false;
+  if (const auto part = changed_alone(before, all, mirrors, known)) {
+    PreservationAnswer answer = ask(*part, mirrors);
+    is_kept = static_cast<bool>(answer);
+    if (is_kept && !before.verifies_quick_answers()) return answer;
+  }
+  all.before = under(known, all.before);
+  all.after = under(known, all.after);
+  PreservationAnswer answer = ask(all, mirrors);
+  check(!is_kept || answer.verdict != Verdict::violated, "quick_answers",
+        "what a step changed does the same, and not with what is around it");
+  return answer;
 }
 
 /// The name of the block in which a statement stands, or the statement as it prints.
@@ -106,11 +147,10 @@ std::optional<Refusal> refuse_incoherent_copies(const Schedule& before, NodeId s
                                                 const ScopeBody& now,
                                                 const std::vector<Mirror>& mirrors) {
   const ScopeBody old = body_of(before, scope);
-  const Expr known = path_condition(before, scope);
   // Places of a ring stand for many elements in turn, which takes isl more than copies in boxes do.
   constexpr unsigned operations = 200'000;
-  const PreservationAnswer answer = keeps_values(
-      {under(known, old.body), under(known, now.body), now.own, false, operations}, mirrors);
+  const PreservationAnswer answer =
+      answer_for(before, scope, {old.body, now.body, now.own, false, operations}, mirrors);
   if (answer) return {};
   return refusal_of(now.body, answer);
 }
@@ -143,9 +183,7 @@ std::optional<Refusal> refuse_motion(const Schedule& before, NodeId scope, const
   if (!after.defined()) {
     return changed_results(result_is_unknown, {Argument("a block has loops of its own")});
   }
-  const Expr known = path_condition(before, scope);
-  const PreservationAnswer answer =
-      keeps_results({under(known, written), under(known, after), old.own, may_add});
+  const PreservationAnswer answer = answer_for(before, scope, {written, after, old.own, may_add});
   if (answer) return {};
   return refusal_of(written, answer);
 }

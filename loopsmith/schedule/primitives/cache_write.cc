@@ -48,9 +48,11 @@ Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
   }
   const NodeId scope = schedule.node(subject.scope);
   const ScopeAccesses uses = accesses_in_scope(schedule, scope);
-  const bool is_proved = subject.writers.size() == 1 && plan.consumers.empty() &&
-                         writes_each_once(schedule, subject.writers[0], uses) &&
-                         is_used_apart_from(schedule, *buffer, plan.place.at, uses);
+  const bool is_alone = subject.writers.size() == 1 && plan.consumers.empty();
+  const bool is_proved =
+      is_alone && ((writes_each_once(schedule, subject.writers[0], uses) &&
+                    is_used_apart_from(schedule, *buffer, plan.place.at, uses)) ||
+                   computes_alone(schedule, plan.place.at, subject.writers[0], buffer, uses));
   plan.preservation = {scope, is_proved};
   return plan;
 }

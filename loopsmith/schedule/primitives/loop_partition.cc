@@ -59,17 +59,25 @@ Stmt without_axes(std::string name, Stmt body, const BufferOfPointer& buffers) {
   return make(BlockRealize{.block = make(std::move(block))});
 }
 
-/// True when a condition between a loop and a block inside reads the loop: where it holds in one
-/// part alone, an init that depends on no iteration would, too.
-bool is_condition_read(const Schedule& schedule, BlockRV block, LoopRV loop) {
+/// True when parts of the loop that each give the init of the block, where there is nothing to
+/// reduce, do what the loop did: all do the same, and nothing comes in between.
+bool gives_init_in_each_part(const Schedule& schedule, BlockRV block, LoopRV loop) {
   const Ptr<Var>& variable = schedule.get(loop).loop_var;
-  if (uses_variable(schedule.realize(block).predicate, variable)) return true;
+  if (uses_variable(schedule.realize(block).predicate, variable)) return false;
   const NodeId end = schedule.node(loop);
   for (NodeId node = schedule.node(block); node != end; node = schedule.at(node).parent) {
     const auto* branch = schedule.as<IfThenElse>(node);
-    if (branch && uses_variable(branch->condition, variable)) return true;
+    if (branch && uses_variable(branch->condition, variable)) return false;
+    if (schedule.as<SeqStmt>(node)) return false;
   }
-  return false;
+  bool reads = false;
+  if (const Stmt& init = schedule.get(block).init) {
+    pre_order_visit(init, [&](const Ref& ref) {
+      reads = reads || ref.is<BufferLoad>();
+      return !reads;
+    });
+  }
+  return !reads;
 }
 
 }  // namespace
@@ -87,11 +95,11 @@ Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
   if (is_left_by_break(schedule, arguments.loop)) {
     return Refusal{&loop_runs_to_its_end, {Argument(arguments.loop)}};
   }
-  // Blocks around the parts keep inits from going outside of them.
-  const NodeId around = schedule.at(schedule.node(arguments.loop)).parent;
-  for (const BlockRV block : child_blocks(schedule, schedule.node(arguments.loop))) {
-    const bool is_guarded = is_condition_read(schedule, block, arguments.loop);
-    const NodeId from = is_guarded ? schedule.node(arguments.loop) : around;
+  // Blocks around the parts keep inits from going outside of them, and each gives its own.
+  const NodeId own = schedule.node(arguments.loop);
+  for (const BlockRV block : child_blocks(schedule, own)) {
+    const bool is_plain = gives_init_in_each_part(schedule, block, arguments.loop);
+    const NodeId from = is_plain ? schedule.at(own).parent : own;
     if (const auto reduction = loop_of_empty_reduction(schedule, block, from)) {
       return Refusal{&empty_reductions_start, {Argument(*reduction), Argument(block)}};
     }

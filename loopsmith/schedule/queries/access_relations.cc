@@ -2,12 +2,10 @@
 #include "loopsmith/schedule/queries/access_relations.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 
@@ -216,152 +214,6 @@ class Collector {
   std::unordered_set<const Object*> pointers_;   ///< Those with a name.
 };
 
-/// True when the atom moves with variables that are defined inside.
-bool is_inner(const ElementAccesses& accesses, const IndexTerm& term) {
-  if (term.kind == IndexTerm::Kind::variable) return accesses.inside.contains(term.atom.get());
-  for (const auto& variable : free_variables(term.inner)) {
-    if (accesses.inside.contains(variable.get())) return true;
-  }
-  return false;
-}
-
-bool same_form(const IndexForm& a, const IndexForm& b) {
-  if (a.constant != b.constant || a.terms.size() != b.terms.size()) return false;
-  return std::ranges::all_of(a.terms, [&](const IndexTerm& term) {
-    return std::ranges::any_of(b.terms, [&](const auto& other) { return same_term(term, other); });
-  });
-}
-
-/// A dimension in which steps of what `is_it` says are larger than all else that differs.
-template <class IsIt>
-bool separates(const ElementAccesses& accesses, const IndexForm& a, const IndexForm& b,
-               std::int64_t step, const IsIt& is_it) {
-  std::int64_t weight_a = 0, weight_b = 0;
-  std::int64_t low = a.constant - b.constant;
-  std::int64_t high = low;
-  const auto take = [&](const IndexTerm& term, std::int64_t sign) {
-    std::int64_t bounds[] = {term.min, term.max};
-    if (!term.is_bounded || std::abs(term.coefficient) > INT32_MAX) return false;
-    for (std::int64_t& bound : bounds) {
-      if (std::abs(bound) > INT32_MAX) return false;
-      bound *= term.coefficient * sign;
-    }
-    low += std::min(bounds[0], bounds[1]);
-    high += std::max(bounds[0], bounds[1]);
-    return true;
-  };
-  for (const IndexTerm& term : a.terms) {
-    if (is_it(term)) {
-      weight_a = term.coefficient;
-    } else if (is_inner(accesses, term)) {
-      if (!take(term, 1)) return false;
-    } else if (std::ranges::none_of(b.terms, [&](const auto& o) { return same_term(term, o); })) {
-      return false;
-    }
-  }
-  for (const IndexTerm& term : b.terms) {
-    if (is_it(term)) {
-      weight_b = term.coefficient;
-    } else if (is_inner(accesses, term)) {
-      if (!take(term, -1)) return false;
-    } else if (std::ranges::none_of(a.terms, [&](const auto& o) { return same_term(term, o); })) {
-      return false;
-    }
-  }
-  if (weight_a != weight_b || weight_a == 0 || std::abs(weight_a) > INT32_MAX) return false;
-  return std::abs(weight_a) * std::abs(step) > std::max(std::abs(low), std::abs(high));
-}
-
-/// Adds the quotients and remainders that are equal wherever two indices are.
-void add_separated_digits(const ElementAccesses& accesses, const IndexForm& a, const IndexForm& b,
-                          std::vector<IndexForm>& found) {
-  for (const IndexTerm& digit : a.terms) {
-    if (digit.kind == IndexTerm::Kind::variable || !is_inner(accesses, digit)) continue;
-    const auto is_it = [&](const IndexTerm& term) {
-      return term.kind == digit.kind && structural_equal(term.atom, digit.atom);
-    };
-    if (separates(accesses, a, b, /*step=*/1, is_it)) found.push_back({.terms = {digit}});
-  }
-}
-
-/// The atoms that equal values of all `forms` make equal.
-class Determined {
- public:
-  Determined(const ElementAccesses& accesses, std::vector<IndexForm> forms)
-      : accesses_(accesses), forms_(std::move(forms)) {
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (std::size_t i = 0; i < forms_.size(); ++i) changed |= canonicalize(IndexForm(forms_[i]));
-      changed |= join();
-    }
-  }
-
-  bool has(const Var& var) const {
-    return std::ranges::any_of(known_, [&](const auto& t) { return t.atom.get() == &var; });
-  }
-
- private:
-  bool is_known(const IndexTerm& term) const {
-    return std::ranges::any_of(known_, [&](const IndexTerm& known) {
-      return known.kind == term.kind &&
-             (known.atom.same_as(term.atom) || structural_equal(known.atom, term.atom));
-    });
-  }
-
-  /// Mixed radix: a sum tells its terms apart where each weighs more than all lighter ones.
-  bool canonicalize(IndexForm form) {
-    std::erase_if(form.terms, [&](const IndexTerm& term) {
-      const bool is_one_value = term.is_bounded && term.min == term.max;
-      return is_one_value || !is_inner(accesses_, term) || is_known(term);
-    });
-    if (form.terms.empty()) return false;
-    std::ranges::sort(form.terms, {}, [](const auto& t) { return std::abs(t.coefficient); });
-    __int128 lighter = 0;
-    for (std::size_t i = 0; i < form.terms.size(); ++i) {
-      const IndexTerm& term = form.terms[i];
-      if (static_cast<__int128>(std::abs(term.coefficient)) <= lighter) return false;
-      if (i + 1 == form.terms.size()) break;
-      if (!term.is_bounded) return false;
-      lighter += static_cast<__int128>(std::abs(term.coefficient)) * (term.max - term.min);
-    }
-    known_.insert(known_.end(), form.terms.begin(), form.terms.end());
-    return true;
-  }
-
-  /// True when `low`, x % c, is number % c: the number is x, or x % (c * k).
-  static bool has_digit(const Expr& number, const IndexTerm& low) {
-    if (structural_equal(number, low.inner)) return true;
-    const auto* remainder = number.as<FloorMod>();
-    const std::int64_t* by = remainder ? as_int(remainder->b) : nullptr;
-    return by && *by % low.by == 0 && structural_equal(remainder->a, low.inner);
-  }
-
-  /// x // c and x % c make x.
-  bool join() {
-    for (const IndexTerm& high : known_) {
-      if (high.kind != IndexTerm::Kind::quotient || joined_.contains(high.atom.get())) continue;
-      for (const IndexTerm& low : known_) {
-        if (low.kind != IndexTerm::Kind::remainder || low.by != high.by ||
-            !has_digit(high.inner, low)) {
-          continue;
-        }
-        joined_.insert(high.atom.get());
-        if (auto inner = accesses_.forms.read(high.inner)) {
-          forms_.push_back(*std::move(inner));
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  const ElementAccesses& accesses_;
-  std::vector<IndexForm> forms_;
-  std::vector<IndexTerm> known_;
-  std::unordered_set<const Object*> joined_;
-};
-
 }  // namespace
 
 ElementAccesses accesses_inside(const Schedule& schedule, NodeId node) {
@@ -402,27 +254,6 @@ ElementAccesses accesses_of_block(const Schedule& schedule, BlockRV handle) {
   collector.add_pointers_around(schedule, schedule.node(handle));
   collect(schedule.get(handle), found, collector);
   return found;
-}
-
-bool has_zero_distance(const ElementAccesses& accesses, const ElementAccess& a,
-                       const ElementAccess& b, const Var& var, std::int64_t step) {
-  bool is_same = true;
-  std::vector<IndexForm> forms;
-  const auto is_var = [&](const IndexTerm& term) { return term.atom.get() == &var; };
-  for (std::size_t d = 0; d < a.indices.size(); ++d) {
-    if (!a.indices[d] || !b.indices[d]) {
-      is_same = false;
-      continue;
-    }
-    if (separates(accesses, *a.indices[d], *b.indices[d], step, is_var)) return true;
-    is_same = is_same && same_form(*a.indices[d], *b.indices[d]);
-    add_separated_digits(accesses, *a.indices[d], *b.indices[d], forms);
-  }
-  if (is_same) {
-    forms.clear();
-    for (const auto& index : a.indices) forms.push_back(*index);
-  }
-  return !forms.empty() && Determined(accesses, std::move(forms)).has(var);
 }
 
 }  // namespace loopsmith

@@ -35,9 +35,4 @@ ElementAccesses accesses_of_block(const Schedule& schedule, BlockRV block);
 /// Those of a block that is in no schedule yet; pointers defined around it are unknown.
 ElementAccesses accesses_of_block(const Block& block);
 
-/// True when the dependence distance along `var`, which advances by `step`, is 0: whenever `a` and
-/// `b` access one element, they have the same value of it. False proves nothing.
-bool has_zero_distance(const ElementAccesses& accesses, const ElementAccess& a,
-                       const ElementAccess& b, const Var& var, std::int64_t step = 1);
-
 }  // namespace loopsmith

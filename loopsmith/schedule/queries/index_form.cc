@@ -68,8 +68,9 @@ IndexTerm digit(Kind kind, Expr inner, std::int64_t by, const IndexForm& of) {
 }  // namespace
 
 bool same_term(const IndexTerm& a, const IndexTerm& b) {
-  return a.coefficient == b.coefficient && a.kind == b.kind &&
-         (a.atom.same_as(b.atom) || structural_equal(a.atom, b.atom));
+  if (a.coefficient != b.coefficient || a.kind != b.kind) return false;
+  if (a.atom.same_as(b.atom)) return true;
+  return a.kind != IndexTerm::Kind::variable && structural_equal(a.atom, b.atom);
 }
 
 std::optional<std::pair<std::int64_t, std::int64_t>> IndexForm::range() const {

@@ -5,6 +5,15 @@
 
 namespace loopsmith {
 
+bool holds_jumps(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    found = found || ref.is<Break>() || ref.is<Continue>() || ref.is<Return>();
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
 std::optional<std::string_view> jump_out_of(const Stmt& stmt) {
   std::optional<std::string_view> found;
   const auto visit = [&](const auto& self, const Stmt& root, bool is_in_loop) -> void {

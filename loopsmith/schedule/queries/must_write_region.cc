@@ -68,7 +68,11 @@ class StoreReader {
       inner_.insert(loop->loop_var.get());
       loops_[loop->loop_var.get()] = loop;
       if (const auto range = range_of(*loop)) {
-        forms_.add_range(*range);
+        if (range->min == range->max) {
+          forms_.bind(loop->loop_var, int_imm(loop->loop_var->dtype, range->min));
+        } else {
+          forms_.add_range(*range);
+        }
         return visit(loop->body);
       }
       unsure_.push_back(loop);
@@ -105,6 +109,8 @@ class StoreReader {
     } else if (stmt.is<IfThenElse>() || stmt.is<While>()) {
       under(true, [&] { visit_parts(stmt); });
     } else if (stmt.is<Break>() || stmt.is<Continue>() || stmt.is<Return>()) {
+      // Iterations to come do not store, either.
+      for (Store& store : stores_) store.is_conditional = true;
       is_conditional_ = true;
     } else {
       visit_parts(stmt);
@@ -174,13 +180,31 @@ class StoreReader {
     return true;
   }
 
+  /// The limit of an index, or of the part of it that moves inside.
   const Limit* limit_of(const Store& store, const IndexForm& form) const {
     for (const Limit& limit : store.limits) {
       if (limit.value.constant == form.constant && same_terms(limit.value.terms, form.terms)) {
         return &limit;
       }
     }
+    std::vector<IndexTerm> moving;
+    for (const IndexTerm& term : form.terms) {
+      if (is_inner(term, inner_)) moving.push_back(term);
+    }
+    if (moving.empty() || moving.size() == form.terms.size()) return nullptr;
+    for (const Limit& limit : store.limits) {
+      if (as_int(limit.limit) && same_terms(limit.value.terms, moving)) return &limit;
+    }
     return nullptr;
+  }
+
+  /// The last value of the index that a limit of what moves inside lets it have, above its base.
+  static std::optional<std::int64_t> last_below(const Limit& limit, const IndexForm& form,
+                                                const AffineInterval& side) {
+    const std::int64_t* bound = as_int(limit.limit);
+    const bool is_of_moving = limit.value.terms.size() + side.base.size() == form.terms.size();
+    if (!bound || side.is_whole || !is_of_moving) return {};
+    return form.constant - limit.value.constant + *bound - 1;
   }
 
   /// What an index runs through, as far as its limit lets it; from above its end where that lets
@@ -189,9 +213,8 @@ class StoreReader {
     const auto& form = store.indices[dimension];
     if (!form) return {};
     AffineInterval side = affine_interval_of(*form, inner_);
-    if (const Limit* limit = limit_of(store, *form); limit && side.base.empty()) {
-      const std::int64_t* bound = as_int(limit->limit);
-      if (bound && !side.is_whole) side.high = std::min(side.high, *bound - 1);
+    if (const Limit* limit = limit_of(store, *form)) {
+      if (const auto last = last_below(*limit, *form, side)) side.high = std::min(side.high, *last);
     }
     return side;
   }
@@ -223,8 +246,8 @@ class StoreReader {
       const Limit* limit = limit_of(store, *store.indices[i]);
       if (!limit) continue;
       // Elsewhere the hull is not cut off where the stores are.
-      const AffineInterval cut = side(store, i);
-      const bool is_cut = as_int(limit->limit) && cut.base.empty() && !cut.is_whole;
+      const AffineInterval whole = affine_interval_of(*store.indices[i], inner_);
+      const bool is_cut = last_below(*limit, *store.indices[i], whole).has_value();
       if (!is_cut && !structural_equal(limit->limit, buffer_->shape[i])) return false;
       of_indices.push_back(limit);
     }

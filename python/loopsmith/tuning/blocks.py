@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import BlockRealize, BlockRV, LoopRV, Schedule, pre_order_visit
-from .choices import attempt, choose, uses
+from .choices import attempt, choose, constant_extent, uses
 
 
 def is_inlined(sch: Schedule, block: BlockRV) -> bool:
@@ -51,6 +51,29 @@ def _bindings(sch: Schedule, block: BlockRV, loop: LoopRV) -> Sequence[Any]:
 
     pre_order_visit(sch.get(loop).body, visit)
     return found[0] if found else []
+
+
+def loops_without_repeats(sch: Schedule, block: BlockRV, consumer: BlockRV) -> list[LoopRV]:
+    """Return the outermost loops of a consumer in which no result of a block is computed again."""
+    written = [region.buffer for region in sch.get(block).writes]
+    indices = [
+        side.min
+        for region in sch.get(consumer).reads
+        if any(region.buffer.same_as(buffer) for buffer in written)
+        for side in region.region
+    ]
+    found: list[LoopRV] = []
+    for loop in sch.get_loops(consumer):
+        values = [
+            value
+            for axis, value in zip(sch.get(consumer).iter_vars, _bindings(sch, consumer, loop))
+            if any(uses(index, axis.var) for index in indices)
+        ]
+        is_told = any(uses(value, sch.get(loop).loop_var) for value in values)
+        if not is_told and constant_extent(sch, loop) != 1:
+            break
+        found.append(loop)
+    return found
 
 
 def fused(sch: Schedule, loops: list[LoopRV]) -> LoopRV | None:

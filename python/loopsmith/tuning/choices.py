@@ -28,6 +28,22 @@ def choose(sch: Schedule, candidates: Sequence[int]) -> int:
     return int(sch.get(sch.sample_categorical(list(candidates), weights)))
 
 
+def choose_factor(sch: Schedule, candidates: Sequence[int], extent: int | None) -> int:
+    """Sample one of some rising factors of a split.
+
+    Those that leave the same one part as a smaller one are no choices; `extent` None is not known.
+    """
+    if extent is not None:
+        smaller = [each for each in candidates if each < extent]
+        candidates = candidates[: len(smaller) + 1]
+    return choose(sch, candidates)
+
+
+def parts_of(extent: int | None, factor: int) -> int | None:
+    """Return how many parts a split makes of a loop; None where that is not constant."""
+    return None if extent is None else -(-extent // factor)
+
+
 def constant_extent(sch: Schedule, loop: LoopRV) -> int | None:
     """Return how many iterations a loop has; None where that is not constant."""
     try:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import BlockRV, LoopRV, Schedule
-from .blocks import axis_kind, fused, is_inlined, reduction_axes
-from .choices import LANES, attempt, choose, constant_extent
+from .blocks import axis_kind, fused, is_inlined, loops_without_repeats, reduction_axes
+from .choices import LANES, attempt, choose, choose_factor, constant_extent, parts_of
 from .plain_loops import schedule_plain_loop
 
 VECTOR_EXTENTS = (4, 8, 16, 32, 64)
@@ -45,13 +45,23 @@ def generated(sch: Schedule) -> None:
 
 
 def _place_at_consumer(sch: Schedule, block: BlockRV) -> int:
-    """Compute a block at a loop of a consumer, or not; return how many loops they then share."""
+    """Compute a block at a loop of a consumer, or not; return how many loops they then share.
+
+    A reduction is not computed where its results would be computed again.
+    """
     consumers = attempt(lambda: sch.get_consumers(block))
     if not consumers:
         return 0
-    place = attempt(lambda: sch.sample_compute_location(block))
-    if place is None:
-        return 0
+    if reduction_axes(sch, block):
+        places = loops_without_repeats(sch, block, consumers[0])
+        depth = choose(sch, range(len(places) + 1)) if places else 0
+        if depth == 0:
+            return 0
+        place: Any = places[depth - 1]
+    else:
+        place = attempt(lambda: sch.sample_compute_location(block))
+        if place is None:
+            return 0
     attempt(lambda: sch.compute_at(block, place))
     theirs = sch.get_loops(consumers[0])
     own = sch.get_loops(block)
@@ -68,8 +78,10 @@ def _tiled(sch: Schedule, loop: LoopRV, sizes: Sequence[int] | None) -> list[Loo
     if sizes is None and extent is not None and _splits_evenly(extent):
         factors: Any = sch.sample_perfect_tile(loop, n=4, max_innermost_factor=MAX_INNERMOST)
     else:
-        middle = choose(sch, [1, 2, 4, 8, 16]), choose(sch, [1, 2, 4, 8])
-        factors = [None, *middle, choose(sch, sizes or VECTOR_EXTENTS)]
+        factors = [None]
+        for candidates in (sizes or VECTOR_EXTENTS, [1, 2, 4, 8], [1, 2, 4, 8, 16]):
+            factors.insert(1, choose_factor(sch, candidates, extent))
+            extent = parts_of(extent, factors[1])
     return list(sch.split(loop, factors=factors))
 
 
@@ -225,9 +237,10 @@ def _schedule_spatial(sch: Schedule, block: BlockRV) -> None:
     loops = list(sch.get_loops(block))
     if not loops:
         return
-    lanes = choose(sch, VECTOR_EXTENTS)
     if len(loops) == 1:
-        rows = choose(sch, [1, 8, 64, 512])
+        extent = constant_extent(sch, loops[0])
+        lanes = choose_factor(sch, VECTOR_EXTENTS, extent)
+        rows = choose_factor(sch, [1, 8, 64, 512], parts_of(extent, lanes))
         parts = attempt(lambda: sch.split(loops[0], [None, rows, lanes]))
         if parts is not None:
             attempt(lambda: sch.parallel(parts[0]))
@@ -235,8 +248,10 @@ def _schedule_spatial(sch: Schedule, block: BlockRV) -> None:
         return
     # Tiles of rows and columns; either may become vectors.
     vertical, horizontal = loops[-2:] if choose(sch, [0, 1, 1, 1]) else loops[:-3:-1]
-    height = choose(sch, [1, 2, 4, 8, 16, 32, 64])
-    width = choose(sch, [1, 2, 4, 16])
+    height = choose_factor(sch, [1, 2, 4, 8, 16, 32, 64], constant_extent(sch, vertical))
+    extent = constant_extent(sch, horizontal)
+    lanes = choose_factor(sch, VECTOR_EXTENTS, extent)
+    width = choose_factor(sch, [1, 2, 4, 16], parts_of(extent, lanes))
     row_parts = sch.split(vertical, [None, height])
     column_parts = sch.split(horizontal, [None, width, lanes])
     outer = [*loops[:-2], row_parts[0]]

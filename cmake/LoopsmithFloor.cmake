@@ -63,6 +63,26 @@ function(loopsmith_include_all source first)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/loopsmith/${source} PROPERTIES INCLUDE_DIRECTORIES ${made})
 endfunction()
 
+# loopsmith_add_tests(name sources...)
+#
+# Makes the tests of <name>_test known to ctest: each by itself, or, with LOOPSMITH_TEST_SHARDS, all in some
+# processes, one for every six sources.
+function(loopsmith_add_tests name)
+  if(NOT LOOPSMITH_TEST_SHARDS)
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60)
+    return()
+  endif()
+  list(LENGTH ARGN sources)
+  math(EXPR shards "(${sources} + 5) / 6")
+  foreach(shard RANGE 1 ${shards})
+    math(EXPR index "${shard} - 1")
+    set(test ${name}.${shard}_of_${shards})
+    add_test(NAME ${test} COMMAND ${name}_test --gtest_brief=1)
+    set_tests_properties(
+      ${test} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
+  endforeach()
+endfunction()
+
 # loopsmith_floor(name LINK floors... [LIBRARIES libraries...] [TEST_WITH floors...])
 #
 # Makes the library loopsmith_<name> of all sources in loopsmith/<name>, and the test <name>_test of
@@ -130,6 +150,6 @@ function(loopsmith_floor name)
     # Twice as quick to compile, and quick enough to run.
     target_compile_options(
       ${name}_test PRIVATE $<$<CONFIG:Release>:-O1> ${LOOPSMITH_TEST_OPTIONS})
-    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60)
+    loopsmith_add_tests(${name} ${tests})
   endif()
 endfunction()

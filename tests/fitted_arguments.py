@@ -98,7 +98,7 @@ class Fits:
         fours = [loop for loop in self.loops if extent_of(self.sch, loop) in {8, 12}]
         if self.rng.random() < 0.3 and fours:
             self.arguments |= {"loop": self.rng.choice(fours), "factors": [None, 4]}
-        windows = [one for one in self.blocks if self.is_window(one)]
+        windows = [one for one in self.blocks if self.is_window(one) and self.sch.get_loops(one)]
         if windows and self.rng.random() < 0.5:
             # Then memory may be kept in the outer loop, and computed in the inner one.
             outermost = self.sch.get_loops(self.rng.choice(windows))[0]

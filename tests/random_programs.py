@@ -189,10 +189,12 @@ class RandomProgram(RandomStages):
         name = self.target(shape)
         self.nest(name, list(shape), "SS", [f"{name}[v0, v1] = {self.number(5)}"])
         i, j = self.names(2)
+        condition, loop = f"if {i} % 2 == 0:", f"for {j} in range({shape[1]}):"
+        around, inside = (condition, loop) if self.rng.random() < 0.5 else (loop, condition)
         self.lines += [
             f"for {i} in range({shape[0]}):",
-            f"    if {i} % 2 == 0:",
-            f"        for {j} in range({shape[1]}):",
+            f"    {around}",
+            f"        {inside}",
             f'            with T.block("{name}_even"):',
             f'                v0, v1 = T.axis.remap("SS", [{i}, {j}])',
             f"                {name}[v0, v1] = {source}[v0, v1]",

@@ -10,25 +10,12 @@ from typing import Any
 
 from fitted_arguments import MAPS, Fits
 
+import loopsmith as ls
 from loopsmith import _core, tir
 from loopsmith.script import tir as T  # noqa: N812
 
-# Seldom possible, so often drawn.
-RARE = {
-    "cache_inplace",
-    "decompose_padding",
-    "distribute",
-    "fuse_reduction_epilogue",
-    "merge_siblings",
-    "parallel_scan",
-    "reverse_compute_at",
-    "reverse_compute_inline",
-    "rfactor",
-    "rolling_buffer",
-    "sink_if",
-    "store_at",
-    "tensorize",
-}
+TRIES = 3
+"""How often arguments are drawn for a primitive before it is called with what is refused."""
 
 
 @T.prim_func
@@ -58,10 +45,6 @@ SCALED = "random_schedules.scaled"
 tir.TensorIntrin.register(SCALED, scaled, _scaled_at_once, override=True)
 
 
-NEEDS_OTHER_PROGRAMS = frozenset({"expand_scalar", "hoist_if", "privatize", "store_at"})
-"""They need scalars, branches, updates of one element by many, or tiles of windows, which
-`random_programs` does not draw, or seldom; `fuzz/` does."""
-
 MARKS = frozenset({"begin_macro", "end_macro"})
 """They do nothing, and are not drawn."""
 
@@ -75,15 +58,27 @@ class RandomSteps:
             primitive
             for primitive in _core.primitives()
             if primitive["name"] not in skip | MARKS and not primitive["name"].startswith("get_")
-            for _ in range(3 if primitive["name"] in RARE else 1)
         ]
 
     def draw(self, sch: tir.Schedule) -> tuple[str, dict[str, Any]]:
-        """Return the name of a primitive, and arguments for it."""
+        """Return the name of a primitive, and arguments for it; mostly such as are accepted."""
         self.blocks = _blocks(sch) or ["root"]
         self.loops = _loops(sch)
         primitive = self.rng.choice(self.primitives)
+        for _ in range(TRIES):
+            arguments = self.arguments(sch, primitive)
+            others = {name: value for name, value in arguments.items() if name != "loops"}
+            try:
+                if sch.can_apply(primitive["name"], *arguments.get("loops", ()), **others):
+                    break
+            except ls.UserError:
+                continue
+        return primitive["name"], arguments
+
+    def arguments(self, sch: tir.Schedule, primitive: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments for a primitive, by the types of its parameters."""
         arguments = {}
+        has_block = any(one["name"] == "block" for one in primitive["parameters"])
         for parameter in primitive["parameters"]:
             name, kind = parameter["name"], parameter["type"]
             if parameter["is_promise"]:
@@ -94,15 +89,15 @@ class RandomSteps:
                 continue
             if parameter["default"] is not None and self.rng.random() < 0.6:
                 continue
-            arguments[name] = self.value(name, kind)
+            arguments[name] = self.value(sch, name, kind, has_block)
         if self.blocks != ["root"] and self.rng.random() < 0.8:
             fits = Fits(self.rng, sch, self.blocks, self.loops, arguments)
             fits.fit(primitive["name"])
             arguments = fits.arguments
-        return primitive["name"], arguments
+        return arguments
 
-    def value(self, name: str, kind: str) -> Any:
-        """Return a value for a parameter."""
+    def value(self, sch: tir.Schedule, name: str, kind: str, has_block: bool) -> Any:
+        """Return a value for a parameter of a primitive that is about a block, or is not."""
         rng = self.rng
         named: dict[str, Callable[[], Any]] = {
             "storage_scope": lambda: rng.choice(["local", "global", "shared"]),
@@ -142,6 +137,8 @@ class RandomSteps:
             return rng.choice(self.loops) if self.loops else "none"
         if "BlockRV" in kind:
             return rng.choice(self.blocks)
+        if "Buffer" in kind and not has_block:
+            return rng.choice(_local_buffers(sch) or ["none"])
         if "Buffer" in kind:
             return (rng.choice(["read", "write"]), rng.choice([0, 0, 0, 1]))
         if "IndexMap" in kind:
@@ -177,6 +174,12 @@ def _blocks(sch: tir.Schedule) -> list[Any]:
         return []
     found = sch.get_child_blocks("root")
     return found + [inner for block in found for inner in sch.get_child_blocks(block)]
+
+
+def _local_buffers(sch: tir.Schedule) -> list[str]:
+    if not sch.can_apply("get_block", "root"):
+        return []
+    return [buffer.name for buffer in sch.get(sch.get_block("root")).alloc_buffers]
 
 
 def _loops(sch: tir.Schedule) -> list[Any]:

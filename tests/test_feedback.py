@@ -22,29 +22,12 @@ FIRST = int(os.environ.get("LOOPSMITH_FUZZ_SEED", "0"))
 GROUPS = 6
 STEPS = 4
 
-MOVING = {
-    "blockize",
-    "cache_read",
-    "cache_write",
-    "compute_at",
-    "compute_inline",
-    "decompose_reduction",
-    "fuse_reduction_epilogue",
-    "merge",
-    "read_at",
-    "reindex",
-    "reindex_cache_read",
-    "reindex_cache_write",
-    "reorder",
-    "reverse_compute_at",
-    "reverse_compute_inline",
-    "rfactor",
-    "rolling_buffer",
-    "split",
-    "store_at",
-    "write_at",
-}
-"""What changes the order of reads and writes, and what prepares it."""
+MOVING = frozenset(
+    one["name"]
+    for one in _core.primitives()
+    if any(condition["code"] == "step_keeps_results" for condition in one["conditions"])
+) - {"bind"}
+"""What may change the order of reads and writes, and runs on a processor."""
 OTHERS = frozenset(one["name"] for one in _core.primitives()) - MOVING
 
 

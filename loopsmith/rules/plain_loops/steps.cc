@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/primitive_calls.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith::plain_loops {

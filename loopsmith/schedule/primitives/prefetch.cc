@@ -10,6 +10,32 @@
 
 namespace loopsmith {
 
+namespace {
+
+/// True when what makes a buffer, or its memory, stands inside of a loop around `node`.
+bool is_made_inside(const Schedule& schedule, NodeId node, LoopRV loop, const Ptr<Buffer>& buffer) {
+  const auto is_this = [&](const Ptr<Buffer>& other) { return other.same_as(buffer); };
+  const auto is_memory = [&](const auto* allocation) {
+    return allocation && allocation->buffer_var.same_as(buffer->data);
+  };
+  for (; node != schedule.node(loop); node = schedule.at(node).parent) {
+    const auto* realize = schedule.as<BlockRealize>(node);
+    const auto* declared = schedule.as<DeclBuffer>(node);
+    if (realize && std::ranges::any_of(realize->block->alloc_buffers, is_this)) return true;
+    if (realize &&
+        std::ranges::any_of(realize->block->match_buffers, is_this, &MatchBufferRegion::buffer)) {
+      return true;
+    }
+    if (declared && is_this(declared->buffer)) return true;
+    if (is_memory(schedule.as<Allocate>(node)) || is_memory(schedule.as<AllocateConst>(node))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Planned<PrefetchPlan> plan_prefetch(const Schedule& schedule, const PrefetchArguments& arguments) {
   const Block& block = schedule.get(arguments.block);
   const auto selected =
@@ -21,6 +47,10 @@ Planned<PrefetchPlan> plan_prefetch(const Schedule& schedule, const PrefetchArgu
   const auto loops = loops_around(schedule, node);
   if (std::ranges::find(loops, arguments.loop) == loops.end()) {
     return Refusal{&loop_is_around_block, {Argument(arguments.loop), Argument(arguments.block)}};
+  }
+  if (is_made_inside(schedule, node, arguments.loop, selected->buffer)) {
+    return Refusal{&block_has_the_buffer,
+                   {Argument(arguments.block), Argument("reads from outside of the loop")}};
   }
   const auto region = std::ranges::find_if(block.reads, [&](const Ptr<BufferRegion>& read) {
     return read->buffer.same_as(selected->buffer);

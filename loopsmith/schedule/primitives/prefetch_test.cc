@@ -93,5 +93,29 @@ TEST(prefetch, needs_a_buffer_that_the_block_reads_and_a_loop_around_it) {
       schedule, {.block = block, .read_buffer_index = "A", .loop = loops[1], .offset = 4}));
 }
 
+TEST(prefetch, asks_for_no_buffer_before_it_is_made) {
+  Schedule schedule(parse_function(R"(
+@T.prim_func
+def f(A: T.Buffer((16,), "int32")):
+    for i in range(16):
+        x: T.int32 = A[i]
+        for j in range(2):
+            with T.block("B"):
+                v = T.axis.spatial(16, i)
+                A[v] = A[v] + x
+            x = x + 1
+)",
+                                   {}));
+  const BlockRV block = get_block(schedule, "B");
+  const auto loops = get_loops(schedule, block);
+  const PrefetchArguments outside{.block = block, .read_buffer_index = "x", .loop = loops[0]};
+  const auto refusal = prefetch.refusal_of(schedule, outside);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->condition->id, "block_has_the_buffer");
+  EXPECT_EQ(*refusal->subjects[1].as<std::string>(), "reads from outside of the loop");
+  EXPECT_TRUE(
+      prefetch.can_apply(schedule, {.block = block, .read_buffer_index = "x", .loop = loops[1]}));
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -5,11 +5,12 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/intrinsics/tensor_intrin.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
-#include "loopsmith/script/parse.h"
+#include "loopsmith/schedule/testing/random_indices.h"
+#include "loopsmith/schedule/testing/scaled_intrin.h"
+#include "loopsmith/schedule/testing/sibling_loops.h"
 
 namespace loopsmith::schedule_testing {
 namespace {
@@ -22,68 +23,18 @@ constexpr LeftOut reasons[] = {
     {"end_macro", "marks steps, and changes nothing"},
 };
 
-/// Seldom possible, so often drawn.
-constexpr std::string_view rare[] = {"cache_inplace",
-                                     "decompose_padding",
-                                     "fuse_reduction_epilogue",
-                                     "reverse_compute_at",
-                                     "compute_at",
-                                     "rfactor",
-                                     "rolling_buffer",
-                                     "compute_inline",
-                                     "loop_partition",
-                                     "pad_einsum",
-                                     "pad_axes",
-                                     "reverse_compute_inline",
-                                     "decompose_reduction",
-                                     "reindex_cache_read",
-                                     "reindex_cache_write",
-                                     "distribute",
-                                     "merge_siblings",
-                                     "reorder_statements",
-                                     "expand_scalar",
-                                     "parallel_scan",
-                                     "skew",
-                                     "tree_reduce",
-                                     "privatize",
-                                     "inspect_split",
-                                     "store_at"};
+/// How often arguments are drawn for a primitive before it is called with what is refused: so that
+/// what is seldom possible is taken now and then.
+constexpr int max_draws = 3;
 
 std::vector<const PrimitiveBase*> drawn_primitives() {
   std::vector<const PrimitiveBase*> found;
   for (const PrimitiveBase* primitive : all_primitives()) {
-    const auto is_it = [&](std::string_view name) { return name == primitive->name; };
     const bool is_left_out = std::ranges::any_of(
         reasons, [&](const LeftOut& one) { return one.primitive == primitive->name; });
-    if (is_left_out || primitive->pure) continue;
-    found.insert(found.end(), std::ranges::any_of(rare, is_it) ? 3 : 1, primitive);
+    if (!is_left_out && !primitive->pure) found.push_back(primitive);
   }
   return found;
-}
-
-/// An intrinsic of four elements that some programs have.
-Argument scaled_intrin() {
-  constexpr std::string_view text = R"(@T.prim_func
-def main(A: T.Buffer((4,), "float32", offset_factor=1), B: T.Buffer((4,), "float32", offset_factor=1)):
-    with T.block("root"):
-        T.reads(A[0:4])
-        T.writes(B[0:4])
-        for i in range(4):
-            with T.block("scale"):
-                v = T.axis.spatial(4, i)
-                B[v] = A[v] * T.float32(2) + T.float32(1))";
-  static const auto* intrin =
-      new Ptr<TensorIntrin>(tensor_intrin("scaled", parse_function(text), parse_function(text)));
-  return to_argument(TensorIntrinSelector("scaled", *intrin));
-}
-
-/// True when a block does for an element what that intrinsic does for four.
-bool is_scaling(const Block& block) {
-  const auto* store = block.body.as<BufferStore>();
-  const auto* sum = store ? store->value.as<Add>() : nullptr;
-  const auto* product = sum ? sum->a.as<Mul>() : nullptr;
-  const double* factor = product ? as_float(product->b) : nullptr;
-  return factor && *factor == 2 && store->value.dtype() == f32 && product->a.is<BufferLoad>();
 }
 
 class StepDrawer {
@@ -119,6 +70,16 @@ class StepDrawer {
       block_ = *moved;
       loop_around_one_of({*block_});
     }
+    DrawnStep step = with_arguments();
+    for (int i = 1; i < max_draws && is_refused(step); ++i) {
+      if (!moved) choose_subject();
+      step = with_arguments();
+    }
+    return step;
+  }
+
+ private:
+  DrawnStep with_arguments() {
     DrawnStep step{primitive_};
     for (const ParameterInfo& parameter : infos_of(*primitive_)) {
       const bool is_default = parameter.is_promise || parameter.name == "decision" ||
@@ -127,8 +88,14 @@ class StepDrawer {
     }
     return step;
   }
+  bool is_refused(const DrawnStep& step) const {
+    try {
+      return !step.may_apply(schedule_);
+    } catch (const std::exception&) {
+      return false;  // A finding of whoever takes the step.
+    }
+  }
 
- private:
   static const std::vector<ParameterInfo>& infos_of(const PrimitiveBase& primitive) {
     static auto* known = new std::unordered_map<const PrimitiveBase*, std::vector<ParameterInfo>>;
     const auto [entry, is_new] = known->try_emplace(&primitive);
@@ -347,9 +314,9 @@ class StepDrawer {
   Argument some_loops() {
     std::vector<LoopRV> chain;
     if (is("merge")) {
-      chain = neighbours();
+      chain = draw_of(neighbours(schedule_, loops_));
     } else if (is("merge_siblings")) {
-      chain = siblings();
+      chain = draw_of(siblings(draw_, schedule_, loops_));
     } else if (loop_) {
       chain = loops_around(schedule_, schedule_.node(*loop_));
       chain.push_back(*loop_);
@@ -366,43 +333,13 @@ class StepDrawer {
     return list;
   }
 
-  /// Two loops that stand beside each other, or in nests that do, as deep.
-  std::vector<LoopRV> neighbours() {
-    std::vector<std::vector<LoopRV>> found;
-    for (const LoopRV first : loops_) {
-      const TreeNode& node = schedule_.at(schedule_.node(first));
-      if (node.next == no_node || !schedule_.as<For>(node.next)) continue;
-      LoopRV a = first, b = schedule_.loop_at(node.next);
-      found.push_back({a, b});
-      while (true) {
-        const NodeId in_a = only_child(schedule_, schedule_.node(a));
-        const NodeId in_b = only_child(schedule_, schedule_.node(b));
-        if (in_a == no_node || in_b == no_node) break;
-        if (!schedule_.as<For>(in_a) || !schedule_.as<For>(in_b)) break;
-        a = schedule_.loop_at(in_a), b = schedule_.loop_at(in_b);
-        found.push_back({a, b});
-      }
-    }
+  std::vector<LoopRV> draw_of(const std::vector<std::vector<LoopRV>>& found) {
     return found.empty() ? std::vector<LoopRV>{} : draw_.of(found);
   }
 
   LoopRV a_loop_around(LoopRV loop) {
     const Handles<LoopRV> around = loops_around(schedule_, schedule_.node(loop));
     return around.empty() ? loop : draw_.of<LoopRV>(around);
-  }
-
-  /// A loop and later ones of its sequence.
-  std::vector<LoopRV> siblings() {
-    std::vector<std::vector<LoopRV>> found;
-    for (const LoopRV first : loops_) {
-      std::vector<LoopRV> group{first};
-      NodeId node = schedule_.at(schedule_.node(first)).next;
-      for (; node != no_node; node = schedule_.at(node).next) {
-        if (schedule_.as<For>(node) && draw_.chance(70)) group.push_back(schedule_.loop_at(node));
-      }
-      if (group.size() > 1) found.push_back(std::move(group));
-    }
-    return found.empty() ? std::vector<LoopRV>{} : draw_.of(found);
   }
 
   /// A block or loop of the sequence in which the step's block or loop stands.
@@ -524,41 +461,9 @@ class StepDrawer {
       map.initial_indices.push_back(var("xyzuvw"[i % 6] + std::string()));
       indices.push_back(map.initial_indices.back());
     }
-    map.final_indices = changed(indices, extents);
+    const bool may_leave_out = is("reindex_cache_read") || is("reindex_cache_write");
+    map.final_indices = random_indices(draw_, std::move(indices), extents, may_leave_out);
     return make(std::move(map));
-  }
-
-  std::vector<Expr> changed(std::vector<Expr> indices, const std::vector<std::int64_t>& extents) {
-    if (indices.empty()) return indices;
-    const std::size_t at = draw_.any() % indices.size();
-    const int factor = draw_.between(1, 4);
-    const Expr one = indices[at];
-    const auto place = indices.begin() + static_cast<int>(at);
-    switch (draw_.between(0, 7)) {
-      case 0: draw_.shuffle(indices); break;
-      case 1:
-        *place = floordiv(one, factor);
-        indices.insert(place + 1, floormod(one, factor));
-        break;
-      case 2:
-        *place = floordiv(one, factor);
-        indices.push_back(floormod(one, factor));
-        break;
-      case 3: {
-        Expr flat = indices[0];
-        for (std::size_t i = 1; i < indices.size(); ++i) {
-          flat = flat * static_cast<int>(extents[i]) + indices[i];
-        }
-        return {flat};
-      }
-      case 4: *place = static_cast<int>(extents[at]) - 1 - one; break;
-      case 5: *place = one + draw_.between(1, 2); break;
-      case 6:
-        if (is("reindex_cache_read") || is("reindex_cache_write")) indices.erase(place);
-        break;
-      default: break;
-    }
-    return indices;
   }
 
   Draw& draw_;

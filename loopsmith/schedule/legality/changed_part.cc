@@ -16,14 +16,14 @@ bool is_same(const Expr& a, const Expr& b) {
   return a.same_as(b) || (a.defined() && b.defined() && structural_equal(a, b));
 }
 
-std::vector<Stmt> parts_of(const Stmt& statement) {
+std::vector<Stmt> statements_of(const Stmt& statement) {
   if (const auto* sequence = statement.as<SeqStmt>()) {
     return {sequence->seq.begin(), sequence->seq.end()};
   }
   return {statement};
 }
 
-bool loads(const Expr& expr) {
+bool loads_or_calls(const Expr& expr) {
   bool found = false;
   pre_order_visit(expr, [&](const Ref& ref) {
     found = found || ref.is<BufferLoad>() || ref.is<Call>();
@@ -48,7 +48,7 @@ class Descent {
   /// Takes away what stands before and after in both; true when that is something, and what differs
   /// has statements in both versions.
   bool take_sequence() {
-    const std::vector<Stmt> old = parts_of(part_.before), now = parts_of(part_.after);
+    const std::vector<Stmt> old = statements_of(part_.before), now = statements_of(part_.after);
     const std::size_t least = std::min(old.size(), now.size());
     std::size_t first = 0, last = 0;
     while (first < least && old[first].same_as(now[first])) ++first;
@@ -66,8 +66,8 @@ class Descent {
     const auto *old = part_.before.as<For>(), *now = part_.after.as<For>();
     if (!old || !now || !old->loop_var.same_as(now->loop_var)) return false;
     const bool is_same_loop = is_same(old->min, now->min) && is_same(old->extent, now->extent) &&
-                              is_same(old->step, now->step) && !loads(old->min) &&
-                              !loads(old->extent) && is_const_int(old->step, 1);
+                              is_same(old->step, now->step) && !loads_or_calls(old->min) &&
+                              !loads_or_calls(old->extent) && is_const_int(old->step, 1);
     if (!is_same_loop) return false;
     part_.is_repeated = true;
     learn(old->loop_var >= old->min);
@@ -80,7 +80,7 @@ class Descent {
   bool take_condition() {
     const auto *old = part_.before.as<IfThenElse>(), *now = part_.after.as<IfThenElse>();
     if (!old || !now || old->else_case || now->else_case) return false;
-    if (!is_same(old->condition, now->condition) || loads(old->condition)) return false;
+    if (!is_same(old->condition, now->condition) || loads_or_calls(old->condition)) return false;
     learn(old->condition);
     part_.before = Stmt(old->then_case);
     part_.after = Stmt(now->then_case);
@@ -117,8 +117,8 @@ std::vector<Ptr<Buffer>> used_in_part_alone(std::span<const Ptr<Buffer>> buffers
                                             const ChangedPart& part, const Stmt& before,
                                             const Stmt& after) {
   std::unordered_set<const Object*> outside;
-  add_memory(before, part.is_repeated ? std::vector<Stmt>{} : parts_of(part.before), outside);
-  add_memory(after, parts_of(part.after), outside);
+  add_memory(before, part.is_repeated ? std::vector<Stmt>{} : statements_of(part.before), outside);
+  add_memory(after, statements_of(part.after), outside);
   std::vector<Ptr<Buffer>> alone;
   for (const Ptr<Buffer>& buffer : buffers) {
     if (!outside.contains(buffer->data.get())) alone.push_back(buffer);

@@ -17,7 +17,7 @@ namespace {
 using namespace schedule_testing;
 
 /// Three nests; those of T and C share a loop.
-Ptr<PrimFunc> nests() {
+Ptr<PrimFunc> nests_of_a_shared_loop() {
   return program(R"(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8, 8), "int32"),
                     C: T.Buffer((8, 8), "int32"))",
                  R"(
@@ -38,15 +38,15 @@ for i in range(8):
 )");
 }
 
-Stmt body_of(Schedule& schedule) {
+Stmt root_body(Schedule& schedule) {
   return schedule.get(get_block(schedule, "root")).body;
 }
 
 TEST(changed_part, is_what_differs_inside_of_equal_loops_and_sequences) {
-  Schedule sch(nests());
-  const Stmt before = body_of(sch);
+  Schedule sch(nests_of_a_shared_loop());
+  const Stmt before = root_body(sch);
   cache_write(sch, get_block(sch, "T0"), 0, "global");
-  const auto part = changed_part(before, body_of(sch));
+  const auto part = changed_part(before, root_body(sch));
   ASSERT_TRUE(part);
   EXPECT_EQ(part->before.as<For>()->loop_var->name, "j");
   ASSERT_TRUE(part->after.is<SeqStmt>());
@@ -55,10 +55,10 @@ TEST(changed_part, is_what_differs_inside_of_equal_loops_and_sequences) {
 }
 
 TEST(changed_part, has_the_memory_that_nothing_else_uses) {
-  Schedule sch(nests());
-  const Stmt before = body_of(sch);
+  Schedule sch(nests_of_a_shared_loop());
+  const Stmt before = root_body(sch);
   cache_write(sch, get_block(sch, "T0"), 0, "global");
-  const Stmt after = body_of(sch);
+  const Stmt after = root_body(sch);
   const auto part = changed_part(before, after);
   ASSERT_TRUE(part);
   const auto& buffers = sch.get(get_block(sch, "root")).alloc_buffers;
@@ -83,9 +83,9 @@ for i in range(8):
         vi = T.axis.spatial(8, i)
         B[vi] = T1[vi // 2]
 )"));
-  const Stmt before = body_of(sch);
+  const Stmt before = root_body(sch);
   compute_inline(sch, get_block(sch, "T1"));
-  const Stmt after = body_of(sch);
+  const Stmt after = root_body(sch);
   const auto part = changed_part(before, after);
   ASSERT_TRUE(part);
   EXPECT_TRUE(part->is_repeated);
@@ -106,9 +106,9 @@ for i, j in T.grid(8, 8):
         vi, vj = T.axis.remap("SS", [i, j])
         B[vi, vj] = A[vi, vj]
 )"));
-  const Stmt before = body_of(sch);
+  const Stmt before = root_body(sch);
   split(sch, get_loop(sch, "i"), {infer, 4});
-  EXPECT_FALSE(changed_part(before, body_of(sch)));
+  EXPECT_FALSE(changed_part(before, root_body(sch)));
 }
 
 }  // namespace

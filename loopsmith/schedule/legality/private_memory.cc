@@ -99,7 +99,7 @@ bool reads_what_it_started(const Schedule& schedule, BlockRV handle, const Ptr<B
 namespace {
 
 /// The loops around a block that are inside of another loop around it.
-Handles<LoopRV> loops_inside(const Schedule& schedule, LoopRV loop, BlockRV block) {
+Handles<LoopRV> loops_within(const Schedule& schedule, LoopRV loop, BlockRV block) {
   const auto loops = loops_around(schedule, schedule.node(block));
   const auto found = std::ranges::find(loops, loop);
   if (found == loops.end()) return {};
@@ -141,7 +141,7 @@ bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffe
     };
     return std::ranges::any_of(writers, fills) ||
            (contains(writers, user) && is_inside(schedule, schedule.node(user), node) &&
-            reads_what_it_started(schedule, user, buffer, loops_inside(schedule, loop, user)));
+            reads_what_it_started(schedule, user, buffer, loops_within(schedule, loop, user)));
   });
 }
 

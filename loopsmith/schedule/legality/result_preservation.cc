@@ -41,7 +41,7 @@ ScopeBody body_of(const Schedule& schedule, NodeId scope) {
   return {schedule.as<PrimFunc>(scope)->body, {}};
 }
 
-PreservationAnswer ask(const TwoVersions& versions, std::span<const Mirror> mirrors) {
+PreservationAnswer ask_exactly(const TwoVersions& versions, std::span<const Mirror> mirrors) {
   return mirrors.empty() ? keeps_results(versions) : keeps_values(versions, mirrors);
 }
 
@@ -69,13 +69,13 @@ PreservationAnswer answer_for(const Schedule& before, NodeId scope, TwoVersions 
   const Expr known = path_condition(before, scope);
   bool is_kept = false;
   if (const auto part = changed_alone(before, all, mirrors, known)) {
-    PreservationAnswer answer = ask(*part, mirrors);
+    PreservationAnswer answer = ask_exactly(*part, mirrors);
     is_kept = static_cast<bool>(answer);
     if (is_kept && !before.verifies_quick_answers()) return answer;
   }
   all.before = under(known, all.before);
   all.after = under(known, all.after);
-  PreservationAnswer answer = ask(all, mirrors);
+  PreservationAnswer answer = ask_exactly(all, mirrors);
   check(!is_kept || answer.verdict != Verdict::violated, "quick_answers",
         "what a step changed does the same, and not with what is around it");
   return answer;

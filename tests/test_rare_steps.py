@@ -564,3 +564,51 @@ for i in range(2):
         outcome(parameters, body, lambda sch: sch.loop_partition("i", [1, None]))
         == "empty_reductions_start"
     )
+
+
+def test_a_scan_that_says_where_another_statement_stores_is_cut_into_parts():
+    body = """
+for i in range(n):
+    N[0] = N[0] + A[i] % 2
+    C[N[0]] = A[i]
+"""
+    parameters = (
+        "A: T.Buffer((n,), 'int32'), N: T.Buffer((1,), 'int32'), "
+        "C: T.Buffer((n + 999,), 'int32'), n: T.int32"
+    )
+
+    def cut(sch: tir.Schedule) -> None:
+        sch.parallel_scan(sch.get_loop("i"), length=16)
+
+    # Where they store, is not known to differ.
+    assert outcome(parameters, body, cut) == "step_keeps_results"
+    body = """
+for i in range(1):
+    N[0] = N[0] * 2
+    C[N[0] % 2, i] = 1
+"""
+    parameters = "N: T.Buffer((1,), 'int32'), C: T.Buffer((1, 1), 'int32')"
+    assert outcome(parameters, body, cut) == "same"
+
+
+def test_a_consumer_that_never_runs_does_not_run_at_its_producer():
+    body = """
+T0 = T.alloc_buffer((4, 6), "int32")
+for i, j in T.grid(4, 6):
+    with T.block("T0"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T0[vi, vj] = A[vi, vj]
+for i, j, k in T.grid(4, 6, 0):
+    with T.block("B"):
+        vi = T.axis.spatial(4, i)
+        vj = T.axis.spatial(6, j + k)
+        B[vi, vj] = T0[vi, vj]
+"""
+    parameters = 'A: T.Buffer((4, 6), "int32"), B: T.Buffer((4, 6), "int32")'
+
+    def move(sch: tir.Schedule) -> None:
+        sch.reverse_compute_at("B", sch.get_loops("T0")[1])
+
+    assert outcome(parameters, body, move) == "step_keeps_results"
+    symbolic = body.replace("(4, 6, 0)", "(4, 6, n)")
+    assert outcome(parameters + ", n: T.int32", symbolic, move) == "step_keeps_results"

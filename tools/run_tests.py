@@ -143,8 +143,6 @@ def python(jobs: int) -> Counts:
     report = REPORTS / "pytest.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "--durations=10", f"--junitxml={report}"]
-    # By file: what the tests of a file share is made once.
-    command += ["--numprocesses", str(jobs), "--dist", "loadfile"]
     return read_junit(report, *run(command))
 
 

@@ -13,7 +13,6 @@ namespace {
 
 using plain_loops::Steps;
 
-constexpr std::int64_t threads_of_loop = 256;
 /// A launch of fewer iterations takes longer than one thread that runs them.
 constexpr std::int64_t worth_a_launch = 32;
 

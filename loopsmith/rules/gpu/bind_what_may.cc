@@ -11,12 +11,6 @@
 #include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith::gpu {
-namespace {
-
-constexpr std::int64_t threads_of_loop = 256;
-
-}  // namespace
-
 bool bind_what_may(Schedule& schedule, const Subject& subject, const RuleContext& context) {
   const BlockRV block = subject.blocks[0];
   const std::int64_t threads = std::min(threads_of_loop, context.device.threads_per_block);

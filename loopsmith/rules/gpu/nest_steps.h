@@ -11,6 +11,9 @@
 
 namespace loopsmith::gpu {
 
+/// Threads of a block that share out the iterations of one loop, where the device has as many.
+inline constexpr std::int64_t threads_of_loop = 256;
+
 /// Takes steps. Where one of them is refused, none is taken, and it is false.
 bool attempt(Schedule& schedule, const std::function<void()>& steps);
 

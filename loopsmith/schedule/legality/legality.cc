@@ -366,6 +366,15 @@ bool is_independent_of(const ElementAccess& access, const Var& loop) {
   });
 }
 
+/// True when a block around the loop has an init: what is updated inside, it may start.
+bool is_in_reduction(const Schedule& schedule, LoopRV loop) {
+  for (NodeId node = schedule.node(loop); node != no_node; node = schedule.at(node).parent) {
+    const auto* realize = schedule.as<BlockRealize>(node);
+    if (realize && realize->block->init) return true;
+  }
+  return false;
+}
+
 /// Takes the shared memory of threads from what the iterations of a loop own when they run so.
 std::vector<Ptr<Buffer>> take_shared(Concurrency how, ElementAccesses& accesses) {
   std::vector<Ptr<Buffer>> shared;
@@ -461,7 +470,8 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
     return is_update;
   });
   const LoopRV band[] = {handle};
-  const bool reduces_in_lanes = is_told && reduces && !repeats_reductions(schedule, band);
+  const bool reduces_in_lanes = is_told && reduces && !is_in_reduction(schedule, handle) &&
+                                !repeats_reductions(schedule, band);
   if (reduces_in_lanes && !schedule.verifies_quick_answers()) {
     return {.verdict = {.kind = OrderAnswer::Kind::violated}, .is_reduction = true, .own = own};
   }
@@ -502,7 +512,8 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
   answer.answer.own = found.private_buffers;
   leave_alike(answer.answer.own);
   check(!reduces_in_lanes || found.verdict != Verdict::violated, "quick_answers",
-        "lanes of loop {} do more than reduce", loop.loop_var->name);
+        "lanes of loop {} do more than reduce: {}", loop.loop_var->name,
+        found.witness ? found.witness->text() : found.reason);
   if (found.verdict == Verdict::proved && found.reductions) {
     if (repeats_reductions(schedule, band)) {
       answer.answer.verdict = unknown("it runs instances of a reduction more than once");

@@ -46,11 +46,15 @@ std::optional<Ptr<Buffer>> changed_input(const ParallelScanPlan& plan) {
     if (is_another && store.buffer->data.same_as(recurrence.buffer->data)) return store.buffer;
     if (!is_another || !recurrence.is_in_place) continue;
     // Another element of what holds the values is not kept with them.
-    pre_order_visit(with_state(store.value, recurrence, recurrence.state), [&](const Ref& ref) {
-      const auto* load = ref.as<BufferLoad>();
-      if (load && load->buffer->data.same_as(recurrence.buffer->data)) found = load->buffer;
-      return !found;
-    });
+    std::vector<Expr> parts = store.indices;
+    parts.push_back(store.value);
+    for (const Expr& part : parts) {
+      pre_order_visit(with_state(part, recurrence, recurrence.state), [&](const Ref& ref) {
+        const auto* load = ref.as<BufferLoad>();
+        if (load && load->buffer->data.same_as(recurrence.buffer->data)) found = load->buffer;
+        return !found;
+      });
+    }
   }
   return found;
 }

@@ -101,13 +101,16 @@ class ReversePlanner {
     }
   }
 
-  /// True when a loop may have no iteration although the block has instances.
+  /// True when a loop may have no iteration although the block has instances, or one of its own
+  /// although its axes have values.
   bool has_unsure_loops() const {
     std::vector<Expr> known;
     for (const auto& axis : block_.iter_vars) known.push_back(axis->dom->extent);
-    for (const LoopRV own : loops_around(schedule_, here_.node)) {
-      known.push_back(schedule_.get(own).extent);
-    }
+    const auto own = loops_around(schedule_, here_.node);
+    const bool runs = std::ranges::all_of(
+        own, [&](LoopRV each) { return arith::runs_with(schedule_.get(each).extent, known); });
+    if (!runs) return true;
+    for (const LoopRV each : own) known.push_back(schedule_.get(each).extent);
     return std::ranges::any_of(
         loops_around(schedule_, schedule_.at(target_).first_child),
         [&](LoopRV each) { return !arith::runs_with(schedule_.get(each).extent, known); });

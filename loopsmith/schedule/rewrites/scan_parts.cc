@@ -142,7 +142,10 @@ class ScanBuilder {
       if (i != recurrence_.statement) {
         BufferStore copy = old;
         const bool sees_state = recurrence_.is_in_place || i < recurrence_.statement;
-        if (sees_state) copy.value = with_state(old.value, recurrence_, state);
+        if (sees_state) {
+          copy.value = with_state(old.value, recurrence_, state);
+          for (Expr& index : copy.indices) index = with_state(index, recurrence_, state);
+        }
         body.push_back(make(std::move(copy)));
         continue;
       }

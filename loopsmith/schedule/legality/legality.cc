@@ -366,6 +366,22 @@ bool is_independent_of(const ElementAccess& access, const Var& loop) {
   });
 }
 
+/// True when an init inside the loop reads memory: it may read results of its own.
+bool inits_read_memory(const Schedule& schedule, LoopRV loop) {
+  bool found = false;
+  pre_order_visit(schedule.statement(schedule.node(loop)), [&](const Ref& ref) {
+    const auto* block = ref.as<Block>();
+    if (block && block->init) {
+      pre_order_visit(block->init, [&](const Ref& inner) {
+        found = found || inner.is<BufferLoad>();
+        return !found;
+      });
+    }
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
 /// True when a block around the loop has an init: what is updated inside, it may start.
 bool is_in_reduction(const Schedule& schedule, LoopRV loop) {
   for (NodeId node = schedule.node(loop); node != no_node; node = schedule.at(node).parent) {
@@ -471,6 +487,7 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
   });
   const LoopRV band[] = {handle};
   const bool reduces_in_lanes = is_told && reduces && !is_in_reduction(schedule, handle) &&
+                                !inits_read_memory(schedule, handle) &&
                                 !repeats_reductions(schedule, band);
   if (reduces_in_lanes && !schedule.verifies_quick_answers()) {
     return {.verdict = {.kind = OrderAnswer::Kind::violated}, .is_reduction = true, .own = own};

@@ -612,3 +612,48 @@ for i, j, k in T.grid(4, 6, 0):
     assert outcome(parameters, body, move) == "step_keeps_results"
     symbolic = body.replace("(4, 6, 0)", "(4, 6, n)")
     assert outcome(parameters + ", n: T.int32", symbolic, move) == "step_keeps_results"
+
+
+def test_a_cache_is_not_started_by_an_init_that_reads_what_was_there_before():
+    body = """
+for i, q in T.grid(4, 3):
+    for k in range(6):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(A[vi, vk])
+            T.writes(B[vi])
+            with T.init():
+                B[vi] = B[vi] * 2
+            B[vi] = B[vi] + A[vi, vk]
+    with T.block("C"):
+        vi, vq = T.axis.remap("SS", [i, q])
+        C[vi, vq] = B[vi]
+"""
+    parameters = (
+        'A: T.Buffer((4, 6), "int32"), B: T.Buffer((4,), "int32"), C: T.Buffer((4, 3), "int32")'
+    )
+    code = outcome(parameters, body, lambda sch: sch.cache_write("B", 0, "global"))
+    assert code == "step_keeps_results"
+
+
+@pytest.mark.parametrize("step", ["parallel", "vectorize"])
+def test_memory_that_an_init_reads_is_not_each_iterations_own(step: str):
+    body = """
+S = T.alloc_buffer((1,), "int32")
+S[0] = 1
+for i in range(4):
+    for k in range(6):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(A[vi, vk])
+            T.writes(S[0])
+            with T.init():
+                S[0] = S[0] * 2
+            S[0] = S[0] + A[vi, vk]
+    with T.block("C"):
+        vi = T.axis.spatial(4, i)
+        C[vi] = S[0]
+"""
+    parameters = 'A: T.Buffer((4, 6), "int32"), C: T.Buffer((4,), "int32")'
+    code = outcome(parameters, body, lambda sch: getattr(sch, step)("i"))
+    assert code == "step_keeps_results"

@@ -485,6 +485,10 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
     reduces = reduces || is_update;
     return is_update;
   });
+  // Lemma. Let each pair of accesses that lanes may share be updates of one element by one
+  // reduction, with an init that reads no memory or none; let no instance of a reduction run twice,
+  // and no block around start what is updated. Then lanes do no more than reduce, each into a
+  // result of its own.
   const LoopRV band[] = {handle};
   const bool reduces_in_lanes = is_told && reduces && !is_in_reduction(schedule, handle) &&
                                 !inits_read_memory(schedule, handle) &&

@@ -27,6 +27,17 @@ bool loads(const Block& block, const Ptr<Buffer>& buffer) {
   return found;
 }
 
+/// True when what a reduction starts with is made of what the buffer held before.
+bool init_loads(const Block& block, const Buffer& buffer) {
+  bool found = false;
+  pre_order_visit(block.init, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    found = found || (load && load->buffer->data.same_as(buffer.data));
+    return !found;
+  });
+  return found;
+}
+
 bool loads_memory(const Expr& expr) {
   bool found = false;
   pre_order_visit(expr, [&](const Ref& ref) {
@@ -69,6 +80,7 @@ bool reads_what_it_started(const Schedule& schedule, BlockRV handle, const Ptr<B
                            std::span<const LoopRV> inside) {
   const BlockRealize& realize = schedule.realize(handle);
   if (!realize.block->init || !child_blocks(schedule, schedule.node(handle)).empty()) return false;
+  if (init_loads(*realize.block, *buffer)) return false;
   // A condition may leave out results, and no part of one.
   const bool leaves_out_parts =
       loads_memory(realize.predicate) || std::ranges::any_of(inside, [&](LoopRV loop) {

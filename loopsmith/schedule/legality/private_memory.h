@@ -20,7 +20,7 @@ namespace loopsmith {
 bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer);
 
 /// True when the block is a reduction that reads of the buffer its own results alone, and starts
-/// them while `inside`, the innermost loops around it, run.
+/// them while `inside`, the innermost loops around it, run, with what the buffer does not hold.
 bool reads_what_it_started(const Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer,
                            std::span<const LoopRV> inside);
 

@@ -5,7 +5,8 @@
 
 #include "loopsmith/interp/assert_same.h"
 #include "loopsmith/ir/script_printer.h"
-#include "loopsmith/schedule/primitives/sample.h"
+#include "loopsmith/schedule/primitive_base.h"
+#include "loopsmith/schedule/schedule_error.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/tune/spaces/fixed_order.h"
 #include "loopsmith/tune/spaces/generated.h"
@@ -60,7 +61,7 @@ Ptr<PrimFunc> running_sums() {
 std::size_t draw(const Ptr<PrimFunc>& func, const Space& space, int draws) {
   std::set<std::string> programs;
   for (int seed = 1; seed <= draws; ++seed) {
-    Schedule schedule(func, seed);
+    Schedule schedule(func, seed * std::int64_t{123456789} % 2147483647);
     try {
       space(schedule);
     } catch (const ScheduleError&) {
@@ -93,7 +94,7 @@ TEST(GeneratedSpace, draws_tiles_and_caches_of_products) {
 }
 
 TEST(GeneratedSpace, draws_partial_results_of_sums) {
-  EXPECT_GE(draw(row_sums(), generated_space, 12), 6U);
+  EXPECT_GE(draw(row_sums(), generated_space, 12), 8U);
 }
 
 TEST(GeneratedSpace, draws_scans_of_loops_without_blocks) {
@@ -108,7 +109,7 @@ TEST(GeneratedSpaceForGpu, draws_tiles_in_shared_memory) {
 TEST(FixedOrder, keeps_partial_results_of_a_sum_without_other_vectors) {
   Schedule sums(row_sums(), 1);
   fix_order(sums);
-  EXPECT_NE(script(sums.func()).find("range(32)"), std::string::npos) << script(sums.func());
+  EXPECT_NE(script(sums.func()).find("alloc_buffer((3, 32))"), std::string::npos) << script(sums.func());
   Schedule product(product_with_epilogue(), 1);
   fix_order(product);
   EXPECT_EQ(script(product.func()), script(product_with_epilogue()));

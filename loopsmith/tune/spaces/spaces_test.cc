@@ -109,7 +109,8 @@ TEST(GeneratedSpaceForGpu, draws_tiles_in_shared_memory) {
 TEST(FixedOrder, keeps_partial_results_of_a_sum_without_other_vectors) {
   Schedule sums(row_sums(), 1);
   fix_order(sums);
-  EXPECT_NE(script(sums.func()).find("alloc_buffer((3, 32))"), std::string::npos) << script(sums.func());
+  EXPECT_NE(script(sums.func()).find("alloc_buffer((3, 32))"), std::string::npos)
+      << script(sums.func());
   Schedule product(product_with_epilogue(), 1);
   fix_order(product);
   EXPECT_EQ(script(product.func()), script(product_with_epilogue()));

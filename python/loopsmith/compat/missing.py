@@ -50,7 +50,7 @@ _WAYS = {
     "tvm.target": "write a target as a text, as in 'llvm -mcpu=native'",
     "tvm.te.autodiff": "te.gradient gives the derivatives of a tensor by others",
     "tvm.te.SpecializedCondition": "PrimFunc.specialize fixes sizes, and build makes code for each",
-    "tvm.te.schedule": "s.to_tir() gives the steps that a schedule amounts to, and lower the program",
+    "tvm.te.schedule": "s.to_tir() gives the steps that a schedule amounts to",
     "tvm.script.printer": "node.script() gives the text of a node, node.show() prints it in colour",
     "tvm.script.highlight": "node.show() prints a node in colour",
     "tvm.testing": "write it with pytest and NumPy",

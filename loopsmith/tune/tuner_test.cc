@@ -93,6 +93,11 @@ TEST(Tuner, is_for_processors) {
             "cannot be measured in a child process that shares this one's memory");
 }
 
+TEST(Tuner, says_that_nothing_could_be_measured) {
+  EXPECT_EQ(::loopsmith::testing::refusal([] { search(product(), {.trials = 0}); }),
+            "search_finds_a_schedule: search: none of 0 candidates could be measured");
+}
+
 TEST(Measurement, tells_what_is_wrong_or_hangs) {
   const Workload workload(random_arguments(*sum_with("1"), 5), build(sum_with("1")));
   const Outcome right = workload.measure(build(sum_with("1")), 1, {});

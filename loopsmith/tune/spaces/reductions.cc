@@ -18,6 +18,7 @@
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/tune/spaces/block_axes.h"
 #include "loopsmith/tune/spaces/choices.h"
+#include "loopsmith/tune/spaces/dot_instructions.h"
 
 namespace loopsmith::tune {
 namespace {
@@ -196,6 +197,7 @@ void schedule_chunks(Schedule& schedule, const Loops& reduction) {
 }  // namespace
 
 void schedule_reduction(Schedule& schedule, BlockRV block, std::size_t shared) {
+  if (use_dot_instruction(schedule, block, shared == 0)) return;
   const Handles<LoopRV> all = get_loops(schedule, block);
   Loops spatial, reduction;
   bool is_mixed = false;

@@ -34,6 +34,21 @@ Ptr<PrimFunc> product_with_epilogue() {
       "            D[vi, vj] = T.max(C[vi, vj], T.float32(0))\n");
 }
 
+/// A product of bytes, of sizes that are no whole tiles.
+Ptr<PrimFunc> product_of_bytes() {
+  return parse_function(
+      "@T.prim_func\n"
+      "def main(A: T.Buffer((6, 10), \"uint8\"), B: T.Buffer((20, 10), \"int8\"),\n"
+      "         C: T.Buffer((6, 20), \"int32\")):\n"
+      "    for i, j, k in T.grid(6, 20, 10):\n"
+      "        with T.block(\"C\"):\n"
+      "            vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
+      "            with T.init():\n"
+      "                C[vi, vj] = 0\n"
+      "            C[vi, vj] = C[vi, vj] + T.cast(A[vi, vk], \"int32\") * T.cast(B[vj, vk], "
+      "\"int32\")\n");
+}
+
 Ptr<PrimFunc> row_sums() {
   return parse_function(
       "@T.prim_func\n"
@@ -91,6 +106,18 @@ std::size_t draw(const Ptr<PrimFunc>& func, const Space& space, int draws) {
 
 TEST(GeneratedSpace, draws_tiles_and_caches_of_products) {
   EXPECT_GE(draw(product_with_epilogue(), generated_space, 12), 10U);
+}
+
+TEST(GeneratedSpace, draws_instructions_for_dot_products) {
+  EXPECT_GE(draw(product_of_bytes(), generated_space, 16), 10U);
+  int instructions = 0;
+  for (int seed = 1; seed <= 40; ++seed) {
+    Schedule schedule(product_of_bytes(), seed * std::int64_t{123456789} % 2147483647);
+    generated_space(schedule);
+    const std::string text = script(schedule.func());
+    instructions += text.find("llvm.x86.avx512.") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GE(instructions, 10);
 }
 
 TEST(GeneratedSpace, draws_partial_results_of_sums) {

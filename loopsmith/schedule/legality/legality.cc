@@ -2,57 +2,25 @@
 #include "loopsmith/schedule/legality/legality.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "loopsmith/arith/dependence/dependence.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/dependence_answers.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
+#include "loopsmith/schedule/legality/nest_memory.h"
 #include "loopsmith/schedule/legality/private_memory.h"
+#include "loopsmith/schedule/legality/repeated_reductions.h"
 #include "loopsmith/schedule/legality/shared_tiles.h"
-#include "loopsmith/schedule/queries/access_relations.h"
+#include "loopsmith/schedule/queries/access_pairs.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/path_condition.h"
-#include "loopsmith/schedule/queries/radix_terms.h"
 #include "loopsmith/schedule/queries/zero_distance.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {
-
-/// True when `visit` is true of each pair of accesses to one buffer of which one writes, and two
-/// buffers never share memory: which of their elements are the same is not told here.
-template <class Visit>
-bool each_pair(const ElementAccesses& accesses, Visit&& visit) {
-  if (accesses.by_pointer) return false;
-  for (std::size_t i = 0; i < accesses.all.size(); ++i) {
-    const ElementAccess& a = accesses.all[i];
-    if (!a.is_write || accesses.owned.contains(a.buffer)) continue;
-    for (std::size_t k = 0; k < accesses.all.size(); ++k) {
-      const ElementAccess& b = accesses.all[k];
-      if (a.buffer != b.buffer) {
-        if (a.buffer->data.same_as(b.buffer->data)) return false;
-        continue;
-      }
-      if (b.is_write && k < i) continue;
-      if (!visit(a, b)) return false;
-    }
-  }
-  return true;
-}
-
-bool is_of_one_reduction(const ElementAccess& a, const ElementAccess& b) {
-  return a.group && a.group == b.group;
-}
-
-std::int64_t step_of(const For& loop) {
-  const auto* step = loop.step.as<IntImm>();
-  return step ? step->value : 1;
-}
 
 OrderAnswer unknown(std::string why) {
   return {.kind = OrderAnswer::Kind::unknown, .witness = {}, .why = std::move(why)};
@@ -62,298 +30,9 @@ OrderAnswer proved() {
   return {.kind = OrderAnswer::Kind::proved};
 }
 
-/// The block, if it is all there is inside the loop but other loops.
-std::optional<BlockRV> only_block(const Schedule& schedule, LoopRV loop) {
-  NodeId node = schedule.node(loop);
-  while (node != no_node && schedule.as<For>(node)) node = only_child(schedule, node);
-  if (node == no_node || !schedule.as<BlockRealize>(node)) return {};
-  return schedule.block_at(node);
-}
-
 bool has_reduction(const Block& block) {
   return std::ranges::any_of(
       block.iter_vars, [](const auto& axis) { return axis->iter_type == IterType::comm_reduce; });
-}
-
-/// Whether it matters that a block reads other elements of what it reduces into.
-enum class OwnReads : std::uint8_t { count, pass };
-
-bool have_true_axes(const Schedule& schedule, BlockRV handle, OwnReads own_reads) {
-  const Block& block = schedule.get(handle);
-  const ElementAccesses accesses = accesses_of_block(schedule, handle);
-  if (!accesses.opaque.empty()) return false;
-  // Axes of one value say nothing of other elements that an instance reads.
-  const bool reads_apart = each_pair(accesses, [](const ElementAccess& a, const ElementAccess& b) {
-    return b.is_write || !a.group || b.group;
-  });
-  if (own_reads == OwnReads::count && block.init && !reads_apart) return false;
-  return std::ranges::all_of(block.iter_vars, [&](const auto& axis) {
-    if (is_const_int(axis->dom->extent, 1)) return true;
-    const bool is_reduction = axis->iter_type == IterType::comm_reduce;
-    if (!is_reduction && axis->iter_type != IterType::data_par) return false;
-    return each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-      return (own_reads == OwnReads::pass && a.group && !b.is_write && !b.group) ||
-             (is_reduction && is_of_one_reduction(a, b)) ||
-             has_zero_distance(accesses, a, b, *axis->var.get());
-    });
-  });
-}
-
-}  // namespace
-
-namespace {
-
-/// True when equal values of a block's axes mean equal values of the loops in `band`, while those
-/// in `moving` have any.
-bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
-               std::span<const LoopRV> moving, std::span<const LoopRV> band) {
-  ElementAccesses space;
-  space.forms = IndexForms(ranges_around(schedule, schedule.node(block)));
-  for (const LoopRV loop : moving) space.inside.insert(schedule.get(loop).loop_var.get());
-  ElementAccess instance;
-  for (const Expr& value : join_radix_terms(std::move(axes))) {
-    instance.indices.push_back(space.forms.read(value));
-  }
-  std::erase(instance.indices, std::nullopt);
-  return std::ranges::all_of(band, [&](LoopRV handle) {
-    const For& loop = schedule.get(handle);
-    return is_const_int(loop.extent, 1) ||
-           has_zero_distance(space, instance, instance, *loop.loop_var, step_of(loop));
-  });
-}
-
-}  // namespace
-
-bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band) {
-  const auto loops = loops_around(schedule, schedule.node(block));
-  return axes_tell(schedule, block, schedule.realize(block).iter_values, loops, band);
-}
-
-bool runs_each_once(const Schedule& schedule, BlockRV block, std::span<const LoopRV> inner) {
-  return axes_tell(schedule, block, schedule.realize(block).iter_values, inner, inner);
-}
-
-bool axes_are_injective(const Schedule& schedule, BlockRV handle) {
-  const Schedule::Known known = schedule.axes_are_injective(handle);
-  if (known != Schedule::Known::not_yet) return known == Schedule::Known::yes;
-  schedule.set_axes_are_injective(handle, Schedule::Known::no);
-  if (schedule.at(schedule.node(handle)).first_child != no_node &&
-      !child_blocks(schedule, schedule.node(handle)).empty()) {
-    return false;
-  }
-  if (!have_true_axes(schedule, handle, OwnReads::count)) return false;
-  schedule.set_axes_are_injective(handle, Schedule::Known::yes);
-  return true;
-}
-
-bool writes_are_injective(const Schedule& schedule, BlockRV handle) {
-  return child_blocks(schedule, schedule.node(handle)).empty() &&
-         have_true_axes(schedule, handle, OwnReads::pass);
-}
-
-namespace {
-
-/// True when the iterations of a loop give different results of one block, which is all there is
-/// inside: spatial axes of the block tell the loop, and the block is what its axes say.
-bool has_results_apart(const Schedule& schedule, LoopRV loop) {
-  const auto block = only_block(schedule, loop);
-  if (!block || !axes_are_injective(schedule, *block)) return false;
-  const BlockRealize& realize = schedule.realize(*block);
-  std::vector<Expr> spatial;
-  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    const bool is_spatial = realize.block->iter_vars[i]->iter_type == IterType::data_par;
-    if (is_spatial) spatial.push_back(realize.iter_values[i]);
-  }
-  const auto loops = loops_around(schedule, schedule.node(*block));
-  const std::span inner(std::ranges::find(loops, loop), loops.end());
-  return axes_tell(schedule, *block, std::move(spatial), inner, {&loop, 1});
-}
-
-/// True when instances of the block that loops from `outermost` inward drive by different values of
-/// spatial axes may write one element.
-bool shares_results(const Schedule& schedule, BlockRV handle, LoopRV outermost) {
-  const BlockRealize& realize = schedule.realize(handle);
-  const ElementAccesses accesses = accesses_of_block(schedule, handle);
-  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    const IterVar& axis = *realize.block->iter_vars[i];
-    if (axis.iter_type == IterType::comm_reduce || is_const_int(axis.dom->extent, 1)) continue;
-    const auto loops = loops_around(schedule, schedule.node(handle));
-    const auto is_driving = [&](LoopRV loop) {
-      return uses_variable(realize.iter_values[i], schedule.get(loop).loop_var);
-    };
-    const auto inner = std::ranges::find(loops, outermost);
-    if (std::none_of(inner, loops.end(), is_driving)) continue;
-    const bool is_told = each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-      return !b.is_write || has_zero_distance(accesses, a, b, *axis.var);
-    });
-    if (!is_told) return true;
-  }
-  return false;
-}
-
-/// True when a block inside of another has an init.
-bool starts_reductions(const Schedule& schedule, BlockRV outer) {
-  return std::ranges::any_of(child_blocks(schedule, schedule.node(outer)), [&](BlockRV inner) {
-    return schedule.get(inner).init || starts_reductions(schedule, inner);
-  });
-}
-
-/// True when several values of a spatial axis may write one element.
-bool axes_share_elements(const Schedule& schedule, BlockRV handle) {
-  const ElementAccesses accesses = accesses_of_block(schedule, handle);
-  return std::ranges::any_of(schedule.get(handle).iter_vars, [&](const auto& axis) {
-    if (axis->iter_type == IterType::comm_reduce || is_const_int(axis->dom->extent, 1)) {
-      return false;
-    }
-    return !each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-      return !b.is_write || has_zero_distance(accesses, a, b, *axis->var);
-    });
-  });
-}
-
-/// True when blocks inside of one may start one result for several values of its axes, or theirs.
-bool restarts_results(const Schedule& schedule, BlockRV outer) {
-  if (!starts_reductions(schedule, outer)) return false;
-  if (axes_share_elements(schedule, outer)) return true;
-  return std::ranges::any_of(child_blocks(schedule, schedule.node(outer)), [&](BlockRV inner) {
-    return restarts_results(schedule, inner) ||
-           (schedule.get(inner).init && axes_share_elements(schedule, inner));
-  });
-}
-
-/// True when different iterations of `band` may run one instance of a reduction twice, or several
-/// that write one element: then an init may come between updates.
-bool repeats_reductions(const Schedule& schedule, std::span<const LoopRV> band) {
-  const auto blocks = child_blocks(schedule, schedule.node(band[0]));
-  const auto repeats = [&](BlockRV block) {
-    return restarts_results(schedule, block) ||
-           (starts_reductions(schedule, block) && !is_injective(schedule, block, band));
-  };
-  if (std::ranges::any_of(blocks, repeats)) return true;
-  return std::ranges::any_of(blocks, [&](BlockRV block) {
-    return schedule.get(block).init &&
-           (!is_injective(schedule, block, band) || shares_results(schedule, block, band[0]));
-  });
-}
-
-/// True when an expression may fall where a loop in it goes up.
-bool may_fall(const Expr& value) {
-  bool found = false;
-  pre_order_visit(value, [&](const Ref& ref) {
-    const auto* number = ref.as<IntImm>();
-    found = found || ref.is<Sub>() || ref.is<FloorMod>() || (number && number->value < 0);
-    return !found;
-  });
-  return found;
-}
-
-/// True when a reduction may start in another instance than the first: it goes through an axis in
-/// another direction than its loops.
-bool starts_late(const Schedule& schedule, BlockRV block) {
-  const BlockRealize& realize = schedule.realize(block);
-  const auto goes_down = [&](const Expr& value) {
-    return std::ranges::any_of(loops_around(schedule, schedule.node(block)), [&](LoopRV loop) {
-      const std::int64_t* step = as_int(schedule.get(loop).step);
-      return (!step || *step < 0) && uses_variable(value, schedule.get(loop).loop_var);
-    });
-  };
-  std::optional<IndexForms> forms;
-  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    const Expr& value = realize.iter_values[i];
-    const bool is_reduction = realize.block->iter_vars[i]->iter_type == IterType::comm_reduce;
-    if (!is_reduction) continue;
-    if (goes_down(value)) return true;
-    if (value.is<Var>() || !may_fall(value)) continue;
-    if (!forms) forms.emplace(ranges_around(schedule, schedule.node(block)));
-    const auto form = forms->read(value);
-    if (form && std::ranges::any_of(form->terms,
-                                    [](const IndexTerm& term) { return term.coefficient < 0; })) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// True when the instance that starts a reduction may no longer be the first of its instances:
-/// loops that change their order are bound to axes of both kinds at once, or it was not the first.
-bool delays_init(const Schedule& schedule, std::span<const LoopRV> band,
-                 std::span<const std::size_t> order) {
-  return std::ranges::any_of(child_blocks(schedule, schedule.node(band[0])), [&](BlockRV block) {
-    if (!schedule.get(block).init) return false;
-    if (starts_late(schedule, block)) return true;
-    const BlockRealize& realize = schedule.realize(block);
-    const auto drives = [&](std::size_t place, std::size_t axis) {
-      const For& loop = schedule.get(band[place]);
-      return !is_const_int(loop.extent, 1) &&
-             uses_variable(realize.iter_values[axis], loop.loop_var);
-    };
-    std::vector<bool> is_mixed(realize.iter_values.size());
-    for (const std::size_t place : order) {
-      std::vector<std::size_t> driven[2];
-      for (std::size_t axis = 0; axis < is_mixed.size(); ++axis) {
-        const bool is_reduction =
-            realize.block->iter_vars[axis]->iter_type == IterType::comm_reduce;
-        if (drives(place, axis)) driven[is_reduction].push_back(axis);
-      }
-      if (driven[0].empty() || driven[1].empty()) continue;
-      for (const auto& axes : driven) {
-        for (const std::size_t axis : axes) is_mixed[axis] = true;
-      }
-    }
-    std::vector<std::size_t> driving;
-    for (const std::size_t place : order) {
-      for (std::size_t axis = 0; axis < is_mixed.size(); ++axis) {
-        if (is_mixed[axis] && drives(place, axis)) {
-          driving.push_back(place);
-          break;
-        }
-      }
-    }
-    return !std::ranges::is_sorted(driving);
-  });
-}
-
-bool contains(const std::vector<Ptr<Buffer>>& buffers, const Ptr<Buffer>& buffer) {
-  return std::ranges::any_of(buffers, [&](const auto& each) { return each.same_as(buffer); });
-}
-
-/// Buffers that are allocated around a nest, and that nothing outside of it uses: iterations that
-/// run so may have them each for itself, or fill them `alike`.
-std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
-                                        const ElementAccesses& accesses, Concurrency how,
-                                        OwnMemory& memory,
-                                        const std::vector<Ptr<Buffer>>& alike = {}) {
-  std::vector<Ptr<Buffer>> found;
-  const auto is_written = [&](const Ptr<Buffer>& buffer) {
-    return std::ranges::any_of(accesses.all, [&](const ElementAccess& access) {
-      return access.is_write && access.buffer == buffer.get();
-    });
-  };
-  for (NodeId node = schedule.at(nest).parent; node != no_node; node = schedule.at(node).parent) {
-    const auto* realize = schedule.as<BlockRealize>(node);
-    if (!realize) continue;
-    for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
-      const bool is_own = is_private_to_iteration(how, buffer->scope()) || contains(alike, buffer);
-      if (!is_own || !is_written(buffer)) continue;
-      const BufferAccesses& uses = memory.uses(node, buffer);
-      const bool is_alone = std::ranges::all_of(
-          uses.nodes, [&](NodeId use) { return is_inside(schedule, use, nest); });
-      if (is_alone && uses.by_indices_alone()) found.push_back(buffer);
-    }
-  }
-  return found;
-}
-
-/// True when the iterations of a loop may have the buffer, one of `memory`, each for itself; adds
-/// it to `own` then.
-bool is_known_as_own(OwnMemory& questions, LoopRV loop, const Buffer* buffer,
-                     const std::vector<Ptr<Buffer>>& memory, std::vector<Ptr<Buffer>>& own) {
-  const auto is_this = [&](const Ptr<Buffer>& each) { return each.get() == buffer; };
-  if (std::ranges::any_of(own, is_this)) return true;
-  const auto found = std::ranges::find_if(memory, is_this);
-  if (found == memory.end() || !questions.has_for_itself(loop, *found)) return false;
-  own.push_back(*found);
-  return true;
 }
 
 /// True when the access is to one element in all iterations of a loop, if all else stays.
@@ -391,31 +70,6 @@ bool is_in_reduction(const Schedule& schedule, LoopRV loop) {
   return false;
 }
 
-/// Takes the shared memory of threads from what the iterations of a loop own when they run so.
-std::vector<Ptr<Buffer>> take_shared(Concurrency how, ElementAccesses& accesses) {
-  std::vector<Ptr<Buffer>> shared;
-  if (how != Concurrency::in_block_threads) return shared;
-  std::erase_if(accesses.owned, [&](const Object* object) {
-    const Ptr<Buffer> buffer(static_cast<const Buffer*>(object));
-    const bool is_shared = is_shared_by_threads(buffer->scope());
-    if (is_shared) shared.push_back(buffer);
-    return is_shared;
-  });
-  return shared;
-}
-
-/// Adds what blocks around a loop allocate and is not of one of its iterations when they run so.
-void add_shared_around(const Schedule& schedule, NodeId loop, Concurrency how,
-                       std::vector<Ptr<Buffer>>& shared) {
-  for (NodeId node = schedule.at(loop).parent; node != no_node; node = schedule.at(node).parent) {
-    const auto* realize = schedule.as<BlockRealize>(node);
-    if (!realize) continue;
-    for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
-      if (!is_private_to_iteration(how, buffer->scope())) shared.push_back(buffer);
-    }
-  }
-}
-
 DependenceQuery question_of(Concurrency how) {
   switch (how) {
     case Concurrency::in_threads: break;
@@ -431,7 +85,7 @@ DependenceQuery question_of(Concurrency how) {
 /// exact check.
 bool is_declared_alone(const ElementAccesses& accesses, const std::vector<Ptr<Buffer>>& own,
                        const DependenceAnswer& found) {
-  if (!found.witness || !contains(own, found.witness->buffer)) return false;
+  if (!found.witness || !is_one_of(own, found.witness->buffer)) return false;
   return std::ranges::any_of(accesses.all, [&](const ElementAccess& access) {
     const auto is_unknown = [](const auto& index) { return !index.has_value(); };
     return access.buffer == found.witness->buffer.get() &&
@@ -499,7 +153,7 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
   const bool is_proved =
       (is_told && !reduces) || (!owns_shared && has_results_apart(schedule, handle));
   const auto leave_alike = [&](std::vector<Ptr<Buffer>>& buffers) {
-    std::erase_if(buffers, [&](const Ptr<Buffer>& buffer) { return contains(alike, buffer); });
+    std::erase_if(buffers, [&](const Ptr<Buffer>& buffer) { return is_one_of(alike, buffer); });
   };
   if (is_proved && !schedule.verifies_quick_answers()) {
     leave_alike(own);
@@ -562,8 +216,8 @@ std::vector<Ptr<Buffer>> conflicting_buffers(const Schedule& schedule, LoopRV ha
   std::vector<Ptr<Buffer>> found;
   for (const CarriedDependence& dependence : dependences.carried(variable)) {
     const Ptr<Buffer>& buffer = dependence.buffer;
-    if (contains(found, buffer)) continue;
-    const bool is_private = buffer.defined() && contains(memory, buffer) &&
+    if (is_one_of(found, buffer)) continue;
+    const bool is_private = buffer.defined() && is_one_of(memory, buffer) &&
                             dependences.may_be_private(variable, buffer);
     if (!is_private) found.push_back(buffer);
   }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "loopsmith/schedule/legality/block_axes.h"
 #include "loopsmith/schedule/legality/order_answer.h"
 #include "loopsmith/schedule/schedule.h"
 
@@ -39,20 +40,6 @@ struct MergeAnswer {
 /// first two that may not become one.
 std::vector<MergeAnswer> may_merge(const Schedule& schedule,
                                    std::span<const std::vector<LoopRV>> nests);
-
-/// True when different iterations of the loops are different instances of the block, which is alone
-/// in them.
-bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band);
-
-/// True when the iterations of the loops, the innermost ones around the block, are different
-/// instances of it while those outside stay.
-bool runs_each_once(const Schedule& schedule, BlockRV block, std::span<const LoopRV> inner);
-
-/// True when the declared axes are right: the elements written are an injective function of the
-/// spatial axes, and only the reduction carries dependences along the others.
-bool axes_are_injective(const Schedule& schedule, BlockRV block);
-/// The same for a block that may also read other elements of the buffer that it reduces into.
-bool writes_are_injective(const Schedule& schedule, BlockRV block);
 
 /// Refuses where an execution of the loop may read a partial result: an element of `buffers` that
 /// the loop reduces into, other than by the update itself.

@@ -7,6 +7,8 @@
 #include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
+#include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/tune/spaces/choices.h"
 
 namespace loopsmith::tune {
@@ -70,6 +72,20 @@ std::optional<LoopRV> fused(Schedule& schedule, const std::vector<LoopRV>& loops
   if (loops.empty()) return {};
   if (loops.size() == 1) return loops[0];
   return attempt([&] { return fuse(schedule, loops); });
+}
+
+void vectorize_innermost(Schedule& schedule, BlockRV block) {
+  const Handles<LoopRV> loops = get_loops(schedule, block);
+  if (loops.empty()) return;
+  const std::optional<std::int64_t> extent = constant_extent(schedule, loops.back());
+  if (extent && *extent <= 1) return;
+  LoopRV inner = loops.back();
+  if (!extent || *extent > max_innermost) {
+    const auto parts = attempt([&] { return split(schedule, inner, {infer, 16}); });
+    if (!parts) return;
+    inner = (*parts)[1];
+  }
+  attempt([&] { return vectorize(schedule, inner); });
 }
 
 }  // namespace loopsmith::tune

@@ -26,4 +26,7 @@ std::vector<LoopRV> loops_without_repeats(Schedule& schedule, BlockRV block, Blo
 /// Makes one loop of some; none where there is none, or where that is refused.
 std::optional<LoopRV> fused(Schedule& schedule, const std::vector<LoopRV>& loops);
 
+/// Vectorizes the innermost loop of a block, or a part of a long one.
+void vectorize_innermost(Schedule& schedule, BlockRV block);
+
 }  // namespace loopsmith::tune

@@ -18,6 +18,11 @@ using Candidates = std::vector<std::int64_t>;
 /// Partial results of a reduction: whole vectors, one or several.
 inline constexpr std::int64_t lane_counts[] = {8, 16, 32, 64, 128};
 
+/// Extents of innermost loops that become vectors, or several.
+inline constexpr std::int64_t vector_extents[] = {4, 8, 16, 32, 64};
+/// The innermost loop of a tile has no more iterations.
+inline constexpr std::int64_t max_innermost = 64;
+
 /// Takes a step; nothing where it is refused.
 template <std::invocable Step>
 auto attempt(Step&& step) -> std::optional<std::invoke_result_t<Step>> {

@@ -18,7 +18,6 @@
 #include "loopsmith/schedule/primitives/transform_layout.h"
 #include "loopsmith/tune/spaces/block_axes.h"
 #include "loopsmith/tune/spaces/choices.h"
-#include "loopsmith/tune/spaces/reductions.h"
 
 namespace loopsmith::tune {
 namespace {

@@ -27,7 +27,6 @@ using Loops = std::vector<LoopRV>;
 
 constexpr std::int64_t rows_of_tile[] = {1, 2, 4, 6, 8, 12, 14};
 constexpr std::int64_t columns_of_tile[] = {16, 32, 48, 64};
-constexpr std::int64_t max_innermost = 64;
 
 /// True when there are divisors to choose between.
 bool splits_evenly(std::int64_t extent) {
@@ -222,20 +221,6 @@ void schedule_reduction(Schedule& schedule, BlockRV block, std::size_t shared) {
   } else {
     schedule_chunks(schedule, reduction);
   }
-}
-
-void vectorize_innermost(Schedule& schedule, BlockRV block) {
-  const Handles<LoopRV> loops = get_loops(schedule, block);
-  if (loops.empty()) return;
-  const std::optional<std::int64_t> extent = constant_extent(schedule, loops.back());
-  if (extent && *extent <= 1) return;
-  LoopRV inner = loops.back();
-  if (!extent || *extent > max_innermost) {
-    const auto parts = attempt([&] { return split(schedule, inner, {infer, 16}); });
-    if (!parts) return;
-    inner = (*parts)[1];
-  }
-  attempt([&] { return vectorize(schedule, inner); });
 }
 
 }  // namespace loopsmith::tune

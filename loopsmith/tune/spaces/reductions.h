@@ -5,13 +5,9 @@
 
 namespace loopsmith::tune {
 
-inline constexpr std::int64_t vector_extents[] = {4, 8, 16, 32, 64};
-
 /// Computes a reduction by instructions for dot products, tiles it, keeps partial results for the
-/// lanes of vectors, or reduces chunks in parallel: inside of `shared` loops that it has with its consumer.
+/// lanes of vectors, or reduces chunks in parallel: inside of `shared` loops that it has with its
+/// consumer.
 void schedule_reduction(Schedule& schedule, BlockRV block, std::size_t shared);
-
-/// Vectorizes the innermost loop of a block, or a part of a long one.
-void vectorize_innermost(Schedule& schedule, BlockRV block);
 
 }  // namespace loopsmith::tune

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/legality/block_axes.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/access_pairs.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/radix_terms.h"
+#include "loopsmith/schedule/queries/zero_distance.h"
+
+namespace loopsmith {
+namespace {
+
+/// Whether it matters that a block reads other elements of what it reduces into.
+enum class OwnReads : std::uint8_t { count, pass };
+
+bool have_true_axes(const Schedule& schedule, BlockRV handle, OwnReads own_reads) {
+  const Block& block = schedule.get(handle);
+  const ElementAccesses accesses = accesses_of_block(schedule, handle);
+  if (!accesses.opaque.empty()) return false;
+  // Axes of one value say nothing of other elements that an instance reads.
+  const bool reads_apart = each_pair(accesses, [](const ElementAccess& a, const ElementAccess& b) {
+    return b.is_write || !a.group || b.group;
+  });
+  if (own_reads == OwnReads::count && block.init && !reads_apart) return false;
+  return std::ranges::all_of(block.iter_vars, [&](const auto& axis) {
+    if (is_const_int(axis->dom->extent, 1)) return true;
+    const bool is_reduction = axis->iter_type == IterType::comm_reduce;
+    if (!is_reduction && axis->iter_type != IterType::data_par) return false;
+    return each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
+      return (own_reads == OwnReads::pass && a.group && !b.is_write && !b.group) ||
+             (is_reduction && is_of_one_reduction(a, b)) ||
+             has_zero_distance(accesses, a, b, *axis->var.get());
+    });
+  });
+}
+
+/// True when equal values of a block's axes mean equal values of the loops in `band`, while those
+/// in `moving` have any.
+bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
+               std::span<const LoopRV> moving, std::span<const LoopRV> band) {
+  ElementAccesses space;
+  space.forms = IndexForms(ranges_around(schedule, schedule.node(block)));
+  for (const LoopRV loop : moving) space.inside.insert(schedule.get(loop).loop_var.get());
+  ElementAccess instance;
+  for (const Expr& value : join_radix_terms(std::move(axes))) {
+    instance.indices.push_back(space.forms.read(value));
+  }
+  std::erase(instance.indices, std::nullopt);
+  return std::ranges::all_of(band, [&](LoopRV handle) {
+    const For& loop = schedule.get(handle);
+    return is_const_int(loop.extent, 1) ||
+           has_zero_distance(space, instance, instance, *loop.loop_var, step_of(loop));
+  });
+}
+
+}  // namespace
+
+std::optional<BlockRV> only_block(const Schedule& schedule, LoopRV loop) {
+  NodeId node = schedule.node(loop);
+  while (node != no_node && schedule.as<For>(node)) node = only_child(schedule, node);
+  if (node == no_node || !schedule.as<BlockRealize>(node)) return {};
+  return schedule.block_at(node);
+}
+
+bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopRV> band) {
+  const auto loops = loops_around(schedule, schedule.node(block));
+  return axes_tell(schedule, block, schedule.realize(block).iter_values, loops, band);
+}
+
+bool runs_each_once(const Schedule& schedule, BlockRV block, std::span<const LoopRV> inner) {
+  return axes_tell(schedule, block, schedule.realize(block).iter_values, inner, inner);
+}
+
+bool axes_are_injective(const Schedule& schedule, BlockRV handle) {
+  const Schedule::Known known = schedule.axes_are_injective(handle);
+  if (known != Schedule::Known::not_yet) return known == Schedule::Known::yes;
+  schedule.set_axes_are_injective(handle, Schedule::Known::no);
+  if (schedule.at(schedule.node(handle)).first_child != no_node &&
+      !child_blocks(schedule, schedule.node(handle)).empty()) {
+    return false;
+  }
+  if (!have_true_axes(schedule, handle, OwnReads::count)) return false;
+  schedule.set_axes_are_injective(handle, Schedule::Known::yes);
+  return true;
+}
+
+bool writes_are_injective(const Schedule& schedule, BlockRV handle) {
+  return child_blocks(schedule, schedule.node(handle)).empty() &&
+         have_true_axes(schedule, handle, OwnReads::pass);
+}
+
+bool has_results_apart(const Schedule& schedule, LoopRV loop) {
+  const auto block = only_block(schedule, loop);
+  if (!block || !axes_are_injective(schedule, *block)) return false;
+  const BlockRealize& realize = schedule.realize(*block);
+  std::vector<Expr> spatial;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const bool is_spatial = realize.block->iter_vars[i]->iter_type == IterType::data_par;
+    if (is_spatial) spatial.push_back(realize.iter_values[i]);
+  }
+  const auto loops = loops_around(schedule, schedule.node(*block));
+  const std::span inner(std::ranges::find(loops, loop), loops.end());
+  return axes_tell(schedule, *block, std::move(spatial), inner, {&loop, 1});
+}
+
+}  // namespace loopsmith

@@ -128,7 +128,7 @@ void tile(Schedule& schedule, BlockRV block, const Loops& spatial, const Loops& 
   }
 }
 
-void schedule_block(Schedule& schedule, BlockRV block) {
+void bind_block(Schedule& schedule, BlockRV block) {
   if (is_inlined(schedule, block)) return;
   const Handles<LoopRV> loops = get_loops(schedule, block);
   Loops spatial, reduction;
@@ -160,7 +160,7 @@ void generated_space_for_gpu(Schedule& schedule) {
   }
   if (get_block.can_apply(schedule, {.name = "root"})) {
     const Handles<BlockRV> blocks = get_child_blocks(schedule, get_block(schedule, "root"));
-    for (std::size_t i = blocks.size(); i-- > 0;) schedule_block(schedule, blocks[i]);
+    for (std::size_t i = blocks.size(); i-- > 0;) bind_block(schedule, blocks[i]);
   }
   require_no_obligations(schedule, "tune");
 }

@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/async_copy.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/transform/async_copies.h"
 
 namespace loopsmith {
 namespace {

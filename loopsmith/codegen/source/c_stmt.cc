@@ -7,10 +7,10 @@
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/codegen/unsupported.h"
+#include "loopsmith/ir/async_copy.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/support/source.h"
-#include "loopsmith/transform/async_copies.h"
 #include "loopsmith/transform/pragmas.h"
 
 namespace loopsmith::detail {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "loopsmith/ir/find_data_type.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -99,7 +100,7 @@ std::string to_string(DataType type) {
   return text;
 }
 
-DataType parse_data_type(std::string_view text) {
+std::optional<DataType> find_data_type(std::string_view text) {
   std::string_view rest = text;
   DataType type = take_element(rest);
   int lanes = 1;
@@ -110,10 +111,16 @@ DataType parse_data_type(std::string_view text) {
     lanes = 0;
   }
   const bool valid = type != no_type && rest.empty() && lanes >= 1 && lanes < scalable_lanes;
-  require(valid, ErrorKind::type_mismatch, "unknown_data_type",
+  if (!valid) return {};
+  return type.with_lanes(is_scalable ? lanes | scalable_lanes : lanes);
+}
+
+DataType parse_data_type(std::string_view text) {
+  const std::optional<DataType> type = find_data_type(text);
+  require(type.has_value(), ErrorKind::type_mismatch, "unknown_data_type",
           hint("write e.g. int32, uint8, bool, float16, bfloat16, float32, e4m3_float8, float32x8"),
           {}, "'{}' is not a data type", text);
-  return type.with_lanes(is_scalable ? lanes | scalable_lanes : lanes);
+  return *type;
 }
 
 std::int64_t min_int(DataType type) {

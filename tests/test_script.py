@@ -435,6 +435,15 @@ def test_the_stub_is_what_the_table_says() -> None:
     ast.parse(stub.read_text())
 
 
+def test_the_functions_of_numbers_are_those_of_the_table() -> None:
+    import script_stubs
+
+    module = ROOT / "python" / "loopsmith" / "functions.py"
+    assert module.read_text() == script_stubs.functions_text(), "run tools/script_stubs.py"
+    assert ls.te.nextafter is ls.tir.nextafter
+    assert "e to the power of x." in (ls.te.exp.__doc__ or "")
+
+
 def test_the_names_of_the_fields_scripts_are_there() -> None:
     named = """
     Buffer match_buffer alloc_buffer decl_buffer buffer_decl allocate allocate_const block init

@@ -42,6 +42,7 @@ CWriter::CWriter(CModule& module, std::string function_name,
     : module_(module), function_name_(std::move(function_name)), names_(names) {
   for (const std::string_view name : taken_names) names_.emplace(name);
   for (const MathFunction& function : all_math_functions()) {
+    if (function.c.empty()) continue;
     names_.emplace(function.c);
     names_.insert(fmt::format("{}f", function.c));
   }

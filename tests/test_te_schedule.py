@@ -408,20 +408,6 @@ def test_a_text_of_something_else_is_no_schedule() -> None:
 # ---- Groups ----
 
 
-def test_the_steps_of_a_scan_are_a_group() -> None:
-    X, twice, update, scan = recurrence()
-    s = te.create_schedule(scan.op)
-    assert s[twice].group is not None and s[twice].group == s[update].group
-    assert s[X].group is None and s[scan].group is None
-    assert s[update].group.num_child_stages == 2
-    doubled = te.compute((4, 8), lambda i, j: scan[i, j] * 2, name="doubled")
-    s = te.create_schedule(doubled.op)
-    with pytest.raises(ls.ScheduleError) as error:
-        s[twice].compute_at(s[doubled], doubled.op.axis[0])
-    assert "stage twice is in a group of which stage doubled is no part" in str(error.value)
-    assert "name a stage of its group, or say it of the group" in str(error.value)
-
-
 def test_an_output_that_nothing_reads_stays_where_it_is() -> None:
     A = te.placeholder((8, 8), name="A")
     B, unread = te.compute((8, 8), lambda i, j: (A[i, j] * 2, A[i, j] * 3), name="B")

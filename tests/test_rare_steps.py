@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 import loopsmith as ls
 from loopsmith import tir
 

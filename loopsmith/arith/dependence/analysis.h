@@ -78,6 +78,11 @@ class Analysis {
  private:
   bool find_private(const Ref& memory, int loop);
   DependenceAnswer look_for(const Conflict& conflict);
+  /// The first iterations that are so related; nullopt where they are of sizes that are not known.
+  std::optional<Sample> first_iterations(const Conflict& conflict) const;
+  /// True when both iterations of the sample happen, and one accesses memory of which it is not
+  /// known which elements.
+  bool may_be_anywhere(const Conflict& conflict, const Sample& sample) const;
   bool is_symbolic(const Conflict& conflict) const;
   const std::vector<Ptr<Var>>& sizes() const;
   std::shared_ptr<const ConflictWitness> try_sizes(const Conflict& conflict);

@@ -84,6 +84,18 @@ int Analysis::carrier(const Dependence& dependence) const {
   return statement_of(dependence.source).loops[static_cast<std::size_t>(dependence.level)];
 }
 
+CarriedDependence Analysis::carried_by(const Dependence& dependence) const {
+  const Access &source = access(dependence.source), &sink = access(dependence.sink);
+  const bool is_known = source.buffer && source.memory.same_as(source.buffer->data);
+  return {statement_of(dependence.source).node,
+          statement_of(dependence.sink).node,
+          is_known ? source.buffer : nullptr,
+          source.writes,
+          sink.writes,
+          dependence.is_reduction,
+          dependence.distances[static_cast<std::size_t>(dependence.level)]};
+}
+
 int Analysis::loop_of(const Ptr<Var>& variable) const {
   const int result = program_.find_loop(variable);
   check(result >= 0, "Dependences", "no loop has the variable {}", variable->name);

@@ -47,6 +47,8 @@ class Analysis {
   int place_of(int access, int loop) const;
   /// The loop whose iterations the dependence connects, or -1.
   int carrier(const Dependence& dependence) const;
+  /// What a carried dependence is to others, but for whether it is certain.
+  CarriedDependence carried_by(const Dependence& dependence) const;
   /// The loop of that variable.
   int loop_of(const Ptr<Var>& variable) const;
   /// The refusal of a loop whose iterations are up to earlier ones.

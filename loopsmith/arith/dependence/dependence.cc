@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/analysis.h"
-#include "loopsmith/arith/dependence/find_carried.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -138,7 +137,7 @@ std::vector<CarriedDependence> Dependences::carried(const Ptr<Var>& variable) {
     if (analysis_->carrier(dependence) != loop) continue;
     const DependenceAnswer answer = analysis_->decide(dependence, {});
     if (answer.verdict == Verdict::proved) continue;
-    result.push_back(dependence::carried_of(*analysis_, dependence));
+    result.push_back(analysis_->carried_by(dependence));
     result.back().is_certain = answer.verdict == Verdict::violated;
   }
   return result;

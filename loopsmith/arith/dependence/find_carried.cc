@@ -5,19 +5,6 @@
 
 namespace loopsmith {
 
-CarriedDependence dependence::carried_of(const Analysis& analysis, const Dependence& dependence) {
-  const Access& source = analysis.access(dependence.source);
-  const Access& sink = analysis.access(dependence.sink);
-  const bool is_known = source.buffer && source.memory.same_as(source.buffer->data);
-  return {analysis.statement_of(dependence.source).node,
-          analysis.statement_of(dependence.sink).node,
-          is_known ? source.buffer : nullptr,
-          source.writes,
-          sink.writes,
-          dependence.is_reduction,
-          dependence.distances[static_cast<std::size_t>(dependence.level)]};
-}
-
 std::optional<CarriedDependence> find_carried(
     const Stmt& root, std::span<const Ptr<Var>> loops,
     const std::function<bool(const CarriedDependence&)>& concerns, DependenceOptions options) {
@@ -26,7 +13,7 @@ std::optional<CarriedDependence> find_carried(
     const int loop = analysis.loop_of(variable);
     for (const dependence::Dependence& dependence : analysis.dependences()) {
       if (analysis.carrier(dependence) != loop) continue;
-      CarriedDependence found = carried_of(analysis, dependence);
+      CarriedDependence found = analysis.carried_by(dependence);
       if (!concerns(found)) continue;
       const DependenceAnswer answer = analysis.decide(dependence, {});
       if (answer.verdict == Verdict::proved) continue;

@@ -8,20 +8,11 @@
 
 namespace loopsmith {
 
-namespace dependence {
-struct Dependence;
-}
-
 /// The first dependence between iterations of one of the loops that `concerns` picks, if there is
 /// one: no others are looked for. It is asked before it is known whether the dependence happens,
 /// when none is certain.
 std::optional<CarriedDependence> find_carried(
     const Stmt& root, std::span<const Ptr<Var>> loops,
     const std::function<bool(const CarriedDependence&)>& concerns, DependenceOptions options = {});
-
-namespace dependence {
-/// What the dependence is to others, but for whether it is certain.
-CarriedDependence carried_of(const Analysis& analysis, const Dependence& dependence);
-}  // namespace dependence
 
 }  // namespace loopsmith

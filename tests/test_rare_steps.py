@@ -657,3 +657,28 @@ for i in range(4):
     parameters = 'A: T.Buffer((4, 6), "int32"), C: T.Buffer((4,), "int32")'
     code = outcome(parameters, body, lambda sch: getattr(sch, step)("i"))
     assert code == "step_keeps_results"
+
+
+@pytest.mark.parametrize("consumer", ["copy", "scaled"])
+def test_a_consumer_is_not_computed_where_a_guard_leaves_out_a_part_of_the_tile(consumer: str):
+    body = f"""
+G = T.alloc_buffer((24,), "float32")
+C = T.alloc_buffer((24,), "float32")
+for i in range(3):
+    for a, b in T.grid(1, 16):
+        with T.block("P"):
+            vi = T.axis.spatial(24, i * 8 + a * 16 + b)
+            T.where(a * 16 + b < 8)
+            G[vi] = A[vi] * T.float32(2)
+    for b in range(8):
+        with T.block("{consumer}"):
+            vi = T.axis.spatial(24, i * 8 + b)
+            C[vi] = G[vi]{" * T.float32(3)" if consumer == "scaled" else ""}
+    for b in range(8):
+        with T.block("D"):
+            vi = T.axis.spatial(24, i * 8 + b)
+            D[vi] = C[vi] + T.float32(1)
+"""
+    parameters = 'A: T.Buffer((24,), "float32"), D: T.Buffer((24,), "float32")'
+    code = outcome(parameters, body, lambda sch: sch.reverse_compute_at(consumer, "a"))
+    assert code == "step_keeps_results"

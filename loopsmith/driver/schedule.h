@@ -30,6 +30,8 @@ class Schedule final : public ScheduleMethods {
   /// Throws a UserError when the program is not well-formed. `seed` -1: a random one.
   explicit Schedule(const Ptr<PrimFunc>& func, std::int64_t seed = -1);
   explicit Schedule(const Ptr<IRModule>& module, std::int64_t seed = -1);
+  /// A schedule of the engine, whose headers have more than this one.
+  explicit Schedule(std::unique_ptr<loopsmith::Schedule> engine);
   Schedule(Schedule&&) noexcept;
   Schedule& operator=(Schedule&&) noexcept;
   ~Schedule();
@@ -52,13 +54,13 @@ class Schedule final : public ScheduleMethods {
   /// Does the steps that `trace_json` wrote.
   void apply_json(std::string_view json);
 
+  loopsmith::Schedule& engine() { return *engine_; }
+  const loopsmith::Schedule& engine() const { return *engine_; }
+
   /// Throws a UserError, as asked by `who`, when steps rest on promises that are not kept yet.
   void require_no_obligations(std::string_view who) const;
 
  private:
-  friend Schedule default_schedule(const Ptr<PrimFunc>& func, const Target& target,
-                                   bool leaves_holes, const BuildOptions& options);
-  explicit Schedule(std::unique_ptr<loopsmith::Schedule> engine);
   Argument call(std::string_view primitive, std::vector<Argument> arguments) override;
 
   std::unique_ptr<loopsmith::Schedule> engine_;

@@ -373,6 +373,18 @@ void Schedule::record_decision(Argument decision) {
   steps_.edit_back().arguments.back() = std::move(decision);
 }
 
+void Schedule::decide_samples(std::vector<Decision> decisions) {
+  told_ = std::make_shared<const std::vector<Decision>>(std::move(decisions));
+  next_told_ = 0;
+}
+
+std::optional<Argument> Schedule::told_decision() {
+  if (!told_ || next_told_ == told_->size()) return {};
+  const auto& [kind, decision] = (*told_)[next_told_++];
+  if (kind != steps_.back().primitive->name) return {};
+  return decision;
+}
+
 // ---- Random numbers ----
 
 void Schedule::seed(std::int64_t seed) {

@@ -246,6 +246,8 @@ class Schedule {
   const std::optional<PartedInit>& parted_init() const { return parted_init_; }
   /// Keeps what `sample_*` decided in the step that is being done.
   void record_decision(Argument decision);
+  /// What the sample that is being done was told by `decide_samples`, if that is for its primitive.
+  std::optional<Argument> told_decision();
 
   // ---- For primitives as such ----
 
@@ -254,6 +256,15 @@ class Schedule {
   void end_step(Argument result);
   /// Takes back the step that is being done, of which a part may have happened.
   void abandon_step();
+
+  // ---- Samples ----
+
+  /// What a sample decides: the name of its primitive, and the decision as in a trace.
+  using Decision = std::pair<std::string, Argument>;
+  /// Says what the samples from here on decide, in their order, whatever their calls say. One that
+  /// is of another kind than its decision, or may not decide so, does not heed it; nor do those
+  /// after the last decision.
+  void decide_samples(std::vector<Decision> decisions);
 
   // ---- Random numbers ----
 
@@ -358,6 +369,8 @@ class Schedule {
   CowVector<Step> steps_;
   std::vector<Mirror> mirrors_;
   std::optional<PartedInit> parted_init_;
+  std::shared_ptr<const std::vector<Decision>> told_;
+  std::size_t next_told_ = 0;
   bool verifies_quick_answers_ = false;
   std::int64_t random_ = 1;
   bool allows_reassociation_ = true;

@@ -261,6 +261,11 @@ void Trace::apply_to(Schedule& schedule, bool remove_postproc) const {
   apply_to(schedule, remove_postproc, {});
 }
 
+void Trace::sample_again(Schedule& schedule) const {
+  const auto draw = [](std::size_t, const std::vector<Argument>&) { return Argument(); };
+  apply_to(schedule, false, {.decide = draw});
+}
+
 void Trace::apply_to(Schedule& schedule, bool remove_postproc, const Observer& observer) const {
   std::map<Key, Argument> now;
   for (std::size_t i = 0; i < size(remove_postproc); ++i) {

@@ -50,6 +50,8 @@ class Trace {
   /// Does every step again. Throws what the primitives throw.
   void apply_to(Schedule& schedule, bool remove_postproc, const Observer& observer) const;
   void apply_to(Schedule& schedule, bool remove_postproc = false) const;
+  /// Does every step again; samples decide anew, or as the schedule was told.
+  void sample_again(Schedule& schedule) const;
   /// Does the steps that `as_json` wrote; each is one of `primitives`.
   static void apply_json(std::string_view json, Schedule& schedule,
                          std::span<const PrimitiveBase* const> primitives);

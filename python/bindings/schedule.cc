@@ -61,6 +61,16 @@ nb::list programs_of(const PySchedule& self) {
   return programs;
 }
 
+void decide_samples(PySchedule& self, nb::sequence decisions) {
+  std::vector<Schedule::Decision> told;
+  for (nb::handle each : decisions) {
+    const nb::tuple pair = nb::cast<nb::tuple>(each);
+    const auto kind = nb::cast<std::string>(pair[0]);
+    told.emplace_back(kind, decision_of(sample_categorical, pair[1]));
+  }
+  self.schedule.decide_samples(std::move(told));
+}
+
 nb::dict verified(const PySchedule& self, const nb::dict& functions) {
   require_no_obligations(self.schedule, "verify");
   const interp::CompareOptions options{.functions = host_functions(functions)};
@@ -207,6 +217,18 @@ A step that is refused raises a ScheduleError and changes nothing.)");
       .def(
           "fork_seed", [](PySchedule& self) { return self.schedule.fork_seed(); },
           "Return a seed for another schedule.")
+      .def("decide_samples", decide_samples, nb::arg("decisions"),
+           nb::sig("def decide_samples(self, decisions: typing.Sequence[tuple[str, typing.Any]]) "
+                   "-> None"),
+           R"(Say what the samples from here on decide, in their order, whatever their calls say.
+
+One that is of another kind than its decision, or may not decide so, does not heed it; nor do those
+after the last decision.
+
+Parameters
+----------
+decisions
+    For each sample the name of its primitive, and what it decides, as in a trace.)")
       .def("get", get_value, nb::arg("rv"),
            nb::sig("def get(self, rv: LoopRV | BlockRV | ExprRV) -> typing.Any"),
            "Return the For or Block behind a handle, or the number behind an ExprRV.")

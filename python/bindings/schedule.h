@@ -69,6 +69,8 @@ bool can_call(const Method& method, const PySchedule& self, const nanobind::args
 
 /// A Python value as an argument of a primitive; refuses what cannot be one.
 Argument to_argument_of(const Method& method, std::size_t parameter, nanobind::handle value);
+/// A decision of a sample.
+Argument decision_of(const PrimitiveBase& primitive, nanobind::handle value);
 /// What a primitive was given or gives, in Python. `owner` is the Schedule of its handles.
 nanobind::object to_python_value(const Argument& value, nanobind::handle owner);
 

@@ -51,13 +51,6 @@ Parts parts_of(const PrimitiveBase& primitive, const std::vector<Argument>& argu
   return parts;
 }
 
-Argument decision_of(const Step& step, nb::handle value) {
-  const Method any{.primitive = step.primitive,
-                   .parameters = {ParameterInfo{"decision", "", "a decision"}},
-                   .is_map = {false}};
-  return to_argument_of(any, 0, value);
-}
-
 bool decides(const Step& step) {
   const auto parameters = step.primitive->parameters();
   return !parameters.empty() && is_decision(parameters.back());
@@ -66,7 +59,7 @@ bool decides(const Step& step) {
 void decide(Step& step, nb::handle decision) {
   require(decides(step), ErrorKind::schedule, "step_has_a_decision", hint("name a sample_* step"),
           {}, "append: {} decides nothing", step.primitive->name);
-  step.arguments.back() = decision_of(step, decision);
+  step.arguments.back() = decision_of(*step.primitive, decision);
 }
 
 /// The number of a step, given as that or as an instruction.
@@ -113,7 +106,7 @@ void apply(const Trace& trace, nb::handle sch, bool remove_postproc, const nb::o
     const Parts parts = parts_of(*step.primitive, arguments, sch);
     const nb::object decided =
         provider(nb::cast(PyInstruction{step, i}), parts.inputs, parts.attrs, parts.decision);
-    return std::optional(decision_of(step, decided));
+    return std::optional(decision_of(*step.primitive, decided));
   };
   trace.apply_to(schedule, remove_postproc, {.decide = decide, .done = {}});
 }
@@ -177,6 +170,13 @@ void bind_instruction(nb::module_& m) {
 
 }  // namespace
 
+Argument decision_of(const PrimitiveBase& primitive, nb::handle value) {
+  const Method any{.primitive = &primitive,
+                   .parameters = {ParameterInfo{"decision", "", "a decision"}},
+                   .is_map = {false}};
+  return to_argument_of(any, 0, value);
+}
+
 void bind_trace(nb::module_& m) {
   bind_instruction(m);
   nb::class_<Trace>(m, "Trace", "The steps of a schedule: data that makes it again.")
@@ -237,6 +237,16 @@ remove_postproc
 decision_provider
     Called for each step that chooses, with the step, its handles, its other arguments and what it
     had decided; returns what it decides now.)")
+      .def(
+          "sample_again",
+          [](const Trace& self, nb::handle sch) {
+            Schedule& schedule = schedule_of(sch).schedule;
+            const nb::gil_scoped_release unlocked;
+            self.sample_again(schedule);
+          },
+          nb::arg("sch"), nb::sig("def sample_again(self, sch: Schedule) -> None"),
+          "Do the steps again, on another schedule; samples decide anew, or as the schedule was\n"
+          "told by `decide_samples`.")
       .def_static(
           "apply_json_to_schedule",
           [](const nb::object& json, PySchedule& sch) {
@@ -272,7 +282,7 @@ decision_provider
           "with_decision",
           [](const Trace& self, nb::handle inst, const nb::object& decision, bool remove_postproc) {
             const std::size_t step = number_of(self, inst);
-            return self.with_decision(step, decision_of(self.steps()[step], decision),
+            return self.with_decision(step, decision_of(*self.steps()[step].primitive, decision),
                                       remove_postproc);
           },
           nb::arg("inst"), nb::arg("decision"), nb::arg("remove_postproc") = false,

@@ -2,18 +2,25 @@
 #include "loopsmith/driver/build.h"
 #include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/tune/cost_model.h"
+#include "loopsmith/tune/decisions.h"
 #include "loopsmith/tune/features.h"
+#include "loopsmith/tune/spaces/fixed_order.h"
+#include "loopsmith/tune/spaces/generated.h"
+#include "loopsmith/tune/spaces/generated_gpu.h"
 #include "loopsmith/tune/variants.h"
 
+#include <random>
 #include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.h"
 #include "bindings/ir.h"
+#include "bindings/schedule.h"
 
 namespace nb = nanobind;
 
@@ -55,6 +62,33 @@ std::vector<double> features(const Ptr<PrimFunc>& func, const Target& target) {
   return tune::features_of(func, machine, options_for(machine));
 }
 
+/// Takes the steps of a space on a schedule of Python, while other threads of Python run.
+template <void (*space)(Schedule&)>
+void take(nb::handle sch) {
+  Schedule& schedule = schedule_of(sch).schedule;
+  const nb::gil_scoped_release released;
+  space(schedule);
+}
+
+nb::list to_list(const tune::Decisions& decisions) {
+  nb::list all;
+  for (const auto& [kind, decision] : decisions) {
+    all.append(nb::make_tuple(kind, to_python_value(decision, nb::none())));
+  }
+  return all;
+}
+
+nb::object mutated(const Trace& trace, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto decisions = tune::mutated(trace, random);
+  return decisions ? nb::object(to_list(*decisions)) : nb::none();
+}
+
+nb::list crossed(const Trace& first, const Trace& second, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  return to_list(tune::crossed(first, second, random));
+}
+
 Ptr<PrimFunc> with_variants(const std::vector<std::pair<Ptr<PrimFunc>, nb::object>>& variants) {
   std::vector<tune::Variant> given;
   for (const auto& [func, condition] : variants) {
@@ -79,6 +113,23 @@ void bind_tune(nb::module_& m) {
       nb::sig("def program_features(func: PrimFunc, target: Target) -> list[float]"),
       "Return numbers of a scheduled function for models that learn: the logarithm of what it is\n"
       "estimated to take, and what its most expensive statements are like.");
+  m.def("generated_space", &take<tune::generated_space>, nb::arg("sch"),
+        nb::sig("def generated_space(sch: Schedule) -> None"),
+        "Take the steps of the generated space on a schedule.");
+  m.def("generated_space_for_gpu", &take<tune::generated_space_for_gpu>, nb::arg("sch"),
+        nb::sig("def generated_space_for_gpu(sch: Schedule) -> None"),
+        "Take the steps of the generated space for GPUs on a schedule.");
+  m.def("fix_order", &take<tune::fix_order>, nb::arg("sch"),
+        nb::sig("def fix_order(sch: Schedule) -> None"),
+        "Give reductions the order in which all further steps have to leave them.");
+  m.def("mutated_decisions", &mutated, nb::arg("trace"), nb::arg("seed"),
+        nb::sig("def mutated_decisions(trace: Trace, seed: int) -> "
+                "list[tuple[str, typing.Any]] | None"),
+        "Return the decisions of a trace with one of them changed; None where it has no other.");
+  m.def("crossed_decisions", &crossed, nb::arg("first"), nb::arg("second"), nb::arg("seed"),
+        nb::sig("def crossed_decisions(first: Trace, second: Trace, seed: int) -> "
+                "list[tuple[str, typing.Any]]"),
+        "Return decisions each from one of two traces, as long as those have the same samples.");
   m.def("with_variants", &with_variants, nb::arg("variants"),
         nb::sig("def with_variants(variants: list[tuple[PrimFunc, Expr | None]]) -> PrimFunc"),
         "Return one function that runs the first variant whose condition holds; all are schedules\n"

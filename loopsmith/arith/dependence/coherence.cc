@@ -150,7 +150,10 @@ class CoherenceChecker : VersionChecker {
   }
 
   void check_read(const Use& read) {
-    if (read.is_mirrored) check_filled(read);
+    // What nothing outside sees has no first value to be copied.
+    const bool has_first_value =
+        !read.is_mirrored && !(read.is_copying && access(read.access).is_local);
+    if (!has_first_value) check_filled(read);
     for (const Use& write : uses_) {
       if (is_over()) return;
       if (!access(write.access).writes) continue;
@@ -214,7 +217,7 @@ class CoherenceChecker : VersionChecker {
     return sets_.form_map(statement(statement_of(use)), versions_.names(statement_of(use)));
   }
 
-  /// The mirror has the element when it is read.
+  /// The place was written for the element when it is read.
   void check_filled(const Use& read) {
     sets_.start();
     Set missing(isl_set_flatten(isl_map_wrap(read.both.copy())));

@@ -79,6 +79,20 @@ Factors decide(Schedule& schedule, const SampleTilePlan& plan) {
   return factors;
 }
 
+/// The factors that the schedule was told, where they are that many.
+std::optional<Factors> told_factors(Schedule& schedule, std::int64_t count) {
+  const auto told = schedule.told_decision();
+  const auto* list = told ? told->as<Argument::List>() : nullptr;
+  if (!list || static_cast<std::int64_t>(list->size()) != count) return {};
+  Factors factors;
+  for (const Argument& each : *list) {
+    const auto* factor = each.as<std::int64_t>();
+    if (!factor) return {};
+    factors.push_back(*factor);
+  }
+  return factors;
+}
+
 std::int64_t extent_of(const For& loop) {
   const auto* extent = loop.extent.as<IntImm>();
   return extent && extent->value > 0 ? extent->value : 0;
@@ -112,6 +126,11 @@ Planned<SampleCategoricalPlan> plan_sample_categorical(
 
 ExprRV commit_sample_categorical(Schedule& schedule, SampleCategoricalPlan&& plan) {
   std::size_t chosen = 0;
+  if (const auto told = schedule.told_decision()) {
+    const auto* place = told->as<std::int64_t>();
+    const auto count = static_cast<std::int64_t>(plan.candidates.size());
+    if (place && *place >= 0 && *place < count) plan.decision = *place;
+  }
   if (plan.decision) {
     chosen = static_cast<std::size_t>(*plan.decision);
   } else {
@@ -160,6 +179,7 @@ Planned<SampleTilePlan> plan_sample_partitioned_tile(
 }
 
 Handles<ExprRV> commit_sample_tile(Schedule& schedule, SampleTilePlan&& plan) {
+  if (auto told = told_factors(schedule, plan.count)) plan.decision = std::move(told);
   const Factors factors = decide(schedule, plan);
   schedule.record_decision(to_argument(factors));
   Handles<ExprRV> holes;

@@ -75,6 +75,9 @@ Planned<SampleComputeLocationPlan> plan_sample_compute_location(
 LoopRV commit_sample_compute_location(Schedule& schedule, SampleComputeLocationPlan&& plan) {
   const auto& candidates = plan.candidates;
   std::size_t chosen = 0;
+  if (const auto told = schedule.told_decision()) {
+    if (const auto* place = told->as<std::int64_t>()) plan.decision = *place;
+  }
   if (plan.decision) {
     const auto above = std::ranges::upper_bound(candidates, *plan.decision, {},
                                                 &SampleComputeLocationPlan::Candidate::decision);

@@ -82,5 +82,42 @@ TEST(sample, refuses_what_is_no_choice) {
             "factors_can_be_chosen: sample_perfect_tile: 1 factors of loop i cannot be chosen");
 }
 
+TEST(sample, decides_as_the_schedule_was_told) {
+  Schedule sch(matmul(), 7);
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  const Argument::List factors{Argument(4), Argument(6), Argument(4)};
+  sch.decide_samples({{"sample_categorical", Argument(2)},
+                      {"sample_categorical", Argument(0)},
+                      {"sample_perfect_tile", Argument(factors)},
+                      {"sample_categorical", Argument(9)}});
+  EXPECT_EQ(sch.get(sample_categorical(sch, {10, 20, 30}, {1, 1, 1})), 30);
+  // Neither a decision of another kind is heeded, nor one that is not possible; those after it are.
+  EXPECT_EQ(sch.get(sample_perfect_tile(sch, loops[0], 1, -1)[0]), 128);
+  const auto tile = sample_perfect_tile(sch, loops[1], 3, 16, std::vector<std::int64_t>{96, 1, 1});
+  EXPECT_EQ(sch.get(tile[0]) * 100 + sch.get(tile[1]) * 10 + sch.get(tile[2]), 464);
+  EXPECT_EQ(sch.get(sample_categorical(sch, {10, 20}, {1, 0})), 10);
+  EXPECT_EQ(sch.get(sample_categorical(sch, {10, 20}, {1, 1}, 1)), 20);  // All are decided.
+}
+
+TEST(sample, decides_anew_when_a_trace_is_sampled_again) {
+  const auto func = matmul();
+  Schedule sch(func, 7);
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  const auto tile = sample_perfect_tile(sch, loops[1], 3, 16, std::vector<std::int64_t>{96, 1, 1});
+  split(sch, loops[1], {tile[0], tile[1], tile[2]});
+  std::set<std::string> programs;
+  for (int seed = 1; seed <= 10; ++seed) {
+    Schedule other(func, seed);
+    sch.trace().sample_again(other);
+    programs.insert(body_of(other));
+  }
+  EXPECT_GT(programs.size(), 3U);
+  Schedule told(func, 7);
+  told.decide_samples(
+      {{"sample_perfect_tile", Argument(Argument::List{Argument(4), Argument(6), Argument(4)})}});
+  sch.trace().sample_again(told);
+  EXPECT_NE(body_of(told).find("in T.grid(128, 4, 6, 4, 64)"), std::string::npos) << body_of(told);
+}
+
 }  // namespace
 }  // namespace loopsmith

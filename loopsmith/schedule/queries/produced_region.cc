@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
@@ -22,6 +24,55 @@ std::optional<std::int64_t> reach_of(std::vector<RadixTerm> digits, std::int64_t
   return static_cast<std::int64_t>(reach);
 }
 
+namespace {
+
+/// The conditions of a block that use loops inside of `loop`: its predicate, and the `if`s there.
+std::vector<Expr> conditions_inside(const Schedule& schedule, NodeId block, LoopRV loop,
+                                    const std::vector<const For*>& inner) {
+  std::vector<Expr> all = arith::conjuncts(schedule.as<BlockRealize>(block)->predicate);
+  NodeId below = block;
+  for (NodeId node = schedule.at(block).parent; node != schedule.node(loop);
+       below = node, node = schedule.at(node).parent) {
+    if (const auto* branch = schedule.as<IfThenElse>(node)) {
+      const bool is_then = schedule.at(below).slot == 0;
+      for (Expr& part : arith::conjuncts(is_then ? branch->condition : !branch->condition)) {
+        all.push_back(std::move(part));
+      }
+    }
+  }
+  std::erase_if(all, [&](const Expr& condition) {
+    return std::ranges::none_of(
+        inner, [&](const For* around) { return uses_variable(condition, around->loop_var); });
+  });
+  return all;
+}
+
+/// True when a block's conditions inside of a loop leave out nothing but what lies beyond the
+/// domains of its axes: they hold for all values of the loops whose axes are in their domains.
+bool leaves_out_nothing(const Schedule& schedule, NodeId block, LoopRV loop,
+                        const std::vector<const For*>& inner) {
+  const std::vector<Expr> conditions = conditions_inside(schedule, block, loop, inner);
+  if (conditions.empty()) return true;
+  const BlockRealize& realize = *schedule.as<BlockRealize>(block);
+  Analyzer analyzer;
+  for (NodeId node = block; node != no_node; node = schedule.at(node).parent) {
+    const auto* around = schedule.as<For>(node);
+    if (!around || !is_const_int(around->step, 1)) continue;
+    analyzer.bind_range(around->loop_var, around->min, around->extent);
+  }
+  Expr in_domains = true;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const Range& domain = *realize.block->iter_vars[i]->dom;
+    const Expr& value = realize.iter_values[i];
+    in_domains = in_domains && value >= domain.min && value < domain.min + domain.extent;
+  }
+  const auto scope = analyzer.constraint_scope(in_domains);
+  return std::ranges::all_of(conditions,
+                             [&](const Expr& condition) { return analyzer.can_prove(condition); });
+}
+
+}  // namespace
+
 bool finishes_in_an_iteration(const Schedule& schedule, const BufferAccess& use, LoopRV loop,
                               const ScopeAccesses& uses) {
   if (!use.is_block || use.by_view) return false;
@@ -36,6 +87,7 @@ bool finishes_in_an_iteration(const Schedule& schedule, const BufferAccess& use,
   for (NodeId node = use.place.node; node != schedule.node(loop); node = schedule.at(node).parent) {
     if (const auto* around = schedule.as<For>(node)) inner.push_back(around);
   }
+  if (!leaves_out_nothing(schedule, use.place.node, loop, inner)) return false;
   const auto inner_loop = [&](const Object* var) {
     const auto found = std::ranges::find_if(
         inner, [&](const For* around) { return around->loop_var.get() == var; });

@@ -9,8 +9,7 @@
 from __future__ import annotations
 
 from .background import BackgroundModule
-from .generated import generated
-from .generated_gpu import generated_for_gpu
+from .generated import generated, generated_for_gpu
 from .holes import Decision, decisions_of, mutated
 from .learned import LearnedModel
 from .model import AnalyticModel, Learner, Model

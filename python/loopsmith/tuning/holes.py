@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from .. import _core
 from .._core import Instruction, Trace
 
 
@@ -64,28 +65,12 @@ def mutated(trace: Trace, rng: random.Random) -> list[Decision] | None:
 
     Tiles move a prime factor from one loop to another, as loop extents keep their product.
     """
-    holes = holes_of(trace)
-    decisions: list[Decision] = [(hole.kind, hole.decision) for hole in holes]
-    if not holes:
-        return None
-    which = rng.randrange(len(holes))
-    hole = holes[which]
-    decision = _CHANGES[hole.kind](trace.insts[hole.number], hole.decision, rng)
-    if decision is None:
-        return None
-    decisions[which] = (hole.kind, decision)
-    return decisions
+    return _core.mutated_decisions(trace, rng.getrandbits(63))
 
 
 def crossed(first: Trace, second: Trace, rng: random.Random) -> list[Decision]:
     """Return decisions each from one of two traces, as long as those have the same samples."""
-    decisions = decisions_of(first)
-    for which, (mine, other) in enumerate(zip(decisions, decisions_of(second))):
-        if mine[0] != other[0]:
-            break
-        if rng.random() < 0.5:
-            decisions[which] = other
-    return decisions
+    return _core.crossed_decisions(first, second, rng.getrandbits(63))
 
 
 def _kind(inst: Instruction) -> str:
@@ -107,39 +92,6 @@ def _factorizations(product: int, count: int) -> int:
     for exponent in Counter(_prime_factors(product)).values():
         ways *= math.comb(exponent + count - 1, count - 1)
     return ways
-
-
-def _other_candidate(inst: Instruction, decision: Any, rng: random.Random) -> Any:
-    weights = list(inst.attrs[1])
-    others = [place for place, weight in enumerate(weights) if weight > 0 and place != decision]
-    return rng.choice(others) if others else None
-
-
-def _other_factors(inst: Instruction, decision: Any, rng: random.Random) -> Any:
-    factors = [int(factor) for factor in decision]
-    sources = [place for place, factor in enumerate(factors) if factor > 1]
-    if len(factors) < 2 or not sources:
-        return None
-    source = rng.choice(sources)
-    target = rng.choice([place for place in range(len(factors)) if place != source])
-    prime = rng.choice(_prime_factors(factors[source]))
-    factors[source] //= prime
-    factors[target] *= prime
-    largest = int(inst.attrs[1]) if _kind(inst) == "sample_perfect_tile" else -1
-    return None if 0 < largest < factors[-1] else factors
-
-
-def _other_location(inst: Instruction, decision: Any, rng: random.Random) -> Any:
-    del inst
-    return rng.choice([place for place in range(-2, 8) if place != decision])
-
-
-_CHANGES = {
-    "sample_categorical": _other_candidate,
-    "sample_perfect_tile": _other_factors,
-    "sample_partitioned_tile": _other_factors,
-    "sample_compute_location": _other_location,
-}
 
 
 def _prime_factors(number: int) -> list[int]:

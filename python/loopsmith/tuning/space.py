@@ -9,9 +9,8 @@ from typing import Any
 
 from .. import _core
 from .._core import PrimFunc, Schedule, Trace
-from ..errors import ScheduleError, UserError
-from .generated import generated
-from .generated_gpu import generated_for_gpu
+from ..errors import UserError
+from .generated import generated, generated_for_gpu
 from .holes import Decision, holes_of
 from .with_default import WithDefault
 
@@ -70,12 +69,13 @@ class Space:
 
     def made(self, seed: int, decisions: Sequence[Decision] = ()) -> Schedule:
         """Return the schedule of a seed, as `draw` does with one that it draws."""
-        sch = GuidedSchedule(self.func, seed, decisions)
+        sch = Schedule(self.func, seed=seed)
+        sch.decide_samples(decisions)
         if self._order is not None:
             self._order(sch)
         sch.allow_reassociation = self._allow_reassociation
         if self._start is not None:
-            self._start.apply_to_schedule(sch, decision_provider=sch.decide_instruction)
+            self._start.sample_again(sch)
         made = self._steps(sch) if self._steps is not None else None
         if made is not None:
             _core.fail(
@@ -118,50 +118,3 @@ class Space:
             points *= hole.choices or 1
             rows.append(f"  {hole.choices or 'some'} choices: {hole.line}")
         return "\n".join([f"{points:.4g} points with the structure of this draw:", *rows])
-
-
-class GuidedSchedule(Schedule):
-    """A schedule whose samples have been decided, one after the other, as long as they fit."""
-
-    def __init__(self, func: PrimFunc, seed: int, decisions: Sequence[Decision]) -> None:
-        super().__init__(func, seed=seed)
-        self._decisions = list(decisions)
-        self._count = 0
-
-    def decide_instruction(self, inst: Any, *_: Any) -> Any:
-        """Return the decision of a step of a trace; None to draw."""
-        return self._next(str(inst.kind))
-
-    def sample_categorical(self, *args: Any, **kwargs: Any) -> Any:
-        """Choose as decided."""
-        return self._sampled("sample_categorical", super().sample_categorical, args, kwargs)
-
-    def sample_perfect_tile(self, *args: Any, **kwargs: Any) -> Any:
-        """Choose as decided."""
-        return self._sampled("sample_perfect_tile", super().sample_perfect_tile, args, kwargs)
-
-    def sample_partitioned_tile(self, *args: Any, **kwargs: Any) -> Any:
-        """Choose as decided."""
-        sample = super().sample_partitioned_tile
-        return self._sampled("sample_partitioned_tile", sample, args, kwargs)
-
-    def sample_compute_location(self, *args: Any, **kwargs: Any) -> Any:
-        """Choose as decided."""
-        sample = super().sample_compute_location
-        return self._sampled("sample_compute_location", sample, args, kwargs)
-
-    def _sampled(self, kind: str, sample: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        decision = self._next(kind)
-        if decision is not None:
-            try:
-                return sample(*args, **{**kwargs, "decision": decision})
-            except (ScheduleError, TypeError):
-                pass  # Not a decision of this sample: its loop or candidates are others.
-        return sample(*args, **kwargs)
-
-    def _next(self, kind: str) -> Any:
-        self._count += 1
-        if self._count > len(self._decisions):
-            return None
-        expected, decision = self._decisions[self._count - 1]
-        return decision if expected == kind else None

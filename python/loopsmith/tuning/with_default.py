@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .._core import PrimFunc, Schedule, Target
+from .._core import PrimFunc, Schedule, Target, Trace
 from ..driver import default_schedule
-from .choices import attempt, choose
-from .generated import generated
-from .generated_gpu import generated_for_gpu
+from ..errors import ScheduleError
+from .generated import generated, generated_for_gpu
 from .holes import holes_of
 
 
@@ -35,11 +34,14 @@ class WithDefault:
     """
 
     def __init__(self, func: PrimFunc, target: Target | str, num_threads: int | None) -> None:
-        default = attempt(
-            lambda: default_schedule(func, target, holes=True, num_threads=num_threads)
-        )
         self._generated = generated_space(target)
-        self._default = default.trace if default and holes_of(default.trace) else None
+        self._default: Trace | None = None
+        try:
+            default = default_schedule(func, target, holes=True, num_threads=num_threads)
+        except ScheduleError:
+            return
+        if holes_of(default.trace):
+            self._default = default.trace
 
     @property
     def name(self) -> str:
@@ -51,8 +53,7 @@ class WithDefault:
 
     def __call__(self, sch: Schedule) -> None:
         """Take the steps."""
-        if self._default is None or choose(sch, [0, 1]):
+        if self._default is None or sch.get(sch.sample_categorical([0, 1], [0.5, 0.5])) == 1:
             self._generated(sch)
         else:
-            provider = getattr(sch, "decide_instruction", None)
-            self._default.apply_to_schedule(sch, decision_provider=provider)
+            self._default.sample_again(sch)

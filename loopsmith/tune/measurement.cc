@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/tune/measurement.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include "loopsmith/codegen/signature.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/support/error.h"
+
+namespace loopsmith::tune {
+namespace {
+
+/// A candidate that takes so many times what the quickest takes is measured once.
+constexpr double slower = 1.5;
+
+std::int64_t bytes_of(const NDArray& array) {
+  return array.size() * ((array.dtype().bits * array.dtype().lanes + 7) / 8);
+}
+
+std::byte* bytes_in(const NDArray& array) {
+  const DLTensor& tensor = array.c_tensor();
+  return static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+}
+
+void copy_bytes(const NDArray& from, const NDArray& to) {
+  std::memcpy(bytes_in(to), bytes_in(from), static_cast<std::size_t>(bytes_of(from)));
+}
+
+NDArray copy_of(const NDArray& array) {
+  NDArray made = NDArray::empty({array.shape().begin(), array.shape().end()}, array.dtype());
+  copy_bytes(array, made);
+  return made;
+}
+
+std::vector<NDArray> copies_of(const std::vector<NDArray>& arrays) {
+  std::vector<NDArray> made;
+  for (const NDArray& array : arrays) made.push_back(copy_of(array));
+  return made;
+}
+
+std::vector<CallArgument> call_arguments(const std::vector<NDArray>& arrays) {
+  return {arrays.begin(), arrays.end()};
+}
+
+/// Calls `visit` with the elements of two arrays as doubles, where their type is a float of 32 or
+/// 64 bits; whether it is.
+template <class Visit>
+bool with_floats(const NDArray& left, const NDArray& right, Visit&& visit) {
+  if (left.dtype().code != kDLFloat) return false;
+  const auto each = [&]<class T>(T) {
+    const T* a = reinterpret_cast<const T*>(bytes_in(left));
+    const T* b = reinterpret_cast<const T*>(bytes_in(right));
+    for (std::int64_t i = 0; i < left.size(); ++i) visit(i, double(a[i]), double(b[i]));
+    return true;
+  };
+  if (left.dtype().bits == 32) return each(float{});
+  if (left.dtype().bits == 64) return each(double{});
+  return false;
+}
+
+std::string difference_of(const NDArray& expected, const NDArray& got, std::size_t number) {
+  const auto bytes = static_cast<std::size_t>(bytes_of(expected));
+  if (std::memcmp(bytes_in(expected), bytes_in(got), bytes) == 0) return {};
+  const double epsilon = expected.dtype().bits == 64 ? std::numeric_limits<double>::epsilon()
+                                                     : std::numeric_limits<float>::epsilon();
+  const double tolerance = std::sqrt(epsilon);
+  double largest = 0;
+  with_floats(expected, got, [&](std::int64_t, double a, double) {
+    if (std::isfinite(a)) largest = std::max(largest, std::abs(a));
+  });
+  std::string found;
+  const bool are_floats = with_floats(expected, got, [&](std::int64_t i, double a, double b) {
+    const bool agree = a == b || (std::isnan(a) && std::isnan(b)) ||
+                       std::abs(a - b) <= tolerance * (largest + std::abs(a));
+    if (!agree && found.empty()) {
+      found = fmt::format("argument {}, element {}: {}, expected {}", number, i, b, a);
+    }
+  });
+  return are_floats ? found : fmt::format("argument {} differs", number);
+}
+
+void limit_memory(std::int64_t bytes) {
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t pages = 0;
+  statm >> pages;
+  const auto used = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE));
+  const rlimit limit{used + static_cast<rlim_t>(bytes), used + static_cast<rlim_t>(bytes)};
+  ::setrlimit(RLIMIT_AS, &limit);
+}
+
+void append(std::string& message, const std::vector<double>& samples) {
+  const std::size_t count = samples.size();
+  message.append(reinterpret_cast<const char*>(&count), sizeof count);
+  message.append(reinterpret_cast<const char*>(samples.data()), count * sizeof(double));
+}
+
+std::vector<double> take_samples(std::string_view& message) {
+  std::size_t count = 0;
+  if (message.size() < sizeof count) return {};
+  std::memcpy(&count, message.data(), sizeof count);
+  message.remove_prefix(sizeof count);
+  std::vector<double> samples(std::min(count, message.size() / sizeof(double)));
+  std::memcpy(samples.data(), message.data(), samples.size() * sizeof(double));
+  message.remove_prefix(samples.size() * sizeof(double));
+  return samples;
+}
+
+[[noreturn]] void answer(int pipe, const std::function<Outcome()>& task, std::int64_t bytes) {
+  limit_memory(bytes);
+  Outcome outcome;
+  try {
+    outcome = task();
+  } catch (const std::exception& error) {
+    outcome.failure = error.what();
+  }
+  std::string message;
+  append(message, outcome.samples);
+  append(message, outcome.others);
+  message += outcome.failure;
+  for (std::string_view rest = message; !rest.empty();) {
+    const ssize_t written = ::write(pipe, rest.data(), rest.size());
+    if (written <= 0) break;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  ::_exit(0);  // Nothing of the parent's is to be ended here.
+}
+
+/// What is read until the other end is closed; nothing where that takes too long.
+std::optional<std::string> read_all(int pipe, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  std::string message;
+  for (;;) {
+    const auto left = std::chrono::duration<double, std::milli>(end - Clock::now()).count();
+    pollfd waiting{.fd = pipe, .events = POLLIN, .revents = 0};
+    if (left <= 0 || ::poll(&waiting, 1, static_cast<int>(std::ceil(left))) == 0) return {};
+    char buffer[4096];
+    const ssize_t count = ::read(pipe, buffer, sizeof buffer);
+    if (count <= 0) return message;
+    message.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+/// Carries out a task in a child process.
+Outcome in_child(const std::function<Outcome()>& task, const ChildLimits& limits) {
+  int ends[2];
+  require(::pipe(ends) == 0, ErrorKind::call, "process_is_made",
+          hint("close files, or raise the limit"), {}, "search: no pipe for a child process");
+  const pid_t child = ::fork();
+  require(child >= 0, ErrorKind::call, "process_is_made", hint("end processes, or raise the limit"),
+          {}, "search: no child process");
+  if (child == 0) {
+    ::close(ends[0]);
+    answer(ends[1], task, limits.bytes);
+  }
+  ::close(ends[1]);
+  const auto message = read_all(ends[0], limits.seconds);
+  ::close(ends[0]);
+  if (!message) ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!message) return {.failure = fmt::format("it took more than {} seconds", limits.seconds)};
+  if (WIFSIGNALED(status)) return {.failure = fmt::format("crash: signal {}", WTERMSIG(status))};
+  std::string_view rest = *message;
+  Outcome outcome;
+  outcome.samples = take_samples(rest);
+  outcome.others = take_samples(rest);
+  outcome.failure = rest;
+  return outcome;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<NDArray> made;
+  for (std::size_t k = 0; k < func.params.size(); ++k) {
+    const Ptr<Buffer>& buffer = func.buffer_map[k];
+    require(buffer.defined(), ErrorKind::type_mismatch, "arguments_can_be_drawn",
+            hint("give the arguments in the options"), {},
+            "search: parameter {} is no tensor, so arguments cannot be drawn",
+            func.params[k]->name);
+    std::vector<std::int64_t> shape;
+    for (const Expr& extent : buffer->shape) {
+      const std::int64_t* size = as_int(extent);
+      require(size != nullptr, ErrorKind::type_mismatch, "arguments_can_be_drawn",
+              hint("give the arguments in the options"), {},
+              "search: tensor {} has a size that is no constant, so arguments cannot be drawn",
+              buffer->name);
+      shape.push_back(*size);
+    }
+    NDArray array = NDArray::zeros(std::move(shape), to_dlpack(buffer->dtype));
+    const DLDataType type = array.dtype();
+    std::normal_distribution<double> normal;
+    for (std::int64_t i = 0; i < array.size(); ++i) {
+      if (type.code == kDLFloat && type.bits == 32) {
+        array.data<float>()[i] = static_cast<float>(normal(random));
+      } else if (type.code == kDLFloat && type.bits == 64) {
+        array.data<double>()[i] = normal(random);
+      } else if (type.code == kDLInt || type.code == kDLUInt) {
+        bytes_in(array)[i * type.bits / 8] = std::byte(random() % 10);  // The lowest byte of each.
+      }
+    }
+    made.push_back(std::move(array));
+  }
+  return made;
+}
+
+std::string difference(const std::vector<NDArray>& expected, const std::vector<NDArray>& got) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    std::string found = difference_of(expected[i], got[i], i);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+Workload::Workload(const std::vector<NDArray>& arguments, const Module& program)
+    : arguments_(copies_of(arguments)), expected_(results(program)) {}
+
+std::vector<NDArray> Workload::results(const Module& program) const {
+  std::vector<NDArray> arrays = copies_of(arguments_);
+  program.entry().call(call_arguments(arrays));
+  return arrays;
+}
+
+Outcome Workload::measure(const Module& program, double best, const ChildLimits& limits) const {
+  const auto task = [&]() -> Outcome {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<NDArray> arrays = results(program);
+    const double first = seconds_since(begin);
+    if (std::string wrong = difference(expected_, arrays); !wrong.empty()) {
+      return {.failure = "wrong result: " + wrong};
+    }
+    if (first > 10 * best + 1e-3) return {.samples = {first}};
+    const auto given = call_arguments(arrays);
+    const Timing once = program.entry().time(given, {.warmup = 0, .repeat = 1, .number = 1});
+    if (once.median > slower * best) return {.samples = once.samples};
+    return {.samples = program.entry().time(given).samples};
+  };
+  return in_child(task, limits);
+}
+
+Outcome Workload::duel(const Module& program, const Module& other, int repeat,
+                       const ChildLimits& limits) const {
+  const auto task = [&]() -> Outcome {
+    const std::vector<NDArray> arrays = copies_of(arguments_);
+    const auto given = call_arguments(arrays);
+    Outcome outcome;
+    for (int i = 0; i < repeat; ++i) {
+      const TimingOptions once{.warmup = i == 0 ? 1 : 0, .repeat = 1};
+      outcome.others.push_back(other.entry().time(given, once).median);
+      outcome.samples.push_back(program.entry().time(given, once).median);
+    }
+    return outcome;
+  };
+  return in_child(task, limits);
+}
+
+Outcome Workload::check(const Module& program, const ChildLimits& limits) const {
+  const auto task = [&]() -> Outcome {
+    const std::string wrong = difference(expected_, results(program));
+    return {.failure = wrong.empty() ? wrong : "wrong result: " + wrong};
+  };
+  return in_child(task, limits);
+}
+
+}  // namespace loopsmith::tune

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidates run in child processes: what crashes, hangs or computes something else is an outcome.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "loopsmith/ir/function.h"
+#include "loopsmith/runtime/module.h"
+#include "loopsmith/runtime/ndarray.h"
+
+namespace loopsmith::tune {
+
+/// Arrays with random numbers for the parameters of a function: floats are normally distributed,
+/// integers are 0 to 9. Throws a UserError where a size is no constant, or a parameter no tensor.
+std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed);
+
+/// Where results differ by more than rounding may: integers are equal, floats of an array differ by
+/// the square root of their type's precision, of the element and of the largest one; sums are
+/// regrouped, no more. Empty where they do not.
+std::string difference(const std::vector<NDArray>& expected, const std::vector<NDArray>& got);
+
+/// What a child process has found out.
+struct Outcome {
+  std::vector<double> samples;  ///< Seconds of calls.
+  std::vector<double> others;   ///< Of a duel: seconds of the other program's calls.
+  std::string failure;          ///< What went wrong; empty where nothing did.
+};
+
+/// What a child process may use.
+struct ChildLimits {
+  double seconds = 10;
+  std::int64_t bytes = std::int64_t{4} << 30;  ///< Beside what this process has.
+};
+
+/// What programs are called with, and what they have to give.
+class Workload {
+ public:
+  /// The program is called once, here, for what it gives. Arguments stay as they are.
+  Workload(const std::vector<NDArray>& arguments, const Module& program);
+
+  /// Checks and measures a program; one that cannot be quicker than `best` is measured once.
+  Outcome measure(const Module& program, double best, const ChildLimits& limits) const;
+  /// Measures two programs in turns.
+  Outcome duel(const Module& program, const Module& other, int repeat,
+               const ChildLimits& limits) const;
+  /// Checks a program alone.
+  Outcome check(const Module& program, const ChildLimits& limits) const;
+
+ private:
+  std::vector<NDArray> results(const Module& program) const;
+
+  std::vector<NDArray> arguments_;
+  std::vector<NDArray> expected_;
+};
+
+}  // namespace loopsmith::tune

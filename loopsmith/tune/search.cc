@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/tune/search.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/runtime/cpus.h"
+#include "loopsmith/schedule/schedule_error.h"
+#include "loopsmith/tune/cost_model.h"
+
+namespace loopsmith::tune {
+namespace {
+
+constexpr std::size_t pool_size = 40;
+constexpr int generations = 2;
+constexpr std::size_t elite = 12;      ///< How many of the quickest have descendants.
+constexpr std::size_t chunk = 16;      ///< So many candidates are drawn at once.
+constexpr std::size_t attempts = 200;  ///< In a row, without a new program: there are hardly any.
+constexpr double fresh_share = 0.25;   ///< Of candidates, without parents.
+constexpr double mutated_share = 0.8;  ///< Of those with parents; the others are crossed.
+
+void sort_by_prediction(std::vector<Candidate>& pool) {
+  std::ranges::stable_sort(pool, {}, &Candidate::predicted);
+}
+
+}  // namespace
+
+void in_threads(std::size_t count, const std::function<void(std::size_t)>& task) {
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::atomic_flag has_failed;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      try {
+        task(i);
+      } catch (...) {
+        if (!has_failed.test_and_set()) failure = std::current_exception();
+        next = count;
+      }
+    }
+  };
+  const auto threads = std::min(count, static_cast<std::size_t>(default_num_threads()));
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+Search::Search(Ptr<PrimFunc> func, Space space, const CpuModel& machine, std::uint64_t seed,
+               bool is_concurrent)
+    : func_(std::move(func)),
+      space_(std::move(space)),
+      machine_(machine),
+      random_(seed),
+      is_concurrent_(is_concurrent) {}
+
+Search::Plan Search::plan(const std::vector<Trace>& parents) {
+  std::uniform_real_distribution<double> share(0, 1);
+  Plan made{.seed = 1 + static_cast<std::int64_t>(random_() % 2147483646), .decisions = {}};
+  if (parents.empty() || share(random_) < fresh_share) return made;
+  // The first is likelier than those after it.
+  std::vector<double> weights;
+  for (std::size_t i = parents.size(); i > 0; --i) weights.push_back(static_cast<double>(i));
+  std::discrete_distribution<std::size_t> choose(weights.begin(), weights.end());
+  const Trace& parent = parents[choose(random_)];
+  made.decisions = share(random_) < mutated_share
+                       ? mutated(parent, random_).value_or(Decisions())
+                       : crossed(parent, parents[choose(random_)], random_);
+  return made;
+}
+
+std::optional<Candidate> Search::carry_out(const Plan& plan) const {
+  Schedule schedule(func_, plan.seed);
+  schedule.decide_samples(plan.decisions);
+  try {
+    space_(schedule);
+    Candidate made{.trace = schedule.trace(), .func = schedule.func(), .hash = {}};
+    made.hash = to_string(structural_hash(made.func));
+    LowerOptions options;
+    options.vector_bits = machine_.vector_bytes * 8;
+    made.predicted = estimate(made.func, machine_, options);
+    return made;
+  } catch (const UserError&) {
+    return {};  // What was drawn is no schedule, or it cannot be lowered.
+  }
+}
+
+void Search::breed(const std::vector<Trace>& parents, std::size_t size,
+                   std::vector<Candidate>& pool) {
+  std::size_t in_vain = 0;
+  while (pool.size() < size && in_vain < attempts) {
+    std::vector<Plan> plans;
+    for (std::size_t i = 0; i < chunk; ++i) plans.push_back(plan(parents));
+    std::vector<std::optional<Candidate>> drawn(chunk);
+    const auto carry = [&](std::size_t i) { drawn[i] = carry_out(plans[i]); };
+    if (is_concurrent_) {
+      in_threads(chunk, carry);
+    } else {
+      for (std::size_t i = 0; i < chunk; ++i) carry(i);
+    }
+    in_vain += chunk;
+    for (auto& candidate : drawn) {
+      if (!candidate || pool.size() == size || !known_.insert(candidate->hash).second) continue;
+      pool.push_back(*std::move(candidate));
+      in_vain = 0;
+    }
+  }
+  sort_by_prediction(pool);
+}
+
+std::vector<Candidate> Search::next_batch(std::size_t size) {
+  std::vector<Trace> quickest;
+  for (std::size_t i = 0; i < std::min(elite, measured_.size()); ++i) {
+    quickest.push_back(measured_[i].trace);
+  }
+  std::vector<Candidate> pool;
+  std::vector<Trace> parents = quickest;
+  for (int generation = 1; generation <= generations; ++generation) {
+    breed(parents, static_cast<std::size_t>(generation) * pool_size, pool);
+    parents = quickest;
+    for (std::size_t i = 0; i < std::min(elite, pool.size()); ++i) {
+      parents.push_back(pool[i].trace);
+    }
+  }
+  if (pool.size() > size) {  // One is any.
+    const auto last = static_cast<std::ptrdiff_t>(size) - 1;
+    std::uniform_int_distribution<std::ptrdiff_t> any(last,
+                                                      static_cast<std::ptrdiff_t>(pool.size()) - 1);
+    std::iter_swap(pool.begin() + last, pool.begin() + any(random_));
+  }
+  // What is not proposed may come again.
+  for (std::size_t i = size; i < pool.size(); ++i) known_.erase(pool[i].hash);
+  pool.resize(std::min(size, pool.size()));
+  return pool;
+}
+
+void Search::learn(const Candidate& candidate, double seconds) {
+  const auto place = std::ranges::upper_bound(measured_, seconds, {}, &Measured::seconds);
+  measured_.insert(place, {seconds, candidate.trace});
+}
+
+}  // namespace loopsmith::tune

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/tune/spaces/block_axes.h"
+
+#include <algorithm>
+
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/primitives/compute_inline.h"
+#include "loopsmith/schedule/primitives/fuse.h"
+#include "loopsmith/schedule/primitives/get_loops.h"
+#include "loopsmith/tune/spaces/choices.h"
+
+namespace loopsmith::tune {
+
+bool is_inlined(Schedule& schedule, BlockRV block) {
+  if (!compute_inline.can_apply(schedule, {.block = block})) return false;
+  if (!happens(schedule, 3, 4)) return false;
+  compute_inline(schedule, block);
+  return true;
+}
+
+bool reduces(const Schedule& schedule, BlockRV block) {
+  return std::ranges::any_of(schedule.get(block).iter_vars, [](const Ptr<IterVar>& axis) {
+    return axis->iter_type == IterType::comm_reduce;
+  });
+}
+
+AxisKind axis_kind(const Schedule& schedule, BlockRV block, LoopRV loop) {
+  const BlockRealize& realize = schedule.realize(block);
+  const Ptr<Var>& moved_by = schedule.get(loop).loop_var;
+  bool is_spatial = false, is_reduction = false;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    if (!uses_variable(realize.iter_values[i], moved_by)) continue;
+    const bool axis_reduces = realize.block->iter_vars[i]->iter_type == IterType::comm_reduce;
+    (axis_reduces ? is_reduction : is_spatial) = true;
+  }
+  if (is_spatial && is_reduction) return AxisKind::mixed;
+  return is_reduction ? AxisKind::reduction : AxisKind::spatial;
+}
+
+std::vector<LoopRV> loops_without_repeats(Schedule& schedule, BlockRV block, BlockRV consumer) {
+  const Handles<LoopRV> loops = get_loops(schedule, consumer);
+  const BlockRealize& realize = schedule.realize(consumer);
+  const auto is_of_block = [&](const Ptr<BufferRegion>& read) {
+    return std::ranges::any_of(schedule.get(block).writes, [&](const Ptr<BufferRegion>& write) {
+      return write->buffer.same_as(read->buffer);
+    });
+  };
+  // Whether an axis tells elements of the block's results apart.
+  const auto tells = [&](const Ptr<IterVar>& axis) {
+    return std::ranges::any_of(realize.block->reads, [&](const Ptr<BufferRegion>& read) {
+      return is_of_block(read) && std::ranges::any_of(read->region, [&](const Ptr<Range>& side) {
+               return uses_variable(side->min, axis->var);
+             });
+    });
+  };
+  std::vector<LoopRV> found;
+  for (const LoopRV loop : loops) {
+    bool is_told = false;
+    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+      is_told = is_told || (uses_variable(realize.iter_values[i], schedule.get(loop).loop_var) &&
+                            tells(realize.block->iter_vars[i]));
+    }
+    if (!is_told && constant_extent(schedule, loop) != 1) break;
+    found.push_back(loop);
+  }
+  return found;
+}
+
+std::optional<LoopRV> fused(Schedule& schedule, const std::vector<LoopRV>& loops) {
+  if (loops.empty()) return {};
+  if (loops.size() == 1) return loops[0];
+  return attempt([&] { return fuse(schedule, loops); });
+}
+
+}  // namespace loopsmith::tune

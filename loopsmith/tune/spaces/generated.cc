@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/tune/spaces/generated.h"
+
+#include <algorithm>
+#include <span>
+
+#include "loopsmith/schedule/primitives/compute_at.h"
+#include "loopsmith/schedule/primitives/fuse.h"
+#include "loopsmith/schedule/primitives/get_block.h"
+#include "loopsmith/schedule/primitives/get_loops.h"
+#include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/relatives.h"
+#include "loopsmith/schedule/primitives/reorder.h"
+#include "loopsmith/schedule/primitives/sample_compute_location.h"
+#include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/tune/spaces/block_axes.h"
+#include "loopsmith/tune/spaces/choices.h"
+#include "loopsmith/tune/spaces/plain_loop_space.h"
+#include "loopsmith/tune/spaces/reductions.h"
+
+namespace loopsmith::tune {
+namespace {
+
+/// Computes a block at a loop of a consumer, or not; how many loops they then share. A reduction is
+/// not computed where its results would be computed again.
+std::size_t place_at_consumer(Schedule& schedule, BlockRV block) {
+  const auto consumers = attempt([&] { return get_consumers(schedule, block); });
+  if (!consumers || consumers->empty()) return 0;
+  const BlockRV consumer = consumers->front();
+  std::optional<LoopRV> place;
+  if (reduces(schedule, block)) {
+    const std::vector<LoopRV> places = loops_without_repeats(schedule, block, consumer);
+    if (places.empty()) return 0;
+    const std::int64_t depth = choose_below(schedule, static_cast<std::int64_t>(places.size()) + 1);
+    if (depth == 0) return 0;
+    place = places[static_cast<std::size_t>(depth) - 1];
+  } else {
+    place = attempt([&] { return sample_compute_location(schedule, block); });
+    if (!place) return 0;
+  }
+  attempt([&] { return compute_at(schedule, block, *place); });
+  if (schedule.refuse(block)) return 0;  // It was inlined.
+  const Handles<LoopRV> theirs = get_loops(schedule, consumer);
+  const Handles<LoopRV> own = get_loops(schedule, block);
+  return static_cast<std::size_t>(std::ranges::mismatch(own, theirs).in1 - own.begin());
+}
+
+/// Tiles of rows and columns, parallel outside; either may become vectors.
+void schedule_spatial(Schedule& schedule, BlockRV block) {
+  const Handles<LoopRV> loops = get_loops(schedule, block);
+  if (loops.empty()) return;
+  if (loops.size() == 1) {
+    const auto extent = constant_extent(schedule, loops[0]);
+    const ExprRV lanes = sample_factor(schedule, vector_extents, extent);
+    constexpr std::int64_t row_counts[] = {1, 8, 64, 512};
+    const ExprRV rows = sample_factor(schedule, row_counts, parts_of(extent, schedule.get(lanes)));
+    const auto parts = attempt([&] { return split(schedule, loops[0], {infer, rows, lanes}); });
+    if (!parts) return;
+    attempt([&] { return parallel(schedule, (*parts)[0]); });
+    attempt([&] { return vectorize(schedule, (*parts)[2]); });
+    return;
+  }
+  const bool is_along_rows = happens(schedule, 3, 4);
+  const LoopRV last = loops.back(), before = loops[loops.size() - 2];
+  const LoopRV vertical = is_along_rows ? before : last;
+  const LoopRV horizontal = is_along_rows ? last : before;
+  constexpr std::int64_t heights[] = {1, 2, 4, 8, 16, 32, 64};
+  constexpr std::int64_t widths[] = {1, 2, 4, 16};
+  const ExprRV height = sample_factor(schedule, heights, constant_extent(schedule, vertical));
+  const auto extent = constant_extent(schedule, horizontal);
+  const ExprRV lanes = sample_factor(schedule, vector_extents, extent);
+  const ExprRV width = sample_factor(schedule, widths, parts_of(extent, schedule.get(lanes)));
+  const auto row_parts = split(schedule, vertical, {infer, height});
+  const auto column_parts = split(schedule, horizontal, {infer, width, lanes});
+  std::vector<LoopRV> outer(loops.begin(), loops.end() - 2);
+  outer.push_back(row_parts[0]);
+  std::vector<LoopRV> order = outer;
+  order.push_back(column_parts[0]);
+  const bool is_row_inside = happens(schedule, 1, 2);
+  order.push_back(is_row_inside ? row_parts[1] : column_parts[1]);
+  order.push_back(is_row_inside ? column_parts[1] : row_parts[1]);
+  order.push_back(column_parts[2]);
+  attempt([&] { return reorder(schedule, order); });
+  const LoopRV first = fused(schedule, outer).value_or(outer[0]);
+  attempt([&] { return parallel(schedule, first); });
+  attempt([&] { return vectorize(schedule, column_parts[2]); });
+}
+
+void schedule_block(Schedule& schedule, BlockRV block) {
+  if (is_inlined(schedule, block)) return;
+  const std::size_t shared = place_at_consumer(schedule, block);
+  if (schedule.refuse(block)) return;
+  if (reduces(schedule, block)) {
+    schedule_reduction(schedule, block, shared);
+  } else if (shared > 0) {
+    vectorize_innermost(schedule, block);
+  } else {
+    schedule_spatial(schedule, block);
+  }
+}
+
+}  // namespace
+
+void generated_space(Schedule& schedule) {
+  for (const LoopRV loop : get_child_loops(schedule)) {
+    if (get_child_blocks(schedule, loop).empty()) plain_loop_space(schedule, loop);
+  }
+  if (!get_block.can_apply(schedule, {.name = "root"})) return;
+  const Handles<BlockRV> blocks = get_child_blocks(schedule, get_block(schedule, "root"));
+  for (std::size_t i = blocks.size(); i-- > 0;) schedule_block(schedule, blocks[i]);
+}
+
+}  // namespace loopsmith::tune

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/tune/tuner.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <set>
+
+#include "loopsmith/schedule/schedule.h"
+#include "loopsmith/script/parse.h"
+#include "loopsmith/support/testing.h"
+#include "loopsmith/tune/decisions.h"
+#include "loopsmith/tune/measurement.h"
+#include "loopsmith/tune/search.h"
+#include "loopsmith/tune/spaces/generated.h"
+
+namespace loopsmith::tune {
+namespace {
+
+Ptr<PrimFunc> product() {
+  return parse_function(
+      "@T.prim_func\n"
+      "def main(A: T.Buffer((48, 32), \"float32\"), B: T.Buffer((32, 64), \"float32\"),\n"
+      "         C: T.Buffer((48, 64), \"float32\")):\n"
+      "    for i, j, k in T.grid(48, 64, 32):\n"
+      "        with T.block(\"C\"):\n"
+      "            vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
+      "            with T.init():\n"
+      "                C[vi, vj] = T.float32(0)\n"
+      "            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n");
+}
+
+/// A function that adds a number to each element.
+Ptr<PrimFunc> sum_with(const std::string& number) {
+  return parse_function(
+      "@T.prim_func\n"
+      "def main(A: T.Buffer((64,), \"float32\"), B: T.Buffer((64,), \"float32\")):\n"
+      "    for i in range(64):\n"
+      "        B[i] = A[i] + T.float32(" +
+      number + ")\n");
+}
+
+TEST(Tuner, finds_a_schedule_that_computes_the_same) {
+  const Best best = search(product(), {.trials = 6, .seed = 3});
+  EXPECT_EQ(best.trials.size(), 6U);
+  EXPECT_GT(best.seconds, 0);
+  EXPECT_GT(best.default_seconds, 0);
+  EXPECT_EQ(best.default_is_quicker(), best.default_seconds < best.seconds);
+  const Workload workload(random_arguments(*product(), 5), build(product()));
+  EXPECT_EQ(workload.check(build(best.schedule), {}).failure, "");
+  // A trial's steps make a schedule of their own.
+  tir::Schedule replayed(product());
+  replayed.apply_json(best.trials[0].trace);
+  EXPECT_EQ(replayed.trace_json(), best.trials[0].trace);
+}
+
+TEST(Tuner, searches_the_space_that_it_is_given) {
+  SearchOptions options{.trials = 10, .seed = 1};
+  options.space = [](tir::Schedule& sch) {
+    const auto loops = sch.get_loops("C");
+    const auto factor = sch.sample_categorical({8, 16}, {0.5, 0.5});
+    sch.vectorize(sch.split(loops[1], {infer, factor})[1]);
+  };
+  const Best best = search(product(), options);
+  EXPECT_EQ(best.trials.size(), 2U);  // There are no more programs in it.
+  EXPECT_NE(best.schedule.trace().find("vectorize"), std::string::npos);
+}
+
+TEST(Tuner, searches_what_a_schedule_left_open) {
+  tir::Schedule sch(product(), 1);
+  const auto loops = sch.get_loops("C");
+  sch.split(loops[0], {infer, sch.sample_categorical({2, 4, 8}, {0.4, 0.3, 0.3})});
+  const Best best = search(sch, {.trials = 10});
+  EXPECT_EQ(best.trials.size(), 3U);
+}
+
+TEST(Tuner, says_which_arguments_it_cannot_draw) {
+  const Ptr<PrimFunc> func = parse_function(
+      "@T.prim_func\n"
+      "def main(a: T.handle):\n"
+      "    m = T.int32()\n"
+      "    A = T.match_buffer(a, (m,), \"float32\")\n"
+      "    for i in range(m):\n"
+      "        A[i] = T.float32(0)\n");
+  EXPECT_EQ(::loopsmith::testing::refusal([&] { random_arguments(*func, 1); }),
+            "arguments_can_be_drawn: search: tensor A has a size that is no constant, so arguments "
+            "cannot be drawn");
+}
+
+TEST(Tuner, is_for_processors) {
+  EXPECT_EQ(::loopsmith::testing::refusal([] { search(product(), {.target = Target("opencl")}); }),
+            "search_is_for_processors: search: target opencl is a device, and what runs on it "
+            "cannot be measured in a child process that shares this one's memory");
+}
+
+TEST(Tuner, says_that_nothing_could_be_measured) {
+  EXPECT_EQ(::loopsmith::testing::refusal([] { search(product(), {.trials = 0}); }),
+            "search_finds_a_schedule: search: none of 0 candidates could be measured");
+}
+
+TEST(Measurement, tells_what_is_wrong_or_hangs) {
+  const Workload workload(random_arguments(*sum_with("1"), 5), build(sum_with("1")));
+  const Outcome right = workload.measure(build(sum_with("1")), 1, {});
+  EXPECT_EQ(right.failure, "");
+  EXPECT_EQ(right.samples.size(), 5U);
+  EXPECT_EQ(workload.measure(build(sum_with("2")), 1, {}).failure.substr(0, 33),
+            "wrong result: argument 1, element");
+  const Module endless = build(
+      parse_function("@T.prim_func\n"
+                     "def main(A: T.Buffer((64,), \"float32\"), B: T.Buffer((64,), \"float32\")):\n"
+                     "    while A[0] == A[0]:\n"
+                     "        B[0] = B[0] + T.float32(1)\n"));
+  EXPECT_EQ(workload.measure(endless, 1, {.seconds = 0.5}).failure,
+            "it took more than 0.5 seconds");
+  const Outcome duel = workload.duel(build(sum_with("1")), build(sum_with("1")), 3, {});
+  EXPECT_EQ(duel.samples.size(), 3U);
+  EXPECT_EQ(duel.others.size(), 3U);
+}
+
+TEST(Search, proposes_each_program_once_and_the_same_with_any_number_of_threads) {
+  const CpuModel machine = cpu_model_of(Target("llvm -mcpu=native"));
+  Search concurrent(product(), generated_space, machine, 7, true);
+  Search alone(product(), generated_space, machine, 7, false);
+  std::set<std::string> programs;
+  for (int round = 0; round < 2; ++round) {
+    const auto batch = concurrent.next_batch(5), same = alone.next_batch(5);
+    ASSERT_EQ(batch.size(), 5U);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      EXPECT_TRUE(programs.insert(batch[i].hash).second);
+      EXPECT_EQ(batch[i].hash, same[i].hash);
+      concurrent.learn(batch[i], 1.0 + static_cast<double>(i));
+      alone.learn(same[i], 1.0 + static_cast<double>(i));
+    }
+  }
+}
+
+/// What a sample decided, as numbers.
+std::vector<std::int64_t> numbers_of(const Argument& decision) {
+  if (const auto* number = decision.as<std::int64_t>()) return {*number};
+  std::vector<std::int64_t> numbers;
+  for (const Argument& each : *decision.as<Argument::List>()) {
+    numbers.push_back(*each.as<std::int64_t>());
+  }
+  return numbers;
+}
+
+TEST(Decisions, change_one_at_a_time) {
+  Schedule schedule(product(), 3);
+  generated_space(schedule);
+  const Decisions before = decisions_of(schedule.trace());
+  std::mt19937_64 random(1);
+  int changes = 0;
+  for (int i = 0; i < 40; ++i) {
+    const auto after = mutated(schedule.trace(), random);
+    if (!after) continue;
+    ASSERT_EQ(after->size(), before.size());
+    std::size_t different = 0;
+    for (std::size_t k = 0; k < before.size(); ++k) {
+      different += numbers_of((*after)[k].second) != numbers_of(before[k].second) ? 1 : 0;
+    }
+    EXPECT_EQ(different, 1U);
+    ++changes;
+  }
+  EXPECT_GT(changes, 20);
+  EXPECT_EQ(crossed(schedule.trace(), schedule.trace(), random).size(), before.size());
+}
+
+}  // namespace
+}  // namespace loopsmith::tune

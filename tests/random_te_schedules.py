@@ -79,11 +79,17 @@ def decide(draw: random.Random, s: te.Schedule) -> str:
         "cache_read": lambda: s.cache_read(tensor, draw.choice(SCOPES), _readers(stage, stages)),
         "rfactor": lambda: s.rfactor(tensor, axis),
         "scope": lambda: stage.set_scope(draw.choice(SCOPES)) if not stage.is_output else None,
-        "layout": lambda: stage.set_layout(lambda *indices: list(reversed(indices))),
+        "layout": lambda: _turn(stage),
         "align": lambda: stage.storage_align(stage.op.axis[0], 4, 1),
     }
     what[call]()
     return f"{call} {stage.op.name} {axis.var.name}"
+
+
+def _turn(stage: te.Stage) -> None:
+    """Let a stage lie in memory the other way round; a result stays as the caller expects it."""
+    if not stage.is_output:
+        stage.set_layout(lambda *indices: list(reversed(indices)))
 
 
 def _readers(stage: te.Stage, stages: list[te.Stage]) -> list[Any]:

@@ -16,8 +16,6 @@ import pytest
 
 import loopsmith as ls
 
-PROGRAMS = Path(__file__).parent / "compat_programs"
-
 
 @pytest.fixture
 def tvm() -> Iterator[Any]:
@@ -33,56 +31,6 @@ def executed(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a process of its own."""
     command = [sys.executable, "-m", "loopsmith.compat", str(path), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-
-
-# ---- Whole programs ----
-
-
-# Programs whose last schedule may be refused, as the document's own result is wrong or unsaid.
-MAY_BE_REFUSED = {
-    "te_bind": "a reduction bound over thread blocks",
-    "te_set_store_predicate": "a predicate over a thread that nobody launches",
-}
-
-
-def needs_schedules(text: str) -> bool:
-    return "create_schedule(" in text.replace("tir.create_schedule(", "")
-
-
-@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("*.py")), ids=lambda path: path.stem)
-def test_a_program_runs_as_it_is(path: Path) -> None:
-    text = path.read_text()
-    if needs_schedules(text) and not hasattr(ls.te, "create_schedule"):
-        pytest.skip("schedules of tensor expressions are not built in")
-    done = executed(path)
-    if done.returncode != 0 and path.stem in MAY_BE_REFUSED:
-        assert "loopsmith.errors.ScheduleError: " in done.stderr, done.stderr
-        assert "  hint: " in done.stderr, done.stderr
-        return
-    assert done.returncode == 0, done.stderr
-    expected = [line[2:] for line in text.splitlines() if line.startswith("#>")]
-    for line in expected:
-        assert line.strip() in done.stdout, done.stdout
-
-
-def test_the_command_runs_a_program_that_imports_tvm(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import sys\nfrom tvm import te\n"
-        "if __name__ == '__main__':\n"
-        "    print(te.placeholder((4,), name='A').name, len(sys.argv))\n"
-    )
-    command = [sys.executable, "-m", "loopsmith", "run", str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert (done.returncode, done.stdout) == (0, "A 1\n"), done.stderr
-    assert executed(program, "x", "y").stdout == "A 3\n"
-
-
-def test_a_program_is_recognised_by_its_imports() -> None:
-    assert loopsmith.compat.imports_tvm("import tvm.te as te")
-    assert loopsmith.compat.imports_tvm("def f():\n    from topi import nn\n")
-    assert not loopsmith.compat.imports_tvm("import tvmx\nfrom . import tvm\n# import tvm")
-    assert not loopsmith.compat.imports_tvm("import tvm +")
 
 
 # ---- Names that are not there ----

@@ -146,3 +146,25 @@ def test_intrinsics_take_whole_tensors_and_slices_without_points(tvm: Any) -> No
         a, b, c = (tvm.nd.array(each) for each in [*given, np.zeros((3, 4), "float32")])
         tvm.build(s, [A, B, C], "llvm")(a, b, c)
         np.testing.assert_allclose(c.numpy(), np.einsum("irc,c->ir", *given), rtol=1e-5)
+
+
+def test_intrinsics_take_numbers_among_regions(tvm: Any) -> None:
+    te = tvm.te
+    x, v, w = te.placeholder((10,), name="x"), te.size_var("v"), te.size_var("w")
+    z = te.compute((10,), lambda i: x[i] * v + w, name="z")
+
+    def hardware(ins: Any, outs: Any, numbers: Any) -> Any:
+        given = (numbers[0], numbers[1])
+        return tvm.tir.call_packed("hardware", ins[0].data, outs[0].data, *given)
+
+    params = {"offset_factor": 1}
+    intrin = te.decl_tensor_intrin(
+        z.op, hardware, scalar_params=[v, w], default_buffer_params=params
+    )
+    assert tuple(intrin.scalar_params) == (v, w)
+    A = te.placeholder((10, 10), name="A")
+    C = te.compute((10, 10), lambda i: intrin(i * i, A[i, 0:10], i + 1), name="C")
+    text = tvm.lower(te.create_schedule(C.op), [A, C]).script()
+    assert "hardware" in text and "i * i" in text and "i + 1" in text
+    with pytest.raises(ValueError, match="takes 2 numbers"):
+        te.compute((10, 10), lambda i: intrin(A[i, 0:10]), name="C")

@@ -352,3 +352,9 @@ def test_axes_have_the_kinds_that_stages_give_them(tvm: Any) -> None:
     s[B].vectorize(B.op.axis[1])
     kind = s[B].iter_var_attrs[B.op.axis[1]].iter_type
     assert kind == tvm.tir.IterVar.Vectorized == tvm.te.schedule.IterVar.Vectorized
+
+
+def test_marks_of_flattened_axes_are_said_of_the_tensorir_schedule(tvm: Any) -> None:
+    s, _A, B, _C, _outer = blurred(tvm)
+    with pytest.raises(loopsmith.compat.MissingName, match=r"say set_axis_separator of a block"):
+        s[B].transform_layout(lambda i, j: [i, tvm.te.AXIS_SEPARATOR, j])

@@ -261,7 +261,7 @@ def test_words_work_outside_of_scripts() -> None:
     assert isinstance(T.Buffer((8, 8), "float16"), tir.Buffer)
     assert T.float32x4 is not None
     assert repr(T.axis.spatial).startswith("<T.axis.spatial(dom")
-    assert T.exp.doc == "The intrinsic."
+    assert T.exp.doc == "e to the power of x."
     with pytest.raises(ls.ScriptError, match=r"T\.alloc_buffer is used outside of a function"):
         T.alloc_buffer((8,))
     with pytest.raises(ls.ScriptError, match=r"T\.reads is used outside of a function"):
@@ -433,6 +433,15 @@ def test_the_stub_is_what_the_table_says() -> None:
     stub = ROOT / "python" / "loopsmith" / "script" / "tir.pyi"
     assert stub.read_text() == script_stubs.stub_text(), "run tools/script_stubs.py"
     ast.parse(stub.read_text())
+
+
+def test_the_functions_of_numbers_are_those_of_the_table() -> None:
+    import script_stubs
+
+    module = ROOT / "python" / "loopsmith" / "functions.py"
+    assert module.read_text() == script_stubs.functions_text(), "run tools/script_stubs.py"
+    assert ls.te.nextafter is ls.tir.nextafter
+    assert "e to the power of x." in (ls.te.exp.__doc__ or "")
 
 
 def test_the_names_of_the_fields_scripts_are_there() -> None:

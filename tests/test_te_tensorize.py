@@ -198,15 +198,50 @@ def test_declarations_that_do_not_fit_are_refused() -> None:
         assert f"decl_tensor_intrin f: {problem.removeprefix(': ')}" in str(error.value)
 
 
-def test_scalar_parameters_of_an_intrinsic_are_refused() -> None:
-    a = te.placeholder((4,), name="a")
-    c = te.compute((4,), lambda i: a[i] * 2, name="c")
+def scaled_rows(factor: Any) -> tuple[te.Schedule, te.Tensor, te.Tensor]:
+    """Return a schedule whose rows, each times `factor(i)`, an intrinsic computes; A and C."""
+    scale, shift = te.var("scale", "float32"), te.var("shift", "float32")
+    a = te.placeholder((8,), name="a")
+    c = te.compute((8,), lambda i: a[i] * scale + shift, name="c")
+
+    def rows(ins: Any, outs: Any, numbers: Any) -> Any:
+        ib = tir.ir_builder.create()
+        source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        with ib.for_range(0, 8, "lane") as lane:
+            target[lane] = source[lane] * numbers[0] + numbers[1]
+        return ib.get()
+
+    intrin = te.decl_tensor_intrin(
+        c.op,
+        rows,
+        "scaled",
+        scalar_params=[scale, shift],
+        default_buffer_params={"offset_factor": 1},
+    )
+    assert [each.name for each in intrin.scalar_params] == ["scale", "shift"]
+    A = te.placeholder((4, 8), name="A")
+    C = te.compute((4, 8), lambda i, j: A[i, j] * factor(i, j) + 3.0, name="C")
+    s = te.create_schedule(C.op)
+    s[C].tensorize(C.op.axis[1], intrin)
+    return s, A, C
+
+
+def test_numbers_of_an_intrinsic_are_what_stands_there_in_each_tile() -> None:
+    s, A, C = scaled_rows(lambda i, j: (i * i).astype("float32"))
+    text = ls.lower(s, [A, C], simple_mode=True).script()
+    assert "lane in T.grid(4, 8)" in text and "i * i" in text
+    a = np.random.default_rng(0).random((4, 8), "float32")
+    c = np.empty_like(a)
+    ls.build(s, [A, C], "llvm")(a, c)
+    np.testing.assert_allclose(c, a * (np.arange(4, dtype="float32") ** 2)[:, None] + 3, rtol=1e-6)
+
+
+def test_a_number_of_an_intrinsic_is_one_in_all_of_a_tile() -> None:
+    s, A, C = scaled_rows(lambda i, j: (i * j).astype("float32"))
     with pytest.raises(ls.ScheduleError) as error:
-        te.decl_tensor_intrin(
-            c.op, lambda ins, outs, scale: None, name="scaled", scalar_params=[te.var("scale")]
-        )
-    assert "decl_tensor_intrin scaled: 1 scalar parameters are given" in str(error.value)
-    assert "write numbers into fcompute" in str(error.value)
+        ls.lower(s, [A, C])
+    assert "which is not one value in all of the tile" in str(error.value)
+    assert "stands where the intrinsic has the number scale" in str(error.value)
 
 
 def test_an_axis_that_an_intrinsic_computes_is_bound_to_no_thread() -> None:

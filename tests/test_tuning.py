@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import math
-import random
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from loopsmith.tuning.expected_gain import ExpectedGain
 from loopsmith.tuning.worker import Attempt, Check, Duel, Job, Outcome, Request
 
 import loopsmith as ls
@@ -223,83 +221,6 @@ def test_the_functions_of_a_module_share_the_trials():
     built["scale"](x, y)
     np.testing.assert_array_equal(y, 2 * x)
     assert "product: " in str(best) and "scale: " in str(best)
-
-
-def test_an_interrupt_ends_with_the_best_so_far():
-    class Interrupted(Clock):
-        def run(self, request: Request) -> Outcome:
-            if len(self.scripts) == 5:
-                raise KeyboardInterrupt
-            return super().run(request)
-
-    best = ls.tune(matmul(), trials=50, runner=Interrupted(shorter_is_quicker))
-    assert best.was_interrupted and len(best.trials) == 5
-    assert best.seconds == min(trial.seconds for trial in best.trials)
-
-
-def test_the_search_ends_when_nothing_gets_better():
-    best = ls.tune(matmul(), trials=100, patience=10, runner=Clock(lambda _: 0.5))
-    assert len(best.trials) == 11
-
-
-class Oracle:
-    """A model that knows what `shorter_is_quicker` says, but for a factor."""
-
-    def __init__(self, factors: Sequence[float] = (1.0,)) -> None:
-        self._factors = factors
-        self._count = 0
-
-    def predict(self, func: Any) -> float:
-        self._count += 1
-        return shorter_is_quicker(func.script()) * self._factors[self._count % len(self._factors)]
-
-
-def test_the_search_ends_when_no_candidate_is_expected_to_save_the_regret():
-    clock = Clock(shorter_is_quicker)
-    known = ls.tune(matmul(), trials=200, regret=0.02, model=Oracle(), runner=clock)
-    assert 16 <= len(known.trials) < 60, "all predictions are right: there is nothing to hope for"
-    vague = Oracle([0.5 + 0.1 * number for number in range(13)])
-    doubtful = ls.tune(matmul(), trials=30, regret=0.02, model=vague, runner=clock)
-    assert len(doubtful.trials) == 30, "any candidate may be quicker than it is predicted"
-
-
-def test_the_expected_gain_is_that_of_the_best_candidate_left():
-    """Compared with draws from the distribution that is assumed."""
-    gain = ExpectedGain()
-    rng = random.Random(3)
-    spread, left = 0.3, [1.2 + 0.05 * number for number in range(20)]
-    for number in range(2000):
-        gain.predict({"measured": 1.0})
-        gain.measure("measured", math.exp(rng.gauss(0.1, spread)))
-        assert (gain.share_of(1.0) == math.inf) == (number < 15)
-    gain.predict({str(seconds): seconds for seconds in left})
-    draws = [
-        min(1.0, *(seconds * math.exp(rng.gauss(0.1, spread)) for seconds in left))
-        for _ in range(2000)
-    ]
-    assert abs(gain.share_of(1.0) - (1 - sum(draws) / len(draws))) < 0.02
-    assert gain.share_of(0.1) < 1e-6 < gain.share_of(2.0), "what is slow is easily beaten"
-    gain.predict({})
-    assert gain.share_of(1.0) == 0, "nothing is left"
-
-
-def test_a_regret_is_a_share_and_needs_a_model():
-    with pytest.raises(ls.UserError, match="regret is 5, expected a share of the best time"):
-        ls.tune(twice(), regret=5)
-    with pytest.raises(ls.UserError, match="no model that predicts times on this target"):
-        ls.tune(twice(), target="opencl", regret=0.01)
-
-
-def test_the_search_ends_in_time():
-    best = ls.tune(matmul(), trials=100_000, seconds=1.0)
-    assert 0 < len(best.trials) < 100_000
-    assert best.trials[-1].elapsed < 5
-
-
-def test_a_time_that_is_no_number_is_a_failure():
-    times = iter([math.nan, 0.5, -1.0, math.inf])
-    best = ls.tune(matmul(), trials=4, runner=Clock(lambda _: next(times, 0.5)))
-    assert best.failures == {"no time": 3} and best.seconds == 0.5
 
 
 def test_the_model_that_is_built_in_ranks_schedules():

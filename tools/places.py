@@ -18,7 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WRITTEN_BY_SCRIPTS = ("loopsmith/driver/schedule_methods.h", "loopsmith/driver/schedule_methods.cc")
+WRITTEN_BY_SCRIPTS = (
+    "loopsmith/driver/schedule_methods.h",
+    "loopsmith/driver/schedule_methods.cc",
+    "python/loopsmith/functions.py",
+)
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,29 @@ def newest_line(pattern: str, *files: str) -> Thing:
     return Thing(max(found)[1])
 
 
+def newest_name(pattern: str, file: str) -> Thing:
+    """Return what a group of the pattern catches in the file, and came to it last.
+
+    A row that is written anew, or moved, is as old as its name.
+    """
+    names = re.findall(pattern, (ROOT / file).read_text())
+    first = dict.fromkeys(names, sys.maxsize)  # What is not committed is the newest.
+    time = 0
+    for line in git("log", "-p", "--format=time %ct", "--", file):
+        if line.startswith("time "):
+            time = int(line.split()[1])
+        elif line.startswith("+"):
+            for name in re.findall(r'"(\w+)"', line):
+                if name in first:
+                    first[name] = min(first[name], time)
+    return Thing(max(names, key=lambda name: first[name]))
+
+
 IR_HEADERS = tuple(f"loopsmith/ir/{name}.h" for name in ("expr", "stmt", "buffer", "function"))
 
 OP_TABLE = "loopsmith/ir/op.h"
+OP_ROW = r'\{"(\w+)", Effect::pure, \d, true'
+"""Of an intrinsic that works lane by lane."""
 TRANSFORM = "loopsmith/transform"
 PRIMITIVES = "loopsmith/schedule/primitives"
 BACK_ENDS = "loopsmith/driver/back_ends"
@@ -94,7 +118,7 @@ KINDS = (
          ("loopsmith/ir/node.h", *IR_HEADERS), r"struct {name}\b"),
     Kind("field", 1, lambda: newest_line(r'visit\("\w+", &(\w+::\w+)', *IR_HEADERS),
          IR_HEADERS),
-    Kind("intrinsic", 2, lambda: newest_line(r'\{"(\w+)", Effect::pure, \d, true', OP_TABLE),
+    Kind("intrinsic", 2, lambda: newest_name(OP_ROW, OP_TABLE),
          mention=r'"{name}"'),
     Kind("pass", 2, lambda: newest_file(f"{TRANSFORM}/pipeline.cc", f"{TRANSFORM}/*.cc")),
     Kind("primitive", 3, lambda: newest_file(f"{PRIMITIVES}.cc", f"{PRIMITIVES}/*.cc")),

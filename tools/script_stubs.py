@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes python/loopsmith/script/tir.pyi, which shows the names ``T.*`` to editors and mypy."""
+"""Writes what follows from tables of the library, and editors and mypy are to see.
+
+The names ``T.*``, in python/loopsmith/script/tir.pyi; the functions of numbers, in
+python/loopsmith/functions.py.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +52,30 @@ def stub_text() -> str:
     return "\n".join(lines) + "\n"
 
 
+FUNCTIONS_HEADER = """# SPDX-License-Identifier: Apache-2.0
+# Made by tools/script_stubs.py from the table in loopsmith/ir/math_functions.cc.
+\"\"\"The functions of numbers: intrinsics that compute lane by lane.\"\"\"
+
+from __future__ import annotations
+"""
+
+
+def functions_text() -> str:
+    """Return the text of the module of functions, in the order that the formatter keeps."""
+    from loopsmith import _core
+
+    def natural(name: str) -> list[str | int]:
+        return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+    names = sorted(_core.functions_of_numbers(), key=natural)
+    lines = [FUNCTIONS_HEADER, "from ._core import ("]
+    lines += [f"    {name}," for name in names]
+    lines += [")", "", "__all__ = ["]
+    lines += [f'    "{name}",' for name in names]
+    return "\n".join([*lines, "]"]) + "\n"
+
+
 if __name__ == "__main__":
-    stub = Path(__file__).parent.parent / "python" / "loopsmith" / "script" / "tir.pyi"
-    stub.write_text(stub_text())
+    package = Path(__file__).parent.parent / "python" / "loopsmith"
+    (package / "script" / "tir.pyi").write_text(stub_text())
+    (package / "functions.py").write_text(functions_text())

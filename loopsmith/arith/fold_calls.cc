@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "loopsmith/arith/simplifier.h"
+#include "loopsmith/ir/math_functions.h"
 
 namespace loopsmith::arith {
 namespace {
@@ -12,10 +13,10 @@ namespace {
 /// The value of a function of one float where it is exact in every type; NaN where it may not be.
 double exact_value(Op call, double x) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  if (call == op("ceil")) return std::ceil(x);
-  if (call == op("floor")) return std::floor(x);
-  if (call == op("trunc")) return std::trunc(x);
-  if (call == op("fabs")) return std::fabs(x);
+  const MathFunction* function = find_math_function(call);
+  if (function && function->operands == Operands::numbers && function->of_one) {
+    return function->of_one(x);  // It rounds to a whole number, or measures.
+  }
   if (call == op("log2")) {
     int exponent = 0;
     const bool is_power = x > 0 && std::isfinite(x) && std::frexp(x, &exponent) == 0.5;

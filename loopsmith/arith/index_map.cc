@@ -14,6 +14,11 @@
 namespace loopsmith {
 namespace {
 
+UserError error_of(std::string_view code, Hint hint, std::string problem) {
+  return {ErrorKind::user, std::string(code), "index map: " + std::move(problem),
+          std::string(hint.text)};
+}
+
 bool is_empty(const Range& side) {
   const std::int64_t* extent = as_int(side.extent);
   return extent && *extent <= 0;
@@ -96,7 +101,7 @@ Ptr<Range> range_of(const IterSumExpr& index, DataType type, Analyzer& analyzer)
 }
 
 /// The inverse, and where it has none, in terms of its own variables.
-std::pair<Ptr<IndexMap>, Expr> inverted(const Turned& given, std::span<const Ptr<Range>> ranges) {
+Expected<PaddedInverse> inverted(const Turned& given, std::span<const Ptr<Range>> ranges) {
   const auto& [map, is_turned, forms] = given;
   IndexMap result;
   std::vector<Expr> outputs;
@@ -115,7 +120,9 @@ std::pair<Ptr<IndexMap>, Expr> inverted(const Turned& given, std::span<const Ptr
       padding = padding || floormod(offset, arg.scale.expr(axis->dtype)) != zero_of(axis->dtype);
     }
   }
-  const Substitution values = inverse_affine_iter_map(forms.indices, outputs, inside);
+  const auto found_values = inverse_affine_iter_map(forms.indices, outputs, inside);
+  if (!found_values) return found_values.error();
+  const Substitution& values = *found_values;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const Ptr<Var>& index = map.initial_indices[i];
     const auto found = values.find(index);
@@ -125,7 +132,7 @@ std::pair<Ptr<IndexMap>, Expr> inverted(const Turned& given, std::span<const Ptr
                                                 : value);
   }
   padding = padding || substitute(forms.padding_predicate, values);
-  return {make(std::move(result)), inside.simplify(padding)};
+  return PaddedInverse{make(std::move(result)), inside.simplify(padding)};
 }
 
 /// The inverse of a map, by that of the map without its swizzle.
@@ -165,8 +172,9 @@ std::vector<Expr> map_indices(const IndexMap& map, std::span<const Expr> indices
 
 namespace {
 
-std::vector<Ptr<Range>> image_of_points(const IndexMap& map, std::span<const Ptr<Range>> ranges,
-                                        Analyzer& analyzer) {
+Expected<std::vector<Ptr<Range>>> image_of_points(const IndexMap& map,
+                                                  std::span<const Ptr<Range>> ranges,
+                                                  Analyzer& analyzer) {
   const IterMapResult forms = detected(map, ranges, IterMapLevel::no_check, analyzer);
   std::vector<Ptr<Range>> result;
   if (forms.ok()) {
@@ -184,9 +192,10 @@ std::vector<Ptr<Range>> image_of_points(const IndexMap& map, std::span<const Ptr
   }
   for (const Expr& index : map.final_indices) {
     const IntSet values = analyzer.int_set(index, domains);
-    require(values.has_lower_bound() && values.has_upper_bound(), "index_map_is_bounded",
-            hint("use + - * // % of the indices"),
-            "index map: an index of the image has no bounds");
+    if (!values.has_lower_bound() || !values.has_upper_bound()) {
+      return error_of("index_map_is_bounded", hint("use + - * // % of the indices"),
+                      "an index of the image has no bounds");
+    }
     const Expr one = const_of(index.dtype(), 1);
     result.push_back(range(values.min_value(),
                            analyzer.simplify(values.max_value() - values.min_value() + one)));
@@ -196,10 +205,13 @@ std::vector<Ptr<Range>> image_of_points(const IndexMap& map, std::span<const Ptr
 
 }  // namespace
 
-std::vector<Ptr<Range>> map_ranges(const IndexMap& map, std::span<const Ptr<Range>> ranges,
-                                   Analyzer& analyzer) {
+Expected<std::vector<Ptr<Range>>> map_ranges(const IndexMap& map,
+                                             std::span<const Ptr<Range>> ranges,
+                                             Analyzer& analyzer) {
   require_rank(map, ranges.size());
-  auto result = image_of_points(map, with_points(ranges), analyzer);
+  auto image = image_of_points(map, with_points(ranges), analyzer);
+  if (!image) return image;
+  std::vector<Ptr<Range>>& result = *image;
   for (std::size_t k = 0; k < result.size(); ++k) {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       if (is_empty(*ranges[i]) && uses_variable(map.final_indices[k], map.initial_indices[i])) {
@@ -207,16 +219,18 @@ std::vector<Ptr<Range>> map_ranges(const IndexMap& map, std::span<const Ptr<Rang
       }
     }
   }
-  return result;
+  return image;
 }
 
-std::vector<Expr> shape_around(std::span<const Ptr<Range>> box, Analyzer& analyzer) {
+Expected<std::vector<Expr>> shape_around(std::span<const Ptr<Range>> box, Analyzer& analyzer) {
   std::vector<Expr> result;
   for (const Ptr<Range>& side : box) {
-    require(analyzer.can_prove(side->min >= zero_of(side->min.dtype())), "index_map_begins_at_0",
-            hint("add what makes all indices of the image 0 or more"),
-            "index map: index {} of the image begins at {}, which may be below 0", result.size(),
-            brief(side->min));
+    if (!analyzer.can_prove(side->min >= zero_of(side->min.dtype()))) {
+      return error_of("index_map_begins_at_0",
+                      hint("add what makes all indices of the image 0 or more"),
+                      fmt::format("index {} of the image begins at {}, which may be below 0",
+                                  result.size(), brief(side->min)));
+    }
     result.push_back(analyzer.simplify(side->min + side->extent));
   }
   return result;
@@ -241,7 +255,8 @@ IndexMap as_wide_as(const IndexMap& map, std::span<const Expr> shape, Analyzer& 
 
 }  // namespace
 
-std::vector<Expr> map_shape(const IndexMap& map, std::span<const Expr> shape, Analyzer& analyzer) {
+Expected<std::vector<Expr>> map_shape(const IndexMap& map, std::span<const Expr> shape,
+                                      Analyzer& analyzer) {
   require_rank(map, shape.size());
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i].dtype().bits > map.initial_indices[i]->dtype.bits) {
@@ -250,33 +265,38 @@ std::vector<Expr> map_shape(const IndexMap& map, std::span<const Expr> shape, An
   }
   std::vector<Ptr<Range>> ranges;
   for (const Expr& extent : shape) ranges.push_back(range(zero_of(extent.dtype()), extent));
-  return shape_around(map_ranges(map, ranges, analyzer), analyzer);
+  const auto image = map_ranges(map, ranges, analyzer);
+  if (!image) return image.error();
+  return shape_around(*image, analyzer);
 }
 
-std::pair<Ptr<IndexMap>, Expr> non_surjective_inverse(const IndexMap& map,
-                                                      std::span<const Ptr<Range>> ranges,
-                                                      Analyzer& analyzer) {
+Expected<PaddedInverse> non_surjective_inverse(const IndexMap& map,
+                                               std::span<const Ptr<Range>> ranges,
+                                               Analyzer& analyzer) {
   require_rank(map, ranges.size());
-  if (map.inverse_index_map) return {map.inverse_index_map, false};
+  if (map.inverse_index_map) return PaddedInverse{map.inverse_index_map, false};
   const auto box = with_points(ranges);
   const Turned found = turned(map, box, IterMapLevel::surjective, analyzer);
   const IterMapResult& forms = found.forms;
   if (!forms.ok()) {
     if (const auto plain = without_swizzle(map, box, analyzer)) {
-      const auto [back, padding] = non_surjective_inverse(plain->map, plain->ranges, analyzer);
-      return {swizzled_back(*plain, *back), padding};
+      auto back = non_surjective_inverse(plain->map, plain->ranges, analyzer);
+      if (back) back->map = swizzled_back(*plain, *back->map);
+      return back;
     }
+    return error_of("index_map_is_affine", hint("use + - * // % of the indices"),
+                    "Could not parse mapping as sum of iterators. " + forms.errors[0]);
   }
-  require(forms.ok(), "index_map_is_affine", hint("use + - * // % of the indices"),
-          "index map: Could not parse mapping as sum of iterators. {}",
-          forms.ok() ? "" : forms.errors[0]);
-  require(forms.is_injective, "index_map_is_injective",
-          hint("keep every part of each index in one index of the image"),
-          "index map: different indices are mapped to the same");
+  if (!forms.is_injective) {
+    return error_of("index_map_is_injective",
+                    hint("keep every part of each index in one index of the image"),
+                    "different indices are mapped to the same");
+  }
   return inverted(found, box);
 }
 
-Ptr<IndexMap> inverse(const IndexMap& map, std::span<const Ptr<Range>> ranges, Analyzer& analyzer) {
+Expected<Ptr<IndexMap>> inverse(const IndexMap& map, std::span<const Ptr<Range>> ranges,
+                                Analyzer& analyzer) {
   require_rank(map, ranges.size());
   if (map.inverse_index_map) return map.inverse_index_map;
   const auto box = with_points(ranges);
@@ -284,18 +304,21 @@ Ptr<IndexMap> inverse(const IndexMap& map, std::span<const Ptr<Range>> ranges, A
   const IterMapResult& forms = found.forms;
   if (!forms.ok()) {
     if (const auto plain = without_swizzle(map, box, analyzer)) {
-      return swizzled_back(*plain, *inverse(plain->map, plain->ranges, analyzer));
+      const auto back = inverse(plain->map, plain->ranges, analyzer);
+      return back ? swizzled_back(*plain, **back) : back;
     }
+    return error_of("index_map_is_bijective",
+                    hint("let each index of the image be a part of its own, and leave none out"),
+                    "Could not parse mapping as sum of iterators. " + forms.errors[0]);
   }
-  require(forms.ok(), "index_map_is_bijective",
-          hint("let each index of the image be a part of its own, and leave none out"),
-          "index map: Could not parse mapping as sum of iterators. {}",
-          forms.ok() ? "" : forms.errors[0]);
-  const auto [result, padding] = inverted(found, box);
-  require(is_const_int(padding, 0), "index_map_is_bijective",
-          hint("use non_surjective_inverse for a map that pads"),
-          "index map: the image has points that no index is mapped to");
-  return result;
+  const auto back = inverted(found, box);
+  if (!back) return back.error();
+  if (!is_const_int(back->padding, 0)) {
+    return error_of("index_map_is_bijective",
+                    hint("use non_surjective_inverse for a map that pads"),
+                    "the image has points that no index is mapped to");
+  }
+  return back->map;
 }
 
 Ptr<IndexMap> simplified(const IndexMap& map, std::span<const Ptr<Range>> ranges,

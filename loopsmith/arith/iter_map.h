@@ -9,6 +9,7 @@
 
 #include "loopsmith/ir/expr.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/support/expected.h"
 
 namespace loopsmith {
 
@@ -106,10 +107,10 @@ IterSumExpr normalize_to_iter_sum(const Expr& index, std::span<const Iterator> i
 Expr normalize_iter_map_to_expr(const IterSumExpr& sum, DataType dtype, Analyzer& analyzer);
 
 /// What the iterators are where the indices of a map that was detected are `outputs`. Digits that
-/// no index tells are 0, and iterators of which none is told are left out. Throws a UserError where
-/// windows overlap, or the numbers of indices differ.
-Substitution inverse_affine_iter_map(std::span<const IterSumExpr> map,
-                                     std::span<const Expr> outputs, Analyzer& analyzer);
+/// no index tells are 0, and iterators of which none is told are left out. None where windows
+/// overlap; throws a UserError where the numbers of indices differ.
+Expected<Substitution> inverse_affine_iter_map(std::span<const IterSumExpr> map,
+                                               std::span<const Expr> outputs, Analyzer& analyzer);
 
 /// index == outer * inner_extent + inner, where inner runs through [0, inner_extent) and its base.
 struct SubspacePart {

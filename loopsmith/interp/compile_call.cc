@@ -6,6 +6,7 @@
 #include "loopsmith/interp/vectors.h"
 #include "loopsmith/ir/atomics.h"
 #include "loopsmith/ir/llvm_intrinsics.h"
+#include "loopsmith/ir/math_functions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/support/error.h"
 
@@ -15,10 +16,8 @@ Value Compiler::call(const Call& call) {
   const auto& args = call.args;
   const DataType type = call.dtype;
   if (call.op.info().effect >= Effect::updates) known_.clear();
+  if (identity_of(call.op) != Identity::none) return expr(args[0]);
   switch (call.op.index()) {
-    case op("likely").index():
-    case op("precise").index():
-    case op("tvm_thread_invariant").index(): return expr(args[0]);
     case op("if_then_else").index():
       if (args[0].dtype().is_scalar()) return choice(args[0], args[1], args[2], type);
       return operation(select_handler(type), type, type,

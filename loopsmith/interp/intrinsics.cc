@@ -171,7 +171,8 @@ Handler integer_function(Op op, DataType type) {
     return type.is_int() ? unary_of<IntAbs>(type.lanes) : copy_handler(type.lanes);
   }
   const MathFunction* function = find_math_function(op);
-  return function && function->keeps_integers ? copy_handler(type.lanes) : nullptr;
+  const bool rounds = function && function->operands == Operands::numbers && function->of_one;
+  return rounds ? copy_handler(type.lanes) : nullptr;
 }
 
 Intrinsic ring_intrinsic(Op op, int lanes) {

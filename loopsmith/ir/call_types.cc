@@ -31,49 +31,27 @@ void require_types(const Call& call, bool fits, std::string_view wanted) {
        TypeName(call.dtype));
 }
 
-bool takes_integers(Op op) {
-  switch (op.index()) {
-    case loopsmith::op("bitwise_and").index():
-    case loopsmith::op("bitwise_or").index():
-    case loopsmith::op("bitwise_xor").index():
-    case loopsmith::op("bitwise_not").index():
-    case loopsmith::op("shift_left").index():
-    case loopsmith::op("shift_right").index():
-    case loopsmith::op("popcount").index():
-    case loopsmith::op("clz").index():
-    case loopsmith::op("q_multiply_shift").index():
-    case loopsmith::op("q_multiply_shift_per_axis").index(): return true;
-    default: return false;
-  }
-}
-
-/// Functions of mathematics, apart from those that leave an integer as it is.
-bool takes_floats(Op op) {
-  switch (op.index()) {
-    case loopsmith::op("likely").index():
-    case loopsmith::op("precise").index():
-    case loopsmith::op("fabs").index(): return false;
-    default: break;
-  }
-  const MathFunction* function = find_math_function(op);
-  return !takes_integers(op) && !(function && function->keeps_integers);
-}
-
 /// Lane by lane, on numbers of the type that the result has.
-void check_element_wise(const Call& call) {
-  const bool is_mixed = call.op == op("ldexp") || call.op == op("q_multiply_shift_per_axis");
+void check_function(const Call& call, const MathFunction& function) {
+  const OpInfo& info = call.op.info();
   for (const Expr& arg : call.args) {
-    require(!takes_integers(call.op) || arg.dtype().is_integer(), ErrorKind::type_mismatch,
-            "operands_are_integers", hint("cast the operands to an integer type"), call.span,
-            "{}: the operands are {}, not integers", call.op.name(), TypeName(arg.dtype()));
+    require(function.operands != Operands::integers || arg.dtype().is_integer(),
+            ErrorKind::type_mismatch, "operands_are_integers",
+            hint("cast the operands to an integer type"), call.span,
+            "{}: the operands are {}, not integers", info.name, TypeName(arg.dtype()));
   }
-  const DataType first = call.args.empty() ? void_type : call.args[0].dtype();
-  require(!takes_floats(call.op) || !first.is_integer(), ErrorKind::type_mismatch,
+  const DataType first = call.args[0].dtype();
+  require(function.operands != Operands::floats || !first.is_integer(), ErrorKind::type_mismatch,
           "operands_are_floats", hint("cast the operands to float32"), call.span,
-          "{}: the operands are {}, not floating-point numbers", call.op.name(), TypeName(first));
+          "{}: the operands are {}, not floating-point numbers", info.name, TypeName(first));
+  if (info.result == Result::boolean) {
+    const bool fits = is_number(first) && call.dtype == boolean.with_lanes(first.lanes);
+    return require_types(call, fits, "a number");
+  }
   const bool fits = std::ranges::all_of(call.args, [&](const Expr& arg) {
     const DataType type = arg.dtype();
-    return is_mixed ? is_number(type) && type.lanes == call.dtype.lanes : type == call.dtype;
+    return function.is_mixed ? is_number(type) && type.lanes == call.dtype.lanes
+                             : type == call.dtype;
   });
   require_types(call, fits && first == call.dtype && is_number(first),
                 "numbers of the type of its result");
@@ -112,11 +90,6 @@ void check_types(const Call& call) {
   switch (call.op.index()) {
     case op("call_extern").index():
     case op("call_pure_extern").index(): return check_extern(call);
-    case op("isnan").index():
-    case op("isinf").index():
-    case op("isfinite").index():
-      return require_types(
-          call, is_number(type(0)) && call.dtype == boolean.with_lanes(type(0).lanes), "a number");
     case op("isnullptr").index():
       return require_types(call, type(0).is_handle() && call.dtype == boolean, "a pointer");
     case op("if_then_else").index():
@@ -163,8 +136,7 @@ void check_types(const Call& call) {
     case op("prefetch").index(): return check_prefetch(call);
     default: break;
   }
-  const OpInfo& info = call.op.info();
-  if (info.element_wise && info.result == Result::first) check_element_wise(call);
+  if (const MathFunction* function = find_math_function(call.op)) check_function(call, *function);
 }
 
 }  // namespace

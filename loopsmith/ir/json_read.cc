@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "loopsmith/ir/expr.h"
+#include "loopsmith/ir/find_data_type.h"
 #include "loopsmith/ir/json.h"
 #include "loopsmith/ir/stmt.h"
 #include "loopsmith/support/error.h"
@@ -206,12 +207,9 @@ class Reader {
   }
 
   DataType data_type(const std::string& text) {
-    try {
-      return parse_data_type(text);
-    } catch (const UserError& e) {
-      require_here(false, "field_has_type", "{}", e.problem());
-      throw;
-    }
+    const auto type = find_data_type(text);
+    require_here(type.has_value(), "field_has_type", "'{}' is not a data type", text);
+    return *type;
   }
 
   /// A constant of type uint64 may be larger than an int64.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What expressions are worth.
 #include "loopsmith/ir/atomics.h"
+#include "loopsmith/ir/math_functions.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/judge/machine.h"
 #include "loopsmith/support/error.h"
@@ -80,7 +81,7 @@ Scalar Machine::call(const Call& call) {
   if (call.op == op("if_then_else")) {
     return evaluate(call.args[number(call.args[0]) != 0 ? 1 : 2]);
   }
-  if (call.op == op("likely") || call.op == op("precise")) return evaluate(call.args[0]);
+  if (identity_of(call.op) != Identity::none) return evaluate(call.args[0]);
   if (call.op == op("tvm_storage_sync") || call.op == op("assume")) return {};
   if (call.op.name().starts_with("atomic_")) return atomic(call);
   if (effect != Effect::pure || call.args.empty()) cannot_say(std::string(call.op.name()));

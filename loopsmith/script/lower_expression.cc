@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "loopsmith/ir/find_data_type.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/script/lowering.h"
 #include "loopsmith/script/other_words.h"
@@ -162,13 +163,8 @@ ScriptValue Lowering::attribute(const ScriptValue& given, std::string_view name,
       return ScriptValue::Data(ScriptValue::Namespace{"T.axis"});
     }
     if (const Word* word = find_word(space->name, name)) return ScriptValue::Data(word);
-    if (space->name == "T") {
-      try {
-        return ScriptValue::Data(parse_data_type(name));
-      } catch (const UserError&) {
-        // Neither a word nor a type: refused below.
-      }
-    }
+    const auto type = space->name == "T" ? find_data_type(name) : std::nullopt;
+    if (type) return ScriptValue::Data(*type);
     const std::string_view other = hint_for_other_word(name);
     fail(ErrorKind::script, "word_is_known",
          hint(other.empty() ? "see the names of loopsmith.script.tir" : other), current_span,

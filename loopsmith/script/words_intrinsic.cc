@@ -2,6 +2,7 @@
 // The intrinsics: a word for each row of the table of op.h.
 #include <algorithm>
 
+#include "loopsmith/ir/math_functions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/packed_array.h"
 #include "loopsmith/script/lowering.h"
@@ -39,8 +40,8 @@ constexpr std::pair<std::string_view, std::string_view> aliases[] = {
 
 /// Operands of one type: element-wise functions of two and more.
 bool matches_operands(const OpInfo& info) {
-  return info.element_wise && info.arity >= 2 && info.name != "ldexp" &&
-         info.name != "q_multiply_shift" && info.name != "q_multiply_shift_per_axis";
+  const MathFunction* function = find_math_function(op_of(&info));
+  return function && info.arity >= 2 && !function->is_mixed;
 }
 
 ScriptValue call_of(Lowering& lowering, const OpInfo& info, const std::vector<ScriptValue>& values,
@@ -125,15 +126,18 @@ constexpr bool has_word(const OpInfo& info) {
   return std::ranges::find(others, info.name) == std::end(others);
 }
 
-constexpr Word word_of(std::string_view name, const OpInfo& info) {
+Word word_of(std::string_view name, const OpInfo& info) {
   const bool is_typed = info.result == Result::given;
+  const MathFunction* function = find_math_function(op_of(&info));
   return {"T",
           name,
           is_typed ? "*args: Any, dtype: str | None = None"
                    : "*args: ExprLike, dtype: str | None = None",
           "Expr",
           intrinsic,
-          is_typed ? "The intrinsic; its type comes first, or as dtype." : "The intrinsic."};
+          function   ? function->doc
+          : is_typed ? "The intrinsic; its type comes first, or as dtype."
+                     : "The intrinsic."};
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "loopsmith/ir/derivatives.h"
+#include "loopsmith/ir/math_functions.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "loopsmith/ir/math_functions.h"
 #include "loopsmith/support/deep_call.h"
 
 namespace loopsmith::te {
@@ -21,26 +22,6 @@ Number whole(DataType type, __int128 value) {
 
 __int128 floor_quotient(__int128 a, __int128 b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
-
-using RealFunction = double (*)(double);
-
-/// Functions of one real number, by the name of their intrinsic; nullptr when not known.
-RealFunction real_function(std::string_view name) {
-  struct Row {
-    std::string_view name;
-    RealFunction function;
-  };
-  static constexpr Row rows[] = {
-      {"exp", std::exp},     {"exp2", std::exp2},   {"expm1", std::expm1}, {"log", std::log},
-      {"log2", std::log2},   {"log10", std::log10}, {"log1p", std::log1p}, {"sqrt", std::sqrt},
-      {"fabs", std::fabs},   {"floor", std::floor}, {"ceil", std::ceil},   {"round", std::round},
-      {"trunc", std::trunc}, {"tanh", std::tanh},   {"sin", std::sin},     {"cos", std::cos},
-  };
-  for (const Row& row : rows) {
-    if (row.name == name) return row.function;
-  }
-  return nullptr;
 }
 
 class Evaluator {
@@ -99,22 +80,23 @@ class Evaluator {
   }
 
   Result called(const Call& node) {
-    const std::string_view name = node.op.name();
-    if (name == "if_then_else") return choose(node.args[0], node.args[1], node.args[2]);
+    if (node.op == op("if_then_else")) return choose(node.args[0], node.args[1], node.args[2]);
     if (node.args.empty() || node.args.size() > 2) return {};
     const Result a = (*this)(node.args[0]);
     if (!a) return {};
-    if (name == "likely") return a;
+    if (identity_of(node.op) != Identity::none) return a;
+    const MathFunction* function = a->is_real ? find_math_function(node.op) : nullptr;
     if (node.args.size() == 1) {
-      const RealFunction function = a->is_real ? real_function(name) : nullptr;
-      return function ? real(function(a->real)) : Result();
+      return function && function->of_one ? real(function->of_one(a->real)) : Result();
     }
     const Result b = (*this)(node.args[1]);
     if (!b || a->is_real != b->is_real) return {};
-    if (a->is_real) return name == "pow" ? real(std::pow(a->real, b->real)) : Result();
-    if (name == "bitwise_and") return whole(node.dtype, a->whole & b->whole);
-    if (name == "bitwise_or") return whole(node.dtype, a->whole | b->whole);
-    if (name == "bitwise_xor") return whole(node.dtype, a->whole ^ b->whole);
+    if (a->is_real) {
+      return function && function->of_two ? real(function->of_two(a->real, b->real)) : Result();
+    }
+    if (node.op == op("bitwise_and")) return whole(node.dtype, a->whole & b->whole);
+    if (node.op == op("bitwise_or")) return whole(node.dtype, a->whole | b->whole);
+    if (node.op == op("bitwise_xor")) return whole(node.dtype, a->whole ^ b->whole);
     return {};
   }
 

@@ -65,6 +65,7 @@ void fields(A&& archive, TensorIntrinDecl& intrin) {
   archive("op", intrin.op);
   archive("in_buffers", intrin.in_buffers);
   archive("out_buffers", intrin.out_buffers);
+  archive("scalar_params", intrin.scalar_params);
   archive("body", intrin.body);
   archive("reduce_init", intrin.reduce_init);
   archive("reduce_update", intrin.reduce_update);

@@ -15,6 +15,7 @@ struct TensorIntrinDecl {
   Ref op;                               ///< A ComputeOp over placeholders.
   std::vector<Ptr<Buffer>> in_buffers;  ///< One for each tensor that it reads.
   std::vector<Ptr<Buffer>> out_buffers;
+  std::vector<Ptr<Var>> scalar_params;  ///< Numbers that the operation and the statements take.
   Stmt body;           ///< Computes the results; null where only the two others are given.
   Stmt reduce_init;    ///< Stores what a reduction starts from; null: there is none.
   Stmt reduce_update;  ///< Combines with what was stored; null: there is none.

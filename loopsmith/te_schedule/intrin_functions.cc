@@ -7,9 +7,10 @@
 namespace loopsmith::te {
 namespace {
 
-/// A function of these buffers: a block that says that it reads and writes all of them.
+/// A function of these buffers and numbers: a block that says that it reads and writes all of them.
 Ptr<PrimFunc> implementation(const std::vector<Ptr<Buffer>>& inputs,
-                             const std::vector<Ptr<Buffer>>& outputs, bool reads_outputs,
+                             const std::vector<Ptr<Buffer>>& outputs,
+                             const std::vector<Ptr<Var>>& numbers, bool reads_outputs,
                              const Stmt& body) {
   Block block{.name_hint = "root", .body = body};
   PrimFunc func;
@@ -21,15 +22,20 @@ Ptr<PrimFunc> implementation(const std::vector<Ptr<Buffer>>& inputs,
   };
   for (const auto& buffer : inputs) add(buffer, true, false);
   for (const auto& buffer : outputs) add(buffer, reads_outputs, true);
+  for (const auto& number : numbers) {
+    func.params.push_back(number);
+    func.buffer_map.emplace_back();
+  }
   func.body = make(BlockRealize{.block = make(std::move(block))});
   return make(std::move(func));
 }
 
-/// The function of an operation, its outputs last.
+/// The function of an operation: its inputs, outputs and numbers.
 Ptr<PrimFunc> description(const TensorIntrinDecl& intrin) {
   std::vector<Ref> args;
   for (const Tensor& input : input_tensors(intrin.op)) args.push_back(input);
   for (std::size_t i = 0; i < output_count(intrin.op); ++i) args.push_back(output(intrin.op, i));
+  args.insert(args.end(), intrin.scalar_params.begin(), intrin.scalar_params.end());
   return create_prim_func(args);
 }
 
@@ -49,11 +55,12 @@ IntrinFunctions functions_of(const TensorIntrinDecl& intrin, bool for_all) {
   const Ptr<PrimFunc> func = description(intrin);
   const auto& inputs = intrin.in_buffers;
   const auto& outputs = intrin.out_buffers;
+  const auto& numbers = intrin.scalar_params;
   const auto* compute = intrin.op.as<ComputeOp>();
   if (!compute->body[0].is<Reduce>()) {
     if (!intrin.body) return {};
     return {.whole = tensor_intrin(intrin.name, func,
-                                   implementation(inputs, outputs, false, intrin.body))};
+                                   implementation(inputs, outputs, numbers, false, intrin.body))};
   }
   // What comes before the reduction, and the reduction.
   loopsmith::Schedule parts(func);
@@ -65,12 +72,12 @@ IntrinFunctions functions_of(const TensorIntrinDecl& intrin, bool for_all) {
   IntrinFunctions made;
   if (intrin.reduce_init) {
     made.init = tensor_intrin(intrin.name + "_init", with_statement(*func, start, inputs.size()),
-                              implementation({}, outputs, false, intrin.reduce_init));
+                              implementation({}, outputs, numbers, false, intrin.reduce_init));
   }
   const Stmt update = intrin.reduce_update ? intrin.reduce_update : for_all ? intrin.body : Stmt();
   if (update) {
     made.update = tensor_intrin(intrin.name, with_statement(*func, combination, 0),
-                                implementation(inputs, outputs, true, update));
+                                implementation(inputs, outputs, numbers, true, update));
   }
   return made;
 }

@@ -135,6 +135,33 @@ bool is_closed(const Expr& e) {
   return e.is<Let>() || (call && call->op == op("if_then_else"));
 }
 
+/// A sum, as all of it that is no constant, and the constant.
+std::pair<Expr, std::int64_t> apart_from_constant(const Expr& e) {
+  const auto* sum = e.as<Add>();
+  const auto* difference = e.as<Sub>();
+  if (!sum && !difference) return {e, 0};
+  const Expr &a = sum ? sum->a : difference->a, &b = sum ? sum->b : difference->b;
+  auto [rest, constant] = apart_from_constant(a);
+  const std::int64_t* last = as_int(b);
+  if (last) return {rest, sum ? constant + *last : constant - *last};
+  const auto [other, more] = apart_from_constant(b);
+  if (constant == 0 && more == 0) return {e, 0};
+  return {sum ? rest + other : rest - other, sum ? constant + more : constant - more};
+}
+
+/// An index whose constant comes last, so that neighbours share all else: `i + 8 - j` is
+/// `i - j + 8`. Only where that is no negative number: all else is no more than the index then.
+Expr with_constant_last(const Expr& index) {
+  if (const auto* ramp = index.as<Ramp>()) {
+    Edit edit(*ramp);
+    edit.set(&Ramp::base, with_constant_last(ramp->base));
+    return std::move(edit).done();
+  }
+  if (!index.dtype().is_index() || index.dtype().is_vector()) return index;
+  const auto [rest, constant] = apart_from_constant(index);
+  return constant > 0 ? rest + int_imm(index.dtype(), constant) : index;
+}
+
 Value* Values::add(const Expr& e) {
   if (is_leaf(e)) return nullptr;
   return deep_call([&] {
@@ -156,8 +183,9 @@ Value* Values::add_new(const Expr& e) {
   if (is_closed(e)) return &values_.emplace_back(std::move(value));
 
   const std::size_t first = operands_.size();
+  const bool is_load = e.is<BufferLoad>();
   Expr fresh = with_operands(e, [&](const Expr& operand) -> const Expr& {
-    Value* const same = add(operand);
+    Value* const same = add(is_load ? with_constant_last(operand) : operand);
     if (!same) return operand;
     operands_.push_back(same);
     return same->expr;
@@ -188,9 +216,9 @@ Value* Values::add_with(Value value, std::span<Value* const> operands) {
 }
 
 /// Calls `visit` for each expression of a store, in the order of evaluation.
-template <class Store, class Visit>
-void each_expr(Store& store, Visit&& visit) {
-  for (auto& index : store.indices) visit(index);
+template <class Visit>
+void each_expr(BufferStore& store, Visit&& visit) {
+  for (Expr& index : store.indices) visit(index);
   visit(store.value);
   if (store.predicate.defined()) visit(store.predicate);
 }
@@ -200,7 +228,9 @@ Stmt name_shared(std::span<const Stmt> stores) {
   Values values;
   std::vector<const Value*> found;  // Of each expression of the stores.
   for (const Stmt& stmt : stores) {
-    each_expr(*stmt.as<BufferStore>(), [&](const Expr& e) { found.push_back(values.add(e)); });
+    BufferStore store = *stmt.as<BufferStore>();
+    for (Expr& index : store.indices) index = with_constant_last(index);
+    each_expr(store, [&](const Expr& e) { found.push_back(values.add(e)); });
   }
   if (std::ranges::none_of(values.in_order(), deserves_name)) return nullptr;
 

@@ -38,6 +38,18 @@ TEST_F(CommonSubexpressions, shares_names_between_neighbouring_stores) {
                    seq({store(a, f(1), {at}), store(b, f(2), {at}), store(b, f(3), {row + 2})})))));
 }
 
+TEST_F(CommonSubexpressions, shares_what_an_index_is_beside_its_constant) {
+  const Ptr<Var> at = var("at");
+  const Stmt stores = seq({store(a, f(1), {i * 8 - m}), store(a, f(2), {i * 8 + 2 - m})});
+  EXPECT_TRUE(same(named(stores),
+                   let(at, i * 8 - m, seq({store(a, f(1), {at}), store(a, f(2), {at + 2})}))));
+  const Stmt sums = seq({store(a, load(b, {(i * 8 + 1) + (j * 3 + 1)}), {i * 8 + j * 3}),
+                         store(a, f(2), {i * 8 + j * 3 + 4})});
+  EXPECT_TRUE(same(
+      named(sums),
+      let(at, i * 8 + j * 3, seq({store(a, load(b, {at + 2}), {at}), store(a, f(2), {at + 4})}))));
+}
+
 TEST_F(CommonSubexpressions, names_costly_floats_only) {
   const Ptr<Var> e = var("e", f32);
   const Expr exp = call(op("exp"), {x + f(1)});

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/arith/dependence/find_carried.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
@@ -195,8 +195,10 @@ struct AliasQuery {
 AliasQuery query_aliases(AccessTable& table, const Allocation& allocation, const LoopOfUses& uses) {
   const For& loop = uses.loop();
   const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(allocation.buffer); };
-  Dependences dependences(without_calls(alone(*uses.scope), allocation.buffer),
-                          {.operations = max_operations, .local_buffers = {allocation.buffer}});
+  const Stmt nest = without_calls(alone(*uses.scope), allocation.buffer);
+  const DependenceOptions options{.operations = max_operations,
+                                  .local_buffers = {allocation.buffer}};
+  Dependences dependences(nest, options);
   const DependenceAnswer answer = independence(dependences, loop);
   if (answer) {
     const bool wants_own = std::ranges::any_of(answer.private_buffers, is_it);
@@ -207,7 +209,7 @@ AliasQuery query_aliases(AccessTable& table, const Allocation& allocation, const
   const auto concerns_it = [&](const CarriedDependence& each) {
     return is_it(each.buffer) && !(each.is_reduction && is_vectorized);
   };
-  if (std::ranges::none_of(dependences.carried(loop.loop_var), concerns_it)) return {};
+  if (!find_carried(nest, {&loop.loop_var, 1}, concerns_it, options)) return {};
   return {.may_happen = true, .wants_own = fills_itself(table, allocation, uses)};
 }
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/async_copy.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/transform/async_copies.h"
 #include "loopsmith/transform/compact_buffers.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/lower_blocks.h"

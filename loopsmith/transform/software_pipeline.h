@@ -17,7 +17,7 @@ namespace loopsmith {
 /// Refuses an order that a dependence forbids.
 ///
 /// Copies into shared memory in stages that `software_pipeline_async_stages` names are marked, one
-/// group in each step; a step begins with waiting for those that it uses (async_copies.h).
+/// group in each step; a step begins with waiting for those that it uses (ir/async_copy.h).
 ///
 /// A plain loop around memory with `double_buffer_scope` is pipelined in two stages, what is
 /// written there and the rest, where dependences allow it.

@@ -5,10 +5,10 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/arith/dependence/find_carried.h"
+#include "loopsmith/ir/async_copy.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/transform/async_copies.h"
 
 namespace loopsmith {
 namespace {
@@ -159,21 +159,23 @@ std::optional<OutOfOrder> find_out_of_order(const For& loop, const std::vector<S
       return true;
     });
   }
-  Dependences dependences{Stmt(&loop)};
-  for (const CarriedDependence& each : dependences.carried(loop.loop_var)) {
-    if (each.buffer && own.contains(each.buffer->data.get())) continue;
+  std::optional<OutOfOrder> found;
+  const auto is_out_of_order = [&](const CarriedDependence& each) {
+    if (each.buffer && own.contains(each.buffer->data.get())) return false;
     const std::int64_t distance = std::max<std::int64_t>(each.distance.min_value, 1);
     for (const std::size_t a : places[each.source.get()]) {
       for (const std::size_t b : places[each.sink.get()]) {
         if (a == b || is_in_order(stages, a, b, distance)) continue;
-        return OutOfOrder{.first = a,
-                          .second = b,
-                          .distance = distance,
-                          .why = each.is_certain ? "" : ", as far as is known"};
+        found = {.first = a, .second = b, .distance = distance};
+        return true;
       }
     }
-  }
-  return {};
+    return false;
+  };
+  const auto carried = find_carried(Stmt(&loop), {&loop.loop_var, 1}, is_out_of_order);
+  if (!carried) return std::nullopt;
+  found->why = carried->is_certain ? "" : ", as far as is known";
+  return found;
 }
 
 std::int64_t versions_of(const Object* pointer, const std::vector<Touched>& touched,

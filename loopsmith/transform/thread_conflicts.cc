@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/arith/dependence/find_carried.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
@@ -149,7 +149,7 @@ bool are_apart(const Stmt& first, const Stmt& second, const std::vector<Stmt>& a
 }  // namespace
 
 bool ThreadConflicts::carries(const ThreadAccess& first, const ThreadAccess& second, Stmt both,
-                              const std::vector<Stmt>& around) const {
+                              const std::vector<Stmt>& around, const Ptr<For>& outermost) const {
   for (std::size_t i = around.size(); i-- > 0;) both = inside(around[i], std::move(both));
   for (std::size_t i = threads_.size(); i-- > 0;) {
     For loop = *threads_[i];
@@ -158,19 +158,18 @@ bool ThreadConflicts::carries(const ThreadAccess& first, const ThreadAccess& sec
     loop.body = std::move(both);
     both = make(std::move(loop));
   }
+  if (outermost) both = with_body(Stmt(outermost), std::move(both));
   const auto of_first = statements_in(first.nest), of_second = statements_in(second.nest);
   const auto is_between = [&](const Stmt& a, const Stmt& b) {
     return of_first.contains(a.get()) && of_second.contains(b.get());
   };
-  Dependences dependences(both);
-  for (const Ptr<For>& loop : threads_) {
-    for (const CarriedDependence& each : dependences.carried(loop->loop_var)) {
-      const bool is_own = each.buffer && is_of_each_thread(each.buffer->scope());
-      const bool is_ours = is_between(each.source, each.sink) || is_between(each.sink, each.source);
-      if (!is_own && is_ours) return true;
-    }
-  }
-  return false;
+  const auto is_shared = [&](const CarriedDependence& each) {
+    const bool is_own = each.buffer && is_of_each_thread(each.buffer->scope());
+    return !is_own && (is_between(each.source, each.sink) || is_between(each.sink, each.source));
+  };
+  std::vector<Ptr<Var>> threads;
+  for (const Ptr<For>& loop : threads_) threads.push_back(loop->loop_var);
+  return find_carried(both, threads, is_shared).has_value();
 }
 
 bool ThreadConflicts::may_conflict(const ThreadAccess& first, const ThreadAccess& second,
@@ -192,9 +191,10 @@ bool ThreadConflicts::may_conflict_later(const ThreadAccess& first, const Thread
   if (first.is_opaque || second.is_opaque) return true;
   if (!share_memory(first.nest, second.nest)) return false;
   const Ptr<Var>& variable = loop.loop_var;
-  const Ptr<Var> distance = var("distance", variable->dtype);
+  // Of the later iteration from the next one.
+  const Ptr<Var> further = var("further", variable->dtype);
   const Expr next = int_imm(variable->dtype, 1);
-  const Expr later = variable + (is_next ? next : Expr(distance)) * loop.step;
+  const Expr later = variable + (is_next ? next : further + next) * loop.step;
   const ThreadAccess one = without_fragments(first);
   ThreadAccess other = without_fragments(second);
   other.nest = clone_with(other.nest, {{variable, later}});
@@ -203,7 +203,15 @@ bool ThreadConflicts::may_conflict_later(const ThreadAccess& first, const Thread
   if (is_next && are_apart(one.nest, other.nest, in_loop)) return false;
   Stmt both = seq({one.nest, other.nest});
   both = guarded(is_in_range(loop, variable) && is_in_range(loop, later), std::move(both));
-  if (!is_next) both = guarded(distance >= next, std::move(both));
+  if (is_next) return carries(one, other, std::move(both), around);
+  const Ptr<For> distances = make(For{.loop_var = further,
+                                      .min = int_imm(variable->dtype, 0),
+                                      .extent = Analyzer().simplify(loop.extent - next),
+                                      .body = no_op()});
+  // As a loop around the threads the distance has bounds, which mostly suffice; as a number of
+  // which a condition is known, it is less for an exact answer.
+  if (as_int(distances->extent) && !carries(one, other, both, around, distances)) return false;
+  both = guarded(further >= int_imm(variable->dtype, 0), std::move(both));
   return carries(one, other, std::move(both), around);
 }
 

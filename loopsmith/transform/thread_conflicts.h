@@ -32,7 +32,7 @@ class ThreadConflicts {
 
  private:
   bool carries(const ThreadAccess& first, const ThreadAccess& second, Stmt both,
-               const std::vector<Stmt>& around) const;
+               const std::vector<Stmt>& around, const Ptr<For>& outermost = nullptr) const;
 
   std::vector<Ptr<For>> threads_;
 };

@@ -3,6 +3,7 @@
 
 #include <tuple>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
@@ -36,12 +37,16 @@ bool has_definitions(const Stmt& body) {
   return found;
 }
 
-/// Puts values in the place of a loop variable, and works out what is constant then.
+/// Puts values in the place of a loop variable, and works out what is constant then, or what a
+/// clamp leaves as it is: `min(i * 4 + 3, 99)` where i is below 25.
 class Instances {
  public:
-  explicit Instances(const Ptr<Var>& loop_var) : loop_var_(loop_var) {
-    fold_constants<Add, Sub, Mul, FloorDiv, FloorMod, Div, Mod, Min, Max, LT, LE, GT, GE, EQ, NE,
-                   And, Or, Not, Cast>();
+  Instances(const Ptr<Var>& loop_var, Analyzer& analyzer)
+      : loop_var_(loop_var), analyzer_(analyzer) {
+    fold_constants<Add, Sub, Mul, FloorDiv, FloorMod, Div, Mod, LT, LE, GT, GE, EQ, NE, And, Or,
+                   Not, Cast>();
+    rewrite_.on<Min>([this](const Min& node) { return without_idle_clamp(node, true); });
+    rewrite_.on<Max>([this](const Max& node) { return without_idle_clamp(node, false); });
     rewrite_.on<IfThenElse>([this](const IfThenElse& node) -> Stmt {
       const Ptr<IfThenElse> result = rewrite_.children(node);
       const std::int64_t* known = as_int(result->condition);
@@ -71,8 +76,22 @@ class Instances {
     (set(static_cast<const T*>(nullptr)), ...);
   }
 
+  template <class Clamp>
+  Expr without_idle_clamp(const Clamp& node, bool is_min) {
+    const Ptr<Clamp> result = rewrite_.children(node);
+    if (result.get() == &node) return result;
+    const Expr folded = fold(result);
+    if (folded.defined()) return folded;
+    const std::int64_t* bound = as_int(result->b);
+    if (!bound) return result;
+    const ConstIntBound range = analyzer_.const_int_bound(result->a);
+    const bool is_idle = is_min ? range.max_value <= *bound : range.min_value >= *bound;
+    return is_idle ? result->a : Expr(result);
+  }
+
   Rewriter rewrite_;
   Ptr<Var> loop_var_;
+  Analyzer& analyzer_;
 };
 
 /// The loop, for the code generator to unroll.
@@ -84,11 +103,11 @@ Stmt left_to_code_generator(const For& loop) {
 }
 
 /// One copy of `body` for each iteration of `loop`.
-Stmt copies(const For& loop, const Stmt& body, std::int64_t extent) {
+Stmt copies(const For& loop, const Stmt& body, std::int64_t extent, Analyzer& analyzer) {
   std::vector<Stmt> result;
   Expr value = loop.min;
   const bool renews = has_definitions(body);
-  Instances instance(loop.loop_var);
+  Instances instance(loop.loop_var, analyzer);
   for (std::int64_t t = 0; t < extent; ++t) {
     result.push_back(instance(renews ? clone_with(body, {}) : body, value));
     value = value + loop.step;
@@ -103,6 +122,7 @@ Ptr<PrimFunc> unroll_loops(const Ptr<PrimFunc>& func) {
   // Of the pragmas around the current place.
   std::int64_t max_step = 0;
   bool is_explicit = true;
+  Analyzer analyzer;  // Of the loops around the current place.
 
   rewrite.on<AttrStmt>([&](const AttrStmt& attr) -> Stmt {
     const bool is_limit = attr.attr_key == "pragma_auto_unroll_max_step";
@@ -125,7 +145,10 @@ Ptr<PrimFunc> unroll_loops(const Ptr<PrimFunc>& func) {
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const bool asked = loop.kind == ForKind::unrolled;
     const bool may = loop.kind == ForKind::serial && max_step > 0;
-    const std::int64_t* extent = as_int(loop.extent);
+    const std::int64_t *min = as_int(loop.min), *extent = as_int(loop.extent);
+    if (min && extent && *extent > 0 && is_const_int(loop.step, 1)) {
+      analyzer.update(loop.loop_var, {*min, *min + (*extent - 1)}, /*override=*/true);
+    }
     if (asked && (!is_explicit || !extent)) return left_to_code_generator(*rewrite.children(loop));
     if (!asked && !may) return rewrite.children(loop);
 
@@ -144,7 +167,7 @@ Ptr<PrimFunc> unroll_loops(const Ptr<PrimFunc>& func) {
             hint("split the loop, unroll the inner one"), loop.span,
             "unroll: {} copies of the {} statements of loop {} are more than {} statements",
             *extent, size, loop.loop_var->name, max_statements);
-    return copies(*inner, inner->body, *extent);
+    return copies(*inner, inner->body, *extent, analyzer);
   });
   return rewrite.body_of(func);
 }

@@ -36,6 +36,15 @@ TEST_F(UnrollLoops, decides_conditions_that_became_constant) {
                    seq({set(0), set(1)})));
 }
 
+TEST_F(UnrollLoops, leaves_out_clamps_that_no_iteration_around_needs) {
+  EXPECT_TRUE(same(
+      unrolled(for_loop(j, 0, 13, for_loop(i, 0, 3, set(min(j * 5 + i, 61)), ForKind::unrolled))),
+      for_loop(j, 0, 13, seq({set(j * 5), set(j * 5 + 1), set(min(j * 5 + 2, 61))}))));
+  EXPECT_TRUE(
+      same(unrolled(for_loop(j, 1, 9, for_loop(i, 0, 2, set(max(j - i, 1)), ForKind::unrolled))),
+           for_loop(j, 1, 9, seq({set(j), set(max(j - 1, 1))}))));
+}
+
 TEST_F(UnrollLoops, unrolls_small_loops_under_a_pragma) {
   const auto pragma = [&](int steps, Stmt body) {
     return make(AttrStmt{.attr_key = "pragma_auto_unroll_max_step", .value = steps, .body = body});

@@ -196,7 +196,7 @@ void bind_iter_map(nb::module_& m) {
       [](const std::vector<IterSumExpr>& map, const std::vector<Expr>& outputs) {
         Analyzer analyzer;
         Values result;
-        for (const auto& [var, value] : inverse_affine_iter_map(map, outputs, analyzer)) {
+        for (const auto& [var, value] : inverse_affine_iter_map(map, outputs, analyzer).value()) {
           result.emplace_back(Ptr<Var>::from(var), value);
         }
         return result;
@@ -280,7 +280,7 @@ void extend(nb::class_<Handle<IndexMap>>& type) {
       "map_shape",
       [](const NodeHandle& self, const std::vector<Expr>& shape) {
         Analyzer analyzer;
-        return map_shape(map_of(self), shape, analyzer);
+        return map_shape(map_of(self), shape, analyzer).value();
       },
       nb::arg("shape"), "The smallest shape that holds the image of a shape.",
       nb::sig("def map_shape(self, shape: Sequence[ExprLike]) -> list[Expr]"));
@@ -288,14 +288,15 @@ void extend(nb::class_<Handle<IndexMap>>& type) {
       "inverse",
       [](const NodeHandle& self, const std::vector<Ptr<Range>>& ranges) {
         Analyzer analyzer;
-        return inverse(map_of(self), ranges, analyzer);
+        return inverse(map_of(self), ranges, analyzer).value();
       },
       nb::arg("ranges"), "The map back, of a map that is a bijection on the ranges.");
   type.def(
       "non_surjective_inverse",
       [](const NodeHandle& self, const std::vector<Ptr<Range>>& ranges) {
         Analyzer analyzer;
-        return non_surjective_inverse(map_of(self), ranges, analyzer);
+        const auto [back, padding] = non_surjective_inverse(map_of(self), ranges, analyzer).value();
+        return std::pair(back, padding);
       },
       nb::arg("ranges"),
       "The map back, and a condition on the new indices: true where nothing is mapped to them.",

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "bindings/ir_detail.h"
+#include "loopsmith/ir/math_functions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/packed_array.h"
 #include "loopsmith/ir/script_printer.h"
@@ -80,8 +81,8 @@ Expr constant(nb::handle value, DataType type) {
 
 /// The operands of an element-wise function of two, as one type.
 std::vector<Expr> matched(Op op, std::vector<Expr> args) {
-  const bool both = op.info().element_wise && op.info().arity == 2 && args.size() == 2 &&
-                    op != loopsmith::op("ldexp");
+  const MathFunction* function = find_math_function(op);
+  const bool both = function && op.info().arity == 2 && args.size() == 2 && !function->is_mixed;
   if (!both) return args;
   auto [a, b] = match_types(args[0], args[1]);
   return {a, b};
@@ -124,6 +125,7 @@ void bind_intrinsics(nb::module_& m) {
     const Op op(i);
     const OpInfo& info = op.info();
     if (has_function(info)) continue;
+    const MathFunction* function = find_math_function(op);
     std::string text = signature(info);
     if (const auto empty = text.find("(/)"); empty != std::string::npos)
       text.replace(empty, 3, "()");
@@ -141,7 +143,7 @@ void bind_intrinsics(nb::module_& m) {
     } else {
       m.def(
           info.name.data(), [op](nb::args args) { return call(op, matched(op, arguments(args))); },
-          sig);
+          sig, function ? function->doc.data() : "");
     }
   }
 }
@@ -176,6 +178,20 @@ void def_binary(nb::module_& m, const char* name, Fn fn) {
 
 void bind_functions(nb::module_& m) {
   bind_intrinsics(m);
+  m.def(
+      "functions_of_numbers",
+      [] {
+        std::vector<std::string> names;
+        for (const MathFunction& function : all_math_functions()) {
+          if (function.identity == Identity::none) names.emplace_back(function.op.name());
+        }
+        return names;
+      },
+      "The names of the intrinsics that compute a number from numbers, lane by lane.");
+  m.def(
+      "is_identity",
+      [](const std::string& name) { return identity_of(op_named(name)) != Identity::none; },
+      nb::arg("name"), "Whether a call of an intrinsic is worth its first argument.");
   const auto two = [&](const char* name, auto fn) { def_binary(m, name, fn); };
   two("floordiv", [](E a, E b) { return floordiv(a, b); });
   two("floormod", [](E a, E b) { return floormod(a, b); });

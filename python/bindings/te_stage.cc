@@ -177,11 +177,19 @@ Stmt statement_of(std::string_view name, nb::handle value) {
 }
 
 te::TensorIntrinDecl declared(const Ref& op, const nb::callable& fcompute, const std::string& name,
-                              std::vector<Ptr<Buffer>> ins, std::vector<Ptr<Buffer>> outs) {
+                              std::vector<Ptr<Buffer>> ins, std::vector<Ptr<Buffer>> outs,
+                              std::vector<Ptr<Var>> numbers) {
   const SpanScope scope(caller_span());
-  te::TensorIntrinDecl intrin{
-      .name = name, .op = op, .in_buffers = std::move(ins), .out_buffers = std::move(outs)};
-  const nb::object given = fcompute(nb::cast(intrin.in_buffers), nb::cast(intrin.out_buffers));
+  te::TensorIntrinDecl intrin{.name = name,
+                              .op = op,
+                              .in_buffers = std::move(ins),
+                              .out_buffers = std::move(outs),
+                              .scalar_params = std::move(numbers)};
+  const nb::object in = nb::cast(intrin.in_buffers);
+  const nb::object out = nb::cast(intrin.out_buffers);
+  const nb::object given = intrin.scalar_params.empty()
+                               ? nb::object(fcompute(in, out))
+                               : nb::object(fcompute(in, out, nb::cast(intrin.scalar_params)));
   if (nb::isinstance<nb::tuple>(given) || nb::isinstance<nb::list>(given)) {
     const nb::list parts(given);
     Stmt* const places[] = {&intrin.body, &intrin.reduce_init, &intrin.reduce_update};
@@ -203,16 +211,17 @@ void bind_intrins(nb::module_& m, nb::class_<te::Stage>& stage) {
       .def_ro("in_buffers", &te::TensorIntrinDecl::in_buffers, "One for each tensor that it reads.")
       .def_ro("out_buffers", &te::TensorIntrinDecl::out_buffers,
               "One for each tensor that it makes.")
+      .def_ro("scalar_params", &te::TensorIntrinDecl::scalar_params, "The numbers that it takes.")
       .def_ro("body", &te::TensorIntrinDecl::body, "The statement that computes all of it.")
       .def_ro("reduce_init", &te::TensorIntrinDecl::reduce_init,
               "The statement that stores what a reduction starts from.")
       .def_ro("reduce_update", &te::TensorIntrinDecl::reduce_update,
               "The statement that combines with what was stored.");
   m.def("te_tensor_intrin", declared, nb::arg("op"), nb::arg("fcompute"), nb::arg("name"),
-        nb::arg("ins"), nb::arg("outs"),
+        nb::arg("ins"), nb::arg("outs"), nb::arg("numbers"),
         nb::sig("def te_tensor_intrin(op: Node, fcompute: typing.Callable[..., typing.Any], name: "
-                "str, ins: typing.Sequence[Buffer], outs: typing.Sequence[Buffer]) -> "
-                "TeTensorIntrin"));
+                "str, ins: typing.Sequence[Buffer], outs: typing.Sequence[Buffer], numbers: "
+                "typing.Sequence[Var]) -> TeTensorIntrin"));
   stage.def(
       "tensorize",
       [](te::Stage& self, const Axis& axis, const te::TensorIntrinDecl& intrin) {

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 ARITHMETIC = (_core.Add, _core.Sub, _core.Mul, _core.Div, _core.Min, _core.Max)
 NO_CALLS = {
     "if_then_else",
-    "precise",
-    "likely",
     "reinterpret",
     "bitwise_and",
     "bitwise_or",
@@ -270,7 +268,7 @@ def _variables_in(expr: Any) -> set[Any]:
 
 def _count_call(call: Call, row: LoopFacts) -> None:
     name = str(call.op).removeprefix("T.")
-    if name in NO_CALLS:
+    if name in NO_CALLS or _core.is_identity(name):
         return
     is_fused = name.endswith(("fma", "muladd"))
     if _is_float(call.dtype):

@@ -84,6 +84,18 @@ int Analysis::carrier(const Dependence& dependence) const {
   return statement_of(dependence.source).loops[static_cast<std::size_t>(dependence.level)];
 }
 
+CarriedDependence Analysis::carried_by(const Dependence& dependence) const {
+  const Access &source = access(dependence.source), &sink = access(dependence.sink);
+  const bool is_known = source.buffer && source.memory.same_as(source.buffer->data);
+  return {statement_of(dependence.source).node,
+          statement_of(dependence.sink).node,
+          is_known ? source.buffer : nullptr,
+          source.writes,
+          sink.writes,
+          dependence.is_reduction,
+          dependence.distances[static_cast<std::size_t>(dependence.level)]};
+}
+
 int Analysis::loop_of(const Ptr<Var>& variable) const {
   const int result = program_.find_loop(variable);
   check(result >= 0, "Dependences", "no loop has the variable {}", variable->name);
@@ -157,14 +169,24 @@ DependenceAnswer Analysis::decide(const Conflict& conflict) {
 
 DependenceAnswer Analysis::look_for(const Conflict& conflict) {
   DependenceAnswer answer;
-  ++exact_questions_;
-  Sample sample;
-  const Outcome outcome = polyhedra().find(conflict, options_.smallest_witness, sample);
-  if (outcome == Outcome::never) return answer;
-
   answer.verdict = Verdict::violated;
   answer.source = statement_of(conflict.source).node;
   answer.sink = statement_of(conflict.sink).node;
+  // What the first iterations do needs no exact question.
+  if (const auto first = first_iterations(conflict)) {
+    answer.witness = witness_of(program_, conflict, *first, {});
+    if (answer.witness) return answer;
+    if (may_be_anywhere(conflict, *first)) {
+      answer.verdict = Verdict::unknown;
+      answer.reason = reason_for(conflict, Outcome::found);
+      return answer;
+    }
+  }
+
+  ++exact_questions_;
+  Sample sample;
+  const Outcome outcome = polyhedra().find(conflict, options_.smallest_witness, sample);
+  if (outcome == Outcome::never) return {};
   if (outcome == Outcome::found) {
     if (const auto sizes = sizes_of(program_, sample)) {
       answer.witness = witness_of(program_, conflict, sample, *sizes);
@@ -176,6 +198,26 @@ DependenceAnswer Analysis::look_for(const Conflict& conflict) {
     answer.reason = reason_for(conflict, outcome);
   }
   return answer;
+}
+
+std::optional<Sample> Analysis::first_iterations(const Conflict& conflict) const {
+  if (!sizes().empty()) return std::nullopt;
+  Sample sample;
+  sample.source.resize(statement_of(conflict.source).loops.size());
+  sample.sink.resize(statement_of(conflict.sink).loops.size());
+  for (const Relation& relation : conflict.relations) {
+    if (relation.source != relation.sink) return std::nullopt;
+    std::vector<std::int64_t>& later = relation.order == Order::less ? sample.sink : sample.source;
+    if (relation.order != Order::equal) later[static_cast<std::size_t>(relation.source)] = 1;
+  }
+  return sample;
+}
+
+bool Analysis::may_be_anywhere(const Conflict& conflict, const Sample& sample) const {
+  const Access &source = access(conflict.source), &sink = access(conflict.sink);
+  const auto is_anywhere = [](const Access& each) { return each.whole || !each.buffer; };
+  return (is_anywhere(source) || is_anywhere(sink)) &&
+         happens(program_, source, sample.source, {}) && happens(program_, sink, sample.sink, {});
 }
 
 std::shared_ptr<const ConflictWitness> Analysis::witness_of(const Program& program,

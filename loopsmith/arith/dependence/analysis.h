@@ -47,6 +47,8 @@ class Analysis {
   int place_of(int access, int loop) const;
   /// The loop whose iterations the dependence connects, or -1.
   int carrier(const Dependence& dependence) const;
+  /// What a carried dependence is to others, but for whether it is certain.
+  CarriedDependence carried_by(const Dependence& dependence) const;
   /// The loop of that variable.
   int loop_of(const Ptr<Var>& variable) const;
   /// The refusal of a loop whose iterations are up to earlier ones.
@@ -78,6 +80,11 @@ class Analysis {
  private:
   bool find_private(const Ref& memory, int loop);
   DependenceAnswer look_for(const Conflict& conflict);
+  /// The first iterations that are so related; nullopt where they are of sizes that are not known.
+  std::optional<Sample> first_iterations(const Conflict& conflict) const;
+  /// True when both iterations of the sample happen, and one accesses memory of which it is not
+  /// known which elements.
+  bool may_be_anywhere(const Conflict& conflict, const Sample& sample) const;
   bool is_symbolic(const Conflict& conflict) const;
   const std::vector<Ptr<Var>>& sizes() const;
   std::shared_ptr<const ConflictWitness> try_sizes(const Conflict& conflict);

@@ -135,15 +135,10 @@ std::vector<CarriedDependence> Dependences::carried(const Ptr<Var>& variable) {
   std::vector<CarriedDependence> result;
   for (const Dependence& dependence : analysis_->dependences()) {
     if (analysis_->carrier(dependence) != loop) continue;
-    const DependenceAnswer found = analysis_->decide(dependence, {});
-    if (found.verdict == Verdict::proved) continue;
-    const Access& source = analysis_->access(dependence.source);
-    const Access& sink = analysis_->access(dependence.sink);
-    const bool is_known = source.buffer && source.memory.same_as(source.buffer->data);
-    result.push_back({found.source, found.sink, is_known ? source.buffer : nullptr, source.writes,
-                      sink.writes, dependence.is_reduction,
-                      dependence.distances[static_cast<std::size_t>(dependence.level)],
-                      found.verdict == Verdict::violated});
+    const DependenceAnswer answer = analysis_->decide(dependence, {});
+    if (answer.verdict == Verdict::proved) continue;
+    result.push_back(analysis_->carried_by(dependence));
+    result.back().is_certain = answer.verdict == Verdict::violated;
   }
   return result;
 }

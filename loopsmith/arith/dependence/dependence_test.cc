@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "loopsmith/arith/dependence/find_carried.h"
 #include "loopsmith/arith/dependence/questions_test.h"
 
 namespace loopsmith {
@@ -21,6 +22,28 @@ TEST(dependence, a_prefix_sum_is_carried_with_a_witness) {
   Dependences d(p.loop(p.i, 99, store(p.x, load(p.x, {p.i}) + load(p.y, {p.i + 1}), {p.i + 1})));
   EXPECT_EQ(text_of(d.parallelizable(p.i)), "iteration i=0 writes X[1], iteration i=1 reads it");
   EXPECT_FALSE(d.distances().is_parallel(p.i));
+}
+
+TEST(dependence, what_the_first_iterations_do_is_seen_without_an_exact_question) {
+  Program p;
+  Dependences d(p.loop(p.i, 99, p.loop(p.j, 9, store(p.x, load(p.x, {p.i}), {p.i + 1}))));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)),
+            "iteration i=0, j=0 writes X[1], iteration i=1, j=0 reads it");
+  EXPECT_EQ(d.exact_questions(), 0U);
+}
+
+TEST(dependence, the_first_of_those_carried_is_found_without_the_others) {
+  Program p;
+  const Stmt nest =
+      p.loop(p.i, 30, store(p.y, load(p.y, {p.i}) + load(p.y, {p.i * 2 + 40}), {p.i + 1}));
+  const std::vector<Ptr<Var>> loops{p.i};
+  EXPECT_FALSE(find_carried(nest, loops, [](const CarriedDependence& each) {
+    return each.source_writes && each.sink_writes;
+  }));
+  const auto found =
+      find_carried(nest, loops, [](const CarriedDependence& each) { return !each.sink_writes; });
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->is_certain && found->source_writes && found->buffer.same_as(p.y));
 }
 
 TEST(dependence, what_a_loop_carries_is_listed) {

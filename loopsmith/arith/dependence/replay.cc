@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/arith/dependence/replay.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "loopsmith/support/deep_call.h"
@@ -161,7 +162,23 @@ class Walk {
   std::vector<std::pair<Ptr<Var>, std::int64_t>> iteration_;
 };
 
+/// Walks to an access; false where it does not happen or that cannot be told.
+bool reach(Walk& walk, const Program& program, const Access& access) {
+  const Statement& statement = program.statements[static_cast<std::size_t>(access.statement)];
+  const auto enter = [&](const Context& around) { return walk.enter(around); };
+  return std::all_of(statement.surroundings.begin(), statement.surroundings.end(), enter) &&
+         std::all_of(access.surroundings.begin(), access.surroundings.end(), enter);
+}
+
 }  // namespace
+
+bool happens(const Program& program, const Access& access,
+             const std::vector<std::int64_t>& iterators, const KnownValues& sizes) {
+  Evaluator evaluate;
+  for (const auto& [variable, value] : sizes) evaluate.set(variable.get(), value);
+  Walk walk(evaluate, iterators);
+  return reach(walk, program, access);
+}
 
 std::optional<Touched> replay(const Program& program, const Access& access,
                               const std::vector<std::int64_t>& iterators,
@@ -170,12 +187,7 @@ std::optional<Touched> replay(const Program& program, const Access& access,
   Evaluator evaluate;
   for (const auto& [variable, value] : sizes) evaluate.set(variable.get(), value);
   Walk walk(evaluate, iterators);
-  const Statement& statement = program.statements[static_cast<std::size_t>(access.statement)];
-  for (const auto* list : {&statement.surroundings, &access.surroundings}) {
-    for (const Context& around : *list) {
-      if (!walk.enter(around)) return std::nullopt;
-    }
-  }
+  if (!reach(walk, program, access)) return std::nullopt;
   Touched result;
   for (const Expr& index : access.expressions) {
     const auto value = index.defined() ? evaluate(index) : std::nullopt;

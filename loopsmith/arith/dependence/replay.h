@@ -9,6 +9,10 @@
 
 namespace loopsmith::dependence {
 
+/// True when the iteration with these iterators comes to the access for certain.
+bool happens(const Program& program, const Access& access,
+             const std::vector<std::int64_t>& iterators, const KnownValues& sizes);
+
 /// The element that an access refers to in the iteration with these iterators. Nullopt where the
 /// iteration does not happen, or where that cannot be told without running the program.
 struct Touched {

@@ -180,7 +180,7 @@ void expect_inverse(const RandomMap& map, const IterMapResult& result,
     axes.push_back(var("axis"));
     outputs.emplace_back(axes.back());
   }
-  const Substitution inverse = inverse_affine_iter_map(result.indices, outputs, analyzer);
+  const Substitution inverse = inverse_affine_iter_map(result.indices, outputs, analyzer).value();
   const std::set<Environment> all(points.begin(), points.end());
   for (const Point& point : box_of(result)) {
     Environment values;

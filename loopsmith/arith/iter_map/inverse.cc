@@ -27,7 +27,7 @@ class Inversion {
   }
 
   /// Takes sums apart until only variables are left.
-  Substitution variables(SymbolicArithmetic& arithmetic) {
+  Expected<Substitution> variables(SymbolicArithmetic& arithmetic) {
     Substitution result;
     while (!marks_.empty()) {
       // All digits of a mark are known once no deeper mark is left.
@@ -40,9 +40,14 @@ class Inversion {
       if (mark.var) {
         const Expr value = cast(mark.var->dtype, known.value) + mark.min;
         result[mark.var] = arithmetic.analyzer().simplify(value);
-      } else {
-        take_apart(mark, known.value);
+        continue;
       }
+      if (mark.overlaps) {
+        return UserError(ErrorKind::user, "map_is_invertible",
+                         "inverse: different values of the iterators give the same index",
+                         "leave out the windows that overlap");
+      }
+      take_apart(mark, known.value);
     }
     return result;
   }
@@ -54,8 +59,6 @@ class Inversion {
   };
 
   void take_apart(const IterMark& mark, const Expr& value) {
-    require(!mark.overlaps, "map_is_invertible", hint("leave out the windows that overlap"),
-            "inverse: different values of the iterators give the same index");
     const DataType type = value.dtype();
     const Expr rest = value - mark.sum.base.expr(type);
     bool is_first = true;  // The largest, of which nothing is cut.
@@ -73,8 +76,8 @@ class Inversion {
 }  // namespace
 }  // namespace arith
 
-Substitution inverse_affine_iter_map(std::span<const IterSumExpr> map,
-                                     std::span<const Expr> outputs, Analyzer& analyzer) {
+Expected<Substitution> inverse_affine_iter_map(std::span<const IterSumExpr> map,
+                                               std::span<const Expr> outputs, Analyzer& analyzer) {
   require(map.size() == outputs.size(), "one_output_for_each_index",
           hint("give as many outputs as the map has indices"),
           "inverse: the map has {} indices, {} outputs were given", map.size(), outputs.size());

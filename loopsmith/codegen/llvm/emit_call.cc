@@ -21,9 +21,12 @@ llvm::Value* Emitter::call(const Call& call) {
           a, b);
     });
   };
+  switch (identity_of(call.op)) {
+    case Identity::none: break;
+    case Identity::plain: return operand(0);
+    case Identity::precise: return precise(call);
+  }
   switch (call.op.index()) {
-    case op("likely").index():
-    case op("tvm_thread_invariant").index(): return operand(0);
     case op("assume").index(): return ir_.CreateAssumption(operand(0));
     case op("undef").index(): return llvm::Constant::getNullValue(type(call.dtype));
     case op("if_then_else").index(): return choose(call.args[0], call.args[1], call.args[2]);
@@ -44,7 +47,6 @@ llvm::Value* Emitter::call(const Call& call) {
     case op("isnan").index():
     case op("isinf").index():
     case op("isfinite").index(): return classify(call);
-    case op("precise").index(): return precise(call);
     case op("isnullptr").index(): return ir_.CreateIsNull(operand(0));
     case op("address_of").index(): return address_of(call, /*in_bounds=*/true);
     case op("tvm_access_ptr").index(): return access_pointer(call);

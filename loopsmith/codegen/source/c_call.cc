@@ -46,9 +46,13 @@ CText CWriter::call(const Call& call, const CLane& lane) {
                  .bound = arith::all_of(dtype),
                  .depth = depth};
   };
+  if (const Identity identity = identity_of(call.op); identity != Identity::none) {
+    const bool outer = std::exchange(is_precise_, is_precise_ || identity == Identity::precise);
+    CText text = operand(0);
+    is_precise_ = outer;
+    return text;
+  }
   switch (call.op.index()) {
-    case op("likely").index():
-    case op("tvm_thread_invariant").index(): return operand(0);
     case op("assume").index():
     case op("prefetch").index(): return {.text = "0"};
     case op("undef").index(): return {.text = "0"};
@@ -81,12 +85,6 @@ CText CWriter::call(const Call& call, const CLane& lane) {
     case op("isnan").index():
     case op("isinf").index():
     case op("isfinite").index(): return classify(call, lane);
-    case op("precise").index(): {
-      const bool outer = std::exchange(is_precise_, true);
-      CText text = operand(0);
-      is_precise_ = outer;
-      return text;
-    }
     case op("isnullptr").index():
       return {.text = "!" + operand(0).in(CLevel::unary), .level = CLevel::unary};
     case op("address_of").index(): return address_of(call);

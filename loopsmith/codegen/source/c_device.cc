@@ -7,11 +7,11 @@
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/codegen/source/cuda_instructions.h"
+#include "loopsmith/ir/async_copy.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/transform/async_copies.h"
 #include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith::detail {

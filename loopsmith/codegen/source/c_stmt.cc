@@ -7,10 +7,11 @@
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/codegen/unsupported.h"
+#include "loopsmith/ir/async_copy.h"
+#include "loopsmith/ir/math_functions.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/support/source.h"
-#include "loopsmith/transform/async_copies.h"
 #include "loopsmith/transform/pragmas.h"
 
 namespace loopsmith::detail {
@@ -25,9 +26,7 @@ constexpr std::string_view taken_names[] = {
     "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
     "unsigned", "void", "volatile", "while", "bool", "true", "false", "asm", "typeof", "context",
     "arguments", "closure", "given", "begin", "end", "l", "main", "NAN", "INFINITY", "NULL",
-    "errno", "I", "unix", "linux", "memcpy", "isinf", "isnan", "isfinite", "sqrt", "sqrtf", "fabs",
-    "fabsf", "floor", "floorf", "ceil", "ceilf", "trunc", "truncf", "round", "roundf", "rint",
-    "rintf", "copysign", "copysignf", "fma", "fmaf",
+    "errno", "I", "unix", "linux", "memcpy", "isinf", "isnan", "isfinite",
     // Of OpenCL C and CUDA C++.
     "kernel", "global", "local", "constant", "private", "generic", "half", "uchar", "ushort",
     "uint", "ulong", "image", "event_t", "sampler_t", "barrier", "class", "new", "delete", "this",
@@ -42,6 +41,11 @@ CWriter::CWriter(CModule& module, std::string function_name,
                  const std::unordered_set<std::string>& names)
     : module_(module), function_name_(std::move(function_name)), names_(names) {
   for (const std::string_view name : taken_names) names_.emplace(name);
+  for (const MathFunction& function : all_math_functions()) {
+    if (function.c.empty()) continue;
+    names_.emplace(function.c);
+    names_.insert(fmt::format("{}f", function.c));
+  }
 }
 
 std::string CWriter::new_name(std::string_view wish) {

@@ -132,7 +132,19 @@ Block with_implementation(const Block& block, const Ptr<PrimFunc>& implementatio
     if (!made.annotations.contains(key)) made.annotations = made.annotations.with(key, value);
   }
   std::vector<Ptr<Buffer>> views = copy->buffer_map;
+  Substitution numbers;
   for (std::size_t i = 0; i < views.size(); ++i) {
+    if (views[i]) continue;
+    if (match.numbers[i].defined()) {
+      numbers[copy->params[i]] = match.numbers[i];
+    } else if (uses_variable(made.body, copy->params[i])) {
+      match.differences.push_back(
+          fmt::format("nothing tells number {} of the intrinsic", copy->params[i]->name));
+    }
+  }
+  made.body = substitute(made.body, numbers);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (!views[i]) continue;
     const MatchedBuffer& matched = match.buffers[i];
     const Ptr<Buffer> parameter = std::exchange(views[i], view_of(*views[i], *matched.buffer));
     Rewriter rewrite;
@@ -162,7 +174,7 @@ Block with_implementation(const Block& block, const Ptr<PrimFunc>& implementatio
     std::vector<Ptr<BufferRegion>> mapped;
     for (const auto& region : regions) {
       for (std::size_t i = 0; i < views.size(); ++i) {
-        if (!region->buffer.same_as(views[i])) continue;
+        if (!views[i] || !region->buffer.same_as(views[i])) continue;
         mapped.push_back(region_at(match.buffers[i], region->region));
       }
     }

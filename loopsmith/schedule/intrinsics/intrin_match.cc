@@ -53,6 +53,7 @@ class Matcher {
   Matcher(const Block& block, const PrimFunc& description) : description_(description) {
     for (const auto& axis : block.iter_vars) analyzer_.bind(axis->var, axis->dom);
     match_.buffers.resize(description.params.size());
+    match_.numbers.resize(description.params.size());
   }
 
   IntrinMatch run(const Stmt& program) && {
@@ -60,7 +61,7 @@ class Matcher {
     const Stmt& meant = root ? root->block->body : description_.body;
     const bool is_same = statement(program, meant);
     for (std::size_t i = 0; is_same && i < match_.buffers.size(); ++i) {
-      if (!match_.buffers[i].buffer) {
+      if (description_.buffer_map[i] && !match_.buffers[i].buffer) {
         differ("the intrinsic does not use its parameter {}", description_.buffer_map[i]->name);
       }
     }
@@ -319,6 +320,12 @@ class Matcher {
 
   bool compare(const Expr& program, const Expr& meant) {
     if (const auto* variable = meant.as<Var>()) {
+      const auto& params = description_.params;
+      const auto number = std::ranges::find_if(
+          params, [&](const Ptr<Var>& param) { return param.get() == variable; });
+      if (number != params.end()) {
+        return number_is(static_cast<std::size_t>(number - params.begin()), program);
+      }
       const auto known = meant_values_.find(meant);
       if (known == meant_values_.end()) {
         return differ("variable {} of the intrinsic has no value", variable->name);
@@ -354,6 +361,35 @@ class Matcher {
     }
     if (is_same && program.dtype() != meant.dtype()) return other_expression(program, meant);
     return is_same;
+  }
+
+  /// Lets a parameter that is a number stand for an expression of the program.
+  bool number_is(std::size_t place, const Expr& program) {
+    const std::string& name = description_.params[place]->name;
+    const Expr value = in_program(program);
+    Expr& known = match_.numbers[place];
+    if (known.defined()) {
+      return structural_equal(value, known) ||
+             differ("{} and {} stand where the intrinsic has {} alone", to_string(known),
+                    to_string(value), name);
+    }
+    if (value.dtype() != description_.params[place]->dtype) {
+      return differ("{} is {}, and number {} of the intrinsic {}", to_string(value),
+                    to_string(value.dtype()), name, to_string(description_.params[place]->dtype));
+    }
+    bool reads_memory = false;
+    pre_order_visit(value, [&](const Ref& node) {
+      reads_memory |= node.is<BufferLoad>();
+      return !reads_memory;
+    });
+    if (is_of_tile(value) || reads_memory) {
+      return differ(
+          "{}, which is not one value in all of the tile, stands where the intrinsic has "
+          "the number {}",
+          to_string(value), name);
+    }
+    known = value;
+    return true;
   }
 
   const PrimFunc& description_;

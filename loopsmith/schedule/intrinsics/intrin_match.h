@@ -17,12 +17,14 @@ struct MatchedBuffer {
 
 /// What the parameters stand for; what differs, where the block does something else.
 struct IntrinMatch {
-  std::vector<MatchedBuffer> buffers;
+  std::vector<MatchedBuffer> buffers;  ///< By parameter; of a number, without a buffer.
+  std::vector<Expr> numbers;           ///< By parameter; null: of a buffer, or of what is not used.
   std::vector<std::string> differences;
 };
 
-/// Compares the body of a block with a description. Operands of commutative operators may stand in
-/// either order, loops and axes of one value may be left out.
+/// Compares the body of a block with a description. A parameter that is a number stands for an
+/// expression that has one value in all of the block, and reads no memory. Operands of commutative
+/// operators may stand in either order, loops and axes of one value may be left out.
 IntrinMatch match_intrin(const Block& block, const PrimFunc& description);
 
 /// The block with the implementation in the place of its body, on the parts that were matched. What

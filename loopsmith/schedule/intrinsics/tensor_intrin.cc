@@ -30,8 +30,9 @@ Ptr<TensorIntrin> tensor_intrin(std::string_view name, const Ptr<PrimFunc>& desc
   for (std::size_t i = 0; i < desc->params.size(); ++i) {
     const Ptr<Buffer>& meant = desc->buffer_map[i];
     const Ptr<Buffer>& done = impl->buffer_map[i];
+    if (!meant && !done && desc->params[i]->dtype == impl->params[i]->dtype) continue;  // A number.
     require(meant && done, ErrorKind::schedule, "intrinsic_takes_buffers",
-            hint("pass numbers as buffers of one element, or write them into the function"),
+            hint("let it be a buffer in both functions, or a number of one type in both"),
             desc->span, "tensor intrinsic {}: parameter {} is no buffer", name, i);
     const bool same_shape =
         meant->shape.size() == done->shape.size() &&

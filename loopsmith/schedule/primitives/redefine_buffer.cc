@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/find_data_type.h"
 #include "loopsmith/ir/operators.h"
 
 namespace loopsmith {
@@ -25,14 +26,6 @@ std::variant<RedefinePlan, Refusal> redefinition(const Schedule& schedule, Block
   plan.uses = uses_of(schedule, plan.owner, plan.from);
   if (plan.uses.by_view) return Refusal{&buffer_has_no_views, {Argument(Ref(plan.from))}};
   return plan;
-}
-
-std::optional<DataType> data_type_named(std::string_view name) {
-  try {
-    return parse_data_type(name);
-  } catch (const UserError&) {
-    return {};
-  }
 }
 
 /// The buffer with another pointer.
@@ -77,7 +70,7 @@ Planned<RedefinePlan> plan_unsafe_set_dtype(const Schedule& schedule,
   if (!plan.uses.by_indices_alone()) {
     return Refusal{&buffer_is_used_by_index, {Argument(Ref(plan.from))}};
   }
-  const auto dtype = data_type_named(arguments.dtype);
+  const auto dtype = find_data_type(arguments.dtype);
   if (!dtype || dtype->is_void() || dtype->is_handle() || !dtype->is_scalar()) {
     return Refusal{&dtype_is_known, {Argument(arguments.dtype)}};
   }

@@ -172,12 +172,16 @@ Planned<ReindexPlan> plan_mapped(const Schedule& schedule, const ReindexCacheArg
     domains.push_back(range(cast(type, axis->dom->min), cast(type, axis->dom->extent)));
   }
   Analyzer analyzer;
-  try {
-    non_surjective_inverse(used, domains, analyzer);
-    plan.shape = shape_around(map_ranges(used, domains, analyzer), analyzer);
-  } catch (const UserError& error) {
+  const auto refused = [](const UserError& error) {
     return Refusal{&index_map_tells_apart, {Argument(error.problem())}};
-  }
+  };
+  const auto back = non_surjective_inverse(used, domains, analyzer);
+  if (!back) return refused(back.error());
+  const auto box = map_ranges(used, domains, analyzer);
+  if (!box) return refused(box.error());
+  auto shape = shape_around(*box, analyzer);
+  if (!shape) return refused(shape.error());
+  plan.shape = std::move(*shape);
   plan.storage_scope = arguments.storage_scope;
   plan.suffix = arguments.storage_scope;
   std::ranges::replace(plan.suffix, '.', '_');

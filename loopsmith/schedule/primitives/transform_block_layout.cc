@@ -98,12 +98,12 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
     domains.push_back(range(cast(type, axis->dom->min), cast(type, axis->dom->extent)));
   }
   Analyzer analyzer;
-  try {
-    plan.inverse = inverse(*map, domains, analyzer);
-    plan.domains = map_ranges(*map, domains, analyzer);
-  } catch (const UserError& error) {
-    return Refusal{&map_is_bijective, {Argument(error.problem())}};
-  }
+  const auto back = inverse(*map, domains, analyzer);
+  if (!back) return Refusal{&map_is_bijective, {Argument(back.error().problem())}};
+  const auto image = map_ranges(*map, domains, analyzer);
+  if (!image) return Refusal{&map_is_bijective, {Argument(image.error().problem())}};
+  plan.inverse = *back;
+  plan.domains = *image;
   for (std::size_t i = 0; i < map->final_indices.size(); ++i) {
     const auto type = type_of(map->final_indices[i], *map, block);
     if (!type) {

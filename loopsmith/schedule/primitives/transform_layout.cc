@@ -237,19 +237,21 @@ Planned<TransformLayoutPlan> plan_layout(const Schedule& schedule, const LayoutR
   plan.index_map = with_index_type(request.map, type);
   Analyzer analyzer;
   Buffer to = *from;
-  try {
-    to.shape = map_shape(*plan.index_map, shape, analyzer);
+  const auto refused = [&](const UserError& error) {
+    return Refusal{&index_map_is_injective, {buffer, Argument(error.problem())}};
+  };
+  auto image = map_shape(*plan.index_map, shape, analyzer);
+  if (!image) return refused(image.error());
+  to.shape = std::move(*image);
+  if (!request.assume_injective) {
     std::vector<Ptr<Range>> domain;
     for (const Expr& extent : shape) domain.push_back(range(zero_of(type), extent));
-    if (!request.assume_injective) {
-      auto [inverse, padding] = non_surjective_inverse(*plan.index_map, domain, analyzer);
-      if (!is_const_int(padding, 0)) {
-        plan.inverse = inverse;
-        plan.padding = padding;
-      }
+    const auto back = non_surjective_inverse(*plan.index_map, domain, analyzer);
+    if (!back) return refused(back.error());
+    if (!is_const_int(back->padding, 0)) {
+      plan.inverse = back->map;
+      plan.padding = back->padding;
     }
-  } catch (const UserError& error) {
-    return Refusal{&index_map_is_injective, {buffer, Argument(error.problem())}};
   }
   plan.to = make(std::move(to));
   if (!plan.inverse) return plan;

@@ -58,7 +58,7 @@ std::vector<Expr> axes_from_digits(const Block& block, const std::vector<Expr>& 
   const IterMapResult map =
       detect_iter_map(element, iterators, {.level = IterMapLevel::bijective}, analyzer);
   if (!map.ok()) return {};
-  const Substitution inverse = inverse_affine_iter_map(map.indices, indices, analyzer);
+  const Substitution inverse = inverse_affine_iter_map(map.indices, indices, analyzer).value();
   std::vector<Expr> axes;
   for (const auto& axis : block.iter_vars) {
     const auto found = inverse.find(axis->var);

@@ -233,7 +233,7 @@ void SubspaceDivider::invert_outer() {
   if (!map.ok()) return;
   std::vector<Expr> axes;
   for (const auto& axis : outer_axes_.axes) axes.emplace_back(axis->var);
-  for (auto& [loop, value] : inverse_affine_iter_map(map.indices, axes, analyzer)) {
+  for (auto& [loop, value] : inverse_affine_iter_map(map.indices, axes, analyzer).value()) {
     loops_.try_emplace(loop, value);
   }
 }

@@ -64,7 +64,7 @@ def unpickled(text: str) -> Schedule:
 @explained
 def decl_tensor_intrin(
     op: ComputeOp,
-    fcompute: Callable[[list[Buffer], list[Buffer]], Any],
+    fcompute: Callable[..., Any],
     name: str = "tensor_intrin",
     binds: Mapping[Tensor, Buffer] | None = None,
     scalar_params: Sequence[Any] | None = None,
@@ -86,8 +86,8 @@ def decl_tensor_intrin(
         The buffer of a tensor, where it may have strides or an alignment of its own; without,
         compact ones.
     scalar_params
-        Not taken: an intrinsic computes buffers from buffers. Numbers that are known can stand in
-        ``fcompute`` as they are.
+        Variables of the operation that stand for numbers: expressions that have one value in each
+        tile. ``fcompute`` takes the list of them after the buffers.
     default_buffer_params
         Parameters of ``tir.decl_buffer`` for those that ``binds`` does not name.
 
@@ -98,14 +98,6 @@ def decl_tensor_intrin(
     """
     from ..tir import decl_buffer
 
-    if scalar_params:
-        _core.fail(
-            "ScheduleError",
-            "intrin_takes_buffers",
-            f"decl_tensor_intrin {name}: {len(scalar_params)} scalar parameters are given, and an "
-            "intrinsic takes buffers alone",
-            hint="write numbers into fcompute, or give them as a tensor of one element",
-        )
     given = dict(binds or {})
     rest = dict(default_buffer_params or {})
 
@@ -116,4 +108,4 @@ def decl_tensor_intrin(
 
     ins = [buffer_of(tensor) for tensor in op.input_tensors]
     outs = [buffer_of(op.output(i)) for i in range(op.num_outputs)]
-    return _core.te_tensor_intrin(op, fcompute, name, ins, outs)
+    return _core.te_tensor_intrin(op, fcompute, name, ins, outs, list(scalar_params or ()))

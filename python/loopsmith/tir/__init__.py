@@ -8,6 +8,7 @@ truth is whether both are one object.
 
 from __future__ import annotations
 
+from .. import functions
 from .._core import (
     BlockRV,
     ExprRV,
@@ -23,6 +24,7 @@ from .._core import (
     substitute,
     verify_well_formed,
 )
+from ..functions import *
 from ..macros import primitive, remove_primitive
 from . import arithmetic, definitions, intrinsics, ir_builder, nodes
 from .arithmetic import *
@@ -52,4 +54,10 @@ __all__ = [
     "substitute",
     "verify_well_formed",
 ]
-__all__ += arithmetic.__all__ + definitions.__all__ + intrinsics.__all__ + nodes.__all__
+__all__ += (
+    functions.__all__
+    + arithmetic.__all__
+    + definitions.__all__
+    + intrinsics.__all__
+    + nodes.__all__
+)

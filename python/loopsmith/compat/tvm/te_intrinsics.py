@@ -43,6 +43,7 @@ class IntrinsicCall:
 
     intrin: Any
     regions: tuple[TensorRegion, ...]
+    numbers: tuple[Any, ...]
     reduce_axis: tuple[Any, ...]
 
     def values(self, inner: Sequence[Any]) -> list[Any]:
@@ -54,6 +55,7 @@ class IntrinsicCall:
         meant = {
             **{axis.var: value for axis, value in zip(op.axis, inner)},
             **{axis.var: renewed.var for axis, renewed in zip(own, fresh)},
+            **dict(zip(self.intrin.scalar_params, self.numbers)),
         }
 
         def replaced(node: Any) -> Any:
@@ -87,13 +89,20 @@ def call(intrin: Any, *regions: Any, reduce_axis: Any = ()) -> IntrinsicCall:
     """Return a call of an intrinsic, for the body of `compute`."""
     axes = reduce_axis if isinstance(reduce_axis, (list, tuple)) else (reduce_axis,)
     inputs = list(intrin.op.input_tensors)
-    regions = tuple(_whole(one) if isinstance(one, te.Tensor) else one for one in regions)
+    numbers = tuple(one for one in regions if isinstance(one, (int, float, tir.Expr)))
+    regions = tuple(
+        _whole(one) if isinstance(one, te.Tensor) else one
+        for one in regions
+        if not isinstance(one, (int, float, tir.Expr))
+    )
+    if len(numbers) != len(intrin.scalar_params):
+        raise ValueError(f"{intrin.name} takes {len(intrin.scalar_params)} numbers")
     if len(regions) != len(inputs) or not all(isinstance(one, TensorRegion) for one in regions):
         raise ValueError(f"{intrin.name} takes regions of {len(inputs)} tensors: A[i, 0:16]")
     for region, tensor in zip(regions, inputs):
         if region.rank() != len(tensor.shape):
             raise ValueError(f"{intrin.name}: {tensor.name} has {len(tensor.shape)} dimensions")
-    return IntrinsicCall(intrin, tuple(regions), tuple(axes))
+    return IntrinsicCall(intrin, regions, numbers, tuple(axes))
 
 
 def _whole(tensor: Any) -> TensorRegion:

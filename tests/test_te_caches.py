@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Caches, memory and layouts of stages in schedules of tensor expressions."""
+
+from __future__ import annotations
+
+from te_outline import lowered, same_results, text
+from test_te_primitives import N, added, row_sums
+
+from loopsmith import te
+
+
+def test_cache_read_copies_into_other_memory_what_its_readers_read() -> None:
+    A, B = row_sums()
+    s = te.create_schedule(B.op)
+    assert lowered(s, [A, B]) == text("""
+        for i in 64
+          B =
+          for k in 64
+            B =
+    """)
+    AA = s.cache_read(A, "shared", [B])
+    assert AA.op.name == "A.shared"
+    assert [stage.op.name for stage in s.stages] == ["A", "A.shared", "B"]
+    assert lowered(s, [A, B]) == text("""
+        A.shared[4096] in shared
+        for ax0 in 64
+          for ax1 in 64
+            A.shared =
+        for i in 64
+          B =
+          for k in 64
+            B =
+    """)
+    same_results(s, [A, B])
+
+
+def test_cache_read_serves_some_readers_and_finds_a_new_name() -> None:
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1, name="B")
+    C = te.compute((8,), lambda i: A[i] * B[i], name="C")
+    s = te.create_schedule(C.op)
+    first = s.cache_read(A, "global", [B])
+    second = s.cache_read(A, "global", [C.op])
+    assert [first.op.name, second.op.name] == ["A.global", "A.d.global"]
+    assert s[B].op.input_tensors == [first]
+    assert set(s[C].op.input_tensors) == {second, s[B].op.output(0)}
+    same_results(s, [A, C])
+
+
+def test_cache_write_computes_in_other_memory_and_copies() -> None:
+    A, B = row_sums()
+    s = te.create_schedule(B.op)
+    BL = s.cache_write(B, "local")
+    assert BL.op.name == "B.local"
+    assert lowered(s, [A, B]) == text("""
+        B.local[64] in local
+        for i.c in 64
+          B.local =
+          for k in 64
+            B.local =
+        for i in 64
+          B =
+    """)
+    same_results(s, [A, B])
+
+
+def test_cache_write_makes_a_layout_of_splits_and_orders() -> None:
+    A, B, C = added(30)
+    s = te.create_schedule(C.op)
+    i, j = C.op.axis
+    jo, ji = s[C].split(j, factor=8)
+    s[C].reorder(jo, i, ji)
+    cache = s.cache_write(C, "global")
+    assert [int(n) for n in cache.shape] == [4, 30, 8]
+    assert [axis.var.name for axis in s[cache].leaf_iter_vars] == ["j.outer.c", "i.c", "j.inner.c"]
+    assert [axis.var.name for axis in s[C].leaf_iter_vars] == ["i", "j"]
+    same_results(s, [A, B, C])
+
+
+def test_cache_write_takes_all_outputs_of_one_compute() -> None:
+    A = te.placeholder((8, 8), name="A")
+    B, C = te.compute((8, 8), lambda i, j: (A[i, j] + 1, A[j, i] * 2), name="B")
+    s = te.create_schedule([B.op])
+    caches = s.cache_write([B, C], "local")
+    assert [cache.op.name for cache in caches] == ["B.local", "B.local"]
+    same_results(s, [A, B, C])
+
+
+def test_cache_write_of_pairs_keeps_them_one_reduction() -> None:
+    A = te.placeholder((8, 12), name="A")
+    k = te.reduce_axis((0, 12), name="k")
+    both = te.comm_reducer(
+        lambda x, y: (x[0] + y[0], te.max(x[1], y[1])),
+        lambda t, u: (te.const(0, t), te.min_value(u)),
+        name="both",
+    )
+    B, C = te.compute((8,), lambda i: both((A[i, k], A[i, k]), axis=k), name="B")
+    s = te.create_schedule(B.op)
+    caches = s.cache_write([B, C], "local")
+    ko, _ = s[caches[0]].split(s[caches[0]].op.reduce_axis[0], factor=5)
+    s[caches[0]].compute_at(s[B], B.op.axis[0])
+    assert ko.var.name == "k.outer"
+    same_results(s, [A, B, C])
+
+
+def test_set_scope_says_where_results_are_kept() -> None:
+    A, B = row_sums()
+    C = te.compute((N,), lambda i: B[i] + 10, name="C")
+    s = te.create_schedule(C.op)
+    s[B].set_scope("shared")
+    assert s[B].scope == "shared"
+    assert lowered(s, [A, C]) == text("""
+        B[64] in shared
+        for i in 64
+          B =
+          for k in 64
+            B =
+        for i in 64
+          C =
+    """)
+    same_results(s, [A, C])

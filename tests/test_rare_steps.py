@@ -378,3 +378,21 @@ for i in range(3):
     parameters = 'A: T.Buffer((24,), "float32"), D: T.Buffer((24,), "float32")'
     code = outcome(parameters, body, lambda sch: sch.reverse_compute_at(consumer, "a"))
     assert code == "step_keeps_results"
+
+
+def test_a_factored_reduction_over_nothing_keeps_its_init():
+    body = """
+for i in range(2, 1):
+    with T.block("b"):
+        vi = T.axis.reduce((2, 1), i)
+        with T.init():
+            A[0] = T.uint32(0)
+        A[0] = A[0] + B[vi]
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        _, inner = sch.split(sch.get_loops("b")[0], [None, 64])
+        sch.rfactor(inner, 0)
+
+    parameters = 'A: T.Buffer((4,), "uint32"), B: T.Buffer((4,), "uint32")'
+    assert outcome(parameters, body, steps) == "empty_reductions_start"

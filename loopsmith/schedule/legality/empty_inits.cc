@@ -90,6 +90,17 @@ std::optional<GivenInit> given_init(const Schedule& schedule, BlockRV block) {
   return given;
 }
 
+/// True when a condition that reads no loop keeps a block from running at all.
+bool never_runs(const Schedule& schedule, BlockRV block) {
+  std::vector<Expr> all = arith::conjuncts(schedule.realize(block).predicate);
+  for (const PathStep& step : path_to(schedule, schedule.node(block))) {
+    if (step.condition.defined()) all.push_back(step.condition);
+  }
+  Analyzer analyzer;
+  return std::ranges::any_of(
+      all, [&](const Expr& each) { return is_const_int(analyzer.simplify(each), 0); });
+}
+
 bool all_in(const std::vector<Expr>& some, const std::vector<Expr>& all) {
   return std::ranges::all_of(some, [&](const Expr& one) {
     return std::ranges::any_of(all,
@@ -116,9 +127,13 @@ std::optional<Refusal> refuse_changed_inits(const Schedule& before, const Schedu
   each_changed_node(before, &after, [&](NodeId node) {
     if (!before.at(node).may_be_empty) return true;
     const BlockRV block = before.block_at(node);
-    // Of a block that is gone, or has other domains now, the init is up to what took its place.
-    if (after.refuse(block) || !after.at(after.node(block)).may_be_empty) return true;
-    const auto old = given_init(before, block), now = given_init(after, block);
+    // Of a block that is gone the init is up to what took its place, of one with other domains,
+    // too, if it runs.
+    if (after.refuse(block)) return true;
+    const bool is_still_empty = after.at(after.node(block)).may_be_empty;
+    if (!is_still_empty && !never_runs(after, block)) return true;
+    const auto old = given_init(before, block);
+    const auto now = is_still_empty ? given_init(after, block) : std::nullopt;
     const bool is_later = old && now && now->sequences < old->sequences;
     if (are_alike(old, now) && !is_later) return true;
     refusal =

@@ -132,3 +132,35 @@ def test_passes_of_the_first_generations_simplify(tvm: Any) -> None:
     assert repr(tvm.ir_pass.Substitute(x + 1, {x: tvm.const(3)})) == "T.Add(3, 1)"
     assert tvm.arith.DetectLinearEquation(x * 4 + 7, [x])[0].value == 4
     assert repr(tvm.tir.ir_pass.RemoveNoOp(tvm.tir.Evaluate(0))) == repr(tvm.tir.Evaluate(0))
+
+
+def test_divisions_round_as_they_were_written(tvm: Any) -> None:
+    x = tvm.te.var("x")
+    analyzer = tvm.arith.Analyzer()
+    analyzer.update(x, tvm.arith.ConstIntBound(0, 1000))
+    tdiv, tmod, equal = tvm.tir.truncdiv, tvm.tir.truncmod, tvm.ir.structural_equal
+    assert equal(analyzer.canonical_simplify(tmod(x * 8, 16)), tmod(x, 2) * 8)
+    assert equal(analyzer.rewrite_simplify(tdiv(x * 2, 4)), tdiv(x, 2))
+    assert equal(analyzer.rewrite_simplify(x * 2 // 4), x // 2)
+
+
+def test_casts_of_constants_are_constants(tvm: Any) -> None:
+    analyzer = tvm.arith.Analyzer()
+    for source in ("float32", "float16", "int32", "int8"):
+        for target in ("float32", "float16", "int32", "int8"):
+            cast = tvm.tir.Cast(target, tvm.tir.const(3, source))
+            found = analyzer.canonical_simplify(cast)
+            assert tvm.ir.structural_equal(found, tvm.tir.const(3, target)), (source, target)
+    assert analyzer.simplify(tvm.tir.Cast("bool", tvm.tir.const(0.5, "float32"))).value == 1
+
+
+def test_multiples_are_compared_by_what_they_are_multiples_of(tvm: Any) -> None:
+    x, y = tvm.te.var("x"), tvm.te.var("y")
+    analyzer = tvm.arith.Analyzer()
+    for before, after in [
+        (x * 64 < y * 64 + 20, x <= y),
+        (x * 64 < y * 64 - 20, x < y),
+        (x * 64 + 63 < y * 64, x < y),
+        (x * 64 + 64 < y * 64, x + 1 < y),
+    ]:
+        assert tvm.ir.structural_equal(analyzer.rewrite_simplify(before), after), before

@@ -133,3 +133,16 @@ def test_padding_has_the_type_of_its_buffer(tvm: Any) -> None:
     sch = tvm.tir.Schedule(main)
     sch.transform_layout("B", "B", lambda i: [i // 4, i % 4], pad_value=0.0)
     assert "T.alloc_buffer((4, 4))" in sch.mod["main"].script()
+
+
+def test_intrinsics_take_whole_tensors_and_slices_without_points(tvm: Any) -> None:
+    A = tvm.te.placeholder((3, 4, 4), name="A")
+    B = tvm.te.placeholder((4,), name="B")
+    intrin = multiplies(tvm, 4, 4)
+    given = [np.random.default_rng(2).random(shape, "float32") for shape in ((3, 4, 4), (4,))]
+    for part in (lambda: B, lambda: B[0:4]):
+        C = tvm.te.compute((3, 4), lambda i, part=part: intrin(A[i, 0:4, 0:4], part()), name="C")
+        s = tvm.te.create_schedule(C.op)
+        a, b, c = (tvm.nd.array(each) for each in [*given, np.zeros((3, 4), "float32")])
+        tvm.build(s, [A, B, C], "llvm")(a, b, c)
+        np.testing.assert_allclose(c.numpy(), np.einsum("irc,c->ir", *given), rtol=1e-5)

@@ -293,3 +293,62 @@ def test_index_maps_are_inverted_on_shapes(tvm: Any) -> None:
     assert [int(each) for each in inverse.map_indices([7])] == [1, 3]
     _, padding = index_map.non_surjective_inverse([4, 4])
     assert not bool(padding)
+
+
+def blurred(tvm: Any) -> Any:
+    """Return a schedule in which rows are computed where a tile needs them, and its tensors."""
+    te = tvm.te
+    A = te.placeholder((16, 16), name="A")
+    B = te.compute((16, 16), lambda i, j: A[i, j] * 2, name="B")
+    C = te.compute((14, 16), lambda i, j: B[i, j] + B[i + 2, j], name="C")
+    s = te.create_schedule(C.op)
+    outer, _ = s[C].split(C.op.axis[0], factor=2)
+    s[B].compute_at(s[C], outer)
+    return s, A, B, C, outer
+
+
+def test_bounds_say_what_is_computed_at_once_and_from_where(tvm: Any) -> None:
+    s, _A, B, C, outer = blurred(tvm)
+    bounds = tvm.te.schedule.InferBound(s)
+    rows, columns = bounds[B.op.axis[0]], bounds[B.op.axis[1]]
+    tvm.testing.assert_prim_expr_equal(rows.min, outer.var * 2)
+    assert (rows.extent.value, columns.min.value, columns.extent.value) == (4, 0, 16)
+    assert bounds[C.op.axis[1]].extent.value == 16
+    (path,) = [each for op, each in tvm.te.schedule.CreateAttachPath(s).items() if op == B.op]
+    assert path == [outer]
+    (own,) = [each for op, each in tvm.te.schedule.CreateAttachPath(s).items() if op == C.op]
+    assert own == []
+
+
+def test_schedules_of_tensors_are_saved_with_what_they_are_about(tvm: Any) -> None:
+    s, _A, _B, C, _outer = blurred(tvm)
+    again = tvm.ir.load_json(tvm.ir.save_json(s))
+    assert isinstance(again, tvm.te.schedule.Schedule)
+    assert str(again.outputs[0].body) == str(C.op.body)
+
+
+def test_lists_and_maps_are_saved_with_the_nodes_they_share(tvm: Any) -> None:
+    x = tvm.te.var("x")
+    again = tvm.ir.load_json(tvm.ir.save_json([x, {"twice": x * 2, "names": ["a"]}, 3]))
+    assert again[1]["twice"].a.same_as(again[0])
+    assert again[1]["names"] == ["a"] and again[2] == 3
+    (key,) = tvm.ir.load_json(tvm.ir.save_json({x: 1}))
+    assert key.name == "x"
+
+
+def test_the_steps_of_a_scan_are_found(tvm: Any) -> None:
+    te = tvm.te
+    X = te.placeholder((4, 8), name="X")
+    state = te.placeholder((4, 8), name="state")
+    init = te.compute((1, 8), lambda _, j: X[0, j], name="init")
+    twice = te.compute((4, 8), lambda t, j: state[t - 1, j] * 2, name="twice")
+    update = te.compute((4, 8), lambda t, j: twice[t, j] + X[t, j], name="update")
+    scan = te.scan(init, update, state, inputs=[X], name="scan")
+    assert tvm.te.schedule.ScanGetBody(scan.op) == [twice.op, update.op]
+
+
+def test_axes_have_the_kinds_that_stages_give_them(tvm: Any) -> None:
+    s, _A, B, _C, _outer = blurred(tvm)
+    s[B].vectorize(B.op.axis[1])
+    kind = s[B].iter_var_attrs[B.op.axis[1]].iter_type
+    assert kind == tvm.tir.IterVar.Vectorized == tvm.te.schedule.IterVar.Vectorized

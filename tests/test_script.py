@@ -261,7 +261,7 @@ def test_words_work_outside_of_scripts() -> None:
     assert isinstance(T.Buffer((8, 8), "float16"), tir.Buffer)
     assert T.float32x4 is not None
     assert repr(T.axis.spatial).startswith("<T.axis.spatial(dom")
-    assert T.exp.doc == "The intrinsic."
+    assert T.exp.doc == "e to the power of x."
     with pytest.raises(ls.ScriptError, match=r"T\.alloc_buffer is used outside of a function"):
         T.alloc_buffer((8,))
     with pytest.raises(ls.ScriptError, match=r"T\.reads is used outside of a function"):

@@ -287,11 +287,6 @@ FORM: list[tuple[Callable[[Program], Any], str, str]] = [
         "call set_layout, which keeps the loops",
     ),
     (
-        lambda p: p.s[p.A].set_layout(lambda x, y: [y, x]),
-        "set_layout: stage A is a placeholder, whose layout is the caller's",
-        "cache_read makes a copy of it whose layout is free",
-    ),
-    (
         lambda p: p.s.rfactor(p.C, p.i),
         "rfactor: stage C is no reduction",
         "factor what te.compute makes with a reduction on top",
@@ -396,8 +391,6 @@ def test_memory_of_arguments_is_the_callers() -> None:
     for ask, call in [
         (lambda stage: stage.set_scope("local"), "set_scope"),
         (lambda stage: stage.storage_align(stage.op.axis[0], 4, 1), "storage_align"),
-        (lambda stage: stage.set_layout(lambda i, j: [j, i]), "set_layout"),
-        (lambda stage: stage.transform_layout(lambda i, j: [j, i]), "transform_layout"),
     ]:
         p = Program()
         ask(p.s[p.B])

@@ -167,3 +167,17 @@ def test_threads_of_a_scan_that_no_step_uses_are_refused() -> None:
         s.to_tir([X, scan])
     assert "no step of scan scan has an axis that is bound to threadIdx.y" in str(error.value)
     assert "bind an axis of each step to it" in str(error.value)
+
+
+def test_the_steps_of_a_scan_are_a_group() -> None:
+    X, twice, update, scan = recurrence()
+    s = te.create_schedule(scan.op)
+    assert s[twice].group is not None and s[twice].group == s[update].group
+    assert s[X].group is None and s[scan].group is None
+    assert s[update].group.num_child_stages == 2
+    doubled = te.compute((4, 8), lambda i, j: scan[i, j] * 2, name="doubled")
+    s = te.create_schedule(doubled.op)
+    with pytest.raises(ls.ScheduleError) as error:
+        s[twice].compute_at(s[doubled], doubled.op.axis[0])
+    assert "stage twice is in a group of which stage doubled is no part" in str(error.value)
+    assert "name a stage of its group, or say it of the group" in str(error.value)

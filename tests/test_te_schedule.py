@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -375,3 +376,60 @@ def test_a_printed_trace_with_a_layout_runs_as_it_is(layout: Any) -> None:
     again = tir.Schedule(te.create_prim_func([A, C]))
     space["apply_trace"](again)
     assert ls.structural_equal(again.func, sch.func)
+
+
+# ---- As text ----
+
+
+def test_a_schedule_is_kept_as_text_with_all_that_was_decided() -> None:
+    A, B, C = product()
+    s = te.create_schedule(C.op)
+    cached = s.cache_write(C, "local")
+    outer, inner = s[C].split(C.op.axis[0], factor=4)
+    s[C].reorder(C.op.axis[1], outer, inner)
+    s[C].parallel(C.op.axis[1])
+    s[C].pragma(outer, "auto_unroll_max_step", 8)
+    s[cached].compute_at(s[C], outer)
+    s[cached].set_scope("local")
+    wanted = lowered(s, [A, B, C])
+    for again in (te.Schedule.from_json(s.as_json()), pickle.loads(pickle.dumps(s))):
+        inputs = {op.name: op.output(0) for op in (stage.op for stage in again.stages)}
+        assert lowered(again, [inputs[name] for name in ("A", "B", "C")]) == wanted
+        assert names(again[inputs["C"]].leaf_iter_vars) == names(s[C].leaf_iter_vars)
+
+
+def test_a_text_of_something_else_is_no_schedule() -> None:
+    with pytest.raises(ls.FormatError) as error:
+        te.Schedule.from_json(ls.to_json(tir.const(1)))
+    assert "schedule: the text is none of a schedule: a decision has no fields" in str(error.value)
+    assert "give a text that a schedule was written to" in str(error.value)
+
+
+# ---- Groups ----
+
+
+def test_an_output_that_nothing_reads_stays_where_it_is() -> None:
+    A = te.placeholder((8, 8), name="A")
+    B, unread = te.compute((8, 8), lambda i, j: (A[i, j] * 2, A[i, j] * 3), name="B")
+    C = te.compute((8, 8), lambda i, j: B[i, j] + 4, name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    same_results(s, [A, C])
+    assert unread.name == "B.v1"
+
+
+# ---- Layouts of arguments ----
+
+
+def test_an_argument_lies_as_its_stage_says() -> None:
+    A = te.placeholder((8, 16), name="A")
+    B = te.compute((8, 16), lambda i, j: A[i, j] * 2, name="B")
+    s = te.create_schedule(B.op)
+    s[A].set_layout(lambda i, j: [j, i])
+    tiles = s[B].transform_layout(lambda i, j: [i, j // 4, j % 4])
+    assert len(tiles) == 3
+    double = ls.build(s, [A, B], "llvm")
+    a = np.arange(128, dtype="float32").reshape(8, 16)
+    b = np.empty((8, 4, 4), "float32")
+    double(np.ascontiguousarray(a.T), b)
+    np.testing.assert_array_equal(b.reshape(8, 16), a * 2)

@@ -95,9 +95,10 @@ Term Simplifier::simplify_cast(const TermNode& node, Recurse recurse) {
     if (node.type.is_bool()) return terms_.boolean_of(inner.value != 0, node.type.lanes);
     return terms_.constant(node.type, wrap_to(node.type, inner.value));
   }
-  if (inner.kind == Kind::constant && node.type.is_float() && node.type.is_scalar()) {
+  const bool is_number = inner.kind == Kind::constant || inner.kind == Kind::real;
+  if (is_number && node.type.is_scalar()) {
     const Expr folded = cast(node.type, terms_.to_expr(value));
-    if (folded.is<FloatImm>()) return terms_.read(folded);
+    if (folded.is<FloatImm>() || folded.is<IntImm>()) return terms_.read(folded);
   }
   // A cast to a type that holds all values, and on to another: one cast.
   if (inner.kind == Kind::cast && node.type.is_integer()) {

@@ -34,6 +34,8 @@ constexpr Rule comparison_rows[] = {
     // Factors and divisors.
     {x * c1 < y * c1, x < y, c1 > 0},
     {x * c1 < y * c1, y < x, c1 < 0},
+    {x * c1 < y * c1 + c2, x < y + ((c2 - 1) / c1 + 1), c1 > 0},
+    {x * c1 + c2 < y * c1, x + c2 / c1 < y, c1 > 0},
     {x * c1 < c2, x < (c2 - 1) / c1 + 1, c1 > 0},
     {x * c1 < c2, (0 - c2) / (0 - c1) < x, c1 < 0},
     {c1 < x * c2, c1 / c2 < x, c2 > 0},

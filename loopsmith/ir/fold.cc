@@ -177,6 +177,7 @@ Expr fold_cast(DataType type, const Expr& value) {
   }
   if (const double* real = as_float(value)) {
     if (type.is_float()) return splat(float_result(type.element(), *real), type.lanes);
+    if (type.is_bool()) return splat(*real != 0, type.lanes);
     const bool small = std::abs(*real) < std::ldexp(1.0, 62);
     if (type.is_integer() && !type.is_bool() && small) {
       const auto truncated = static_cast<std::int64_t>(*real);

@@ -24,15 +24,20 @@ class Expected {
 
   /// The value; throws the error where there is none.
   const T& value() const& {
-    if (!*this) throw error();
+    if (!*this) raise();
     return **this;
   }
   T value() && {
-    if (!*this) throw error();
+    if (!*this) raise();
     return std::move(**this);
   }
 
  private:
+  [[noreturn]] void raise() const {
+    const UserError& why = error();
+    throw UserError(why.kind(), why.code(), why.problem(), why.hint(), why.span());
+  }
+
   std::variant<T, UserError> state_;
 };
 

@@ -29,6 +29,9 @@ void inline_into_readers(ScheduleData& schedule, StageId stage);
 /// A stage of a new operation before, or after, another one, in the same group.
 StageId insert_stage(ScheduleData& schedule, const Ref& op, StageId beside, bool after);
 
+/// Makes a group of the stages that compute the steps of each scan from its state and inputs.
+void group_steps_of_scans(ScheduleData& schedule);
+
 /// Forgets how a stage was scheduled: its loops are the axes of its operation.
 void reset_axes(StageData& stage);
 

@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "loopsmith/support/error.h"
-#include "loopsmith/te/decisions.h"
+#include "loopsmith/te/dataflow.h"
 #include "loopsmith/te/schedule.h"
 
 namespace loopsmith::te {
@@ -83,6 +83,34 @@ Stage Schedule::create_group(const std::vector<Ref>& outputs, const std::vector<
   data_->groups.push_back(made);
   for (const StageId part : parts) data_->stages[part].group = made;
   return {data_, made};
+}
+
+void group_steps_of_scans(ScheduleData& schedule) {
+  for (const StageId id : std::vector<StageId>(schedule.order)) {
+    const auto* scan = schedule.stages[id].op.as<ScanOp>();
+    if (!scan) continue;
+    std::vector<StageId> last;
+    std::vector<StageId> first;
+    const auto add = [&](std::vector<StageId>& ids, const auto& tensors) {
+      for (const auto& tensor : tensors) {
+        if (const StageId found = schedule.find(tensor->op); found != no_stage) {
+          ids.push_back(found);
+        }
+      }
+    };
+    add(last, scan->update);
+    add(first, scan->state_placeholder);
+    add(first, scan->inputs);
+    if (first.empty()) continue;  // No step reads what was before.
+    const auto steps = stages_between(schedule, last, first, false);
+    const bool is_taken = std::ranges::any_of(
+        steps, [&](StageId step) { return schedule.stages[step].group != no_stage; });
+    if (steps.empty() || is_taken) continue;
+    const auto made = static_cast<StageId>(schedule.stages.size());
+    schedule.stages.emplace_back();
+    schedule.groups.push_back(made);
+    for (const StageId step : steps) schedule.stages[step].group = made;
+  }
 }
 
 void Schedule::fuse_into(const Stage& parent, const IterVar& axis, const std::vector<Ref>& stages) {

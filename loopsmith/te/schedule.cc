@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/support/error.h"
-#include "loopsmith/te/decisions.h"
+#include "loopsmith/te/dataflow.h"
 
 namespace loopsmith::te {
 
@@ -115,6 +115,7 @@ Schedule create_schedule(const std::vector<Ref>& outputs) {
     data->order.push_back(id);
     data->stage_of.emplace(op, id);
   }
+  group_steps_of_scans(*data);
   return Schedule(std::move(data));
 }
 

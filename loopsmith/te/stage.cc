@@ -305,6 +305,12 @@ Stage& Stage::compute_at(const Stage& parent, const IterVar& axis) {
           "compute_at: stage {} cannot be computed inside itself", name_of(data()));
   parent.leaf("compute_at", axis);
   StageData& stage = edit();
+  StageId group = parent.data().group;
+  while (group != no_stage && group != stage.group) group = schedule_->stages[group].group;
+  require(group == stage.group, ErrorKind::schedule, "attached_within_group",
+          hint("name a stage of its group, or say it of the group"), current_span,
+          "compute_at: stage {} is in a group of which stage {} is no part", name_of(stage),
+          name_of(parent.data()));
   require(!stage.is_output, ErrorKind::schedule, "output_is_at_root",
           hint("compute what it reads inside it, or add it to no create_schedule"), current_span,
           "compute_at: stage {} is an output of the schedule, which nothing reads", name_of(stage));

@@ -111,9 +111,6 @@ void Stage::set_layout(const Ptr<IndexMap>& map) {
 void Stage::require_layout(std::string_view call, const IndexMap& map) const {
   require_op(call);
   const StageData& stage = data();
-  require(!stage.op.is<PlaceholderOp>(), ErrorKind::schedule, "stage_is_computed",
-          hint("cache_read makes a copy of it whose layout is free"), current_span,
-          "{}: stage {} is a placeholder, whose layout is the caller's", call, name_of(stage));
   const std::size_t dimensions = output(stage.op, 0).ndim();
   require(map.initial_indices.size() == dimensions, ErrorKind::schedule, "map_takes_each_dimension",
           hint("take one index for each dimension"), current_span,

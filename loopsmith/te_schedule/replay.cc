@@ -31,6 +31,7 @@ Replay::Replay(const ScheduleData& data, const NamedPrimFunc& function,
       nests_(data.stages.size()) {}
 
 loopsmith::Schedule Replay::run() && {
+  for (const StageId id : data_.order) set_layout_of_input(id);
   inline_stages();
   std::vector<StageId> left;
   for (const StageId id : data_.order) {
@@ -72,6 +73,20 @@ loopsmith::Schedule Replay::run() && {
 
 BlockRV Replay::block_named(const std::string& name) {
   return get_block.apply(schedule_, {.name = name});
+}
+
+/// Lets the caller's array lie as the map of its placeholder says.
+void Replay::set_layout_of_input(StageId id) {
+  const StageData& input = stage(id);
+  if (!input.op.is<PlaceholderOp>()) return;
+  for (const AxisStep& step : input.steps) {
+    const auto* layout = std::get_if<LayoutStep>(&step);
+    const StageId reader = readers_[id].empty() ? no_stage : readers_[id][0];
+    if (!layout || reader == no_stage) continue;
+    transform_layout.apply(schedule_, {.block = block_named(names_.at(stage(reader).op)[0]),
+                                       .buffer = name_of(input),
+                                       .index_map = layout->map});
+  }
 }
 
 void Replay::inline_stages() {
@@ -165,10 +180,20 @@ void Replay::place(StageId id) {
   }
   // The threads that fill it together need what any of them reads.
   if (rank_of(scope_of(data_, attachments_, id)) == 1) bind_around(attachments_[id]);
-  for (const BlockRV block : blocks) {
-    nests_[id].push_back(nest_attached(id, block));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    // One that nothing reads is needed nowhere: it stays.
+    if (blocks.size() > 1 && !is_read(output(stage(id).op, i))) continue;
+    nests_[id].push_back(nest_attached(id, blocks[i]));
     reshape(id, nests_[id].back());
   }
+}
+
+/// True when an operation of the schedule reads the tensor.
+bool Replay::is_read(const Tensor& tensor) const {
+  return std::ranges::any_of(data_.order, [&](StageId id) {
+    const auto inputs = input_tensors(stage(id).op);
+    return std::ranges::find(inputs, tensor) != inputs.end();
+  });
 }
 
 /// What is said of a stage's memory.

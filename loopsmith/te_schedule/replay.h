@@ -36,6 +36,7 @@ class Replay {
 
  private:
   // replay.cc: places.
+  void set_layout_of_input(StageId id);
   void inline_stages();
   StageId next_stage(const std::vector<StageId>& left) const;
   void place(StageId id);
@@ -43,6 +44,7 @@ class Replay {
   Nest nest_attached(StageId id, BlockRV block);
   bool is_at_time(StageId id) const;
   bool is_untouched(StageId id) const;
+  bool is_read(const Tensor& tensor) const;
   void set_memory(StageId id);
   BlockRV block_named(const std::string& name);
 

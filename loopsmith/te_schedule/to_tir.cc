@@ -25,12 +25,7 @@ std::vector<Ref> current_arguments(const ScheduleData& schedule, const std::vect
 /// The call by which a stage asked for memory of its own; empty: none.
 std::string_view memory_call(const StageData& stage) {
   if (!stage.scope.empty() && !stage.scope.starts_with("global")) return "set_scope";
-  if (!stage.alignments.empty()) return "storage_align";
-  for (const AxisStep& step : stage.steps) {
-    const auto* layout = std::get_if<LayoutStep>(&step);
-    if (layout) return layout->after.empty() ? "set_layout" : "transform_layout";
-  }
-  return "";
+  return stage.alignments.empty() ? "" : "storage_align";
 }
 
 /// Stops where all that is computed would be lost: statements of the user's own may have effects.

@@ -181,16 +181,16 @@ void bind_functions(nb::module_& m) {
   m.def(
       "functions_of_numbers",
       [] {
-        std::vector<std::string_view> names;
+        std::vector<std::string> names;
         for (const MathFunction& function : all_math_functions()) {
-          if (function.identity == Identity::none) names.push_back(function.op.name());
+          if (function.identity == Identity::none) names.emplace_back(function.op.name());
         }
         return names;
       },
       "The names of the intrinsics that compute a number from numbers, lane by lane.");
   m.def(
       "is_identity",
-      [](std::string_view name) { return identity_of(op_named(name)) != Identity::none; },
+      [](const std::string& name) { return identity_of(op_named(name)) != Identity::none; },
       nb::arg("name"), "Whether a call of an intrinsic is worth its first argument.");
   const auto two = [&](const char* name, auto fn) { def_binary(m, name, fn); };
   two("floordiv", [](E a, E b) { return floordiv(a, b); });

@@ -7,6 +7,7 @@
 #include "bindings/schedule.h"
 #include "bindings/te.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/te/schedule_json.h"
 #include "loopsmith/te_schedule/attachments.h"
 #include "loopsmith/te_schedule/to_tir.h"
 
@@ -175,6 +176,19 @@ void bind_schedule_class(nb::module_& m) {
   schedule.def(
       "copy", [](const te::Schedule& self) { return self.copy(); },
       "Return another schedule of the same decisions.");
+  schedule.def(
+      "as_json", [](const te::Schedule& self) { return te::to_json(self); },
+      "Return the text of the schedule and of what it is about; ``from_json`` reads it.");
+  schedule.def_static(
+      "from_json", [](const std::string& text) { return te::schedule_from_json(text); },
+      nb::arg("text"), "Return the schedule that ``as_json`` wrote, of operations of its own.");
+  schedule.def(
+      "__reduce__",
+      [](const te::Schedule& self) {
+        const nb::object read = nb::module_::import_("loopsmith.te.schedule").attr("unpickled");
+        return nb::make_tuple(read, nb::make_tuple(te::to_json(self)));
+      },
+      nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
   schedule.def("to_tir", scheduled, nb::arg("args").none() = nb::none(),
                nb::arg("binds").none() = nb::none(),
                nb::sig("def to_tir(self, args: typing.Sequence[Tensor | Var] | None = None, binds: "

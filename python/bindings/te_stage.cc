@@ -2,6 +2,8 @@
 // The stages of schedules of tensor expressions.
 #include <nanobind/operators.h>
 
+#include <algorithm>
+
 #include "bindings/caller.h"
 #include "bindings/ir.h"
 #include "bindings/ir_detail.h"
@@ -364,6 +366,14 @@ void bind_decisions(nb::class_<te::Stage>& stage) {
   stage.def_prop_ro(
       "group", [](const te::Stage& self) { return stage_or_none(self, self.data().group); },
       nb::sig("def group(self) -> TeStage | None"), "The group to which it belongs.");
+  stage.def_prop_ro(
+      "num_child_stages",
+      [](const te::Stage& self) {
+        const auto& stages = self.schedule()->stages;
+        return std::ranges::count_if(
+            stages, [&](const te::StageData& one) { return one.group == self.id(); });
+      },
+      "How many stages, and groups, stand in the group.");
   stage.def("__repr__", [](const te::Stage& self) {
     return fmt::format("te.Stage({})", te::name_of(self.data()));
   });

@@ -75,6 +75,6 @@ def _checks_of(access: BufferLoad | BufferStore) -> list[tuple[Expr, str]]:
         if isinstance(inside, _core.IntImm) and int(inside):
             continue
         verb = "written" if isinstance(access, BufferStore) else "read"
-        message = f"{buffer.name} is {verb} outside of dimension {dimension}: index {index}"
+        message = f"{buffer.name} is {verb} outside of dimension {dimension}: index {index!r}"
         checks.append((inside, message))
     return checks

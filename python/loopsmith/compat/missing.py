@@ -34,6 +34,27 @@ _WAYS = {
     "tvm.tir.any_dim": "write te.var() for a size that is not known",
     "tvm.transform.PassContext.config['tir.add_lower_pass']": "a pass may come before all others, "
     "as phase 0; ls.build(..., passes={name: pass}) runs one after the pass of that name",
+    "tvm.topi": "write it as te.compute; te.nn has the operators that most programs need",
+    "tvm.topi.generic": "ls.build schedules by rule what has no schedule",
+    "tvm.topi.x86": "ls.build schedules by rule what has no schedule",
+    "tvm.topi.cuda": "ls.build schedules by rule what has no schedule",
+    "tvm.topi.testing": "compare with NumPy",
+    "tvm.contrib": "call another library by te.extern, as a function that tvm.register_func names, "
+    "or by its name in C",
+    "tvm.rocm": "programs run on CPUs, and on GPUs by CUDA and OpenCL",
+    "tvm.metal": "programs run on CPUs, and on GPUs by CUDA and OpenCL",
+    "tvm.vulkan": "programs run on CPUs, and on GPUs by CUDA and OpenCL",
+    "tvm.register_object": "nodes are those of loopsmith.tir; tvm.register_func names functions",
+    "tvm.register_extension": "nodes are those of loopsmith.tir; tvm.register_func names functions",
+    "tvm.support": "loopsmith doctor tells how it was built, and for which processor",
+    "tvm.target": "write a target as a text, as in 'llvm -mcpu=native'",
+    "tvm.te.autodiff": "te.gradient gives the derivatives of a tensor by others",
+    "tvm.te.SpecializedCondition": "PrimFunc.specialize fixes sizes, and build makes code for each",
+    "tvm.te.schedule": "s.to_tir() gives the steps that a schedule amounts to",
+    "tvm.script.printer": "node.script() gives the text of a node, node.show() prints it in colour",
+    "tvm.script.highlight": "node.show() prints a node in colour",
+    "tvm.testing": "write it with pytest and NumPy",
+    "tvm.parser": "tvm.script.from_source reads a program from a text",
     "tvm.instrument": "ls.build(..., timings={}) tells the time of each pass",
 }
 

@@ -56,6 +56,11 @@ def create_schedule(ops: Operation | Sequence[Operation]) -> Schedule:
     return _core.te_create_schedule(ops)
 
 
+def unpickled(text: str) -> Schedule:
+    """Return the schedule that pickle kept as a text."""
+    return Schedule.from_json(text)
+
+
 @explained
 def decl_tensor_intrin(
     op: ComputeOp,

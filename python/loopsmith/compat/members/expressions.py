@@ -23,6 +23,11 @@ def equal(expr: Any, other: Any) -> Any:
     return True if structural_equal(expr, tir.const(other)) else expr == other
 
 
+def same_text(text: Any, other: Any) -> bool:
+    """Return whether a text, or the constant of one, is that of another constant."""
+    return bool(text.value == getattr(other, "value", other))
+
+
 choosing: list[Any] = []
 """The schedules for which index maps are being made, the last one innermost."""
 

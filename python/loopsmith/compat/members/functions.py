@@ -20,15 +20,18 @@ def indexed(method: str) -> Any:
     core: Any = vars(te.Tensor)[method]
 
     def indexed(tensor: Any, *indices: Any) -> Any:
-        from ..tvm.te_intrinsics import region_of
+        from ..tvm.te_intrinsics import region_of, remember_slice
 
         region = region_of(tensor, indices[0]) if method == "__getitem__" else None
         if region is not None:
             return region
         try:
-            return core(tensor, *indices)
+            found = core(tensor, *indices)
         except BoundsError as error:
             raise BadIndex(str(error)) from error
+        if method == "__getitem__" and isinstance(found, te.Tensor):
+            remember_slice(found, tensor, indices[0])
+        return found
 
     return indexed
 

@@ -273,13 +273,46 @@ def _plain(value: Any) -> Any:
 
 
 def save_json(node: Any) -> str:
-    """Return a node as text."""
+    """Return a node as text; also a schedule of tensor expressions, a list or a map."""
+    if isinstance(node, ls.te.Schedule):
+        return node.as_json()
+    if isinstance(node, Mapping) or _is_list(node):
+        return ls.to_json(_carrier(node))
     return ls.to_json(_node(node))
 
 
 def load_json(json_str: str) -> Any:
-    """Return the node that `save_json` wrote."""
-    return ls.from_json(json_str)
+    """Return what `save_json` wrote."""
+    found = ls.from_json(json_str)
+    if isinstance(found, ls._core.Dict) and "stage_of" in found.items:
+        return ls.te.Schedule.from_json(json_str)
+    if isinstance(found, tir.PrimFunc) and _CONTAINER in found.attrs:
+        return _unpacked(found.attrs[_CONTAINER])
+    return found
+
+
+_CONTAINER = "container"
+
+
+def _carrier(container: Any) -> Any:
+    """Return a node whose attribute holds a list or a map, and in it nodes that are shared."""
+    body = tir.Evaluate(tir.const(0))
+    return tir.PrimFunc(params=[], buffer_map=[], body=body, attrs={_CONTAINER: _packed(container)})
+
+
+def _packed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        pairs = [[_packed(key), _packed(each)] for key, each in value.items()]
+        return {"pairs": pairs}
+    if _is_list(value):
+        return [_packed(each) for each in value]
+    return value
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {_unpacked(key): _unpacked(each) for key, each in value["pairs"]}
+    return [_unpacked(each) for each in value] if _is_list(value) else value
 
 
 def _unnamed(value: Any) -> Any:

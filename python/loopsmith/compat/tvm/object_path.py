@@ -52,6 +52,10 @@ class ObjectPath:
         """The way without its last step; None of the root."""
         return ObjectPath(self._steps[:-1]) if self._steps else None
 
+    def get_prefix(self, length: int) -> ObjectPath:
+        """Return the first steps of the way, the root counted."""
+        return ObjectPath(self._steps[: length - 1])
+
     def is_prefix_of(self, other: ObjectPath) -> bool:
         """Return whether another way begins as this one."""
         return other._steps[: len(self._steps)] == self._steps

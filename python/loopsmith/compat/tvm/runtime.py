@@ -272,8 +272,12 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
 
 def convert(value: Any, span: Any = None) -> Any:
     """Return numbers, texts and lists as nodes and lists of them; anything else as it is."""
-    if isinstance(value, (bool, int, float, str)):
-        return ls.tir.StringImm(value) if isinstance(value, str) else ls.tir.const(value)
+    if isinstance(value, str):
+        return ls.tir.StringImm(value)
+    if isinstance(value, np.generic):
+        return ls.tir.const(value.item(), str(value.dtype))
+    if isinstance(value, (bool, int, float)):
+        return ls.tir.const(value)
     if isinstance(value, (list, tuple)):
         return [convert(item) for item in value]
     if isinstance(value, dict):

@@ -12,8 +12,10 @@ __all__ = [
     "AutoInlineBroadcast",
     "AutoInlineElemWise",
     "AutoInlineInjective",
+    "CreateAttachPath",
     "CreateReadGraph",
     "PostDFSOrder",
+    "ScanGetBody",
     "is_element_wise",
     "is_injective",
 ]
@@ -38,6 +40,40 @@ def PostDFSOrder(roots: Sequence[Any], read_graph: Any = None) -> list[Any]:
 def CreateReadGraph(roots: Sequence[Any]) -> dict[Any, list[Any]]:
     """Return by operation which tensors it reads."""
     return {op: list(op.input_tensors) for op in PostDFSOrder(roots)}
+
+
+def CreateAttachPath(sch: Any) -> dict[Any, list[Any]]:
+    """Return by operation the loops of other stages that it is computed in, innermost first."""
+    placed = sch.normalize()
+
+    def path_of(stage: Any) -> list[Any]:
+        parent = stage.attach_stage
+        if parent is None:
+            return []
+        leaves = list(parent.leaf_iter_vars)
+        place = next(i for i, axis in enumerate(leaves) if axis.same_as(stage.attach_ivar))
+        return [*reversed(leaves[: place + 1]), *path_of(parent)]
+
+    return {stage.op: path_of(stage) for stage in placed.stages}
+
+
+def ScanGetBody(scan: Any) -> list[Any]:
+    """Return the operations that compute the steps of a scan, each after those that it reads."""
+    outside = {*scan.state_placeholder, *scan.inputs}
+    body: list[Any] = []
+
+    def enter(op: Any) -> bool:
+        """Return whether an operation is made from what the steps begin with."""
+        if any(op.same_as(known) for known in body):
+            return True
+        read = [tensor in outside or enter(tensor.op) for tensor in op.input_tensors]
+        if any(read):
+            body.append(op)
+        return any(read)
+
+    for update in scan.update:
+        enter(update.op)
+    return body
 
 
 def _loads(op: Any) -> list[Any]:

@@ -87,12 +87,31 @@ def call(intrin: Any, *regions: Any, reduce_axis: Any = ()) -> IntrinsicCall:
     """Return a call of an intrinsic, for the body of `compute`."""
     axes = reduce_axis if isinstance(reduce_axis, (list, tuple)) else (reduce_axis,)
     inputs = list(intrin.op.input_tensors)
+    regions = tuple(_whole(one) if isinstance(one, te.Tensor) else one for one in regions)
     if len(regions) != len(inputs) or not all(isinstance(one, TensorRegion) for one in regions):
         raise ValueError(f"{intrin.name} takes regions of {len(inputs)} tensors: A[i, 0:16]")
     for region, tensor in zip(regions, inputs):
         if region.rank() != len(tensor.shape):
             raise ValueError(f"{intrin.name}: {tensor.name} has {len(tensor.shape)} dimensions")
     return IntrinsicCall(intrin, tuple(regions), tuple(axes))
+
+
+def _whole(tensor: Any) -> TensorRegion:
+    """Return all of a tensor; of a slice of another one, that part of it."""
+    return _slices.get(tensor) or TensorRegion(tensor, tuple(slice(0, n) for n in tensor.shape))
+
+
+_slices: dict[Any, TensorRegion] = {}
+"""The regions that slices of tensors are, by what they give."""
+atexit.register(_slices.clear)
+
+
+def remember_slice(found: Any, tensor: Any, indices: Any) -> None:
+    """Remember what part of a tensor another one is."""
+    parts = indices if isinstance(indices, tuple) else (indices,)
+    is_region = all(isinstance(each, slice) and each.step is None for each in parts)
+    if is_region and len(parts) == len(tensor.shape):
+        _slices[found] = TensorRegion(tensor, parts)
 
 
 def region_of(tensor: Any, indices: Any) -> TensorRegion | None:

@@ -8,17 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import loopsmith as ls
 import loopsmith.te
 from loopsmith import _core, tir
 
 from ..missing import other_names
+from .te_bounds import InferBound
 from .te_graph import (
     AutoInlineBroadcast,
     AutoInlineElemWise,
     AutoInlineInjective,
+    CreateAttachPath,
     CreateReadGraph,
     PostDFSOrder,
+    ScanGetBody,
 )
 from .te_intrinsics import call, create_schedule
 from .tir.nodes import Alias
@@ -29,11 +31,13 @@ __all__ = [
     "AutoInlineElemWise",
     "AutoInlineInjective",
     "Buffer",
+    "CreateAttachPath",
     "CreateReadGraph",
     "Fuse",
     "InferBound",
     "IterVar",
     "PostDFSOrder",
+    "ScanGetBody",
     "Schedule",
     "ScheduleOps",
     "Singleton",
@@ -53,7 +57,9 @@ class IterVar(Alias, base=tir.IterVar):
     make = _IterVar.make
     DataPar, ThreadIndex = _IterVar.DataPar, _IterVar.ThreadIndex
     CommReduce, Ordered, DimInfo = _IterVar.CommReduce, _IterVar.Ordered, _IterVar.DimInfo
-    Unrolled, Vectorized, Parallelized, Tensorized = range(5, 9)
+    Opaque = _IterVar.Opaque
+    Unrolled, Vectorized = _IterVar.Unrolled, _IterVar.Vectorized
+    Parallelized, Tensorized = _IterVar.Parallelized, _IterVar.Tensorized
 
 
 @dataclass(frozen=True)
@@ -225,40 +231,9 @@ MEMBERS: list[tuple[type, str, Any]] = [
 """Attributes of the classes of Loopsmith, while `tvm` is installed."""
 
 
-class Bounds(dict[Any, Any]):
-    """Ranges by axis."""
-
-    def __getitem__(self, axis: Any) -> Any:
-        """Return the range of an axis."""
-        return super().__getitem__(getattr(axis, "var", axis))
-
-
-def InferBound(sch: Any) -> Bounds:
-    """Return the range of each axis of each stage, as its loop runs in the scheduled program.
-
-    An axis that is no loop, as it was split or fused, has the range that its operation gives it.
-    """
-    bounds = Bounds()
-    for stage in sch.stages:
-        for axis in stage.all_iter_vars:
-            if axis.dom is not None:
-                bounds[axis.var] = axis.dom
-    scheduled = sch.to_tir()
-    for stage in sch.stages:
-        try:
-            block = scheduled.get_block(stage.op.name)
-        except ls.ScheduleError:
-            continue  # Inlined, or no computation.
-        loops = [scheduled.get(loop) for loop in scheduled.get_loops(block)]
-        leaves = list(stage.leaf_iter_vars)
-        for axis, loop in zip(reversed(leaves), reversed(loops)):
-            bounds[axis.var] = tir.Range(loop.min, loop.extent)
-    return bounds
-
-
 def ScheduleOps(sch: Any, dom_map: Any = None, *_: Any) -> Any:
     """Return the statement of the scheduled program."""
     return sch.to_tir().func.body
 
 
-__getattr__ = other_names("tvm.te.schedule", loopsmith.te, ls.tir)
+__getattr__ = other_names("tvm.te.schedule", loopsmith.te, tir)

@@ -98,19 +98,51 @@ class Analyzer(core.Analyzer):
 
     def simplify(self, expr: Any, steps: int = 2) -> Any:
         """Return the simplest form that is known."""
-        return _with_less(super().simplify(_node(expr), steps))
+        return self._written(super().simplify(_node(expr), steps), expr)
 
     def canonical_simplify(self, expr: Any) -> Any:
         """Return an expression as a canonical sum, simplified by rules as well."""
-        return _with_less(super().simplify(_node(expr), 3))
+        return self._written(super().simplify(_node(expr), 3), expr)
 
     def rewrite_simplify(self, expr: Any) -> Any:
         """Return an expression simplified by rules, as close to what was written as they allow."""
-        return _with_less(super().rewrite_simplify(_node(expr)))
+        return self._written(super().rewrite_simplify(_node(expr)), expr)
+
+    def _written(self, simple: Any, expr: Any) -> Any:
+        """Return a simplified expression with the comparisons and divisions of such programs."""
+        return self._truncated(_with_less(simple)) if _truncates(expr) else _with_less(simple)
+
+    def _truncated(self, expr: Any) -> Any:
+        """Return an expression whose divisions, where both signs are known, truncate."""
+
+        def turned(node: Any) -> Any:
+            to = _TRUNCATING.get(type(node))
+            if to is None:
+                return None
+            is_known = all(super(Analyzer, self).can_prove(each >= 0) for each in (node.a, node.b))
+            return to(node.a, node.b) if is_known else None
+
+        return tir.rewrite(expr, after=turned) if isinstance(expr, tir.Expr) else expr
 
     def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
         """Return whether two expressions are known to be equal; a text is equal to none."""
         return super().can_prove_equal(_node(lhs), _node(rhs))
+
+
+_TRUNCATING: dict[type, Any] = {tir.FloorDiv: tir.Div, tir.FloorMod: tir.Mod}
+
+
+def _truncates(expr: Any) -> bool:
+    """Return whether the integer divisions of an expression all round toward zero."""
+    found: list[type] = []
+
+    def visit(node: Any) -> None:
+        if isinstance(node, (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)):
+            found.append(type(node))
+
+    if isinstance(expr, tir.Expr):
+        tir.post_order_visit(expr, visit)
+    return bool(found) and not any(kind in _TRUNCATING for kind in found)
 
 
 def _with_less(expr: Any) -> Any:

@@ -189,6 +189,8 @@ class IterVar(Alias, base=tir.IterVar):
 
     DataPar, ThreadIndex, CommReduce, Ordered, Opaque = _axis_kinds
     DimInfo = Opaque
+    # What a stage of a schedule does with an axis.
+    Unrolled, Vectorized, Parallelized, Tensorized = range(5, 9)
 
     @staticmethod
     def make(

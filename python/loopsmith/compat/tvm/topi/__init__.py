@@ -8,12 +8,15 @@ from loopsmith import te
 from ...missing import other_names
 from .. import tag
 from . import nn
+from . import shapes as utils
 from .elementwise import *
 from .elementwise import __all__ as _elementwise
+from .parts import *
+from .parts import __all__ as _parts
 from .reductions import *
 from .reductions import __all__ as _reductions
 from .shapes import *
 from .shapes import __all__ as _shapes
 
-__all__ = ["nn", "tag", *_elementwise, *_reductions, *_shapes]
+__all__ = ["nn", "tag", "utils", *_elementwise, *_parts, *_reductions, *_shapes]
 __getattr__ = other_names("tvm.topi")

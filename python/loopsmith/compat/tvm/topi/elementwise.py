@@ -15,7 +15,7 @@ _unary = {
     **{name: getattr(te, name) for name in (
         "exp", "tanh", "sigmoid", "log", "log2", "log10", "cos", "sin", "tan", "cosh", "sinh",
         "acos", "asin", "atan", "acosh", "asinh", "atanh", "sqrt", "rsqrt", "floor", "ceil",
-        "trunc", "round", "erf", "abs", "isnan", "isfinite", "isinf",
+        "trunc", "round", "erf", "abs", "isnan", "isfinite", "isinf", "log1p",
     )},
     "negative": lambda x: -x,
     "identity": lambda x: x,
@@ -30,12 +30,15 @@ _binary = {
     "subtract": lambda a, b: a - b,
     "multiply": lambda a, b: a * b,
     "divide": lambda a, b: te.div(a, b),
-    "floor_divide": lambda a, b: te.floordiv(a, b),
-    "mod": lambda a, b: te.truncmod(a, b),
-    "floor_mod": lambda a, b: te.floormod(a, b),
+    "floor_divide": lambda a, b: te.floor(a / b) if _is_float(a) else te.floordiv(a, b),
+    "mod": lambda a, b: te.fmod(a, b) if _is_float(a) else te.truncmod(a, b),
+    "floor_mod": lambda a, b: a - b * te.floor(a / b) if _is_float(a) else te.floormod(a, b),
     "power": te.power,
     "maximum": tir.max,
     "minimum": tir.min,
+    "bitwise_and": lambda a, b: a & b,
+    "bitwise_or": lambda a, b: a | b,
+    "bitwise_xor": lambda a, b: a ^ b,
     "left_shift": lambda a, b: a << b,
     "right_shift": lambda a, b: a >> b,
     "greater": lambda a, b: a > b,
@@ -48,7 +51,12 @@ _binary = {
     "logical_or": lambda a, b: te.any(a, b),
 }
 
-__all__ = ["broadcast_to", "cast", "clip", "full", "full_like", *_unary, *_binary]
+__all__ = ["broadcast_to", "cast", "clip", "elemwise_sum", "full", "full_like", "ones_like",
+           "zeros_like", *_unary, *_binary]  # fmt: skip
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float) or "float" in str(getattr(value, "dtype", ""))
 
 
 def _operator(name: str, value: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -148,6 +156,29 @@ def full(shape: Any, dtype: str, fill_value: Any) -> Any:
 def full_like(x: Any, fill_value: Any) -> Any:
     """Return a tensor of one value, with shape and type of another."""
     return full(x.shape, x.dtype, fill_value)
+
+
+def zeros_like(x: Any) -> Any:
+    """Return a tensor of zeros, with shape and type of another."""
+    return full_like(x, 0)
+
+
+def ones_like(x: Any) -> Any:
+    """Return a tensor of ones, with shape and type of another."""
+    return full_like(x, 1)
+
+
+def elemwise_sum(xs: Any) -> Any:
+    """Return the sums of the elements of tensors of one shape."""
+    first, *others = xs
+
+    def element(*i: Any) -> Any:
+        total = first(*i)
+        for each in others:
+            total = total + each(*i)
+        return total
+
+    return te.compute(first.shape, element, name="T_elemwise_sum", tag=ELEMWISE)
 
 
 def broadcast_to(data: Any, shape: Any) -> Any:

@@ -10,9 +10,13 @@ from loopsmith import te, tir
 
 from ...missing import other_names
 from ..tag import BROADCAST, ELEMWISE, INJECTIVE
+from .nn_convolutions import *
+from .nn_convolutions import __all__ as _convolutions
+from .nn_layers import *
+from .nn_layers import __all__ as _layers
 
-__all__ = ["bias_add", "conv2d_nchw", "dense", "leaky_relu", "pad", "relu", "scale_shift_nchw",
-           "softmax"]  # fmt: skip
+__all__ = ["bias_add", "dense", "leaky_relu", "pad", "relu", "scale_shift_nchw", "softmax",
+           *_convolutions, *_layers]  # fmt: skip
 
 
 def relu(x: Any) -> Any:
@@ -118,37 +122,6 @@ def pad(
         return te.if_then_else(te.all(*inside), data(*place), value)
 
     return te.compute(shape, element, name=name, tag=f"{INJECTIVE},pad")
-
-
-def conv2d_nchw(
-    Input: Any, Filter: Any, stride: Any, padding: Any, dilation: Any, out_dtype: Any = None
-) -> Any:
-    """Return the convolution of ``Input[n, c, h, w]`` with ``Filter[k, c, h, w]``."""
-    stride_h, stride_w = (stride, stride) if isinstance(stride, int) else stride
-    dilation_h, dilation_w = (dilation, dilation) if isinstance(dilation, int) else dilation
-    sides = [padding] * 4 if isinstance(padding, int) else list(padding)
-    top, left, bottom, right = sides * 2 if len(sides) == 2 else sides
-    dtype = out_dtype or Input.dtype
-    batch, channels, height, width = Input.shape
-    filters, _, kernel_h, kernel_w = Filter.shape
-    padded = pad(Input, [0, 0, top, left], [0, 0, bottom, right], name="pad_temp")
-    rows = (height - (kernel_h - 1) * dilation_h - 1 + top + bottom) // stride_h + 1
-    columns = (width - (kernel_w - 1) * dilation_w - 1 + left + right) // stride_w + 1
-    rc = te.reduce_axis((0, channels), name="rc")
-    ry = te.reduce_axis((0, kernel_h), name="ry")
-    rx = te.reduce_axis((0, kernel_w), name="rx")
-    return te.compute(
-        (batch, filters, rows, columns),
-        lambda n, f, y, x: te.sum(
-            padded[n, rc, y * stride_h + ry * dilation_h, x * stride_w + rx * dilation_w].astype(
-                dtype
-            )
-            * Filter[f, rc, ry, rx].astype(dtype),
-            axis=[rc, ry, rx],
-        ),
-        name="conv2d_nchw",
-        tag="conv2d_nchw",
-    )
 
 
 __getattr__ = other_names("tvm.topi.nn")

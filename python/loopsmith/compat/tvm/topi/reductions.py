@@ -10,7 +10,8 @@ from loopsmith import te
 
 from ..tag import COMM_REDUCE
 
-__all__ = ["matmul", "max", "mean", "min", "prod", "sum"]
+__all__ = ["all", "any", "argmax", "argmin", "matmul", "max", "mean", "min", "prod", "sum",
+           "tensordot"]  # fmt: skip
 
 
 def _reduced(name: str, reducer: Any, data: Any, axis: Any, keepdims: bool) -> Any:
@@ -44,6 +45,29 @@ sum = _reduction("sum", te.sum)
 max = _reduction("max", te.max)
 min = _reduction("min", te.min)
 prod = _reduction("prod", te.prod)
+all = _reduction("all", te.comm_reducer(te.all, lambda t: te.const(True, t), "all"))
+any = _reduction("any", te.comm_reducer(te.any, lambda t: te.const(False, t), "any"))
+
+
+def _place(name: str, first: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(data: Any, axis: int = -1, keepdims: bool = False) -> Any:
+        at = axis % len(data.shape)
+        found = first(data, at)
+        shape = [1 if i == at else extent for i, extent in enumerate(data.shape)]
+
+        def element(*i: Any) -> Any:
+            rest = (*i[:at], *i[at + 1 :]) if keepdims else i
+            return found(*rest).astype("int32")
+
+        return te.compute(shape if keepdims else found.shape, element, name=f"{data.name}_{name}")
+
+    apply.__name__ = name
+    apply.__doc__ = f"Return the {name} along an axis, the first of equal ones."
+    return apply
+
+
+argmax = _place("argmax", te.nn.argmax)
+argmin = _place("argmin", te.nn.argmin)
 
 
 def mean(data: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -69,3 +93,14 @@ def matmul(a: Any, b: Any, transp_a: bool = False, transp_b: bool = False) -> An
         return te.sum(left * right, axis=k)
 
     return te.compute((rows, columns), element, name="T_matmul")
+
+
+def tensordot(a: Any, b: Any, axes: int = 2) -> Any:
+    """Return the sums of products over the last axes of one tensor and the first of the other."""
+    kept, rest = list(a.shape[: len(a.shape) - axes]), list(b.shape[axes:])
+    over = [te.reduce_axis((0, extent), name=f"k{i}") for i, extent in enumerate(b.shape[:axes])]
+
+    def element(*i: Any) -> Any:
+        return te.sum(a(*i[: len(kept)], *over) * b(*over, *i[len(kept) :]), axis=over)
+
+    return te.compute([*kept, *rest], element, name="T_tensordot")

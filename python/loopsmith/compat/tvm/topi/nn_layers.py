@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pooling, normalization and other layers of neural networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from loopsmith import te, tir
+
+from ..tag import BROADCAST, INJECTIVE
+from .reductions import mean
+
+__all__ = ["batch_matmul", "batch_norm", "dilate", "flatten", "global_pool", "layer_norm",
+           "log_softmax", "pool2d", "prelu", "rms_norm", "upsampling"]  # fmt: skip
+
+
+def flatten(data: Any) -> Any:
+    """Return all dimensions but the first as one."""
+    from .shapes import reshape
+
+    return reshape(data, [data.shape[0], -1])
+
+
+def prelu(x: Any, slope: Any, axis: int = 1) -> Any:
+    """Return each element that is positive, others times a number of their channel."""
+
+    def element(*i: Any) -> Any:
+        value = x(*i)
+        return te.select(value > 0, value, value * slope(i[axis]))
+
+    return te.compute(x.shape, element, name="T_prelu", tag=BROADCAST)
+
+
+def batch_matmul(
+    tensor_a: Any,
+    tensor_b: Any,
+    oshape: Any = None,
+    out_dtype: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = True,
+) -> Any:
+    """Return the products of matrices; the second ones are transposed unless said otherwise."""
+    dtype = out_dtype or tensor_a.dtype
+    batch, rows, inner = tensor_a.shape
+    if transpose_a:
+        rows, inner = inner, rows
+    columns = tensor_b.shape[1] if transpose_b else tensor_b.shape[2]
+    k = te.reduce_axis((0, inner), name="k")
+
+    def element(b: Any, i: Any, j: Any) -> Any:
+        left = tensor_a[b, k, i] if transpose_a else tensor_a[b, i, k]
+        # One matrix may stand for all.
+        which = 0 if _is_one(tensor_b.shape[0]) else b
+        right = tensor_b[which, j, k] if transpose_b else tensor_b[which, k, j]
+        return te.sum(left.astype(dtype) * right.astype(dtype), axis=k)
+
+    return te.compute((batch, rows, columns), element, name="T_batch_matmul", tag="batch_matmul")
+
+
+def _is_one(extent: Any) -> bool:
+    return isinstance(extent, (int, tir.IntImm)) and int(extent) == 1
+
+
+def log_softmax(x: Any, axis: int = -1) -> Any:
+    """Return the logarithms of what `softmax` gives, computed without overflow."""
+    at = axis % len(x.shape)
+    rest = [*x.shape[:at], *x.shape[at + 1 :]]
+    k1 = te.reduce_axis((0, x.shape[at]), name="k")
+    k2 = te.reduce_axis((0, x.shape[at]), name="k")
+    largest = te.compute(
+        rest, lambda *i: te.max(x(*i[:at], k1, *i[at:]), axis=k1), name="T_maxelem"
+    )
+
+    def power(*i: Any) -> Any:
+        return te.exp(x(*i[:at], k2, *i[at:]) - largest(*i))
+
+    total = te.compute(rest, lambda *i: te.sum(power(*i), axis=k2), name="T_expsum")
+
+    def element(*i: Any) -> Any:
+        others = (*i[:at], *i[at + 1 :])
+        return x(*i) - largest(*others) - te.log(total(*others))
+
+    return te.compute(x.shape, element, name="T_log_softmax", tag="log_softmax_output")
+
+
+def pool2d(
+    data: Any,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCHW",
+    count_include_pad: bool = True,
+) -> Any:
+    """Return the largest elements, or the means, of windows of images.
+
+    Raises
+    ------
+    ValueError
+        For `ceil_mode`, means without the border, and other layouts than NCHW.
+    """
+    is_mean = pool_type == "avg"
+    top, left, bottom, right = padding
+    has_border = any(padding)
+    if ceil_mode or layout != "NCHW" or (is_mean and has_border and not count_include_pad):
+        raise ValueError("pool2d: windows are of NCHW, begin inside, and count the border")
+    if pool_type not in ("max", "avg"):
+        raise ValueError(f"pool2d: pool_type is {pool_type!r}, not 'max' or 'avg'")
+    from .nn import pad
+
+    (kh, kw), (sh, sw), (dh, dw) = kernel, stride, dilation
+    n, c, h, w = data.shape
+    lowest: Any = te.min_value(data.dtype)
+    border = 0 if is_mean else lowest.value
+    wide = pad(data, [0, 0, top, left], [0, 0, bottom, right], border, "pad_temp")
+    ry, rx = te.reduce_axis((0, kh), name="rv0"), te.reduce_axis((0, kw), name="rv1")
+    rows = (h + top + bottom - (kh - 1) * dh - 1) // sh + 1
+    columns = (w + left + right - (kw - 1) * dw - 1) // sw + 1
+    reducer = te.sum if is_mean else te.max
+    pooled = te.compute(
+        (n, c, rows, columns),
+        lambda b, ch, y, x: reducer(wide[b, ch, y * sh + ry * dh, x * sw + rx * dw], axis=[ry, rx]),
+        name="pool_sum" if is_mean else "pool_max",
+        tag=f"pool_{pool_type}",
+    )
+    if not is_mean:
+        return pooled
+    count = te.const(kh * kw, data.dtype)
+    return te.compute(pooled.shape, lambda *i: pooled(*i) / count, name="pool_avg", tag="elemwise")
+
+
+def global_pool(data: Any, pool_type: str, layout: str = "NCHW") -> Any:
+    """Return the largest element, or the mean, of each channel of images."""
+    if layout != "NCHW":
+        raise ValueError("global_pool: images are NCHW here")
+    size = tuple(data.shape[2:])
+    return pool2d(data, size, (1, 1), (1, 1), (0, 0, 0, 0), pool_type)
+
+
+def dilate(
+    data: Any, strides: Sequence[int], dilation_value: float = 0.0, name: str = "DilatedInput"
+) -> Any:
+    """Return a tensor with ``stride - 1`` elements of one value between its own."""
+    shape = [(extent - 1) * step + 1 for extent, step in zip(data.shape, strides)]
+    value = te.const(dilation_value, data.dtype)
+
+    def element(*indices: Any) -> Any:
+        own = [i % step == 0 for i, step in zip(indices, strides) if step != 1]
+        place = [i // step for i, step in zip(indices, strides)]
+        return te.if_then_else(te.all(*own), data(*place), value) if own else data(*indices)
+
+    return te.compute(shape, element, name=name, tag=INJECTIVE)
+
+
+def upsampling(
+    data: Any, scale_h: int, scale_w: int, layout: str = "NCHW", method: str = "nearest_neighbor"
+) -> Any:
+    """Return images of which each element is repeated in both directions."""
+    if layout != "NCHW" or method != "nearest_neighbor":
+        raise ValueError("upsampling: images are NCHW, and elements repeated, here")
+    n, c, h, w = data.shape
+    return te.compute(
+        (n, c, h * scale_h, w * scale_w),
+        lambda b, ch, y, x: data[b, ch, y // scale_h, x // scale_w],
+        name="upsampling",
+        tag=INJECTIVE,
+    )
+
+
+def batch_norm(
+    data: Any,
+    gamma: Any,
+    beta: Any,
+    moving_mean: Any,
+    moving_var: Any,
+    axis: int = 1,
+    epsilon: float = 1e-5,
+    center: bool = True,
+    scale: bool = True,
+    **_: None,
+) -> list[Any]:
+    """Return each channel by the given mean and variance, scaled and shifted; and these two."""
+    tiny = te.const(epsilon, data.dtype)
+
+    def element(*i: Any) -> Any:
+        c = i[axis]
+        value = (data(*i) - moving_mean(c)) / te.sqrt(moving_var(c) + tiny)
+        value = value * gamma(c) if scale else value
+        return value + beta(c) if center else value
+
+    return [
+        te.compute(data.shape, element, name="T_batch_norm", tag=BROADCAST),
+        moving_mean,
+        moving_var,
+    ]
+
+
+def _statistics(data: Any, axis: Sequence[int], value: Any) -> Any:
+    """Return the mean over axes of what `value` gives of an element, with axes of extent 1."""
+    squares = te.compute(data.shape, lambda *i: value(data(*i)), name="T_values")
+    return mean(squares, list(axis), keepdims=True)
+
+
+def layer_norm(data: Any, gamma: Any, beta: Any, axis: Sequence[int], epsilon: float = 1e-5) -> Any:
+    """Return elements with mean 0 and variance 1 over axes, scaled and shifted."""
+    over = [each % len(data.shape) for each in axis]
+    average = _statistics(data, over, lambda x: x)
+    tiny = te.const(epsilon, data.dtype)
+
+    def at(i: Sequence[Any]) -> list[Any]:
+        return [0 if place in over else index for place, index in enumerate(i)]
+
+    apart = te.compute(data.shape, lambda *i: data(*i) - average(*at(i)), name="T_apart")
+    variance = _statistics(apart, over, lambda x: x * x)
+
+    def element(*i: Any) -> Any:
+        own = [i[place] for place in over]
+        value = apart(*i) * te.rsqrt(variance(*at(i)) + tiny) * gamma(*own)
+        return value if beta is None else value + beta(*own)
+
+    return te.compute(data.shape, element, name="T_layer_norm", tag=INJECTIVE)
+
+
+def rms_norm(data: Any, weight: Any, axis: Sequence[int], epsilon: float = 1e-5) -> Any:
+    """Return elements divided by their root mean square over axes, scaled."""
+    over = [each % len(data.shape) for each in axis]
+    power = _statistics(data, over, lambda x: x * x)
+    tiny = te.const(epsilon, data.dtype)
+
+    def element(*i: Any) -> Any:
+        at = [0 if place in over else index for place, index in enumerate(i)]
+        own = [i[place] for place in over]
+        return data(*i) * te.rsqrt(power(*at) + tiny) * weight(*own)
+
+    return te.compute(data.shape, element, name="T_rms_norm", tag=INJECTIVE)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that take parts of tensors, or put tensors together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from loopsmith import te, tir
+
+from ..tag import INJECTIVE
+
+__all__ = ["arange", "gather", "gather_nd", "layout_transform", "one_hot", "repeat", "split",
+           "stack", "strided_slice", "take", "tile", "where"]  # fmt: skip
+
+
+def _moved(shape: Sequence[Any], place_of: Any, a: Any, name: str) -> Any:
+    """Return the tensor whose elements lie in `a` where `place_of` their indices says."""
+    return te.compute(list(shape), lambda *i: a(*place_of(i)), name=name, tag=INJECTIVE)
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """Return the elements of `x` where the condition holds, those of `y` elsewhere."""
+    return te.compute(
+        condition.shape,
+        lambda *i: te.select(condition(*i).astype("bool"), x(*i), y(*i)),
+        name="T_where",
+        tag=INJECTIVE,
+    )
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") -> Any:
+    """Return the numbers from `start` to before `stop`; from 0 to before `start`, without."""
+    begin, end = (0, start) if stop is None else (start, stop)
+    if not all(isinstance(each, (int, float)) for each in (begin, end, step)):
+        raise ValueError("arange: the ends and the step are to be numbers")
+    count = math.ceil((end - begin) / step)
+    first, wide = te.const(begin, dtype), te.const(step, dtype)
+    return te.compute((count,), lambda i: first + wide * i.astype(dtype), name="T_arange")
+
+
+def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
+    """Return tensors of one shape side by side along a new axis."""
+    first = tensors[0]
+    at = axis % (len(first.shape) + 1)
+
+    def element(*indices: Any) -> Any:
+        rest = (*indices[:at], *indices[at + 1 :])
+        value = tensors[0](*rest)
+        for number, tensor in enumerate(tensors[1:], 1):
+            value = te.if_then_else(indices[at] >= number, tensor(*rest), value)
+        return value
+
+    shape = [*first.shape[:at], len(tensors), *first.shape[at:]]
+    return te.compute(shape, element, name="T_stack", tag=INJECTIVE)
+
+
+def split(ary: Any, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Any]:
+    """Return equal parts along an axis, or those between the given places."""
+    at = axis % len(ary.shape)
+    extent = int(ary.shape[at])
+    if isinstance(indices_or_sections, int):
+        if extent % indices_or_sections:
+            raise ValueError(f"split: {extent} is no multiple of {indices_or_sections}")
+        size = extent // indices_or_sections
+        ends = list(range(0, extent + 1, size))
+    else:
+        ends = [0, *(int(each) for each in indices_or_sections), extent]
+
+    def part(begin: int, end: int) -> Any:
+        shape = [*ary.shape[:at], end - begin, *ary.shape[at + 1 :]]
+        return _moved(shape, lambda i: (*i[:at], i[at] + begin, *i[at + 1 :]), ary, "T_split")
+
+    return [part(begin, end) for begin, end in zip(ends, ends[1:])]
+
+
+def strided_slice(
+    a: Any,
+    begin: Sequence[int],
+    end: Sequence[int],
+    strides: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    slice_mode: str = "end",
+) -> Any:
+    """Return ``a[begin:end:strides]`` along the first axes, or along `axes`."""
+    if slice_mode not in ("end", "size"):
+        raise ValueError(f"strided_slice: slice_mode is {slice_mode!r}, not 'end' or 'size'")
+    chosen = range(len(begin)) if axes is None else [axis % len(a.shape) for axis in axes]
+    ranges = {}
+    for place, axis in enumerate(chosen):
+        first, last = int(begin[place]), int(end[place])
+        step = int(strides[place]) if strides is not None and slice_mode == "end" else 1
+        if slice_mode == "size":
+            last = int(a.shape[axis]) if last < 0 else first + last
+        ranges[axis] = range(*slice(first, last, step).indices(int(a.shape[axis])))
+    shape = [len(ranges[i]) if i in ranges else extent for i, extent in enumerate(a.shape)]
+
+    def place_of(indices: Any) -> Any:
+        return [
+            index * ranges[i].step + ranges[i].start if i in ranges else index
+            for i, index in enumerate(indices)
+        ]
+
+    return _moved(shape, place_of, a, "T_strided_slice")
+
+
+def repeat(a: Any, repeats: int, axis: int = 0) -> Any:
+    """Return each element along an axis so many times in a row."""
+    at = axis % len(a.shape)
+    shape = [*a.shape[:at], a.shape[at] * repeats, *a.shape[at + 1 :]]
+    return _moved(shape, lambda i: (*i[:at], i[at] // repeats, *i[at + 1 :]), a, "T_repeat")
+
+
+def tile(a: Any, reps: Sequence[int]) -> Any:
+    """Return a tensor so many times side by side along each axis."""
+    more = max(len(reps) - len(a.shape), 0)
+    counts = [1] * (len(a.shape) - len(reps)) + list(reps)
+    extents = [1] * more + list(a.shape)
+    shape = [extent * count for extent, count in zip(extents, counts)]
+
+    def place_of(indices: Any) -> Any:
+        return [i % extent for i, extent in zip(indices[more:], a.shape)]
+
+    return _moved(shape, place_of, a, "T_tile")
+
+
+def take(
+    a: Any, indices: Any, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
+) -> Any:
+    """Return the elements at the places that another tensor holds, along an axis or row by row.
+
+    Places that are not there are the nearest ones (``mode="clip"``), count round (``"wrap"``), or
+    are taken as they are (``"fast"``).
+    """
+    if batch_dims or mode not in ("clip", "wrap", "fast"):
+        raise ValueError(f"take: batch_dims is 0 here, and mode {mode!r} one of clip, wrap, fast")
+
+    def within(index: Any, extent: Any) -> Any:
+        if mode == "wrap":
+            return te.floormod(index, extent)
+        return tir.max(tir.min(index, extent - 1), 0) if mode == "clip" else index
+
+    rank = len(indices.shape)
+    if axis is None:
+        count: Any = 1
+        for extent in a.shape:
+            count = count * extent
+
+        def flat(*i: Any) -> Any:
+            rest = within(indices(*i).astype("int32"), count)
+            place: list[Any] = []
+            for extent in reversed(a.shape):
+                place.insert(0, rest % extent)
+                rest = rest // extent
+            return a(*place)
+
+        return te.compute(indices.shape, flat, name="T_take", tag=INJECTIVE)
+    at = axis % len(a.shape)
+
+    def element(*i: Any) -> Any:
+        index = within(indices(*i[at : at + rank]).astype("int32"), a.shape[at])
+        return a(*i[:at], index, *i[at + rank :])
+
+    shape = [*a.shape[:at], *indices.shape, *a.shape[at + 1 :]]
+    return te.compute(shape, element, name="T_take", tag=INJECTIVE)
+
+
+def gather(data: Any, axis: int, indices: Any) -> Any:
+    """Return ``data[i, indices[i, j, k], k]`` for axis 1, and so for others."""
+    at = axis % len(data.shape)
+    return _moved(
+        indices.shape,
+        lambda i: (*i[:at], indices(*i).astype("int32"), *i[at + 1 :]),
+        data,
+        "T_gather",
+    )
+
+
+def gather_nd(a: Any, indices: Any, batch_dims: int = 0) -> Any:
+    """Return the elements, or blocks, at the places ``indices[:, j, ...]``."""
+    if batch_dims:
+        raise ValueError("gather_nd: batch_dims is 0 here")
+    depth, rank = int(indices.shape[0]), len(indices.shape) - 1
+
+    def place_of(i: Any) -> Any:
+        chosen = [indices(d, *i[:rank]).astype("int32") for d in range(depth)]
+        return (*chosen, *i[rank:])
+
+    return _moved([*indices.shape[1:], *a.shape[depth:]], place_of, a, "T_gather_nd")
+
+
+def one_hot(
+    indices: Any, on_value: float, off_value: float, depth: int, axis: int, dtype: str
+) -> Any:
+    """Return along a new axis `on_value` at the place that an element says, else `off_value`."""
+    at = axis % (len(indices.shape) + 1)
+    on, off = te.const(on_value, dtype), te.const(off_value, dtype)
+
+    def element(*i: Any) -> Any:
+        place = indices(*i[:at], *i[at + 1 :])
+        return te.select(tir.EQ(place, i[at].astype(str(place.dtype))), on, off)
+
+    shape = [*indices.shape[:at], depth, *indices.shape[at:]]
+    return te.compute(shape, element, name="T_one_hot", tag=INJECTIVE)
+
+
+def layout_transform(array: Any, src_layout: str, dst_layout: str) -> Any:
+    """Return a tensor with the layout ``NCHW16c`` for another one, say ``NCHW``."""
+    from ..tir.data_layout import bijective_layout
+
+    layouts = bijective_layout(src_layout, dst_layout)
+    shape = layouts.forward_shape(list(array.shape))
+    return _moved(shape, lambda i: list(layouts.backward_index(list(i))), array, "T_layout_trans")

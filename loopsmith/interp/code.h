@@ -9,6 +9,7 @@
 
 #include "loopsmith/interp/memory.h"
 #include "loopsmith/ir/function.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/runtime/host_function.h"
 
 namespace loopsmith::interp {
@@ -72,16 +73,16 @@ struct ParallelLoop {
   Span span;
 };
 
-/// One dimension of the threads of a block: `threadIdx.x`.
-struct ThreadAxis {
-  std::string tag;
+/// One dimension of the threads of a block.
+struct ThreadDimension {
+  ThreadAxis axis = ThreadAxis::thread_x;
   Register extent = no_register;
   Register index = no_register;  ///< Of each thread; it differs between them alone.
 };
 
 /// A part of a function that all threads of a block run. The first axis counts fastest.
 struct ThreadRegion {
-  std::vector<ThreadAxis> axes;
+  std::vector<ThreadDimension> axes;
   ParallelLoop loop;
 };
 

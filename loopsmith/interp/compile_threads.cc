@@ -9,14 +9,11 @@
 #include "loopsmith/interp/threads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::interp::detail {
 namespace {
-
-bool is_of_block(std::string_view tag) {
-  return tag.starts_with("threadIdx.");
-}
 
 /// A loop over threads, in either form; `axis` is null for anything else.
 ThreadLoop thread_loop_of(const Ref& ref) {
@@ -30,13 +27,17 @@ ThreadLoop thread_loop_of(const Ref& ref) {
   return {axis, axis->var, min, attr->value, attr->body};
 }
 
+ThreadAxis axis_of(const ThreadLoop& loop) {
+  return loop.axis ? thread_axis_of(loop.axis->thread_tag) : ThreadAxis::none;
+}
+
 }  // namespace
 
 bool has_threads(const Stmt& body) {
   bool found = false;
   pre_order_visit(body, [&](const Ref& ref) {
     const ThreadLoop loop = thread_loop_of(ref);
-    found = found || (loop.axis && is_of_block(loop.axis->thread_tag));
+    found = found || is_thread_axis(axis_of(loop));
     return !found && !is_expr(*ref.get());
   });
   return found;
@@ -57,16 +58,16 @@ namespace {
 
 /// What a statement does that decides which threads run it.
 struct ThreadWork {
-  std::vector<std::string> axes;  ///< Of threads, over which it has loops.
-  bool stores = false;            ///< To memory that threads share.
-  bool is_of_each = false;        ///< Each thread has to run it: for memory of its own, or a call.
+  std::vector<ThreadAxis> axes;  ///< Of threads, over which it has loops.
+  bool stores = false;           ///< To memory that threads share.
+  bool is_of_each = false;       ///< Each thread has to run it: for memory of its own, or a call.
 };
 
 ThreadWork work_of(const Stmt& stmt) {
   ThreadWork work;
   pre_order_visit(stmt, [&](const Ref& ref) {
     const ThreadLoop loop = thread_loop_of(ref);
-    if (loop.axis) work.axes.push_back(loop.axis->thread_tag);
+    if (loop.axis) work.axes.push_back(axis_of(loop));
     if (const auto* store = ref.as<BufferStore>()) {
       const bool is_own = store->buffer->scope().starts_with("local");
       (is_own ? work.is_of_each : work.stores) = true;
@@ -87,10 +88,10 @@ bool Compiler::run_by_first_threads(const Stmt& stmt) {
   if (!region_ || !has_blocks_ || bound_axes_.size() == region_->axes.size()) return false;
   const ThreadWork work = work_of(stmt);
   if (!work.stores || work.is_of_each) return false;
-  std::vector<const ThreadAxis*> idle;
-  for (const ThreadAxis& axis : region_->axes) {
-    const bool has_loop =
-        bound_axes_.contains(axis.tag) || std::ranges::find(work.axes, axis.tag) != work.axes.end();
+  std::vector<const ThreadDimension*> idle;
+  for (const ThreadDimension& axis : region_->axes) {
+    const bool has_loop = bound_axes_.contains(axis.axis) ||
+                          std::ranges::find(work.axes, axis.axis) != work.axes.end();
     if (!has_loop) idle.push_back(&axis);
   }
   if (idle.empty()) return false;
@@ -99,8 +100,8 @@ bool Compiler::run_by_first_threads(const Stmt& stmt) {
   };
   wait_for_all();
   std::vector<std::size_t> to_end;
-  for (const ThreadAxis* axis : idle) {
-    bound_axes_.insert(axis->tag);
+  for (const ThreadDimension* axis : idle) {
+    bound_axes_.insert(axis->axis);
     const Register is_first = operation(binary_handler(kind_of<EQ>, i64, options_), boolean, i64,
                                         {{axis->index}, {integer(0)}})
                                   .reg;
@@ -110,7 +111,7 @@ bool Compiler::run_by_first_threads(const Stmt& stmt) {
   this->stmt(stmt);
   is_uniform_ = was_uniform;
   for (const std::size_t jump : to_end) land(jump);
-  for (const ThreadAxis* axis : idle) bound_axes_.erase(axis->tag);
+  for (const ThreadDimension* axis : idle) bound_axes_.erase(axis->axis);
   wait_for_all();
   return true;
 }
@@ -121,25 +122,24 @@ bool Compiler::is_thread_loop(const Stmt& stmt) {
 
 void Compiler::thread_loop(const Stmt& stmt) {
   const ThreadLoop loop = thread_loop_of(stmt);
-  const std::string& tag = loop.axis->thread_tag;
-  const bool is_virtual = !is_of_block(tag) && !tag.starts_with("blockIdx.");
-  if (const auto found = threads_.find(tag); found != threads_.end()) {
+  const ThreadAxis axis = axis_of(loop);
+  if (const auto found = threads_.find(axis); found != threads_.end()) {
     return bind_thread(loop, found->second);
   }
-  if (is_of_block(tag)) {
+  if (is_thread_axis(axis)) {
     open_threads(loop, stmt);
     return;
   }
   const Register min = scalar(loop.min), extent = scalar(loop.extent);
-  if (is_virtual) return serial_loop(loop.var, min, extent, integer(1), loop.body);
+  if (!is_block_axis(axis)) return serial_loop(loop.var, min, extent, integer(1), loop.body);
   // Blocks run side by side, and never wait for each other.
   parallel_loop(loop.var, min, extent, integer(1), loop.body, /*is_vector=*/false,
                 [&](Register index) {
                   code_.loops.back().is_of_blocks = true;
                   define(loop.axis->var, {index});
-                  threads_[tag] = {index, extent};
+                  threads_[axis] = {index, extent};
                 });
-  threads_.erase(tag);
+  threads_.erase(axis);
 }
 
 /// Threads of this axis exist: the variable is the thread's own index. Those beyond the extent have
@@ -159,12 +159,12 @@ void Compiler::bind_thread(const ThreadLoop& loop, const ThreadIndex& thread) {
   }
   define(loop.var, index);
   define(loop.axis->var, index);
-  thread_tags_[loop.var.get()] = thread_tags_[loop.axis->var.get()] = loop.axis->thread_tag;
+  thread_axes_[loop.var.get()] = thread_axes_[loop.axis->var.get()] = axis_of(loop);
   differing_.insert({loop.var.get(), loop.axis->var.get()});
   const bool was_uniform = std::exchange(is_uniform_, is_uniform_ && !is_smaller);
-  const bool is_new = bound_axes_.insert(loop.axis->thread_tag).second;
+  const bool is_new = bound_axes_.insert(axis_of(loop)).second;
   stmt(loop.body);
-  if (is_new) bound_axes_.erase(loop.axis->thread_tag);
+  if (is_new) bound_axes_.erase(axis_of(loop));
   is_uniform_ = was_uniform;
   if (is_smaller) land(to_end);
 }
@@ -175,7 +175,7 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
   bool reduces = false;
   pre_order_visit(stmt, [&](const Ref& ref) {
     const ThreadLoop loop = thread_loop_of(ref);
-    if (!loop.axis || !is_of_block(loop.axis->thread_tag)) return !is_expr(*ref.get());
+    if (!is_thread_axis(axis_of(loop))) return !is_expr(*ref.get());
     for (const Ptr<Var>& variable : free_variables(loop.extent)) {
       if (!values_.contains(variable.get())) {
         unsupported(*ref.get(), "threads whose number depends on other threads");
@@ -183,9 +183,9 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
     }
     reduces = reduces || feeds_reduction(loop.var, loop.body);
     const Register extent = scalar(loop.extent);
-    const auto known = std::ranges::find(region.axes, loop.axis->thread_tag, &ThreadAxis::tag);
+    const auto known = std::ranges::find(region.axes, axis_of(loop), &ThreadDimension::axis);
     if (known == region.axes.end()) {
-      region.axes.push_back({loop.axis->thread_tag, extent, fresh()});
+      region.axes.push_back({axis_of(loop), extent, fresh()});
     } else if (known->extent != extent) {
       known->extent = operation(binary_handler(kind_of<Max>, i64, options_), i64, i64,
                                 {{known->extent}, {extent}})
@@ -193,12 +193,12 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
     }
     return true;
   });
-  std::ranges::sort(region.axes, {}, &ThreadAxis::tag);
+  std::ranges::sort(region.axes, std::greater(), &ThreadDimension::axis);
   region.loop = {.name = region.axes.size() == 1 ? outer.var->name : "thread",
                  .reduces = reduces,
                  .statement = next_statement(),
                  .span = span_};
-  for (const ThreadAxis& axis : region.axes) threads_[axis.tag] = {axis.index, axis.extent};
+  for (const ThreadDimension& axis : region.axes) threads_[axis.axis] = {axis.index, axis.extent};
   Instr fork{.run = fork_handler()};
   fork.data = &region;
   const std::size_t from = emit(fork);
@@ -213,7 +213,7 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
   region_ = outside;
   emit({.run = thread_end_handler()});
   land(from);
-  for (const ThreadAxis& axis : region.axes) threads_.erase(axis.tag);
+  for (const ThreadDimension& axis : region.axes) threads_.erase(axis.axis);
 }
 
 /// True for an expression that may have different values in the threads that run together.
@@ -275,9 +275,9 @@ Value Compiler::all_reduce(const Call& call) {
   Gather& gather = code_.gathers.emplace_back();
   gather.is_reduced.assign(region_->axes.size(), false);
   for (std::size_t i = 2 + 2 * n; i < call.args.size(); ++i) {
-    const auto tag = thread_tags_.find(call.args[i].get());
-    if (tag == thread_tags_.end()) unsupported(call, "a reduction over what is no thread");
-    const auto axis = std::ranges::find(region_->axes, tag->second, &ThreadAxis::tag);
+    const auto found = thread_axes_.find(call.args[i].get());
+    if (found == thread_axes_.end()) unsupported(call, "a reduction over what is no thread");
+    const auto axis = std::ranges::find(region_->axes, found->second, &ThreadDimension::axis);
     gather.is_reduced[static_cast<std::size_t>(axis - region_->axes.begin())] = true;
   }
   const Register total = fresh(static_cast<int>(n)), other = fresh(static_cast<int>(n));

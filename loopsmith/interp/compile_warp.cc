@@ -6,6 +6,7 @@
 #include "loopsmith/interp/control.h"
 #include "loopsmith/interp/threads.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/thread_axis.h"
 
 namespace loopsmith::interp::detail {
 namespace {
@@ -19,7 +20,7 @@ const BufferLoad* element_behind(const Expr& pointer) {
 
 /// The number of a thread in its warp.
 Register Compiler::lane_of_thread(const Call& call) {
-  const auto found = threads_.find("threadIdx.x");
+  const auto found = threads_.find(ThreadAxis::thread_x);
   if (found == threads_.end()) unsupported(call, "a warp instruction where no threads are along x");
   return operation(binary_handler(kind_of<FloorMod>, i64, options_), i64, i64,
                    {{found->second.index}, {integer(Team::warp_size)}})

@@ -12,6 +12,7 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/interp/code.h"
 #include "loopsmith/interp/interp.h"
+#include "loopsmith/ir/thread_axis.h"
 
 namespace loopsmith::interp {
 
@@ -235,11 +236,11 @@ class Compiler {
 
   // Threads.
   bool has_threads_ = false, has_blocks_ = false;
-  const ThreadRegion* region_ = nullptr;        ///< Of the threads that run what is compiled.
-  bool is_uniform_ = true;                      ///< All of them come by.
-  std::unordered_set<std::string> bound_axes_;  ///< Of the region, with loops around.
-  std::unordered_map<std::string, ThreadIndex> threads_;        ///< By tag.
-  std::unordered_map<const Object*, std::string> thread_tags_;  ///< Of variables.
+  const ThreadRegion* region_ = nullptr;       ///< Of the threads that run what is compiled.
+  bool is_uniform_ = true;                     ///< All of them come by.
+  std::unordered_set<ThreadAxis> bound_axes_;  ///< Of the region, with loops around.
+  std::unordered_map<ThreadAxis, ThreadIndex> threads_;
+  std::unordered_map<const Object*, ThreadAxis> thread_axes_;  ///< Of variables.
   std::unordered_set<const Object*> differing_;  ///< Variables whose values may differ by thread.
   Ptr<CommReducer> combiner_;                    ///< Of the `reduce_scope` around.
 };

@@ -164,7 +164,7 @@ void Machine::run_team(const ThreadRegion& region, const Instr* at) {
          "threads are launched inside of threads");
   }
   std::int64_t count = 1;
-  for (const ThreadAxis& axis : region.axes) {
+  for (const ThreadDimension& axis : region.axes) {
     const std::int64_t extent = r_[axis.extent].i;
     if (extent <= 0) return;
     if (extent > max_threads / count) {
@@ -186,7 +186,7 @@ void Machine::run_team(const ThreadRegion& region, const Instr* at) {
     copy->r = copy->words.data() + code().constants.size();
     copy->levels = levels_.size();
     std::int64_t rest = number;
-    for (const ThreadAxis& axis : region.axes) {
+    for (const ThreadDimension& axis : region.axes) {
       const std::int64_t extent = r_[axis.extent].i;
       fiber.indices.push_back(rest % extent);
       copy->r[axis.index].i = rest % extent;

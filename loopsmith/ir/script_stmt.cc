@@ -7,6 +7,7 @@
 #include "loopsmith/ir/script_literals.h"
 #include "loopsmith/ir/script_writer.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::detail {
@@ -58,7 +59,7 @@ constexpr std::string_view loop_functions[] = {"T.serial", "T.parallel", "T.vect
 
 /// The statement that starts a thread, as `T.launch_thread` makes it.
 bool is_launch(const AttrStmt& attr, const IterVar& axis) {
-  const bool is_virtual = axis.thread_tag.starts_with("vthread");
+  const bool is_virtual = thread_axis_of(axis.thread_tag) == ThreadAxis::virtual_thread;
   return attr.attr_key == (is_virtual ? "virtual_thread" : "thread_extent") &&
          axis.iter_type == IterType::thread_index && axis.dom && is_const_int(axis.dom->min, 0) &&
          structural_equal(axis.dom->extent, attr.value);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "loopsmith/ir/expr.h"
+#include "loopsmith/ir/thread_axis.h"
 
 namespace loopsmith {
 
@@ -28,12 +29,14 @@ inline bool is_of_each_thread(std::string_view scope) {
   return scope.starts_with("local") || is_fragment(scope);
 }
 
-/// True when each iteration of a loop over `thread_axis` has memory of that scope for itself.
-inline bool is_of_one_thread(std::string_view thread_axis, std::string_view scope) {
-  if (thread_axis == "threadIdx.x") return scope == "local";
-  if (thread_axis.starts_with("threadIdx.")) return scope == "local" || is_fragment(scope);
-  return !thread_axis.starts_with("blockIdx.") || is_of_each_thread(scope) ||
-         is_shared_by_threads(scope);
+/// True when each iteration of a loop over `axis` has memory of that scope for itself.
+inline bool is_of_one_thread(ThreadAxis axis, std::string_view scope) {
+  if (axis == ThreadAxis::thread_x) return scope == "local";
+  if (is_thread_axis(axis)) return scope == "local" || is_fragment(scope);
+  return !is_block_axis(axis) || is_of_each_thread(scope) || is_shared_by_threads(scope);
+}
+inline bool is_of_one_thread(std::string_view tag, std::string_view scope) {
+  return is_of_one_thread(thread_axis_of(tag), scope);
 }
 
 }  // namespace loopsmith

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/judge/machine.h"
 #include "loopsmith/support/error.h"
 
@@ -82,8 +83,8 @@ Flow Machine::do_loop(const For& loop) {
   const std::int64_t step = number(loop.step);
   // Virtual threads run one after another, wherever that makes a difference.
   const bool is_concurrent =
-      loop.kind == ForKind::parallel || (loop.kind == ForKind::thread_binding &&
-                                         !loop.thread_binding->thread_tag.starts_with("vthread"));
+      loop.kind == ForKind::parallel ||
+      (loop.kind == ForKind::thread_binding && thread_axis_of(loop) != ThreadAxis::virtual_thread);
   runs_concurrently_ = runs_concurrently_ || (is_concurrent && extent > 1);
   start_empty_reductions(loop);
   std::vector<std::int64_t> turns;

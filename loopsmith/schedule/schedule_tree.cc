@@ -2,6 +2,7 @@
 // The shadow tree: where each loop and block is.
 #include <algorithm>
 
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/support/error.h"
@@ -37,7 +38,7 @@ bool runs_concurrently(const For& loop) {
   switch (loop.kind) {
     case ForKind::parallel:
     case ForKind::vectorized: return true;
-    case ForKind::thread_binding: return !loop.thread_binding->thread_tag.starts_with("vthread");
+    case ForKind::thread_binding: return thread_axis_of(loop) != ThreadAxis::virtual_thread;
     default: return false;
   }
 }

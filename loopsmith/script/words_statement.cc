@@ -5,6 +5,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/script/lowering.h"
 #include "loopsmith/support/error.h"
 
@@ -154,7 +155,7 @@ ScriptValue launch_thread(Lowering& lowering, const Arguments& args, const Word&
                                                .var = variable,
                                                .iter_type = IterType::thread_index,
                                                .thread_tag = tag});
-        const bool is_virtual = tag.starts_with("vthread");
+        const bool is_virtual = thread_axis_of(tag) == ThreadAxis::virtual_thread;
         return Opened{
             {ScriptValue::node(variable)}, [axis, extent, is_virtual](Stmt body) -> Stmt {
               return make(AttrStmt{.node = axis,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te_schedule/attachments.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/support/error.h"
 
 #include <algorithm>
@@ -119,7 +120,7 @@ std::string_view scope_of(const ScheduleData& schedule, const std::vector<Attach
       for (const AxisMark& mark : around.marks) {
         const auto* bound = std::get_if<BindMark>(&mark.what);
         if (!bound || !mark.axis.same_as(axis)) continue;
-        if (!bound->thread->thread_tag.starts_with("blockIdx")) return "local";
+        if (!is_block_axis(thread_axis_of(bound->thread->thread_tag))) return "local";
         scope = "shared";
       }
       if (axis.same_as(attachments[at].axis)) break;

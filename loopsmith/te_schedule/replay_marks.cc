@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/support/error.h"
@@ -143,7 +144,7 @@ void Replay::bind_around(const Attachment& at) {
       for (const AxisMark& mark : stage(place.stage).marks) {
         const auto* bound = std::get_if<BindMark>(&mark.what);
         if (!bound || !mark.axis.same_as(axis)) continue;
-        if (!bound->thread->thread_tag.starts_with("blockIdx")) bind(place.stage, mark);
+        if (!is_block_axis(thread_axis_of(bound->thread->thread_tag))) bind(place.stage, mark);
       }
       if (axis.same_as(place.axis)) break;
     }

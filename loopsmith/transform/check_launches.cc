@@ -9,14 +9,14 @@ namespace loopsmith {
 namespace {
 
 void check_axis(const For& loop, const GpuLimits& limits, const Target& target) {
-  const std::string& tag = loop.thread_binding->thread_tag;
+  const ThreadAxis axis = thread_axis_of(loop);
   const std::int64_t* extent = as_int(loop.extent);
-  const std::int64_t* most = is_block_axis(tag) ? limits.blocks : limits.threads;
-  const std::int64_t limit = most[tag.back() - 'x'];
+  const std::int64_t* most = is_block_axis(axis) ? limits.blocks : limits.threads;
+  const std::int64_t limit = most[dimension_of(axis)];
   require(!extent || *extent <= limit, ErrorKind::lower, "launch_axis_fits_device",
           hint("split the loop, and bind the outer part to another axis"), loop.span,
-          "loop {} over {} has {} iterations, target {} has at most {}", loop.loop_var->name, tag,
-          extent ? *extent : 0, target.text(), limit);
+          "loop {} over {} has {} iterations, target {} has at most {}", loop.loop_var->name,
+          tag_of(axis), extent ? *extent : 0, target.text(), limit);
 }
 
 void check_launch(const Stmt& stmt, const Target& target) {
@@ -60,7 +60,7 @@ void check_launch(const Stmt& stmt, const Target& target) {
 void check_launches(const PrimFunc& func, const Target& target) {
   pre_order_visit(func.body, [&](const Ref& ref) {
     const Stmt stmt = Stmt::from(ref);
-    if (launch_axis_of(stmt).empty()) return !is_expr(*ref.get());
+    if (!is_launch_loop(stmt)) return !is_expr(*ref.get());
     check_launch(stmt, target);
     return false;
   });

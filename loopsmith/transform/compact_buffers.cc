@@ -30,7 +30,7 @@ arith::Intervals threads_around(const Allocation& allocation, const Scope* withi
   arith::Intervals threads;
   if (!is_shared_by_threads(allocation.buffer->scope())) return threads;
   for (const Scope* s = within; s; s = s->parent) {
-    if (!is_thread_axis(launch_axis_of(s->stmt))) continue;
+    if (!is_thread_axis(thread_axis_of(s->stmt))) continue;
     const For& loop = *s->stmt.as<For>();
     const Expr last = loop.min + (loop.extent - int_imm(loop.extent.dtype(), 1)) * loop.step;
     threads[loop.loop_var] = arith::Interval{loop.min, last};
@@ -93,7 +93,7 @@ const Scope* reused_in(AccessTable& table, const Allocation& allocation) {
   if (!is_shared_by_threads(allocation.buffer->scope())) return allocation.inside;
   for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
     const auto* loop = s->stmt.as<For>();
-    if (!loop || !launch_axis_of(s->stmt).empty()) continue;
+    if (!loop || is_launch_loop(s->stmt)) continue;
     if (is_of_each_iteration(table, allocation, s)) return s;
   }
   return allocation.inside;

@@ -119,7 +119,7 @@ Stmt spread(const AttrStmt& mark) {
   threads.kind = ForKind::thread_binding;
   threads.thread_binding = make(IterVar{.var = var("threadIdx.x", type),
                                         .iter_type = IterType::thread_index,
-                                        .thread_tag = "threadIdx.x"});
+                                        .thread_tag = std::string(tag_of(ThreadAxis::thread_x))});
   return make(std::move(threads));
 }
 
@@ -128,7 +128,7 @@ class RegisterAllocator {
  public:
   explicit RegisterAllocator(const Launch& launch) {
     for (const Ptr<For>& loop : launch.threads) {
-      if (loop->thread_binding->thread_tag != "threadIdx.x") continue;
+      if (thread_axis_of(*loop) != ThreadAxis::thread_x) continue;
       thread_ = loop->loop_var;
       analyzer_.bind(thread_, range(int_imm(thread_->dtype, 0), loop->extent));
       is_warp_ = is_const_int(loop->extent, threads_of_warp);
@@ -490,7 +490,7 @@ Ptr<PrimFunc> fragments_in_registers(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Stmt stmt(&loop);
-    if (launch_axis_of(stmt).empty()) return rewrite.children(loop);
+    if (!is_launch_loop(stmt)) return rewrite.children(loop);
     Launch launch = launch_of(stmt);
     launch.body = RegisterAllocator(launch).run(launch.body);
     return launch_stmt(launch);

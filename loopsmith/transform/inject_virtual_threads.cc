@@ -6,6 +6,7 @@
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/lower_blocks.h"
@@ -136,7 +137,7 @@ class Spreader {
 };
 
 bool is_virtual(const Ptr<IterVar>& thread) {
-  return thread && thread->thread_tag.starts_with("vthread");
+  return thread && thread_axis_of(thread->thread_tag) == ThreadAxis::virtual_thread;
 }
 
 /// True when the iterations may run in any order, given that memory inside the loop is their own.

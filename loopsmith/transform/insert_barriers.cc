@@ -421,7 +421,7 @@ Ptr<PrimFunc> insert_barriers(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Stmt stmt(&loop);
-    if (launch_axis_of(stmt).empty()) return rewrite.children(loop);
+    if (!is_launch_loop(stmt)) return rewrite.children(loop);
     Launch launch = launch_of(stmt);
     if (launch.threads.empty()) return stmt;
     launch.body = BarrierInserter(launch).run(launch.body);

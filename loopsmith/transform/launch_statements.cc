@@ -18,10 +18,11 @@ Stmt by_one_thread(std::vector<Stmt> statements) {
   const Ptr<Var> once = var("once", i32);
   Stmt body = seq(std::move(statements));
   const Span span = body.get()->span;
-  const Ptr<IterVar> thread = make(IterVar{.dom = nullptr,
-                                           .var = var("once", i32),
-                                           .iter_type = IterType::thread_index,
-                                           .thread_tag = "threadIdx.x"});
+  const Ptr<IterVar> thread =
+      make(IterVar{.dom = nullptr,
+                   .var = var("once", i32),
+                   .iter_type = IterType::thread_index,
+                   .thread_tag = std::string(tag_of(ThreadAxis::thread_x))});
   For loop{.loop_var = once,
            .min = int_imm(i32, 0),
            .extent = int_imm(i32, 1),
@@ -37,7 +38,7 @@ Stmt by_one_thread(std::vector<Stmt> statements) {
 Stmt launched(const Stmt& stmt) {
   return deep_call([&]() -> Stmt {
     if (!has_launch(stmt)) return is_loose(stmt) ? by_one_thread({stmt}) : stmt;
-    if (!launch_axis_of(stmt).empty()) return stmt;
+    if (is_launch_loop(stmt)) return stmt;
     if (const auto* sequence = stmt.as<SeqStmt>()) {
       std::vector<Stmt> result, loose;
       const auto flush = [&] {

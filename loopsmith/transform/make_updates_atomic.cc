@@ -6,6 +6,7 @@
 
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/transform/loops.h"
@@ -17,7 +18,7 @@ using Stores = std::unordered_set<const Object*>;
 
 bool runs_in_threads(const For& loop) {
   if (loop.kind != ForKind::thread_binding) return loop.kind == ForKind::parallel;
-  return !loop.thread_binding->thread_tag.starts_with("vthread");
+  return thread_axis_of(loop) != ThreadAxis::virtual_thread;
 }
 
 bool has_update(const Stmt& stmt) {

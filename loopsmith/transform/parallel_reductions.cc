@@ -5,6 +5,7 @@
 #include <span>
 
 #include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/schedule/legality/concurrent_loops.h"
@@ -31,8 +32,7 @@ constexpr std::int64_t max_in_unknown_group = 64;  ///< Where their number is no
 constexpr std::int64_t iterations_of_part = 1024;
 
 bool is_of_block_threads(const For& loop) {
-  return loop.kind == ForKind::thread_binding &&
-         loop.thread_binding->thread_tag.starts_with("threadIdx.");
+  return is_thread_axis(thread_axis_of(loop));
 }
 
 /// A parallel loop in `body`, or one of threads, that is bound to a reduction of a block inside and

@@ -20,9 +20,8 @@ const Scope* innermost_of(const Allocation& allocation) {
   const Scope* innermost = allocation.common;
   for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
     const auto* loop = s->stmt.as<For>();
-    const bool is_shared =
-        loop && loop->kind == ForKind::thread_binding &&
-        !is_of_one_thread(loop->thread_binding->thread_tag, allocation.buffer->scope());
+    const bool is_shared = loop && loop->kind == ForKind::thread_binding &&
+                           !is_of_one_thread(thread_axis_of(*loop), allocation.buffer->scope());
     if (is_shared) innermost = s->parent;
   }
   return innermost;
@@ -43,8 +42,8 @@ const Scope* place_of(AccessTable& table, const Allocation& allocation) {
     const auto* loop = s->stmt.as<For>();
     if (!loop || is_shared_by_lanes(*loop, allocation)) continue;
     // Blocks of threads have such memory each for itself, whatever they write to it.
-    const bool is_of_block = is_shared_by_threads(allocation.buffer->scope()) &&
-                             launch_axis_of(s->stmt).starts_with("blockIdx.");
+    const bool is_of_block =
+        is_shared_by_threads(allocation.buffer->scope()) && is_block_axis(thread_axis_of(s->stmt));
     if (is_of_block) return s;
     if (++attempts > max_attempts) return nullptr;
     // An opaque use may read anything.
@@ -64,7 +63,7 @@ const Scope* threads_of(const AccessTable& table, const Allocation& allocation) 
     if (!loop) continue;
     const bool is_bound = loop->kind == ForKind::thread_binding;
     const bool is_shared =
-        is_bound && !is_of_one_thread(loop->thread_binding->thread_tag, allocation.buffer->scope());
+        is_bound && !is_of_one_thread(thread_axis_of(*loop), allocation.buffer->scope());
     if (is_shared) threads = s;
     const bool may_leave = loop->kind == ForKind::serial || loop->kind == ForKind::unrolled ||
                            is_shared_by_lanes(*loop, allocation);

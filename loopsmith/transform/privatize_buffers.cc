@@ -38,8 +38,7 @@ bool may_have_own(const For& loop, const Ptr<Buffer>& buffer) {
   if (loop.kind == ForKind::vectorized) {
     return !is_shared_by_threads(scope) && !stores_alike(loop, buffer);
   }
-  return loop.kind == ForKind::thread_binding &&
-         is_of_one_thread(loop.thread_binding->thread_tag, scope);
+  return loop.kind == ForKind::thread_binding && is_of_one_thread(thread_axis_of(loop), scope);
 }
 
 /// The loops that fill memory and read it, those inside first.

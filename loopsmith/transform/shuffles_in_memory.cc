@@ -114,7 +114,7 @@ Ptr<PrimFunc> shuffles_in_memory(const Ptr<PrimFunc>& func, int warp_size) {
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Stmt stmt(&loop);
-    if (launch_axis_of(stmt).empty()) return rewrite.children(loop);
+    if (!is_launch_loop(stmt)) return rewrite.children(loop);
     return has_shuffle(stmt) ? Exchanger(launch_of(stmt)).run() : stmt;
   });
   return rewrite.body_of(func);

@@ -26,7 +26,7 @@ class HostDeviceSplitter {
     Rewriter rewrite;
     rewrite.on<For>([&](const For& loop) -> Stmt {
       const Stmt stmt(&loop);
-      return launch_axis_of(stmt).empty() ? rewrite.children(loop) : launch(stmt);
+      return !is_launch_loop(stmt) ? rewrite.children(loop) : launch(stmt);
     });
     rewrite.on<Allocate>(
         [&](const Allocate& allocate) { return device_memory(allocate, rewrite); });
@@ -68,10 +68,9 @@ class HostDeviceSplitter {
                                  : fmt::format("{}_kernel_{}", func_.name(), kernels_.size());
     const Launch parts = launch_of(stmt);
     std::vector<Expr> args{string_imm(name)};
-    for (const std::string_view kind : {"blockIdx.", "threadIdx."}) {
-      for (const char axis : {'x', 'y', 'z'}) {
-        args.push_back(extent_of(parts, std::string(kind) + axis));
-      }
+    using enum ThreadAxis;
+    for (const ThreadAxis axis : {block_x, block_y, block_z, thread_x, thread_y, thread_z}) {
+      args.push_back(extent_of(parts, axis));
     }
     const std::vector<Ptr<Var>> variables = kernel_arguments(stmt);
     for (const Ptr<Var>& variable : variables) args.push_back(argument(variable));
@@ -85,10 +84,10 @@ class HostDeviceSplitter {
     });
   }
 
-  static Expr extent_of(const Launch& launch, const std::string& axis) {
+  static Expr extent_of(const Launch& launch, ThreadAxis axis) {
     for (const auto* loops : {&launch.blocks, &launch.threads}) {
       for (const Ptr<For>& loop : *loops) {
-        if (loop->thread_binding->thread_tag == axis) return cast(i64, loop->extent);
+        if (thread_axis_of(*loop) == axis) return cast(i64, loop->extent);
       }
     }
     return int_imm(i64, 1);

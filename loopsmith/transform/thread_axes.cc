@@ -1,33 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/thread_axes.h"
 
-#include <algorithm>
-
 #include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
 
 namespace loopsmith {
 
-bool is_thread_axis(std::string_view tag) {
-  return tag.starts_with("threadIdx.");
-}
-
-bool is_block_axis(std::string_view tag) {
-  return tag.starts_with("blockIdx.");
-}
-
-std::string_view launch_axis_of(const Stmt& stmt) {
-  const auto* loop = stmt.as<For>();
-  if (!loop || loop->kind != ForKind::thread_binding) return {};
-  const std::string_view tag = loop->thread_binding->thread_tag;
-  return std::ranges::find(launch_axes, tag) == launch_axes.end() ? std::string_view() : tag;
+bool is_launch_loop(const Stmt& stmt) {
+  return is_launch_axis(thread_axis_of(stmt));
 }
 
 bool has_launch(const Stmt& stmt) {
   bool found = false;
   pre_order_visit(stmt, [&](const Ref& ref) {
-    found = found || !launch_axis_of(Stmt::from(ref)).empty();
+    found = found || is_launch_loop(Stmt::from(ref));
     return !found && !is_expr(*ref.get());
   });
   return found;
@@ -86,7 +73,7 @@ Launch launch_of(const Stmt& root) {
   Launch launch;
   std::vector<Stmt> names;
   for (Stmt at = root;;) {
-    const std::string_view axis = launch_axis_of(at);
+    const ThreadAxis axis = thread_axis_of(at);
     if (is_block_axis(axis) && launch.threads.empty()) {
       launch.blocks.push_back(Ptr<For>::from(at));
       at = launch.blocks.back()->body;

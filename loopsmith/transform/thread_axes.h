@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops over the threads and the blocks of a kernel.
 #pragma once
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "loopsmith/ir/stmt.h"
+#include "loopsmith/ir/thread_axis.h"
 
 namespace loopsmith {
 
-/// The axes of a launch as a kernel's loops nest, from the outside in.
-inline constexpr std::array<std::string_view, 6> launch_axes{
-    "blockIdx.z", "blockIdx.y", "blockIdx.x", "threadIdx.z", "threadIdx.y", "threadIdx.x"};
-
-/// True for an axis of the threads of a block; of the blocks of a grid.
-bool is_thread_axis(std::string_view tag);
-bool is_block_axis(std::string_view tag);
-
-/// The axis of a loop that is bound to one of `launch_axes`; empty for any other statement.
-std::string_view launch_axis_of(const Stmt& stmt);
+/// True for a loop over an axis of a launch.
+bool is_launch_loop(const Stmt& stmt);
 
 /// True when a loop over threads or blocks is in `stmt`.
 bool has_launch(const Stmt& stmt);

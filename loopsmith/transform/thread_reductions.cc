@@ -134,7 +134,7 @@ class ReductionFinder {
     ThreadReduction made{.realize = Ptr<BlockRealize>(&realize)};
     for (const Ref& ref : around_) {
       const auto* loop = ref.as<For>();
-      const std::string_view axis = loop ? launch_axis_of(Stmt(loop)) : std::string_view();
+      const ThreadAxis axis = loop ? thread_axis_of(*loop) : ThreadAxis::none;
       const bool is_thread = is_thread_axis(axis);
       const bool reduces = is_thread && arith::is_reduction_loop(realize, loop->loop_var);
       if (made.threads.empty() && !reduces) {
@@ -166,7 +166,7 @@ bool is_reached_by_all(const ThreadReduction& reduction) {
   bool is_in_launch = false;
   for (const Ref& ref : reduction.around) {
     const auto* loop = ref.as<For>();
-    is_in_launch |= loop && !launch_axis_of(Stmt(loop)).empty();
+    is_in_launch |= loop && is_launch_loop(Stmt(loop));
     if (!is_in_launch) continue;
     const auto* branch = ref.as<IfThenElse>();
     if (branch && !is_same(branch->condition)) return false;
@@ -180,13 +180,13 @@ bool is_reached_by_all(const ThreadReduction& reduction) {
 /// The groups in which warps do the reduction; none where it goes through memory.
 std::optional<WarpGroup> warps_of(const ThreadReduction& reduction, int warp_size) {
   const Ptr<For>& threads = reduction.threads[0];
-  if (reduction.threads.size() != 1 || launch_axis_of(threads) != "threadIdx.x" ||
+  if (reduction.threads.size() != 1 || thread_axis_of(*threads) != ThreadAxis::thread_x ||
       !is_reached_by_all(reduction)) {
     return {};
   }
   const auto is_launch = [](const Ref& ref) {
     const auto* loop = ref.as<For>();
-    return loop && !launch_axis_of(Stmt(loop)).empty();
+    return loop && is_launch_loop(Stmt(loop));
   };
   const std::int64_t* count = as_int(threads->extent);
   if (!count) return {};
@@ -198,11 +198,11 @@ std::optional<WarpGroup> warps_of(const ThreadReduction& reduction, int warp_siz
   bool are_as_many = true;
   pre_order_visit(kernel, [&](const Ref& ref) {
     const auto* loop = ref.as<For>();
-    const std::string_view axis = loop ? launch_axis_of(Stmt(loop)) : std::string_view();
-    const bool is_x = axis == "threadIdx.x";
+    const ThreadAxis axis = loop ? thread_axis_of(*loop) : ThreadAxis::none;
+    const bool is_x = axis == ThreadAxis::thread_x;
     if (is_x || (is_thread_axis(axis) && !is_along_x)) {
       const auto is_same_axis = [&](const Ptr<For>& outer) {
-        return launch_axis_of(outer) == axis;
+        return thread_axis_of(*outer) == axis;
       };
       const auto outer = std::ranges::find_if(reduction.outer, is_same_axis);
       const Ptr<For>* around = is_x ? &threads : outer == reduction.outer.end() ? nullptr : &*outer;
@@ -226,7 +226,7 @@ Ptr<PrimFunc> with_threads_outside(const Ptr<PrimFunc>& func, const std::string&
       const bool reduces = arith::is_reduction_loop(realize, loop.loop_var);
       is_inside = is_inside || reduces;
       if (!is_inside) continue;
-      const bool is_thread = is_thread_axis(launch_axis_of(Stmt(&loop)));
+      const bool is_thread = is_thread_axis(thread_axis_of(loop));
       (!reduces ? spatial : is_thread ? threads : serial).push_back(handle);
     }
     std::vector<LoopRV> order = spatial;
@@ -301,7 +301,7 @@ class ReductionWriter {
     const DataType type = threads.loop_var->dtype;
     IterVar block = *threads.thread_binding;
     block.var = var("block", type);
-    block.thread_tag = "blockIdx.x";
+    block.thread_tag = tag_of(ThreadAxis::block_x);
     block.dom = nullptr;
     return make(For{.loop_var = var("block", type),
                     .min = int_imm(type, 0),
@@ -331,7 +331,7 @@ class ReductionWriter {
     const bool is_reduced = std::ranges::any_of(
         reduction_.threads, [&](const Ptr<For>& each) { return each.same_as(stmt); });
     if (!is_reduced) return nullptr;
-    if (is_thread_axis(launch_axis_of(loop->body))) {
+    if (is_thread_axis(thread_axis_of(loop->body))) {
       Stmt body = partial_results(loop->body);
       return body ? with_body(stmt, std::move(body)) : nullptr;
     }

@@ -23,7 +23,7 @@ struct LaunchAxis {
   Expr extent;
   Ptr<For> first;  ///< The first loop that is bound to it.
 };
-using LaunchAxes = std::map<std::string, LaunchAxis, std::less<>>;
+using LaunchAxes = std::map<ThreadAxis, LaunchAxis>;
 
 Expr extent_of(const For& loop) {
   Analyzer analyzer;
@@ -45,9 +45,9 @@ class AxisFinder {
  private:
   void visit(const Ref& ref) {
     if (is_expr(*ref.get())) return;
-    const std::string_view tag = launch_axis_of(Stmt::from(ref));
+    const ThreadAxis axis = thread_axis_of(Stmt::from(ref));
     const auto* loop = ref.as<For>();
-    if (!tag.empty()) add(*loop, std::string(tag));
+    if (is_launch_axis(axis)) add(*loop, axis);
     if (loop) inside_.insert(loop->loop_var.get());
     if (const auto* let = ref.as<LetStmt>()) inside_.insert(let->var.get());
     deep_call([&] {
@@ -55,10 +55,10 @@ class AxisFinder {
         if (role != Role::thread && !child.is<Buffer>()) visit(child);
       });
     });
-    if (!tag.empty()) open_.pop_back();
+    if (is_launch_axis(axis)) open_.pop_back();
   }
 
-  void add(const For& loop, const std::string& tag) {
+  void add(const For& loop, ThreadAxis thread_axis) {
     const Expr extent = extent_of(loop);
     for (const Ptr<Var>& variable : free_variables(extent)) {
       require(!inside_.contains(variable.get()), ErrorKind::lower, "launch_extent_is_known_outside",
@@ -66,17 +66,17 @@ class AxisFinder {
                    "condition inside"),
               loop.span,
               "loop {} over {} has an extent that depends on {}, a variable of the kernel",
-              loop.loop_var->name, tag, variable->name);
+              loop.loop_var->name, tag_of(thread_axis), variable->name);
     }
-    const auto outer = std::ranges::find(open_, tag, &Open::tag);
+    const auto outer = std::ranges::find(open_, thread_axis, &Open::axis);
     if (outer != open_.end()) {
       require(is_same_extent(outer->extent, extent), ErrorKind::lower, "thread_extents_agree",
               hint("split the inner loop by the extent of the outer one, and bind the inner part"),
               loop.span, "loop {} over {} has another extent than the loop over {} around it",
-              loop.loop_var->name, tag, tag);
+              loop.loop_var->name, tag_of(thread_axis), tag_of(thread_axis));
     }
-    open_.push_back({tag, extent});
-    const auto [found, is_new] = axes.try_emplace(tag);
+    open_.push_back({thread_axis, extent});
+    const auto [found, is_new] = axes.try_emplace(thread_axis);
     LaunchAxis& axis = found->second;
     if (is_new) {
       axis = {var(loop.loop_var->name, loop.loop_var->dtype), extent, Ptr<For>(&loop)};
@@ -86,7 +86,7 @@ class AxisFinder {
   }
 
   struct Open {
-    std::string tag;
+    ThreadAxis axis;
     Expr extent;
   };
   std::vector<Open> open_;  ///< The loops over axes around.
@@ -121,8 +121,8 @@ ThreadWork thread_work_of(const Stmt& stmt) {
 class Unifier {
  public:
   explicit Unifier(const Stmt& root) : axes_(AxisFinder(root).axes) {
-    for (const std::string_view tag : launch_axes) {
-      if (const auto axis = axes_.find(tag); axis != axes_.end()) order_.push_back(&*axis);
+    for (const ThreadAxis each : launch_axes) {
+      if (const auto axis = axes_.find(each); axis != axes_.end()) order_.push_back(&*axis);
     }
   }
 
@@ -156,7 +156,7 @@ class Unifier {
   }
 
   Stmt visit_one(const Stmt& stmt) {
-    if (!launch_axis_of(stmt).empty()) return bound_loop(*stmt.as<For>());
+    if (is_launch_loop(stmt)) return bound_loop(*stmt.as<For>());
     if (is_run_by_first(stmt)) return by_first(rename_(stmt));
     if (const auto* seq = stmt.as<SeqStmt>()) return sequence(*seq);
     if (const auto* branch = stmt.as<IfThenElse>()) {
@@ -177,17 +177,17 @@ class Unifier {
 
   /// A loop over an axis: each thread does its iteration.
   Stmt bound_loop(const For& loop) {
-    const std::string& tag = loop.thread_binding->thread_tag;
-    const LaunchAxis& axis = axes_.at(tag);
+    const ThreadAxis thread_axis = thread_axis_of(loop);
+    const LaunchAxis& axis = axes_.at(thread_axis);
     const DataType type = loop.loop_var->dtype;
     const Expr index = cast(type, axis.index);
     const Expr value = rename_(loop.min) + index * rename_(loop.step);
     rename_.replace_variable(loop.loop_var, value);
     rename_.replace_variable(loop.thread_binding->var, index);
     rename_.forget();
-    const bool is_new = bound_.insert(tag).second;
+    const bool is_new = bound_.insert(thread_axis).second;
     Stmt body = visit(loop.body);
-    if (is_new) bound_.erase(tag);
+    if (is_new) bound_.erase(thread_axis);
     if (is_same_extent(axis.extent, extent_of(loop))) return body;
     return guarded(index < loop.extent, std::move(body));
   }
@@ -233,7 +233,7 @@ class Unifier {
               hint("bind the loop around it, or move the statement into a nest of its own"),
               span_in(stmt),
               "a statement stands beside the loop over {}: blocks cannot wait for each other",
-              axis->first);
+              tag_of(axis->first));
       conditions.push_back(axis->second.index == int_imm(axis->second.index->dtype, 0));
     }
     return guarded(conjunction(conditions), std::move(stmt));
@@ -252,7 +252,7 @@ class Unifier {
   Stmt memory(const Allocate& allocate) {
     const std::string_view scope = scope_of(*allocate.buffer_var);
     const bool is_in_threads =
-        std::ranges::any_of(bound_, [](const std::string& tag) { return is_thread_axis(tag); });
+        std::ranges::any_of(bound_, [](ThreadAxis axis) { return is_thread_axis(axis); });
     const bool is_shared = is_shared_by_threads(scope) || (scope == "global" && !is_in_threads);
     const bool keeps_scope = is_shared_by_threads(scope) || is_fragment(scope);
     const std::string wanted = keeps_scope ? std::string(scope) : is_shared ? "shared" : "local";
@@ -308,8 +308,8 @@ class Unifier {
   }
 
   LaunchAxes axes_;
-  std::vector<const Axis*> order_;         ///< As they nest.
-  std::unordered_set<std::string> bound_;  ///< The axes with a loop around what is visited.
+  std::vector<const Axis*> order_;        ///< As they nest.
+  std::unordered_set<ThreadAxis> bound_;  ///< The axes with a loop around what is visited.
   std::vector<Stmt> shared_;
   std::unordered_map<Ref, Ptr<Var>, RefHash, RefEqual> renamed_memory_;
   Rewriter rename_;
@@ -367,7 +367,7 @@ class Outside {
 
   /// Notes who uses which pointer.
   void visit(const Ref& ref, const Object* kernel) {
-    const bool is_kernel = !kernel && !launch_axis_of(Stmt::from(ref)).empty();
+    const bool is_kernel = !kernel && is_launch_loop(Stmt::from(ref));
     if (is_kernel) kernel = ref.get();
     if (ref.is<Var>()) use(ref.get(), kernel);
     if (const auto* load = ref.as<BufferLoad>()) use(load->buffer->data.get(), kernel);
@@ -403,7 +403,7 @@ Ptr<PrimFunc> unify_threads(const Ptr<PrimFunc>& func) {
   });
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Stmt stmt(&loop);
-    if (launch_axis_of(stmt).empty()) return rewrite.children(loop);
+    if (!is_launch_loop(stmt)) return rewrite.children(loop);
     return Unifier(stmt).run(outside.around(stmt));
   });
   return rewrite.body_of(func);

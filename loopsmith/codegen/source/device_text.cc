@@ -133,10 +133,11 @@ class KernelWriter {
 
   /// Names the index of a thread or a block.
   void name_index(const For& loop) {
-    const std::string& tag = loop.thread_binding->thread_tag;
-    const char axis = tag.back();
-    const std::string pattern(is_block_axis(tag) ? dialect_.block_index : dialect_.thread_index);
-    const std::string index = fmt::format(fmt::runtime(pattern), axis - 'x', axis);
+    const ThreadAxis axis = thread_axis_of(loop);
+    const std::string pattern(is_block_axis(axis) ? dialect_.block_index : dialect_.thread_index);
+    const int dimension = dimension_of(axis);
+    const std::string index =
+        fmt::format(fmt::runtime(pattern), dimension, static_cast<char>('x' + dimension));
     const std::string name = writer_.new_name(loop.loop_var->name);
     const std::int64_t* extent = as_int(loop.extent);
     const DataType dtype = loop.loop_var->dtype;

@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/schedule/legality/concurrent_loops.h"
@@ -33,7 +34,7 @@ std::optional<Refusal> refuse_taken_axis(const Schedule& schedule, LoopRV loop,
   const auto refusal = [&](LoopRV other) {
     return Refusal{&thread_axis_is_free, {Argument(other), Argument(axis), Argument(loop)}};
   };
-  const bool are_threads = axis.starts_with("threadIdx.");
+  const bool are_threads = is_thread_axis(thread_axis_of(axis));
   const NodeId node = schedule.node(loop);
   for (NodeId around = schedule.at(node).parent; around != no_node;
        around = schedule.at(around).parent) {

@@ -7,6 +7,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 
@@ -18,9 +19,9 @@ namespace {
 
 /// True for memory that the threads over an axis fill together, each a part of it. What all blocks
 /// see, nobody fills together: each iteration computes what it needs.
-bool is_shared_among(std::string_view scope, std::string_view thread) {
-  if (scope == "warp") return thread == "threadIdx.x";
-  return scope.starts_with("shared") && thread.starts_with("threadIdx.");
+bool is_shared_among(std::string_view scope, ThreadAxis axis) {
+  if (scope == "warp") return axis == ThreadAxis::thread_x;
+  return scope.starts_with("shared") && is_thread_axis(axis);
 }
 
 Interval range_of_values(const For& loop) {
@@ -44,8 +45,7 @@ Relaxer::Relaxer(const Schedule& schedule, NodeId node, LoopRV loop, std::string
     if (const auto* let = schedule.as<LetStmt>(at); let && is_inner) relaxed_[let->var] = {};
     const auto* around = schedule.as<For>(at);
     if (!around) continue;
-    const auto& threads = around->thread_binding;
-    const bool is_relaxed = is_inner || (threads && is_shared_among(scope, threads->thread_tag) &&
+    const bool is_relaxed = is_inner || (is_shared_among(scope, thread_axis_of(*around)) &&
                                          (owner == no_node || !is_inside(schedule, owner, at)));
     if (!is_relaxed) continue;
     const Interval values = range_of_values(*around);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a C++ user needs: tensor expressions, scheduling, building, calling.
+// All that a C++ user needs: tensor expressions, scheduling, building, calling, searching.
 #pragma once
 #include "loopsmith/driver/build.h"
 #include "loopsmith/driver/schedule.h"
@@ -7,3 +7,4 @@
 #include "loopsmith/ir/script_text.h"
 #include "loopsmith/runtime/ndarray.h"
 #include "loopsmith/te/te.h"
+#include "loopsmith/tune/tuner.h"

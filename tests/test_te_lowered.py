@@ -169,13 +169,13 @@ LOWERED = {
                 cse: T.int32 = i_outer * 4096 + j
                 C_1[cse] = A_1[cse] + B_1[cse]
             for j in range(1024):
-                cse: T.int32 = i_outer * 4096 + 1024 + j
+                cse: T.int32 = i_outer * 4096 + j + 1024
                 C_1[cse] = A_1[cse] + B_1[cse]
             for j in range(1024):
-                cse: T.int32 = i_outer * 4096 + 2048 + j
+                cse: T.int32 = i_outer * 4096 + j + 2048
                 C_1[cse] = A_1[cse] + B_1[cse]
             for j in range(1024):
-                cse: T.int32 = i_outer * 4096 + 3072 + j
+                cse: T.int32 = i_outer * 4096 + j + 3072
                 C_1[cse] = A_1[cse] + B_1[cse]
     """,
     "vectorize": """

@@ -218,8 +218,12 @@ def sized(x: T.handle, n: T.int32):
       "intrinsic_sizes_are_constant: tensor intrinsic x: parameter X is float32(n), its sizes "
       "are no constants");
   const auto number = parse_function("@T.prim_func\ndef number(n: T.int32):\n    T.evaluate(n)\n");
-  EXPECT_EQ(error_of([&] { table.add("x", number, number); }),
+  const auto buffer = parse_function(
+      "@T.prim_func\ndef buffer(X: T.Buffer((8,), \"float32\")):\n    X[0] = T.float32(0)\n");
+  EXPECT_EQ(error_of([&] { table.add("x", buffer, number); }),
             "intrinsic_takes_buffers: tensor intrinsic x: parameter 0 is no buffer");
+  table.add("numbers", number, number);
+  EXPECT_TRUE(table.find("numbers").defined());
 }
 
 TEST(tensorize, leaves_loops_that_run_at_once_right) {

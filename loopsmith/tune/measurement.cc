@@ -36,7 +36,8 @@ std::byte* bytes_in(const NDArray& array) {
 }
 
 void copy_bytes(const NDArray& from, const NDArray& to) {
-  std::memcpy(bytes_in(to), bytes_in(from), static_cast<std::size_t>(bytes_of(from)));
+  const auto bytes = static_cast<std::size_t>(bytes_of(from));
+  if (bytes > 0) std::memcpy(bytes_in(to), bytes_in(from), bytes);
 }
 
 NDArray copy_of(const NDArray& array) {
@@ -73,7 +74,7 @@ bool with_floats(const NDArray& left, const NDArray& right, Visit&& visit) {
 
 std::string difference_of(const NDArray& expected, const NDArray& got, std::size_t number) {
   const auto bytes = static_cast<std::size_t>(bytes_of(expected));
-  if (std::memcmp(bytes_in(expected), bytes_in(got), bytes) == 0) return {};
+  if (bytes == 0 || std::memcmp(bytes_in(expected), bytes_in(got), bytes) == 0) return {};
   const double epsilon = expected.dtype().bits == 64 ? std::numeric_limits<double>::epsilon()
                                                      : std::numeric_limits<float>::epsilon();
   const double tolerance = std::sqrt(epsilon);
@@ -113,6 +114,7 @@ std::vector<double> take_samples(std::string_view& message) {
   std::memcpy(&count, message.data(), sizeof count);
   message.remove_prefix(sizeof count);
   std::vector<double> samples(std::min(count, message.size() / sizeof(double)));
+  if (samples.empty()) return samples;
   std::memcpy(samples.data(), message.data(), samples.size() * sizeof(double));
   message.remove_prefix(samples.size() * sizeof(double));
   return samples;

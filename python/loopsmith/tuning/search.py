@@ -234,10 +234,24 @@ class EvolutionarySearch:
         self, task: Callable[[Any], Any], items: Sequence[Any], is_concurrent: bool
     ) -> list[Any]:
         """Return what a task makes of each item, in their order, however many threads there are."""
-        if not is_concurrent or self.threads < 2:
-            return [task(item) for item in items]
-        with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(task, items))
+        found: list[Any] = [None] * len(items)
+        places = iter(range(len(items)))  # Each thread takes the next one.
+
+        def work() -> None:
+            for place in places:
+                found[place] = task(items[place])
+
+        others = self.threads - 1 if is_concurrent else 0
+        helping = [self._helpers.submit(work) for _ in range(others)]
+        work()
+        for each in helping:
+            each.result()
+        return found
+
+    @cached_property
+    def _helpers(self) -> ThreadPoolExecutor:
+        """The threads that draw beside the one that asks; they stay, as chunks are short."""
+        return ThreadPoolExecutor(self.threads - 1)
 
     def _refuse(self, error: UserError) -> None:
         self.refused[str(error).partition("\n")[0]] += 1

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -56,28 +57,51 @@ std::vector<CallArgument> call_arguments(const std::vector<NDArray>& arrays) {
   return {arrays.begin(), arrays.end()};
 }
 
-/// Calls `visit` with the elements of two arrays as doubles, where their type is a float of 32 or
-/// 64 bits; whether it is.
+/// The value of a float of 16 bits.
+double value_of(DLDataType type, std::uint16_t bits) {
+  if (type.code == kDLBfloat) return std::bit_cast<float>(std::uint32_t{bits} << 16);
+  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const double sign = bits >> 15 == 0 ? 1 : -1;
+  if (exponent == 31) return mantissa == 0 ? sign * INFINITY : NAN;
+  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
+  return sign * std::ldexp(1024 + mantissa, exponent - 25);
+}
+
+bool is_half(DLDataType type) {
+  return type.bits == 16 && (type.code == kDLFloat || type.code == kDLBfloat);
+}
+
+/// Calls `visit` with the elements of two arrays as doubles, where their type is a float of 16, 32
+/// or 64 bits; whether it is.
 template <class Visit>
 bool with_floats(const NDArray& left, const NDArray& right, Visit&& visit) {
-  if (left.dtype().code != kDLFloat) return false;
-  const auto each = [&]<class T>(T) {
+  const DLDataType type = left.dtype();
+  const auto each = [&]<class T>(T, auto&& value) {
     const T* a = reinterpret_cast<const T*>(bytes_in(left));
     const T* b = reinterpret_cast<const T*>(bytes_in(right));
-    for (std::int64_t i = 0; i < left.size(); ++i) visit(i, double(a[i]), double(b[i]));
+    for (std::int64_t i = 0; i < left.size(); ++i) visit(i, value(a[i]), value(b[i]));
     return true;
   };
-  if (left.dtype().bits == 32) return each(float{});
-  if (left.dtype().bits == 64) return each(double{});
+  const auto as_it_is = [](auto number) { return static_cast<double>(number); };
+  if (is_half(type)) {
+    return each(std::uint16_t{}, [&](std::uint16_t bits) { return value_of(type, bits); });
+  }
+  if (type.code == kDLFloat && type.bits == 32) return each(float{}, as_it_is);
+  if (type.code == kDLFloat && type.bits == 64) return each(double{}, as_it_is);
   return false;
+}
+
+double precision_of(DLDataType type) {
+  if (type.code == kDLBfloat) return std::ldexp(1, -7);
+  if (type.bits == 16) return std::ldexp(1, -10);
+  return type.bits == 64 ? std::numeric_limits<double>::epsilon()
+                         : std::numeric_limits<float>::epsilon();
 }
 
 std::string difference_of(const NDArray& expected, const NDArray& got, std::size_t number) {
   const auto bytes = static_cast<std::size_t>(bytes_of(expected));
   if (bytes == 0 || std::memcmp(bytes_in(expected), bytes_in(got), bytes) == 0) return {};
-  const double epsilon = expected.dtype().bits == 64 ? std::numeric_limits<double>::epsilon()
-                                                     : std::numeric_limits<float>::epsilon();
-  const double tolerance = std::sqrt(epsilon);
+  const double tolerance = std::sqrt(precision_of(expected.dtype()));
   double largest = 0;
   with_floats(expected, got, [&](std::int64_t, double a, double) {
     if (std::isfinite(a)) largest = std::max(largest, std::abs(a));
@@ -176,6 +200,7 @@ Outcome in_child(const std::function<Outcome()>& task, const ChildLimits& limits
   ::waitpid(child, &status, 0);
   if (!message) return {.failure = fmt::format("it took more than {} seconds", limits.seconds)};
   if (WIFSIGNALED(status)) return {.failure = fmt::format("crash: signal {}", WTERMSIG(status))};
+  if (message->empty()) return {.failure = fmt::format("the process ended with {}", status)};
   std::string_view rest = *message;
   Outcome outcome;
   outcome.samples = take_samples(rest);
@@ -216,6 +241,11 @@ std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed) 
         array.data<float>()[i] = static_cast<float>(normal(random));
       } else if (type.code == kDLFloat && type.bits == 64) {
         array.data<double>()[i] = normal(random);
+      } else if (is_half(type)) {  // From 0.5 to 1, of both signs.
+        const auto bits = static_cast<std::uint16_t>(random());
+        const bool is_bfloat = type.code == kDLBfloat;
+        array.data<std::uint16_t>()[i] = static_cast<std::uint16_t>(
+            (bits & 0x8000) | (is_bfloat ? 0x3F00 | (bits & 127) : 0x3800 | (bits & 1023)));
       } else if (type.code == kDLInt || type.code == kDLUInt) {
         bytes_in(array)[i * type.bits / 8] = std::byte(random() % 10);  // The lowest byte of each.
       }

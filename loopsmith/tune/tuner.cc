@@ -155,7 +155,8 @@ class Tuner {
     return {.schedule = tir::Schedule(std::make_unique<Schedule>(std::move(schedule))),
             .seconds = seconds,
             .default_seconds = default_seconds,
-            .trials = std::move(trials_)};
+            .trials = std::move(trials_),
+            .is_checked = check.failure.empty()};
   }
 
   Ptr<PrimFunc> func_;

@@ -42,6 +42,9 @@ struct Best {
   double seconds = 0;          ///< Of a call with it,
   double default_seconds = 0;  ///< and with the default schedule, measured in turns with it.
   std::vector<Trial> trials;
+  /// False where the program as it is written took too long to compare results with it; they are
+  /// those of the default schedule in any case.
+  bool is_checked = false;
 
   /// True where `build` without a schedule gives quicker code.
   bool default_is_quicker() const { return default_seconds < seconds; }

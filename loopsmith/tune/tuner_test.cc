@@ -45,6 +45,7 @@ TEST(Tuner, finds_a_schedule_that_computes_the_same) {
   EXPECT_EQ(best.trials.size(), 6U);
   EXPECT_GT(best.seconds, 0);
   EXPECT_GT(best.default_seconds, 0);
+  EXPECT_TRUE(best.is_checked);
   EXPECT_EQ(best.default_is_quicker(), best.default_seconds < best.seconds);
   const Workload workload(random_arguments(*product(), 5), build(product()));
   EXPECT_EQ(workload.check(build(best.schedule), {}).failure, "");
@@ -115,6 +116,20 @@ TEST(Measurement, tells_what_is_wrong_or_hangs) {
   const Outcome duel = workload.duel(build(sum_with("1")), build(sum_with("1")), 3, {});
   EXPECT_EQ(duel.samples.size(), 3U);
   EXPECT_EQ(duel.others.size(), 3U);
+}
+
+TEST(Measurement, lets_sums_of_halves_be_regrouped) {
+  const Ptr<PrimFunc> func = parse_function(
+      "@T.prim_func\n"
+      "def main(A: T.Buffer((4,), \"float16\"), B: T.Buffer((4,), \"bfloat16\")):\n"
+      "    A[0] = T.float16(0)\n");
+  const std::vector<NDArray> expected = random_arguments(*func, 1),
+                             got = random_arguments(*func, 1);
+  EXPECT_NE(expected[0].data<std::uint16_t>()[0], 0);
+  for (const NDArray& array : got) array.data<std::uint16_t>()[1] ^= 1;  // The last bit.
+  EXPECT_EQ(difference(expected, got), "");
+  got[1].data<std::uint16_t>()[2] ^= 0x8000;
+  EXPECT_EQ(difference(expected, got).substr(0, 22), "argument 1, element 2:");
 }
 
 TEST(Search, proposes_each_program_once_and_the_same_with_any_number_of_threads) {

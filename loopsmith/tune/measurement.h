@@ -12,12 +12,13 @@
 namespace loopsmith::tune {
 
 /// Arrays with random numbers for the parameters of a function: floats are normally distributed,
-/// those of 16 bits from 0.5 to 1, of both signs, integers are 0 to 9, all others 0. Throws a UserError where a size is no constant, or a parameter no tensor.
+/// those of 16 bits from 0.5 to 1, of both signs, integers are 0 to 9, all others 0. Throws a
+/// UserError where a size is no constant, or a parameter no tensor.
 std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed);
 
-/// Where results differ by more than rounding may: floats of 16, 32 and 64 bits differ by the square
-/// root of their type's precision, of the element and of the largest one in the array, as sums are
-/// regrouped, no more; all others are equal. Empty where they do not.
+/// Where results differ by more than rounding may: floats of 16, 32 and 64 bits differ by the
+/// square root of their type's precision, of the element and of the largest one in the array, as
+/// sums are regrouped, no more; all others are equal. Empty where they do not.
 std::string difference(const std::vector<NDArray>& expected, const std::vector<NDArray>& got);
 
 /// What a child process has found out.

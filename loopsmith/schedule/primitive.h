@@ -145,8 +145,17 @@ class Primitive : public PrimitiveBase {
   virtual Made run(Schedule& schedule, const Arguments& arguments,
                    const ArgumentReader* reader) const;
 
-  Planned<Plan> try_plan(const Schedule& schedule, const Arguments& arguments) const;
-  Planned<Plan> plan_alive(const Schedule& schedule, const Arguments& arguments) const;
+  /// A schedule after the step, with what the step made.
+  struct Done {
+    Schedule after;
+    Made made;
+  };
+
+  /// Where the step was done to see what it changes, `done` has it.
+  Planned<Plan> try_plan(const Schedule& schedule, const Arguments& arguments,
+                         std::optional<Done>& done) const;
+  Planned<Plan> plan_alive(const Schedule& schedule, const Arguments& arguments,
+                           std::optional<Done>& done) const;
   static std::vector<Argument> written(const Arguments& arguments);
   Made commit(Schedule& schedule, const Arguments& arguments, Plan&& plan) const;
   Arguments read(ArgumentReader& reader, std::span<const Argument* const> arguments) const;

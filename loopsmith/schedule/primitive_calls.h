@@ -50,7 +50,8 @@ std::optional<Preservation> preservation_of(const std::variant<Plans...>& plan) 
 /// What it would do, or why it would not. Changes nothing.
 template <class Arguments, class Plan, class Made>
 Planned<Plan> Primitive<Arguments, Plan, Made>::try_plan(const Schedule& schedule,
-                                                         const Arguments& arguments) const {
+                                                         const Arguments& arguments,
+                                                         std::optional<Done>& done) const {
   std::optional<Refusal> refusal;
   bool is_of_original = false;
   each([&](const auto& parameter) {
@@ -60,19 +61,20 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::try_plan(const Schedule& schedul
     });
   });
   if (refusal) return *std::move(refusal);
-  if (!is_of_original) return plan_alive(schedule, arguments);
+  if (!is_of_original) return plan_alive(schedule, arguments, done);
   // Of a schedule that this one is a copy of: plans compare handles, so these become its own.
   Arguments own = arguments;
   each([&](const auto& parameter) {
     for_each_handle(own.*parameter.member, [&](auto& handle) { handle.schedule = schedule.id(); });
   });
-  return plan_alive(schedule, own);
+  return plan_alive(schedule, own, done);
 }
 
 /// The same for handles that are alive, and the schedule's own.
 template <class Arguments, class Plan, class Made>
 Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& schedule,
-                                                           const Arguments& arguments) const {
+                                                           const Arguments& arguments,
+                                                           std::optional<Done>& done) const {
   Planned<Plan> planned = plan_(schedule, arguments);
   if (const Plan* plan = std::get_if<Plan>(&planned)) {
     if (const Argument* reduction = reordered_by(*plan);
@@ -87,7 +89,7 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& sched
         std::ranges::find(conditions, &empty_reductions_start) != conditions.end();
     if (asks_law || runs_concurrently || may_change_inits) {
       Schedule after = schedule.snapshot();
-      commit(after, arguments, Plan(*plan));
+      Made made = commit(after, arguments, Plan(*plan));
       if (may_change_inits) {
         if (auto change = refuse_changed_inits(schedule, after)) return *std::move(change);
       }
@@ -98,6 +100,7 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& sched
       if (runs_concurrently) {
         if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
       }
+      done.emplace(Done{std::move(after), std::move(made)});
     }
   }
   return planned;
@@ -131,9 +134,15 @@ Made Primitive<Arguments, Plan, Made>::commit(Schedule& schedule, const Argument
 template <class Arguments, class Plan, class Made>
 Made Primitive<Arguments, Plan, Made>::run(Schedule& schedule, const Arguments& arguments,
                                            const ArgumentReader* reader) const {
-  Planned<Plan> planned = try_plan(schedule, arguments);
+  std::optional<Done> done;
+  Planned<Plan> planned = try_plan(schedule, arguments, done);
   if (auto* refusal = std::get_if<Refusal>(&planned)) {
     throw ScheduleError(schedule, *this, written(arguments), std::move(*refusal));
+  }
+  const bool records_lookups = reader && !reader->named().empty();  // Those come before the step.
+  if (done && !records_lookups) {
+    schedule = std::move(done->after);
+    return std::move(done->made);
   }
   if (reader) {
     for (const auto& [name, handle] : reader->named())
@@ -145,7 +154,8 @@ Made Primitive<Arguments, Plan, Made>::run(Schedule& schedule, const Arguments& 
 template <class Arguments, class Plan, class Made>
 std::optional<Refusal> Primitive<Arguments, Plan, Made>::why_not(const Schedule& schedule,
                                                                  const Arguments& arguments) const {
-  Planned<Plan> planned = try_plan(schedule, arguments);
+  std::optional<Done> done;
+  Planned<Plan> planned = try_plan(schedule, arguments, done);
   if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
   return {};
 }

@@ -66,6 +66,7 @@ void Schedule::load() {
   concurrent_loops_ = 0;
   empty_reductions_ = 0;
   facts_.clear();
+  independent_loops_.clear();
   entities_.clear();
   holes_.clear();
   steps_.clear();
@@ -265,6 +266,19 @@ Schedule::Known Schedule::axes_are_injective(BlockRV block) const {
 void Schedule::set_axes_are_injective(BlockRV block, Known known) const {
   std::atomic_ref(entities_[block.index].axes_are_injective)
       .store(known, std::memory_order_relaxed);
+}
+
+bool Schedule::has_independent_iterations(LoopRV loop) const {
+  return std::ranges::find(independent_loops_, loop.index) != independent_loops_.end();
+}
+
+void Schedule::set_independent_iterations(LoopRV loop, bool are_independent) const {
+  if (has_independent_iterations(loop) == are_independent) return;
+  if (are_independent) {
+    independent_loops_.push_back(loop.index);
+  } else {
+    std::erase(independent_loops_, loop.index);
+  }
 }
 
 // ---- Names ----

@@ -278,6 +278,11 @@ class Schedule {
   Known axes_are_injective(BlockRV block) const;
   void set_axes_are_injective(BlockRV block, Known known) const;
 
+  /// True when iterations of a loop that runs them at once were found to be independent, and no
+  /// step has made that doubtful since.
+  bool has_independent_iterations(LoopRV loop) const;
+  void set_independent_iterations(LoopRV loop, bool are_independent) const;
+
   /// What dependence analysis found out about the nest whose outermost loop is that node; null when
   /// there is nothing, or a step has changed the nest since.
   std::shared_ptr<const NestDependences> cached_dependences(NodeId nest) const;
@@ -364,6 +369,7 @@ class Schedule {
   /// Each holds its nest: that of a nest which was changed since is another statement.
   mutable std::vector<std::pair<NodeId, std::shared_ptr<const NestDependences>>> facts_;
   mutable std::uint32_t analyses_ = 0;
+  mutable std::vector<std::uint32_t> independent_loops_;  ///< Entities.
   CowVector<Entity> entities_;
   std::vector<std::int64_t> holes_;
   CowVector<Step> steps_;

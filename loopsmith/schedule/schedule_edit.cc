@@ -59,6 +59,7 @@ For& Schedule::edit(LoopRV loop) {
 For& Schedule::set_kind(LoopRV loop, ForKind kind, Ptr<IterVar> binding) {
   For& edited = edit(loop);
   edited.kind = kind;
+  set_independent_iterations(loop, false);
   edited.thread_binding = std::move(binding);
   count_kinds(node(loop));
   return edited;

@@ -65,12 +65,15 @@ class Coverage {
 
  private:
   /// True when the value is the same all over the common scope's inside.
-  bool is_fixed(const Expr& e) {
-    for (const Ptr<Var>& variable : free_variables(e)) {
+  bool is_fixed(const Expr& e) { return moving_variables(e).empty() && !reads_memory(e); }
+  /// Those that are defined inside the common scope.
+  std::vector<Ptr<Var>> moving_variables(const Expr& e) {
+    std::vector<Ptr<Var>> variables = free_variables(e);
+    std::erase_if(variables, [&](const Ptr<Var>& variable) {
       const Scope* scope = table_.definition(variable);
-      if (scope && is_inside(common_, scope)) return false;
-    }
-    return !reads_memory(e);
+      return !scope || !is_inside(common_, scope);
+    });
+    return variables;
   }
   std::optional<Bounds> covering(const Expr& index) {
     if (reads_memory(index)) return std::nullopt;
@@ -147,7 +150,11 @@ std::optional<Bounds> Coverage::exact(const Expr& index) {
 void Coverage::narrow(const Expr& index, const Access& access, const std::vector<Expr>& guards,
                       Bounds& bounds, std::vector<bool>* used) {
   Analyzer& analyzer = table_.analyzer_at(access.scope);
+  const std::vector<Ptr<Var>> moving = moving_variables(index);
   for (std::size_t g = 0; g < guards.size(); ++g) {
+    // What the guard does not have stays in the difference.
+    const auto is_in_guard = [&](const Ptr<Var>& each) { return uses_variable(guards[g], each); };
+    if (!std::ranges::all_of(moving, is_in_guard)) continue;
     Expr low, high;  // low < high, or low <= high.
     bool strict = false;
     if (const auto* n = guards[g].as<LT>()) low = n->a, high = n->b, strict = true;

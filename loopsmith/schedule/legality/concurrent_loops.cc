@@ -16,6 +16,7 @@
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/changed_accesses.h"
 #include "loopsmith/schedule/queries/changed_nests.h"
 #include "loopsmith/support/error.h"
 
@@ -115,6 +116,34 @@ bool block_leaves_iterations(const Schedule& before, const Schedule& after, Loop
   });
 }
 
+/// Does a step leave what the iterations of a loop over threads store, and all that decides on it?
+///
+/// Lemma. Whether threads may share out the iterations of a loop is a matter of the statements
+/// inside, of all accesses to the memory that these store to, of whether what they read is written,
+/// and of the loops and conditions around.
+bool leaves_fill(const Schedule& after, LoopRV loop, const ChangedAccesses& changed) {
+  const NodeId node = after.node(loop);
+  if (changed.are_in(after.statement(node))) return false;
+  for (NodeId at = after.at(node).parent; at != no_node; at = after.at(at).parent) {
+    std::vector<Expr> header;
+    if (const auto* around = after.as<For>(at)) {
+      header = {around->min, around->extent};
+    } else if (const auto* branch = after.as<IfThenElse>(at)) {
+      header = {branch->condition};
+    } else if (const auto* let = after.as<LetStmt>(at)) {
+      header = {let->value};
+    } else if (const auto* repeated = after.as<While>(at)) {
+      header = {repeated->condition};
+    } else if (const auto* realize = after.as<BlockRealize>(at)) {
+      header = realize->iter_values;
+      header.push_back(realize->predicate);
+    }
+    const auto has_changed = [&](const Expr& expr) { return changed.are_in(expr); };
+    if (std::ranges::any_of(header, has_changed)) return false;
+  }
+  return true;
+}
+
 /// Why a loop over threads may not be inside another one over the same.
 std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV handle, OwnMemory&) {
   const For& loop = schedule.get(handle);
@@ -139,6 +168,7 @@ std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle
   const For& loop = schedule.get(handle);
   const Concurrency how = how_of(loop);
   CarriedDependences carries = carried_by(schedule, handle, how, memory);
+  schedule.set_independent_iterations(handle, carries.verdict.is_proved());
   if (carries.verdict.is_proved()) return {};
   if (carries.is_reduction && may_reduce_concurrently(schedule, handle, how, carries)) return {};
   std::vector<Argument> subjects{Argument(loop.loop_var->name), Argument(word_of(loop))};
@@ -213,6 +243,19 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
                                             std::optional<LoopRV> enclosed) {
   std::optional<Refusal> refusal;
   OwnMemory memory(after);
+  std::optional<ChangedAccesses> compared;
+  const auto changed = [&]() -> const ChangedAccesses& {
+    if (!compared) compared.emplace(before, after);
+    return *compared;
+  };
+  const auto keeps_order = [&](LoopRV loop) {
+    return leaves_iterations(before, after, loop) ||
+           (before.has_independent_iterations(loop) &&
+            stays_independent(after, loop, how_of(after.get(loop)), memory, changed()));
+  };
+  const auto keeps_sharing = [&](LoopRV loop) {
+    return after.get(loop).kind == ForKind::thread_binding && leaves_fill(after, loop, changed());
+  };
   std::vector<std::uint32_t> old;
   each_concurrent_loop(before, nullptr, [&](LoopRV loop) {
     old.push_back(loop.index);
@@ -222,17 +265,17 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
     const bool is_old = std::ranges::find(old, loop.index) != old.end();
     const bool is_beside =
         is_old && enclosed && block_leaves_iterations(before, after, loop, *enclosed);
-    const bool is_left = is_beside || (is_old && leaves_iterations(before, after, loop));
     for (ConflictOf* conflict_of : {sharing_conflict_of, order_conflict_of}) {
-      const bool is_answered = is_beside || (is_left && conflict_of == order_conflict_of);
+      const bool is_of_order = conflict_of == order_conflict_of;
+      const bool is_answered =
+          is_beside || (is_old && (is_of_order ? keeps_order(loop) : keeps_sharing(loop)));
       if (is_answered && !after.verifies_quick_answers()) continue;
       auto conflict = conflict_of(after, loop, memory);
       if (!conflict) continue;
       // What the user took on trust, or was so from the beginning, stays so.
       const bool is_known = had_conflict(before, loop, *conflict_of);
-      const bool is_of_order = conflict_of == order_conflict_of;
       if (!is_known || (is_of_order && conflicts_anew(before, after, loop))) {
-        check(!is_left || !is_of_order, "quick_answers", "iterations of loop {} conflict anew",
+        check(!is_answered, "quick_answers", "iterations of loop {} conflict anew",
               after.get(loop).loop_var->name);
         refusal = std::move(conflict);
       }

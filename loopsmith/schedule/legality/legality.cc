@@ -14,6 +14,7 @@
 #include "loopsmith/schedule/legality/shared_tiles.h"
 #include "loopsmith/schedule/queries/access_pairs.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/changed_accesses.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/schedule/queries/zero_distance.h"
@@ -100,7 +101,75 @@ bool updates_elements_again(Dependences& dependences, const Ptr<Var>& loop) {
   });
 }
 
+/// The memory that a loop accesses, asked by what pairs of accesses its indices do not tell apart.
+class LoopMemory {
+ public:
+  LoopMemory(const Schedule& schedule, LoopRV loop, Concurrency how, OwnMemory& questions,
+             const ChangedAccesses* changed = nullptr)
+      : accesses(accesses_inside(schedule, schedule.node(loop), changed)),
+        shared(take_shared(how, accesses)),
+        owns_shared(!shared.empty()),
+        nest(whole_nest(schedule, schedule.node(loop))),
+        schedule_(schedule),
+        loop_(loop),
+        how_(how),
+        questions_(questions) {
+    add_shared_around(schedule, schedule.node(loop), how, shared);
+    if (changed) std::erase_if(shared, [&](const auto& each) { return !changed->has(*each); });
+  }
+
+  ElementAccesses accesses;
+  std::vector<Ptr<Buffer>> shared;
+  bool owns_shared;
+  NodeId nest;
+  std::vector<Ptr<Buffer>> alike;   ///< Filled by all iterations with the same values.
+  std::vector<Ptr<Buffer>> memory;  ///< Each iteration may have it for itself, or fill it alike.
+  std::vector<Ptr<Buffer>> own;     ///< Each iteration has it for itself.
+
+  /// Fills `alike` and `memory`: most accesses need not ask them.
+  void find() {
+    if (std::exchange(is_found_, true)) return;
+    if (how_ == Concurrency::in_block_threads) {
+      alike = filled_identically(schedule_, loop_, shared);
+    }
+    memory = memory_of_nest(schedule_, nest, accesses, how_, questions_, alike);
+  }
+
+  /// True when two iterations do not meet in these accesses.
+  bool are_apart(const ElementAccess& a, const ElementAccess& b) {
+    const For& loop = schedule_.get(loop_);
+    if (has_zero_distance(accesses, a, b, *loop.loop_var, step_of(loop))) return true;
+    find();
+    return is_known_as_own(questions_, loop_, a.buffer, memory, own);
+  }
+
+  void leave_alike(std::vector<Ptr<Buffer>>& buffers) const {
+    std::erase_if(buffers, [&](const Ptr<Buffer>& buffer) { return is_one_of(alike, buffer); });
+  }
+
+ private:
+  const Schedule& schedule_;
+  LoopRV loop_;
+  Concurrency how_;
+  OwnMemory& questions_;
+  bool is_found_ = false;
+};
+
 }  // namespace
+
+bool stays_independent(const Schedule& schedule, LoopRV loop, Concurrency how, OwnMemory& questions,
+                       const ChangedAccesses& changed) {
+  if (changed.is_all()) return false;
+  LoopMemory memory(schedule, loop, how, questions, &changed);
+  if (!memory.accesses.opaque.empty() || memory.accesses.is_steered) return false;
+  const bool feeds_shared = std::ranges::any_of(memory.accesses.all, [&](const auto& access) {
+    return access.is_write && memory.accesses.shared_sources.contains(access.buffer->data.get());
+  });
+  return !feeds_shared &&
+         each_pair(memory.accesses, [&](const ElementAccess& a, const ElementAccess& b) {
+           return memory.are_apart(a, b);
+         });
+}
 
 CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurrency how) {
   OwnMemory memory(schedule);
@@ -112,27 +181,12 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
   const For& loop = schedule.get(handle);
   const auto* extent = loop.extent.as<IntImm>();
   if (extent && extent->value <= 1 && !is_left_by_break(schedule, handle)) return {proved()};
-  ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
+  LoopMemory memory(schedule, handle, how, questions);
+  const ElementAccesses& accesses = memory.accesses;
   if (!accesses.opaque.empty()) return {unknown(accesses.opaque)};
-  std::vector<Ptr<Buffer>> shared = take_shared(how, accesses);
-  const bool owns_shared = !shared.empty();
-  const NodeId nest = whole_nest(schedule, schedule.node(handle));
-  add_shared_around(schedule, schedule.node(handle), how, shared);
-  std::vector<Ptr<Buffer>> alike;
-  std::vector<Ptr<Buffer>> memory;
-  bool is_memory_found = false;
-  // Most accesses are told apart by their indices; what memory there is, the others ask.
-  const auto find_memory = [&] {
-    if (std::exchange(is_memory_found, true)) return;
-    if (how == Concurrency::in_block_threads) alike = filled_identically(schedule, handle, shared);
-    memory = memory_of_nest(schedule, nest, accesses, how, questions, alike);
-  };
-  std::vector<Ptr<Buffer>> own;
   bool reduces = false;
   const bool is_told = each_pair(accesses, [&](const ElementAccess& a, const ElementAccess& b) {
-    if (has_zero_distance(accesses, a, b, *loop.loop_var, step_of(loop))) return true;
-    find_memory();
-    if (is_known_as_own(questions, handle, a.buffer, memory, own)) return true;
+    if (memory.are_apart(a, b)) return true;
     const bool is_update = how == Concurrency::in_lanes && extent && is_of_one_reduction(a, b) &&
                            is_independent_of(a, *loop.loop_var) &&
                            is_independent_of(b, *loop.loop_var);
@@ -148,27 +202,27 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
                                 !inits_read_memory(schedule, handle) &&
                                 !repeats_reductions(schedule, band);
   if (reduces_in_lanes && !schedule.verifies_quick_answers()) {
-    return {.verdict = {.kind = OrderAnswer::Kind::violated}, .is_reduction = true, .own = own};
+    return {
+        .verdict = {.kind = OrderAnswer::Kind::violated}, .is_reduction = true, .own = memory.own};
   }
   const bool is_proved =
-      (is_told && !reduces) || (!owns_shared && has_results_apart(schedule, handle));
-  const auto leave_alike = [&](std::vector<Ptr<Buffer>>& buffers) {
-    std::erase_if(buffers, [&](const Ptr<Buffer>& buffer) { return is_one_of(alike, buffer); });
+      (is_told && !reduces) || (!memory.owns_shared && has_results_apart(schedule, handle));
+  const auto proved_apart = [&] {
+    memory.leave_alike(memory.own);
+    return CarriedDependences{.verdict = proved(), .own = std::move(memory.own)};
   };
-  if (is_proved && !schedule.verifies_quick_answers()) {
-    leave_alike(own);
-    return {.verdict = proved(), .own = std::move(own)};
-  }
+  if (is_proved && !schedule.verifies_quick_answers()) return proved_apart();
 
   CachedAnswer answer{question_of(how), {loop.loop_var}, {}};
-  if (auto known = cached_answer(schedule, nest, answer.question, answer.loops)) {
+  if (auto known = cached_answer(schedule, memory.nest, answer.question, answer.loops)) {
     return *std::move(known);
   }
-  find_memory();
-  leave_alike(shared);
-  DependenceOptions options{.local_buffers = memory, .shared_buffers = std::move(shared)};
+  memory.find();
+  memory.leave_alike(memory.shared);
+  DependenceOptions options{.local_buffers = memory.memory,
+                            .shared_buffers = std::move(memory.shared)};
   if (is_proved) options.operations *= 100;  // A doubt is worth it.
-  Dependences dependences(under_path_condition(schedule, nest), std::move(options));
+  Dependences dependences(under_path_condition(schedule, memory.nest), std::move(options));
   const DependenceAnswer found = how == Concurrency::in_lanes
                                      ? dependences.vectorizable(loop.loop_var)
                                      : dependences.parallelizable(loop.loop_var);
@@ -177,15 +231,14 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
     const bool reduces = found.reductions && how != Concurrency::in_lanes &&
                          updates_elements_again(dependences, loop.loop_var);
     const bool is_violated =
-        found.verdict == Verdict::violated && !is_declared_alone(accesses, own, found);
+        found.verdict == Verdict::violated && !is_declared_alone(accesses, memory.own, found);
     check(!is_violated && !reduces, "quick_answers", "iterations of loop {} are not apart: {}",
           loop.loop_var->name, found.witness ? found.witness->text() : "they reduce");
-    leave_alike(own);
-    return {.verdict = proved(), .own = std::move(own)};
+    return proved_apart();
   }
   answer.answer.verdict = answer_of(found);
   answer.answer.own = found.private_buffers;
-  leave_alike(answer.answer.own);
+  memory.leave_alike(answer.answer.own);
   check(!reduces_in_lanes || found.verdict != Verdict::violated, "quick_answers",
         "lanes of loop {} do more than reduce: {}", loop.loop_var->name,
         found.witness ? found.witness->text() : found.reason);
@@ -198,7 +251,7 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
       answer.answer.is_reduction = true;
     }
   }
-  cache_answer(schedule, nest, dependences, answer);
+  cache_answer(schedule, memory.nest, dependences, answer);
   return std::move(answer.answer);
 }
 

@@ -10,6 +10,8 @@
 
 namespace loopsmith {
 
+class ChangedAccesses;
+
 /// Does each iteration of a loop read of a buffer only what it wrote itself?
 ///
 /// Lemma. Let all that uses the buffer be blocks inside the loop that declare it. Let each that
@@ -57,5 +59,16 @@ class OwnMemory {
 /// one of several loops of the program, which ask `memory` in turn.
 CarriedDependences carried_by(const Schedule& schedule, LoopRV loop, Concurrency how,
                               OwnMemory& memory);
+
+/// True when iterations of a loop, which were independent of each other before the step that
+/// changed accesses so, still are.
+///
+/// Lemma. Iterations that are independent, and do not reduce, meet in no memory but such as each
+/// has for itself, or which all of them fill alike. The first two are matters of the accesses to
+/// that memory, the last one also of whether what is stored into it is read from memory that is
+/// written meanwhile. So it suffices to ask of memory whose accesses changed, unless that is
+/// written and read to be stored into memory that threads share.
+bool stays_independent(const Schedule& schedule, LoopRV loop, Concurrency how, OwnMemory& memory,
+                       const ChangedAccesses& changed);
 
 }  // namespace loopsmith

@@ -83,6 +83,7 @@ Planned<LoopKindPlan> plan_concurrent(const Schedule& schedule, LoopKindPlan pla
     if (auto conflict = refuse_new_conflicts(schedule, after)) return *std::move(conflict);
   }
   CarriedDependences carries = carried_by(schedule, plan.loop, how);
+  plan.has_independent_iterations = carries.verdict.is_proved();
   if (carries.verdict.is_proved()) return plan;
   if (carries.is_reduction) {
     if (!may_reduce_concurrently(schedule, plan.loop, how, carries)) {
@@ -144,6 +145,7 @@ Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
   DependenceUpdate known(schedule, schedule.node(plan.loop));
   For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(binding));
   loop.span = schedule.span_from(loop.span);
+  schedule.set_independent_iterations(plan.loop, plan.has_independent_iterations);
   if (plan.kind != ForKind::unrolled) known.forget_lanes();
   known.keep();
   return {};

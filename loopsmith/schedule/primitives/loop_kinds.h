@@ -40,6 +40,7 @@ struct LoopKindPlan {
   ForKind kind;
   std::string thread_axis = {};
   std::optional<Argument> reordered_reduction = {};
+  bool has_independent_iterations = false;
 };
 
 inline constexpr Condition thread_axis_exists{

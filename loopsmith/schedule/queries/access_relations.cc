@@ -5,8 +5,11 @@
 #include <utility>
 
 #include "loopsmith/ir/accumulation.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/changed_accesses.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 
 namespace loopsmith {
@@ -26,7 +29,8 @@ bool is_reduction(const Block& block) {
 
 class Collector {
  public:
-  explicit Collector(ElementAccesses& found) : found_(found) {}
+  explicit Collector(ElementAccesses& found, const ChangedAccesses* wanted = nullptr)
+      : found_(found), wanted_(wanted) {}
 
   void visit(const Stmt& stmt) {
     deep_call([&] { enter(stmt); });
@@ -89,6 +93,10 @@ class Collector {
 
   /// What goes through a view accesses any element of its region, and is not looked at again.
   void add_view(const Block& block, const MatchBufferRegion& match) {
+    if (wanted_) {
+      found_.by_pointer = true;
+      return;
+    }
     const BufferRegion& source = *match.source;
     const bool is_known = views_.contains(source.buffer->data.get());
     views_.insert(match.buffer->data.get());
@@ -126,14 +134,15 @@ class Collector {
 
   void enter(const Stmt& stmt) {
     if (const auto* loop = stmt.as<For>()) {
-      for (const Expr& bound : {loop->min, loop->extent, loop->step}) read(bound);
+      for (const Expr& bound : {loop->min, loop->extent, loop->step}) steer(bound);
       found_.inside.insert(loop->loop_var.get());
       if (const auto range = range_of(*loop)) found_.forms.add_range(*range);
       visit(loop->body);
     } else if (const auto* realize = stmt.as<BlockRealize>()) {
-      for (const Expr& value : realize->iter_values) read(value);
-      read(realize->predicate);
+      for (const Expr& value : realize->iter_values) steer(value);
+      steer(realize->predicate);
       const Block& block = *realize->block;
+      if (wanted_ && !wanted_->are_in(realize->block)) return;
       for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
         const Ptr<Var>& axis = block.iter_vars[i]->var;
         // An axis bound to more than a sum is inside, and unknown.
@@ -147,17 +156,19 @@ class Collector {
     } else if (const auto* store = stmt.as<BufferStore>()) {
       const Group outer = group_;
       if (!group_.reduction && accumulation_of(*store)) group_ = {store, {store}};
+      stores_shared_ = wanted_ && is_shared_by_threads(store->buffer->scope());
       read(store->value);
-      for (const Expr& index : store->indices) read(index);
+      stores_shared_ = false;
+      for (const Expr& index : store->indices) steer(index);
       add(*store->buffer.get(), store->indices, true);
       group_ = outer;
     } else if (const auto* let = stmt.as<LetStmt>()) {
-      read(let->value);
+      steer(let->value);
       found_.inside.insert(let->var.get());
       add_pointer(*let);
       visit(let->body);
     } else if (const auto* branch = stmt.as<IfThenElse>()) {
-      read(branch->condition);
+      steer(branch->condition);
       visit(branch->then_case);
       if (branch->else_case) visit(branch->else_case);
     } else if (const auto* sequence = stmt.as<SeqStmt>()) {
@@ -175,9 +186,16 @@ class Collector {
       }
       for_each_child(*stmt.get(), [&](const Ref& child, Role) {
         if (const Stmt part = Stmt::from(child)) visit(part);
-        if (const Expr part = Expr::from(child); part.defined()) read(part);
+        if (const Expr part = Expr::from(child); part.defined()) steer(part);
       });
     }
+  }
+
+  /// Reads what decides which elements are accessed, or whether.
+  void steer(const Expr& expr) {
+    const std::size_t count = loads_;
+    read(expr);
+    found_.is_steered = found_.is_steered || loads_ > count;
   }
 
   void read(const Expr& expr) {
@@ -185,6 +203,7 @@ class Collector {
     pre_order_visit(expr, [&](const Ref& ref) {
       if (const auto* load = ref.as<BufferLoad>()) {
         add(*load->buffer.get(), load->indices, false);
+        if (wanted_) found_.is_steered |= std::ranges::any_of(load->indices, reads_memory);
       } else if (const auto* let = ref.as<Let>()) {
         found_.inside.insert(let->var.get());
       } else if (const auto* call = ref.as<Call>(); call && is_opaque(*call)) {
@@ -199,6 +218,9 @@ class Collector {
   void add(const Buffer& buffer, const std::vector<Expr>& indices, bool is_write) {
     if (views_.contains(buffer.data.get())) return;
     if (!pointers_.empty() && pointers_.contains(buffer.data.get())) found_.by_pointer = true;
+    if (wanted_ && !wanted_->has(buffer)) return;
+    if (!is_write) ++loads_;
+    if (!is_write && stores_shared_) found_.shared_sources.insert(buffer.data.get());
     ElementAccess& access = found_.all.emplace_back();
     access.buffer = &buffer;
     access.is_write = is_write;
@@ -208,6 +230,9 @@ class Collector {
   }
 
   ElementAccesses& found_;
+  const ChangedAccesses* wanted_;
+  std::size_t loads_ = 0;  ///< Of the memory that is wanted, so far.
+  bool stores_shared_ = false;
   Group group_;
   std::unordered_set<const Object*> views_;      ///< Pointers of views.
   std::unordered_set<const Object*> allocated_;  ///< Pointers of memory that is allocated inside.
@@ -216,10 +241,11 @@ class Collector {
 
 }  // namespace
 
-ElementAccesses accesses_inside(const Schedule& schedule, NodeId node) {
+ElementAccesses accesses_inside(const Schedule& schedule, NodeId node,
+                                const ChangedAccesses* changed) {
   ElementAccesses found;
   found.forms = IndexForms(ranges_around(schedule, schedule.at(node).parent));
-  Collector collector(found);
+  Collector collector(found, changed);
   collector.add_pointers_around(schedule, schedule.at(node).parent);
   collector.visit(schedule.statement(node));
   return found;

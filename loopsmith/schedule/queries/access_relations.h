@@ -9,6 +9,8 @@
 
 namespace loopsmith {
 
+class ChangedAccesses;
+
 /// A load or a store, its indices in terms of loops.
 struct ElementAccess {
   const Buffer* buffer = nullptr;
@@ -26,10 +28,14 @@ struct ElementAccesses {
   std::vector<Ptr<Var>> offsets;             ///< Of elements in the regions of views.
   bool by_pointer = false;                   ///< Some go through pointers to unknown memory.
   std::string opaque;                        ///< A statement that may access anything; or empty.
+  bool is_steered = false;  ///< Indices, bounds or conditions read some of the memory.
+  /// What is read to be stored into memory that threads share.
+  std::unordered_set<const Object*> shared_sources = {};
 };
 
-/// Reads what is inside a node of a schedule.
-ElementAccesses accesses_inside(const Schedule& schedule, NodeId node);
+/// Reads what is inside a node of a schedule; with `changed`, the accesses to that memory alone.
+ElementAccesses accesses_inside(const Schedule& schedule, NodeId node,
+                                const ChangedAccesses* changed = nullptr);
 /// The same of a block's body and init, in terms of its axes.
 ElementAccesses accesses_of_block(const Schedule& schedule, BlockRV block);
 /// Those of a block that is in no schedule yet; pointers defined around it are unknown.

@@ -26,6 +26,26 @@ bool reduces(const Schedule& schedule, BlockRV block) {
   });
 }
 
+bool shares_reads(const Schedule& schedule, BlockRV handle) {
+  const Block& block = schedule.get(handle);
+  const auto is_own_result = [&](const Ptr<BufferRegion>& read) {
+    return std::ranges::any_of(block.writes, [&](const Ptr<BufferRegion>& write) {
+      return write->buffer.same_as(read->buffer);
+    });
+  };
+  const auto is_shared_along = [&](const Ptr<BufferRegion>& read, const Ptr<IterVar>& axis) {
+    return axis->iter_type != IterType::comm_reduce && !is_const_int(axis->dom->extent, 1) &&
+           std::ranges::none_of(read->region, [&](const Ptr<Range>& side) {
+             return uses_variable(side->min, axis->var);
+           });
+  };
+  return std::ranges::any_of(block.reads, [&](const Ptr<BufferRegion>& read) {
+    return !is_own_result(read) && std::ranges::any_of(block.iter_vars, [&](const auto& axis) {
+      return is_shared_along(read, axis);
+    });
+  });
+}
+
 AxisKind axis_kind(const Schedule& schedule, BlockRV block, LoopRV loop) {
   const BlockRealize& realize = schedule.realize(block);
   const Ptr<Var>& moved_by = schedule.get(loop).loop_var;

@@ -14,6 +14,10 @@ bool is_inlined(Schedule& schedule, BlockRV block);
 /// True when some axis of a block reduces.
 bool reduces(const Schedule& schedule, BlockRV block);
 
+/// True when several results of a block are made of one element of what it reads: a tile of them
+/// loads it once.
+bool shares_reads(const Schedule& schedule, BlockRV block);
+
 /// Which axes of a block a loop moves.
 enum class AxisKind : std::uint8_t { spatial, reduction, mixed };
 

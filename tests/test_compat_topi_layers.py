@@ -155,6 +155,12 @@ OPERATORS: dict[str, Case] = {
         lambda a: np.lib.stride_tricks.sliding_window_view(a, (2, 3), (1, 2))[:, :, ::2],
         (X,),
     ),
+    "where_of_shapes": (
+        lambda t, c, a, b: t.where(c, a, b),
+        np.where,
+        (X[:, :1] > 0, X, X[0, 0]),
+    ),
+    "fast_tanh": (lambda t, a: t.fast_tanh(a), np.tanh, (X,)),
     "trilu": (lambda t, a: t.trilu(a, 1, True), lambda a: np.triu(a, 1), (X,)),
     "matrix_set_diag": (
         lambda t, a, d: t.matrix_set_diag(a, d, 1),
@@ -225,6 +231,36 @@ def test_an_operator_agrees_with_numpy(tvm: Any, name: str) -> None:
     wanted = np.asarray(expected(*arrays))
     assert found.shape == wanted.shape
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_convolutions_agree_in_all_layouts(tvm: Any) -> None:
+    nn, weight = tvm.topi.nn, RNG.standard_normal((5, 4, 3, 3)).astype("float32")
+    expected = computed(tvm, lambda d, w: nn.conv2d_nchw(d, w, 1, 1, 1), IMAGES, weight)
+    found = computed(
+        tvm,
+        lambda d, w: nn.conv2d_hwcn(d, w, 1, 1, 1),
+        IMAGES.transpose(2, 3, 1, 0),
+        weight.transpose(2, 3, 1, 0),
+    )
+    np.testing.assert_allclose(found, expected.transpose(2, 3, 1, 0), rtol=1e-4, atol=1e-5)
+    line, taps = IMAGES[:, :, 0], weight[:, :, 0]
+    expected = computed(tvm, lambda d, w: nn.conv1d(d, w, 2, 1), line, taps)
+    found = computed(
+        tvm,
+        lambda d, w: nn.conv1d(d, w, 2, 1, data_layout="NWC"),
+        line.transpose(0, 2, 1),
+        taps.transpose(2, 1, 0),
+    )
+    np.testing.assert_allclose(found, expected.transpose(0, 2, 1), rtol=1e-4, atol=1e-5)
+    cubes, cells = IMAGES[:, :, None], weight[:, :, None]
+    expected = computed(tvm, lambda d, w: nn.conv3d_ncdhw(d, w, 1, 0, 1), cubes, cells)
+    found = computed(
+        tvm,
+        lambda d, w: nn.conv3d_ndhwc(d, w, 1, 0, 1),
+        cubes.transpose(0, 2, 3, 4, 1),
+        cells.transpose(2, 3, 4, 1, 0),
+    )
+    np.testing.assert_allclose(found, expected.transpose(0, 2, 3, 4, 1), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("ceil_mode", [False, True])

@@ -10,6 +10,7 @@ from typing import Any
 from loopsmith import te, tir
 
 from ..tag import INJECTIVE
+from .elementwise import broadcast_shape, element_at
 
 __all__ = ["arange", "gather", "layout_transform", "one_hot", "repeat", "split",
            "stack", "strided_slice", "take", "tile", "where"]  # fmt: skip
@@ -21,13 +22,19 @@ def _moved(shape: Sequence[Any], place_of: Any, a: Any, name: str) -> Any:
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
-    """Return the elements of `x` where the condition holds, those of `y` elsewhere."""
-    return te.compute(
-        condition.shape,
-        lambda *i: te.select(condition(*i).astype("bool"), x(*i), y(*i)),
-        name="T_where",
-        tag=INJECTIVE,
-    )
+    """Return the elements of `x` where the condition holds, those of `y` elsewhere.
+
+    Shapes broadcast as in NumPy.
+    """
+    shape: list[Any] = []
+    for each in (condition, x, y):
+        shape = broadcast_shape(shape, list(each.shape), "where")
+
+    def element(*i: Any) -> Any:
+        chosen = element_at(condition, i).astype("bool")
+        return te.select(chosen, element_at(x, i), element_at(y, i))
+
+    return te.compute(shape, element, name="T_where", tag=INJECTIVE)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") -> Any:

@@ -72,6 +72,11 @@ Ptr<PrimFunc> with_vscale(const Ptr<PrimFunc>& func, int vscale) {
     fixed_type(node, node.dtype);
     return make(std::move(vector));
   });
+  rewrite.on<Mul>([&](const Mul& node) -> Expr {
+    const Expr product = rewrite.children(node);
+    const auto* made = product.as<Mul>();
+    return as_int(made->a) && as_int(made->b) ? made->a * made->b : product;
+  });
   rewrite.on<Cast>([&](const Cast& node) -> Expr {
     return make(Cast{.value = rewrite(node.value)}, fixed_type(node, node.dtype));
   });

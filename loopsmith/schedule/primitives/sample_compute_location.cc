@@ -11,6 +11,8 @@
 namespace loopsmith {
 namespace {
 
+constexpr std::int64_t inlined = -2, root = -1;  // Decisions that are no loops.
+
 bool drives(const BlockRealize& realize, const Ptr<Var>& var, IterType type) {
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     if (realize.block->iter_vars[i]->iter_type == type &&
@@ -54,44 +56,60 @@ std::vector<std::pair<std::int64_t, LoopRV>> loops_of_consumers(const Schedule& 
   return found;
 }
 
+using Candidate = SampleComputeLocationPlan::Candidate;
+
+bool is_possible(const SampleComputeLocationPlan& plan, const Candidate& place) {
+  if (place.decision == root) return true;
+  if (place.decision == inlined) {
+    return compute_inline.can_apply(*plan.before, {.block = plan.block});
+  }
+  return compute_at.can_apply(
+      *plan.before, {.block = plan.block, .loop = *place.loop, .preserve_unit_loops = true});
+}
+
+/// The possible place of the largest number up to a decision; where the block is, without one.
+Candidate decided(const SampleComputeLocationPlan& plan, std::int64_t decision) {
+  for (std::size_t i = plan.candidates.size(); i-- > 0;) {
+    const Candidate& place = plan.candidates[i];
+    if (place.decision <= decision && is_possible(plan, place)) return place;
+  }
+  return {root, {}};
+}
+
+/// A possible place, each with the same chance: one that is not possible is left out, and another
+/// one drawn.
+Candidate drawn(Schedule& schedule, const SampleComputeLocationPlan& plan) {
+  std::vector<Candidate> left = plan.candidates;
+  for (;;) {
+    const auto number = static_cast<std::size_t>(schedule.next_random()) % left.size();
+    if (is_possible(plan, left[number])) return left[number];
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(number));
+  }
+}
+
 }  // namespace
 
 Planned<SampleComputeLocationPlan> plan_sample_compute_location(
     const Schedule& schedule, const SampleComputeLocationArguments& arguments) {
-  SampleComputeLocationPlan plan;
-  plan.decision = arguments.decision;
-  if (compute_inline.can_apply(schedule, {.block = arguments.block})) {
-    plan.candidates.push_back({-2, {}});
-  }
-  plan.candidates.push_back({-1, {}});
+  SampleComputeLocationPlan plan{.block = arguments.block,
+                                 .candidates = {{inlined, {}}, {root, {}}},
+                                 .decision = arguments.decision,
+                                 .before = std::make_shared<Schedule>(schedule.snapshot())};
   for (const auto& [number, loop] : loops_of_consumers(schedule, arguments.block)) {
-    const bool is_possible = compute_at.can_apply(
-        schedule, {.block = arguments.block, .loop = loop, .preserve_unit_loops = true});
-    if (is_possible) plan.candidates.push_back({number, loop});
+    plan.candidates.push_back({number, loop});
   }
   return plan;
 }
 
 LoopRV commit_sample_compute_location(Schedule& schedule, SampleComputeLocationPlan&& plan) {
-  const auto& candidates = plan.candidates;
-  std::size_t chosen = 0;
   if (const auto told = schedule.told_decision()) {
     if (const auto* place = told->as<std::int64_t>()) plan.decision = *place;
   }
-  if (plan.decision) {
-    const auto above = std::ranges::upper_bound(candidates, *plan.decision, {},
-                                                &SampleComputeLocationPlan::Candidate::decision);
-    const auto root = std::ranges::find(candidates, std::int64_t{-1},
-                                        &SampleComputeLocationPlan::Candidate::decision);
-    chosen = static_cast<std::size_t>((above == candidates.begin() ? root : above - 1) -
-                                      candidates.begin());
-  } else {
-    chosen = static_cast<std::size_t>(schedule.next_random()) % candidates.size();
-  }
-  const auto& [decision, loop] = candidates[chosen];
+  const auto& [decision, loop] =
+      plan.decision ? decided(plan, *plan.decision) : drawn(schedule, plan);
   schedule.record_decision(Argument(decision));
   if (loop) return *loop;
-  const auto mark = decision == -2 ? LocationMark::inlined : LocationMark::root;
+  const auto mark = decision == inlined ? LocationMark::inlined : LocationMark::root;
   return ComputeLocation(mark, schedule.step()).loop;
 }
 

@@ -15,14 +15,16 @@ struct SampleComputeLocationArguments {
                 "consumer. One that is not possible stands for the largest one below."}};
 };
 
-/// Where a block may be computed.
+/// Where a block might be computed. Whether it may be is asked of those that are drawn.
 struct SampleComputeLocationPlan {
   struct Candidate {
     std::int64_t decision;
     std::optional<LoopRV> loop;
   };
+  BlockRV block;
   std::vector<Candidate> candidates;  ///< By their decisions.
   std::optional<std::int64_t> decision;
+  std::shared_ptr<const Schedule> before;
 };
 
 Planned<SampleComputeLocationPlan> plan_sample_compute_location(

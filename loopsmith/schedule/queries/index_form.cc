@@ -97,6 +97,7 @@ bool IndexForms::add_term(IndexForm& sum, IndexTerm term) const {
     if (known.coefficient == 0) sum.terms.erase(sum.terms.begin() + static_cast<long>(i));
     return true;
   }
+  if (sum.terms.empty()) sum.terms.reserve(4);  // Most sums have no more.
   sum.terms.push_back(std::move(term));
   // (x // c) * c + x % c is x.
   for (std::size_t i = 0; i + 1 < sum.terms.size(); ++i) {

@@ -214,9 +214,9 @@ void schedule_reduction(Schedule& schedule, BlockRV block, std::size_t shared) {
   }
   const bool is_parallel = shared == 0;
   const bool has_tiles = !spatial.empty() && !reduction.empty();
-  // There are thousands of ways to tile and a few to keep partial results; tiles that share no
-  // reads are seldom quicker.
-  const std::int64_t chance = shares_reads(schedule, block) ? 7 : 2;
+  // There are thousands of ways to tile and a few to keep partial results, which are quicker mostly
+  // where tiles share no reads.
+  const std::int64_t chance = shares_reads(schedule, block) ? 7 : 4;
   if (has_tiles && happens(schedule, chance, 8)) {
     schedule_tiles(schedule, block, spatial, reduction, is_parallel);
   } else if (!spatial.empty() || shared > 0 || !happens(schedule, 3, 4)) {

@@ -221,7 +221,7 @@ def test_products_are_packed_by_steps(dtype: str, across: str):
 
         func = te.create_prim_func([A, B, te.compute((rows, columns), product, name="C")])
         sch = ls.default_schedule(func)
-        assert "sch.reindex_cache_read(" in str(sch.trace)
+        assert "sch.cache_expression(" in str(sch.trace)
         ls.assert_structural_equal(replayed(sch, func).mod, sch.mod)
         numbers = np.random.default_rng(5)
         a = numbers.integers(-4, 5, A.shape).astype(dtype)
@@ -231,6 +231,45 @@ def test_products_are_packed_by_steps(dtype: str, across: str):
             found = np.full((rows, columns), 77, dtype)
             kernel(a, b, found)
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int8", "uint8"])
+@pytest.mark.parametrize("columns", [64, 71])
+def test_operands_are_converted_as_they_are_packed(dtype: str, columns: int):
+    A = te.placeholder((50, 33), "float32", name="A")
+    B = te.placeholder((33, columns), dtype, name="B")
+    k = te.reduce_axis((0, 33), "k")
+    C = te.compute(
+        (50, columns), lambda i, j: te.sum(A[i, k] * B[k, j].astype("float32"), axis=k), name="C"
+    )
+    func = te.create_prim_func([A, B, C])
+    sch = ls.default_schedule(func)
+    assert "sch.cache_expression(" in str(sch.trace)
+    numbers = np.random.default_rng(6)
+    a = numbers.integers(-4, 5, (50, 33)).astype("float32")
+    b = numbers.integers(0, 5, (33, columns)).astype(dtype)
+    found = np.full((50, columns), 77, "float32")
+    ls.build(func)(a, b, found)
+    np.testing.assert_array_equal(found, a @ b.astype("float32"))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 61, 300])
+@pytest.mark.parametrize(("columns", "depth"), [(64, 24), (70, 9), (40, 1500)])
+def test_products_of_any_number_of_rows_are_packed_by_steps(rows: int, columns: int, depth: int):
+    n = te.size_var("n")
+    A = te.placeholder((n, depth), "float32", name="A")
+    B = te.placeholder((depth, columns), "float32", name="B")
+    k = te.reduce_axis((0, depth), "k")
+    C = te.compute((n, columns), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    func = te.create_prim_func([A, B, C])
+    sch = ls.default_schedule(func)
+    assert "sch.cache_expression(" in str(sch.trace)
+    numbers = np.random.default_rng(7)
+    a = numbers.integers(-4, 5, (rows, depth)).astype("float32")
+    b = numbers.integers(-4, 5, (depth, columns)).astype("float32")
+    found = np.full((rows, columns), 77, "float32")
+    ls.build(func)(a, b, found)
+    np.testing.assert_array_equal(found, a @ b)
 
 
 def long_columns(rows: int, columns: int) -> list[te.Tensor]:

@@ -40,6 +40,21 @@ def test_an_extern_is_a_statement_over_buffers() -> None:
     assert error.problem == "extern B: the function gives no statement"
 
 
+def test_the_shape_and_type_of_an_extern_may_be_those_of_its_buffer() -> None:
+    a = te.placeholder((8,), name="A")
+    buffer = tir.decl_buffer((4,), "int8", name="B")
+
+    def fill(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> tir.Stmt:
+        i = te.var("i")
+        body = tir.BufferStore(outs[0], ins[0][i].astype("int8"), [i])
+        return tir.For(loop_var=i, min=0, extent=4, body=body)
+
+    b = te.extern(None, [a], fill, out_buffers=buffer)
+    assert (b.shape, b.dtype) == ([4], "int8")
+    x = np.arange(8, dtype="float32")
+    np.testing.assert_array_equal(ls.build([a, b])(x), np.arange(4))
+
+
 @T.prim_func
 def sums_and_copy(
     X: T.Buffer((8, 4), "float32"), S: T.Buffer((8,), "float32"), Y: T.Buffer((8, 4), "float32")

@@ -34,6 +34,15 @@ PROGRAMS = {
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """,
+    "converted": """
+    A: T.Buffer((32, 64)), B: T.Buffer((64, 48), "int8"), C: T.Buffer((32, 48))
+    for i, j, k in T.grid(32, 48, 64):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * T.Cast("float32", B[vk, vj])
+""",
     "stages": """
     A: T.Buffer((32, 16), "float32"), C: T.Buffer((32, 16), "float32")
     B = T.alloc_buffer((32, 16))
@@ -188,6 +197,10 @@ EXAMPLES = {
     "cache_read": ("stages", 'sch.cache_read("B", 0, "local")'),
     "cache_write": ("stages", 'sch.cache_write("C", 0, "local")'),
     "cache_inplace": ("update", 'sch.cache_inplace("A", 0, "local")'),
+    "cache_expression": (
+        "converted",
+        'sch.cache_expression("C", "B", "global", lambda i, j, k: (j // 16, k, j % 16))',
+    ),
     "reindex": ("transposed", 'sch.reindex("B", ("read", 0))'),
     "reindex_cache_read": (
         "transposed",

@@ -31,7 +31,6 @@ constexpr Advice advice[] = {
     {"call_llvm_", "build for llvm, or call a function of C"},
     {"dp4a", "write the sum of products out, and tensorize it by a built-in intrinsic"},
     {"q_multiply_shift", "write it out: multiply as int64, add a half, shift right"},
-    {"vscale", "write the number of lanes as a constant"},
     {"masked_load", "load with a predicate: A.vload([i], predicate=...)"},
 };
 

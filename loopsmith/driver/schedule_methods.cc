@@ -249,6 +249,15 @@ Handles<BlockRV> ScheduleMethods::cache_index(const BlockArgument& block,
       call("cache_index", {value_of(block), value_of(storage_scope), value_of(cse_thresh)}));
 }
 
+BlockRV ScheduleMethods::cache_expression(const BlockArgument& block,
+                                          const BufferSelector& buffer_index,
+                                          const std::string& storage_scope,
+                                          const IndexMapArgument& index_map) {
+  return *call("cache_expression", {value_of(block), value_of(buffer_index),
+                                    value_of(storage_scope), value_of(index_map)})
+              .as<BlockRV>();
+}
+
 BlockRV ScheduleMethods::reindex(const BlockArgument& block, const BufferSelector& buffer) {
   return *call("reindex", {value_of(block), value_of(buffer)}).as<BlockRV>();
 }

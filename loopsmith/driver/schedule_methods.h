@@ -216,6 +216,14 @@ class ScheduleMethods {
   /// How often an expression has to occur; 0: every index that is computed.
   Handles<BlockRV> cache_index(const BlockArgument& block, const std::string& storage_scope,
                                std::int64_t cse_thresh = 0);
+  /// Computes the largest expression of a block that reads a buffer and depends on the axes of an
+  /// index map alone in a block of its own, beforehand, and lets the block read the values.
+  /// `buffer_index`: A buffer that the expression reads: its number among the reads of the block,
+  /// or its name. `storage_scope`: The memory of the values: global, shared, local, ...
+  /// `index_map`: From the axes of the block to the indices of the values. The axes that it uses
+  /// are those that the expression may depend on.
+  BlockRV cache_expression(const BlockArgument& block, const BufferSelector& buffer_index,
+                           const std::string& storage_scope, const IndexMapArgument& index_map);
   /// Copies a buffer into one that a block accesses by its axes alone.
   /// `buffer`: A name, or ("read", 0) for the first that the block reads.
   BlockRV reindex(const BlockArgument& block, const BufferSelector& buffer);

@@ -14,7 +14,13 @@ std::optional<std::int64_t> lanes_of(const Expr& count);
 /// The expression that counts `lanes`: its inverse.
 Expr lanes_expr(std::int64_t lanes);
 
-/// Throws an error of `kind` where a vector of the function is scalable: no code is made for those.
-void refuse_scalable_vectors(const Ptr<PrimFunc>& func, ErrorKind kind);
+/// The `vscale` of a machine whose vectors have so many bits: how often they hold 128, at least 1.
+inline int vscale_of(int vector_bits) {
+  return vector_bits < 256 ? 1 : vector_bits / 128;
+}
+
+/// The function on a machine whose `vscale` is known: T.vscale() is that number, and scalable
+/// vectors have as many lanes as it makes of theirs.
+Ptr<PrimFunc> with_vscale(const Ptr<PrimFunc>& func, int vscale);
 
 }  // namespace loopsmith

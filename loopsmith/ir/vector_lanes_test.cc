@@ -29,12 +29,35 @@ TEST(vector_lanes, are_part_of_the_type) {
   EXPECT_EQ(ramp.dtype().element(), i32);
 }
 
-TEST(vector_lanes, that_only_the_machine_knows_are_not_run) {
+PrimFunc evaluating(const Expr& value) {
   PrimFunc func;
-  func.body = make(Evaluate{.value = make(Broadcast{.value = 1, .lanes = scalable_lanes | 4})});
-  EXPECT_EQ(
-      testing::refusal([&] { refuse_scalable_vectors(make(std::move(func)), ErrorKind::lower); }),
-      "lanes_are_constant: main: a vector of int32xvscalex4 lanes is not run here");
+  func.body = make(Evaluate{.value = value});
+  return func;
+}
+
+TEST(vector_lanes, are_constants_on_a_machine_whose_vscale_is_known) {
+  const Expr vector = make(Broadcast{.value = 1, .lanes = scalable_lanes | 4});
+  const Expr ramp = make(Ramp{.base = var("x"), .stride = 1, .lanes = scalable_lanes | 4});
+  const Expr sum = cast(i64.with_lanes(scalable_lanes | 4), ramp + vector);
+  const auto fixed = with_vscale(make(evaluating(sum)), 2);
+  const Expr value = fixed->body.as<Evaluate>()->value;
+  EXPECT_EQ(to_string(value.dtype()), "int64x8");
+  EXPECT_EQ(script(value),
+            "x = T.int32()\nT.Cast(\"int64x8\", T.Ramp(x, 1, 8) + T.Broadcast(1, 8))");
+  const auto count = with_vscale(make(evaluating(vscale * 4)), 2);
+  EXPECT_TRUE(is_const_int(count->body.as<Evaluate>()->value, 8));
+}
+
+TEST(vector_lanes, of_functions_without_vscale_stay) {
+  const auto func = make(evaluating(make(Broadcast{.value = 1, .lanes = 4})));
+  EXPECT_TRUE(with_vscale(func, 2).same_as(func));
+}
+
+TEST(vector_lanes, are_at_most_what_a_type_holds) {
+  const Expr vector = make(Broadcast{.value = 1, .lanes = scalable_lanes | 30000});
+  EXPECT_EQ(testing::refusal([&] { with_vscale(make(evaluating(vector)), 4); }),
+            "lanes_fit: a vector of int32xvscalex30000 lanes has 120000 of them here, more than "
+            "32767");
 }
 
 }  // namespace

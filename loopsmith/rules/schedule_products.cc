@@ -10,6 +10,7 @@
 #include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/packing.h"
 #include "loopsmith/schedule/primitives/annotate.h"
+#include "loopsmith/schedule/primitives/cache_expression.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
@@ -18,7 +19,6 @@
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/pad_axes.h"
 #include "loopsmith/schedule/primitives/redefine_buffer.h"
-#include "loopsmith/schedule/primitives/reindex.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
@@ -31,6 +31,12 @@ constexpr std::int64_t line_elements = 16;
 
 bool is_axis(const Axis& a, const Axis& b) {
   return a.var.same_as(b.var);
+}
+
+/// A number of tiles; where it is not known, more than any task has.
+std::int64_t count_of(const Expr& number) {
+  const std::int64_t* count = as_int(number);
+  return count ? *count : INT64_MAX;
 }
 
 void append(std::vector<LoopRV>& list, const std::vector<LoopRV>& more) {
@@ -126,7 +132,7 @@ PanelCopy ProductSteps::copy(const Panel& panel, const Axis& across, std::int64_
   PanelCopy made{.panel = &panel, .across = across, .width = width, .block = {}, .axes = {}};
   IndexMap map;
   std::vector<Expr> outer, inner;
-  const auto& source = *panel.source.as<BufferLoad>();
+  const Ptr<Buffer> source = accesses_in(make(Evaluate{.value = panel.source}))[0].buffer;
   for (const Axis& axis : axes_) {
     const Ptr<Var> index = var(axis.var->name, axis.var->dtype);
     map.initial_indices.push_back(index);
@@ -146,11 +152,7 @@ PanelCopy ProductSteps::copy(const Panel& panel, const Axis& across, std::int64_
   map.final_indices.push_back(floordiv(index, size));
   map.final_indices.insert(map.final_indices.end(), inner.begin(), inner.end());
   map.final_indices.push_back(floormod(index, size));
-  const auto& reads = schedule_.get(sums_).reads;
-  const auto read = std::ranges::find_if(
-      reads, [&](const auto& region) { return region->buffer.same_as(source.buffer); });
-  made.block = reindex_cache_read(schedule_, sums_, static_cast<std::int64_t>(read - reads.begin()),
-                                  "global", make(std::move(map)));
+  made.block = cache_expression(schedule_, sums_, source->name, "global", make(std::move(map)));
   return made;
 }
 
@@ -162,7 +164,7 @@ std::vector<LoopRV> ProductSteps::cut_rows(std::vector<LoopRV> items, LoopRV til
     tiles = fuse(schedule_, items);
   }
   std::vector<LoopRV> parts;
-  const std::int64_t count = *as_int(packing_.item_count());
+  const std::int64_t count = count_of(packing_.item_count());
   const std::int64_t rows = packing_.grid.rows;
   if (rows < count) {
     const Factor size =
@@ -225,7 +227,7 @@ bool ProductSteps::tile_results() {
     reorder(schedule_, order);
   }
   const std::vector<LoopRV> row_parts = cut_rows(items, row_tiles);
-  const std::int64_t panels = *as_int(tiles_along(form_.vector_axis, form_.tile.width()));
+  const std::int64_t panels = count_of(tiles_along(form_.vector_axis, form_.tile.width()));
   const std::int64_t wide = packing_.grid.columns;
   if (wide < panels) {
     const Factor size =
@@ -316,8 +318,8 @@ void ProductSteps::choose_kinds() {
 
 /// True where tiles or tasks are not all whole.
 bool ProductSteps::has_guards() const {
-  const std::int64_t items = *as_int(packing_.item_count());
-  const std::int64_t panels = *as_int(tiles_along(form_.vector_axis, form_.tile.width()));
+  const std::int64_t items = count_of(packing_.item_count());
+  const std::int64_t panels = count_of(tiles_along(form_.vector_axis, form_.tile.width()));
   return pads() || items % std::min(items, packing_.grid.rows) != 0 ||
          panels % std::min(panels, packing_.grid.columns) != 0;
 }
@@ -358,18 +360,16 @@ bool ProductSteps::take(const std::vector<NestLoop>& loops) {
   return true;
 }
 
-/// True where each operand is an element as it is read, and each index of the results an axis.
+/// True where the results are combined of single operands, and each index of them is an axis.
 bool is_plain(const Packing& packing) {
   const PackedForm& form = packing.form;
   if (form.dot_product || !form.combination || form.combination->condition.defined()) return false;
-  const auto is_load = [](const Panel& panel) { return panel.source.is<BufferLoad>(); };
   const auto is_axis_of_nest = [&](const Expr& index) {
     return std::ranges::any_of(form.nest.axes, [&](const Axis& axis) {
       return axis.var.same_as(index) && is_const_int(axis.min, 0);
     });
   };
-  return std::ranges::all_of(form.columns, is_load) &&
-         std::ranges::all_of(form.combination->indices, is_axis_of_nest);
+  return std::ranges::all_of(form.combination->indices, is_axis_of_nest);
 }
 
 }  // namespace
@@ -377,10 +377,11 @@ bool is_plain(const Packing& packing) {
 bool schedule_products(Schedule& schedule, const Subject& subject, const RuleContext& context) {
   if (subject.nests.size() != 1) return false;
   const Nest& nest = subject.nests[0];
-  const auto points = point_count(nest.axes);
-  if (nest.reduction().empty() || !points || *points == 0 || !nest.streamed.empty()) return false;
+  const auto steps = point_count(nest.reduction());
+  if (nest.reduction().empty() || !steps || *steps == 0 || !nest.streamed.empty()) return false;
+  if (point_count(nest.spatial()) == 0) return false;
   std::optional<Packing> packing = packing_of(nest, context.machine);
-  if (!packing || !is_plain(*packing)) return false;
+  if (!packing || !is_plain(*packing) || !is_const_int(packing->pays(), 1)) return false;
   const auto loops = look_up_loops(schedule, nest);
   if (!loops) return false;
   choose_grid(*packing, context.machine);

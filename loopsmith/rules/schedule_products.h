@@ -15,9 +15,9 @@ namespace loopsmith {
 ///                                                 sums += A[rows, k] * B_panel[k, columns]
 ///                                               C[tile] += sums
 ///
-/// Axes that tiles do not cover are padded by repetitions of their last index, which are not copied
-/// to the results. Taken where each operand is an element that is read as it is, and all extents
-/// are constants.
+/// What is computed of an operand alone, such as a conversion, is done as its panel is filled. Axes
+/// that tiles do not cover are padded by repetitions of their last index, which are not copied to
+/// the results. Taken where the reduction has constant extents.
 bool schedule_products(Schedule& schedule, const Subject& subject, const RuleContext& context);
 
 }  // namespace loopsmith

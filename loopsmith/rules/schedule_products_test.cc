@@ -70,7 +70,7 @@ std::string steps_of_product(const Sizes& sizes, bool a_lies_across, bool b_lies
 TEST(schedule_products, packs_columns_for_tiles_in_registers) {
   for (const auto& sizes : {Sizes{48, 64, 24}, {61, 70, 9}, {13, 101, 33}, {29, 8, 5}}) {
     const std::string steps = steps_of_product(sizes, false, false);
-    EXPECT_EQ(count(steps, "sch.reindex_cache_read("), 1) << steps;
+    EXPECT_EQ(count(steps, "sch.cache_expression("), 1) << steps;
     EXPECT_EQ(count(steps, "sch.decompose_reduction("), 1) << steps;
   }
 }
@@ -83,14 +83,14 @@ TEST(schedule_products, pads_axes_that_tiles_do_not_cover_alone) {
 TEST(schedule_products, packs_rows_that_lie_across_memory) {
   for (const auto& sizes : {Sizes{64, 96, 8}, {67, 35, 9}}) {
     const std::string steps = steps_of_product(sizes, true, false);
-    EXPECT_EQ(count(steps, "sch.reindex_cache_read("), 2) << steps;
+    EXPECT_EQ(count(steps, "sch.cache_expression("), 2) << steps;
   }
 }
 
 TEST(schedule_products, packs_columns_that_lie_across_memory) {
   for (const auto& sizes : {Sizes{64, 96, 8}, {67, 35, 9}, {67, 35, 40}}) {
-    EXPECT_EQ(count(steps_of_product(sizes, false, true), "sch.reindex_cache_read("), 1);
-    EXPECT_EQ(count(steps_of_product(sizes, true, true), "sch.reindex_cache_read("), 2);
+    EXPECT_EQ(count(steps_of_product(sizes, false, true), "sch.cache_expression("), 1);
+    EXPECT_EQ(count(steps_of_product(sizes, true, true), "sch.cache_expression("), 2);
   }
 }
 
@@ -129,7 +129,7 @@ TEST(schedule_products, shares_panels_among_batches_that_they_do_not_move_along)
       steps_of(te::create_prim_func({a, b, c}),
                {numbers({3, 5, 9}), numbers({9, 40}, 2), numbers({3, 5, 40})});
   EXPECT_EQ(count(steps, "sch.fuse("), 1) << steps;
-  EXPECT_EQ(count(steps, "sch.reindex_cache_read("), 1) << steps;
+  EXPECT_EQ(count(steps, "sch.cache_expression("), 1) << steps;
 }
 
 TEST(schedule_products, takes_windows_as_columns_of_a_convolution) {
@@ -147,35 +147,62 @@ TEST(schedule_products, takes_windows_as_columns_of_a_convolution) {
     const std::string steps = steps_of(
         te::create_prim_func({a, w, out}),
         {numbers({2, 3, 9, 23}), numbers({22, 3, 3, 3}, 2), numbers({2, 22, rows, columns})});
-    EXPECT_EQ(count(steps, "sch.reindex_cache_read("), 1) << steps;
+    EXPECT_EQ(count(steps, "sch.cache_expression("), 1) << steps;
   }
 }
 
-TEST(schedule_products, leaves_operands_that_are_read_in_two_ways) {
-  // By the parts of a long reduction, too, which steps made that stay.
+TEST(schedule_products, packs_both_ways_in_which_an_operand_is_read) {
+  // By the parts of a long reduction, too.
   for (const int depth : {40, 8192}) {
-    const Tensor a = placeholder({depth, 20}, i32, "A");
+    const Tensor a = placeholder({depth, 20}, f32, "A");
     const te::IterVar k = reduce_axis(0, depth, "k");
     const Tensor c = compute(
         {20, 20}, [&](const Expr& i, const Expr& j) { return te::sum(a(k, i) * a(k, j), {k}); },
         "C");
     const auto func = te::create_prim_func({a, c});
     const std::string steps =
-        default_schedule(func, machine, /*leaves_holes=*/false).trace().text();
-    EXPECT_EQ(count(steps, "sch.reindex_cache_read("), 0) << steps;
-    EXPECT_EQ(count(steps, "sch.rfactor("), depth == 40 ? 0 : 1) << steps;
+        depth == 40 ? steps_of(func, {numbers({depth, 20}), numbers({20, 20})})
+                    : default_schedule(func, machine, /*leaves_holes=*/false).trace().text();
+    EXPECT_EQ(count(steps, "sch.cache_expression("), 2) << steps;
+    EXPECT_EQ(count(steps, "sch.rfactor("), depth == 40 ? 0 : 2) << steps;
   }
 }
 
-TEST(schedule_products, leaves_operands_that_are_computed) {
-  const Tensor a = placeholder({24, 9}, f32, "A"), b = placeholder({9, 40}, f32, "B");
-  const te::IterVar k = reduce_axis(0, 9, "k");
-  const Tensor c = compute(
-      {24, 40}, [&](const Expr& i, const Expr& j) { return te::sum(a(i, k) * (b(k, j) + 1), {k}); },
-      "C");
-  const std::string steps = steps_of(te::create_prim_func({a, b, c}),
-                                     {numbers({24, 9}), numbers({9, 40}, 2), numbers({24, 40})});
-  EXPECT_EQ(count(steps, "sch.reindex_cache_read("), 0) << steps;
+TEST(schedule_products, computes_operands_once_for_all_rows) {
+  for (const int columns : {40, 37}) {
+    const Tensor a = placeholder({24, 9}, f32, "A"), b = placeholder({9, columns}, f32, "B");
+    const te::IterVar k = reduce_axis(0, 9, "k");
+    const Tensor c = compute(
+        {24, columns},
+        [&](const Expr& i, const Expr& j) { return te::sum(a(i, k) * (b(k, j) + 1), {k}); }, "C");
+    const std::string steps =
+        steps_of(te::create_prim_func({a, b, c}),
+                 {numbers({24, 9}), numbers({9, columns}, 2), numbers({24, columns})});
+    EXPECT_EQ(count(steps, "sch.cache_expression("), 1) << steps;
+  }
+}
+
+TEST(schedule_products, pads_pictures_as_it_packs_them) {
+  const Tensor x = placeholder({3, 9, 20}, f32, "X"), w = placeholder({22, 3, 3, 3}, f32, "W");
+  const te::IterVar c = reduce_axis(0, 3, "c"), p = reduce_axis(0, 3, "p"),
+                    q = reduce_axis(0, 3, "q");
+  const Tensor padded = compute(
+      {3, 11, 22},
+      [&](const Expr& k, const Expr& i, const Expr& j) {
+        const Expr is_inside = 1 <= i && i < 10 && 1 <= j && j < 21;
+        return if_then_else(is_inside, x(k, i - 1, j - 1), float_imm(f32, 0));
+      },
+      "padded");
+  const Tensor out = compute(
+      {22, 9, 20},
+      [&](const Expr& f, const Expr& i, const Expr& j) {
+        return te::sum(padded(c, i + p, j + q) * w(f, c, p, q), {c, p, q});
+      },
+      "out");
+  const std::string steps =
+      steps_of(te::create_prim_func({x, w, out}),
+               {numbers({3, 9, 20}), numbers({22, 3, 3, 3}, 2), numbers({22, 9, 20})});
+  EXPECT_EQ(count(steps, "sch.cache_expression("), 1) << steps;
 }
 
 }  // namespace schedule_products_test

@@ -24,8 +24,8 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &decompose_reduction, &rfactor, &tree_reduce, &privatize, &atomic, &pad_einsum, &pad_axes,
       &decompose_padding,
       // Caches.
-      &cache_read, &cache_write, &cache_inplace, &cache_index, &reindex, &reindex_cache_read,
-      &reindex_cache_write, &read_at, &write_at, &prefetch,
+      &cache_read, &cache_write, &cache_inplace, &cache_index, &cache_expression, &reindex,
+      &reindex_cache_read, &reindex_cache_write, &read_at, &write_at, &prefetch,
       // Buffers.
       &storage_align, &set_scope, &unsafe_set_dtype, &set_axis_separator,
       &unsafe_hide_buffer_access, &annotate_buffer_access, &transform_layout, &set_layout,

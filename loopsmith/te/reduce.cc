@@ -20,9 +20,6 @@ std::vector<Expr> as_exprs(const std::vector<Ptr<Var>>& variables) {
 }
 
 void require_reduce_axes(const std::string& name, const std::vector<IterVar>& axes) {
-  require(!axes.empty(), ErrorKind::user, "reduction_has_axis",
-          hint("give an axis made by reduce_axis"), current_span, "{}: no axis to reduce over",
-          name);
   for (const IterVar& axis : axes) {
     require(axis && axis->iter_type == IterType::comm_reduce, ErrorKind::user,
             "axis_is_reduce_axis", hint("make the axis with reduce_axis"), current_span,
@@ -87,6 +84,10 @@ Ptr<CommReducer> Reducer::combiner_for(const std::vector<DataType>& dtypes) cons
 
 std::vector<Expr> Reducer::operator()(std::vector<Expr> source, const Axes& axes,
                                       ReduceOptions options) const {
+  // Over no axes there is one value to combine.
+  if (axes.items.empty()) {
+    return (*this)(std::move(source), reduce_axis(0, 1, "rv"), std::move(options));
+  }
   require_reduce_axes(name_, axes.items);
   std::vector<DataType> dtypes;
   for (const Expr& value : source) {

@@ -42,10 +42,15 @@ TEST(reducers, hold_where_and_init) {
   EXPECT_EQ(*as_float(reduce->init[0]), 5.0);
 }
 
+TEST(reducers, combine_one_value_over_no_axes) {
+  const Row r;
+  const Expr total = sum(r.A(0), Axes(std::vector<IterVar>()));
+  ASSERT_EQ(total.as<Reduce>()->axis.size(), 1);
+  EXPECT_TRUE(is_const_int(total.as<Reduce>()->axis[0]->dom->extent, 1));
+}
+
 TEST(reducers, refuse_axes_that_are_none) {
   const Row r;
-  EXPECT_EQ(error_of([&] { sum(r.A(r.k), Axes(std::vector<IterVar>())); }),
-            "reduction_has_axis: sum: no axis to reduce over");
   const Tensor B = compute({8}, [&](Expr i) { return r.A(i); }, "B");
   EXPECT_EQ(error_of([&] { sum(r.A(r.k), B.axis(0)); }),
             "axis_is_reduce_axis: sum: axis i0 is not a reduction axis");

@@ -39,9 +39,16 @@ Ptr<PrimFunc> run_if(const Ptr<PrimFunc>& func, const LowerOptions& given) {
 /// Of a pass that makes nothing which could be simpler.
 constexpr bool still_simple = true;
 
+/// The function on a machine with vectors of so many bits.
+Ptr<PrimFunc> fix_vscale(const Ptr<PrimFunc>& func, int vector_bits) {
+  return with_vscale(func, vscale_of(vector_bits));
+}
+
 /// From a scheduled function to one that a code generator accepts, in this order.
 constexpr Pass lowering[] = {
-    // First: what is one statement now may become several, or none.
+    // First: how long loops and vectors are, all others may ask.
+    {"fix_vscale", run_with<&LowerOptions::vector_bits, fix_vscale>, Form::scheduled},
+    // Early: what is one statement now may become several, or none.
     {"mark_stages", run<mark_stages>, Form::scheduled},
     // While blocks say what a reduction combines, and how. Threads before others.
     {"thread_reductions", run_with<&LowerOptions::warp_size, thread_reductions>, Form::scheduled},
@@ -191,7 +198,6 @@ Ptr<PrimFunc> run_pass(const Ptr<PrimFunc>& func, std::string_view name,
   const auto* pass = std::ranges::find(lowering, name, &Pass::name);
   require(pass != std::end(lowering), ErrorKind::lower, "pass_exists",
           hint("see lowering_passes()"), {}, "run_pass: there is no pass '{}'", name);
-  refuse_scalable_vectors(func, ErrorKind::lower);
   return pass->run(func, options);
 }
 
@@ -199,7 +205,6 @@ Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& opti
   using Clock = std::chrono::steady_clock;
   const std::vector<std::string_view> dumps = dumped_passes("LOOPSMITH_DUMP");
   if (options.verify) verify_form(func, Form::scheduled, "lower");
-  refuse_scalable_vectors(func, ErrorKind::lower);
   Ptr<PrimFunc> current = func, simplified;
   for (const Pass& pass : lowering) {
     const auto start = Clock::now();

@@ -9,6 +9,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/schedule/rewrites/edits.h"
+#include "loopsmith/schedule/rewrites/expression_replacement.h"
 
 namespace loopsmith {
 namespace {
@@ -111,30 +112,16 @@ Expr element_of(const Range& domain, const Ptr<Var>& axis) {
   return is_const_int(domain.min, 0) ? Expr(axis) : axis - domain.min;
 }
 
-/// Lets `rewrite` replace an expression of any of these kinds by what `change` gives, unless that
-/// is null.
-template <class... T, class Change>
-void replace_each(Rewriter& rewrite, Change change) {
-  const auto set = [&]<class Node>(const Node*) {
-    rewrite.on<Node>([&rewrite, change](const Node& node) -> Expr {
-      const Expr made = change(Expr(&node));
-      return made.defined() ? made : Expr(rewrite.children(node));
-    });
-  };
-  (set(static_cast<const T*>(nullptr)), ...);
-}
-
 /// Replaces the parts of indices that are `cached` by loads of the buffers.
 Stmt with_lookups(const Stmt& body, const std::vector<CachedIndex>& cached,
                   const std::vector<Expr>& loads) {
   Rewriter inside;  // For the indices.
-  replace_each<Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, Cast, Select, Call>(
-      inside, [&](const Expr& expr) {
-        for (std::size_t i = 0; i < cached.size(); ++i) {
-          if (structural_equal(cached[i].value, expr)) return loads[i];
-        }
-        return Expr();
-      });
+  replace_expressions(inside, [&](const Expr& expr) {
+    for (std::size_t i = 0; i < cached.size(); ++i) {
+      if (structural_equal(cached[i].value, expr)) return loads[i];
+    }
+    return Expr();
+  });
   Rewriter rewrite;
   rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
     BufferLoad copy = *rewrite.children(load);

@@ -5,9 +5,20 @@
 
 #include "loopsmith/ir/find_data_type.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 namespace {
+
+/// True when a buffer that no match_buffer defines is in the same memory.
+bool is_aliased(const Schedule& schedule, const Ptr<Buffer>& buffer) {
+  bool found = false;
+  pre_order_visit(schedule.mod(), [&](const Ref& ref) {
+    found = found || is_view_of(ref, *buffer);
+    return !found;
+  });
+  return found;
+}
 
 /// The buffer, its owner and its uses; `to` is left to the caller.
 std::variant<RedefinePlan, Refusal> redefinition(const Schedule& schedule, BlockRV block,
@@ -24,7 +35,9 @@ std::variant<RedefinePlan, Refusal> redefinition(const Schedule& schedule, Block
     return Refusal{&buffer_is_allocated, {Argument(Ref(plan.from))}};
   }
   plan.uses = uses_of(schedule, plan.owner, plan.from);
-  if (plan.uses.by_view) return Refusal{&buffer_has_no_views, {Argument(Ref(plan.from))}};
+  if (plan.uses.by_view && is_aliased(schedule, plan.from)) {
+    return Refusal{&buffer_has_no_views, {Argument(Ref(plan.from))}};
+  }
   return plan;
 }
 
@@ -38,11 +51,37 @@ Buffer with_pointer(const Buffer& buffer, std::string name, DataType dtype,
   return copy;
 }
 
+/// Changes the accesses to a buffer, and what views of it are, and of those.
+void change_with_views(Schedule& schedule, const BufferAccesses& uses, AccessChange change,
+                       const Ptr<Buffer>& from, const Ptr<Buffer>& to) {
+  change.from = from;
+  change.to = to;
+  change_accesses(schedule, uses, change);
+  if (!uses.by_view) return;
+  for (const NodeId node : uses.nodes) {
+    const auto* realize = schedule.as<BlockRealize>(node);
+    if (!realize) continue;
+    for (std::size_t i = 0; i < realize->block->match_buffers.size(); ++i) {
+      realize = schedule.as<BlockRealize>(node);
+      MatchBufferRegion match = *realize->block->match_buffers[i];
+      if (!match.source->buffer.same_as(from)) continue;
+      const Ptr<Buffer> view = match.buffer;
+      BufferRegion source = *match.source;
+      source.buffer = to;
+      match.source = make(std::move(source));
+      if (view->dtype != to->dtype || view->scope() != to->scope()) {
+        match.buffer = make(with_pointer(*view, view->name, to->dtype, to->scope()));
+        change_with_views(schedule, uses_of(schedule, node, view), change, view, match.buffer);
+      }
+      auto& block = const_cast<Block&>(*static_cast<BlockRealize&>(schedule.edit(node)).block);
+      block.match_buffers[i] = make(std::move(match));
+    }
+  }
+}
+
 void redefine(Schedule& schedule, const RedefinePlan& plan, const Ptr<Buffer>& to,
               AccessChange change) {
-  change.from = plan.from;
-  change.to = to;
-  change_accesses(schedule, plan.uses, change);
+  change_with_views(schedule, plan.uses, std::move(change), plan.from, to);
   replace_definition(schedule, plan.owner, plan.from, to);
 }
 
@@ -67,7 +106,7 @@ Planned<RedefinePlan> plan_unsafe_set_dtype(const Schedule& schedule,
   auto found = redefinition(schedule, arguments.block, arguments.buffer_index, false);
   if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
   auto& plan = std::get<RedefinePlan>(found);
-  if (!plan.uses.by_indices_alone()) {
+  if (plan.uses.by_pointer) {
     return Refusal{&buffer_is_used_by_index, {Argument(Ref(plan.from))}};
   }
   const auto dtype = find_data_type(arguments.dtype);

@@ -49,8 +49,8 @@ TEST(set_scope, refuses_parameters_and_unknown_memories) {
             "block_has_the_buffer: set_scope: block B writes no such buffer");
 }
 
-TEST(set_scope, refuses_buffers_with_views) {
-  Schedule sch(program(R"((C: T.Buffer((8,))):
+Ptr<PrimFunc> written_by_view() {
+  return program(R"((C: T.Buffer((8,))):
     B = T.alloc_buffer((8,))
     for i in range(8):
         with T.block("B"):
@@ -63,6 +63,52 @@ TEST(set_scope, refuses_buffers_with_views) {
         with T.block("C"):
             vi = T.axis.spatial(8, i)
             C[vi] = B[vi]
+)");
+}
+
+TEST(set_scope, takes_views_along) {
+  const auto func = written_by_view();
+  Schedule sch(func);
+  set_scope(sch, get_block(sch, "B"), 0, "local");
+  const std::string text = body_of(sch);
+  EXPECT_NE(text.find("V = T.match_buffer(B_local[vi], (1,), scope=\"local\")"), std::string::npos)
+      << text;
+  expect_sound(sch, func);
+  EXPECT_EQ(error_of([&] { cache_read(sch, get_block(sch, "C"), 0, "local"); }),
+            "buffer_is_used_by_index: cache_read: buffer B_local is reached through its pointer or "
+            "a match_buffer");
+}
+
+TEST(unsafe_set_dtype, converts_what_views_store) {
+  const auto func = written_by_view();
+  Schedule sch(func);
+  unsafe_set_dtype(sch, get_block(sch, "B"), 0, "float64");
+  const std::string text = body_of(sch);
+  EXPECT_NE(text.find("V[0] = T.float64(1)"), std::string::npos) << text;
+  expect_sound(sch, func);
+}
+
+TEST(set_axis_separator, leaves_views_as_they_are) {
+  const auto func = written_by_view();
+  Schedule sch(func);
+  set_axis_separator(sch, get_block(sch, "C"), "B", {0});
+  expect_sound(sch, func);
+}
+
+TEST(set_scope, refuses_buffers_that_share_memory) {
+  Schedule sch(program(R"((C: T.Buffer((8,))):
+    B = T.alloc_buffer((8,))
+    D = T.decl_buffer((8,), data=B.data)
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            T.reads()
+            T.writes(B[vi])
+            B[vi] = T.float32(1)
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = D[vi]
 )"));
   const BlockRV b = get_block(sch, "B");
   EXPECT_EQ(error_of([&] { set_scope(sch, b, 0, "local"); }),
@@ -70,9 +116,6 @@ TEST(set_scope, refuses_buffers_with_views) {
   EXPECT_EQ(
       error_of([&] { unsafe_set_dtype(sch, b, 0, "float16"); }),
       "buffer_has_no_views: unsafe_set_dtype: a match_buffer or another buffer views buffer B");
-  EXPECT_EQ(error_of([&] { cache_read(sch, get_block(sch, "C"), 0, "local"); }),
-            "buffer_is_used_by_index: cache_read: buffer B is reached through its pointer or a "
-            "match_buffer");
 }
 
 TEST(unsafe_set_dtype, converts_where_the_buffer_is_used) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/index_map.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
@@ -12,7 +11,6 @@
 #include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/queries/must_write_region.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
-#include "loopsmith/schedule/rewrites/layout.h"
 
 namespace loopsmith {
 namespace {
@@ -141,47 +139,12 @@ Planned<ReindexPlan> plan_mapped(const Schedule& schedule, const ReindexCacheArg
       plan_access(schedule, arguments.block, arguments.buffer_index, side, arguments.storage_scope);
   if (std::holds_alternative<Refusal>(planned)) return planned;
   auto& plan = std::get<ReindexPlan>(planned);
-  const Block& block = schedule.get(arguments.block);
-  std::vector<Expr> variables;
-  for (const auto& axis : block.iter_vars) variables.push_back(axis->var);
-  const DataType type = widest_index(variables);
-  const IndexMap map = *with_index_type(*arguments.index_map, type);
-  if (map.initial_indices.size() != block.iter_vars.size()) {
-    return Refusal{
-        &index_map_fits_the_block,
-        {Argument(static_cast<std::int64_t>(map.initial_indices.size())), Argument(arguments.block),
-         Argument(static_cast<std::int64_t>(block.iter_vars.size()))}};
-  }
-  Substitution axes;
-  for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-    axes[map.initial_indices[i]] = cast(type, variables[i]);
-  }
-  for (const Expr& index : map.final_indices) plan.copied.push_back(substitute(index, axes));
-  IndexMap used{.final_indices = map.final_indices};
-  std::vector<Ptr<Range>> domains;
-  for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-    const Ptr<IterVar>& axis = block.iter_vars[i];
-    const bool is_old = is_used(plan.indices, axis->var);
-    if (is_old != is_used(plan.copied, axis->var)) {
-      return Refusal{&index_map_uses_the_same_axes,
-                     {Argument(axis->var->name), Argument(is_old ? "old" : "new"),
-                      Argument(is_old ? "new" : "old")}};
-    }
-    if (!is_old) continue;
-    used.initial_indices.push_back(map.initial_indices[i]);
-    domains.push_back(range(cast(type, axis->dom->min), cast(type, axis->dom->extent)));
-  }
-  Analyzer analyzer;
-  const auto refused = [](const UserError& error) {
-    return Refusal{&index_map_tells_apart, {Argument(error.problem())}};
-  };
-  const auto back = non_surjective_inverse(used, domains, analyzer);
-  if (!back) return refused(back.error());
-  const auto box = map_ranges(used, domains, analyzer);
-  if (!box) return refused(box.error());
-  auto shape = shape_around(*box, analyzer);
-  if (!shape) return refused(shape.error());
-  plan.shape = std::move(*shape);
+  auto mapped = map_axes(schedule, arguments.block, *arguments.index_map,
+                         [&](const Ptr<Var>& axis) { return is_used(plan.indices, axis); });
+  if (auto* refusal = std::get_if<Refusal>(&mapped)) return std::move(*refusal);
+  auto& [indices, shape] = std::get<MappedIndices>(mapped);
+  plan.copied = std::move(indices);
+  plan.shape = std::move(shape);
   plan.storage_scope = arguments.storage_scope;
   plan.suffix = arguments.storage_scope;
   std::ranges::replace(plan.suffix, '.', '_');

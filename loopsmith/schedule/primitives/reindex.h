@@ -5,6 +5,7 @@
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/rewrites/cache_block.h"
 #include "loopsmith/schedule/rewrites/layout.h"
+#include "loopsmith/schedule/rewrites/mapped_indices.h"
 
 namespace loopsmith {
 
@@ -61,15 +62,6 @@ inline constexpr Condition instances_are_complete{
 inline constexpr Condition nest_stands_alone{"nest_stands_alone",
                                              "block {} uses buffer {} inside the nest of block {}",
                                              "take the blocks apart first"};
-inline constexpr Condition index_map_fits_the_block{
-    "index_map_fits_the_block", "the index map takes {} indices, block {} has {} axes",
-    "take one index for each axis"};
-inline constexpr Condition index_map_uses_the_same_axes{
-    "index_map_uses_the_same_axes", "axis {} appears in the {} indices but not in the {} ones",
-    "use in the index map the axes that the block uses to access the buffer, and no others"};
-inline constexpr Condition index_map_tells_apart{
-    "index_map_tells_apart", "the index map may take different axes to one element: {}",
-    "use a map that can be inverted"};
 
 inline constexpr const Condition* reindex_conditions[] = {&block_has_the_buffer,
                                                           &block_stands_in_a_block,

@@ -461,7 +461,8 @@ class StepDrawer {
       map.initial_indices.push_back(var("xyzuvw"[i % 6] + std::string()));
       indices.push_back(map.initial_indices.back());
     }
-    const bool may_leave_out = is("reindex_cache_read") || is("reindex_cache_write");
+    const bool may_leave_out =
+        is("reindex_cache_read") || is("reindex_cache_write") || is("cache_expression");
     map.final_indices = random_indices(draw_, std::move(indices), extents, may_leave_out);
     return make(std::move(map));
   }

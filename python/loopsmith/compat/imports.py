@@ -44,6 +44,8 @@ _PARTS = {
     "ir.transform": "transform",
     "runtime.module": "runtime",
     "runtime.ndarray": "nd",
+    "hybrid": "te_hybrid",
+    "te.hybrid": "te_hybrid",
     "te.operation": "te",
     "te.schedule": "te_schedule",
     "te.tensor": "te",

@@ -28,8 +28,7 @@ _WAYS = {
     "tvm.micro": "module.export writes C that any compiler takes",
     "tvm.contrib.graph_executor": "graphs of operators are not compiled here; call the functions "
     "of a module one after the other",
-    "tvm.te.hybrid": "write the loops as a script: @T.prim_func, and te.extern_primfunc",
-    "tvm.hybrid": "write the loops as a script: @T.prim_func, and te.extern_primfunc",
+    "tvm.te.hybrid": "script reads loops; for all else, write @T.prim_func, and te.extern_primfunc",
     "tvm.IRModule.functions": "module[name] gives a function by its name",
     "tvm.tir.any_dim": "write te.var() for a size that is not known",
     "tvm.transform.PassContext.config['tir.add_lower_pass']": "a pass may come before all others, "

@@ -15,7 +15,7 @@ from .tags import current_tag
 
 @explained
 def extern(
-    shape: Shape,
+    shape: Shape | None,
     inputs: Sequence[Tensor],
     fcompute: Callable[[list[Buffer], list[Buffer]], Any],
     name: str = "extern",
@@ -30,14 +30,14 @@ def extern(
     Parameters
     ----------
     shape
-        The shape of the output, or a list of shapes for several.
+        The shape of the output, or a list of shapes for several; None for those of ``out_buffers``.
     inputs
         The tensors that the statement reads.
     fcompute
         Takes the lists of input and of output buffers; gives a statement, or an expression that is
         evaluated for its effect.
     dtype
-        The type of each output; without, the one type of all inputs.
+        The type of each output; without, that of ``out_buffers``, or the one type of all inputs.
     in_buffers, out_buffers
         The buffers to write the statement in; without, new ones like the tensors.
     name, tag, attrs
@@ -48,8 +48,15 @@ def extern(
     Tensor or list of Tensor
         A list when there are several outputs.
     """
-    several = isinstance(shape, (list, tuple)) and bool(shape) and _is_shape(shape[0])
-    shapes = [sizes_of(s) for s in shape] if several else [sizes_of(shape)]
+    written = _buffers(out_buffers)
+    if shape is None and written:
+        shapes: list[Any] = [buffer.shape for buffer in written]
+    elif isinstance(shape, (list, tuple)) and bool(shape) and _is_shape(shape[0]):
+        shapes = [sizes_of(s) for s in shape]
+    else:
+        shapes = [sizes_of(shape)]
+    if dtype is None and written:
+        dtype = [buffer.dtype for buffer in written]
     dtypes = _output_types(dtype, inputs, len(shapes), name)
     outputs = _core.te_extern_op(
         shapes,
@@ -58,7 +65,7 @@ def extern(
         fcompute,
         name,
         _buffers(in_buffers),
-        _buffers(out_buffers),
+        written,
         current_tag(tag),
         dict(attrs or {}),
     )

@@ -30,8 +30,8 @@ class Reducer:
         expr
             The value to combine, or a tuple of them for a reducer of tuples.
         axis
-            An axis made by ``reduce_axis``, or a list of them. Anything else, and ``args``, is
-            combined with ``expr`` here and now.
+            An axis made by ``reduce_axis``, or a list of them; over none, the combination is
+            ``expr`` itself. Anything else, and ``args``, is combined with ``expr`` here and now.
         where
             Where it is false, nothing is combined.
         init

@@ -35,9 +35,8 @@ from .error import TVMError
 from .ir import IRModule
 from .nd import context, cpu, cuda, device, gpu, opencl
 from .runtime import convert, get_global_func, register_func
-from .script import ir as hybrid_ir
 from .target import Target
-from .te import create_schedule
+from .te import create_schedule, hybrid
 from .tir import PrimFunc, decl_buffer, ir_builder
 from .tir.expr import call_pure_intrin, const
 
@@ -74,5 +73,3 @@ vars(tir)["ir_pass"] = ir_pass
 s_tir = tirx = tir
 
 __getattr__ = other_names("tvm", loopsmith.te, loopsmith.tir)
-
-del hybrid_ir

@@ -11,6 +11,7 @@ import loopsmith.tir
 
 from ..missing import other_names
 from . import tag
+from . import te_hybrid as hybrid
 from . import te_schedule as schedule
 from .te_intrinsics import compute, create_schedule
 from .tir.expr import const
@@ -26,6 +27,7 @@ __all__ = [
     "compute",
     "const",
     "create_schedule",
+    "hybrid",
     "operation",
     "schedule",
     "size_var",

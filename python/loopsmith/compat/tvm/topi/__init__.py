@@ -7,7 +7,7 @@ from loopsmith import te
 
 from ...missing import other_names
 from .. import tag
-from . import nn
+from . import image, nn
 from . import shapes as utils
 from .elementwise import *
 from .elementwise import __all__ as _elementwise
@@ -15,8 +15,13 @@ from .parts import *
 from .parts import __all__ as _parts
 from .reductions import *
 from .reductions import __all__ as _reductions
+from .scatters import *
+from .scatters import __all__ as _scatters
+from .sequences import *
+from .sequences import __all__ as _sequences
 from .shapes import *
 from .shapes import __all__ as _shapes
 
-__all__ = ["nn", "tag", "utils", *_elementwise, *_parts, *_reductions, *_shapes]
+__all__ = ["image", "nn", "tag", "utils", *_elementwise, *_parts, *_reductions, *_scatters,
+           *_sequences, *_shapes]  # fmt: skip
 __getattr__ = other_names("tvm.topi")

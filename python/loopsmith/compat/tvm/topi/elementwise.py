@@ -22,6 +22,10 @@ _unary = {
     "sign": lambda x: te.select(
         x > 0, te.const(1, x.dtype), te.select(x < 0, te.const(-1, x.dtype), te.const(0, x.dtype))
     ),
+    # Polynomials, which run in vectors, as they are.
+    "fast_exp": te.exp,
+    "fast_tanh": te.tanh,
+    "fast_erf": te.erf,
     "logical_not": lambda x: tir.Not(x),
     "bitwise_not": lambda x: ~x,
 }  # fmt: skip
@@ -98,7 +102,7 @@ def broadcast_shape(first: list[Any], second: list[Any], name: str) -> list[Any]
     return shape
 
 
-def _element(operand: Any, indices: tuple[Any, ...]) -> Any:
+def element_at(operand: Any, indices: tuple[Any, ...]) -> Any:
     """Return the element of an operand that belongs to an element of the result."""
     if not isinstance(operand, te.Tensor):
         return operand
@@ -114,7 +118,7 @@ def _broadcast(name: str, value: Callable[[Any, Any], Any]) -> Callable[..., Any
         shape = broadcast_shape(_shape(lhs), _shape(rhs), name)
         return te.compute(
             shape,
-            lambda *i: value(_element(lhs, i), _element(rhs, i)),
+            lambda *i: value(element_at(lhs, i), element_at(rhs, i)),
             name=f"T_{name}",
             tag=BROADCAST,
         )
@@ -183,4 +187,4 @@ def elemwise_sum(xs: Any) -> Any:
 
 def broadcast_to(data: Any, shape: Any) -> Any:
     """Return a tensor repeated to a larger shape."""
-    return te.compute(shape, lambda *i: _element(data, i), name="T_broadcast_to", tag=BROADCAST)
+    return te.compute(shape, lambda *i: element_at(data, i), name="T_broadcast_to", tag=BROADCAST)

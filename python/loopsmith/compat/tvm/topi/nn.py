@@ -10,13 +10,17 @@ from loopsmith import te, tir
 
 from ...missing import other_names
 from ..tag import BROADCAST, ELEMWISE, INJECTIVE
+from .nn_blocks import *
+from .nn_blocks import __all__ as _blocks
 from .nn_convolutions import *
 from .nn_convolutions import __all__ as _convolutions
 from .nn_layers import *
 from .nn_layers import __all__ as _layers
+from .nn_pools import *
+from .nn_pools import __all__ as _pools
 
 __all__ = ["bias_add", "dense", "leaky_relu", "pad", "relu", "scale_shift_nchw", "softmax",
-           *_convolutions, *_layers]  # fmt: skip
+           *_blocks, *_convolutions, *_layers, *_pools]  # fmt: skip
 
 
 def relu(x: Any) -> Any:

@@ -8,8 +8,11 @@ from typing import Any
 
 from loopsmith import te
 
-__all__ = ["conv1d_ncw", "conv2d", "conv2d_nchw", "conv2d_nhwc", "conv3d_ncdhw",
-           "depthwise_conv2d_nchw", "depthwise_conv2d_nhwc"]  # fmt: skip
+from .shapes import transpose
+
+__all__ = ["conv1d", "conv1d_ncw", "conv1d_nwc", "conv2d", "conv2d_hwcn", "conv2d_nchw",
+           "conv2d_nhwc", "conv3d_ncdhw", "conv3d_ndhwc", "depthwise_conv2d_nchw",
+           "depthwise_conv2d_nhwc"]  # fmt: skip
 
 
 def _each(value: Any, count: int) -> list[Any]:
@@ -147,6 +150,69 @@ def conv1d_ncw(
 ) -> Any:
     """Return the convolution of ``data[n, c, w]`` with ``kernel[k, c, w]``."""
     return _convolved(data, kernel, strides, padding, dilation, out_dtype, "conv1d_ncw")
+
+
+def conv1d_nwc(
+    data: Any,
+    kernel: Any,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    dilation: Any = 1,
+    out_dtype: Any = None,
+) -> Any:
+    """Return the convolution of ``data[n, w, c]`` with ``kernel[w, c, k]``."""
+    return _convolved(data, kernel, strides, padding, dilation, out_dtype, "conv1d_nwc", last=True)
+
+
+def conv1d(
+    data: Any,
+    kernel: Any,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    dilation: Any = 1,
+    data_layout: str = "NCW",
+    kernel_layout: str = "",
+    out_dtype: Any = None,
+) -> Any:
+    """Return the convolution of rows in layout NCW or NWC.
+
+    Raises
+    ------
+    ValueError
+        The layout is another one.
+    """
+    usual = {"NCW": "OIW", "NWC": "WIO"}
+    known = {("NCW", "OIW"): conv1d_ncw, ("NWC", "WIO"): conv1d_nwc}.get(
+        (data_layout, kernel_layout or usual.get(data_layout, ""))
+    )
+    if known is None:
+        raise ValueError(f"conv1d: there is no layout {data_layout} {kernel_layout}")
+    return known(data, kernel, strides, padding, dilation, out_dtype)
+
+
+def conv2d_hwcn(
+    Input: Any, Filter: Any, stride: Any, padding: Any, dilation: Any, out_dtype: Any = None
+) -> Any:
+    """Return the convolution of ``Input[h, w, c, n]`` with ``Filter[h, w, c, k]``."""
+    images = transpose(Input, [3, 0, 1, 2])
+    made = conv2d_nhwc(images, Filter, stride, padding, dilation, out_dtype)
+    return transpose(made, [1, 2, 3, 0])
+
+
+def conv3d_ndhwc(
+    Input: Any,
+    Filter: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int = 1,
+    out_dtype: Any = None,
+) -> Any:
+    """Return the convolution of ``Input[n, d, h, w, c]`` with ``Filter[d, h, w, c, k]``."""
+    if groups != 1:
+        raise ValueError("conv3d_ndhwc: groups is 1 here")
+    name = "conv3d_ndhwc"
+    return _convolved(Input, Filter, stride, padding, dilation, out_dtype, name, last=True)
 
 
 def conv3d_ncdhw(

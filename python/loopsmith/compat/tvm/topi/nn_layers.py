@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pooling, normalization and other layers of neural networks."""
+"""Normalization and other layers of neural networks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from loopsmith import te, tir
 from ..tag import BROADCAST, INJECTIVE
 from .reductions import mean
 
-__all__ = ["batch_matmul", "batch_norm", "dilate", "flatten", "global_pool", "layer_norm",
-           "log_softmax", "pool2d", "prelu", "rms_norm", "upsampling"]  # fmt: skip
+__all__ = ["batch_matmul", "batch_norm", "dilate", "flatten", "layer_norm", "log_softmax", "prelu",
+           "rms_norm", "upsampling"]  # fmt: skip
 
 
 def flatten(data: Any) -> Any:
@@ -82,62 +82,6 @@ def log_softmax(x: Any, axis: int = -1) -> Any:
         return x(*i) - largest(*others) - te.log(total(*others))
 
     return te.compute(x.shape, element, name="T_log_softmax", tag="log_softmax_output")
-
-
-def pool2d(
-    data: Any,
-    kernel: Any,
-    stride: Any,
-    dilation: Any,
-    padding: Any,
-    pool_type: str,
-    ceil_mode: bool = False,
-    layout: str = "NCHW",
-    count_include_pad: bool = True,
-) -> Any:
-    """Return the largest elements, or the means, of windows of images.
-
-    Raises
-    ------
-    ValueError
-        For `ceil_mode`, means without the border, and other layouts than NCHW.
-    """
-    is_mean = pool_type == "avg"
-    top, left, bottom, right = padding
-    has_border = any(padding)
-    if ceil_mode or layout != "NCHW" or (is_mean and has_border and not count_include_pad):
-        raise ValueError("pool2d: windows are of NCHW, begin inside, and count the border")
-    if pool_type not in ("max", "avg"):
-        raise ValueError(f"pool2d: pool_type is {pool_type!r}, not 'max' or 'avg'")
-    from .nn import pad
-
-    (kh, kw), (sh, sw), (dh, dw) = kernel, stride, dilation
-    n, c, h, w = data.shape
-    lowest: Any = te.min_value(data.dtype)
-    border = 0 if is_mean else lowest.value
-    wide = pad(data, [0, 0, top, left], [0, 0, bottom, right], border, "pad_temp")
-    ry, rx = te.reduce_axis((0, kh), name="rv0"), te.reduce_axis((0, kw), name="rv1")
-    rows = (h + top + bottom - (kh - 1) * dh - 1) // sh + 1
-    columns = (w + left + right - (kw - 1) * dw - 1) // sw + 1
-    reducer = te.sum if is_mean else te.max
-    pooled = te.compute(
-        (n, c, rows, columns),
-        lambda b, ch, y, x: reducer(wide[b, ch, y * sh + ry * dh, x * sw + rx * dw], axis=[ry, rx]),
-        name="pool_sum" if is_mean else "pool_max",
-        tag=f"pool_{pool_type}",
-    )
-    if not is_mean:
-        return pooled
-    count = te.const(kh * kw, data.dtype)
-    return te.compute(pooled.shape, lambda *i: pooled(*i) / count, name="pool_avg", tag="elemwise")
-
-
-def global_pool(data: Any, pool_type: str, layout: str = "NCHW") -> Any:
-    """Return the largest element, or the mean, of each channel of images."""
-    if layout != "NCHW":
-        raise ValueError("global_pool: images are NCHW here")
-    size = tuple(data.shape[2:])
-    return pool2d(data, size, (1, 1), (1, 1), (0, 0, 0, 0), pool_type)
 
 
 def dilate(

@@ -10,8 +10,9 @@ from typing import Any
 from loopsmith import te, tir
 
 from ..tag import INJECTIVE
+from .elementwise import broadcast_shape, element_at
 
-__all__ = ["arange", "gather", "gather_nd", "layout_transform", "one_hot", "repeat", "split",
+__all__ = ["arange", "gather", "layout_transform", "one_hot", "repeat", "split",
            "stack", "strided_slice", "take", "tile", "where"]  # fmt: skip
 
 
@@ -21,13 +22,19 @@ def _moved(shape: Sequence[Any], place_of: Any, a: Any, name: str) -> Any:
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
-    """Return the elements of `x` where the condition holds, those of `y` elsewhere."""
-    return te.compute(
-        condition.shape,
-        lambda *i: te.select(condition(*i).astype("bool"), x(*i), y(*i)),
-        name="T_where",
-        tag=INJECTIVE,
-    )
+    """Return the elements of `x` where the condition holds, those of `y` elsewhere.
+
+    Shapes broadcast as in NumPy.
+    """
+    shape: list[Any] = []
+    for each in (condition, x, y):
+        shape = broadcast_shape(shape, list(each.shape), "where")
+
+    def element(*i: Any) -> Any:
+        chosen = element_at(condition, i).astype("bool")
+        return te.select(chosen, element_at(x, i), element_at(y, i))
+
+    return te.compute(shape, element, name="T_where", tag=INJECTIVE)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") -> Any:
@@ -133,8 +140,8 @@ def take(
     Places that are not there are the nearest ones (``mode="clip"``), count round (``"wrap"``), or
     are taken as they are (``"fast"``).
     """
-    if batch_dims or mode not in ("clip", "wrap", "fast"):
-        raise ValueError(f"take: batch_dims is 0 here, and mode {mode!r} one of clip, wrap, fast")
+    if mode not in ("clip", "wrap", "fast"):
+        raise ValueError(f"take: mode is {mode!r}, not 'clip', 'wrap' or 'fast'")
 
     def within(index: Any, extent: Any) -> Any:
         if mode == "wrap":
@@ -156,13 +163,14 @@ def take(
             return a(*place)
 
         return te.compute(indices.shape, flat, name="T_take", tag=INJECTIVE)
-    at = axis % len(a.shape)
+    at, shared = axis % len(a.shape), batch_dims % rank if rank else 0
+    own = rank - shared
 
     def element(*i: Any) -> Any:
-        index = within(indices(*i[at : at + rank]).astype("int32"), a.shape[at])
-        return a(*i[:at], index, *i[at + rank :])
+        place = indices(*i[:shared], *i[at : at + own]).astype("int32")
+        return a(*i[:at], within(place, a.shape[at]), *i[at + own :])
 
-    shape = [*a.shape[:at], *indices.shape, *a.shape[at + 1 :]]
+    shape = [*a.shape[:at], *indices.shape[shared:], *a.shape[at + 1 :]]
     return te.compute(shape, element, name="T_take", tag=INJECTIVE)
 
 
@@ -175,19 +183,6 @@ def gather(data: Any, axis: int, indices: Any) -> Any:
         data,
         "T_gather",
     )
-
-
-def gather_nd(a: Any, indices: Any, batch_dims: int = 0) -> Any:
-    """Return the elements, or blocks, at the places ``indices[:, j, ...]``."""
-    if batch_dims:
-        raise ValueError("gather_nd: batch_dims is 0 here")
-    depth, rank = int(indices.shape[0]), len(indices.shape) - 1
-
-    def place_of(i: Any) -> Any:
-        chosen = [indices(d, *i[:rank]).astype("int32") for d in range(depth)]
-        return (*chosen, *i[rank:])
-
-    return _moved([*indices.shape[1:], *a.shape[depth:]], place_of, a, "T_gather_nd")
 
 
 def one_hot(

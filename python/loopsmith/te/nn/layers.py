@@ -1,56 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that many programs need, as plain tensor expressions: read them, copy and change them.
-
-All of them return tensors; nothing is computed before the program is built.
-"""
+"""Reductions, shapes, products, pooling and norms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Union
+from typing import Any
 
-from .. import _core
-from .._core import Tensor
-from ..argument_errors import explained
-from .operations import compute
-from .reducers import Reducer, comm_reducer
-from .reducers import max as max_of
-from .reducers import min as min_of
-from .reducers import prod as prod_of
-from .reducers import sum as sum_of
+from ... import _core
+from ..._core import Tensor
+from ...argument_errors import explained
+from ..operations import compute
+from ..reducers import Reducer, comm_reducer
+from ..reducers import max as max_of
+from ..reducers import min as min_of
+from ..reducers import prod as prod_of
+from ..reducers import sum as sum_of
+from .dimensions import Axes, Pair
+from .dimensions import pair as _pair
+from .dimensions import positions as _positions
+from .dimensions import product as _product
+from .dimensions import require_same_extent as _same_extent
 
-Axes = Union[int, Sequence[int], None]
-Pair = Union[int, "tuple[int, int]"]
-
-
-def _positions(name: str, x: Tensor, axis: Axes) -> list[int]:
-    """Return the dimensions that `axis` means, counted from 0; all of them for None."""
-    rank = x.ndim
-    chosen = range(rank) if axis is None else [axis] if isinstance(axis, int) else list(axis)
-    for each in chosen:
-        if not -rank <= each < rank:
-            _core.fail(
-                "BoundsError",
-                "axis_exists",
-                f"{name}: there is no dimension {each}, {x.name} has {rank}",
-                hint=f"count from 0 to {rank - 1}, or from -1 to {-rank} from the end",
-            )
-    return sorted({each % rank for each in chosen})
-
-
-def _pair(value: Pair) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else value
-
-
-def _same_extent(name: str, first: str, a: Any, second: str, b: Any) -> None:
-    """Stop where two extents are known and differ."""
-    if isinstance(a, _core.IntImm) and isinstance(b, _core.IntImm) and int(a) != int(b):
-        _core.fail(
-            "TypeMismatch",
-            "extents_are_equal",
-            f"{name}: {first} is {a}, and {second} is {b}",
-            hint="give tensors whose extents agree",
-        )
+__all__ = [
+    "argmax",
+    "argmin",
+    "avg_pool2d",
+    "conv2d",
+    "gelu",
+    "layer_norm",
+    "matmul",
+    "max",
+    "max_pool2d",
+    "mean",
+    "min",
+    "pad",
+    "prod",
+    "relu",
+    "reshape",
+    "rms_norm",
+    "sliced",
+    "softmax",
+    "sum",
+    "transpose",
+]
 
 
 # ---- Reductions ----
@@ -192,13 +184,6 @@ def reshape(x: Tensor, shape: Any) -> Tensor:
         return x[tuple(reversed(place))]
 
     return compute(sizes, element, name=f"{x.name}_reshaped")
-
-
-def _product(extents: Any) -> Any:
-    product: Any = 1
-    for extent in extents:
-        product = extent * product
-    return product
 
 
 @explained
@@ -466,10 +451,3 @@ def rms_norm(x: Tensor, scale: Tensor, epsilon: float = 1e-5) -> Tensor:
         lambda *i: x[i] * _core.rsqrt(power[(*i[:-1], 0)] + tiny) * scale[i[-1]],
         name=f"{x.name}_rms_norm",
     )
-
-
-def __getattr__(name: str) -> Any:
-    """Refuse a name that is not there, with what says it."""
-    from .. import other_words
-
-    other_words.missing("te.nn", name, other_words.OPERATORS, globals())

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images: in another size, and norms of groups of channels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import _core
+from ..._core import Tensor
+from ...argument_errors import explained
+from ..operations import compute
+from ..reducers import sum as sum_of
+from .dimensions import Pair, pair, require_same_extent
+
+__all__ = ["conv2d_transpose", "group_norm", "resize2d"]
+
+
+@explained
+def conv2d_transpose(
+    x: Tensor, weight: Tensor, stride: Pair = 1, padding: Pair = 0, output_padding: Pair = 0
+) -> Tensor:
+    """Return the gradient of a convolution by its input: images, each element spread by weights.
+
+    Parameters
+    ----------
+    x
+        Of shape (images, channels, height, width).
+    weight
+        Of shape (channels, new channels, height, width).
+    stride, padding
+        Of the convolution, of both directions or (vertical, horizontal).
+    output_padding
+        How many rows and columns more the result has, at its end.
+    """
+    (sy, sx), (py, px), (ey, ex) = pair(stride), pair(padding), pair(output_padding)
+    n, c, h, w = x.shape
+    channels, made, kh, kw = weight.shape
+    require_same_extent(
+        "conv2d_transpose",
+        f"the number of channels of {x.name}",
+        c,
+        f"that of {weight.name}",
+        channels,
+    )
+    zero = _core.const(0, x.dtype)
+    height, width = (h - 1) * sy + kh - 2 * py + ey, (w - 1) * sx + kw - 2 * px + ex
+
+    def spread(image: Any, channel: Any, y: Any, column: Any) -> Any:
+        # Elements stand `stride` apart, behind a border as wide as the weights reach.
+        row, at = y - (kh - 1 - py), column - (kw - 1 - px)
+        is_there = [row >= 0, row < (h - 1) * sy + 1, at >= 0, at < (w - 1) * sx + 1]
+        if sy != 1:
+            is_there.append(_core.floormod(row, sy) == 0)
+        if sx != 1:
+            is_there.append(_core.floormod(at, sx) == 0)
+        value = x[image, channel, _core.floordiv(row, sy), _core.floordiv(at, sx)]
+        return _core.if_then_else(_core.all(*is_there), value, zero)
+
+    wide = compute((n, c, height + kh - 1, width + kw - 1), spread, name=f"{x.name}_spread")
+    rc = _core.te_reduce_axis(0, c, "rc")
+    ry, rx = _core.te_reduce_axis(0, kh, "ry"), _core.te_reduce_axis(0, kw, "rx")
+    return compute(
+        (n, made, height, width),
+        lambda image, channel, y, column: sum_of(
+            wide[image, rc, y + ry, column + rx] * weight[rc, channel, kh - 1 - ry, kw - 1 - rx],
+            axis=[rc, ry, rx],
+        ),
+        name="conv2d_transpose",
+    )
+
+
+@explained
+def group_norm(
+    x: Tensor, scale: Tensor, shift: Tensor, groups: int, epsilon: float = 1e-5
+) -> Tensor:
+    """Return images whose groups of channels have mean 0 and variance 1, scaled and shifted.
+
+    Parameters
+    ----------
+    x
+        Of shape (images, channels, ...).
+    scale, shift
+        Of shape (channels,).
+    groups
+        Into how many groups of neighbours the channels are divided, without rest.
+    """
+    n, c, *sizes = list(x.shape)
+    if isinstance(c, _core.IntImm) and int(c) % groups:
+        _core.fail(
+            "TypeMismatch",
+            "groups_divide_channels",
+            f"group_norm: {x.name} has {c} channels, no multiple of {groups} groups",
+            hint="take a divisor",
+        )
+    each = c // groups
+    count: Any = each
+    for size in sizes:
+        count = count * size
+
+    def summed(name: str, term: Callable[..., Any]) -> Tensor:
+        channel = _core.te_reduce_axis(0, each, "kc")
+        over = [_core.te_reduce_axis(0, size, f"k{i}") for i, size in enumerate(sizes)]
+        return compute(
+            (n, groups),
+            lambda image, group: sum_of(
+                term(image, group, (image, group * each + channel, *over)), axis=[channel, *over]
+            ),
+            name=f"{x.name}_{name}",
+        )
+
+    number = _core.const(count).astype(x.dtype)
+    totals = summed("group_sum", lambda image, group, at: x[at])
+    average = compute(totals.shape, lambda *i: totals[i] / number, name=f"{x.name}_group_mean")
+    squares = summed(
+        "group_squares",
+        lambda image, group, at: (x[at] - average[image, group]) * (x[at] - average[image, group]),
+    )
+    tiny = _core.const(epsilon, x.dtype)
+
+    def element(image: Any, channel: Any, *place: Any) -> Any:
+        group = channel // each
+        factor = _core.rsqrt(squares[image, group] / number + tiny)
+        centred = x[(image, channel, *place)] - average[image, group]
+        return centred * factor * scale[channel] + shift[channel]
+
+    return compute(x.shape, element, name=f"{x.name}_group_norm")
+
+
+# Where an element of the new size lies in the old one.
+_COORDINATES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "half_pixel": lambda i, old, new: (i + 0.5) * (old / new) - 0.5,
+    "asymmetric": lambda i, old, new: i * (old / new),
+    "align_corners": lambda i, old, new: i * ((old - 1) / _core.max(new - 1, 1)),
+}
+
+
+def _cubic(distance: Any, alpha: float) -> Any:
+    """Return the weight of an element so far away, less than 2.
+
+    R. Keys, Cubic convolution interpolation for digital image processing, 1981.
+    """
+    d: Any = _core.abs(distance)
+    near = ((alpha + 2) * d - (alpha + 3)) * d * d + 1
+    far = ((d - 5) * d + 8) * d * alpha - 4 * alpha
+    return _core.select(d < 1, near, far)
+
+
+@explained
+def resize2d(
+    x: Tensor,
+    size: tuple[Any, Any],
+    method: str = "linear",
+    coordinates: str = "half_pixel",
+    cubic_alpha: float = -0.5,
+) -> Tensor:
+    """Return images of shape (images, channels, height, width) in another size.
+
+    Parameters
+    ----------
+    size
+        The new (height, width).
+    method
+        ``"nearest"``, ``"linear"`` or ``"cubic"``. What lies outside is the nearest element.
+    coordinates
+        ``"half_pixel"``: pixels are areas, and the areas of images are the same;
+        ``"align_corners"``: pixels are points, and the outermost ones the same; ``"asymmetric"``:
+        pixels are points, and the first ones the same.
+    cubic_alpha
+        The slope of cubic weights at a distance of 1.
+
+    Raises
+    ------
+    FormatError
+        For a method, or coordinates, that there are not.
+    """
+    for what, value, known in (
+        ("method", method, ("nearest", "linear", "cubic")),
+        ("coordinates", coordinates, tuple(_COORDINATES)),
+    ):
+        if value not in known:
+            _core.fail(
+                "FormatError",
+                "way_is_known",
+                f"resize2d: {what} is {value!r}",
+                hint=f"take one of {', '.join(known)}",
+            )
+    n, c, *old = list(x.shape)
+    kind = x.dtype if "float" in x.dtype else "float32"
+
+    def number(value: Any) -> Any:
+        return _core.const(value).astype(kind)
+
+    def taps(index: Any, extent: Any, new: Any) -> list[tuple[Any, Any]]:
+        """Return places along one dimension, with their weights."""
+        position = _COORDINATES[coordinates](number(index), number(extent), number(new))
+        if method == "nearest":
+            # Of two that are as near, the first with areas, the second with points.
+            nearest = (
+                _core.ceil(position - 0.5)
+                if coordinates == "half_pixel"
+                else _core.floor(position + 0.5)
+                if coordinates == "align_corners"
+                else _core.floor(position)
+            )
+            return [(within(nearest, extent), None)]
+        first = _core.floor(position)
+        part = position - first
+        if method == "linear":
+            return [(within(first, extent), 1 - part), (within(first + 1, extent), part)]
+        return [(within(first + k, extent), _cubic(part - k, cubic_alpha)) for k in (-1, 0, 1, 2)]
+
+    def within(place: Any, extent: Any) -> Any:
+        return _core.max(_core.min(place.astype("int32"), extent - 1), 0)
+
+    def element(image: Any, channel: Any, y: Any, column: Any) -> Any:
+        rows, columns = taps(y, old[0], size[0]), taps(column, old[1], size[1])
+        if method == "nearest":
+            return x[image, channel, rows[0][0], columns[0][0]]
+        total: Any = None
+        for row, down in rows:
+            line: Any = None
+            for at, across in columns:
+                term = x[image, channel, row, at].astype(kind) * across
+                line = term if line is None else line + term
+            total = line * down if total is None else total + line * down
+        return total.astype(x.dtype)
+
+    return compute((n, c, *size), element, name=f"{x.name}_resized")

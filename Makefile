@@ -38,7 +38,8 @@ bench-peers: build  ## Measure kernels beside other libraries and compilers; PEE
 	@$(PYTHON_IN_VENV) bench/peers/run.py $(PEERS)
 
 wheels: setup  ## Build a wheel for each interpreter found, and try each in a clean environment.
-	@$(PYTHON_IN_VENV) tools/wheels.py $(if $(BESIDE),--beside $(BESIDE))
+	@SKBUILD_CMAKE_DEFINE=LOOPSMITH_JOIN_SOURCES=$(JOIN) \
+	  $(PYTHON_IN_VENV) tools/wheels.py $(if $(BESIDE),--beside $(BESIDE))
 
 docs: setup  ## Build the guide as a site, in build/site.
 	@$(VENV)/bin/pip install -q --disable-pip-version-check -r tools/requirements_docs.txt

@@ -41,7 +41,7 @@ set(public_headers
     runtime/ndarray.h runtime/runtime_options.h runtime/signature.h runtime/timing.h
     schedule/argument.h schedule/handles.h support/span.h support/user_error.h te/compute.h
     te/create_prim_func.h te/extern.h te/gradient.h te/reduce.h te/scan.h te/schedule.h te/te.h
-    te/tensor.h te/tensor_intrin.h te/tensor_operators.h transform/pipeline.h tune/tuner.h)
+    te/tensor.h te/tensor_intrin.h te/tensor_operators.h transform/pass_record.h tune/tuner.h)
 
 # A wheel holds the extension alone.
 if(NOT SKBUILD)

@@ -27,6 +27,8 @@ out = np.zeros(8, np.float32)
 kernel(x, out)  # Through DLPack, which lends jax's arrays for reading alone.
 assert out.tolist() == [2.0 * (i + 1) for i in range(8)], out
 assert float(jax.jit(jnp.sum)(x)) == 36
+made = kernel(x)  # What is left out is made by jax.
+assert isinstance(made, jax.Array) and made.tolist() == out.tolist(), made
 try:
     kernel(x, x)
 except ls.CallError as error:

@@ -77,6 +77,14 @@ def test_no_installed_header_includes_fmt(installed_package: Path):
     assert [text for text in texts if "fmt/" in text or "fmt::" in text] == []
 
 
+def test_installed_headers_include_nothing_that_takes_long_to_compile(installed_package: Path):
+    # Each of them costs a user's file as much as all of ours.
+    slow = {"chrono", "format", "iomanip", "iostream", "ranges", "regex", "sstream", "thread"}
+    for path in (installed_package / "include").rglob("*.h"):
+        included = set(re.findall(r"^#include <(\w+)>", path.read_text(), re.MULTILINE))
+        assert not included & slow, path
+
+
 def test_licences_and_notices_are_installed(installed_package: Path):
     folder = installed_package / "share" / "doc" / "loopsmith"
     assert {path.name for path in folder.iterdir()} == {"LICENSE", "THIRD_PARTY_NOTICES.md"}
@@ -97,16 +105,26 @@ def test_pkg_config_says_how_to_compile(installed_package: Path, tmp_path: Path)
     assert "largest error 0" in run(tmp_path / "app")
 
 
-def test_a_missing_requirement_is_told_in_a_sentence(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("package", "title", "debian_package"),
+    [
+        ("fmt", "fmt", "libfmt-dev"),
+        ("nlohmann_json", "nlohmann_json", "nlohmann-json3-dev"),
+        ("LLVM", "LLVM 22", "llvm-22-dev"),
+    ],
+)
+def test_a_missing_requirement_is_told_in_a_sentence(
+    package: str, title: str, debian_package: str, tmp_path: Path
+):
     done = subprocess.run(
-        ["cmake", "-S", ROOT, "-B", tmp_path, "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON"],
+        ["cmake", "-S", ROOT, "-B", tmp_path, f"-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON"],
         capture_output=True, text=True,
     )  # fmt: skip
     said = " ".join(done.stderr.split())
     assert done.returncode != 0
     assert (
-        "Loopsmith needs fmt, which was not found: run tools/setup.sh, or install libfmt-dev."
-        in said
+        f"Loopsmith needs {title}, which was not found: run tools/setup.sh, "
+        f"or install {debian_package}." in said
     )
 
 

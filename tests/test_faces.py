@@ -5,14 +5,10 @@ from __future__ import annotations
 
 import inspect
 import pickle
-import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import run
 
 import loopsmith as ls
 from loopsmith import te, tir, transform
@@ -352,13 +348,6 @@ def test_prints_stay_in_their_order():
 
 def test_a_program_that_prints_prints_as_a_script():
     assert ls.structural_equal(ls.from_source(telling.script()), telling)
-
-
-def test_the_process_ends_silently():
-    program = "from loopsmith.script import tir as T\n@T.macro\ndef set_first(A):\n    A[0] = 1.0\n"
-    path = Path(tempfile.mkdtemp()) / "program.py"
-    path.write_text(program)
-    assert run(sys.executable, path) == ""
 
 
 WORDS = {

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import importlib
-import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import loopsmith as ls
 
 FOLDER = Path(__file__).resolve().parent.parent / "bench" / "loops"
 sys.path.insert(0, str(FOLDER))
-KERNELS: dict[str, Any] = runpy.run_path(str(FOLDER / "polybench.py"))["KERNELS"]
+KERNELS: dict[str, Any] = importlib.import_module("polybench").KERNELS
 LOOPS: dict[str, Any] = importlib.import_module("tsvc").LOOPS
 sys.path.remove(str(FOLDER))
 

@@ -28,6 +28,7 @@
 #include "loopsmith/transform/check_launches.h"
 #include "loopsmith/transform/link_calls.h"
 #include "loopsmith/transform/outputs.h"
+#include "loopsmith/transform/pipeline.h"
 #include "loopsmith/transform/profile_loops.h"
 
 namespace loopsmith {

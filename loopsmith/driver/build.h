@@ -8,7 +8,7 @@
 #include "loopsmith/ir/target.h"
 #include "loopsmith/runtime/module.h"
 #include "loopsmith/te/schedule.h"
-#include "loopsmith/transform/pipeline.h"
+#include "loopsmith/transform/pass_record.h"
 
 namespace loopsmith {
 

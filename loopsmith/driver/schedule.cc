@@ -43,9 +43,22 @@ std::vector<const Argument*> given_for(const PrimitiveBase& primitive,
 
 }  // namespace
 
+HandleArgument::HandleArgument(const char* name) : HandleArgument(Argument(name)) {}
+HandleArgument::HandleArgument(const std::string& name) : HandleArgument(Argument(name)) {}
+HandleArgument::HandleArgument(Argument value)
+    : value_(std::make_shared<const Argument>(std::move(value))) {}
+
+LoopArgument::LoopArgument(LoopRV loop) : HandleArgument(Argument(loop)) {}
+BlockArgument::BlockArgument(BlockRV block) : HandleArgument(Argument(block)) {}
+BlockOrLoopArgument::BlockOrLoopArgument(BlockRV block) : HandleArgument(Argument(block)) {}
+BlockOrLoopArgument::BlockOrLoopArgument(LoopRV loop) : HandleArgument(Argument(loop)) {}
+LoopOrBlocksArgument::LoopOrBlocksArgument(LoopRV loop) : HandleArgument(Argument(loop)) {}
 LoopOrBlocksArgument::LoopOrBlocksArgument(const std::vector<BlockArgument>& blocks)
     : HandleArgument(value_of(blocks)) {}
-
+LoopOrBlocksArgument::LoopOrBlocksArgument(std::initializer_list<BlockArgument> blocks)
+    : LoopOrBlocksArgument(std::vector<BlockArgument>(blocks)) {}
+IndexMapArgument::IndexMapArgument(const Ptr<IndexMap>& map) : HandleArgument(Argument(Ref(map))) {}
+IntrinArgument::IntrinArgument(const char* name) : IntrinArgument(std::string(name)) {}
 IntrinArgument::IntrinArgument(const std::string& name)
     : HandleArgument(loopsmith::to_argument(TensorIntrinSelector(name))) {}
 

@@ -3,8 +3,8 @@
 #pragma once
 #include <array>
 #include <initializer_list>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "loopsmith/schedule/argument.h"
@@ -12,49 +12,53 @@
 namespace loopsmith::tir {
 
 /// A value for a parameter that takes a handle or a name.
-struct HandleArgument {
-  Argument value;
+class HandleArgument {
+ public:
+  HandleArgument(const char* name);
+  HandleArgument(const std::string& name);
+  explicit HandleArgument(Argument value);
 
-  HandleArgument(const char* name) : value(name) {}
-  HandleArgument(std::string name) : value(std::move(name)) {}
-  explicit HandleArgument(Argument value) : value(std::move(value)) {}
+  const Argument& value() const { return *value_; }
+
+ private:
+  // Behind a pointer: users' files compile none of the kinds of values that there are.
+  std::shared_ptr<const Argument> value_;
 };
 
 /// A loop, by its handle or its name.
 struct LoopArgument : HandleArgument {
   using HandleArgument::HandleArgument;
-  LoopArgument(LoopRV loop) : HandleArgument(Argument(loop)) {}
+  LoopArgument(LoopRV loop);
 };
 
 /// A block, by its handle or its name.
 struct BlockArgument : HandleArgument {
   using HandleArgument::HandleArgument;
-  BlockArgument(BlockRV block) : HandleArgument(Argument(block)) {}
+  BlockArgument(BlockRV block);
 };
 
 /// A block or a loop.
 struct BlockOrLoopArgument : HandleArgument {
   using HandleArgument::HandleArgument;
-  BlockOrLoopArgument(BlockRV block) : HandleArgument(Argument(block)) {}
-  BlockOrLoopArgument(LoopRV loop) : HandleArgument(Argument(loop)) {}
+  BlockOrLoopArgument(BlockRV block);
+  BlockOrLoopArgument(LoopRV loop);
 };
 
 /// A loop, or several blocks.
 struct LoopOrBlocksArgument : HandleArgument {
-  LoopOrBlocksArgument(LoopRV loop) : HandleArgument(Argument(loop)) {}
+  LoopOrBlocksArgument(LoopRV loop);
   LoopOrBlocksArgument(const std::vector<BlockArgument>& blocks);
-  LoopOrBlocksArgument(std::initializer_list<BlockArgument> blocks)
-      : LoopOrBlocksArgument(std::vector<BlockArgument>(blocks)) {}
+  LoopOrBlocksArgument(std::initializer_list<BlockArgument> blocks);
 };
 
-/// A map of indices: `index_map(2, [](const std::vector<Expr>& i) { ... })`, or a node.
+/// A map of indices, as a node.
 struct IndexMapArgument : HandleArgument {
-  IndexMapArgument(const Ptr<IndexMap>& map) : HandleArgument(Argument(Ref(map))) {}
+  IndexMapArgument(const Ptr<IndexMap>& map);
 };
 
 /// A tensor intrinsic by its name: one that comes with the library.
 struct IntrinArgument : HandleArgument {
-  IntrinArgument(const char* name) : IntrinArgument(std::string(name)) {}
+  IntrinArgument(const char* name);
   IntrinArgument(const std::string& name);
 };
 

@@ -13,7 +13,7 @@ namespace loopsmith::tir {
 template <class T>
 Argument value_of(const T& given) {
   if constexpr (std::is_base_of_v<HandleArgument, T>) {
-    return given.value;
+    return given.value();
   } else if constexpr (requires { given.has_value(); }) {
     return given ? value_of(*given) : Argument();
   } else if constexpr (requires(T list) { list.push_back(list.front()), list.reserve(1); } &&

@@ -199,6 +199,10 @@ std::span<const CallArgument> checked_arguments(const ls_signature& signature,
 
 }  // namespace
 
+std::span<LoopCounters* const> Function::loop_counters() const {
+  return function_->loop_counters;
+}
+
 void Function::call(std::span<const CallArgument> arguments) const {
   if (function_->device) [[unlikely]]
     return call_on_device(arguments);

@@ -88,7 +88,7 @@ class Function {
   double flops() const { return function_->flops; }
   double bytes() const { return function_->bytes; }
   /// What `BuildOptions::profile` has counted so far, by the numbers that profile_loops gave.
-  std::span<LoopCounters* const> loop_counters() const { return function_->loop_counters; }
+  std::span<LoopCounters* const> loop_counters() const;
 
   /// Checks the arguments and runs the function on them; results are written in place.
   void call(std::span<const CallArgument> arguments) const;

@@ -36,9 +36,11 @@ class NDArray {
   /// not be.
   DLManagedTensor* to_dlpack_unversioned() const;
 
-  std::span<const std::int64_t> shape() const { return body_->shape; }
+  std::span<const std::int64_t> shape() const { return {body_->shape.data(), body_->shape.size()}; }
   /// In elements.
-  std::span<const std::int64_t> strides() const { return body_->strides; }
+  std::span<const std::int64_t> strides() const {
+    return {body_->strides.data(), body_->strides.size()};
+  }
   DLDataType dtype() const { return body_->tensor.dtype; }
   DLDevice device() const { return body_->tensor.device; }
   bool is_read_only() const { return body_->is_read_only; }

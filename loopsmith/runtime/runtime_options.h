@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What compiled functions run with: threads, memory, functions of the host.
 #pragma once
-#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -21,7 +20,7 @@ struct ThreadConfig {
   /// anywhere.
   std::vector<int> affinity;
   /// How long an idle worker watches for work before it sleeps. Waking one takes about 30 us.
-  std::chrono::microseconds spin{260};
+  int spin_microseconds = 260;
 
   bool operator==(const ThreadConfig&) const = default;
 };

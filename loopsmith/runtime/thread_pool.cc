@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/runtime/thread_team.h"
@@ -60,7 +61,8 @@ detail::Team& ThreadPool::team() {
   if (owns_team()) [[likely]]
     return *team_.load(std::memory_order_acquire);
   detail::Team* old = team_.load(std::memory_order_acquire);
-  auto fresh = std::make_unique<detail::Team>(num_threads_, config_.affinity, config_.spin,
+  auto fresh = std::make_unique<detail::Team>(num_threads_, config_.affinity,
+                                              std::chrono::microseconds(config_.spin_microseconds),
                                               process_number.load(std::memory_order_relaxed));
   if (!team_.compare_exchange_strong(old, fresh.get())) return *old;  // another thread was first
   fresh->start();

@@ -89,8 +89,8 @@ TEST_F(thread_pool, an_empty_or_reversed_range_runs_nothing) {
 }
 
 TEST_F(thread_pool, a_worker_takes_part_awake_and_asleep) {
-  for (const microseconds spin : {microseconds(0), microseconds(260)}) {
-    ThreadPool pool({.num_threads = 2, .spin = spin});
+  for (const int spin : {0, 260}) {
+    ThreadPool pool({.num_threads = 2, .spin_microseconds = spin});
     for (int i = 0; i < 20; ++i) {
       if (i % 5 == 4) std::this_thread::sleep_for(microseconds(2000));
       MeetingPoint both(2);
@@ -174,7 +174,7 @@ TEST_F(thread_pool, a_worker_leaves_when_a_second_host_needs_its_processor) {
 }
 
 TEST_F(thread_pool, a_worker_comes_when_a_second_host_has_left) {
-  ThreadPool pool({.num_threads = 2, .spin = microseconds(0)});
+  ThreadPool pool({.num_threads = 2, .spin_microseconds = 0});
   MeetingPoint second_is_inside(2);
   MeetingPoint second_may_leave(2);
   std::thread second([&] {
@@ -215,8 +215,8 @@ TEST_F(thread_pool, an_idle_worker_helps_with_an_inner_loop) {
 }
 
 TEST_F(thread_pool, a_caller_that_waits_helps_with_the_inner_loops_of_its_helpers) {
-  for (const microseconds spin : {microseconds(0), microseconds(260), microseconds(1000000)}) {
-    ThreadPool pool({.num_threads = 2, .spin = spin});
+  for (const int spin : {0, 260, 1'000'000}) {
+    ThreadPool pool({.num_threads = 2, .spin_microseconds = spin});
     const auto self = std::this_thread::get_id();
     MeetingPoint both(2);
     std::atomic<bool> caller_helped{false};
@@ -237,7 +237,7 @@ TEST_F(thread_pool, a_caller_that_waits_helps_with_the_inner_loops_of_its_helper
 }
 
 TEST_F(thread_pool, loops_three_deep_from_many_hosts_run_each_iteration_once) {
-  ThreadPool pool({.num_threads = 3, .spin = microseconds(20)});
+  ThreadPool pool({.num_threads = 3, .spin_microseconds = 20});
   std::vector<std::thread> hosts;
   for (unsigned host = 0; host < 4; ++host) {
     hosts.emplace_back([&, host] {
@@ -327,7 +327,7 @@ TEST_F(thread_pool, ends_at_any_moment_of_workers_that_fall_asleep) {
   const auto now = [] { return std::chrono::steady_clock::now(); };
   const auto deadline = now() + std::chrono::seconds(5);
   for (int i = 0; i < 20000 && now() < deadline; ++i) {
-    ThreadPool pool({.num_threads = 4, .spin = microseconds(0)});
+    ThreadPool pool({.num_threads = 4, .spin_microseconds = 0});
     pool.parallel_for(0, 2, [](std::int64_t, std::int64_t) {});
     // Workers take 30 us and more to start, and fall asleep within 5.
     const auto end = now() + std::chrono::nanoseconds(random() % 100000);

@@ -2,6 +2,7 @@
 #include "loopsmith/transform/pipeline.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
@@ -216,7 +217,7 @@ Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& opti
     } catch (const UserError& error) {
       throw error.in_phase("lower");
     }
-    const auto time = Clock::now() - start;
+    const std::chrono::duration<double> time = Clock::now() - start;
     if (options.verify) verify_form(next, pass.form, pass.name);
     if (options.after_pass) {
       next = options.after_pass(pass.name, next);
@@ -224,11 +225,13 @@ Ptr<PrimFunc> lower_function(const Ptr<PrimFunc>& func, const LowerOptions& opti
       verify_form(next, pass.form, pass.name);
     }
     if (options.on_pass) {
-      options.on_pass({.name = pass.name, .before = current, .after = next, .time = time});
+      options.on_pass(
+          {.name = pass.name, .before = current, .after = next, .seconds = time.count()});
     }
     if (is_dumped(dumps, pass.name)) {
       fmt::print(stderr, "# before {}\n{}\n", pass.name, script(current));
-      fmt::print(stderr, "# after {}, {} us\n{}\n", pass.name, time.count() / 1000, script(next));
+      fmt::print(stderr, "# after {}, {:.0f} us\n{}\n", pass.name, time.count() * 1e6,
+                 script(next));
     }
     current = std::move(next);
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <chrono>
 #include <functional>
 #include <span>
 #include <string_view>
 
 #include "loopsmith/ir/function.h"
+#include "loopsmith/transform/pass_record.h"
 
 namespace loopsmith {
 
@@ -19,23 +19,11 @@ enum class Form {
   lowered,    ///< Loops are serial or parallel.
 };
 
-/// One pass that was run.
-struct PassRecord {
-  std::string_view name;
-  Ptr<PrimFunc> before;
-  Ptr<PrimFunc> after;
-  std::chrono::nanoseconds time;
-};
-
 #ifdef LOOPSMITH_INTERNAL_CHECKS
 inline constexpr bool internal_checks = true;
 #else
 inline constexpr bool internal_checks = false;
 #endif
-
-/// Gets the function after each pass of the table, by that one's name; what it gives takes the
-/// function's place.
-using ExtraPass = std::function<Ptr<PrimFunc>(std::string_view after, const Ptr<PrimFunc>&)>;
 
 /// What lowering is to know of the target, and who watches it.
 struct LowerOptions {

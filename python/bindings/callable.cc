@@ -14,7 +14,9 @@
 
 #include "bindings/arguments.h"
 #include "bindings/bindings.h"
+#include "bindings/end_of_python.h"
 #include "bindings/host_functions.h"
+#include "bindings/interpreter_lock.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/runtime/profile.h"
 #include "loopsmith/runtime/thread_pool.h"
@@ -56,7 +58,7 @@ void run(const Function& function, const Arguments& arguments) {
   // another thread takes it in between. Functions of Python need it, in whichever thread.
   if (arguments.are_tiny() && !function.signature().spec().calls_host)
     return function.call(arguments.list());
-  const nb::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   function.call(arguments.list());
 }
 
@@ -69,7 +71,11 @@ nb::object complete(PyObject* object, PyObject* const* values, std::size_t count
     named[nb::borrow(PyTuple_GET_ITEM(names, i))] =
         nb::borrow(values[count + static_cast<std::size_t>(i)]);
   }
-  return nb::module_::import_("loopsmith.calls").attr("complete")(nb::borrow(object), given, named);
+  const nb::object callee = nb::borrow(object);
+  // Calls of Python alone, with nothing to destroy.
+  const nb::object calls = stopped_at_exit([] { return nb::module_::import_("loopsmith.calls"); });
+  const nb::object function = calls.attr("complete");
+  return stopped_at_exit([&] { return function(callee, given, named); });
 }
 
 PyObject* call(PyObject* object, PyObject* const* values, std::size_t count_and_flag,
@@ -87,6 +93,8 @@ PyObject* call(PyObject* object, PyObject* const* values, std::size_t count_and_
     const Arguments arguments(function.signature(), values, count);
     run(function, arguments);
     Py_RETURN_NONE;
+  } catch (abi::__forced_unwind&) {
+    stop_this_thread();
   } catch (...) {
     set_python_error(std::current_exception());
     return nullptr;
@@ -235,7 +243,7 @@ Timing time(const Function& function, const nb::args& values, const TimingOption
   std::vector<PyObject*> pointers;
   for (nb::handle value : values) pointers.push_back(value.ptr());
   const Arguments arguments(function.signature(), pointers.data(), pointers.size());
-  const nb::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   return function.time(arguments.list(), options);
 }
 
@@ -384,7 +392,7 @@ void bind_module(nb::module_& m) {
         const Module& module = owner_of(self).module;
         const std::string file = path_of(path);
         const std::string declarations = header.is_none() ? "" : path_of(header);
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         export_module(module, file, declarations);
       },
       nb::arg("path"), nb::arg("header") = nb::none());

@@ -7,6 +7,7 @@
 #include "loopsmith/driver/scheduled_by_rule.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/transform/outputs.h"
+#include "loopsmith/transform/pipeline.h"
 
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
@@ -18,6 +19,7 @@
 #include "bindings/bindings.h"
 #include "bindings/callable.h"
 #include "bindings/host_functions.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/ir.h"
 #include "bindings/schedule.h"
 
@@ -30,9 +32,9 @@ namespace {
 void watch(BuildOptions& options, const nb::object& on_pass) {
   if (on_pass.is_none()) return;
   options.on_pass = [&on_pass](const PassRecord& record) {
-    const nb::gil_scoped_acquire locked;
+    const Locked locked;
     on_pass(nb::str(record.name.data(), record.name.size()), record.before, record.after,
-            std::chrono::duration<double>(record.time).count());
+            record.seconds);
   };
 }
 
@@ -40,7 +42,7 @@ void watch(BuildOptions& options, const nb::object& on_pass) {
 void add_passes(BuildOptions& options, const nb::dict& passes) {
   if (passes.empty()) return;
   options.after_pass = [&passes](std::string_view after, const Ptr<PrimFunc>& func) {
-    const nb::gil_scoped_acquire locked;
+    const Locked locked;
     const nb::str name(after.data(), after.size());
     Ptr<PrimFunc> current = func;
     if (!passes.contains(name)) return current;
@@ -72,7 +74,7 @@ nb::object build_program(const Ref& program, const Target& target, bool contract
   }
   options.runtime.call_host = host_caller(functions);
   const auto build_any = [&] {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     if (program.is<IRModule>()) return build(Ptr<IRModule>::from(program), target, options);
     return build(Ptr<PrimFunc>::from(program), target, options);
   };
@@ -89,7 +91,7 @@ PySchedule default_schedule(const Ptr<PrimFunc>& func, const Target& target, boo
 /// The lines of the source, and the texts with their lines, as loopsmith.inspection takes them.
 nb::tuple inspected(const Module& module) {
   const Inspection made = [&] {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return inspect(module);
   }();
   nb::list source;
@@ -108,7 +110,7 @@ Ref lower_program(const Ref& program, const Target& target, bool simple_mode,
   BuildOptions options{.cut_loops = !simple_mode};
   watch(options, on_pass);
   add_passes(options, passes);
-  const nb::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const auto* module = program.as<IRModule>();
   if (!module) return lower(Ptr<PrimFunc>::from(program), target, options);
   IRModule lowered = *module;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "bindings/interpreter_lock.h"
 #include "loopsmith/runtime/host_caller.h"
 #include "loopsmith/runtime/ndarray.h"
 #include "loopsmith/support/error.h"
@@ -145,7 +146,7 @@ struct PythonCaller {
   PyObject* functions;
 
   ls_value operator()(const HostCall& call) const {
-    const nb::gil_scoped_acquire locked;
+    const Locked locked;
     const nb::str name(call.name.data(), call.name.size());
     PyObject* found = PyDict_GetItemWithError(functions, name.ptr());
     if (!found) found = find_registered(name);
@@ -164,7 +165,7 @@ HostFunctions host_functions(const nb::dict& functions) {
   for (const auto& [name, function] : functions) {
     PyObject* const callee = function.ptr();
     made.emplace(nb::cast<std::string>(name), [callee](const HostCall& call) {
-      const nb::gil_scoped_acquire locked;
+      const Locked locked;
       return call_python(callee, call);
     });
   }

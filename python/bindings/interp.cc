@@ -8,6 +8,7 @@
 #include "bindings/arguments.h"
 #include "bindings/bindings.h"
 #include "bindings/host_functions.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/ir.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/interp/assert_same.h"
@@ -22,7 +23,7 @@ namespace {
 
 /// Lets Python's signals end a long run.
 void look_for_signals() {
-  const nb::gil_scoped_acquire locked;
+  const Locked locked;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
@@ -55,7 +56,7 @@ nb::object run(const Ref& program, const std::string& name, const nb::args& arra
   const Arguments arguments(signature, values.data(), values.size());
   interp::Outcome outcome;
   {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     outcome = module ? interp::run(module, name, arguments.list(), options)
                      : interp::run(func, arguments.list(), options);
   }
@@ -71,7 +72,7 @@ nb::tuple compare(const Ref& before, const Ref& after, std::uint64_t seed,
   const auto first = Ptr<IRModule>::from(before), second = Ptr<IRModule>::from(after);
   interp::Verdict verdict;
   {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     verdict =
         first ? interp::compare(first, second, options)
               : interp::compare(Ptr<PrimFunc>::from(before), Ptr<PrimFunc>::from(after), options);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "bindings/bindings.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/ir_detail.h"
 #include "loopsmith/ir/json.h"
 #include "loopsmith/ir/script_printer.h"
@@ -473,14 +474,14 @@ void bind_json(nb::module_& m) {
   m.def(
       "to_json",
       [](const Ref& node, bool spans) {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         return to_json(node, {.spans = spans});
       },
       nb::arg("node"), nb::kw_only(), nb::arg("spans"));
   m.def(
       "from_json",
       [](const std::string& text) {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         return from_json(text);
       },
       nb::arg("text"), nb::sig("def from_json(text: str) -> typing.Any"));

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "bindings/interpreter_lock.h"
+
 namespace {
 
 /// Gives the class of one of our functions an attribute, which Python may not: nanobind's classes
@@ -19,6 +21,7 @@ NB_MODULE(_core, m) {
   using namespace loopsmith::python;
   // Objects that live until the process ends are no mistake of who imports us.
   nanobind::set_leak_warnings(std::getenv("LOOPSMITH_LEAK_WARNINGS") != nullptr);
+  wait_for_threads_at_exit();
   m.doc() = "The C++ library under the package loopsmith.";
   m.attr("version") = LOOPSMITH_VERSION;
   bind_errors(m);

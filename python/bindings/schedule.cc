@@ -8,6 +8,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/host_functions.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/ir.h"
 #include "bindings/ir_detail.h"
 #include "bindings/schedule.h"
@@ -75,7 +76,7 @@ nb::dict verified(const PySchedule& self, const nb::dict& functions) {
   require_no_obligations(self.schedule, "verify");
   const interp::CompareOptions options{.functions = host_functions(functions)};
   const auto verdict = [&] {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return interp::compare(self.schedule.original(), self.schedule.mod(), options);
   }();
   constexpr const char* answers[] = {"same", "different", "undecided"};

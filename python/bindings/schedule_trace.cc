@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "bindings/bindings.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/ir.h"
 #include "bindings/schedule.h"
 #include "loopsmith/support/error.h"
@@ -98,7 +99,7 @@ nb::dict decisions_of(const Trace& trace) {
 void apply(const Trace& trace, nb::handle sch, bool remove_postproc, const nb::object& provider) {
   Schedule& schedule = schedule_of(sch).schedule;
   if (provider.is_none()) {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return trace.apply_to(schedule, remove_postproc);
   }
   const auto decide = [&](std::size_t i, const std::vector<Argument>& arguments) {
@@ -241,7 +242,7 @@ decision_provider
           "sample_again",
           [](const Trace& self, nb::handle sch) {
             Schedule& schedule = schedule_of(sch).schedule;
-            const nb::gil_scoped_release unlocked;
+            const Unlocked unlocked;
             self.sample_again(schedule);
           },
           nb::arg("sch"), nb::sig("def sample_again(self, sch: Schedule) -> None"),

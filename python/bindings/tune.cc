@@ -19,6 +19,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/ir.h"
 #include "bindings/schedule.h"
 
@@ -34,7 +35,7 @@ LowerOptions options_for(const CpuModel& machine) {
 }
 
 double estimate(const Ptr<PrimFunc>& func, const Target& target) {
-  const nb::gil_scoped_release released;
+  const Unlocked unlocked;
   const CpuModel machine = cpu_model_of(target);
   return tune::estimate(func, machine, options_for(machine));
 }
@@ -57,7 +58,7 @@ nb::list costs(const Ptr<PrimFunc>& func, const Target& target) {
 }
 
 std::vector<double> features(const Ptr<PrimFunc>& func, const Target& target) {
-  const nb::gil_scoped_release released;
+  const Unlocked unlocked;
   const CpuModel machine = cpu_model_of(target);
   return tune::features_of(func, machine, options_for(machine));
 }
@@ -66,7 +67,7 @@ std::vector<double> features(const Ptr<PrimFunc>& func, const Target& target) {
 template <void (*space)(Schedule&)>
 void take(nb::handle sch) {
   Schedule& schedule = schedule_of(sch).schedule;
-  const nb::gil_scoped_release released;
+  const Unlocked unlocked;
   space(schedule);
 }
 

@@ -11,7 +11,7 @@ namespace {
 TEST(time_limit, a_test_that_hangs_fails_and_says_where_each_thread_stands) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto hang = [] {
-    ThreadPool pool({.num_threads = 2, .spin = std::chrono::microseconds(0)});
+    ThreadPool pool({.num_threads = 2, .spin_microseconds = 0});
     pool.parallel_for(0, 2, [](std::int64_t, std::int64_t) {});  // its worker sleeps soon
     const TimeLimit limit(std::chrono::milliseconds(500));
     std::this_thread::sleep_for(std::chrono::seconds(20));

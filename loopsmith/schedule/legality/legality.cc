@@ -155,20 +155,34 @@ class LoopMemory {
   bool is_found_ = false;
 };
 
+/// True when independent iterations of a loop stay so if they do in the memory that `accesses` are
+/// about, whose accesses changed.
+bool is_up_to_changed(const ElementAccesses& accesses) {
+  if (!accesses.opaque.empty() || accesses.is_steered || accesses.by_pointer) return false;
+  return std::ranges::none_of(accesses.all, [&](const ElementAccess& access) {
+    return access.is_write && accesses.shared_sources.contains(access.buffer->data.get());
+  });
+}
+
 }  // namespace
 
 bool stays_independent(const Schedule& schedule, LoopRV loop, Concurrency how, OwnMemory& questions,
                        const ChangedAccesses& changed) {
   if (changed.is_all()) return false;
   LoopMemory memory(schedule, loop, how, questions, &changed);
-  if (!memory.accesses.opaque.empty() || memory.accesses.is_steered) return false;
-  const bool feeds_shared = std::ranges::any_of(memory.accesses.all, [&](const auto& access) {
-    return access.is_write && memory.accesses.shared_sources.contains(access.buffer->data.get());
-  });
-  return !feeds_shared &&
+  return is_up_to_changed(memory.accesses) &&
          each_pair(memory.accesses, [&](const ElementAccess& a, const ElementAccess& b) {
            return memory.are_apart(a, b);
          });
+}
+
+bool conflicts_in_changed(const Schedule& schedule, LoopRV loop, Concurrency how,
+                          const ChangedAccesses& changed) {
+  if (changed.is_all()) return true;
+  if (!is_up_to_changed(accesses_inside(schedule, schedule.node(loop), &changed))) return true;
+  return std::ranges::any_of(conflicting_buffers(schedule, loop, how), [&](const auto& buffer) {
+    return !buffer.defined() || changed.has(*buffer);
+  });
 }
 
 CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurrency how) {

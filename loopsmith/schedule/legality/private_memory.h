@@ -70,5 +70,8 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV loop, Concurrency
 /// written and read to be stored into memory that threads share.
 bool stays_independent(const Schedule& schedule, LoopRV loop, Concurrency how, OwnMemory& memory,
                        const ChangedAccesses& changed);
+/// The same asked of the exact check: true when iterations of such a loop may conflict.
+bool conflicts_in_changed(const Schedule& schedule, LoopRV loop, Concurrency how,
+                          const ChangedAccesses& changed);
 
 }  // namespace loopsmith

@@ -7,7 +7,7 @@ namespace loopsmith {
 
 std::span<const Rule> cpu_rules() {
   // A subject belongs to the first rule that takes it. What none takes is turned into loops by
-  // `make_loops`: reductions of lengths that are no constants; products of small integers; clamped
+  // `make_loops`: reductions of sizes that are no constants; products of small integers; clamped
   // borders, and outputs that go past the caches.
   static constexpr Rule rules[] = {
       // Before the one that takes any nest without a reduction.

@@ -33,12 +33,6 @@ bool is_axis(const Axis& a, const Axis& b) {
   return a.var.same_as(b.var);
 }
 
-/// A number of tiles; where it is not known, more than any task has.
-std::int64_t count_of(const Expr& number) {
-  const std::int64_t* count = as_int(number);
-  return count ? *count : INT64_MAX;
-}
-
 void append(std::vector<LoopRV>& list, const std::vector<LoopRV>& more) {
   list.insert(list.end(), more.begin(), more.end());
 }
@@ -164,7 +158,7 @@ std::vector<LoopRV> ProductSteps::cut_rows(std::vector<LoopRV> items, LoopRV til
     tiles = fuse(schedule_, items);
   }
   std::vector<LoopRV> parts;
-  const std::int64_t count = count_of(packing_.item_count());
+  const std::int64_t count = *as_int(packing_.item_count());
   const std::int64_t rows = packing_.grid.rows;
   if (rows < count) {
     const Factor size =
@@ -227,7 +221,7 @@ bool ProductSteps::tile_results() {
     reorder(schedule_, order);
   }
   const std::vector<LoopRV> row_parts = cut_rows(items, row_tiles);
-  const std::int64_t panels = count_of(tiles_along(form_.vector_axis, form_.tile.width()));
+  const std::int64_t panels = *as_int(tiles_along(form_.vector_axis, form_.tile.width()));
   const std::int64_t wide = packing_.grid.columns;
   if (wide < panels) {
     const Factor size =
@@ -318,8 +312,8 @@ void ProductSteps::choose_kinds() {
 
 /// True where tiles or tasks are not all whole.
 bool ProductSteps::has_guards() const {
-  const std::int64_t items = count_of(packing_.item_count());
-  const std::int64_t panels = count_of(tiles_along(form_.vector_axis, form_.tile.width()));
+  const std::int64_t items = *as_int(packing_.item_count());
+  const std::int64_t panels = *as_int(tiles_along(form_.vector_axis, form_.tile.width()));
   return pads() || items % std::min(items, packing_.grid.rows) != 0 ||
          panels % std::min(panels, packing_.grid.columns) != 0;
 }
@@ -377,9 +371,8 @@ bool is_plain(const Packing& packing) {
 bool schedule_products(Schedule& schedule, const Subject& subject, const RuleContext& context) {
   if (subject.nests.size() != 1) return false;
   const Nest& nest = subject.nests[0];
-  const auto steps = point_count(nest.reduction());
-  if (nest.reduction().empty() || !steps || *steps == 0 || !nest.streamed.empty()) return false;
-  if (point_count(nest.spatial()) == 0) return false;
+  const auto points = point_count(nest.axes);
+  if (nest.reduction().empty() || !points || *points == 0 || !nest.streamed.empty()) return false;
   std::optional<Packing> packing = packing_of(nest, context.machine);
   if (!packing || !is_plain(*packing) || !is_const_int(packing->pays(), 1)) return false;
   const auto loops = look_up_loops(schedule, nest);

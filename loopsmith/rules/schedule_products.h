@@ -17,7 +17,7 @@ namespace loopsmith {
 ///
 /// What is computed of an operand alone, such as a conversion, is done as its panel is filled. Axes
 /// that tiles do not cover are padded by repetitions of their last index, which are not copied to
-/// the results. Taken where the reduction has constant extents.
+/// the results. Taken where all extents are constants.
 bool schedule_products(Schedule& schedule, const Subject& subject, const RuleContext& context);
 
 }  // namespace loopsmith

@@ -271,20 +271,19 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV handle, Concurren
 
 std::vector<Ptr<Buffer>> conflicting_buffers(const Schedule& schedule, LoopRV handle,
                                              Concurrency how) {
-  ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
-  std::vector<Ptr<Buffer>> shared = take_shared(how, accesses);
-  const NodeId nest = whole_nest(schedule, schedule.node(handle));
-  add_shared_around(schedule, schedule.node(handle), how, shared);
   OwnMemory questions(schedule);
-  const std::vector<Ptr<Buffer>> memory = memory_of_nest(schedule, nest, accesses, how, questions);
-  Dependences dependences(under_path_condition(schedule, nest),
-                          {.local_buffers = memory, .shared_buffers = std::move(shared)});
+  LoopMemory memory(schedule, handle, how, questions);
+  memory.find();
+  memory.leave_alike(memory.shared);
+  Dependences dependences(
+      under_path_condition(schedule, memory.nest),
+      {.local_buffers = memory.memory, .shared_buffers = std::move(memory.shared)});
   const Ptr<Var>& variable = schedule.get(handle).loop_var;
   std::vector<Ptr<Buffer>> found;
   for (const CarriedDependence& dependence : dependences.carried(variable)) {
     const Ptr<Buffer>& buffer = dependence.buffer;
     if (is_one_of(found, buffer)) continue;
-    const bool is_private = buffer.defined() && is_one_of(memory, buffer) &&
+    const bool is_private = buffer.defined() && is_one_of(memory.memory, buffer) &&
                             dependences.may_be_private(variable, buffer);
     if (!is_private) found.push_back(buffer);
   }

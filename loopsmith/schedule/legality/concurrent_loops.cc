@@ -273,12 +273,11 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
       auto conflict = conflict_of(after, loop, memory);
       if (!conflict) continue;
       // What the user took on trust, or was so from the beginning, stays so.
-      const bool was_independent = is_of_order && is_old && before.has_independent_iterations(loop);
-      const bool is_known = !was_independent && had_conflict(before, loop, *conflict_of);
+      const bool is_known = had_conflict(before, loop, *conflict_of);
       if (!is_known || (is_of_order && conflicts_anew(before, after, loop))) {
         // Of what the step left alone, the exact check may know less than what was known before.
         const bool is_elsewhere =
-            was_independent &&
+            is_of_order && is_old && before.has_independent_iterations(loop) &&
             !conflicts_in_changed(after, loop, how_of(after.get(loop)), changed());
         if (is_elsewhere) {
           after.set_independent_iterations(loop, true);

@@ -11,39 +11,39 @@
 namespace loopsmith {
 namespace {
 
-using Parts = std::vector<const Stmt*>;
+using Statements = std::vector<const Stmt*>;
 
 /// The statements that run one after another, sequences inside each other taken apart.
-void flatten(const Stmt& stmt, Parts& parts) {
+void flatten(const Stmt& stmt, Statements& parts) {
   const auto* sequence = stmt.as<SeqStmt>();
   if (!sequence) return parts.push_back(&stmt);
   for (const Stmt& part : sequence->seq) flatten(part, parts);
 }
 
 template <class T>
-bool are_same(const std::vector<T>& a, const std::vector<T>& b) {
+bool are_same_nodes(const std::vector<T>& a, const std::vector<T>& b) {
   return std::ranges::equal(a, b, [](const T& one, const T& other) { return one.same_as(other); });
 }
 
 /// A load or a store: with the same buffer and the same indices, it is the same access.
-struct Access {
+struct LoadOrStore {
   const Buffer* buffer;
   bool is_write;
   const std::vector<Expr>* indices;
 
-  bool operator==(const Access& other) const {
+  bool operator==(const LoadOrStore& other) const {
     return buffer == other.buffer && is_write == other.is_write &&
-           are_same(*indices, *other.indices);
+           are_same_nodes(*indices, *other.indices);
   }
 };
 
-bool is_leaf(const Stmt* stmt) {
+bool is_plain_store(const Stmt* stmt) {
   return stmt->is<BufferStore>();
 }
 
 /// The accesses of stores, in their order.
-std::vector<Access> accesses_of(std::span<const Stmt* const> stores) {
-  std::vector<Access> found;
+std::vector<LoadOrStore> accesses_of_stores(std::span<const Stmt* const> stores) {
+  std::vector<LoadOrStore> found;
   for (const Stmt* stmt : stores) {
     pre_order_visit(*stmt, [&](const Ref& ref) {
       if (const auto* load = ref.as<BufferLoad>()) {
@@ -57,9 +57,10 @@ std::vector<Access> accesses_of(std::span<const Stmt* const> stores) {
   return found;
 }
 
-std::vector<Access> of_memory(const std::vector<Access>& accesses, const Object* pointer) {
-  std::vector<Access> found;
-  for (const Access& access : accesses) {
+std::vector<LoadOrStore> of_memory(const std::vector<LoadOrStore>& accesses,
+                                   const Object* pointer) {
+  std::vector<LoadOrStore> found;
+  for (const LoadOrStore& access : accesses) {
     if (access.buffer->data.get() == pointer) found.push_back(access);
   }
   return found;
@@ -80,7 +81,7 @@ bool may_align(const Stmt& a, const Stmt& b) {
   const Block& block = *realize->block;
   const Block& other = *b.as<BlockRealize>()->block;
   if (block.iter_vars.empty() && block.name_hint != other.name_hint) return false;
-  return are_same(block.iter_vars, other.iter_vars);
+  return are_same_nodes(block.iter_vars, other.iter_vars);
 }
 
 /// True for calls with effects, jumps, and views.
@@ -99,7 +100,7 @@ class AccessComparison {
 
   void compare(const Stmt& a, const Stmt& b) {
     if (changed_.is_all_ || a.same_as(b)) return;
-    Parts before, after;
+    Statements before, after;
     if (a.defined()) flatten(a, before);
     if (b.defined()) flatten(b, after);
     compare(before, after);
@@ -144,15 +145,16 @@ class AccessComparison {
 
   /// Stores in place of other stores may have accesses in common.
   void compare_unaligned(std::span<const Stmt* const> before, std::span<const Stmt* const> after) {
-    if (before.empty() || after.empty() || !std::ranges::all_of(before, is_leaf) ||
-        !std::ranges::all_of(after, is_leaf)) {
+    if (before.empty() || after.empty() || !std::ranges::all_of(before, is_plain_store) ||
+        !std::ranges::all_of(after, is_plain_store)) {
       add(before);
       add(after);
       return;
     }
-    const std::vector<Access> old_ones = accesses_of(before), new_ones = accesses_of(after);
+    const std::vector<LoadOrStore> old_ones = accesses_of_stores(before),
+                                   new_ones = accesses_of_stores(after);
     for (const auto* accesses : {&old_ones, &new_ones}) {
-      for (const Access& access : *accesses) {
+      for (const LoadOrStore& access : *accesses) {
         const Object* pointer = access.buffer->data.get();
         if (of_memory(old_ones, pointer) != of_memory(new_ones, pointer)) {
           changed_.memory_.insert(pointer);
@@ -182,7 +184,7 @@ class AccessComparison {
     if (const auto* let = a.as<LetStmt>()) return let->value.same_as(b.as<LetStmt>()->value);
     if (const auto* realize = a.as<BlockRealize>()) {
       const auto& other = *b.as<BlockRealize>();
-      return are_same(realize->iter_values, other.iter_values) &&
+      return are_same_nodes(realize->iter_values, other.iter_values) &&
              realize->predicate.same_as(other.predicate);
     }
     return true;  // Their headers are conditions, which are the same.
@@ -227,7 +229,7 @@ class AccessComparison {
         if (std::ranges::none_of(in, is_it)) add_memory(each);
       }
     };
-    if (are_same(a, b)) return;
+    if (are_same_nodes(a, b)) return;
     add_missing(a, b);
     add_missing(b, a);
   }
@@ -283,7 +285,7 @@ ChangedAccesses::ChangedAccesses(const Schedule& before, const Schedule& after) 
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto& old = *before.as<PrimFunc>(before.root(i));
     const auto& now = *after.as<PrimFunc>(after.root(i));
-    if (!are_same(old.buffer_map, now.buffer_map)) {
+    if (!are_same_nodes(old.buffer_map, now.buffer_map)) {
       for (const auto* buffers : {&old.buffer_map, &now.buffer_map}) {
         for (const Ptr<Buffer>& buffer : *buffers) comparison.add_memory(buffer);
       }

@@ -46,7 +46,7 @@ struct DataType {
   constexpr bool is_void() const { return code == TypeCode::handle && bits == 0; }
   constexpr bool is_scalar() const { return lanes == 1; }
   constexpr bool is_vector() const { return lanes > 1; }
-  /// A vector of as many lanes as a multiple of `vscale`: programs say it, nothing here runs it.
+  /// A vector of as many lanes as a multiple of `vscale`: lowering gives it its length.
   constexpr bool is_scalable() const { return (lanes & scalable_lanes) != 0; }
   /// Integers whose overflow is a mistake, so that they simplify as if unbounded: int32 and wider.
   constexpr bool is_index() const { return is_int() && bits >= 32; }

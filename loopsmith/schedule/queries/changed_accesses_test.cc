@@ -85,7 +85,7 @@ for i in range(6):
   EXPECT_EQ(changed_between(before, sch), (Names{"A", "B"}));
 }
 
-TEST(independent_iterations, are_known_of_a_loop_until_a_step_makes_them_doubtful) {
+TEST(independent_iterations, are_known_of_a_loop_that_steps_leave_independent) {
   Schedule sch(matmul(16, 8, 12));
   const BlockRV c = get_block(sch, "C");
   const auto loops = get_loops(sch, c);

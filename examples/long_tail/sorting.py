@@ -49,6 +49,68 @@ def bitonic_sort(a: T.handle):
 )
 
 
+def large_numbers(n: int) -> Array:
+    """Return numbers of 32 bits."""
+    return np.random.default_rng(0).integers(0, 2**32, n, dtype="uint32")
+
+
+def by_their_low_bits(numbers: Array) -> Array:
+    """Return numbers in the order of all bits but the highest eight."""
+    return numbers[np.argsort(numbers & 0xFFFFFF, kind="stable")]
+
+
+def sort_by_bits(source: str, target: str, shift: int, number: int) -> str:
+    """Return the lines that sort by eight bits: eight parts are counted, and then moved."""
+    digit = f"T.Cast('int32', ({source}[i] >> T.uint32({shift})) & T.uint32(255))"
+    part = "range(T.min({0} * length, n), T.min(({0} + 1) * length, n))"
+    count, move = f"count_{number}", f"move_{number}"
+    return f"""
+    for {count} in range(8):
+        for d in range(256):
+            Places[{count}, d] = 0
+        for i in {part.format(count)}:
+            Places[{count}, {digit}] = Places[{count}, {digit}] + 1
+    first[0] = 0
+    for d in range(256):
+        for p in range(8):
+            found = Places[p, d]
+            Places[p, d] = first[0]
+            first[0] = first[0] + found
+    for {move} in range(8):
+        for i in {part.format(move)}:
+            place = Places[{move}, {digit}]
+            {target}[place] = {source}[i]
+            Places[{move}, {digit}] = place + 1
+"""
+
+
+def parts_at_once(sch: tir.Schedule) -> None:
+    """Count all parts at once, and move them: the counts give each number a place of its own."""
+    for number in range(4):
+        sch.parallel(f"count_{number}")
+        sch.parallel(f"move_{number}", assume_independent=True)
+
+
+PROGRAMS["radix_sort"] = Program(
+    """
+def radix_sort(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "uint32")
+    B = T.match_buffer(b, (n,), "uint32")
+    Places = T.alloc_buffer((8, 256), "int32")
+    first = T.alloc_buffer((1,), "int32")
+    length = (n + 7) // 8
+"""
+    + sort_by_bits("A", "B", 0, 0)
+    + sort_by_bits("B", "A", 8, 1)
+    + sort_by_bits("A", "B", 16, 2)
+    + sort_by_bits("B", "A", 24, 3),
+    parts_at_once,
+    lambda n: [large_numbers(n), np.zeros(n, "uint32")],
+    lambda given: [np.sort(given[0]), by_their_low_bits(given[0])],
+)
+
+
 def largest(given: list[Array]) -> list[Array]:
     """Return the eight largest of each row, the largest first."""
     values = given[0].copy()

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import runpy
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -41,3 +43,10 @@ def test_the_schedule_of_a_program_is_verified(name: str) -> None:
 def test_the_examples_print_their_times(capsys: pytest.CaptureFixture[str]) -> None:
     MODULE["main"](0.001)
     assert "prefix_sum" in capsys.readouterr().out
+
+
+def test_the_benchmark_prints_a_row_for_each_program() -> None:
+    bench = [sys.executable, ROOT / "bench" / "long_tail.py", "--scale", "0.0001"]
+    names = ["prefix_sum", "radix_sort"]
+    printed = subprocess.run([*bench, *names], check=True, capture_output=True, text=True).stdout
+    assert set(names) <= {line.split()[0] for line in printed.splitlines() if line}

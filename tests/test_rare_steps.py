@@ -396,3 +396,65 @@ for i in range(2, 1):
 
     parameters = 'A: T.Buffer((4,), "uint32"), B: T.Buffer((4,), "uint32")'
     assert outcome(parameters, body, steps) == "empty_reductions_start"
+
+
+def test_a_value_that_an_earlier_iteration_left_is_not_computed_anew():
+    body = """
+B = T.alloc_buffer((1,), "int32")
+C = T.alloc_buffer((3,), "int32")
+for i in range(3):
+    B[0] = A[i]
+    with T.block("C"):
+        vi = T.axis.spatial(3, i)
+        C[vi] = B[0]
+    with T.block("D"):
+        vi = T.axis.spatial(3, i)
+        D[vi] = C[vi % 2] + C[vi]
+"""
+    parameters = 'A: T.Buffer((3,), "int32"), D: T.Buffer((3,), "int32")'
+    code = outcome(parameters, body, lambda sch: sch.compute_inline("C"))
+    assert code == "step_keeps_results"
+
+
+def test_a_cache_copies_nothing_that_was_not_written():
+    body = """
+B = T.alloc_buffer((6, 6), "int32")
+for i in range(6):
+    if i == 5:
+        continue
+    for j in range(6):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vj, vi] = A[vj]
+for i in range(4):
+    with T.block("D"):
+        vi = T.axis.spatial(4, i)
+        D[vi] = B[vi, vi] + B[5 - vi, vi]
+"""
+    parameters = 'A: T.Buffer((6,), "int32"), D: T.Buffer((4,), "int32")'
+    code = outcome(parameters, body, lambda sch: sch.cache_read("D", "B", "global"))
+    assert code == "step_keeps_results"
+
+
+def test_a_dimension_for_iterations_reaches_blocks_of_an_init():
+    body = """
+D = T.alloc_buffer((2,), "int32")
+for i in range(2):
+    for j, k in T.grid(1, 2):
+        with T.block("D"):
+            vk = T.axis.spatial(2, k)
+            with T.init():
+                D[vk] = 0
+            D[vk] = B[vk]
+    for k in range(2):
+        with T.block("A"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            A[vi, vk] = D[vk]
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.blockize(sch.get_loops("D")[1], preserve_unit_iters=False)
+        sch.expand_scalar("D", "i")
+
+    parameters = 'A: T.Buffer((2, 2), "int32"), B: T.Buffer((2,), "int32")'
+    assert outcome(parameters, body, steps) == "same"

@@ -18,7 +18,11 @@ namespace {
 class CoherenceChecker : VersionChecker {
  public:
   CoherenceChecker(const Versions& versions, const TwoVersions& given, const Mirror& mirror)
-      : VersionChecker(versions, given.operations), mirror_(mirror) {}
+      : VersionChecker(versions, given.operations),
+        mirror_(mirror),
+        is_allocated_(std::ranges::any_of(given.allocated_buffers, [&](const auto& buffer) {
+          return buffer->data.same_as(mirror.buffer->data);
+        })) {}
 
   PreservationAnswer answer() && {
     collect();
@@ -128,9 +132,12 @@ class CoherenceChecker : VersionChecker {
 
   int statement_of(const Use& use) const { return access(use.access).statement; }
 
-  bool is_fill_for(const Use& fill, const Use& read) const {
-    return access(fill.access).writes && fill.is_certain && fill.is_mirrored == read.is_mirrored &&
+  bool may_fill_for(const Use& fill, const Use& read) const {
+    return access(fill.access).writes && fill.is_mirrored == read.is_mirrored &&
            text_order(program_, statement_of(fill), statement_of(read)) != TextOrder::never;
+  }
+  bool is_fill_for(const Use& fill, const Use& read) const {
+    return fill.is_certain && may_fill_for(fill, read);
   }
 
   /// From instances of a write to instances of a read after them, with the place and the element
@@ -151,9 +158,8 @@ class CoherenceChecker : VersionChecker {
 
   void check_read(const Use& read) {
     // What nothing outside sees has no first value to be copied.
-    const bool has_first_value =
-        !read.is_mirrored && !(read.is_copying && access(read.access).is_local);
-    if (!has_first_value) check_filled(read);
+    const bool may_have_none = is_allocated_ || access(read.access).is_local;
+    if (read.is_mirrored || (read.is_copying && may_have_none)) check_filled(read);
     for (const Use& write : uses_) {
       if (is_over()) return;
       if (!access(write.access).writes) continue;
@@ -221,11 +227,15 @@ class CoherenceChecker : VersionChecker {
   void check_filled(const Use& read) {
     sets_.start();
     Set missing(isl_set_flatten(isl_map_wrap(read.both.copy())));
+    bool is_known = is_exact(read.access);
     for (const Use& fill : uses_) {
-      if (!is_fill_for(fill, read)) continue;
+      if (!may_fill_for(fill, read)) continue;
+      is_known = is_known && fill.is_certain;
+      if (!fill.is_certain) continue;
       Set filled(isl_map_range(asked_after(fill, fill.both, read).take()));
       missing = Set(isl_set_subtract(missing.take(), filled.take()));
     }
+    if (is_allocated_ && !read.is_mirrored) remove_read_before(missing, read);
     const auto depth = static_cast<unsigned>(statement(statement_of(read)).loops.size());
     const int all = isl_set_dim(missing.get(), isl_dim_set);
     if (all >= static_cast<int>(depth)) {
@@ -234,7 +244,26 @@ class CoherenceChecker : VersionChecker {
     }
     Map names(isl_map_intersect_domain(names_of(read).take(), missing.take()));
     require_empty(LegalityQuestion::coherence, Map(isl_map_from_range(isl_map_range(names.take()))),
-                  read.access, read.access, is_exact(read.access));
+                  read.access, read.access, is_known);
+  }
+
+  /// Takes away, of instances with what they ask for, those that ask for an element that the
+  /// version before the step read and did not write: it had its first value.
+  void remove_read_before(Set& missing, const Use& read) {
+    std::optional<Set> elements;
+    for (int i = 0; i < versions_.first_access_after(); ++i) {
+      const Access& one = access(i);
+      if (!is_of(one, mirror_.buffer)) continue;
+      if (one.writes || !is_plain(one, false)) return;
+      Map map = sets_.element_map(one);
+      if (!map.get() || !is_exact(i)) continue;
+      Set these(isl_map_range(map.take()));
+      elements = elements ? Set(isl_set_union(elements->take(), these.take())) : std::move(these);
+    }
+    if (!elements) return;
+    Set places(isl_set_flat_product(elements->copy(), elements->copy()));
+    Map found(isl_map_intersect_range(read.both.copy(), places.take()));
+    missing = Set(isl_set_subtract(missing.take(), isl_set_flatten(isl_map_wrap(found.take()))));
   }
 
   /// The elements that the original of a write wrote; null where the write is new or not known.
@@ -269,7 +298,8 @@ class CoherenceChecker : VersionChecker {
 
   const Mirror& mirror_;
   std::vector<Use> uses_;
-  bool is_local_ = true;  ///< Nothing outside sees the buffer.
+  const bool is_allocated_;  ///< In the function: what nothing wrote has no value.
+  bool is_local_ = true;     ///< Nothing outside sees the buffer.
 };
 
 }  // namespace

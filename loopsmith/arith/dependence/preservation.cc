@@ -186,7 +186,8 @@ class MotionChecker : VersionChecker {
       const bool is_placed = versions_.is_placed_exactly(s);
       const bool is_all_placed =
           std::ranges::all_of(copies, [&](int copy) { return versions_.is_placed_exactly(copy); });
-      if (!may_add_ && !copies.empty()) {
+      const int seen = visible_write(s);
+      if ((!may_add_ || seen >= 0) && !copies.empty()) {
         // What is not exact before may be more than what runs.
         if (!is_placed) {
           return give_up(
@@ -195,7 +196,6 @@ class MotionChecker : VersionChecker {
         require_subset(LegalityQuestion::add, as_map(named(copies)),
                        as_map(named(versions_.parts(s))), any, any, is_all_placed);
       }
-      const int seen = visible_write(s);
       if (seen < 0) continue;
       if (!is_all_placed) {
         return give_up(fmt::format("which instances of `{}` run is not known", statement(s).node));

@@ -9,6 +9,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/quick_answers.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/must_write_region.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
 
@@ -120,6 +121,7 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
   }
   // What is certain to be read has a value; of the rest, the copy must know.
   const bool is_read = !is_write && !block.writes.empty() &&
+                       unsure_domains(schedule, handle).empty() &&
                        !may_skip(schedule.realize(handle), buffer) &&
                        stores_throughout(schedule, plan.nest, block.writes[0]->buffer, plan.axes);
   if (!is_write && !is_read) {

@@ -7,6 +7,7 @@
 
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
+#include "loopsmith/schedule/schedule_error.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
 
@@ -111,6 +112,33 @@ for i in range(6):
   const LoopRV i = get_loop(sch, "i");
   parallel(sch, i, true);
   EXPECT_FALSE(sch.has_independent_iterations(i));
+}
+
+TEST(independent_iterations, are_lost_by_a_step_that_lets_two_of_them_meet) {
+  const auto func = program(R"(A: T.Buffer((6,), "int32"), C: T.Buffer((3,), "int32"))", R"(
+B = T.alloc_buffer((6,), "int32")
+for i in range(6):
+    with T.block("B"):
+        vi = T.axis.remap("S", [i])
+        B[vi] = A[vi]
+for i in range(6):
+    with T.block("C"):
+        vi = T.axis.remap("S", [i])
+        C[vi // 2] = B[vi]
+)");
+  Schedule serial(func);
+  const LoopRV i = get_loops(serial, get_block(serial, "B"))[0];
+  Schedule sch = serial;
+  reverse_compute_at(serial, get_block(serial, "C"), i);
+  parallel(sch, i);
+  ASSERT_TRUE(sch.has_independent_iterations(i));
+  try {
+    reverse_compute_at(sch, get_block(sch, "C"), i);
+    FAIL() << "iterations store to the same elements";
+  } catch (const ScheduleError& error) {
+    ASSERT_TRUE(error.refusal().change);
+    EXPECT_EQ(error.refusal().change->question, LegalityQuestion::at_once);
+  }
 }
 
 }  // namespace

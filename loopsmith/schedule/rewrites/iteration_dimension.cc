@@ -77,7 +77,8 @@ class IterationIndex {
  private:
   Expr axis_of(BlockRV handle, const Expr& outer, const Buffer& buffer) {
     const BlockRealize& realize = schedule_.realize(handle);
-    if (realize.block->iter_vars.empty()) return outer;
+    // Blocks in an init may have axes, and name no loop around.
+    if (realize.block->iter_vars.empty() && !realize.block->init) return outer;
     if (const Ptr<Var> axis = axis_that_is(realize, outer, buffer); axis.defined()) return axis;
     BlockRealize& edited = schedule_.edit_realize(handle);
     const DataType type = outer.dtype();

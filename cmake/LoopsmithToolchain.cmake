@@ -5,8 +5,9 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(LOOPSMITH_CCACHE ccache)
   if(LOOPSMITH_CCACHE)
     # Paths are hashed relative to the sources, so that clones and build folders share objects.
+    # Precompiled headers are as good as what they were made of; the cache asks for leave to think so.
     set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-                 ${LOOPSMITH_CCACHE})
+                 CCACHE_SLOPPINESS=pch_defines,time_macros ${LOOPSMITH_CCACHE})
     set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
     set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   endif()

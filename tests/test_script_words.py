@@ -199,13 +199,9 @@ def call_of(word: str) -> str | None:
 
 
 def test_realized_memory_may_be_in_a_scope_of_its_own() -> None:
-    func = read(
-        'C = T.Buffer((8,), "int32")\nwith T.realize(C[0:8], "shared"):\n    C[0] = 1\n    B[0] = C[0]'
-    )
-    assert 'T.allocate([8], "int32", "shared")' in func.script()
-    assert_round_trip(
-        'C = T.Buffer((8,), "int32")\nwith T.realize(C[0:8], "shared"):\n    C[0] = 1'
-    )
+    lines = 'C = T.Buffer((8,), "int32")\nwith T.realize(C[0:8], "shared"):\n    C[0] = 1'
+    assert 'T.allocate([8], "int32", "shared")' in read(f"{lines}\n    B[0] = C[0]").script()
+    assert_round_trip(lines)
 
 
 def test_every_intrinsic_prints_and_reads_back() -> None:

@@ -200,7 +200,9 @@ def call_of(word: str) -> str | None:
 
 def test_realized_memory_may_be_in_a_scope_of_its_own() -> None:
     lines = 'C = T.Buffer((8,), "int32")\nwith T.realize(C[0:8], "shared"):\n    C[0] = 1'
-    assert 'T.allocate([8], "int32", "shared")' in read(f"{lines}\n    B[0] = C[0]").script()
+    script = read(f"{lines}\n    B[0] = C[0]").script()
+    assert 'C = T.decl_buffer((8,), "int32", scope="shared")' in script
+    assert "C = T.Buffer" not in script
     assert_round_trip(lines)
 
 

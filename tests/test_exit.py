@@ -58,6 +58,28 @@ def test_a_process_ends_silently(at_work: str, tmp_path: Path):
     assert end_of(PROGRAM + ENDS[at_work], tmp_path) == (0, "")
 
 
+CALLS_BACK = """
+import time
+def called(x):
+    {work}
+count = ls.build(ls.from_source('''
+@T.prim_func
+def main(A: T.Buffer((1 << 16,), "float32")):
+    for i in {loop}(16):
+        T.call_packed("called", A[i])
+'''), functions={{"called": called}})
+"""
+
+
+@pytest.mark.parametrize("loop", ["range", "T.parallel"])
+@pytest.mark.parametrize("work", ["pass", "time.sleep(0.002)"])
+def test_a_process_ends_silently_while_daemons_call_python_back(
+    loop: str, work: str, tmp_path: Path
+):
+    program = PROGRAM + CALLS_BACK.format(loop=loop, work=work) + BY_DAEMONS.format(work="count(a)")
+    assert end_of(program, tmp_path) == (0, "")
+
+
 def test_a_process_ends_silently_beside_a_compiler_of_torch(tmp_path: Path):
     if importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -360,6 +362,7 @@ TEST_F(thread_pool, workers_that_are_left_behind_do_not_hold_up_the_end) {
   if (ThreadPool::shared()->num_threads() == 1) GTEST_SKIP() << "there are no workers";
   const pid_t child = ::fork();
   if (child == 0) {
+    ::alarm(15);  // a child that hangs is killed, before its parent is out of time
     static std::atomic<int> stopped = 0;
     std::thread([] {
       ThreadPool::shared()->parallel_for(0, 64, [](std::int64_t, std::int64_t) {

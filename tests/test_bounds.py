@@ -106,5 +106,5 @@ def test_a_program_that_leaves_a_tensor_is_not_verified_to_be_the_same():
     assert not sch.verify()
     assert sch.verify().answer == "undecided"
     assert "index 8 of dimension 1 is outside [0, 8)" in sch.verify().reason
-    with pytest.raises(ls.InterpError, match="undecided: .* index 8 of dimension 1 is outside"):
+    with pytest.raises(ls.InterpError, match=r"undecided: .* index 8 of dimension 1 is outside"):
         ls.assert_same(func, sch.func)

@@ -35,10 +35,18 @@ ready.wait()
 {work}
 """
 
+SLOW = """
+import time
+def f(i):
+    time.sleep(0.002)
+    return A[i]
+"""
+
 ENDS = {
     "a macro": "@T.macro\ndef set_first(A):\n    A[0] = 1.0\n",
     "daemons that call": BY_DAEMONS.format(work="double(a)"),
     "daemons that build": BY_DAEMONS.format(work="ls.build([A, B])"),
+    "daemons whose functions of indices wait": SLOW + BY_DAEMONS.format(work="te.compute((4,), f)"),
     "daemons that measure": BY_DAEMONS.format(work="double.time(a, np.empty_like(a))"),
     "a child of a process with daemons": BY_DAEMONS.format(work="double(a)")
     + "child = os.fork()\nif child:\n    assert os.waitpid(child, 0)[1] == 0\n",

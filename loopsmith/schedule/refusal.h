@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "loopsmith/arith/dependence/preservation.h"
+#include "loopsmith/arith/dependence/legality_question.h"
 #include "loopsmith/schedule/argument.h"
 
 namespace loopsmith {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "loopsmith/arith/dependence/preservation.h"
+#include "loopsmith/arith/dependence/mirror.h"
 #include "loopsmith/ir/function.h"
 #include "loopsmith/schedule/cow_vector.h"
 #include "loopsmith/schedule/refusal.h"

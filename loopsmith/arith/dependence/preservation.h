@@ -10,24 +10,11 @@
 #include <vector>
 
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/arith/dependence/legality_question.h"
+#include "loopsmith/arith/dependence/mirror.h"
 #include "loopsmith/ir/stmt.h"
 
 namespace loopsmith {
-
-/// What has to hold of two programs for the one to compute what the other does.
-enum class LegalityQuestion : std::uint8_t {
-  order,       ///< Accesses that conflict keep their order.
-  cover,       ///< What is read was computed before.
-  repeat,      ///< What runs more than once does the same each time.
-  leave_out,   ///< What does not run any more is not needed.
-  add,         ///< What runs only now changes nothing.
-  coherence,   ///< A copy holds what its original would.
-  at_once,     ///< Iterations that run at once do not conflict.
-  regroup,     ///< Updates that are collected apart are seen by nobody before they are combined.
-  understood,  ///< The instances of both programs are known.
-};
-
-std::string_view name_of(LegalityQuestion question);
 
 /// An instance of a statement: its block's axes, or the loops around it, with their values.
 struct InstanceSide {
@@ -54,14 +41,17 @@ struct TwoVersions {
   Stmt after;
   /// Buffers of the scope: nothing outside of it reads or writes them.
   std::vector<Ptr<Buffer>> local_buffers;
-  /// Instances may run after the step that did not run before: nobody sees what they write.
+  /// Buffers that others in the function may use, too: elements may have no value yet.
+  std::vector<Ptr<Buffer>> allocated_buffers;
+  /// Instances may run after the step that did not run before, where they write local buffers
+  /// alone, and elements that no other instance writes.
   bool may_add = false;
   unsigned operations = 20000;  ///< That isl may spend on one question.
 };
 
 /// Does `after` compute what `before` does, if it runs copies of its instances at other times?
 ///
-/// Theorem. Let each instance of `after` be a copy of one of `before`, and let
+/// Theorem. Let each instance of `after` be a copy of one of `before` (but see `may_add`), and let
 ///  (order) for two conflicting accesses a before b, of which b writes, all copies of a run before
 ///    all copies of b;
 ///  (cover) for a write a before a read b of its element, a copy of a run before each copy of b;
@@ -78,13 +68,6 @@ struct TwoVersions {
 /// with others: within a run a reduction is whole, starts with its init, and an instance reads of
 /// its own element only what its run wrote; then (order) and (cover) need not hold within it.
 PreservationAnswer keeps_results(const TwoVersions& versions);
-
-/// A buffer, and another one that has copies of its elements in a part of the program.
-struct Mirror {
-  Ptr<Buffer> buffer;
-  Ptr<Buffer> copy;
-  bool keeps_indices = false;  ///< An element has the same indices in both.
-};
 
 /// Does each access to a buffer or its mirror in `after`, where some accesses of `before` go to the
 /// mirror and statements copy between the two, find the value that it found?

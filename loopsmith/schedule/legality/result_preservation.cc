@@ -149,8 +149,10 @@ std::optional<Refusal> refuse_incoherent_copies(const Schedule& before, NodeId s
   const ScopeBody old = body_of(before, scope);
   // Places of a ring stand for many elements in turn, which takes isl more than copies in boxes do.
   constexpr unsigned operations = 200'000;
-  const PreservationAnswer answer =
-      answer_for(before, scope, {old.body, now.body, now.own, false, operations}, mirrors);
+  const PreservationAnswer answer = answer_for(
+      before, scope,
+      {.before = old.body, .after = now.body, .local_buffers = now.own, .operations = operations},
+      mirrors);
   if (answer) return {};
   return refusal_of(now.body, answer);
 }
@@ -183,7 +185,9 @@ std::optional<Refusal> refuse_motion(const Schedule& before, NodeId scope, const
   if (!after.defined()) {
     return changed_results(result_is_unknown, {Argument("a block has loops of its own")});
   }
-  const PreservationAnswer answer = answer_for(before, scope, {written, after, old.own, may_add});
+  const PreservationAnswer answer =
+      answer_for(before, scope,
+                 {.before = written, .after = after, .local_buffers = old.own, .may_add = may_add});
   if (answer) return {};
   return refusal_of(written, answer);
 }

@@ -53,12 +53,12 @@ ENDS = {
 }
 
 
-def end_of(program: str, folder: Path, most_seconds: int = 60) -> tuple[int, str]:
+def end_of(program: str, folder: Path, max_seconds: int = 60) -> tuple[int, str]:
     """Run a program in a process of its own; return its exit status and all that it printed."""
     path = folder / "program.py"
     path.write_text(program)
     done = subprocess.run(
-        [sys.executable, path], capture_output=True, text=True, timeout=most_seconds
+        [sys.executable, path], capture_output=True, text=True, timeout=max_seconds
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -95,6 +95,6 @@ def test_a_process_ends_silently_beside_a_compiler_of_torch(tmp_path: Path):
         pytest.skip("torch is not installed")
     compiled = "import torch\nf = torch.compile(lambda v: v * 2 + 1)\nf(torch.ones(8))\n"
     program = PROGRAM + compiled + "double(torch.from_numpy(a))\n"
-    status, said = end_of(program, tmp_path, most_seconds=600)  # It compiles C++.
+    status, said = end_of(program, tmp_path, max_seconds=600)  # It compiles C++.
     assert status == 0
     assert "nanobind" not in said

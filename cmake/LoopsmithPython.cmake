@@ -22,7 +22,9 @@ if(LOOPSMITH_JOIN_SOURCES)
   set_target_properties(nanobind-static PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 endif()
 set(exports ${CMAKE_CURRENT_LIST_DIR}/python.exports)
-target_link_options(_core PRIVATE LINKER:--version-script=${exports})
+# The unwinder's function for frames of C++ is bindings/end_of_python.cc's.
+target_link_options(_core PRIVATE LINKER:--version-script=${exports}
+                    LINKER:--wrap=__gxx_personality_v0)
 set_target_properties(_core PROPERTIES LINK_DEPENDS ${exports})
 
 if(SKBUILD)

@@ -92,3 +92,19 @@ def test_checks_leave_results_as_they_are():
     np.testing.assert_allclose(ls.build(sch, checks=True)(a, b), a @ b, rtol=1e-5)
     padded = te.nn.pad(A, [1, 1], [1, 1])
     np.testing.assert_array_equal(ls.build([A, padded], checks=True)(a), np.pad(a, 1))
+
+
+def test_a_program_that_leaves_a_tensor_is_not_verified_to_be_the_same():
+    func = from_source(
+        HEAD + "    for i, j in T.grid(8, 8):\n"
+        "        with T.block('b'):\n"
+        "            u, v = T.axis.remap('SS', [i, j])\n"
+        "            B[u, v] = A[u, v + 1]\n"
+    )
+    sch = tir.Schedule(func)
+    sch.split("j", [None, 4])
+    assert not sch.verify()
+    assert sch.verify().answer == "undecided"
+    assert "index 8 of dimension 1 is outside [0, 8)" in sch.verify().reason
+    with pytest.raises(ls.InterpError, match=r"undecided: .* index 8 of dimension 1 is outside"):
+        ls.assert_same(func, sch.func)

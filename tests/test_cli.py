@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 import loopsmith as ls
 
@@ -206,6 +207,27 @@ def test_a_shell_completes_commands() -> None:
     command = [Path(sys.executable).parent / "loopsmith"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **words})
     assert done.stdout.split() == ["report", "records", "replay"]
+
+
+def test_a_command_without_its_packages_says_what_to_install() -> None:
+    program = "import sys\nsys.modules['typer'] = None\nimport loopsmith.cli"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "loopsmith: typer is missing: pip install 'loopsmith-compiler[cli]'\n"
+
+
+def test_no_text_tells_to_install_a_package_of_others_with_our_name() -> None:
+    told = r"pip install [\"']?loopsmith(?!-compiler)"
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    names = [name for name in files.stdout.split() if not name.startswith("tests/")]
+    wrong = [
+        name
+        for name in names
+        if (ROOT / name).suffix in {".cc", ".h", ".md", ".py", ".toml", ".yml"}
+        and re.search(told, (ROOT / name).read_text())
+    ]
+    assert names
+    assert wrong == []
 
 
 def test_mistakes_are_told_in_words(program: Path, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from test_compat import executed
 import loopsmith as ls
 
 PROGRAMS = Path(__file__).parent / "compat_programs"
+TESTS = Path(__file__).parent / "compat_tests"
 
 
 # ---- Whole programs ----
@@ -48,6 +49,12 @@ def test_a_program_runs_as_it_is(path: Path) -> None:
     expected = [line[2:] for line in text.splitlines() if line.startswith("#>")]
     for line in expected:
         assert line.strip() in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.glob("*.py")), ids=lambda path: path.stem)
+def test_tests_written_for_tvm_pass_as_they_are(path: Path) -> None:
+    done = executed(path)
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_command_runs_a_program_that_imports_tvm(tmp_path: Path) -> None:

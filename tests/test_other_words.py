@@ -23,6 +23,7 @@ def doubled() -> tir.Schedule:
         (ls, "nd", "loopsmith has no attribute 'nd'\n  hint: ls.array(a), ls.zeros(shape), or"),
         (ls, "biuld", "loopsmith has no attribute 'biuld'\n  hint: did you mean build?"),
         (te, "where", "te has no attribute 'where'\n  hint: te.if_then_else(condition, a, b)"),
+        (te, "argmax", "te has no attribute 'argmax'\n  hint: te.nn.argmax"),
         (te, "placehold", "te has no attribute 'placehold'\n  hint: did you mean placeholder?"),
         (te.nn, "dense", "te.nn has no attribute 'dense'\n  hint: te.nn.matmul(a, b.T)"),
         (T, "Parallel", "T has no attribute 'Parallel'\n  hint: write `for i in T.parallel(n):`"),

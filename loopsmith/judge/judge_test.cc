@@ -30,11 +30,28 @@ Stmt sum_block(const Ptr<Buffer>& S, const Ptr<Buffer>& A, std::vector<Expr> val
                            .block = make(std::move(block))});
 }
 
-JudgeResult run_on(const Ptr<PrimFunc>& func, RunOptions options = {}) {
-  return run(*func, draw_arguments(*func, {}, 1), options);
+/// Arguments of constant shapes, each element another number.
+std::vector<JudgeArgument> arguments_of(const PrimFunc& func) {
+  std::vector<JudgeArgument> arguments;
+  for (const Ptr<Buffer>& buffer : func.buffer_map) {
+    JudgeArgument& argument = arguments.emplace_back();
+    std::int64_t count = 1;
+    for (const Expr& extent : buffer->shape) {
+      argument.shape.push_back(*as_int(extent));
+      count *= argument.shape.back();
+    }
+    for (std::int64_t e = 0; e < count; ++e) argument.elements.push_back(7 * e + 3);
+  }
+  return arguments;
 }
 
-constexpr std::uint64_t seeds[] = {1, 2};
+JudgeResult run_on(const Ptr<PrimFunc>& func) {
+  return run(*func, arguments_of(*func));
+}
+
+Judgement judged(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after) {
+  return same(*before, *after, arguments_of(*before), 1);
+}
 
 TEST(judge, runs_a_reduction_from_its_init_and_gives_the_sum) {
   const auto A = decl_buffer({2, 3}, i32, "A"), S = decl_buffer({2}, i32, "S");
@@ -43,7 +60,7 @@ TEST(judge, runs_a_reduction_from_its_init_and_gives_the_sum) {
   const std::vector<JudgeArgument> arguments = {{{2, 3}, {1, 2, 3, 40, 50, 60}}, {{2}, {7, 7}}};
   const JudgeResult result = run(*func, arguments);
   ASSERT_EQ(result.ending, Ending::ran) << result.message;
-  EXPECT_EQ(result.tensors[1].elements, (std::vector<std::int64_t>{6, 150}));
+  EXPECT_EQ(result.tensors[1].elements, (std::vector<Scalar>{{6}, {150}}));
 }
 
 TEST(judge, gives_an_init_where_each_reduction_axis_has_its_least_value) {
@@ -53,12 +70,28 @@ TEST(judge, gives_an_init_where_each_reduction_axis_has_its_least_value) {
   const auto once = function({A, S}, for_loop(i, 0, 2, for_loop(k, 0, 3, sum_block(S, A, {i, k}))));
   const auto twice = function(
       {A, S}, for_loop(again, 0, 2, for_loop(i, 0, 2, for_loop(k, 0, 3, sum_block(S, A, {i, k})))));
-  EXPECT_EQ(same(*once, *twice, {}, seeds).sameness, Sameness::same);
+  EXPECT_EQ(judged(once, twice).sameness, Sameness::same);
   // Where the least value is left out by the predicate, nothing starts it.
   const auto open =
       function({A, S}, for_loop(i, 0, 2, for_loop(k, 0, 3, sum_block(S, A, {i, k}, k >= 1))));
-  const Judgement judgement = same(*once, *open, {}, seeds);
+  const Judgement judgement = judged(once, open);
   EXPECT_EQ(judgement.sameness, Sameness::different) << judgement.reason;
+}
+
+TEST(judge, runs_the_init_of_a_reduction_over_nothing) {
+  const auto A = decl_buffer({2, 0}, i32, "A"), S = decl_buffer({2}, i32, "S");
+  const Ptr<Var> i = var("i"), k = var("k");
+  // Under the loop that reduces and the condition on it, once for each i that the other one keeps.
+  const Expr condition = i >= 1 && k >= 0;
+  const auto func =
+      function({A, S}, for_loop(k, 0, 0,
+                                for_loop(i, 0, 2,
+                                         make(IfThenElse{.condition = condition,
+                                                         .then_case = sum_block(S, A, {i, k})}))));
+  const std::vector<JudgeArgument> arguments = {{{2, 0}, {}}, {{2}, {7, 7}}};
+  const JudgeResult result = run(*func, arguments);
+  ASSERT_EQ(result.ending, Ending::ran) << result.message;
+  EXPECT_EQ(result.tensors[1].elements, (std::vector<Scalar>{{7}, {0}}));
 }
 
 TEST(judge, tells_orders_of_a_parallel_loop_apart) {
@@ -71,8 +104,8 @@ TEST(judge, tells_orders_of_a_parallel_loop_apart) {
                  store(A, load(A, {loop_var}) * load(A, {loop_var + 1}), {loop_var + 1}), kind));
   };
   const auto serial = scan(i, ForKind::serial), parallel = scan(j, ForKind::parallel);
-  EXPECT_EQ(same(*serial, *scan(j, ForKind::vectorized), {}, seeds).sameness, Sameness::same);
-  const Judgement judgement = same(*serial, *parallel, {}, seeds);
+  EXPECT_EQ(judged(serial, scan(j, ForKind::vectorized)).sameness, Sameness::same);
+  const Judgement judgement = judged(serial, parallel);
   EXPECT_EQ(judgement.sameness, Sameness::different);
   EXPECT_TRUE(judgement.reason.starts_with("A[")) << judgement.reason;
 }
@@ -86,7 +119,7 @@ TEST(judge, computes_sums_of_floats_exactly_in_any_order) {
                              c / b + float_imm(f32, 0.25) * b +
                                  (a * float_imm(f32, 0.375) + b * float_imm(f32, 0.125)),
                              {0}));
-  EXPECT_EQ(same(*one, *other, {}, seeds).reason, "");
+  EXPECT_EQ(judged(one, other).reason, "");
 }
 
 TEST(judge, reports_what_was_never_written) {
@@ -97,10 +130,10 @@ TEST(judge, reports_what_was_never_written) {
     Block block{.name_hint = "root", .alloc_buffers = {local}, .body = body};
     return function({B}, make(BlockRealize{.block = make(std::move(block))}));
   };
-  const Judgement judgement = same(*func(0), *func(1), {}, seeds);
+  const Judgement judgement = judged(func(0), func(1));
   EXPECT_EQ(judgement.reason, "B[0] is not defined after");
   EXPECT_EQ(judgement.sameness, Sameness::different);
-  EXPECT_EQ(same(*func(1), *func(0), {}, seeds).sameness, Sameness::cannot_say);
+  EXPECT_EQ(judged(func(1), func(0)).sameness, Sameness::cannot_say);
 }
 
 TEST(judge, fails_programs_that_leave_their_buffers) {
@@ -121,7 +154,7 @@ TEST(judge, wraps_integers_as_their_types_do) {
   const auto func = make(PrimFunc{
       .params = {var("b", handle_type), n, m}, .buffer_map = {B, nullptr, nullptr}, .body = body});
   const std::vector<JudgeArgument> arguments = {{{3}, {0, 0, 0}}, {{}, {250}}, {{}, {-7}}};
-  EXPECT_EQ(run(*func, arguments).tensors[0].elements, (std::vector<std::int64_t>{4, -3, 0}));
+  EXPECT_EQ(run(*func, arguments).tensors[0].elements, (std::vector<Scalar>{{4}, {-3}, {0}}));
 }
 
 TEST(judge, says_what_it_does_not_know) {

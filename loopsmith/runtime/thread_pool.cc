@@ -21,6 +21,8 @@ void count_forks() {
       pthread_atfork(nullptr, nullptr, [] { process_number.fetch_add(1); });
 }
 
+std::atomic<bool> workers_are_left = false;
+
 int choose_num_threads(const ThreadConfig& config) {
   constexpr int most = 4096;
   if (config.num_threads > 0) return std::min(config.num_threads, most);
@@ -46,10 +48,14 @@ const std::shared_ptr<ThreadPool>& ThreadPool::shared() {
   static const auto* pool = new std::shared_ptr<ThreadPool>(std::make_shared<ThreadPool>());
   static const struct AtExit {
     ~AtExit() {
-      if ((*pool)->owns_team()) (*pool)->team_.load()->stop();
+      if (!workers_are_left && (*pool)->owns_team()) (*pool)->team_.load()->stop();
     }
   } at_exit;
   return *pool;
+}
+
+void ThreadPool::leave_workers_behind() {
+  workers_are_left = true;
 }
 
 bool ThreadPool::owns_team() const {

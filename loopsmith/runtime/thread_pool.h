@@ -28,6 +28,9 @@ class ThreadPool {
 
   /// The pool of whoever has made none of their own.
   static const std::shared_ptr<ThreadPool>& shared();
+  /// Lets the process end without waiting for the workers of the shared pool. Who knows that a loop
+  /// will not end says so, at the end.
+  static void leave_workers_behind();
 
   int num_threads() const { return num_threads_; }
   const ThreadConfig& config() const { return config_; }

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -356,6 +358,27 @@ TEST_F(thread_pool, the_shared_pool_has_a_thread_for_each_processor) {
 }
 
 #ifndef __SANITIZE_THREAD__  // it supports no threads after a fork
+TEST_F(thread_pool, workers_that_are_left_behind_do_not_hold_up_the_end) {
+  if (ThreadPool::shared()->num_threads() == 1) GTEST_SKIP() << "there are no workers";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(15);  // a child that hangs is killed, before its parent is out of time
+    static std::atomic<int> stopped = 0;
+    std::thread([] {
+      ThreadPool::shared()->parallel_for(0, 64, [](std::int64_t, std::int64_t) {
+        ++stopped;
+        for (;;) ::pause();
+      });
+    }).detach();
+    while (stopped < 2) std::this_thread::yield();
+    ThreadPool::leave_workers_behind();
+    std::exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(thread_pool, a_forked_child_starts_its_own_workers) {
   ThreadPool pool({.num_threads = 2});
   const auto works = [&] {

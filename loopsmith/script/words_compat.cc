@@ -5,6 +5,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/target.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/script/lowering.h"
 #include "loopsmith/support/error.h"
 
@@ -50,22 +51,24 @@ ScriptValue load_node(Lowering& lowering, const Arguments& args, const Word&) {
   return ScriptValue::node(lowering.load({buffer, lowering.items_or_one(args[1]), current_span}));
 }
 
+Ptr<Buffer> in_scope(const Buffer& buffer, const std::string& scope) {
+  Buffer copy = buffer;
+  copy.data = pointer_var(buffer.data->name, buffer.dtype, scope);
+  return make(std::move(copy));
+}
+
 ScriptValue pointer_type(Lowering& lowering, const Arguments& args, const Word&) {
   const ScriptValue scope = args.has(1) ? args[1] : ScriptValue::text("global");
   return lowering.call(ScriptValue::Data(handle_type), {args[0], scope}, {});
 }
 
 /// Memory for a region that begins at 0 and is all of its buffer: what a declared buffer of its own
-/// is here.
+/// is here. In another scope than the buffer's, it is that of a buffer which takes its place.
 ScriptValue realize(Lowering& lowering, const Arguments& args, const Word&) {
   lowering.function("T.realize");
   const Ptr<BufferRegion> region = lowering.region(args[0]);
   const Buffer& buffer = *region->buffer;
   const std::string scope = args.has(1) ? lowering.text(args[1], "T.realize") : "";
-  lowering.require_here(scope.empty() || scope == buffer.scope(), "realize_in_scope_of_buffer",
-                        hint("declare the buffer with that scope"),
-                        "T.realize: buffer {} is in {}, not in {}", buffer.name, buffer.scope(),
-                        scope);
   for (std::size_t d = 0; d < buffer.shape.size(); ++d) {
     const Range& part = *region->region[d];
     lowering.require_here(
@@ -74,8 +77,15 @@ ScriptValue realize(Lowering& lowering, const Arguments& args, const Word&) {
         "T.realize: dimension {} of {} is realized in part", d, buffer.name);
   }
   const Expr condition = args[2].is_none() ? Expr(true) : lowering.expr(args[2]);
-  const Ptr<Buffer> whole = region->buffer;
-  const auto around = [whole, condition](Stmt body) -> Stmt {
+  const bool is_foreign = !scope.empty() && scope != buffer.scope();
+  const Ptr<Buffer> whole = is_foreign ? in_scope(buffer, scope) : region->buffer;
+  const auto around = [whole, condition, named = region->buffer](Stmt body) -> Stmt {
+    if (!whole.same_as(named)) {
+      Rewriter rewrite;
+      rewrite.replace_buffer(named, whole);
+      rewrite.replace_variable(named->data, whole->data);
+      body = rewrite(body);
+    }
     return make(Allocate{.dtype = whole->dtype,
                          .extents = whole->shape,
                          .condition = condition,

@@ -13,11 +13,14 @@ namespace loopsmith::parsing {
 ScriptValue of_type(Lowering& lowering, const ScriptValue& value, const ScriptValue& dtype,
                     const Word& word) {
   if (dtype.is_none()) return value;
-  const DataType type = lowering.data_type(dtype, word.name);
   const Expr call = lowering.expr(value);
-  // Of a call for its effect nobody uses the value, and programs call its type what they like.
+  // Of a call for its effect nobody uses the value, and programs call its type what they like, or
+  // not at all.
   const bool is_used = !call.is<Call>() || (call.as<Call>()->op.info().effect != Effect::updates &&
                                             !call.dtype().is_handle());
+  const auto* name = dtype.as<std::string>();
+  if (!is_used && name && name->empty()) return value;
+  const DataType type = lowering.data_type(dtype, word.name);
   lowering.require_here(!is_used || call.dtype() == type, "dtype_is_that_of_value",
                         hint("cast an operand, or the value: T.cast(value, dtype)"),
                         "T.{}: dtype is {}, the value is {}", word.name, to_string(type),

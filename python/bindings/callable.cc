@@ -14,7 +14,6 @@
 
 #include "bindings/arguments.h"
 #include "bindings/bindings.h"
-#include "bindings/end_of_python.h"
 #include "bindings/host_functions.h"
 #include "bindings/interpreter_lock.h"
 #include "loopsmith/driver/export.h"
@@ -72,10 +71,7 @@ nb::object complete(PyObject* object, PyObject* const* values, std::size_t count
         nb::borrow(values[count + static_cast<std::size_t>(i)]);
   }
   const nb::object callee = nb::borrow(object);
-  // Calls of Python alone, with nothing to destroy.
-  const nb::object calls = stopped_at_exit([] { return nb::module_::import_("loopsmith.calls"); });
-  const nb::object function = calls.attr("complete");
-  return stopped_at_exit([&] { return function(callee, given, named); });
+  return nb::module_::import_("loopsmith.calls").attr("complete")(callee, given, named);
 }
 
 PyObject* call(PyObject* object, PyObject* const* values, std::size_t count_and_flag,
@@ -93,8 +89,6 @@ PyObject* call(PyObject* object, PyObject* const* values, std::size_t count_and_
     const Arguments arguments(function.signature(), values, count);
     run(function, arguments);
     Py_RETURN_NONE;
-  } catch (abi::__forced_unwind&) {
-    stop_this_thread();
   } catch (...) {
     set_python_error(std::current_exception());
     return nullptr;

@@ -2,33 +2,44 @@
 #include "bindings/interpreter_lock.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <thread>
 
 #include "bindings/end_of_python.h"
+#include "loopsmith/runtime/thread_pool.h"
 
 namespace loopsmith::python {
 namespace {
 
-/// How many threads run C++ without the lock.
-std::atomic<int> running = 0;
+/// How many of something there are, in all threads and in this one.
+struct Count {
+  std::atomic<int>& all;
+  int& own;
+
+  void add(int number) const {
+    all += number;
+    own += number;
+  }
+  /// A child has none of the threads of its parent, but the one that forked.
+  void forget_others() const { all = own; }
+};
+
+std::atomic<int> all_unlocked = 0, all_locked = 0;
+thread_local int own_unlocked = 0, own_locked = 0;
+
+/// Runs of C++ without the lock.
+Count unlocked() {
+  return {all_unlocked, own_unlocked};
+}
+/// Calls of Python within such a run.
+Count locked() {
+  return {all_locked, own_locked};
+}
+
 /// True once Python has ended: nobody may ask for its lock.
 std::atomic<bool> has_ended = false;
-/// True when a thread has stopped inside C++, which others may wait for: no use to wait for them.
-std::atomic<bool> is_stuck = false;
-/// How often this thread is among `running`: more than once where Python, called back, called
-/// again.
-thread_local int depth = 0;
-
-/// Asks for the lock; stops the thread where Python has ended.
-template <class Take>
-auto take_lock(const Take& take) {
-  if (has_ended) stop_this_thread();
-  return stopped_at_exit(take);
-}
 
 /// A program that runs for longer is left behind.
 constexpr std::chrono::seconds longest_wait{10};
@@ -36,46 +47,44 @@ constexpr std::chrono::seconds longest_wait{10};
 void wait_for_threads() {
   has_ended = true;
   const auto end = std::chrono::steady_clock::now() + longest_wait;
-  while (running > 0 && !is_stuck && std::chrono::steady_clock::now() < end) {
+  // A call of Python does not return any more, nor does the run that it is within.
+  while (all_unlocked > 0 && all_locked == 0 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  if (all_unlocked > 0) ThreadPool::leave_workers_behind();
 }
 
 }  // namespace
 
-void stop_this_thread() {
-  if (depth > 0) is_stuck = true;
-  for (;;) pause();
-}
-
 Unlocked::Unlocked() {
-  ++running;
-  ++depth;
+  unlocked().add(1);
   state_ = PyEval_SaveThread();
 }
 
 Unlocked::~Unlocked() {
-  --depth;
-  --running;
-  take_lock([&] { PyEval_RestoreThread(state_); });
+  unlocked().add(-1);
+  if (has_ended) stop_this_thread();
+  PyEval_RestoreThread(state_);
 }
 
 Locked::Locked() {
-  // Within a call of C++, which does not end then.
-  ++depth;
-  state_ = take_lock([] { return PyGILState_Ensure(); });
-  --depth;
+  locked().add(1);
+  if (has_ended) stop_this_thread();
+  state_ = PyGILState_Ensure();
 }
 
 Locked::~Locked() {
   PyGILState_Release(state_);
+  locked().add(-1);
 }
 
 void wait_for_threads_at_exit() {
   // Without a free place among its functions, Python ends as it would without this one.
   Py_AtExit(wait_for_threads);
-  // A child has none of the threads of its parent, but the one that forked.
-  pthread_atfork(nullptr, nullptr, [] { running = depth; });
+  pthread_atfork(nullptr, nullptr, [] {
+    unlocked().forget_others();
+    locked().forget_others();
+  });
 }
 
 }  // namespace loopsmith::python

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interpreter lock, given away while C++ runs and taken back. A daemon thread may still be at
-// work when the process ends: Python before 3.14 ends it where it asks for the lock, by an
-// exception that must not cross C++. It stops there for good instead, as from 3.14 on.
+// work when the process ends: where it asks for the lock then, it stops for good.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -19,7 +18,7 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-/// While it lives, this thread may call Python.
+/// While it lives, this thread, which runs C++ without the lock, may call Python.
 class Locked {
  public:
   Locked();

@@ -9,7 +9,7 @@
 
 #include "loopsmith/interp/interp.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/judge/judge.h"
+#include "loopsmith/schedule/testing/random_arguments.h"
 
 namespace loopsmith::schedule_testing {
 namespace {
@@ -58,8 +58,7 @@ bool has_hashes(const Ptr<PrimFunc>& func) {
 namespace {
 
 std::optional<std::string> disagreement_at(const Ptr<PrimFunc>& func, std::int64_t size) {
-  const std::int64_t sizes[] = {size};
-  const std::vector<judge::JudgeArgument> drawn = judge::draw_arguments(*func, sizes, 1);
+  const std::vector<judge::JudgeArgument> drawn = random_arguments(*func, size, 1);
   const judge::JudgeResult expected = judge::run(*func, drawn);
   if (expected.ending != judge::Ending::ran) return {};
   std::deque<LentTensor> tensors;
@@ -85,7 +84,8 @@ std::optional<std::string> disagreement_at(const Ptr<PrimFunc>& func, std::int64
   for (std::size_t t = 0; t < tensors.size(); ++t) {
     const judge::JudgedTensor& judged = expected.tensors[t];
     for (std::size_t i = 0; i < judged.elements.size(); ++i) {
-      if (!judged.is_undefined[i] && !tensors[t].holds(i, judged.elements[i])) {
+      const judge::Scalar element = judged.elements[i];
+      if (!element.is_poison && !tensors[t].holds(i, element.bits)) {
         return fmt::format("element {} of {} is another", i, judged.name);
       }
     }

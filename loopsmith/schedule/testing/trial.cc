@@ -7,25 +7,29 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/well_formed.h"
-#include "loopsmith/judge/judge.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/schedule_error.h"
 #include "loopsmith/schedule/testing/agreement.h"
+#include "loopsmith/schedule/testing/random_arguments.h"
 
 namespace loopsmith::schedule_testing {
 namespace {
 
-constexpr std::uint64_t seeds[] = {1, 2};
-
 judge::Judgement judged(const PrimFunc& before, const PrimFunc& after) {
   judge::Judgement result;
+  if (before.params.size() != after.params.size()) {
+    return {judge::Sameness::different, "the functions take other arguments"};
+  }
   for (const std::int64_t size : {7, 4, 1, 0}) {
-    judge::Judgement judgement = judge::same(before, after, {&size, 1}, seeds);
-    if (judgement.sameness == judge::Sameness::different) {
-      judgement.reason += fmt::format(" (sizes that are open: {})", size);
-      return judgement;
+    for (const std::uint64_t seed : {1, 2}) {
+      const auto arguments = random_arguments(before, size, seed);
+      judge::Judgement judgement = judge::same(before, after, arguments, seed);
+      if (judgement.sameness == judge::Sameness::different) {
+        judgement.reason += fmt::format(" (sizes that are open: {})", size);
+        return judgement;
+      }
+      if (judgement.sameness == judge::Sameness::cannot_say) result = std::move(judgement);
     }
-    if (judgement.sameness == judge::Sameness::cannot_say) result = std::move(judgement);
     const bool has_open_size = std::ranges::any_of(
         before.params, [](const Ptr<Var>& parameter) { return parameter->dtype.is_integer(); });
     if (!has_open_size) break;

@@ -56,7 +56,7 @@ _WAYS = {
     "tvm.script.highlight": "node.show() prints a node in colour",
     "tvm.testing": "write it with pytest and NumPy",
     "tvm.parser": "tvm.script.from_source reads a program from a text",
-    "tvm.instrument": "ls.build(..., timings={}) tells the time of each pass",
+    "tvm.instrument": "ls.build(..., timings={}) tells the time of each pass of a lowering",
 }
 
 

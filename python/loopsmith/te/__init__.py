@@ -146,4 +146,5 @@ def __getattr__(name: str) -> Any:
     """Refuse a name that is not there, with what says it."""
     from .. import other_words
 
-    other_words.missing("te", name, other_words.TENSOR_EXPRESSIONS, globals())
+    operators = {name: f"te.nn.{name}" for name, one in vars(nn).items() if callable(one)}
+    other_words.missing("te", name, operators | other_words.TENSOR_EXPRESSIONS, globals())

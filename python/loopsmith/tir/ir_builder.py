@@ -120,15 +120,19 @@ class BufferVar:
 class IRBuilder:
     """Gathers statements, in the scopes that are open."""
 
+    buffer_var = BufferVar
+    """The class of buffers that it gives."""
+
     def __init__(self) -> None:
         self._scopes: list[list[_Item]] = [[]]
         self._branch: IfThenElse | None = None
 
     # ---- Statements ----
 
-    def emit(self, stmt: Stmt | Expr | Rest) -> None:
+    def emit(self, stmt: Stmt | ExprLike | Rest) -> None:
         """Add a statement; an expression, for its effect; or what is put around what follows."""
-        self._scopes[-1].append(Evaluate(stmt) if isinstance(stmt, Expr) else stmt)
+        is_item = isinstance(stmt, Stmt) or (callable(stmt) and not isinstance(stmt, Expr))
+        self._scopes[-1].append(cast("_Item", stmt) if is_item else Evaluate(cast("Expr", stmt)))
 
     def scope_attr(self, node: Any, attr_key: str, value: ExprLike) -> None:
         """Say something about a node, to the end of the scope."""
@@ -169,21 +173,21 @@ class IRBuilder:
             )
 
         self.emit(around)
-        return BufferVar(self, buffer)
+        return self.buffer_var(self, buffer)
 
     def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
         """Declare a pointer that comes from elsewhere: a parameter, whose elements are indexed."""
         data = Var(name, pointer=PointerType(content_type, scope or "global"))
         buffer = decl_buffer((_UNKNOWN_EXTENT,), content_type, name, data=data)
         self.emit(lambda body: DeclBuffer(buffer, body))
-        return BufferVar(self, buffer)
+        return self.buffer_var(self, buffer)
 
     def buffer_ptr(self, buf: Buffer, shape: Any = None) -> BufferVar:
         """Return a buffer that exists as one whose elements can be stored.
 
         The shape is that of the buffer; the parameter is there for programs that pass one.
         """
-        return BufferVar(self, buf)
+        return self.buffer_var(self, buf)
 
     # ---- Scopes ----
 

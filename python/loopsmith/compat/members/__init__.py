@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from loopsmith import te, tir
+from loopsmith import _core, te, tir
+from loopsmith.script.ir_builder import IRBuilder
 
 from .buffers import access_ptr, offset_of, vload, vstore
 from .expressions import (
@@ -23,6 +24,7 @@ from .expressions import (
 )
 from .functions import attrs, indexed, name_of_function, specialize, with_attr
 from .index_maps import inverse, is_equivalent, map_tensor, non_surjective_inverse
+from .kinds import axis_kind, loop_kind, ret_type, step_kind
 from .modules import (
     Functions,
     delete_function,
@@ -57,6 +59,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.SeqStmt, "__len__", lambda stmt: len(stmt.seq)),
     (tir.Expr, "__str__", tir.Expr.__repr__),
     (tir.Expr, "equal", equal),
+    (tir.Expr, "asobject", lambda expr: expr),
     (tir.ExprRV, "__rfloordiv__", chosen("__floordiv__")),
     (tir.ExprRV, "__rmod__", chosen("__mod__")),
     (tir.ExprRV, "__radd__", chosen("__add__")),
@@ -83,6 +86,10 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.IndexMap, "map_ndarray", map_tensor),
     (tir.IndexMap, "map_tensor", map_tensor),
     (tir.IndexMap, "non_surjective_inverse", non_surjective_inverse),
+    (tir.For, "kind", property(loop_kind)),
+    (tir.IterVar, "iter_type", property(axis_kind)),
+    (_core.Instruction, "kind", property(step_kind)),
+    (IRBuilder, "same_as", lambda builder, other: builder is other),
     (tir.IRModule, "functions", property(Functions)),
     (tir.IRModule, "get_global_var", get_global_var),
     (tir.IRModule, "get_global_vars", lambda module: list(module.names)),
@@ -98,6 +105,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.IRModule, "replace_global_vars", renamed),
     (tir.PrimFunc, "with_attr", with_attr),
     (tir.PrimFunc, "attrs", property(attrs)),
+    (tir.PrimFunc, "ret_type", property(ret_type)),
     (tir.PrimFunc, "__getattr__", name_of_function),
     (te.Tensor, "__getitem__", indexed("__getitem__")),
     (te.Tensor, "__call__", indexed("__call__")),

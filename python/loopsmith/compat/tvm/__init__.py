@@ -13,6 +13,7 @@ from . import (
     driver,
     error,
     ffi,
+    instrument,
     ir,
     ir_pass,
     meta_schedule,

@@ -37,7 +37,7 @@ class DataType(str):
     def _parts(self) -> tuple[str, int, int]:
         if self == "bool":
             return "uint", 1, 1
-        found = re.fullmatch(r"([a-z]+?)(\d*)(?:x(\d+))?", self)
+        found = re.fullmatch(r"([a-z]+?)(\d*)(?:x(?:vscalex)?(\d+))?", self)
         if found is None:
             return "float", 8, 1  # The floats of 8 bits have names of their own.
         kind, bits, lanes = found.groups()

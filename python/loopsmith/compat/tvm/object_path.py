@@ -34,11 +34,12 @@ class ObjectPath:
 
     def map_value(self, key: Any) -> ObjectPath:
         """Return the way on to the value of a key."""
-        return ObjectPath((*self._steps, f"[{key!r}]"))
+        shown = f'"{key}"' if isinstance(key, str) else repr(key)
+        return ObjectPath((*self._steps, f"[{shown}]"))
 
     def missing_array_element(self, index: int) -> ObjectPath:
         """Return the way to where an item of a list would be."""
-        return ObjectPath((*self._steps, f"[<missing item #{index}>]"))
+        return ObjectPath((*self._steps, f"[<missing element #{index}>]"))
 
     def missing_map_entry(self, key: Any = None) -> ObjectPath:
         """Return the way to where a value of a map would be."""
@@ -53,7 +54,9 @@ class ObjectPath:
         return ObjectPath(self._steps[:-1]) if self._steps else None
 
     def get_prefix(self, length: int) -> ObjectPath:
-        """Return the first steps of the way, the root counted."""
+        """Return the first steps of the way, the root counted; raise an IndexError for none."""
+        if not 1 <= length <= len(self):
+            raise IndexError(f"the way has {len(self)} steps, not {length}")
         return ObjectPath(self._steps[: length - 1])
 
     def is_prefix_of(self, other: ObjectPath) -> bool:
@@ -88,7 +91,12 @@ def path_of(text: str) -> ObjectPath:
 def get_first_structural_mismatch(
     lhs: Any, rhs: Any, map_free_vars: bool = False
 ) -> tuple[ObjectPath, ObjectPath] | None:
-    """Return the ways to where two nodes differ first; None where they are equal."""
+    """Return the ways to where two nodes differ first; None where they are equal.
+
+    Lists and maps of nodes are compared item by item.
+    """
+    if not isinstance(lhs, tir.Node) and not isinstance(rhs, tir.Node):
+        return _mismatch_of_values(lhs, rhs, map_free_vars)
     if ls.structural_equal(lhs, rhs, map_free_vars):
         return None
     path = path_of(ls.ir.difference_path(lhs, rhs, map_free_vars) or "")
@@ -106,6 +114,42 @@ def get_first_structural_mismatch(
     found = _differing_field(left, right)
     shown = shown.attr(found) if found else shown
     return shown, shown
+
+
+_Ways = tuple[ObjectPath, ObjectPath]
+
+
+def _mismatch_of_values(lhs: Any, rhs: Any, map_free_vars: bool) -> _Ways | None:
+    """Return where two lists, two maps or two values of Python differ first."""
+    root = ObjectPath.root()
+    if isinstance(lhs, Mapping) and isinstance(rhs, Mapping):
+        keys = sorted({*lhs, *rhs}, key=str)
+        pairs = [(root.map_value(key), lhs.get(key), rhs.get(key)) for key in keys]
+        for (way, one, two), key in zip(pairs, keys):
+            if key not in lhs or key not in rhs:
+                gap = root.missing_map_entry()
+                return (way, gap) if key in lhs else (gap, way)
+            if found := _below(way, get_first_structural_mismatch(one, two, map_free_vars)):
+                return found
+        return None
+    if isinstance(lhs, (list, tuple)) and isinstance(rhs, (list, tuple)):
+        for place, (one, two) in enumerate(zip(lhs, rhs)):
+            mismatch = get_first_structural_mismatch(one, two, map_free_vars)
+            if found := _below(root.array_index(place), mismatch):
+                return found
+        if len(lhs) == len(rhs):
+            return None
+        place = min(len(lhs), len(rhs))
+        way, gap = root.array_index(place), root.missing_array_element(place)
+        return (gap, way) if len(lhs) < len(rhs) else (way, gap)
+    return None if lhs == rhs else (root, root)
+
+
+def _below(way: ObjectPath, mismatch: _Ways | None) -> _Ways | None:
+    if mismatch is None:
+        return None
+    one, two = mismatch
+    return ObjectPath(way._steps + one._steps), ObjectPath(way._steps + two._steps)
 
 
 _CONSTANTS = (tir.IntImm, tir.FloatImm, tir.StringImm)

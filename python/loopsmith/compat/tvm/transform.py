@@ -39,6 +39,8 @@ class PassContext:
         Options by name: ``tir.disable_vectorize`` makes vectorized loops serial ones,
         ``tir.add_lower_pass`` lists pairs of 0 and a pass that runs before all others. Whoever
         passes another one is told that it is not provided.
+    instruments
+        Are told of each pass that a program runs by itself: see `PassInstrument`.
     """
 
     def __init__(
@@ -49,14 +51,14 @@ class PassContext:
         instruments: Any = None,
         config: Mapping[str, Any] | None = None,
     ) -> None:
-        for what, given in (("required_pass", required_pass), ("disabled_pass", disabled_pass),
-                            ("instruments", instruments)):  # fmt: skip
+        for what, given in (("required_pass", required_pass), ("disabled_pass", disabled_pass)):
             if given:
                 raise MissingName(f"tvm.transform.PassContext.{what}")
         for name in config or {}:
             if name not in _OPTIONS:
                 raise MissingName(f"tvm.transform.PassContext.config[{name!r}]")
         self.opt_level = opt_level
+        self.instruments: list[Any] = list(instruments or ())
         self.config: dict[str, Any] = dict(config or {})
         for phase, _ in self.config.get("tir.add_lower_pass", ()):
             if phase != 0:
@@ -75,11 +77,15 @@ class PassContext:
         if not hasattr(_entered, "stack"):
             _entered.stack = []
         _entered.stack.append(self)
+        for each in self.instruments:
+            each.enter_pass_ctx()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Make current what was before."""
         _entered.stack.pop()
+        for each in self.instruments:
+            each.exit_pass_ctx()
 
 
 def with_options(program: Any) -> Any:
@@ -118,8 +124,16 @@ class Pass:
         self._run = run
 
     def __call__(self, mod: Any) -> Any:
-        """Run it on a module."""
-        return self._run(mod, PassContext.current())
+        """Run it on a module, unless an instrument of the context is against it."""
+        context = PassContext.current()
+        if not all(each.should_run(mod, self.info) for each in context.instruments):
+            return mod
+        for each in context.instruments:
+            each.run_before_pass(mod, self.info)
+        made = self._run(mod, context)
+        for each in context.instruments:
+            each.run_after_pass(made, self.info)
+        return made
 
 
 ModulePass = FunctionPass = Pass

@@ -14,8 +14,6 @@ from ...missing import other_names
 
 __all__ = ["BufferVar", "IRBuilder", "create"]
 
-BufferVar = ir_builder.BufferVar
-
 
 @contextmanager
 def _raising(kind: type[Exception]) -> Iterator[None]:
@@ -25,8 +23,19 @@ def _raising(kind: type[Exception]) -> Iterator[None]:
         raise kind(str(error)) from error
 
 
+class BufferVar(ir_builder.BufferVar):
+    """A buffer whose elements are read by ``x[i]`` and stored by ``x[i] = value``."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Store an element; raise a ValueError where its type is another one."""
+        with _raising(ValueError):
+            super().__setitem__(index, value)
+
+
 class IRBuilder(ir_builder.IRBuilder):
     """Gathers statements, in the scopes that are open."""
+
+    buffer_var = BufferVar
 
     def get(self) -> ls.tir.Stmt:
         """Return all statements as one; raise a RuntimeError while a scope is open."""

@@ -10,6 +10,8 @@ from typing import Any
 import loopsmith as ls
 from loopsmith import tir
 
+from ...members.kinds import AxisKind, LoopKind
+
 __all__ = [
     "Alias",
     "Allocate",
@@ -62,13 +64,8 @@ class Alias(metaclass=_AliasOf, base=object):
 class ForKind:
     """The kinds of loops, as nodes name them."""
 
-    SERIAL = "serial"
-    PARALLEL = "parallel"
-    VECTORIZED = "vectorized"
-    UNROLLED = "unrolled"
-    THREAD_BINDING = "thread_binding"
-
-    numbered = (SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING)
+    numbered = tuple(LoopKind(name) for name in LoopKind.numbers)
+    SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = numbered
 
 
 class For(Alias, base=tir.For):
@@ -181,7 +178,7 @@ class SizeVar(Alias, base=tir.Var):
         return tir.Var(name, dtype, is_size=True)
 
 
-_axis_kinds = ("data_par", "thread_index", "comm_reduce", "ordered", "opaque")
+_axis_kinds = tuple(AxisKind(name) for name in AxisKind.numbers)
 
 
 class IterVar(Alias, base=tir.IterVar):

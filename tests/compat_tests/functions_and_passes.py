@@ -1,0 +1,274 @@
+import pytest
+import tvm
+import tvm.testing
+from tvm import arith, te, tir
+from tvm.ir import assert_structural_equal as same
+from tvm.script import tir as T
+
+
+@T.prim_func
+def elementwise(a: T.handle, c: T.handle) -> None:
+    A = T.match_buffer(a, (128, 128))
+    C = T.match_buffer(c, (128, 128))
+    B = T.alloc_buffer((128, 128))
+    for i, j in T.grid(128, 128):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+    for i, j in T.grid(128, 128):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1.0
+
+
+def test_buffer_basic():
+    m, n = te.size_var("m"), te.size_var("n")
+    A = tir.decl_buffer((m, n), "float32")
+    p = A.access_ptr("rw")
+    assert (
+        p.args[1].same_as(A.data)
+        and p.args[4].value == 3
+        and arith.Analyzer().can_prove_equal(p.args[3], m * n)
+    )
+    p = A.access_ptr("w")
+    assert p.args[4].value == 2
+
+
+def test_buffer_offset():
+    A = tir.decl_buffer((16, 16), "float32")
+    p = A.access_ptr("rw", offset=te.var("v"))
+    assert p.args[2].name == "v"
+
+
+def test_buffer_extent():
+    A = tir.decl_buffer((16, 16), "float32")
+    p = A.access_ptr("rw", extent=10)
+    assert p.args[3] == 10
+    p = A.access_ptr("rw", offset=100, extent=10)
+    assert p.args[2] == 100 and p.args[3] == 10
+
+
+def test_buffer_ptrtype():
+    A = tir.decl_buffer((16, 16), "float32")
+    p = A.access_ptr("r", content_lanes=4)
+    assert p.args[0].dtype == "float32x4"
+
+
+def test_buffer_offset_of():
+    A = tir.decl_buffer((16, 16), "float32")
+    assert [int(v) for v in A.offset_of([2, 3])] == [35]
+
+
+def test_buffer_flat():
+    A = tir.decl_buffer((16, 4, 8), "float32")
+    f = A.get_flattened_buffer()
+    assert [int(v) for v in f.shape] == [512] and f.data.same_as(A.data)
+
+
+def test_buffer_flat_sep():
+    A = tir.decl_buffer((16, 4, 8), "float32", axis_separators=[1])
+    f = A.get_flattened_buffer()
+    assert [int(v) for v in f.shape] == [16, 32] and [int(v) for v in f.axis_separators] == [1]
+
+
+def test_buffer_vload():
+    A = tir.decl_buffer((10, n := te.size_var("n")), "float32")
+    l = A.vload([0, 0], "float32x4")
+    assert l.dtype == "float32x4"
+
+
+def test_buffer_strides():
+    A = tir.decl_buffer((16, 16), strides=[32, 1])
+    assert [int(v) for v in A.offset_of([1, 2])] == [34]
+
+
+def test_buffer_bcast():
+    A = tir.decl_buffer((1, 4), buffer_type="auto_broadcast")
+    assert len(A.strides) == 2
+
+
+def test_buffer_region():
+    A = tir.decl_buffer((16, 16))
+    r = A[0:4, 2:6]
+    assert isinstance(r, tir.BufferRegion) and r.region[1].extent == 4
+
+
+def test_buffer_scope():
+    A = tir.decl_buffer((16,), scope="shared")
+    assert A.scope() == "shared" and A.data.type_annotation.storage_scope == "shared"
+
+
+def nest():
+    x = tir.Var("x", "int32")
+    A = tir.decl_buffer((4,))
+    return tir.For(x, 0, 4, 0, tir.BufferStore(A, 1.0, [x])), x, A
+
+
+def test_functor_post():
+    s, x, A = nest()
+    seen = []
+    tir.stmt_functor.post_order_visit(s, lambda n: seen.append(type(n).__name__))
+    assert seen[-1] == "For" and "BufferStore" in seen and "FloatImm" in seen
+
+
+def test_functor_pre():
+    s, x, A = nest()
+    seen = []
+
+    def f(n):
+        seen.append(type(n).__name__)
+        return not isinstance(n, tir.BufferStore)
+
+    tir.stmt_functor.pre_order_visit(s, f)
+    assert seen[0] == "For" and "FloatImm" not in seen
+
+
+def test_functor_sub():
+    s, x, A = nest()
+    b = tir.stmt_functor.substitute(s.body, {x: tir.IntImm("int32", 2)})
+    assert int(b.indices[0]) == 2
+
+
+def test_functor_trans():
+    s, x, A = nest()
+    r = tir.stmt_functor.ir_transform(
+        s, None, lambda n: tir.BufferStore(n.buffer, 2.0, n.indices), ["tir.BufferStore"]
+    )
+    assert r.body.value.value == 2.0
+
+
+def test_functor_pret():
+    s, x, A = nest()
+    r = tir.stmt_functor.ir_transform(
+        s, lambda n: tir.Evaluate(0) if isinstance(n, tir.For) else None, None, ["tir.For"]
+    )
+    assert isinstance(r, tir.Evaluate)
+
+
+def test_functor_renew():
+    r = tir.stmt_functor.renew_defs(elementwise)
+    same(r, elementwise)
+    assert not r.params[0].same_as(elementwise.params[0])
+
+
+@T.prim_func
+def mm(a: T.handle, b: T.handle, n: T.int32) -> None:
+    m = T.int32()
+    A = T.match_buffer(a, (m, n))
+    B = T.match_buffer(b, (m, n))
+    for i, j in T.grid(m, n):
+        with T.block("b"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+
+
+def test_specialize_var():
+    f = mm.specialize({mm.params[2]: 16})
+    assert len(f.params) == 2 and int(f.buffer_map[f.params[0]].shape[1]) == 16
+
+
+def test_specialize_buf():
+    f = mm.specialize({mm.params[0]: tir.decl_buffer((128, 64))})
+    assert len(f.params) == 2 or len(f.params) == 3
+    assert int(f.buffer_map[f.params[1]].shape[0]) == 128
+
+
+def test_specialize_expr():
+    x = tir.Var("x", "int32")
+    f = mm.specialize({mm.params[2]: x * 4})
+    assert "* 4" in str(f)
+
+
+def test_specialize_err():
+    with pytest.raises((ValueError, tvm.TVMError)):
+        elementwise.specialize({elementwise.params[0]: tir.decl_buffer((1,))})
+    with pytest.raises(Exception):
+        mm.specialize({tir.Var("q", "int32"): 3})
+
+
+def test_specialize_chain():
+    f = mm.specialize({mm.params[2]: 16})
+    m = f.buffer_map[f.params[0]].shape[0]
+    g = f.specialize({f.params[0]: tir.decl_buffer((8, 16))})
+    assert int(g.buffer_map[g.params[1]].shape[0]) == 8
+
+
+def test_specialize_loads():
+    f = mm.specialize(
+        {mm.params[0]: tir.decl_buffer((8, 4)), mm.params[1]: tir.decl_buffer((8, 4))}
+    )
+    assert "T.grid(8, 4)" in str(f)
+
+
+def test_pass_current():
+    with tvm.transform.PassContext(opt_level=3, config={"tir.disable_vectorize": True}) as c:
+        assert tvm.transform.PassContext.current().opt_level == 3
+
+
+def test_pass_pass():
+    @tvm.tir.transform.prim_func_pass(opt_level=1)
+    def p(f, mod, ctx):
+        return f.with_attr("seen", 1)
+
+    m = p(tvm.IRModule({"main": elementwise}))
+    assert m["main"].attrs["seen"] == 1 and p.info.opt_level == 1 and p.info.name == "p"
+
+
+def test_pass_class():
+    @tvm.tir.transform.prim_func_pass(opt_level=1, name="Named")
+    class P:
+        def __init__(self, v):
+            self.v = v
+
+        def transform_function(self, f, mod, ctx):
+            return f.with_attr("v", self.v)
+
+    m = P(3)(tvm.IRModule({"main": elementwise}))
+    assert m["main"].attrs["v"] == 3
+
+
+def test_pass_modpass():
+    @tvm.transform.module_pass(opt_level=0)
+    def p(mod, ctx):
+        return mod
+
+    assert p(tvm.IRModule({"main": elementwise})) is not None
+
+
+def test_pass_seq():
+    m = tvm.transform.Sequential(
+        [tvm.tir.transform.LowerInitBlock(), tvm.tir.transform.Simplify()]
+    )(tvm.IRModule({"main": elementwise}))
+    assert "main" in [g.name_hint for g, _ in m.functions.items()]
+
+
+def test_pass_filter():
+    m = tvm.IRModule({"a": elementwise.with_attr("k", 1), "b": elementwise})
+    r = tvm.tir.transform.Filter(lambda f: "k" in f.attrs)(m)
+    assert [g.name_hint for g, _ in r.functions.items()] == ["a"]
+
+
+def test_pass_badcfg():
+    with pytest.raises((AttributeError, tvm.TVMError, ValueError)):
+        with tvm.transform.PassContext(config={"tir.no_such": 1}):
+            pass
+
+
+
+def test_pass_instr():
+    @tvm.instrument.pass_instrument
+    class C:
+        def __init__(self):
+            self.n = 0
+
+        def run_before_pass(self, mod, info):
+            self.n += 1
+
+    c = C()
+    with tvm.transform.PassContext(instruments=[c]):
+        tvm.tir.transform.Simplify()(tvm.IRModule({"main": elementwise}))
+    assert c.n == 1
+
+
+if __name__ == "__main__":
+    tvm.testing.main()

@@ -43,13 +43,6 @@ std::string_view word_of(const For& loop) {
   return loop.kind == ForKind::parallel ? "parallel" : "vectorized";
 }
 
-bool drives_reduction(const Schedule& schedule, LoopRV loop) {
-  const auto blocks = child_blocks(schedule, schedule.node(loop));
-  return std::ranges::any_of(blocks, [&](BlockRV block) {
-    return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
-  });
-}
-
 /// True when the loops that a step fuses have extents that are the same in all iterations around:
 /// digits of others are no indices that lowering sees through when it asks the same again.
 bool has_fixed_extents(const Schedule& before, const Step& step) {
@@ -203,6 +196,13 @@ bool conflicts_anew(const Schedule& before, const Schedule& after, LoopRV loop) 
 }
 
 }  // namespace
+
+bool drives_reduction(const Schedule& schedule, LoopRV loop) {
+  const auto blocks = child_blocks(schedule, schedule.node(loop));
+  return std::ranges::any_of(blocks, [&](BlockRV block) {
+    return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
+  });
+}
 
 bool has_partial_results(const Schedule& schedule, LoopRV loop, Concurrency how) {
   if (how == Concurrency::in_lanes) return true;  // One a lane, combined at the end.

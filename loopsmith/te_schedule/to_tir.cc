@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/fixes.h"
@@ -24,7 +25,7 @@ std::vector<Ref> current_arguments(const ScheduleData& schedule, const std::vect
 
 /// The call by which a stage asked for memory of its own; empty: none.
 std::string_view memory_call(const StageData& stage) {
-  if (!stage.scope.empty() && !stage.scope.starts_with("global")) return "set_scope";
+  if (!is_global(memory_scope(stage.scope))) return "set_scope";
   return stage.alignments.empty() ? "" : "storage_align";
 }
 

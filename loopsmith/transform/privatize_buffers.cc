@@ -6,8 +6,8 @@
 #include "loopsmith/arith/dependence/find_carried.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/stores_alike.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
@@ -33,7 +33,7 @@ struct LoopOfUses {
 
 /// True when the iterations of a loop run at once, and may have memory each.
 bool may_have_own(const For& loop, const Ptr<Buffer>& buffer) {
-  const std::string_view scope = buffer->scope();
+  const MemoryScope scope = memory_scope(*buffer);
   if (loop.kind == ForKind::parallel) return !is_shared_by_threads(scope);
   if (loop.kind == ForKind::vectorized) {
     return !is_shared_by_threads(scope) && !stores_alike(loop, buffer);

@@ -123,7 +123,7 @@ Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& a
   }
   if (auto refusal = refuse_taken_axis(schedule, arguments.loop, axis)) return *std::move(refusal);
   return plan_concurrent(schedule, {arguments.loop, ForKind::thread_binding, axis},
-                         concurrency_of_axis(axis), arguments.assume_independent);
+                         concurrency_of_axis(thread_axis_of(axis)), arguments.assume_independent);
 }
 
 Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {

@@ -266,7 +266,7 @@ class BarrierInserter {
       around_.emplace_back(&loop);
       place(sequence->seq[i], effects);
       around_.pop_back();
-      if (!wanted(effects.first).empty()) {
+      if (wanted(effects.first)) {
         if (i == 0) return nullptr;
         std::vector<Stmt> statements = sequence->seq;
         statements.insert(statements.begin() + static_cast<std::ptrdiff_t>(i), barrier(scope));
